@@ -1,0 +1,33 @@
+"""Errors meant for a person: one line that says what is wrong and what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class CrosscorpusError(Exception):
+    """Base of every error this package raises on purpose; its text is one readable line."""
+
+
+class UnknownName(CrosscorpusError, LookupError):
+    """A name that nothing has, with the nearest one that exists."""
+
+
+class SearchError(CrosscorpusError):
+    """Every search of a question failed, so that there is no answer, not even an empty one."""
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """Say which known name was probably meant.
+
+    >>> suggest("wki", ["wiki", "code"])
+    ", did you mean 'wiki'?"
+    >>> suggest("zebra", ["wiki", "code"])
+    '; known: code, wiki'
+    """
+    names = sorted(set(known))
+    near = difflib.get_close_matches(name, names, 1)
+    if near:
+        return f", did you mean {near[0]!r}?"
+    return f"; known: {', '.join(names)}" if names else ""

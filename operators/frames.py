@@ -1,0 +1,214 @@
+"""The schema of every frame that crosses a node boundary.
+
+Every frame is keyed by ``query_id``: one question is a batch of one, so that thousands of judged
+queries run through the same nodes in one pass. Hits are narrow (no text travels in a hit); the text
+of a chunk is fetched once, after the lists of its corpus are merged.
+
+Shared meanings: ranks are 0-based, times are UTC, ``chunk_id`` is a 64-bit hash of the chunk's
+corpus, repo, document and ordinal (see :func:`operators.sources.chunking.chunk_id`).
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+UTC = pl.Datetime("us", "UTC")
+
+SOURCE = pl.Struct(
+    {"chunk_id": pl.Int64, "corpus": pl.String, "source_label": pl.String, "source_url": pl.String}
+)
+"""Where a copy was found: what a survivor carries of every chunk it absorbed."""
+
+TRIGGER_SHARE = pl.Struct({"trigger": pl.String, "share": pl.Float64})
+
+QUERIES = pl.Schema(
+    {
+        "query_id": pl.UInt32(),
+        "texts": pl.List(pl.String),  # one question, one or more ways to put it; each is searched
+        "trigger": pl.List(TRIGGER_SHARE),  # empty: no trigger
+        "repos": pl.List(pl.String),  # null: every repository; empty: none
+        "path_prefix": pl.String(),
+        "language": pl.String(),
+        "state": pl.String(),
+        "as_of": UTC,  # null: now; else only what was created strictly before
+        "corpora": pl.List(pl.String),  # null: every corpus
+    }
+)
+
+# ``embedding`` is Array(Float32, dimensions of the model); schemas name it as a list of Float32.
+EMBEDDING = pl.List(pl.Float32)
+
+QUERY_EMBEDDINGS = pl.Schema(
+    {"query_id": pl.UInt32(), "text_no": pl.UInt32(), "text": pl.String(), "embedding": EMBEDDING}
+)
+
+# One list a query text, as a search returns it, best first.
+VECTOR_LISTS = pl.Schema(
+    {
+        "query_id": pl.UInt32(),
+        "text_no": pl.UInt32(),
+        "chunk_id": pl.Int64(),
+        "rank": pl.UInt32(),
+        "distance": pl.Float64(),  # cosine distance, 0..2
+    }
+)
+TEXT_LISTS = pl.Schema(
+    {
+        "query_id": pl.UInt32(),
+        "text_no": pl.UInt32(),
+        "chunk_id": pl.Int64(),
+        "rank": pl.UInt32(),
+        "score": pl.Float64(),  # higher is better; comparable within one list only
+    }
+)
+
+# One list a query: the lists of its texts fused.
+VECTOR_HITS = pl.Schema({k: v for k, v in VECTOR_LISTS.items() if k != "text_no"})
+TEXT_HITS = pl.Schema({k: v for k, v in TEXT_LISTS.items() if k != "text_no"})
+
+MERGED = pl.Schema(
+    {
+        "query_id": pl.UInt32(),
+        "chunk_id": pl.Int64(),
+        "rank": pl.UInt32(),
+        "score": pl.Float64(),
+        "vector_rank": pl.UInt32(),  # null: not in that list
+        "vector_distance": pl.Float64(),
+        "text_rank": pl.UInt32(),
+        "text_score": pl.Float64(),
+    }
+)
+
+DEDUPED = pl.Schema({**MERGED, "duplicates": pl.List(pl.Int64)})
+
+CHUNKS = pl.Schema(
+    {
+        "chunk_id": pl.Int64(),
+        "document_id": pl.String(),
+        "corpus": pl.String(),
+        "repo": pl.String(),  # "" where the document belongs to none
+        "ordinal": pl.UInt32(),
+        "text": pl.String(),
+        "title": pl.String(),
+        "path": pl.String(),
+        "uri": pl.String(),
+        "anchor": pl.String(),  # section heading, or null
+        "start_line": pl.UInt32(),
+        "end_line": pl.UInt32(),
+        "language": pl.String(),
+        "state": pl.String(),
+        "created_at": UTC,
+        "doc_date": UTC,
+        "date_source": pl.String(),
+        "version": pl.String(),
+        "lineage_id": pl.String(),
+        "metadata": pl.String(),  # a JSON object
+        "embedding": EMBEDDING,
+    }
+)
+
+UNIFIED = pl.Schema(
+    {
+        "query_id": pl.UInt32(),
+        "chunk_id": pl.Int64(),
+        "corpus": pl.String(),
+        "rank": pl.UInt32(),  # within its corpus, after dedup
+        "document_id": pl.String(),
+        "repo": pl.String(),
+        "source_label": pl.String(),
+        "source_url": pl.String(),  # null where there is no safe link
+        "text": pl.String(),
+        "vector_distance": pl.Float64(),
+        "rrf_score": pl.Float64(),  # the corpus's merged score, whatever variant made it
+        "created_at": UTC,
+        "doc_date": UTC,
+        "version": pl.String(),
+        "metadata": pl.String(),
+        "embedding": EMBEDDING,
+        "alternate_sources": pl.List(SOURCE),
+    }
+)
+
+FUSED = pl.Schema({**UNIFIED, "score": pl.Float64()})
+"""``fused``, ``weighted``, ``reranked``, ``unique`` and ``results``; ``rank`` is the place in that
+stage's own order, ``score`` the value the order comes from."""
+
+OUTCOMES = pl.Schema(
+    {
+        "corpus": pl.String(),
+        "channel": pl.String(),  # vector | text
+        "status": pl.String(),  # ok | empty | absent | failed | timed_out
+        "rows": pl.UInt32(),
+        "elapsed_ms": pl.Float64(),
+        "error": pl.String(),
+    }
+)
+
+CITATIONS = pl.Schema(
+    {
+        "query_id": pl.UInt32(),
+        "number": pl.UInt32(),  # place in the context, from 1
+        "chunk_id": pl.Int64(),
+        "corpus": pl.String(),
+        "source_label": pl.String(),
+        "source_url": pl.String(),
+        "citation": pl.String(),  # Markdown: link, and where else it was found
+    }
+)
+
+NOTES = pl.Schema({"query_id": pl.UInt32(), "note": pl.String()})
+
+# What a source reads: one row a document, before chunking.
+DOCUMENTS = pl.Schema(
+    {
+        "document_id": pl.String(),
+        "corpus": pl.String(),
+        "repo": pl.String(),
+        "title": pl.String(),
+        "text": pl.String(),
+        "path": pl.String(),
+        "uri": pl.String(),
+        "language": pl.String(),
+        "state": pl.String(),
+        "created_at": UTC,
+        "doc_date": UTC,
+        "date_source": pl.String(),
+        "version": pl.String(),
+        "lineage_id": pl.String(),
+        "metadata": pl.String(),
+    }
+)
+
+
+class FrameError(TypeError):
+    """A frame does not have the columns or types that its node promises."""
+
+
+def empty(schema: pl.Schema) -> pl.DataFrame:
+    """A frame of no rows with ``schema``'s columns."""
+    return pl.DataFrame(schema=schema)
+
+
+def check(frame: pl.DataFrame, schema: pl.Schema, name: str) -> pl.DataFrame:
+    """Return ``frame`` if it has exactly ``schema``'s columns and types, in any order.
+
+    An embedding column may be an ``Array(Float32, n)`` of any width ``n``.
+
+    Raises:
+        FrameError: names the columns that are missing, unexpected or of another type.
+    """
+    faults = [f"missing column {c!r}" for c in schema if c not in frame.columns]
+    for column, dtype in frame.schema.items():
+        if column not in schema:
+            faults.append(f"unexpected column {column!r}")
+        elif not _same(dtype, schema[column]):
+            faults.append(f"column {column!r} is {dtype}, expected {schema[column]}")
+    if faults:
+        raise FrameError(f"{name}: " + "; ".join(faults))
+    return frame
+
+
+def _same(found: pl.DataType, expected: pl.DataType) -> bool:
+    if expected == EMBEDDING and isinstance(found, pl.Array):
+        return bool(found.inner == pl.Float32)
+    return bool(found == expected)
