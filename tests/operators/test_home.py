@@ -1,0 +1,30 @@
+from pathlib import Path
+
+import platformdirs
+import pytest
+
+from operators.home import data_home
+
+
+def test_the_environment_moves_the_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CROSSCORPUS_HOME", str(tmp_path / "elsewhere"))
+    assert data_home() == tmp_path / "elsewhere"
+    assert not data_home().exists()
+
+
+@pytest.mark.parametrize("unset", ["", "  "])
+def test_an_empty_setting_means_the_platform_default(
+    monkeypatch: pytest.MonkeyPatch, unset: str
+) -> None:
+    monkeypatch.setenv("CROSSCORPUS_HOME", unset)
+    assert data_home() == Path(platformdirs.user_data_dir("crosscorpus", appauthor=False))
+
+
+def test_a_tilde_and_a_relative_path_become_absolute(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CROSSCORPUS_HOME", "~/here")
+    assert data_home() == Path.home() / "here"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CROSSCORPUS_HOME", "here")
+    assert data_home() == tmp_path / "here"
