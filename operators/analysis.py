@@ -2,7 +2,8 @@
 
 Code and prose share one vocabulary: an identifier gives its parts and the whole, so that
 ``makeFile`` is found by "make a file" and by its exact name. Parts are stemmed (Snowball English,
-the second Porter stemmer), wholes are not. Stop words are left out: they carry no weight and cost the most.
+the second Porter stemmer), wholes are not. Stop words are left out: they carry no weight and cost
+the most.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ STOP_WORDS = frozenset(
     here hers him his how i if in into is it its itself just me more most my no nor not now of off
     on once only or other our out over own same she should so some such than that the their them
     then there these they this those through to too under until up very was we were what when where
-    which while who whom why will with would you your""".split()
+    which while who whom why will with would you your""".split()  # noqa: SIM905 - a list of 140 quoted words is no easier to read
 )
 
 _PIECE = re.compile(r"\w+", re.UNICODE)

@@ -1,0 +1,1 @@
+"""From ranked chunks to an attributed, budgeted context."""

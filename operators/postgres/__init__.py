@@ -1,0 +1,1 @@
+"""The only place with SQL: server, schema, search and store."""

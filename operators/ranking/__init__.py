@@ -1,0 +1,1 @@
+"""Rules that order hits: fusion, recency, weighting, reranking; formulas over frames."""

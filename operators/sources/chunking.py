@@ -1,0 +1,168 @@
+"""Documents to chunks that fit the embedding model's window, losing no word.
+
+A chunk is a run of whole lines where lines fit. It ends, in this order of preference, before a
+heading, after a blank line (best before a line without indentation), before a line without
+indentation, anywhere. Nothing overlaps:
+the chunks of a document, joined, are the document, blank runs apart.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import polars as pl
+
+from operators.frames import CHUNKS, DOCUMENTS, check
+from operators.sources.headings import Heading, headings
+
+VERSION = "1"
+"""Part of every document's fingerprint: another chunker means that documents are cut anew."""
+
+MAX_HEADING = 120
+"""Characters of title and section heading that are put before a chunk's text for embedding."""
+
+MAX_CHARACTERS = 4000
+"""Upper bound of a chunk in characters: word-pieces say little about a wall of base64."""
+
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_WORD = re.compile(r"\s*\S{1,100}|\s+")
+
+CountTokens = Callable[[Sequence[str]], Sequence[int]]
+
+
+class _Unit(NamedTuple):
+    """What is never cut further: a line, or a piece of a line too long for a chunk of its own."""
+
+    text: str
+    tokens: int
+    line: int
+    break_before: int  # how good a place its start is to begin a chunk: 0 (bad) .. 4 (a heading)
+
+
+def chunk_id(corpus: str, repo: str, document_id: str, ordinal: int) -> int:
+    """The id of a document's ``ordinal``-th chunk: a signed 64-bit hash, stable across runs."""
+    key = "\0".join((corpus, repo, document_id, str(ordinal)))
+    digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)
+
+
+def embedded_text(title: str | None, anchor: str | None, text: str) -> str:
+    """What the embedding model reads of a chunk: where it is from, then the text itself."""
+    heading = _heading(title, anchor)
+    return f"{heading}\n{text}" if heading else text
+
+
+def chunk_documents(
+    documents: pl.DataFrame, count_tokens: CountTokens, max_tokens: int = 254
+) -> pl.DataFrame:
+    """Cut documents into chunks.
+
+    Args:
+        documents: DOCUMENTS, one row a document.
+        count_tokens: the embedding model's count of word-pieces, one number a text.
+        max_tokens: word-pieces that fit the model's window, special tokens apart.
+
+    Returns:
+        CHUNKS without ``embedding``, in document order, ``ordinal`` from 0. A chunk with its
+        heading (:func:`embedded_text`) has at most ``max_tokens`` word-pieces, as long as counts
+        add up over lines and words, which they do for word-pieces. Runs of blank lines alone make
+        no chunk; a document without any text has none.
+    """
+    check(documents, DOCUMENTS, "documents")
+    rows: list[dict[str, object]] = []
+    for document in documents.iter_rows(named=True):
+        rows.extend(_chunks_of(document, count_tokens, max_tokens))
+    schema = {name: dtype for name, dtype in CHUNKS.items() if name != "embedding"}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _chunks_of(
+    document: dict[str, object], count_tokens: CountTokens, max_tokens: int
+) -> Iterator[dict[str, object]]:
+    text, title = str(document["text"] or ""), str(document["title"] or "")
+    if not text.strip():
+        return
+    sections = headings(text, str(document["path"] or ""))
+    lines = _LINE.findall(text)
+    prefixes = [_heading(title, None), *(_heading(title, section.text) for section in sections)]
+    counts = count_tokens([*prefixes, *lines])
+    budget = max_tokens - max(counts[: len(prefixes)])
+    units = _units(lines, counts[len(prefixes) :], sections, count_tokens, budget)
+    kept = {k: v for k, v in document.items() if k in CHUNKS and k != "text"}
+    place = (str(document["corpus"]), str(document["repo"]), str(document["document_id"]))
+    runs = (run for run in _runs(units, budget) if any(unit.text.strip() for unit in run))
+    for ordinal, run in enumerate(runs):
+        yield {
+            **kept,
+            "chunk_id": chunk_id(*place, ordinal),
+            "ordinal": ordinal,
+            "text": "".join(unit.text for unit in run),
+            "anchor": _section_of(run, sections),
+            "start_line": run[0].line + 1,
+            "end_line": run[-1].line + 1,
+        }
+
+
+def _heading(title: str | None, anchor: str | None) -> str:
+    return " > ".join(part for part in (title, anchor) if part)[:MAX_HEADING]
+
+
+def _section_of(run: Sequence[_Unit], sections: Sequence[Heading]) -> str | None:
+    """The section that the first text of a chunk is in, else the first that starts inside it."""
+    first = next(unit.line for unit in run if unit.text.strip())
+    at = bisect_right(sections, first, key=lambda section: section.line) - 1
+    if at < 0 and sections and sections[0].line <= run[-1].line:
+        at = 0
+    return sections[at].text if at >= 0 else None
+
+
+def _units(
+    lines: Sequence[str],
+    counts: Sequence[int],
+    sections: Sequence[Heading],
+    count_tokens: CountTokens,
+    budget: int,
+) -> list[_Unit]:
+    starts = {section.line for section in sections}
+    units: list[_Unit] = []
+    after_blank = False
+    for number, (line, count) in enumerate(zip(lines, counts, strict=True)):
+        flush_left = not line[0].isspace() and line[0] not in ")]}"
+        if number in starts:
+            quality = 4
+        elif after_blank:
+            quality = 3 if flush_left else 2
+        else:
+            quality = 1 if flush_left else 0
+        after_blank = not line.strip()
+        if count <= budget and len(line) <= MAX_CHARACTERS:
+            units.append(_Unit(line, count, number, 0 if after_blank else quality))
+            continue
+        words = _WORD.findall(line)
+        for word, tokens in zip(words, count_tokens(words), strict=True):
+            units.append(_Unit(word, tokens, number, quality))
+            quality = 0
+    return units
+
+
+def _runs(units: Sequence[_Unit], budget: int) -> Iterator[Sequence[_Unit]]:
+    """Fill a chunk, then step back to the best place to end it in its second half."""
+    start = 0
+    while start < len(units):
+        tokens = characters = 0
+        end = start
+        while end < len(units):
+            tokens += units[end].tokens
+            characters += len(units[end].text)
+            if end > start and (tokens > budget or characters > MAX_CHARACTERS):
+                break
+            end += 1
+        if end < len(units):
+            middle = start + (end - start + 1) // 2
+            end = max(range(middle, end + 1), key=lambda at: (units[at].break_before, at))
+        yield units[start:end]
+        start = max(end, start + 1)
