@@ -68,8 +68,9 @@ def chunk_documents(
 
     Returns:
         CHUNKS without ``embedding``, in document order, ``ordinal`` from 0. A chunk with its
-        heading (:func:`embedded_text`) has at most ``max_tokens`` word-pieces, as long as counts
-        add up over lines and words, which they do for word-pieces. Runs of blank lines alone make
+        heading (:func:`embedded_text`) has at most ``max_tokens`` word-pieces, as long as those of
+        a heading (``MAX_HEADING`` characters) leave room for a word, and counts add up over lines
+        and words, as word-pieces do. Runs of blank lines alone make
         no chunk; a document without any text has none.
     """
     check(documents, DOCUMENTS, "documents")
@@ -90,7 +91,7 @@ def _chunks_of(
     lines = _LINE.findall(text)
     prefixes = [_heading(title, None), *(_heading(title, section.text) for section in sections)]
     counts = count_tokens([*prefixes, *lines])
-    budget = max_tokens - max(counts[: len(prefixes)])
+    budget = max(max_tokens - max(counts[: len(prefixes)]), 1)
     units = _units(lines, counts[len(prefixes) :], sections, count_tokens, budget)
     kept = {k: v for k, v in document.items() if k in CHUNKS and k != "text"}
     place = (str(document["corpus"]), str(document["repo"]), str(document["document_id"]))

@@ -1,0 +1,55 @@
+# Everything lives in .venv; nothing but Python 3.11+ and make has to be there before.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+RUN    := $(VENV)/.run-installed
+TEST   := $(VENV)/.test-installed
+
+.PHONY: help install demo test lint bench render lock clean
+
+help:  ## what there is to make
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+install: $(RUN)  ## crosscorpus and its embedding model, into .venv and your data directory
+	$(BIN)/crosscorpus models install
+
+demo: install  ## ingest this repository and ask it three questions
+	$(BIN)/python -m benchmarks.demo
+
+test: $(TEST)  ## every test, on a real embedded server, then lint and types
+	$(BIN)/crosscorpus models install
+	$(MAKE) --no-print-directory lint
+	$(BIN)/python -m pytest
+
+lint: $(TEST)  ## format, lint and types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench: $(TEST)  ## every benchmark, as tables
+	$(BIN)/python -m benchmarks
+
+render: $(RUN)  ## draw dag.png anew
+	$(BIN)/crosscorpus render --out dag.png
+
+lock: $(TEST)  ## resolve the locked environments anew
+	$(BIN)/uv pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --extra models --extra render -o requirements/run.lock
+	$(BIN)/uv pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --all-extras -o requirements/test.lock
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(RUN): pyproject.toml requirements/run.lock | $(BIN)/python
+	$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements/run.lock
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps -e .
+	@touch $@
+
+$(TEST): pyproject.toml requirements/test.lock | $(BIN)/python
+	$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements/test.lock
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps -e .
+	@touch $@ $(RUN)
+
+clean:  ## remove the environment and what tools left behind
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
