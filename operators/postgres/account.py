@@ -1,0 +1,88 @@
+"""Whose account the embedded server runs under: Postgres refuses to run as root."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from operators.errors import CrosscorpusError
+
+PREFERRED = ("postgres", "nobody")
+
+
+@dataclass(frozen=True)
+class Account:
+    """An existing unprivileged account that root steps down to."""
+
+    name: str
+    uid: int
+    gid: int
+
+
+def server_account() -> Account | None:
+    """Return the account to step down to, or None when this process is not root.
+
+    Raises CrosscorpusError when this is root and the machine has no unprivileged account.
+    """
+    if os.name == "nt" or os.geteuid() != 0:
+        return None
+    import pwd
+
+    for name in PREFERRED:
+        try:
+            entry = pwd.getpwnam(name)
+        except KeyError:
+            continue
+        if entry.pw_uid != 0:
+            return Account(name, entry.pw_uid, entry.pw_gid)
+    raise CrosscorpusError(
+        "Postgres refuses to run as root and this machine has neither a user 'postgres' nor "
+        "'nobody': run as an ordinary user, or set CROSSCORPUS_DSN to a server"
+    )
+
+
+def closed_parent(path: Path, account: Account | None) -> Path | None:
+    """Return the outermost existing directory on the way to path that account may not enter.
+
+    None when the way is open. Directories that do not exist yet are not counted.
+    """
+    if account is None:
+        return None
+    resolved = path.resolve()
+    for directory in [*reversed(resolved.parents), resolved]:
+        try:
+            status = directory.stat()
+        except FileNotFoundError:
+            return None
+        if not _may_enter(status, account):
+            return directory
+    return None
+
+
+def _may_enter(status: os.stat_result, account: Account) -> bool:
+    if status.st_uid == account.uid:
+        return bool(status.st_mode & stat.S_IXUSR)
+    if status.st_gid == account.gid:
+        return bool(status.st_mode & stat.S_IXGRP)
+    return bool(status.st_mode & stat.S_IXOTH)
+
+
+def make_directory(path: Path, account: Account | None) -> None:
+    """Make path and its missing parents; those made here the account may enter, not list.
+
+    Existing directories keep their mode.
+    """
+    missing = [p for p in [path, *path.parents] if not p.exists()]
+    for directory in reversed(missing):
+        directory.mkdir(exist_ok=True)
+        directory.chmod(0o711 if account else 0o700)
+
+
+def give(path: Path, account: Account | None, mode: int = 0o700) -> None:
+    """Make the directory path (if missing) with this mode, owned by the server's account."""
+    path.mkdir(exist_ok=True)
+    path.chmod(mode)
+    if account is not None:
+        os.chown(path, account.uid, account.gid)

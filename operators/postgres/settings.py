@@ -1,0 +1,92 @@
+"""The embedded server's settings file."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import psutil
+
+HEADER = "# Written at every start. For settings of your own: ALTER SYSTEM SET name = value.\n"
+MEGABYTE = 1024 * 1024
+
+
+def settings(
+    socket_directory: Path, log_directory: Path, port: int | None, memory_bytes: int
+) -> dict[str, str]:
+    """Return the settings of a server for one user's searches on a machine of this memory.
+
+    Every commit is durable; memory stays under a quarter of the machine's.
+    """
+    buffers = _within(memory_bytes // 16, 32, 512)
+    maintenance = _within(memory_bytes // 8, 64, 1024)
+    return {
+        "listen_addresses": "" if port is None else "127.0.0.1",
+        "port": str(port or 5432),
+        "unix_socket_directories": str(socket_directory),
+        "max_connections": "100",
+        "shared_buffers": f"{buffers}MB",
+        "maintenance_work_mem": f"{maintenance}MB",
+        "work_mem": f"{_within(memory_bytes // 256, 4, 32)}MB",
+        "effective_cache_size": f"{max(memory_bytes // 2 // MEGABYTE, 64)}MB",
+        "random_page_cost": "1.1",
+        "effective_io_concurrency": "100",
+        "max_parallel_workers_per_gather": "2",
+        "max_parallel_maintenance_workers": "2",
+        "jit": "off",
+        "synchronous_commit": "on",
+        "wal_level": "minimal",
+        "max_wal_senders": "0",
+        "wal_compression": "on",
+        "max_wal_size": "4GB",
+        # A crash restart otherwise opens every file of the database one by one.
+        "recovery_init_sync_method": "syncfs" if sys.platform == "linux" else "fsync",
+        "dynamic_shared_memory_type": _shared_memory(maintenance),
+        "timezone": "UTC",
+        "log_timezone": "UTC",
+        "lc_messages": "C",
+        # One file a weekday, emptied when its day comes round again.
+        "logging_collector": "on",
+        "log_directory": str(log_directory),
+        "log_filename": "postgres-%a.log",
+        "log_rotation_age": "1d",
+        "log_rotation_size": "0",
+        "log_truncate_on_rotation": "on",
+        "log_checkpoints": "off",
+        # The text of a failing statement may hold a user's document.
+        "log_min_error_statement": "panic",
+        "log_error_verbosity": "terse",
+    }
+
+
+def settings_file(values: Mapping[str, str]) -> str:
+    """Return the text of postgresql.conf for these values."""
+    lines = [f"{name} = '{_quoted(value)}'\n" for name, value in values.items()]
+    return HEADER + "".join(lines)
+
+
+def machine_memory() -> int:
+    """Return this machine's memory in bytes."""
+    return int(psutil.virtual_memory().total)
+
+
+def _quoted(value: str) -> str:
+    return value.replace("\\", "\\\\").replace("'", "''")
+
+
+def _within(size_bytes: int, least: int, most: int) -> int:
+    return max(least, min(most, size_bytes // MEGABYTE))
+
+
+def _shared_memory(maintenance_mb: int) -> str:
+    """Containers often have a /dev/shm too small for a parallel index build: then use files."""
+    if sys.platform != "linux":
+        return "posix"
+    try:
+        shm = os.statvfs("/dev/shm")
+    except OSError:
+        return "mmap"
+    room = shm.f_bavail * shm.f_frsize // MEGABYTE
+    return "posix" if room >= 2 * maintenance_mb else "mmap"

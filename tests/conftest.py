@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from operators.postgres.server import Server, start
+
+# Durability against a crash of the machine is not what a test run is for.
+FAST = {"fsync": "off", "full_page_writes": "off", "shared_buffers": "128MB"}
+TEST_PASSWORD = "correct horse battery"
+
+
+def open_temporary_directory() -> Path:
+    """pytest's own are closed to the account that the server steps down to when this is root."""
+    directory = Path(tempfile.mkdtemp(prefix="crosscorpus-test-"))
+    directory.chmod(0o711)
+    return directory
+
+
+@pytest.fixture
+def crosscorpus_home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty data home of the test's own."""
+    home = open_temporary_directory()
+    monkeypatch.setenv("CROSSCORPUS_HOME", str(home))
+    monkeypatch.delenv("CROSSCORPUS_DSN", raising=False)
+    yield home
+    shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def embedded_server() -> Iterator[Server]:
+    """One server for the whole run, on a Unix socket and on TCP."""
+    home = open_temporary_directory()
+    with start(home / "postgres", port=0, password=TEST_PASSWORD, settings=FAST) as server:
+        yield server
+    shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def server_dsn(embedded_server: Server) -> str:
+    """The server over its Unix socket, as superuser."""
+    return embedded_server.socket_dsn
+
+
+@pytest.fixture(scope="session")
+def tcp_server_dsn(embedded_server: Server) -> str:
+    """The same server over TCP, with a password (scram)."""
+    return embedded_server.dsn
