@@ -1,0 +1,1 @@
+"""What happens: the Hamilton graphs of crosscorpus and what runs them."""

@@ -1,0 +1,1 @@
+"""What turns modules and a configuration into a running graph."""

@@ -1,0 +1,112 @@
+"""Which nodes a request needs, in which order: worked out once for each set of names.
+
+A driver sees the same few requests again and again; the traversal, the constants that the
+configuration put into the sub-graphs and the tags need not be read again for each query.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from hamilton.graph import FunctionGraph
+from hamilton.node import Node
+
+Limit = Callable[[Node], float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A node of one plan: what it reads and which steps wait for it."""
+
+    node: Node
+    needs: tuple[str, ...]
+    waits: int
+    followers: tuple[int, ...]
+    io: bool
+    fail_open: bool
+    limit: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How one set of outputs is computed from one set of given names."""
+
+    steps: tuple[Step, ...]
+    constants: dict[str, Any]
+    uses: Counter[str]
+
+
+def make_plan(
+    graph: FunctionGraph,
+    final_vars: list[str],
+    overrides: dict[str, Any],
+    inputs: dict[str, Any],
+    limit: Limit | None = None,
+) -> Plan:
+    """Work out which nodes run, what each waits for, and which are mere constants."""
+    wanted, _ = graph.get_upstream_nodes(final_vars, inputs, overrides)
+    given = {**graph.config, **inputs, **overrides}
+    computed = {n.name: n for n in wanted if not n.user_defined and n.name not in overrides}
+    constants = {name: n.callable() for name, n in computed.items() if is_literal(n)}
+    for name in constants:
+        del computed[name]
+    names = [name for name in graph.nodes if name in computed]  # the order of definition
+    numbers = {name: number for number, name in enumerate(names)}
+    needs = {
+        name: tuple(
+            d.name
+            for d in computed[name].dependencies
+            if d.name in computed or d.name in constants or d.name in given
+        )
+        for name in names
+    }
+    followers: dict[str, list[int]] = {name: [] for name in names}
+    for name in names:
+        for need in needs[name]:
+            if need in followers:
+                followers[need].append(numbers[name])
+    steps = tuple(
+        Step(
+            node=computed[name],
+            needs=needs[name],
+            waits=sum(need in numbers for need in needs[name]),
+            followers=tuple(followers[name]),
+            io=(io := "io" in node_tags(computed[name])),
+            fail_open="fail_open" in node_tags(computed[name]),
+            limit=limit(computed[name]) if io and limit else None,
+        )
+        for name in names
+    )
+    uses = Counter(need for needed in needs.values() for need in needed)
+    uses.update(final_vars)
+    return Plan(steps, constants, uses)
+
+
+def is_literal(node: Node) -> bool:
+    """Whether ``node`` only holds a value that the configuration put into a sub-graph."""
+    return not node.user_defined and not node.input_types and "module" not in node.tags
+
+
+def is_field(node: Node) -> bool:
+    """Whether ``node`` is one field of the node that it depends on, by ``@extract_fields``."""
+    if len(node.dependencies) != 1 or not node.originating_functions:
+        return False
+    (parent,) = node.dependencies
+    if parent.user_defined or not parent.originating_functions:
+        return False
+    return bool(parent.originating_functions[0].__code__ is node.originating_functions[0].__code__)
+
+
+def node_tags(node: Node) -> dict[str, Any]:
+    """The tags that its author meant for ``node``.
+
+    Hamilton puts a tag above ``@extract_fields`` on the fields and not on the function that does
+    the work; here the function has them, and the fields keep only what does not say how to run.
+    """
+    if is_field(node):
+        return {k: v for k, v in node.tags.items() if k not in ("io", "fail_open")}
+    fields = [n for n in node.depended_on_by if is_field(n)]
+    return {**(fields[0].tags if fields else {}), **node.tags}
