@@ -1,0 +1,55 @@
+"""A git working tree as three corpora: its sources, its history, its documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from operators.sources.git_history import (
+    LastCommit,
+    history_document,
+    read_commits,
+    remember_last_commits,
+)
+from operators.sources.git_repository import git_output, open_repository
+from operators.sources.git_tree import read_tree, tracked_files
+from operators.sources.items import Item, Source
+
+READER = "git/1"
+CORPORA = ("code", "history", "docs")
+
+
+def git_source(path: Path | str, repo: str | None = None) -> Source:
+    """The working tree at ``path``: sources as ``code``, commits as ``history``, prose as ``docs``.
+
+    Commits come first, newest first: the one pass over the log also tells every file's last
+    commit, whose date the file bears and at which it is linked. That commit stays the same while
+    the file does, so that a new commit changes only the documents it touched.
+
+    Args:
+        path: the top folder of a working tree.
+        repo: the name to store it under, instead of ``owner/name`` of ``origin``.
+
+    Raises:
+        GitError: not such a folder, no commits, or git is missing.
+    """
+    repository = open_repository(path, repo)
+    tracked = tracked_files(repository)
+    contents = {file.path: file.content for file in tracked}
+    commits = int(git_output(repository.root, "rev-list", "--count", repository.head))
+    done = 0
+
+    def scan() -> Iterator[Item]:
+        nonlocal done
+        done = 0
+        last: dict[bytes, LastCommit] = {}
+        for commit in read_commits(repository):
+            remember_last_commits(commit, contents, last)
+            done += 1
+            yield history_document(repository, commit)
+        for item in read_tree(repository, tracked, last):
+            done += 1
+            yield item
+
+    scopes = tuple((corpus, repository.name) for corpus in CORPORA)
+    return Source(READER, scan, scopes, lambda: done / (commits + len(tracked)))

@@ -1,0 +1,223 @@
+"""The tracked files of a working tree: sources into ``code``, prose into ``docs``.
+
+A file is read once, from the disk, by the path that git tracks; symbolic links are never followed,
+neither as a file nor as a folder on the way to it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from operators.postgres.text_border import clean_text
+from operators.sources.git_history import LastCommit, shown_path
+from operators.sources.git_repository import Repository, git_stream
+from operators.sources.headings import headings
+from operators.sources.items import Document, Fault, Item, metadata_json
+from operators.sources.languages import (
+    code_language,
+    is_generated,
+    prose_format,
+    script_language,
+)
+
+MAX_FILE = 1_000_000
+"""Bytes; a larger tracked file is data or generated, and is left out."""
+
+_SYMLINK, _SUBMODULE = "120000", "160000"
+_SNIFFED = 8192
+_BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+_TITLE_LINES = 100
+_FENCE = re.compile(r" {0,3}(```|~~~)")
+_ATX_TITLE = re.compile(r" {0,3}#{1,2}[ \t]+(.*?)[ \t]*#*[ \t]*")
+
+
+@dataclass(frozen=True, slots=True)
+class TrackedFile:
+    """A path in git's index, its mode and the id of its content there."""
+
+    path: bytes
+    mode: str
+    content: str
+
+
+class _Skipped(Exception):
+    pass
+
+
+def tracked_files(repository: Repository) -> list[TrackedFile]:
+    """Every path that git tracks, in git's order; a path in conflict once."""
+    with git_stream(repository.root, "ls-files", "--stage", "-z") as stream:
+        entries = stream.read().split(b"\0")
+    found: dict[bytes, TrackedFile] = {}
+    for entry in filter(None, entries):
+        head, _, path = entry.partition(b"\t")
+        mode, content, _ = head.decode().split(" ")
+        found.setdefault(path, TrackedFile(path, mode, content))
+    return list(found.values())
+
+
+def read_tree(
+    repository: Repository, tracked: list[TrackedFile], last: Mapping[bytes, LastCommit]
+) -> Iterator[Item]:
+    """Documents of the tracked files, and a fault for each that is left out or cannot be read."""
+    folders: dict[bytes, bool] = {}
+    for file in tracked:
+        path = shown_path(file.path)
+        try:
+            yield _document(repository, file, path, last.get(file.path), folders)
+        except _Skipped as reason:
+            yield Fault(path, str(reason), failed=False)
+        except OSError as exc:
+            corpus = "code" if prose_format(path) is None else "docs"
+            key = (corpus, repository.name, path)
+            yield Fault(path, f"cannot be read: {exc.strerror or exc}", key=key)
+
+
+def prose_title(text: str, path: str) -> str | None:
+    """The first heading near the start of a prose file, if there is one.
+
+    >>> prose_title("<p>logo</p>\\n# The *guide* #\\n", "a.md")
+    'The *guide*'
+    """
+    lines = text.split("\n", _TITLE_LINES)[:_TITLE_LINES]
+    if prose_format(path) != "markdown":
+        found = headings("\n".join(lines), path)
+        return found[0].text if found else None
+    lines = lines[_front_matter(lines) :]
+    fence = ""
+    for number, line in enumerate(lines):
+        mark = _FENCE.match(line)
+        if fence:
+            fence = "" if mark and mark[1] == fence else fence
+        elif mark:
+            fence = mark[1]
+        elif title := _ATX_TITLE.fullmatch(line.rstrip("\r")):
+            if title[1]:
+                return title[1]
+        elif number and re.fullmatch(r" {0,3}=+\s*", line) and lines[number - 1].strip():
+            return lines[number - 1].strip()
+    return None
+
+
+def _front_matter(lines: list[str]) -> int:
+    """How many lines the front matter takes."""
+    if lines and lines[0].rstrip() in ("---", "+++"):
+        for number, line in enumerate(lines[1:], start=1):
+            if line.rstrip() == lines[0].rstrip():
+                return number + 1
+    return 0
+
+
+def _document(
+    repository: Repository,
+    file: TrackedFile,
+    path: str,
+    last: LastCommit | None,
+    folders: dict[bytes, bool],
+) -> Document:
+    if file.mode == _SYMLINK:
+        raise _Skipped("symbolic link")
+    if file.mode == _SUBMODULE:
+        raise _Skipped("submodule")
+    if is_generated(path):
+        raise _Skipped("dependency lock or generated file")
+    prose, language = prose_format(path), code_language(path)
+    extension = Path(path).suffix
+    if prose is None and language is None and extension:
+        raise _Skipped(f"no known text type: {extension}")
+    data = _read(repository.root, file.path, folders)
+    if prose is None and language is None:
+        language = script_language(data[:_SNIFFED])
+        if language is None:
+            raise _Skipped("no known text type")
+    text = _decode(data)
+    committed = _content_id(data, file.content) == file.content
+    linked = last is not None and last.exact and committed
+    moment = last.moment if last else None
+    title = prose_title(text, path) if prose else None
+    return Document(
+        document_id=clean_text(path),
+        corpus="docs" if prose else "code",
+        repo=repository.name,
+        title=clean_text(title or path),
+        text=text,
+        path=clean_text(path),
+        uri=repository.file_link(last.commit, file.path) if last and linked else None,
+        language=prose or language,
+        created_at=moment,
+        doc_date=moment,
+        date_source="git" if moment else None,
+        metadata=metadata_json(
+            {
+                "commit": last.commit if last else None,
+                "short_commit": last.commit[:7] if last else None,
+                "uncommitted": None if linked else True,
+            }
+        ),
+    )
+
+
+def _read(root: Path, path: bytes, folders: dict[bytes, bool]) -> bytes:
+    """The file's bytes, read once."""
+    base = os.fsencode(root)
+    folder = os.path.dirname(path)
+    if folder not in folders:
+        real = os.path.join(base, folder) if folder else base
+        folders[folder] = os.path.realpath(real) == os.path.normpath(real)
+    if not folders[folder]:
+        raise _Skipped("symbolic link on the way")
+    full = os.path.join(base, path)
+    try:
+        _check(os.lstat(full))
+        opened = os.open(full, os.O_RDONLY | _flags("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
+    except FileNotFoundError:
+        raise _Skipped("not in the working tree") from None
+    with open(opened, "rb") as stream:
+        _check(os.fstat(opened))
+        data = stream.read(MAX_FILE + 1)
+    if len(data) > MAX_FILE:
+        raise _Skipped(f"larger than {MAX_FILE} bytes")
+    return data
+
+
+def _check(found: os.stat_result) -> None:
+    if stat.S_ISLNK(found.st_mode):
+        raise _Skipped("symbolic link")
+    if not stat.S_ISREG(found.st_mode):
+        raise _Skipped("not a regular file")
+    if found.st_size > MAX_FILE:
+        raise _Skipped(f"larger than {MAX_FILE} bytes")
+
+
+def _flags(*names: str) -> int:
+    """Open flags, those that this platform has."""
+    flags = 0
+    for name in names:
+        flags |= getattr(os, name, 0)
+    return flags
+
+
+def _decode(data: bytes) -> str:
+    for bom, encoding in _BOMS:
+        if data.startswith(bom):
+            return clean_text(data[len(bom) :].decode(encoding, "replace"))
+    if b"\0" in data[:_SNIFFED]:
+        raise _Skipped("binary")
+    return clean_text(data.decode("utf-8", "replace"))
+
+
+def _content_id(data: bytes, tracked: str) -> str:
+    """The id that git gives to ``data``; to its LF form where that is what is tracked."""
+    algorithm = hashlib.sha1 if len(tracked) == 40 else hashlib.sha256
+    found = algorithm(b"blob %d\0" % len(data) + data).hexdigest()
+    if found != tracked and b"\r\n" in data:
+        folded = data.replace(b"\r\n", b"\n")
+        folded_id = algorithm(b"blob %d\0" % len(folded) + folded).hexdigest()
+        return folded_id if folded_id == tracked else found
+    return found

@@ -1,0 +1,167 @@
+"""What every reader gives: documents, and faults that say why something was not read.
+
+A reader is a stream. Whatever is wrong with one line or one file is a :class:`Fault` in that
+stream, never an exception, so that one bad file does not end a run. A reader cleans every text it
+gives (:func:`operators.postgres.text_border.clean_text`): no frame can hold a lone surrogate.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import astuple, dataclass, fields
+from datetime import UTC, datetime
+from typing import Any
+
+import polars as pl
+
+from operators.frames import DOCUMENTS
+from operators.postgres.text_border import clean_text
+
+METADATA_VALUE_LIMIT = 500
+"""Characters of JSON; a longer metadata value is left out: it is a text, not a label."""
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+Key = tuple[str, str, str]
+"""corpus, repo, document_id: what names a document."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document before chunking; the fields are the columns of ``frames.DOCUMENTS``."""
+
+    document_id: str
+    corpus: str
+    repo: str
+    title: str | None
+    text: str
+    path: str | None = None
+    uri: str | None = None
+    language: str | None = None
+    state: str | None = None
+    created_at: datetime | None = None
+    doc_date: datetime | None = None
+    date_source: str | None = None
+    version: str | None = None
+    lineage_id: str | None = None
+    metadata: str = "{}"
+
+    @property
+    def key(self) -> Key:
+        """What names this document in the ledger."""
+        return (self.corpus, self.repo, self.document_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something that was not read, and why.
+
+    ``failed`` means work was lost and the run must say so; otherwise it was left out on purpose (a
+    binary file, a lock file). ``key`` names the document if that much is known: it still exists in
+    its source, so its last good version stays. A failure without a key could be any document, so
+    that a scan with one is not complete and deletes nothing.
+    """
+
+    where: str
+    reason: str
+    failed: bool = True
+    key: Key | None = None
+
+    def __str__(self) -> str:
+        """One printable line."""
+        return f"{printable(self.where)}: {printable(self.reason)}"
+
+
+Item = Document | Fault
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One thing to ingest.
+
+    Attributes:
+        reader: name and version of the reader; part of every document's fingerprint, and the mark
+            by which a later run knows which documents in the store came from this kind of source.
+        scan: starts one pass over the source. A pass that raises was not complete.
+        scopes: the (corpus, repo) pairs that this source fills alone, so that a document missing
+            from a complete scan has vanished. None: only those that the scan meets.
+        fraction: how much of the running scan is done, 0..1.
+    """
+
+    reader: str
+    scan: Callable[[], Iterator[Item]]
+    scopes: tuple[tuple[str, str], ...] | None
+    fraction: Callable[[], float]
+
+
+def printable(text: str) -> str:
+    r"""``text`` on one line, with control and direction characters shown as escapes.
+
+    >>> print(printable("a\nb"))
+    a\nb
+    """
+    return _CONTROL.sub(lambda m: m[0].encode("unicode_escape").decode(), clean_text(text))
+
+
+def metadata_json(values: Mapping[str, Any]) -> str:
+    """``values`` as a JSON object with sorted keys.
+
+    Nulls are left out, and so is any value whose JSON is longer than ``METADATA_VALUE_LIMIT``.
+    """
+    kept = {}
+    for key, value in values.items():
+        if value is None or len(json.dumps(value)) > METADATA_VALUE_LIMIT:
+            continue
+        kept[clean_text(str(key))] = _clean_value(value)
+    return json.dumps(kept, sort_keys=True, ensure_ascii=False)
+
+
+def _clean_value(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean_text(value)
+    if isinstance(value, list):
+        return [_clean_value(v) for v in value]
+    if isinstance(value, dict):
+        return {clean_text(k): _clean_value(v) for k, v in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def content_hash(document: Document) -> str:
+    """SHA-256 (hex) over every field of ``document``: a change of any makes a new version."""
+    parts = [v.isoformat() if isinstance(v, datetime) else v for v in astuple(document)]
+    return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
+
+
+def document_frame(documents: Iterable[Document]) -> pl.DataFrame:
+    """``documents`` as a frame of schema ``frames.DOCUMENTS``, in the same order."""
+    rows = [astuple(d) for d in documents]
+    if not rows:
+        return pl.DataFrame(schema=DOCUMENTS)
+    columns = list(zip(*rows, strict=True))
+    names = [f.name for f in fields(Document)]
+    return pl.DataFrame(
+        [
+            pl.Series(name, values, dtype=DOCUMENTS[name], strict=True)
+            for name, values in zip(names, columns, strict=True)
+        ]
+    )
+
+
+def utc_from_timestamp(seconds: int) -> datetime | None:
+    """The moment of a Unix time in seconds; None where no calendar holds it.
+
+    >>> utc_from_timestamp(0).isoformat()
+    '1970-01-01T00:00:00+00:00'
+    >>> utc_from_timestamp(10**15) is None
+    True
+    """
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None

@@ -1,0 +1,249 @@
+"""What kind of text a file holds, told by its name: code of a language, prose, or neither.
+
+The table is small on purpose: a file with an unknown name is left out with a reason, because data
+files outnumber sources in many repositories and bury what people ask about.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+
+_EXTENSIONS = {
+    "python": "py pyi pyx pxd",
+    "javascript": "js mjs cjs jsx",
+    "typescript": "ts tsx mts cts",
+    "go": "go",
+    "rust": "rs",
+    "java": "java",
+    "kotlin": "kt kts",
+    "scala": "scala sc",
+    "groovy": "groovy gradle",
+    "c": "c h",
+    "cpp": "cc cpp cxx c++ hh hpp hxx h++ inl ipp tpp",
+    "csharp": "cs csx",
+    "fsharp": "fs fsi fsx",
+    "swift": "swift",
+    "objc": "m mm",
+    "ruby": "rb rake gemspec",
+    "php": "php phtml",
+    "perl": "pl pm t",
+    "lua": "lua",
+    "r": "r",
+    "julia": "jl",
+    "haskell": "hs lhs",
+    "ocaml": "ml mli",
+    "erlang": "erl hrl",
+    "elixir": "ex exs",
+    "clojure": "clj cljs cljc edn",
+    "elisp": "el",
+    "lisp": "lisp lsp cl",
+    "scheme": "scm ss rkt",
+    "dart": "dart",
+    "zig": "zig",
+    "nim": "nim",
+    "d": "d",
+    "fortran": "f f90 f95 f03 for",
+    "pascal": "pas pp",
+    "ada": "adb ads",
+    "asm": "s asm nasm",
+    "cuda": "cu cuh",
+    "glsl": "glsl vert frag comp",
+    "verilog": "v sv svh",
+    "vhdl": "vhd vhdl",
+    "solidity": "sol",
+    "bash": "sh bash zsh ksh bats",
+    "fish": "fish",
+    "powershell": "ps1 psm1 psd1",
+    "batch": "bat cmd",
+    "awk": "awk",
+    "tcl": "tcl",
+    "vim": "vim",
+    "sql": "sql",
+    "html": "html htm xhtml jinja jinja2 j2 tmpl",
+    "css": "css scss sass less",
+    "vue": "vue",
+    "svelte": "svelte",
+    "xml": "xml xsd xsl xslt csproj vcxproj props targets plist",
+    "json": "json json5 jsonc",
+    "yaml": "yaml yml",
+    "toml": "toml",
+    "ini": "ini cfg conf properties editorconfig service",
+    "protobuf": "proto",
+    "thrift": "thrift",
+    "graphql": "graphql gql",
+    "hcl": "tf tfvars hcl",
+    "nix": "nix",
+    "bazel": "bzl bazel star",
+    "cmake": "cmake",
+    "make": "mk mak",
+    "m4": "m4 ac am",
+    "autoconf": "in",
+    "dockerfile": "dockerfile",
+    "latex": "tex sty",
+    "diff": "patch diff",
+}
+_CODE = {ext: language for language, exts in _EXTENSIONS.items() for ext in exts.split()}
+
+_CODE_NAMES = {
+    "makefile": "make",
+    "gnumakefile": "make",
+    "cmakelists.txt": "cmake",
+    "dockerfile": "dockerfile",
+    "containerfile": "dockerfile",
+    "jenkinsfile": "groovy",
+    "vagrantfile": "ruby",
+    "gemfile": "ruby",
+    "rakefile": "ruby",
+    "podfile": "ruby",
+    "procfile": "yaml",
+    "justfile": "make",
+    "build": "bazel",
+    "workspace": "bazel",
+    "go.mod": "go",
+    "go.work": "go",
+    "meson.build": "meson",
+    "meson_options.txt": "meson",
+    "constraints.txt": "ini",
+    "codeowners": "ini",
+    ".gitignore": "ini",
+    ".gitattributes": "ini",
+    ".dockerignore": "ini",
+    ".bashrc": "bash",
+    ".bash_profile": "bash",
+    ".profile": "bash",
+    ".zshrc": "bash",
+}
+_REQUIREMENTS = re.compile(r"requirements[\w.-]*\.txt")
+
+_PROSE = {
+    "md": "markdown",
+    "markdown": "markdown",
+    "mdx": "markdown",
+    "mkd": "markdown",
+    "rst": "rst",
+    "rest": "rst",
+    "txt": "text",
+    "text": "text",
+    "adoc": "asciidoc",
+    "asciidoc": "asciidoc",
+}
+_PROSE_NAMES = frozenset(
+    [
+        "readme",
+        "changes",
+        "changelog",
+        "news",
+        "history",
+        "contributing",
+        "install",
+        "installing",
+        "authors",
+        "maintainers",
+        "todo",
+        "license",
+        "licence",
+        "copying",
+        "notice",
+        "security",
+        "roadmap",
+        "faq",
+    ]
+)
+
+_LOCKS = frozenset(
+    [
+        "package-lock.json",
+        "npm-shrinkwrap.json",
+        "pnpm-lock.yaml",
+        "go.sum",
+        "go.work.sum",
+        "packages.lock.json",
+        "package.resolved",
+        "cartfile.resolved",
+        ".terraform.lock.hcl",
+        "conda-lock.yml",
+        "gradle.lockfile",
+    ]
+)
+_GENERATED = re.compile(r"\.(lock|min\.(js|css|mjs)|(js|css|mjs)\.map|bundle\.js)$")
+
+_INTERPRETERS = {
+    "sh": "bash",
+    "bash": "bash",
+    "dash": "bash",
+    "zsh": "bash",
+    "ksh": "bash",
+    "python": "python",
+    "node": "javascript",
+    "deno": "typescript",
+    "ruby": "ruby",
+    "perl": "perl",
+    "php": "php",
+    "lua": "lua",
+    "rscript": "r",
+    "awk": "awk",
+    "gawk": "awk",
+    "tclsh": "tcl",
+    "fish": "fish",
+    "make": "make",
+    "pwsh": "powershell",
+}
+_SHEBANG = re.compile(rb"#![ \t]*(?:\S*/)?env[ \t]+(?:-\S+[ \t]+)*([\w.]+)|#![ \t]*\S*/([\w.]+)")
+
+
+def code_language(path: str) -> str | None:
+    """The language of the source, script or configuration file at ``path``, or None.
+
+    >>> code_language("src/app.py"), code_language("Makefile"), code_language("photo.png")
+    ('python', 'make', None)
+    """
+    name, extension = _name(path)
+    if name in _CODE_NAMES:
+        return _CODE_NAMES[name]
+    if _REQUIREMENTS.fullmatch(name):
+        return "ini"
+    if name.startswith(("dockerfile.", "makefile.")):
+        return name.partition(".")[0].replace("makefile", "make")
+    return _CODE.get(extension)
+
+
+def prose_format(path: str) -> str | None:
+    """markdown, rst, asciidoc or text for a file people read, or None.
+
+    >>> prose_format("README"), prose_format("a/guide.rst"), prose_format("requirements-dev.txt")
+    ('text', 'rst', None)
+    """
+    name, extension = _name(path)
+    if code_language(path) is not None:
+        return None
+    return "text" if name in _PROSE_NAMES else _PROSE.get(extension)
+
+
+def script_language(first_bytes: bytes) -> str | None:
+    """The language that a file's ``#!`` line names, or None.
+
+    >>> script_language(b"#!/usr/bin/env python3\\n")
+    'python'
+    """
+    match = _SHEBANG.match(first_bytes)
+    if match is None:
+        return None
+    program = (match[1] or match[2]).decode().lower()
+    return _INTERPRETERS.get(program) or _INTERPRETERS.get(program.rstrip("0123456789."))
+
+
+def is_generated(path: str) -> bool:
+    """Whether the name is that of a dependency lock or of minified output.
+
+    >>> is_generated("web/package-lock.json"), is_generated("package.json")
+    (True, False)
+    """
+    name, _ = _name(path)
+    return name in _LOCKS or _GENERATED.search(name) is not None
+
+
+def _name(path: str) -> tuple[str, str]:
+    pure = PurePosixPath(path)
+    name = pure.name.lower()
+    return name, pure.suffix.lower().removeprefix(".")
