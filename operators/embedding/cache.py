@@ -1,0 +1,85 @@
+"""What need not be embedded twice: a text's vector in one space never changes."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from operators.embedding.embedder import Embedder, Vectors
+
+Embed = Callable[[Sequence[str]], Vectors]
+
+
+def text_hash(text: str) -> bytes:
+    """Hash the exact text that is embedded: SHA-256 of its UTF-8, 32 bytes.
+
+    Together with a space it is the key of a stored vector; a model's prefix is part of the space.
+    """
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def embed_missing(
+    embedder: Embedder, texts: Sequence[str], cached: Mapping[bytes, Vectors]
+) -> tuple[Vectors, dict[bytes, Vectors]]:
+    """Embed documents, each distinct text once and only if ``cached`` lacks it.
+
+    Args:
+        embedder: the model.
+        texts: n texts.
+        cached: vector by :func:`text_hash`, all of ``embedder.space``.
+
+    Returns:
+        The (n, d) array in the order of ``texts``, and the new vectors by hash, to be stored.
+    """
+    hashes = [text_hash(text) for text in texts]
+    missing = {h: text for h, text in zip(hashes, texts, strict=True) if h not in cached}
+    vectors = embedder.embed_documents(list(missing.values()))
+    new = dict(zip(missing, vectors, strict=True))
+    return _stack([new[h] if h in new else cached[h] for h in hashes], embedder.dimensions), new
+
+
+class QueryCache:
+    """The vectors of the last ``capacity`` query texts, by (space, text); thread-safe.
+
+    Only the text's hash is kept, so that a few huge questions cannot fill the memory. Two threads
+    that miss the same text at once both embed it, and get the same vector.
+    """
+
+    def __init__(self, capacity: int = 4096) -> None:
+        """Keep up to ``capacity`` vectors; 0 keeps none."""
+        self._capacity = capacity
+        self._lock = threading.Lock()
+        self._vectors: OrderedDict[tuple[str, bytes], Vectors] = OrderedDict()
+
+    def __len__(self) -> int:
+        """Count the vectors kept."""
+        return len(self._vectors)
+
+    def vectors(self, space: str, texts: Sequence[str], embed: Embed, dimensions: int) -> Vectors:
+        """Return the (n, d) array of ``texts``, calling ``embed`` once for those not kept."""
+        keys = [(space, text_hash(text)) for text in texts]
+        found: dict[tuple[str, bytes], Vectors] = {}
+        with self._lock:
+            for key in keys:
+                if key in self._vectors:
+                    self._vectors.move_to_end(key)
+                    found[key] = self._vectors[key]
+        missing = {k: text for k, text in zip(keys, texts, strict=True) if k not in found}
+        if missing:
+            found |= zip(missing, embed(list(missing.values())), strict=True)
+            with self._lock:
+                for key in missing:
+                    # A copy: a row would keep its whole batch alive.
+                    self._vectors[key] = found[key].copy()
+                    self._vectors.move_to_end(key)
+                while len(self._vectors) > self._capacity:
+                    self._vectors.popitem(last=False)
+        return _stack([found[key] for key in keys], dimensions)
+
+
+def _stack(rows: Sequence[Vectors], dimensions: int) -> Vectors:
+    return np.stack(rows) if rows else np.empty((0, dimensions), np.float32)

@@ -1,0 +1,362 @@
+"""Any encoder in ONNX, from a directory of three files, on ONNX Runtime.
+
+``model.onnx``, ``tokenizer.json`` (Hugging Face format) and ``crosscorpus.json``, for example::
+
+    {"name": "bge-small", "pooling": "cls", "max_tokens": 512, "dimensions": 384,
+     "query_prefix": "Represent this sentence for searching relevant passages: "}
+
+The same text gets the same bits in every call. So a text is padded, if at all, to a length that
+depends on itself alone, and texts share a batch only where the settings say that the graph's rows
+do not depend on each other (``batch_tokens``): sums over a batch of one and of two can be taken in
+another order inside the runtime. Long questions: see :meth:`DirectoryEmbedder.embed_queries`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from operators.embedding.cache import QueryCache
+from operators.embedding.embedder import (
+    EmbeddingError,
+    ModelNotInstalled,
+    TextTooLong,
+    Vectors,
+    file_sha256,
+    readable,
+    space_fingerprint,
+    unit,
+)
+
+SETTINGS_FILE = "crosscorpus.json"
+MAX_QUERY_WINDOWS = 16
+PAD_MULTIPLE = 8
+
+_SLICE = 2048  # texts tokenized at once
+_LOG = logging.getLogger(__name__)
+
+
+class ModelSettings(BaseModel):
+    """The contents of ``crosscorpus.json``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = ""
+    """How the model is called; empty: the directory's name."""
+    pooling: Literal["mean", "cls", "none"]
+    """How token vectors become one: ``none`` when the graph itself gives ``sentence_embedding``."""
+    normalise: bool = True
+    """Whether vectors are scaled to length 1."""
+    query_prefix: str = ""
+    document_prefix: str = ""
+    max_tokens: int = Field(ge=8)
+    """The model's window in word-pieces, its markers ([CLS], [SEP]) and a prefix included."""
+    dimensions: int = Field(ge=1)
+    batch_tokens: int = Field(default=0, ge=0)
+    """Word-pieces run at once; 0: one text at a time. Only for a graph with independent rows."""
+    origin: str = ""
+    """Where the weights come from, for people."""
+    files: dict[str, str] = Field(default_factory=dict)
+    """SHA-256 by file name; a file that differs is an error."""
+
+
+@dataclass(frozen=True)
+class DirectoryEmbedder:
+    """A loaded model directory; an :class:`operators.embedding.embedder.Embedder`."""
+
+    model: str
+    space: str
+    dimensions: int
+    max_tokens: int
+    settings: ModelSettings
+    _session: Any
+    _tokenizer: Any
+    _markers: tuple[list[int], list[int]]
+    _cache: QueryCache = field(default_factory=QueryCache)
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Count word-pieces, without markers and prefix; 0 for an empty text."""
+        encoded = self._tokenizer.encode_batch_fast(readable(texts), add_special_tokens=False)
+        return [len(encoding) for encoding in encoded]
+
+    def token_offsets(self, text: str) -> list[tuple[int, int]]:
+        """Return each word-piece's (start, end) in characters, without markers and prefix."""
+        encoding = self._tokenizer.encode(readable([text])[0], add_special_tokens=False)
+        return list(encoding.offsets)
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """Embed n texts into (n, dimensions).
+
+        Raises:
+            TextTooLong: a text, with the prefix, does not fit the window.
+        """
+        prefix, room = self.settings.document_prefix, self._room()
+        vectors = np.empty((len(texts), self.dimensions), np.float32)
+        for start in range(0, len(texts), _SLICE):
+            pieces = self._pieces(texts[start : start + _SLICE], prefix)
+            for offset, ids in enumerate(pieces):
+                if len(ids) > room:
+                    raise TextTooLong(
+                        f"text {start + offset} has {len(ids)} word-pieces, the model"
+                        f" {self.model!r} takes {room}: split it into smaller chunks"
+                    )
+            vectors[start : start + len(pieces)] = self._embed(pieces)
+        return vectors
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """Embed n questions into (n, dimensions), the last ones from memory.
+
+        A question longer than the window is split into equal windows, at most
+        ``MAX_QUERY_WINDOWS`` of them, evenly spread over it (its first and last included); the
+        vector is the windows' mean, scaled to length 1 again.
+        """
+        return self._cache.vectors(self.space, texts, self._embed_questions, self.dimensions)
+
+    def _embed_questions(self, texts: Sequence[str]) -> Vectors:
+        prefix = self.settings.query_prefix
+        windows: list[list[int]] = []
+        counts: list[int] = []
+        for text, ids in zip(texts, self._pieces(texts, prefix), strict=True):
+            if len(ids) <= self._room():
+                parts = [ids]
+            else:
+                start, content = self._pieces([prefix, text], "")
+                parts = [start + part for part in _windows(content, self._room() - len(start))]
+            windows += parts
+            counts.append(len(parts))
+        vectors = self._embed(windows)
+        if len(windows) == len(texts):
+            return vectors
+        ends = np.cumsum(counts)
+        rows = [vectors[end - count : end] for end, count in zip(ends, counts, strict=True)]
+        means = np.stack([r.mean(axis=0, dtype=np.float64).astype(np.float32) for r in rows])
+        # A vector of one window is its own mean, to the bit: it must not be scaled again.
+        single = np.array(counts)[:, None] == 1
+        return np.where(single, means, self._scaled(means))
+
+    def _room(self) -> int:
+        return self.settings.max_tokens - sum(map(len, self._markers))
+
+    def _pieces(self, texts: Sequence[str], prefix: str) -> list[list[int]]:
+        prefixed = [prefix + text for text in readable(texts)]
+        encoded = self._tokenizer.encode_batch_fast(prefixed, add_special_tokens=False)
+        return [encoding.ids for encoding in encoded]
+
+    def _scaled(self, vectors: Vectors) -> Vectors:
+        if self.settings.normalise:
+            return unit(vectors, self.model)
+        if not np.isfinite(vectors).all():
+            raise EmbeddingError(f"the model {self.model!r} gave a vector that is not finite")
+        return vectors
+
+    def _embed(self, pieces: Sequence[list[int]]) -> Vectors:
+        vectors = np.empty((len(pieces), self.dimensions), np.float32)
+        for rows in self._batches(pieces):
+            vectors[rows] = self._run([pieces[row] for row in rows])
+        return self._scaled(vectors)
+
+    def _batches(self, pieces: Sequence[list[int]]) -> Iterator[list[int]]:
+        """Rows that run together: of one padded length, as many as ``batch_tokens`` allows."""
+        lengths = [_padded(len(ids) + sum(map(len, self._markers))) for ids in pieces]
+        order = sorted(range(len(pieces)), key=lambda row: (lengths[row], row))
+        for length, group in groupby(order, key=lambda row: lengths[row]):
+            rows = list(group)
+            size = max(1, self.settings.batch_tokens // length)
+            yield from (rows[start : start + size] for start in range(0, len(rows), size))
+
+    def _run(self, pieces: Sequence[list[int]]) -> Vectors:
+        first, last = self._markers
+        sequences = [[*first, *ids, *last] for ids in pieces]
+        # Beyond the window there are no positions, so that padding must end there.
+        width = min(_padded(len(sequences[0])), self.settings.max_tokens)
+        ids = np.zeros((len(sequences), width), np.int64)
+        mask = np.zeros_like(ids)
+        for row, sequence in enumerate(sequences):
+            ids[row, : len(sequence)] = sequence
+            mask[row, : len(sequence)] = 1
+        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        wanted = {tensor.name for tensor in self._session.get_inputs()}
+        output = self._output()
+        (states,) = self._session.run([output], {k: v for k, v in given.items() if k in wanted})
+        return self._pool(states, [len(sequence) for sequence in sequences])
+
+    def _output(self) -> str:
+        names = [tensor.name for tensor in self._session.get_outputs()]
+        known = "sentence_embedding" if self.settings.pooling == "none" else "last_hidden_state"
+        if known in names:
+            return known
+        return str(names[0])
+
+    def _pool(self, states: npt.NDArray[Any], counts: Sequence[int]) -> Vectors:
+        if self.settings.pooling == "none":
+            return states.astype(np.float32)
+        if self.settings.pooling == "cls":
+            return states[:, 0].astype(np.float32)
+        return np.stack(
+            [
+                row[:count].mean(axis=0, dtype=np.float32)
+                for row, count in zip(states, counts, strict=True)
+            ]
+        )
+
+
+def load_directory(directory: Path, *, model: str | None = None) -> DirectoryEmbedder:
+    """Load ``model.onnx``, ``tokenizer.json`` and ``crosscorpus.json`` from a directory.
+
+    The vector space is named by the hashes of weights and tokenizer, the pooling, the prefixes, the
+    window and whether vectors are scaled.
+
+    Args:
+        directory: where the three files are; ``model.onnx*`` beside it counts as weights too.
+        model: the name to show; default: ``onnx:`` and the settings' name.
+
+    Raises:
+        ModelNotInstalled: a file is missing, or differs from the hash in the settings.
+        EmbeddingError: the settings are wrong, or do not fit the graph.
+    """
+    settings = read_settings(directory)
+    hashes = check_files(directory, settings)
+    tokenizer = _tokenizer(directory / "tokenizer.json")
+    session = _session(directory / "model.onnx")
+    name = model or f"onnx:{settings.name or directory.name}"
+    markers = _markers(tokenizer)
+    reserved = len(tokenizer.encode(settings.document_prefix, add_special_tokens=False))
+    # One more than the prefix itself: at the seam a tokenizer may split otherwise.
+    reserved += 1 if reserved else 0
+    parts = settings.model_dump(
+        include={"pooling", "normalise", "query_prefix", "document_prefix", "max_tokens"}
+    )
+    embedder = DirectoryEmbedder(
+        model=name,
+        space=space_fingerprint(parts | {"files": hashes}),
+        dimensions=settings.dimensions,
+        max_tokens=settings.max_tokens - sum(map(len, markers)) - reserved,
+        settings=settings,
+        _session=session,
+        _tokenizer=tokenizer,
+        _markers=markers,
+    )
+    _check_graph(embedder)
+    return embedder
+
+
+def read_settings(directory: Path) -> ModelSettings:
+    """Read and check ``crosscorpus.json``."""
+    path = directory / SETTINGS_FILE
+    if not directory.is_dir():
+        raise ModelNotInstalled(f"there is no model directory {str(directory)!r}")
+    try:
+        return ModelSettings.model_validate_json(path.read_bytes())
+    except FileNotFoundError as error:
+        raise ModelNotInstalled(
+            f"{str(directory)!r} has no {SETTINGS_FILE}; it says, for example:"
+            ' {"pooling": "mean", "max_tokens": 512, "dimensions": 384}'
+        ) from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise EmbeddingError(f"{str(path)!r}: {where}: {first['msg']}") from error
+
+
+def check_files(directory: Path, settings: ModelSettings) -> dict[str, str]:
+    """Hash the model's files and compare them with what the settings say of them.
+
+    Returns:
+        SHA-256 by file name, of ``tokenizer.json`` and every ``model.onnx*``.
+
+    Raises:
+        ModelNotInstalled: a file is missing or differs.
+    """
+    weights = sorted(path.name for path in directory.glob("model.onnx*"))
+    hashes = {}
+    for name in dict.fromkeys(["model.onnx", "tokenizer.json", *weights, *settings.files]):
+        if not (directory / name).is_file():
+            raise ModelNotInstalled(f"{str(directory)!r} has no {name}")
+        hashes[name] = file_sha256(directory / name)
+        if hashes[name] != settings.files.get(name, hashes[name]):
+            raise ModelNotInstalled(f"{str(directory / name)!r} is damaged: its hash is wrong")
+    return hashes
+
+
+def cores() -> int:
+    """Count the processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _padded(length: int) -> int:
+    return -(-length // PAD_MULTIPLE) * PAD_MULTIPLE
+
+
+def _windows(ids: list[int], room: int) -> list[list[int]]:
+    """Split into windows of nearly one length; of too many, an evenly spread choice."""
+    number = -(-len(ids) // room)
+    edges = np.linspace(0, len(ids), number + 1).round().astype(int)
+    chosen = list(range(number))
+    if number > MAX_QUERY_WINDOWS:
+        chosen = np.linspace(0, number - 1, MAX_QUERY_WINDOWS).round().astype(int).tolist()
+        _LOG.warning(
+            "a question of %d word-pieces: %d of its %d windows are embedded",
+            len(ids),
+            MAX_QUERY_WINDOWS,
+            number,
+        )
+    return [ids[edges[window] : edges[window + 1]] for window in chosen]
+
+
+def _tokenizer(path: Path) -> Any:
+    from tokenizers import Tokenizer
+
+    try:
+        tokenizer = Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises nothing narrower
+        raise EmbeddingError(f"cannot read {str(path)!r} as a tokenizer: {error}") from error
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    # A text that says "[SEP]" means these five characters.
+    tokenizer.encode_special_tokens = True
+    return tokenizer
+
+
+def _markers(tokenizer: Any) -> tuple[list[int], list[int]]:
+    """The ids that the model wants before and after a text."""
+    encoding = tokenizer.encode("a")
+    mask = encoding.special_tokens_mask
+    first = next((at for at, special in enumerate(mask) if not special), len(mask))
+    last = next((at for at, special in enumerate(reversed(mask)) if not special), 0)
+    return encoding.ids[:first], encoding.ids[len(mask) - last :]
+
+
+def _session(path: Path) -> Any:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = cores()
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    # Threads that spin between operators take the cores that the database needs.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    try:
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # the runtime's exceptions share no base
+        reason = str(error).splitlines()[0][:200]
+        raise EmbeddingError(f"cannot load {str(path)!r}: {reason}") from error
+
+
+def _check_graph(embedder: DirectoryEmbedder) -> None:
+    try:
+        got = embedder.embed_documents(["a"]).shape[1]
+    except (ValueError, RuntimeError) as error:
+        raise EmbeddingError(f"{embedder.model!r}: the graph does not fit: {error}") from error
+    if got != embedder.dimensions:
+        raise EmbeddingError(f"{embedder.model!r} gives {got} dimensions, not as its settings say")
