@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from operators.postgres.server import Server, start
+from operators.postgres.server import Server, in_use, start
 
 # Durability against a crash of the machine is not what a test run is for.
 FAST = {"fsync": "off", "full_page_writes": "off", "shared_buffers": "128MB"}
@@ -28,6 +28,8 @@ def crosscorpus_home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("CROSSCORPUS_HOME", str(home))
     monkeypatch.delenv("CROSSCORPUS_DSN", raising=False)
     yield home
+    while (joined := in_use(home / "postgres")) is not None:
+        joined.release()
     shutil.rmtree(home, ignore_errors=True)
 
 

@@ -8,23 +8,20 @@ every server process, so that it tells whether any of them is alive, in whatever
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import shutil
 import signal
-import stat
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
-from psycopg.conninfo import make_conninfo
 from psycopg.pq import PGconn, Ping
 
-from operators.errors import CrosscorpusError
 from operators.postgres import binaries, locks
 from operators.postgres.account import (
     Account,
@@ -33,32 +30,17 @@ from operators.postgres.account import (
     make_directory,
     server_account,
 )
+from operators.postgres.environment import complete_dsn, undisturbed
+from operators.postgres.programs import ServerError, names_a_reason, reason, run
 from operators.postgres.settings import machine_memory, settings, settings_file
+from operators.postgres.sockets import make_socket_directory, socket_directory
 
 DEFAULT_PORT = 5432
-LONGEST_SOCKET = 100
-ORPHAN_GRACE_S = 3.0
-PAUSE_S = 0.02
+GRACE_S = 3.0
+PAUSE_S = 0.01
+LARGEST_LOG = 10_000_000
 
-# Complete, so that none of libpq's PG* environment variables can bend it.
-FIXED = {
-    "user": "postgres",
-    "dbname": "postgres",
-    "hostaddr": "",
-    "options": "",
-    "sslmode": "disable",
-    "gssencmode": "disable",
-    "channel_binding": "prefer",
-    "target_session_attrs": "any",
-    "require_auth": "",
-    "client_encoding": "UTF8",
-    "connect_timeout": "10",
-    "application_name": "crosscorpus",
-}
-
-
-class ServerError(CrosscorpusError):
-    """The embedded server cannot run here; the text says what to do."""
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -81,23 +63,18 @@ class Cluster:
         self.data = self.directory / "cluster"
         self.logs = self.directory / "log"
         self.provider = provider
-        self.account: Account | None = server_account()
+        self.account: Account | None = _owner(self.data, server_account())
 
     # -- where it is ---------------------------------------------------------------------------
 
     @property
     def socket_directory(self) -> Path:
-        """The directory of the Unix socket; a short one when the cluster's own path is too long."""
-        inside = self.directory / "run"
-        if len(os.fsencode(inside / ".s.PGSQL.65535.lock")) <= LONGEST_SOCKET:
-            return inside
-        with contextlib.suppress(FileNotFoundError):
-            return Path((self.directory / "socket-directory").read_text())
-        return inside
+        """The directory of the Unix socket."""
+        return socket_directory(self.directory)
 
     def socket_dsn(self, port: int) -> str:
         """Return the address over the Unix socket."""
-        return make_conninfo("", **FIXED, host=str(self.socket_directory), port=port)
+        return complete_dsn(str(self.socket_directory), port)
 
     def running(self) -> Running | None:
         """Read the lock file of the postmaster; it may be stale."""
@@ -111,7 +88,12 @@ class Cluster:
         """Ask the server, by connecting, whether it takes connections."""
         running = self.running()
         port = running.port if running else DEFAULT_PORT
-        return Ping(PGconn.ping(self.socket_dsn(port).encode()))
+        with undisturbed():
+            return Ping(PGconn.ping(self.socket_dsn(port).encode()))
+
+    def is_made(self) -> bool:
+        """Say whether there is a whole database."""
+        return (self.data / "PG_VERSION").exists() and (self.data / "global/pg_control").exists()
 
     def processes(self) -> list[psutil.Process]:
         """Return the living Postgres processes that work in this cluster."""
@@ -169,7 +151,7 @@ class Cluster:
                 silent_since = time.monotonic()
             elif not self.is_held():
                 break
-            elif time.monotonic() - silent_since > ORPHAN_GRACE_S:
+            elif time.monotonic() - silent_since > GRACE_S:
                 self._end_unreachable()
                 silent_since = time.monotonic()
             if time.monotonic() > deadline:
@@ -179,35 +161,34 @@ class Cluster:
                 )
             time.sleep(PAUSE_S)
         installation = binaries.usable(self.provider, self.account, self.directory)
-        how = "started" if (self.data / "PG_VERSION").exists() else "created"
+        how = "started" if self.is_made() else "created"
         if how == "created":
             self._create(installation, lock)
-        self._check_version(installation)
         self._start(installation, port, extra, deadline)
         return how
 
     def stop(self, timeout_s: float = 60.0) -> bool:
-        """Stop the server; False when none ran."""
-        running = self.running()
-        if running is None or not self.is_held():
+        """Stop the server; False when none ran.
+
+        Raises:
+            ServerError: it does not stop in time.
+        """
+        if not self.is_held():
             return False
-        installation = binaries.usable(self.provider, self.account, self.directory)
-        seconds = str(int(timeout_s))
-        self._run(
-            installation, "pg_ctl", "-D", self.data, "-m", "fast", "-w", "-t", seconds, "stop"
-        )
         deadline = time.monotonic() + timeout_s
-        while self.is_held() and time.monotonic() < deadline:
+        self._signal_postmaster()
+        while self.is_held():
+            if time.monotonic() > deadline:
+                raise ServerError(f"the embedded server in {self.directory} does not stop")
             time.sleep(PAUSE_S)
         return True
 
     def _create(self, installation: Path, lock: int) -> None:
         """Run initdb beside the final place and rename: a half-made database never has the name."""
-        if self.data.exists() and any(self.data.iterdir()):
-            raise ServerError(
-                f"{self.data} is not a Postgres database and not empty: move it away, or set "
-                "CROSSCORPUS_HOME to another directory"
-            )
+        if self.data.exists():
+            aside = self.directory / f"cluster.broken-{int(time.time())}"
+            log.warning("%s is not a whole database: it is set aside as %s", self.data, aside)
+            self.data.rename(aside)
         unfinished = self.directory / "cluster.new"
         shutil.rmtree(unfinished, ignore_errors=True)
         give(unfinished, self.account)
@@ -221,28 +202,13 @@ class Cluster:
         # An initdb that outlives its killed parent keeps the next start waiting by this lock.
         result = self._run(installation, "initdb", *arguments, "-D", unfinished, keep_open=(lock,))
         if result.returncode != 0:
-            raise ServerError(f"initdb failed: {_reason(result.stdout)}")
-        if self.data.exists():
-            self.data.rmdir()
+            raise ServerError(f"initdb failed: {reason(result.stdout)}")
         unfinished.rename(self.data)
-
-    def _check_version(self, installation: Path) -> None:
-        made_by = (self.data / "PG_VERSION").read_text().strip()
-        result = self._run(installation, "postgres", "--version")
-        program = result.stdout.split()[-1].split(".")[0] if result.returncode == 0 else ""
-        if result.returncode != 0:
-            raise ServerError(f"Postgres does not run here: {_reason(result.stdout)}")
-        if program != made_by:
-            raise ServerError(
-                f"{self.data} was made by Postgres {made_by} and {self.provider} has {program}: "
-                f"install a {self.provider} with Postgres {made_by}, or move the directory away "
-                "and ingest again"
-            )
 
     def _start(
         self, installation: Path, port: int | None, extra: Mapping[str, str], deadline: float
     ) -> None:
-        sockets = self._own_socket_directory()
+        sockets = make_socket_directory(self.directory, self.account)
         (self.data / "postmaster.pid").unlink(missing_ok=True)
         for stale in sockets.glob(".s.PGSQL.*"):
             stale.unlink(missing_ok=True)
@@ -250,56 +216,61 @@ class Cluster:
         self._write(self.data / "postgresql.conf", settings_file(values))
         first_words = self.logs / "start.log"
         first_words.unlink(missing_ok=True)
+        for old in self.logs.glob("*.log"):
+            if old.stat().st_size > LARGEST_LOG:
+                old.unlink()
         held = locks.hold(self.directory / "held", shared=True)
         try:
-            seconds = str(max(1, int(deadline - time.monotonic())))
-            result = self._run(
+            self._run(
                 installation,
-                *("pg_ctl", "-D", self.data, "-l", first_words, "-w", "-t", seconds, "start"),
+                *("pg_ctl", "-D", self.data, "-l", first_words, "-W", "start"),
                 keep_open=(held,),
             )
         finally:
             os.close(held)
-        if result.returncode != 0 or self.answer() != Ping.OK:
-            said = first_words.read_text() if first_words.exists() else result.stdout
-            raise ServerError(f"Postgres did not start: {_reason(said)} (logs: {self.logs})")
+        # pg_ctl's own waiting looks only ten times a second.
+        while self.answer() != Ping.OK:
+            if not locks.is_held(self.directory / "held"):
+                raise ServerError(self._why_not(first_words))
+            if time.monotonic() > deadline:
+                raise ServerError(f"Postgres takes too long to start (logs: {self.logs})")
+            time.sleep(PAUSE_S)
+
+    def _why_not(self, first_words: Path) -> str:
+        """Return the line that says why the server ended instead of starting."""
+        said = first_words.read_text(errors="replace") if first_words.exists() else ""
+        if "incompatible with server" in said:
+            made_by = (self.data / "PG_VERSION").read_text().strip()
+            return (
+                f"{self.data} was made by Postgres {made_by}, which {self.provider} is not: "
+                f"install a {self.provider} of version {made_by}, or move the directory away and "
+                "ingest again"
+            )
+        recent = sorted(self.logs.glob("postgres-*.log"), key=lambda path: path.stat().st_mtime)
+        if recent and not names_a_reason(said):
+            said = recent[-1].read_text(errors="replace")[-4000:]
+        return f"Postgres did not start: {reason(said)} (logs: {self.logs})"
 
     def _end_unreachable(self) -> None:
         """End server processes that no client can reach any more.
 
         Backends whose postmaster was killed, and a postmaster whose socket was deleted.
         """
-        processes = self.processes()
         running = self.running()
-        postmaster = [p for p in processes if running and p.pid == running.pid]
-        if not postmaster:
-            for process in processes:
+        if running is None or not any(p.pid == running.pid for p in self.processes()):
+            for process in self.processes():
                 with contextlib.suppress(psutil.NoSuchProcess):
                     process.send_signal(signal.SIGQUIT)
-        elif running and not (self.socket_directory / f".s.PGSQL.{running.port}").exists():
-            with contextlib.suppress(psutil.NoSuchProcess):
-                postmaster[0].send_signal(signal.SIGINT)
+        elif not (self.socket_directory / f".s.PGSQL.{running.port}").exists():
+            self._signal_postmaster()
 
-    def _own_socket_directory(self) -> Path:
-        """Return the socket directory, made anew when it is gone or belongs to somebody else."""
-        inside = self.directory / "run"
-        chosen = self.socket_directory
-        if chosen == inside and len(os.fsencode(inside)) + 20 <= LONGEST_SOCKET:
-            give(inside, self.account)
-            return inside
-        owner = self.account.uid if self.account else os.geteuid()
-        with contextlib.suppress(FileNotFoundError):
-            status = chosen.lstat()
-            private = stat.S_ISDIR(status.st_mode) and stat.S_IMODE(status.st_mode) == 0o700
-            if chosen != inside and private and status.st_uid == owner:
-                return chosen
-        place = Path(tempfile.gettempdir())
-        if len(os.fsencode(place)) > 60 or closed_parent(place, self.account) is not None:
-            place = Path("/tmp")
-        made = Path(tempfile.mkdtemp(prefix="crosscorpus-", dir=place))
-        give(made, self.account)
-        (self.directory / "socket-directory").write_text(str(made))
-        return made
+    def _signal_postmaster(self) -> None:
+        """Ask the postmaster to end: open transactions are rolled back, nothing is lost."""
+        running = self.running()
+        for process in self.processes():
+            if running is not None and process.pid == running.pid:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.send_signal(signal.SIGINT)
 
     def _write(self, path: Path, text: str) -> None:
         unfinished = path.with_name(path.name + ".new")
@@ -312,37 +283,15 @@ class Cluster:
     def _run(
         self, installation: Path, program: str, *arguments: object, keep_open: tuple[int, ...] = ()
     ) -> subprocess.CompletedProcess[str]:
-        """Run one of Postgres's programs as the server's account, in a clean environment."""
-        environment = {k: v for k, v in os.environ.items() if not k.startswith(("PG", "LC_"))}
-        environment |= {"TZ": "UTC", "LC_ALL": "C"}
-        account = self.account
-        try:
-            return subprocess.run(
-                [str(installation / "bin" / program), *map(str, arguments)],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                errors="replace",
-                cwd="/",
-                env=environment,
-                pass_fds=keep_open,
-                user=account.uid if account else None,
-                group=account.gid if account else None,
-                extra_groups=[] if account else None,
-                check=False,
-            )
-        except OSError as error:
-            raise ServerError(
-                f"cannot run Postgres's {program} ({error.strerror}): set CROSSCORPUS_DSN"
-            ) from error
+        return run(installation, program, *arguments, account=self.account, keep_open=keep_open)
 
 
-def _reason(output: str) -> str:
-    """Return the line of a program's output that says what went wrong."""
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    for mark in ("FATAL:", "PANIC:", "error:", "ERROR:"):
-        for line in lines:
-            if mark in line:
-                return line
-    return lines[-1] if lines else "it said nothing"
+def _owner(data: Path, account: Account | None) -> Account | None:
+    """Return whom root steps down to: an existing database's owner rather than account."""
+    if account is None:
+        return None
+    with contextlib.suppress(FileNotFoundError):
+        status = data.stat()
+        if status.st_uid != 0:
+            return Account(f"number {status.st_uid}", status.st_uid, status.st_gid)
+    return account

