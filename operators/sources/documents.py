@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import io
 import json
 import re
 import zlib
@@ -143,12 +142,14 @@ def _lines(raw: BinaryIO) -> Iterator[bytes]:
     """Whole lines; of a line longer than MAX_LINE only its start, one byte too long."""
     start = raw.read(2)
     raw.seek(0)
-    stream: BinaryIO = gzip.GzipFile(fileobj=raw) if start == _GZIP_MAGIC else raw  # type: ignore[assignment]
-    buffered = io.BufferedReader(stream, 1 << 20)  # type: ignore[type-var]
-    while line := buffered.readline(MAX_LINE + 1):
+    # No buffer of our own around it: one would lose the lines before a break in the data.
+    stream: BinaryIO | gzip.GzipFile = raw
+    if start == _GZIP_MAGIC:
+        stream = gzip.GzipFile(fileobj=raw)
+    while line := stream.readline(MAX_LINE + 1):
         ended = line
         while len(ended) > MAX_LINE and not ended.endswith(b"\n"):
-            ended = buffered.readline(MAX_LINE + 1)
+            ended = stream.readline(MAX_LINE + 1)
             if not ended:
                 break
         yield line
