@@ -69,9 +69,8 @@ def chunk_documents(
     Returns:
         CHUNKS without ``embedding``, in document order, ``ordinal`` from 0. A chunk with its
         heading (:func:`embedded_text`) has at most ``max_tokens`` word-pieces, as long as those of
-        a heading (``MAX_HEADING`` characters) leave room for a word, and counts add up over lines
-        and words, as word-pieces do. Runs of blank lines alone make
-        no chunk; a document without any text has none.
+        a heading (``MAX_HEADING`` characters) leave room for a line's words. Runs of blank lines
+        alone make no chunk; a document without any text has none.
     """
     check(documents, DOCUMENTS, "documents")
     rows: list[dict[str, object]] = []
@@ -95,17 +94,32 @@ def _chunks_of(
     units = _units(lines, counts[len(prefixes) :], sections, count_tokens, budget)
     kept = {k: v for k, v in document.items() if k in CHUNKS and k != "text"}
     place = (str(document["corpus"]), str(document["repo"]), str(document["document_id"]))
-    runs = (run for run in _runs(units, budget) if any(unit.text.strip() for unit in run))
-    for ordinal, run in enumerate(runs):
+    pending = [(run, budget) for run in reversed(list(_runs(units, budget)))]
+    ordinal = 0
+    while pending:
+        run, allowed = pending.pop()
+        body = "".join(unit.text for unit in run)
+        if not body.strip():
+            continue
+        anchor = _section_of(run, sections)
+        excess = count_tokens([embedded_text(title, anchor, body)])[0] - max_tokens
+        if excess > 0 and len(run) > 1:  # pieces of one long word can count less apart than joined
+            allowed = max(allowed - excess, 1)
+            parts = list(_runs(run, allowed))
+            if len(parts) == 1:
+                parts = [run[: len(run) // 2], run[len(run) // 2 :]]
+            pending.extend((part, allowed) for part in reversed(parts))
+            continue
         yield {
             **kept,
             "chunk_id": chunk_id(*place, ordinal),
             "ordinal": ordinal,
-            "text": "".join(unit.text for unit in run),
-            "anchor": _section_of(run, sections),
+            "text": body,
+            "anchor": anchor,
             "start_line": run[0].line + 1,
             "end_line": run[-1].line + 1,
         }
+        ordinal += 1
 
 
 def _heading(title: str | None, anchor: str | None) -> str:
