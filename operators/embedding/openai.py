@@ -1,0 +1,327 @@
+"""Any endpoint that speaks the OpenAI embeddings protocol: a server of one's own, or a provider.
+
+Texts leave the machine only to the address that the name gives: ``openai:MODEL@URL``. The key comes
+from ``OPENAI_API_KEY`` and goes nowhere but into the request's header.
+"""
+
+from __future__ import annotations
+
+import datetime
+import email.utils
+import os
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlsplit
+
+import numpy as np
+
+from operators.embedding.cache import QueryCache
+from operators.embedding.embedder import (
+    EmbeddingError,
+    ModelNotInstalled,
+    TextTooLong,
+    Vectors,
+    readable,
+    space_fingerprint,
+    unit,
+)
+
+if TYPE_CHECKING:
+    import httpx
+
+KEY_VARIABLE = "OPENAI_API_KEY"
+
+_RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 529}
+_ATTEMPTS = 6
+_LONGEST_WAIT_S = 60.0
+_BYTES_A_TOKEN = 3  # on the safe side for English and code, where 3.5 to 4.5 are usual
+_MAX_QUERY_WINDOWS = 16
+_FORM = "openai:MODEL@URL, for example openai:nomic-embed-text@http://localhost:11434/v1"
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """What a name ``openai:MODEL@URL#options`` says."""
+
+    model: str
+    url: str
+    max_tokens: int = 512
+    query_prefix: str = ""
+    document_prefix: str = ""
+
+
+@dataclass(frozen=True)
+class OpenAIEmbedder:
+    """A remote model; an :class:`operators.embedding.embedder.Embedder`.
+
+    The endpoint's tokenizer is unknown: a token is taken as ``_BYTES_A_TOKEN`` bytes of UTF-8.
+    """
+
+    model: str
+    space: str
+    dimensions: int
+    max_tokens: int
+    endpoint: Endpoint
+    _client: httpx.Client
+    _first_wait_s: float
+    _batch: int
+    _cache: QueryCache = field(default_factory=QueryCache)
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Estimate each text's tokens, rather too many than too few."""
+        return [_tokens(text) for text in readable(texts)]
+
+    def token_offsets(self, text: str) -> None:
+        """Return None: the endpoint's tokenizer is unknown."""
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """Embed n texts into (n, dimensions).
+
+        Raises:
+            TextTooLong: a text is over ``max_tokens`` by :meth:`count_tokens`; many endpoints
+                would cut it without a word.
+            EmbeddingError: the endpoint refuses, answers wrongly, or fails to answer repeatedly.
+        """
+        for row, count in enumerate(self.count_tokens(texts)):
+            if count > self.max_tokens:
+                raise TextTooLong(
+                    f"text {row} has about {count} tokens, {self.model!r} takes {self.max_tokens}:"
+                    " split it into smaller chunks, or say #max_tokens=N after the address"
+                )
+        return self._embed(texts, self.endpoint.document_prefix)
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """Embed n questions into (n, dimensions), the last ones from memory.
+
+        A question over ``max_tokens`` is split at white space into windows, of which at most 16,
+        evenly spread, are embedded; the vector is their mean, scaled to length 1 again.
+        """
+        return self._cache.vectors(self.space, texts, self._embed_questions, self.dimensions)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def _embed_questions(self, texts: Sequence[str]) -> Vectors:
+        windows = [_windows(text, self.max_tokens) for text in readable(texts)]
+        vectors = self._embed([w for parts in windows for w in parts], self.endpoint.query_prefix)
+        ends = np.cumsum([len(parts) for parts in windows])
+        means = [
+            vectors[end - len(parts) : end].mean(axis=0)
+            for end, parts in zip(ends, windows, strict=True)
+        ]
+        return unit(np.stack(means), self.model)
+
+    def _embed(self, texts: Sequence[str], prefix: str) -> Vectors:
+        # An endpoint refuses an empty text.
+        ready = [(prefix + text) or " " for text in readable(texts)]
+        vectors = np.empty((len(ready), self.dimensions), np.float32)
+        for start in range(0, len(ready), self._batch):
+            batch = ready[start : start + self._batch]
+            got = self._ask(batch)
+            if got.shape[1] != self.dimensions:
+                raise EmbeddingError(
+                    f"{self.model!r} gave {got.shape[1]} dimensions, {self.dimensions} before"
+                )
+            vectors[start : start + len(batch)] = got
+        return unit(vectors, self.model)
+
+    def _ask(self, texts: Sequence[str]) -> Vectors:
+        return _request(self._client, self.endpoint, texts, self._first_wait_s)
+
+
+def load_openai(
+    name: str,
+    *,
+    key: str | None = None,
+    batch: int = 64,
+    timeout_s: float = 60.0,
+    first_wait_s: float = 0.5,
+) -> OpenAIEmbedder:
+    """Connect to an endpoint; one probe text tells the dimensions.
+
+    Args:
+        name: ``MODEL@URL``, the URL up to and without ``/embeddings``. After a ``#`` may stand
+            ``max_tokens``, ``query_prefix`` and ``document_prefix`` as in a query string:
+            ``intfloat/e5-base@http://localhost:8080/v1#query_prefix=query:%20&max_tokens=512``.
+        key: the API key; default: the environment's ``OPENAI_API_KEY``; a local server needs none.
+        batch: texts a request.
+        timeout_s: seconds to wait for an answer.
+        first_wait_s: seconds before the first repetition; doubled each time.
+
+    Raises:
+        ModelNotInstalled: the extra ``openai`` is missing.
+        EmbeddingError: the name is wrong, or the endpoint does not answer properly.
+    """
+    try:
+        import httpx
+    except ImportError as error:
+        raise ModelNotInstalled(
+            "an openai: model needs: pip install 'crosscorpus[openai]'"
+        ) from error
+    endpoint = parse_name(name)
+    token = (os.environ.get(KEY_VARIABLE, "") if key is None else key).strip()
+    if not (token.isascii() and token.isprintable()):
+        raise EmbeddingError(f"{KEY_VARIABLE} holds characters that no key has")
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    client = httpx.Client(headers=headers, timeout=timeout_s)
+    try:
+        # Fewer attempts: most often the server is simply not running.
+        text = endpoint.document_prefix + "probe"
+        probe = _request(client, endpoint, [text], first_wait_s, attempts=3)
+    except BaseException:
+        client.close()
+        raise
+    decisive = {
+        "url": endpoint.url,
+        "model": endpoint.model,
+        "query_prefix": endpoint.query_prefix,
+        "document_prefix": endpoint.document_prefix,
+        "dimensions": probe.shape[1],
+    }
+    return OpenAIEmbedder(
+        model=f"openai:{endpoint.model}@{endpoint.url}",
+        space=space_fingerprint(decisive),
+        dimensions=probe.shape[1],
+        max_tokens=max(1, endpoint.max_tokens - _tokens(endpoint.document_prefix)),
+        endpoint=endpoint,
+        _client=client,
+        _first_wait_s=first_wait_s,
+        _batch=batch,
+    )
+
+
+def parse_name(name: str) -> Endpoint:
+    """Take ``MODEL@URL#options`` apart.
+
+    >>> parse_name("bge-m3@http://localhost:8080/v1/").url
+    'http://localhost:8080/v1'
+    """
+    address, _, options = name.partition("#")
+    model, at, url = address.rpartition("@")
+    parts = urlsplit(url)
+    if not at or not model or parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise EmbeddingError(f"openai:{address.split('@')[0]} does not say where: {_FORM}")
+    if parts.username or parts.password or parts.query:
+        raise EmbeddingError(f"the address holds a secret: put the key into {KEY_VARIABLE}")
+    given = dict(parse_qsl(options, keep_blank_values=True))
+    known = {"max_tokens", "query_prefix", "document_prefix"}
+    if unknown := sorted(set(given) - known):
+        raise EmbeddingError(f"unknown option {unknown[0]!r}; known: {', '.join(sorted(known))}")
+    length = given.get("max_tokens", "512")
+    if not length.isdecimal() or int(length) < 1:
+        raise EmbeddingError(f"max_tokens must be a positive number, not {length!r}")
+    return Endpoint(
+        model,
+        url.rstrip("/"),
+        int(length),
+        given.get("query_prefix", ""),
+        given.get("document_prefix", ""),
+    )
+
+
+def _tokens(text: str) -> int:
+    return -(-len(text.encode()) // _BYTES_A_TOKEN)
+
+
+def _windows(text: str, max_tokens: int) -> list[str]:
+    """Split at white space into windows of about ``max_tokens``; an evenly spread choice."""
+    if _tokens(text) <= max_tokens:
+        return [text]
+    windows, size = [""], 0
+    # A word of its own may be longer than a window.
+    longest = max(1, max_tokens * _BYTES_A_TOKEN // 4)
+    for word in re.findall(rf"\S{{1,{longest}}}\s?|\s", text):
+        length = len(word.encode())
+        if size + length > max_tokens * _BYTES_A_TOKEN:
+            windows.append("")
+            size = 0
+        windows[-1] += word
+        size += length
+    chosen = np.linspace(0, len(windows) - 1, min(len(windows), _MAX_QUERY_WINDOWS))
+    return [windows[row] for row in chosen.round().astype(int)]
+
+
+def _request(
+    client: httpx.Client,
+    endpoint: Endpoint,
+    texts: Sequence[str],
+    first_wait_s: float,
+    attempts: int = _ATTEMPTS,
+) -> Vectors:
+    """Ask for the vectors of a few texts; repeat what may succeed later."""
+    import httpx
+
+    body = {"model": endpoint.model, "input": list(texts), "encoding_format": "float"}
+    where = urlsplit(endpoint.url).netloc
+    problem = ""
+    for attempt in range(attempts):
+        asked_to_wait = 0.0
+        try:
+            response = client.post(f"{endpoint.url}/embeddings", json=body)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            problem = f"no answer ({type(error).__name__})"
+        else:
+            if response.is_success:
+                return _vectors(response, len(texts), where)
+            problem = _refusal(response)
+            if response.status_code not in _RETRIED:
+                raise EmbeddingError(f"the embedding endpoint {where}: {problem}")
+            asked_to_wait = _retry_after(response.headers.get("Retry-After"))
+        if attempt < attempts - 1:
+            time.sleep(min(max(first_wait_s * 2**attempt, asked_to_wait), _LONGEST_WAIT_S))
+    raise EmbeddingError(f"the embedding endpoint {where}: {problem}, {attempts} times")
+
+
+def _retry_after(header: str | None) -> float:
+    """Seconds, from a number or a date; 0 if there is none."""
+    if not header:
+        return 0.0
+    try:
+        return max(0.0, float(header))
+    except ValueError:
+        pass
+    try:
+        at = email.utils.parsedate_to_datetime(header)
+    except ValueError:
+        return 0.0
+    at = at if at.tzinfo else at.replace(tzinfo=datetime.UTC)
+    return max(0.0, (at - datetime.datetime.now(datetime.UTC)).total_seconds())
+
+
+def _refusal(response: httpx.Response) -> str:
+    if response.status_code in {401, 403}:  # such an answer may repeat the key
+        return f"HTTP {response.status_code}, the key is refused: set {KEY_VARIABLE}"
+    try:
+        said: Any = response.json()
+        said = said.get("error", said)
+        said = said.get("message", "") if isinstance(said, dict) else said
+    except (ValueError, AttributeError):
+        said = ""
+    key = response.request.headers.get("Authorization", "").removeprefix("Bearer ")
+    text = " ".join(str(said).split())[:200]
+    if key:
+        text = text.replace(key, "***")
+    return f"HTTP {response.status_code}" + (f": {text}" if text else "")
+
+
+def _vectors(response: httpx.Response, wanted: int, where: str) -> Vectors:
+    """Read the vectors in the order of their ``index``; nothing may be missing or doubled."""
+    try:
+        rows = response.json()["data"]
+        by_index = {int(row["index"]): row["embedding"] for row in rows}
+        if len(rows) != wanted or sorted(by_index) != list(range(wanted)):
+            raise EmbeddingError(
+                f"the embedding endpoint {where} gave {len(rows)} vectors for {wanted} texts"
+            )
+        vectors = np.array([by_index[row] for row in range(wanted)], np.float32)
+    except (ValueError, KeyError, TypeError) as error:
+        raise EmbeddingError(
+            f"the embedding endpoint {where} does not speak the OpenAI protocol"
+        ) from error
+    if vectors.ndim != 2 or vectors.shape[1] == 0:
+        raise EmbeddingError(f"the embedding endpoint {where} gave no vectors")
+    return vectors

@@ -1,0 +1,111 @@
+"""Static word vectors (wordllama, 256 dimensions): thousands of chunks a second, for quick work.
+
+A text's vector is the mean of its word-pieces' vectors. The vectors and the tokenizer are read from
+the installed package's folder; the package itself is not imported, since it sets up the process's
+logging and can download.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from operators.embedding.embedder import (
+    ModelNotInstalled,
+    Vectors,
+    file_sha256,
+    readable,
+    space_fingerprint,
+    unit,
+)
+
+_WEIGHTS = "weights/l2_supercat_256.safetensors"
+_TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
+_SLICE = 2048  # texts tokenized at once
+
+
+@dataclass(frozen=True)
+class StaticEmbedder:
+    """Word vectors in memory; an :class:`operators.embedding.embedder.Embedder`.
+
+    There is no window: a text of any length is embedded whole. ``max_tokens`` is what still makes a
+    sharp mean, for the chunker to use.
+    """
+
+    space: str
+    _words: Vectors
+    _tokenizer: Any
+    model: str = "static"
+    max_tokens: int = 512
+
+    @property
+    def dimensions(self) -> int:
+        """The length of a vector, 256."""
+        return int(self._words.shape[1])
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Count word-pieces; 0 for an empty text."""
+        encoded = self._tokenizer.encode_batch_fast(readable(texts), add_special_tokens=False)
+        return [len(encoding) for encoding in encoded]
+
+    def token_offsets(self, text: str) -> list[tuple[int, int]]:
+        """Return each word-piece's (start, end) in characters."""
+        encoding = self._tokenizer.encode(readable([text])[0], add_special_tokens=False)
+        return list(encoding.offsets)
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """Embed n texts into (n, dimensions); an empty text as one blank."""
+        sums = np.empty((len(texts), self.dimensions), np.float32)
+        for start in range(0, len(texts), _SLICE):
+            batch = [text or " " for text in readable(texts[start : start + _SLICE])]
+            encoded = self._tokenizer.encode_batch_fast(batch, add_special_tokens=False)
+            for row, encoding in enumerate(encoded, start):
+                # Each text on its own: its bits don't depend on the batch.
+                sums[row] = self._words[encoding.ids].sum(axis=0)
+        return unit(sums, self.model)
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """Embed n questions into (n, dimensions), as documents are."""
+        return self.embed_documents(texts)
+
+
+def load_static() -> StaticEmbedder:
+    """Load wordllama's vectors from its installed package, offline.
+
+    Raises:
+        ModelNotInstalled: the extra ``static`` is missing or incomplete.
+    """
+    found = importlib.util.find_spec("wordllama")
+    if found is None or not found.submodule_search_locations:
+        raise ModelNotInstalled("the model 'static' needs: pip install 'crosscorpus[static]'")
+    return read_static(Path(found.submodule_search_locations[0]))
+
+
+def read_static(folder: Path) -> StaticEmbedder:
+    """Load the vectors and the tokenizer from a folder laid out as wordllama's package is."""
+    from safetensors.numpy import load_file
+    from tokenizers import Tokenizer
+
+    weights, tokenizer_file = folder / _WEIGHTS, folder / _TOKENIZER
+    for path in (weights, tokenizer_file):
+        if not path.is_file():
+            raise ModelNotInstalled(
+                f"wordllama's package lacks {path.name}: pip install 'crosscorpus[static]' again"
+            )
+    tokenizer = Tokenizer.from_file(str(tokenizer_file))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    # A text that says "</s>" means these four characters.
+    tokenizer.encode_special_tokens = True
+    hashes = {"weights": file_sha256(weights), "tokenizer": file_sha256(tokenizer_file)}
+    (words,) = load_file(weights).values()
+    return StaticEmbedder(
+        space=space_fingerprint(hashes | {"pooling": "mean", "normalise": True}),
+        _words=words.astype(np.float32),
+        _tokenizer=tokenizer,
+    )
