@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -15,8 +16,18 @@ TEST_PASSWORD = "correct horse battery"
 
 
 def open_temporary_directory() -> Path:
-    """pytest's own are closed to the account that the server steps down to when this is root."""
-    directory = Path(tempfile.mkdtemp(prefix="crosscorpus-test-"))
+    """Return a new directory, in memory where there is room.
+
+    pytest's own are closed to the account that the server steps down to when this is root.
+    """
+    memory = Path("/dev/shm")
+    fit = (
+        memory.is_dir()
+        and shutil.disk_usage(memory).free > 4 * 1024**3
+        and not os.statvfs(memory).f_flag & os.ST_NOEXEC
+    )
+    place = memory if fit else Path(tempfile.gettempdir())
+    directory = Path(tempfile.mkdtemp(prefix="crosscorpus-test-", dir=place))
     directory.chmod(0o711)
     return directory
 

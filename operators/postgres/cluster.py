@@ -37,6 +37,7 @@ from operators.postgres.sockets import make_socket_directory, socket_directory
 
 DEFAULT_PORT = 5432
 GRACE_S = 3.0
+YOUNG_S = 5.0
 PAUSE_S = 0.01
 LARGEST_LOG = 10_000_000
 
@@ -176,7 +177,12 @@ class Cluster:
         if not self.is_held():
             return False
         deadline = time.monotonic() + timeout_s
-        self._signal_postmaster()
+        running = self.running()
+        postmaster = [p for p in self.processes() if running is not None and p.pid == running.pid]
+        if postmaster:
+            self._signal(postmaster, signal.SIGINT)
+        else:
+            self._end_unreachable()
         while self.is_held():
             if time.monotonic() > deadline:
                 raise ServerError(f"the embedded server in {self.directory} does not stop")
@@ -257,27 +263,32 @@ class Cluster:
         Backends whose postmaster was killed, and a postmaster whose socket was deleted.
         """
         running = self.running()
-        if running is None or not any(p.pid == running.pid for p in self.processes()):
-            for process in self.processes():
-                with contextlib.suppress(psutil.NoSuchProcess):
-                    process.send_signal(signal.SIGQUIT)
+        processes = self.processes()
+        postmaster = [p for p in processes if running is not None and p.pid == running.pid]
+        if running is not None and not postmaster:
+            self._signal(processes, signal.SIGQUIT)
+            return
+        # One that is just starting has no lock file yet, or no socket.
+        grown = [p for p in processes if time.time() - p.create_time() > YOUNG_S]
+        if running is None:
+            self._signal(grown, signal.SIGQUIT)
         elif not (self.socket_directory / f".s.PGSQL.{running.port}").exists():
-            self._signal_postmaster()
+            self._signal([p for p in postmaster if p in grown], signal.SIGINT)
 
-    def _signal_postmaster(self) -> None:
-        """Ask the postmaster to end: open transactions are rolled back, nothing is lost."""
-        running = self.running()
-        for process in self.processes():
-            if running is not None and process.pid == running.pid:
-                with contextlib.suppress(psutil.NoSuchProcess):
-                    process.send_signal(signal.SIGINT)
+    def _signal(self, processes: list[psutil.Process], number: signal.Signals) -> None:
+        for process in processes:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.send_signal(number)
 
     def _write(self, path: Path, text: str) -> None:
+        """Write a file into the account's directory; no link laid out there is followed."""
         unfinished = path.with_name(path.name + ".new")
-        unfinished.write_text(text)
-        unfinished.chmod(0o600)
-        if self.account is not None:
-            os.chown(unfinished, self.account.uid, self.account.gid)
+        unfinished.unlink(missing_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+        with open(os.open(unfinished, flags, 0o600), "w") as file:
+            if self.account is not None:
+                os.fchown(file.fileno(), self.account.uid, self.account.gid)
+            file.write(text)
         unfinished.replace(path)
 
     def _run(

@@ -242,10 +242,16 @@ def _still_open(connection: psycopg.Connection[Any]) -> None:
     pgconn = connection.pgconn
     if connection.closed:
         raise psycopg.OperationalError("the connection is closed")
-    poll = select.poll()
-    poll.register(pgconn.socket, select.POLLIN)
-    if not poll.poll(0):
+    if not _readable(pgconn.socket):
         return
     pgconn.consume_input()
     if pgconn.status != ConnStatus.OK:
         raise psycopg.OperationalError("the connection is lost")
+
+
+def _readable(descriptor: int) -> bool:
+    if os.name == "nt":
+        return bool(select.select([descriptor], [], [], 0)[0])
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(0))

@@ -26,7 +26,6 @@ FIXED = {
     "channel_binding": "prefer",
     "target_session_attrs": "any",
     "load_balance_hosts": "disable",
-    "require_auth": "",
     "requirepeer": "",
     "client_encoding": "UTF8",
     "connect_timeout": "10",
@@ -39,9 +38,14 @@ _changing = threading.Lock()
 
 
 def complete_dsn(host: str, port: int, password: str | None = None) -> str:
-    """Return an address that no environment variable completes."""
+    """Return an address that no environment variable completes.
+
+    Without a password it is one where nothing is asked, with one it is sent only as a proof.
+    """
     known = {option.keyword.decode() for option in Conninfo.get_defaults()}
     fixed = {name: value for name, value in FIXED.items() if name in known}
+    if "require_auth" in known:
+        fixed["require_auth"] = "none" if password is None else "scram-sha-256"
     if password is not None:
         fixed["password"] = password
     return make_conninfo("", **fixed, host=host, port=port)

@@ -25,6 +25,7 @@ class DatabaseError(CrosscorpusError):
         self.kind = kind
 
 
+CONNECTING = frozenset({"no SQLSTATE"})
 # kind, SQLSTATEs, words of a message (a failed connection carries no SQLSTATE), and what to say
 # of it: {to} is the address, {db} the database, {user} the role, {said} the server's own line.
 Rule = tuple[str, frozenset[str], str, str]
@@ -37,7 +38,7 @@ RULES: tuple[Rule, ...] = (
     ),
     (
         "missing_role",
-        frozenset(),
+        CONNECTING,
         r'role "[^"]*" (does not exist|is not permitted to log in)',
         "{to} lets no user {user} in: correct the user in CROSSCORPUS_DSN, or have an "
         "administrator run: CREATE ROLE {user} LOGIN",
@@ -69,13 +70,13 @@ RULES: tuple[Rule, ...] = (
     ),
     (
         "no_tls",
-        frozenset(),
+        CONNECTING,
         r"SSL|certificate",
         "no secure connection to {to} ({said}): correct sslmode or sslrootcert in CROSSCORPUS_DSN",
     ),
     (
         "no_server",
-        frozenset(),
+        frozenset({"08000", "08001", "08003", "08004", "08006", "57P01", "57P02"}),
         r"Connection refused|No such file or directory|could not translate host|timeout expired"
         r"|not known|unreachable|server closed the connection|No route to host|name resolution"
         r"|resolve host|timed out|connection is closed|connection is lost|Connection reset"
