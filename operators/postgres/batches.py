@@ -1,0 +1,113 @@
+"""How a batch of queries reaches the server: in slices, over several connections, by one deadline.
+
+A slice is one statement for many queries (``unnest ... CROSS JOIN LATERAL``). A single query is a
+slice of one, so that it meets the same statement and gives the same rows.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+from operators.errors import CrosscorpusError
+from operators.postgres.connection import DatabaseError, explained, retrying
+from operators.postgres.store import Connection, Store
+
+SLICE = 64
+"""Queries of one statement."""
+
+# Each search sees values, not a generic plan made for others; the work of one is small, so that
+# compiling it or sharing it among processes costs more than it gives.
+SETTINGS = {
+    "plan_cache_mode": "force_custom_plan",
+    "jit": "off",
+    "max_parallel_workers_per_gather": "0",
+}
+
+Item = TypeVar("Item")
+Row = TypeVar("Row")
+
+
+class SearchTimeout(CrosscorpusError, TimeoutError):
+    """A search did not end within its time."""
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """The moment by which a search must have ended; ``seconds`` of None is never."""
+
+    what: str
+    seconds: float | None
+    at: float
+
+    @classmethod
+    def after(cls, seconds: float | None, what: str) -> Deadline:
+        """A deadline ``seconds`` from now for ``what``, a phrase for the error's text."""
+        return cls(what, seconds, time.monotonic() + (seconds or 0.0))
+
+    def left(self) -> float | None:
+        """Seconds left, or None for no limit.
+
+        Raises:
+            SearchTimeout: none are left.
+        """
+        if self.seconds is None:
+            return None
+        left = self.at - time.monotonic()
+        if left <= 0:
+            raise self.passed()
+        return left
+
+    def passed(self) -> SearchTimeout:
+        """The error that says so."""
+        return SearchTimeout(f"{self.what} took longer than {self.seconds:g} s")
+
+
+def run(
+    store: Store,
+    deadline: Deadline,
+    work: Callable[[Connection], Row],
+    settings: Mapping[str, str] | None = None,
+) -> Row:
+    """``work`` in one transaction that ends by ``deadline``; retried when the connection was lost.
+
+    Raises:
+        SearchTimeout: the deadline passed, here or on the server.
+        DatabaseError: what else the server said, in one line.
+    """
+
+    def attempt() -> Row:
+        left = deadline.left()
+        limits = {} if left is None else {"statement_timeout": str(max(1, int(left * 1000)))}
+        with store.transaction({**SETTINGS, **limits, **(settings or {})}, wait_s=left) as conn:
+            return work(conn)
+
+    try:
+        with explained(store.dsn):
+            return retrying(attempt)
+    except DatabaseError as error:
+        if deadline.seconds is not None and error.kind in {"timed_out", "busy"}:
+            raise deadline.passed() from error
+        raise
+
+
+def run_slices(
+    store: Store,
+    deadline: Deadline,
+    items: Sequence[Item],
+    work: Callable[[Connection, Sequence[Item]], list[Row]],
+    settings: Mapping[str, str] | None = None,
+) -> list[Row]:
+    """The rows of ``work`` over slices of ``items``, several at once where there are several."""
+    slices = [items[start : start + SLICE] for start in range(0, len(items), SLICE)]
+
+    def one(part: Sequence[Item]) -> list[Row]:
+        return run(store, deadline, lambda conn: work(conn, part), settings)
+
+    if len(slices) <= 1:
+        return [row for part in slices for row in one(part)]
+    with ThreadPoolExecutor(max(1, min(len(slices), store.pool.max_size // 2))) as threads:
+        return [row for found in threads.map(one, slices) for row in found]

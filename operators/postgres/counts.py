@@ -1,0 +1,81 @@
+"""The counts that text search takes its IDF from, exact at every commit.
+
+How many chunks a corpus and a repo have, how long they are together, and how many of them have a
+term: changed by the transaction that changes the chunks.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from operators.postgres.store import Connection
+
+
+@dataclass
+class Deltas:
+    """How a transaction changes the counts of one corpus."""
+
+    terms: Counter[int] = field(default_factory=Counter)
+    repos: Counter[str] = field(default_factory=Counter)
+    length: int = 0
+
+    def count(self, repo: str, length: int, terms: Iterable[int], sign: int) -> None:
+        """Count a chunk in (``sign`` 1) or out (-1)."""
+        self.repos[repo] += sign
+        self.length += sign * length
+        for term in terms:
+            self.terms[term] += sign
+
+
+def delete_chunks(conn: Connection, keys: list[UUID], deltas: dict[str, Deltas]) -> None:
+    """Delete the chunks of the documents ``keys`` and count them out of their corpus's deltas."""
+    rows = conn.execute(
+        """
+        WITH gone AS (
+            DELETE FROM chunks WHERE corpus = ANY(%(corpora)s) AND document_key = ANY(%(keys)s)
+            RETURNING corpus, chunk_id
+        )
+        DELETE FROM postings p USING gone
+        WHERE p.corpus = gone.corpus AND p.chunk_id = gone.chunk_id
+          AND p.corpus = ANY(%(corpora)s)
+        RETURNING p.corpus, p.repo, p.length, p.terms
+        """,
+        {"corpora": list(deltas), "keys": keys},
+        binary=True,
+    )
+    for corpus, repo, length, terms in rows:
+        deltas[corpus].count(repo, length, terms, -1)
+
+
+def apply_deltas(conn: Connection, deltas: dict[str, Deltas]) -> None:
+    """Change the counts of each corpus by its deltas."""
+    # Every transaction takes the rows in one order - terms by number, then repos, then the
+    # corpus - so that two of them never wait for each other.
+    for corpus, delta in sorted(deltas.items()):
+        changed = sorted((term, count) for term, count in delta.terms.items() if count)
+        terms, counts = [term for term, _ in changed], [count for _, count in changed]
+        conn.execute(
+            "INSERT INTO terms (corpus, term_id, df)"
+            " SELECT %s, t.term_id, t.df FROM unnest(%s::int[], %s::int[]) AS t(term_id, df)"
+            " ON CONFLICT (corpus, term_id) DO UPDATE SET df = terms.df + excluded.df",
+            (corpus, terms, counts),
+        )
+        conn.execute(
+            "DELETE FROM terms WHERE corpus = %s AND term_id = ANY(%s::int[]) AND df = 0",
+            (corpus, [term for term, count in changed if count < 0]),
+        )
+        repos = sorted((repo, count) for repo, count in delta.repos.items() if count)
+        conn.execute(
+            "INSERT INTO repos (corpus, repo, chunks)"
+            " SELECT %s, r.repo, r.chunks FROM unnest(%s::text[], %s::bigint[]) AS r(repo, chunks)"
+            " ON CONFLICT (corpus, repo) DO UPDATE SET chunks = repos.chunks + excluded.chunks",
+            (corpus, [repo for repo, _ in repos], [count for _, count in repos]),
+        )
+        conn.execute(
+            "UPDATE corpora SET chunks = chunks + %s, total_length = total_length + %s"
+            " WHERE corpus = %s",
+            (sum(delta.repos.values()), delta.length, corpus),
+        )

@@ -1,0 +1,139 @@
+"""What follows a load: weights by the corpus's final average length, indexes, statistics.
+
+Indexes are built after the rows are in, which is many times faster than entering them one by one.
+Everything here may be run again, and does only what is still to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import psycopg
+from psycopg import sql
+
+from operators.postgres import bm25, copy_binary
+from operators.postgres.connection import explained
+from operators.postgres.partitions import exists, lock_writers, partition
+from operators.postgres.store import Connection, Store, identifier
+
+EXACT_BELOW = 20_000
+"""Rows up to which vectors are scanned exactly, and no vector index is built."""
+
+HNSW_M = 16
+HNSW_EF_CONSTRUCTION = 100
+WEIGHED_AT_ONCE = 5_000
+
+_SMALLEST_MEMORY_MB = 512
+_LARGEST_MEMORY_MB = 4_096
+
+
+def finish_load(
+    store: Store, corpora: Iterable[str] | None = None, *, exact_below: int = EXACT_BELOW
+) -> None:
+    """Make ``corpora`` (default: all) fast to search, after documents were written to them.
+
+    A vector index is built once a corpus has more than ``exact_below`` chunks.
+    """
+    held: dict[str, int] = dict(
+        store.run(lambda conn: conn.execute("SELECT corpus, chunks FROM corpora").fetchall())
+    )
+    for corpus in sorted(held if corpora is None else set(corpora) & set(held)):
+        store.run(lambda conn, corpus=corpus: _weigh(conn, corpus))  # type: ignore[misc]
+        _build(store, corpus, "postings", "terms", "USING gin (terms)")
+        _build(store, corpus, "chunks", "search_tsv", "USING gin (search_tsv)")
+        _build_pg_textsearch(store, corpus)
+        if held[corpus] > exact_below:
+            _build(
+                store,
+                corpus,
+                "chunks",
+                "hnsw",
+                f"USING hnsw (embedding halfvec_cosine_ops) WITH (m = {HNSW_M},"
+                f" ef_construction = {HNSW_EF_CONSTRUCTION})",
+                rows=held[corpus],
+            )
+        _vacuum(store, [partition(table, corpus) for table in ("chunks", "postings")])
+    _vacuum(store, ["documents", "terms", "repos", "corpora"])
+    store.forget_info()
+
+
+def _weigh(conn: Connection, corpus: str) -> None:
+    """Weigh all chunks anew if the corpus's average length has moved to another step."""
+    lock_writers(conn, [corpus], alone=True)
+    row = conn.execute(
+        "SELECT chunks, total_length, average_length FROM corpora WHERE corpus = %s", (corpus,)
+    ).fetchone()
+    if row is None:
+        return
+    average = bm25.snapped_average(int(row[1]), int(row[0]))
+    if average == row[2]:
+        return
+    conn.execute(
+        "CREATE TEMP TABLE weighed (chunk_id bigint, bm25 sparsevec(1000000000)) ON COMMIT DROP"
+    )
+    with conn.cursor(name="postings", binary=True) as cursor:
+        cursor.execute(
+            "SELECT chunk_id, terms, counts, length FROM postings WHERE corpus = %s", (corpus,)
+        )
+        while rows := cursor.fetchmany(WEIGHED_AT_ONCE):
+            _copy_weights(conn, rows, average)
+    conn.execute(
+        "UPDATE postings p SET bm25 = w.bm25 FROM weighed w"
+        " WHERE p.corpus = %s AND p.chunk_id = w.chunk_id",
+        (corpus,),
+    )
+    conn.execute("UPDATE corpora SET average_length = %s WHERE corpus = %s", (average, corpus))
+
+
+def _copy_weights(
+    conn: Connection, rows: Sequence[tuple[int, list[int], list[int], int]], average: float
+) -> None:
+    terms = [np.array(row[1], dtype=np.int64) for row in rows]
+    weights = [bm25.weights(np.array(row[2]), row[3], average) for row in rows]
+    columns = [
+        copy_binary.int8([row[0] for row in rows]),
+        copy_binary.sparsevec(terms, weights, bm25.DIMENSIONS),
+    ]
+    with conn.cursor() as cursor, cursor.copy("COPY weighed FROM STDIN (FORMAT binary)") as copy:
+        copy.write(copy_binary.rows(columns))
+
+
+def _build(
+    store: Store, corpus: str, table: str, what: str, definition: str, *, rows: int = 0
+) -> None:
+    name = identifier(f"{table}_{corpus}_{what}")
+    if store.run(lambda conn: exists(conn, name)):
+        return
+    statement = sql.SQL("CREATE INDEX IF NOT EXISTS {} ON {} {}").format(
+        sql.Identifier(name),
+        sql.Identifier(partition(table, corpus)),
+        sql.SQL(definition),
+    )
+    # About 1.5 KB a row lets the graph grow in memory; beyond that it is built through the disk.
+    megabytes = min(max(_SMALLEST_MEMORY_MB, rows * 3 // 2048), _LARGEST_MEMORY_MB)
+    memory = {"maintenance_work_mem": f"{megabytes}MB"}
+    try:
+        with store.transaction(memory) as conn:
+            conn.execute(statement)
+    except (psycopg.errors.DiskFull, psycopg.errors.OutOfMemory):
+        # Workers share memory that a container may not have: build alone.
+        alone = {**memory, "max_parallel_maintenance_workers": "0"}
+        store.run(lambda conn: conn.execute(statement), alone)
+
+
+def _build_pg_textsearch(store: Store, corpus: str) -> None:
+    extension = "SELECT 1 FROM pg_extension WHERE extname = 'pg_textsearch'"
+    if store.run(lambda conn: conn.execute(extension).fetchone()):
+        _build(store, corpus, "chunks", "bm25", "USING bm25 (text) WITH (text_config = 'english')")
+
+
+def _vacuum(store: Store, tables: Sequence[str]) -> None:
+    with explained(store.dsn), store.pool.connection() as conn:
+        conn.autocommit = True
+        try:
+            for table in tables:
+                name = sql.Identifier(store.schema, table)
+                conn.execute(sql.SQL("VACUUM (ANALYZE) {}").format(name))
+        finally:
+            conn.autocommit = False

@@ -1,0 +1,117 @@
+"""Brings a collection's schema up to date: numbered SQL files, each applied once.
+
+A file is a transaction; its SHA-256 is recorded with it, so that a file edited after it was applied
+is told and not silently different from one server to the next.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from pathlib import Path
+
+import psycopg
+from psycopg import sql
+from psycopg.rows import TupleRow
+
+from operators.errors import CrosscorpusError
+
+MIGRATIONS = Path(__file__).with_name("migrations")
+
+
+class MigrationError(CrosscorpusError):
+    """The schema on the server does not follow from the migration files at hand."""
+
+
+def apply_migrations(
+    conn: psycopg.Connection[TupleRow],
+    schema: str,
+    *,
+    folder: Path = MIGRATIONS,
+    wait_s: float = 60.0,
+) -> list[str]:
+    """Apply to ``schema`` the files of ``folder`` that it lacks; return their names in order.
+
+    ``conn`` must not be inside a transaction. The schema is created if it does not exist. Processes
+    that migrate one schema at once take turns; ``wait_s`` is how long a turn is waited for.
+
+    Raises:
+        MigrationError: an applied file has changed or is missing, or another process has the turn.
+    """
+    applied = []
+    deadline = time.monotonic() + wait_s
+    for path in sorted(folder.glob("[0-9]*.sql")):
+        with conn.transaction():
+            _take_turn(conn, schema, deadline)
+            conn.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema)))
+            known = _known(conn, schema)
+            _check_unchanged(known, folder)
+            if path.name in known:
+                continue
+            conn.execute(path.read_bytes())
+            conn.execute(
+                "INSERT INTO migrations (name, sha256) VALUES (%s, %s)", (path.name, _sha256(path))
+            )
+            applied.append(path.name)
+    return applied
+
+
+def pending_migrations(
+    conn: psycopg.Connection[TupleRow], schema: str, *, folder: Path = MIGRATIONS
+) -> list[str]:
+    """Name the files that ``schema`` lacks, without writing anything.
+
+    Raises:
+        MigrationError: an applied file has changed or is missing.
+    """
+    table = sql.Identifier(schema, "migrations")
+    if conn.execute("SELECT to_regclass(%s)", (table.as_string(conn),)).fetchone() == (None,):
+        known: dict[str, str] = {}
+    else:
+        rows = conn.execute(sql.SQL("SELECT name, sha256 FROM {}").format(table))
+        known = {str(name): str(sha) for name, sha in rows}
+    _check_unchanged(known, folder)
+    return [path.name for path in sorted(folder.glob("[0-9]*.sql")) if path.name not in known]
+
+
+def _take_turn(conn: psycopg.Connection[TupleRow], schema: str, deadline: float) -> None:
+    lock = "SELECT pg_try_advisory_xact_lock(hashtextextended('migrate ' || %s, 0))"
+    while conn.execute(lock, (schema,)).fetchone() != (True,):
+        if time.monotonic() > deadline:
+            raise MigrationError(
+                f"another process is still migrating schema {schema!r}: wait for it, or end it"
+            )
+        time.sleep(0.05)
+
+
+def _known(conn: psycopg.Connection[TupleRow], schema: str) -> dict[str, str]:
+    path = sql.Identifier(schema).as_string(conn)
+    conn.execute(
+        "SELECT set_config('search_path', %s || ', ' || current_setting('search_path'), true)",
+        (path,),
+    )
+    conn.execute(
+        sql.SQL(
+            "CREATE TABLE IF NOT EXISTS {} (name text PRIMARY KEY, sha256 text NOT NULL,"
+            " applied_at timestamptz NOT NULL DEFAULT now())"
+        ).format(sql.Identifier(schema, "migrations"))
+    )
+    rows = conn.execute("SELECT name, sha256 FROM migrations")
+    return {str(name): str(sha) for name, sha in rows}
+
+
+def _check_unchanged(known: dict[str, str], folder: Path) -> None:
+    for name, sha in known.items():
+        path = folder / name
+        if not path.exists():
+            raise MigrationError(
+                f"the collection was made by a newer version (migration {name}): upgrade this one"
+            )
+        if _sha256(path) != sha:
+            raise MigrationError(
+                f"migration {name} was edited after it was applied: restore it and add a new file"
+            )
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

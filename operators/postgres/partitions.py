@@ -1,0 +1,62 @@
+"""One partition a corpus, made when the corpus's first document is written, and its locks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from psycopg import sql
+
+from operators.postgres.store import Connection, Store, identifier
+
+# A row of postings is read whole by every search that scores it: kept in its page while it fits.
+_PARTITIONS = {"chunks": "", "postings": "WITH (toast_tuple_target = 8160)"}
+
+
+def partition(table: str, corpus: str) -> str:
+    """The name of the partition of ``table`` (chunks or postings) that holds ``corpus``."""
+    return identifier(f"{table}_{corpus}")
+
+
+def ensure_partitions(store: Store, corpora: Iterable[str]) -> None:
+    """Make the partitions that ``corpora`` lack."""
+    names = {corpus: partition("chunks", corpus) for corpus in corpora}
+    for corpus, name in names.items():
+        if not store.run(lambda conn, name=name: exists(conn, name)):  # type: ignore[misc]
+            store.run(lambda conn, corpus=corpus: _create(conn, corpus))  # type: ignore[misc]
+
+
+def exists(conn: Connection, name: str) -> bool:
+    """Whether the collection has a table or index of that name."""
+    row = conn.execute(
+        "SELECT 1 FROM pg_class"
+        " WHERE relname = %s AND relnamespace = current_schema()::regnamespace",
+        (name,),
+    ).fetchone()
+    return row is not None
+
+
+def lock_writers(conn: Connection, corpora: Iterable[str], *, alone: bool = False) -> None:
+    """Hold the corpora until the transaction ends: writers together, or one ``alone``.
+
+    Whoever weighs all of a corpus anew must be alone, or a chunk written meanwhile keeps the weight
+    of an average that is no longer the corpus's.
+    """
+    kind = sql.SQL("pg_advisory_xact_lock{}").format(sql.SQL("" if alone else "_shared"))
+    for corpus in sorted(corpora):
+        conn.execute(
+            sql.SQL("SELECT {}(hashtextextended(current_schema() || '/' || %s, 0))").format(kind),
+            (corpus,),
+        )
+
+
+def _create(conn: Connection, corpus: str) -> None:
+    conn.execute("SELECT pg_advisory_xact_lock(hashtextextended(current_schema(), 0))")
+    for table, options in _PARTITIONS.items():
+        conn.execute(
+            sql.SQL("CREATE TABLE IF NOT EXISTS {} PARTITION OF {} FOR VALUES IN ({}) {}").format(
+                sql.Identifier(partition(table, corpus)),
+                sql.Identifier(table),
+                sql.Literal(corpus),
+                sql.SQL(options),
+            )
+        )

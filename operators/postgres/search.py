@@ -1,0 +1,242 @@
+"""Vector search that keeps its recall under a filter.
+
+A filter on a shared HNSW index is applied to what the index scan happens to deliver: at 1 % of the
+rows most neighbours are lost. So a filtered set of up to ``exact_below`` rows is scanned exactly,
+which costs microseconds a row; a larger one is searched by an iterative index scan (pgvector 0.8),
+and where that gives fewer rows than were asked for, exactly after all.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any, cast
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from operators.errors import CrosscorpusError
+from operators.frames import VECTOR_LISTS, empty
+from operators.postgres.batches import Deadline, run, run_slices
+from operators.postgres.filters import (
+    Filter,
+    condition,
+    count_visible,
+    created_before,
+    moment,
+    scopes,
+)
+from operators.postgres.store import Connection, Store, collection_info
+
+EXACT_BELOW = 20_000
+LARGEST_EF_SEARCH = 1_000  # pgvector's own limit
+MAX_SCAN_TUPLES = 100_000
+
+Found = tuple[int, int, float]  # item number, chunk_id, distance
+
+
+@dataclass(frozen=True)
+class _Item:
+    number: int
+    vector: str
+    as_of: datetime | None
+
+
+def vector_search(
+    store: Store,
+    corpus: str,
+    queries: pl.DataFrame,
+    query_embeddings: pl.DataFrame,
+    *,
+    k: int,
+    exact_below: int = EXACT_BELOW,
+    ef_search: int | None = None,
+    timeout_s: float | None = None,
+) -> pl.DataFrame:
+    """The ``k`` nearest chunks of ``corpus`` to each query text, by cosine distance.
+
+    Args:
+        store: the open collection.
+        corpus: the corpus to search; one that the collection lacks gives no rows.
+        queries: columns ``QUERIES``; their filters are kept to the letter.
+        query_embeddings: columns ``QUERY_EMBEDDINGS``.
+        k: rows a list.
+        exact_below: filtered sets of up to this many chunks are scanned exactly.
+        ef_search: breadth of the index scan, at least ``k`` (default: twice ``k``, at least 100).
+        timeout_s: seconds for the whole batch.
+
+    Returns:
+        Columns ``VECTOR_LISTS``, ordered by query, text and rank. A list is ordered by distance,
+        then chunk_id, and is shorter than ``k`` only if the filter leaves fewer chunks. A chunk or
+        query whose vector is zero has distance 2.
+
+    Raises:
+        CrosscorpusError: the embeddings do not have the collection's dimension.
+        SearchTimeout: ``timeout_s`` has passed.
+    """
+    info = collection_info(store)
+    sizes = info.repos.get(corpus, {})
+    if not sizes or k < 1 or query_embeddings.is_empty():
+        return empty(VECTOR_LISTS)
+    vectors = _matrix(query_embeddings["embedding"], info.dimensions, store.collection, info.model)
+    texts = query_embeddings.select("query_id", "text_no").rows()
+    places = defaultdict(list)
+    for place, (query_id, _) in enumerate(texts):
+        places[query_id].append(place)
+    groups: dict[Filter, list[_Item]] = defaultdict(list)
+    for scope in scopes(queries, corpus):
+        for place in places.get(scope.query_id, ()):
+            groups[scope.filter].append(_Item(place, _literal(vectors[place]), scope.as_of))
+
+    deadline = Deadline.after(timeout_s, f"the vector search of corpus {corpus!r}")
+    breadth = max(ef_search or max(2 * k, 100), k)
+    settings = {
+        "hnsw.iterative_scan": "relaxed_order",
+        "hnsw.ef_search": str(min(LARGEST_EF_SEARCH, breadth)),
+        "hnsw.max_scan_tuples": str(MAX_SCAN_TUPLES),
+        "hnsw.scan_mem_multiplier": "4",
+    }
+    found: list[Found] = []
+    for one, items in groups.items():
+        exactly, by_index = items, list[_Item]()
+        if sum(sizes.values()) > exact_below:
+            count = partial(
+                count_visible,
+                corpus=corpus,
+                one=one,
+                moments=[item.as_of for item in items],
+                repo_sizes=sizes,
+                limit=exact_below,
+            )
+            visible = run(store, deadline, count)
+            exactly = [i for i, n in zip(items, visible, strict=True) if n <= exact_below]
+            by_index = [i for i, n in zip(items, visible, strict=True) if n > exact_below]
+        indexed = run_slices(
+            store, deadline, by_index, partial(_by_index, corpus=corpus, one=one, k=k), settings
+        )
+        rows: dict[int, int] = defaultdict(int)
+        for row in indexed:
+            rows[row[0]] += 1
+        short = [item for item in by_index if rows[item.number] < k]
+        again = {item.number for item in short}
+        found += [row for row in indexed if row[0] not in again]
+        found += run_slices(
+            store, deadline, [*exactly, *short], partial(_exactly, corpus=corpus, one=one, k=k)
+        )
+    return _lists(found, texts)
+
+
+def _exactly(
+    conn: Connection, items: Sequence[_Item], *, corpus: str, one: Filter, k: int
+) -> list[Found]:
+    # `+ 0` makes an expression that no index answers. Many queries share one scan of the chunks; a
+    # single one does without the copy.
+    parameters = _parameters(items, corpus, k)
+    once = "MATERIALIZED" if len(items) > 1 else "NOT MATERIALIZED"
+    dated = created_before("f", "q.as_of") if _dated(items) else "true"
+    statement = f"""
+        WITH q AS MATERIALIZED ({_QUERIES}),
+        f AS {once} (
+            SELECT c.chunk_id, c.embedding, c.created_at FROM chunks c
+            WHERE c.corpus = %(corpus)s AND {condition(one, "c", parameters)}
+        )
+        SELECT q.number, h.chunk_id, h.distance FROM q CROSS JOIN LATERAL (
+            SELECT f.chunk_id, (f.embedding <=> q.vector) + 0 AS distance FROM f
+            WHERE {dated}
+            ORDER BY distance, f.chunk_id LIMIT %(k)s
+        ) AS h
+    """
+    return _fetch(conn, statement, parameters)
+
+
+def _by_index(
+    conn: Connection, items: Sequence[_Item], *, corpus: str, one: Filter, k: int
+) -> list[Found]:
+    parameters = _parameters(items, corpus, k)
+    dated = created_before("c", "q.as_of") if _dated(items) else "true"
+    statement = f"""
+        WITH q AS MATERIALIZED ({_QUERIES})
+        SELECT q.number, h.chunk_id, h.distance FROM q CROSS JOIN LATERAL (
+            SELECT c.chunk_id, c.embedding <=> q.vector AS distance FROM chunks c
+            WHERE c.corpus = %(corpus)s AND {condition(one, "c", parameters)} AND {dated}
+            ORDER BY c.embedding <=> q.vector LIMIT %(k)s
+        ) AS h
+    """
+    return _fetch(conn, statement, parameters)
+
+
+_QUERIES = """
+    SELECT t.number, t.vector::halfvec AS vector, t.as_of::timestamptz AS as_of
+    FROM unnest(%(numbers)s::int[], %(vectors)s::text[], %(moments)s::text[])
+         AS t(number, vector, as_of)
+"""
+
+
+def _parameters(items: Sequence[_Item], corpus: str, k: int) -> dict[str, Any]:
+    return {
+        "numbers": [item.number for item in items],
+        "vectors": [item.vector for item in items],
+        "moments": [moment(item.as_of) for item in items],
+        "corpus": corpus,
+        "k": k,
+    }
+
+
+def _dated(items: Sequence[_Item]) -> bool:
+    return any(item.as_of is not None for item in items)
+
+
+def _fetch(conn: Connection, statement: str, parameters: dict[str, Any]) -> list[Found]:
+    with conn.cursor(binary=True) as cursor:
+        cursor.execute(statement, parameters)
+        return cast("list[Found]", cursor.fetchall())
+
+
+def _lists(found: list[Found], texts: list[tuple[Any, ...]]) -> pl.DataFrame:
+    # An index scan in relaxed order delivers nearly sorted rows: the order is made here, for all.
+    places = pl.DataFrame(
+        {
+            "place": pl.Series(range(len(texts)), dtype=pl.Int32),
+            "query_id": pl.Series([text[0] for text in texts], dtype=pl.UInt32),
+            "text_no": pl.Series([text[1] for text in texts], dtype=pl.UInt32),
+        }
+    )
+    schema = {"place": pl.Int32, "chunk_id": pl.Int64, "distance": pl.Float64}
+    return (
+        pl.DataFrame(found, schema=schema, orient="row")
+        .join(places, on="place")
+        .with_columns(pl.col("distance").fill_nan(2.0))
+        .sort("query_id", "text_no", "distance", "chunk_id")
+        .with_columns(
+            rank=pl.int_range(pl.len(), dtype=pl.UInt32).over("query_id", "text_no"),
+        )
+        .select(list(VECTOR_LISTS))
+    )
+
+
+def _matrix(
+    embeddings: pl.Series, dimensions: int | None, collection: str, model: str | None
+) -> NDArray[np.float32]:
+    lengths = embeddings.list.len() if embeddings.dtype == pl.List else None
+    if isinstance(embeddings.dtype, pl.Array):
+        found = {embeddings.dtype.size}
+    else:
+        found = set() if lengths is None else set(lengths.to_list())
+    if found != {dimensions}:
+        raise CrosscorpusError(
+            f"the query vectors have {'/'.join(map(str, sorted(found, key=str)))} dimensions, but "
+            f"collection {collection!r} holds vectors of model {model!r} with {dimensions}: query "
+            "with that model"
+        )
+    flat = embeddings.explode().to_numpy().astype(np.float32, copy=False)
+    if not np.isfinite(flat).all():
+        raise CrosscorpusError("a query vector is not finite (NaN or infinity)")
+    return cast("NDArray[np.float32]", flat.reshape(len(embeddings), -1))
+
+
+def _literal(vector: NDArray[np.float32]) -> str:
+    return "[" + ",".join(map(repr, vector.tolist())) + "]"

@@ -1,0 +1,365 @@
+"""A collection: one Postgres schema that holds a data set, its vector space and its ledger.
+
+Every statement of this package runs inside :meth:`Store.transaction`, which puts the collection's
+schema first in ``search_path`` for that transaction only. So settings survive a connection pooler,
+and one server holds many collections.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import TypeAlias, TypeVar
+
+import polars as pl
+import psycopg
+from psycopg import sql
+from psycopg.rows import TupleRow
+
+from operators.errors import CrosscorpusError, UnknownName, suggest
+from operators.postgres.connection import (
+    Pool,
+    connect,
+    ensure_vector,
+    explained,
+    open_pool,
+    resolve_dsn,
+    retrying,
+)
+from operators.postgres.migrate import apply_migrations, pending_migrations
+
+Connection: TypeAlias = psycopg.Connection[TupleRow]
+T = TypeVar("T")
+
+PREFIX = "crosscorpus_"
+LONGEST_NAME = 63
+LONGEST_INLINE_DIMENSIONS = 2048
+INFO_SECONDS = 1.0
+
+_COLLECTION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,199}")
+
+
+class ModelMismatch(CrosscorpusError):
+    """A collection holds vectors of one model and was given another."""
+
+
+class MissingExtension(CrosscorpusError):
+    """The server lacks an extension."""
+
+
+@dataclass(frozen=True)
+class CollectionInfo:
+    """What a collection holds.
+
+    Attributes:
+        model: name of the embedding model, or None before one was set.
+        space: fingerprint of the vector space, or None.
+        dimensions: of its vectors, or None.
+        corpora: chunks of each corpus that has any.
+        repos: chunks of each repo, by corpus.
+    """
+
+    model: str | None
+    space: str | None
+    dimensions: int | None
+    corpora: dict[str, int]
+    repos: dict[str, dict[str, int]]
+
+
+@dataclass
+class Store:
+    """An open collection. Close it, or use it in a ``with`` block."""
+
+    pool: Pool
+    dsn: str = field(repr=False)
+    collection: str
+    schema: str
+    search_path: str
+    _info: tuple[float, CollectionInfo] | None = field(default=None, repr=False)
+
+    @contextmanager
+    def transaction(
+        self, settings: Mapping[str, str] | None = None, *, wait_s: float | None = None
+    ) -> Iterator[Connection]:
+        """One transaction with ``settings`` (server parameters) that end with it.
+
+        ``wait_s`` bounds the wait for a free connection.
+        """
+        values = {"search_path": self.search_path, **(settings or {})}
+        calls = ", ".join(["set_config(%s, %s, true)"] * len(values))
+        with self.pool.connection(timeout=wait_s) as conn, conn.transaction():
+            parameters = [part for pair in values.items() for part in pair]
+            conn.execute(f"SELECT {calls}", parameters)
+            yield conn
+
+    def run(self, work: Callable[[Connection], T], settings: Mapping[str, str] | None = None) -> T:
+        """``work`` in one transaction, done again from its start when the connection was lost.
+
+        Raises:
+            DatabaseError: what the server said, in one line.
+        """
+
+        def attempt() -> T:
+            with self.transaction(settings) as conn:
+                return work(conn)
+
+        with explained(self.dsn):
+            return retrying(attempt)
+
+    def forget_info(self) -> None:
+        """Have the next :func:`collection_info` read the server again."""
+        self._info = None
+
+    def close(self) -> None:
+        """Close the pool's connections."""
+        self.pool.close()
+
+    def __enter__(self) -> Store:
+        """Return the store itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the store."""
+        self.close()
+
+
+def open_store(
+    dsn: str | None = None,
+    collection: str = "default",
+    *,
+    create: bool = False,
+    pooler: bool = False,
+    max_size: int = 8,
+) -> Store:
+    """Open ``collection`` on the server that ``dsn`` names (default: the user's own).
+
+    ``create`` makes the collection if there is none. ``pooler`` is for a server behind pgbouncer;
+    ``max_size`` is the largest number of connections.
+
+    Raises:
+        UnknownName: there is no such collection; names the nearest one.
+        CrosscorpusError: the name is unfit, pgvector is missing, or the server does not answer.
+    """
+    schema = schema_of(collection)
+    dsn = dsn or resolve_dsn()
+    with connect(dsn, pooler=pooler, autocommit=True) as conn, explained(dsn):
+        if not create and not _exists(conn, schema):
+            raise UnknownName(
+                f"no collection {collection!r}{suggest(collection, _collections(conn))}; "
+                "ingesting into it makes it"
+            )
+        extension = ensure_vector(conn)
+        _bring_up_to_date(conn, collection, schema)
+        row = conn.execute("SELECT current_setting('search_path')").fetchone()
+        first = ", ".join(sql.Identifier(s).as_string(conn) for s in (schema, extension.schema))
+    search_path = f"{first}, {row[0]}" if row and row[0] else first
+    pool = open_pool(dsn, pooler=pooler, max_size=max_size)
+    return Store(pool, dsn, collection, schema, search_path)
+
+
+def collections(dsn: str | None = None) -> list[str]:
+    """Name the collections on a server, sorted."""
+    dsn = dsn or resolve_dsn()
+    with connect(dsn) as conn, explained(dsn):
+        return _collections(conn)
+
+
+def drop_collection(store_or_dsn: Store | str | None, name: str) -> None:
+    """Delete the collection ``name`` with all that it holds.
+
+    Raises:
+        UnknownName: there is no such collection.
+    """
+    if isinstance(store_or_dsn, Store):
+        store_or_dsn.run(lambda conn: _drop(conn, name))
+        store_or_dsn.forget_info()
+        return
+    dsn = store_or_dsn or resolve_dsn()
+    with connect(dsn) as conn, explained(dsn):
+        _drop(conn, name)
+
+
+def schema_of(collection: str) -> str:
+    """The schema of ``collection``.
+
+    >>> schema_of("default")
+    'crosscorpus_default'
+
+    Raises:
+        CrosscorpusError: the name is not letters, digits, ``_``, ``.`` and ``-``, at most 200.
+    """
+    if not _COLLECTION_NAME.fullmatch(collection):
+        raise CrosscorpusError(
+            f"collection name {collection!r}: use 1 to 200 letters, digits, '_', '.' or '-'"
+        )
+    return identifier(PREFIX + collection)
+
+
+def identifier(name: str) -> str:
+    """``name`` itself if the server takes it whole, else its beginning and a hash of it all.
+
+    >>> identifier("chunks_code")
+    'chunks_code'
+    >>> len(identifier("chunks_" + "é" * 100).encode()) <= 63
+    True
+    """
+    raw = name.encode()
+    if len(raw) <= LONGEST_NAME:
+        return name
+    digest = hashlib.sha256(raw).hexdigest()[:16]
+    return raw[: LONGEST_NAME - 17].decode(errors="ignore") + "_" + digest
+
+
+def set_model(store: Store, model: str, space: str, dimensions: int) -> None:
+    """Fix the vector space of the collection: done once, before the first document is written.
+
+    Raises:
+        ModelMismatch: the collection has another model already; names both.
+    """
+    store.run(lambda conn: _set_model(conn, store.collection, model, space, dimensions))
+    store.forget_info()
+
+
+def collection_info(store: Store) -> CollectionInfo:
+    """What the collection holds; read at most once a second a store."""
+    cached = store._info
+    now = time.monotonic()
+    if cached and now - cached[0] < INFO_SECONDS:
+        return cached[1]
+    head, rows = store.run(_read_info)
+    repos: dict[str, dict[str, int]] = {}
+    for corpus, repo, chunks in sorted(rows):
+        repos.setdefault(corpus, {})[repo] = chunks
+    model, space, dimensions = head
+    corpora = {corpus: sum(of.values()) for corpus, of in repos.items()}
+    info = CollectionInfo(model, space, dimensions, corpora, repos)
+    store._info = (now, info)
+    return info
+
+
+STATUS = pl.Schema(
+    {
+        "corpus": pl.String(),
+        "documents": pl.Int64(),
+        "indexed": pl.Int64(),
+        "empty": pl.Int64(),
+        "failed": pl.Int64(),
+        "chunks": pl.Int64(),
+        "average_length": pl.Float64(),  # tokens a chunk
+        "vector_index": pl.Boolean(),
+        "bytes": pl.Int64(),  # tables and indexes
+        "indexed_at": pl.Datetime("us", "UTC"),  # the latest write
+    }
+)
+
+
+def status(store: Store) -> pl.DataFrame:
+    """One row a corpus, by name: what the ledger and the indexes hold (columns: ``STATUS``)."""
+    return pl.DataFrame(store.run(_read_status), schema=STATUS, orient="row")
+
+
+def _set_model(conn: Connection, collection: str, model: str, space: str, dimensions: int) -> None:
+    row = conn.execute("SELECT model, space, dimensions FROM collection FOR UPDATE").fetchone()
+    held = row or (None, None, None)
+    if held[1] is None:
+        column = sql.SQL("ALTER TABLE chunks ADD COLUMN embedding halfvec({})")
+        conn.execute(column.format(sql.Literal(int(dimensions))))
+        if dimensions <= LONGEST_INLINE_DIMENSIONS:  # in the row, an exact scan reads it faster
+            conn.execute("ALTER TABLE chunks ALTER COLUMN embedding SET STORAGE PLAIN")
+        conn.execute(
+            "UPDATE collection SET model = %s, space = %s, dimensions = %s",
+            (model, space, dimensions),
+        )
+    elif (held[1], held[2]) != (space, dimensions):
+        raise ModelMismatch(
+            f"collection {collection!r} holds vectors of model {held[0]!r} ({held[2]} dimensions, "
+            f"space {held[1]}), not of {model!r} ({dimensions} dimensions, space {space}): use "
+            "that model, or another collection"
+        )
+
+
+def _read_info(conn: Connection) -> tuple[TupleRow, list[TupleRow]]:
+    head = conn.execute("SELECT model, space, dimensions FROM collection").fetchone()
+    rows = conn.execute("SELECT corpus, repo, chunks FROM repos WHERE chunks > 0").fetchall()
+    return head or (None, None, None), rows
+
+
+def _read_status(conn: Connection) -> list[TupleRow]:
+    rows = conn.execute(
+        """
+        SELECT d.corpus, d.documents, d.indexed, d.empty, d.failed, coalesce(c.chunks, 0),
+               c.total_length::float8 / nullif(c.chunks, 0), d.indexed_at
+        FROM (SELECT corpus, count(*) AS documents,
+                     count(*) FILTER (WHERE state = 'indexed') AS indexed,
+                     count(*) FILTER (WHERE state = 'empty') AS empty,
+                     count(*) FILTER (WHERE state = 'failed') AS failed,
+                     max(indexed_at) AS indexed_at
+              FROM documents GROUP BY corpus) d
+        LEFT JOIN corpora c USING (corpus)
+        ORDER BY d.corpus COLLATE "C"
+        """
+    ).fetchall()
+    return [(*row[:7], *_sizes(conn, str(row[0])), row[7]) for row in rows]
+
+
+def _sizes(conn: Connection, corpus: str) -> tuple[bool, int]:
+    names = [identifier(f"{table}_{corpus}") for table in ("chunks", "postings")]
+    quoted = [sql.Identifier(name).as_string(conn) for name in names]
+    row = conn.execute(
+        "SELECT to_regclass(%s) IS NOT NULL, coalesce(sum(pg_total_relation_size(r)), 0)::bigint"
+        " FROM unnest(%s::text[]) AS n(name), LATERAL to_regclass(n.name) AS r",
+        (sql.Identifier(identifier(f"chunks_{corpus}_hnsw")).as_string(conn), quoted),
+    ).fetchone()
+    return (bool(row[0]), int(row[1])) if row else (False, 0)
+
+
+def _bring_up_to_date(conn: Connection, collection: str, schema: str) -> None:
+    if not pending_migrations(conn, schema):
+        return
+    try:
+        apply_migrations(conn, schema)
+        with conn.transaction():
+            comment = sql.SQL("COMMENT ON SCHEMA {} IS {}")
+            conn.execute(comment.format(sql.Identifier(schema), sql.Literal(collection)))
+            conn.execute(
+                sql.SQL("INSERT INTO {} (name) VALUES (%s) ON CONFLICT DO NOTHING").format(
+                    sql.Identifier(schema, "collection")
+                ),
+                (collection,),
+            )
+    except (psycopg.errors.InsufficientPrivilege, psycopg.errors.ReadOnlySqlTransaction) as error:
+        raise CrosscorpusError(
+            f"collection {collection!r} must be made or brought up to date by a role that may "
+            "create tables: open it once with such a role"
+        ) from error
+
+
+def _exists(conn: Connection, schema: str) -> bool:
+    row = conn.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (schema,)).fetchone()
+    return row is not None
+
+
+def _collections(conn: Connection) -> list[str]:
+    rows = conn.execute(
+        "SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace"
+        " WHERE starts_with(nspname, %s)",
+        (PREFIX,),
+    ).fetchall()
+    return sorted(str(row[0]) for row in rows if row[0] is not None)
+
+
+def _drop(conn: Connection, name: str) -> None:
+    schema = schema_of(name)
+    if not _exists(conn, schema):
+        raise UnknownName(f"no collection {name!r}{suggest(name, _collections(conn))}")
+    conn.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(schema)))

@@ -1,0 +1,41 @@
+"""The one border that text crosses on its way to the server.
+
+Postgres stores UTF-8 without U+0000, and a Python string may hold lone surrogates, which UTF-8
+cannot carry. Both are replaced by U+FFFD, so that a hostile file is stored and found instead of
+failing its batch; what was replaced is counted, so that it can be told.
+"""
+
+from __future__ import annotations
+
+import re
+
+import polars as pl
+
+REPLACEMENT = "�"
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def clean_text(text: str) -> str:
+    """``text`` with every NUL and lone surrogate replaced by U+FFFD.
+
+    >>> clean_text("a\\x00b") == "a" + REPLACEMENT + "b"
+    True
+    """
+    return _UNSTORABLE.sub(REPLACEMENT, text)
+
+
+def clean_frame(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+    """``frame`` with its string columns made storable, and how many characters were replaced.
+
+    A frame's strings are valid UTF-8 already, so that only NUL is left to replace.
+    """
+    replaced = 0
+    columns = []
+    for name, dtype in frame.schema.items():
+        if dtype != pl.String:
+            continue
+        found = int(frame[name].str.count_matches("\x00", literal=True).sum() or 0)
+        if found:
+            replaced += found
+            columns.append(pl.col(name).str.replace_all("\x00", REPLACEMENT, literal=True))
+    return (frame.with_columns(columns) if columns else frame), replaced

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from operators.frames import CHUNKS, DOCUMENTS, QUERIES, QUERY_EMBEDDINGS
+from operators.postgres.store import Store, drop_collection, open_store, set_model
+from operators.postgres.write import write_documents
+
+DIMENSIONS = 8
+_numbers = itertools.count()
+
+
+class Filling:
+    """Frames in the shapes that the store takes, from the few values that a test is about."""
+
+    dimensions = DIMENSIONS
+
+    @staticmethod
+    def chunks(rows: list[dict[str, Any]], dimensions: int = DIMENSIONS) -> pl.DataFrame:
+        """Chunks of ``rows``; what a row leaves out gets a plain value."""
+        complete = []
+        for row in rows:
+            number = row.get("chunk_id", next(_numbers))
+            vector = np.random.default_rng(number).normal(size=dimensions).tolist()
+            complete.append(
+                {
+                    "chunk_id": number,
+                    "document_id": f"d{number}",
+                    "corpus": "code",
+                    "repo": "",
+                    "ordinal": 0,
+                    "text": f"text {number}",
+                    "embedding": vector,
+                    **{name: value for name, value in row.items() if value is not None},
+                }
+            )
+        return pl.DataFrame(complete, schema_overrides=dict(CHUNKS)).select(
+            (pl.col(c) if any(c in row for row in complete) else pl.lit(None)).cast(t).alias(c)
+            for c, t in CHUNKS.items()
+        )
+
+    @staticmethod
+    def documents(chunks: pl.DataFrame, content_hash: str = "h") -> pl.DataFrame:
+        """The documents that ``chunks`` are of."""
+        first = chunks.unique(["corpus", "repo", "document_id"], keep="first", maintain_order=True)
+        return first.select(list(DOCUMENTS)).with_columns(
+            content_hash=pl.lit(content_hash), fingerprint=pl.lit("f")
+        )
+
+    def write(self, store: Store, rows: list[dict[str, Any]]) -> pl.DataFrame:
+        """Write chunks of ``rows`` with their documents; return the chunks."""
+        chunks = self.chunks(rows)
+        write_documents(store, self.documents(chunks), chunks)
+        return chunks
+
+    @staticmethod
+    def queries(rows: list[dict[str, Any]]) -> pl.DataFrame:
+        """Queries numbered from 0; a filter that a row leaves out is null."""
+        columns = {name: [row.get(name) for row in rows] for name in QUERIES}
+        columns["query_id"] = list(range(len(rows)))
+        columns["texts"] = [row.get("texts", ["text"]) for row in rows]
+        return pl.DataFrame(columns, schema=QUERIES)
+
+    @staticmethod
+    def embeddings(vectors: Any) -> pl.DataFrame:
+        """One text a query, with ``vectors`` of shape (queries, dimensions)."""
+        vectors = np.asarray(vectors, dtype=np.float32)
+        return pl.DataFrame(
+            {
+                "query_id": range(len(vectors)),
+                "text_no": [0] * len(vectors),
+                "text": [""] * len(vectors),
+                "embedding": vectors.tolist(),
+            },
+            schema=QUERY_EMBEDDINGS,
+        )
+
+
+@pytest.fixture(scope="session")
+def filling() -> Filling:
+    return Filling()
+
+
+@pytest.fixture(scope="session")
+def make_store(server_dsn: str) -> Iterator[Callable[..., Store]]:
+    """Opens a new collection each time; all are dropped at the end."""
+    opened: list[Store] = []
+
+    def make(dimensions: int | None = DIMENSIONS) -> Store:
+        store = open_store(server_dsn, f"t{next(_numbers)}", create=True, max_size=4)
+        if dimensions is not None:
+            set_model(store, "test", "test-space", dimensions)
+        opened.append(store)
+        return store
+
+    yield make
+    for store in opened:
+        store.close()
+        drop_collection(server_dsn, store.collection)
+
+
+@pytest.fixture
+def store(make_store: Callable[..., Store]) -> Store:
+    return make_store()

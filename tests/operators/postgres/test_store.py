@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+import pytest
+
+from operators.errors import CrosscorpusError, UnknownName
+from operators.postgres import store as stores
+from operators.postgres.store import (
+    ModelMismatch,
+    Store,
+    collection_info,
+    collections,
+    drop_collection,
+    open_store,
+    schema_of,
+    set_model,
+    status,
+)
+
+
+def test_an_unknown_collection_is_an_error_with_the_nearest_name(
+    server_dsn: str, store: Store
+) -> None:
+    with pytest.raises(UnknownName, match=f"did you mean '{store.collection}'"):
+        open_store(server_dsn, store.collection + "x")
+
+
+@pytest.mark.parametrize("name", ["", "a b", "é", 'x"; DROP SCHEMA public; --', "-x", "x" * 201])
+def test_a_name_that_is_no_name_is_refused(server_dsn: str, name: str) -> None:
+    with pytest.raises(CrosscorpusError, match="collection name"):
+        open_store(server_dsn, name, create=True)
+
+
+def test_a_long_name_is_hashed_and_still_listed_by_its_own(server_dsn: str) -> None:
+    name = "long-" + "x" * 150
+    assert len(schema_of(name)) == 63
+    assert schema_of(name) != schema_of(name + "y")
+    open_store(server_dsn, name, create=True).close()
+    assert name in collections(server_dsn)
+    with open_store(server_dsn, name) as store:
+        assert store.collection == name
+    drop_collection(server_dsn, name)
+    assert name not in collections(server_dsn)
+
+
+def test_collections_do_not_see_each_other(make_store: Callable[..., Store], filling: Any) -> None:
+    one, two = make_store(), make_store()
+    filling.write(one, [{"chunk_id": 1}])
+    assert collection_info(one).corpora == {"code": 1}
+    assert collection_info(two).corpora == {}
+
+
+def test_dropping_an_unknown_collection_is_an_error(server_dsn: str) -> None:
+    with pytest.raises(UnknownName):
+        drop_collection(server_dsn, "never-made")
+
+
+def test_another_model_is_an_error_that_names_both(store: Store) -> None:
+    set_model(store, "test", "test-space", 8)
+    with pytest.raises(ModelMismatch, match=r"'test'.*'other'"):
+        set_model(store, "other", "other-space", 8)
+
+
+def test_the_model_is_stored_with_the_collection(server_dsn: str, store: Store) -> None:
+    with open_store(server_dsn, store.collection) as again:
+        info = collection_info(again)
+    assert (info.model, info.space, info.dimensions) == ("test", "test-space", 8)
+
+
+def test_settings_end_with_their_transaction(store: Store) -> None:
+    with store.transaction({"statement_timeout": "1234"}) as conn:
+        assert conn.execute("SHOW statement_timeout").fetchone() == ("1234ms",)
+        assert conn.execute("SELECT current_schema()").fetchone() == (store.schema,)
+    with store.pool.connection() as conn:
+        assert conn.execute("SHOW statement_timeout").fetchone() == ("0",)
+
+
+def test_a_store_does_not_print_its_dsn(store: Store) -> None:
+    assert store.dsn not in repr(store)
+
+
+def test_status_counts_documents_and_chunks_of_each_corpus(store: Store, filling: Any) -> None:
+    filling.write(store, [{"document_id": "a"}, {"document_id": "a"}, {"corpus": "wiki"}])
+    frame = status(store)
+    assert frame["corpus"].to_list() == ["code", "wiki"]
+    assert frame["chunks"].to_list() == [2, 1]
+    assert frame["documents"].to_list() == [1, 1]
+    assert frame["vector_index"].to_list() == [False, False]
+
+
+def test_what_a_collection_holds_is_read_at_most_once_a_second(
+    store: Store, filling: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filling.write(store, [{}])
+    collection_info(store)
+    monkeypatch.setattr(stores, "_read_info", None)
+    assert collection_info(store).corpora == {"code": 1}
+
+
+def test_a_reader_may_search_and_is_told_that_it_may_not_write(
+    server_dsn: str, store: Store, filling: Any
+) -> None:
+    filling.write(store, [{}])
+    role = f"reader_{store.collection}"
+    with psycopg.connect(server_dsn, autocommit=True) as admin:
+        admin.execute(f'CREATE ROLE "{role}"')
+        admin.execute(f'GRANT USAGE ON SCHEMA "{store.schema}" TO "{role}"')
+        admin.execute(f'GRANT SELECT ON ALL TABLES IN SCHEMA "{store.schema}" TO "{role}"')
+    dsn = f"{server_dsn} options='-c role={role}'"
+    try:
+        with open_store(dsn, store.collection) as reader:
+            assert collection_info(reader).corpora == {"code": 1}
+            with pytest.raises(CrosscorpusError, match=r"privilege|permission|may"):
+                filling.write(reader, [{}])
+    finally:
+        with psycopg.connect(server_dsn, autocommit=True) as admin:
+            admin.execute(f'DROP OWNED BY "{role}"')
+            admin.execute(f'DROP ROLE "{role}"')
