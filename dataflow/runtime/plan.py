@@ -12,9 +12,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from hamilton.graph import FunctionGraph
-from hamilton.node import Node
+from hamilton.node import DependencyType, Node
+
+from operators.errors import CrosscorpusError
 
 Limit = Callable[[Node], float | None]
+
+
+class MissingInput(CrosscorpusError, LookupError):
+    """A run lacks an input that a node needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +52,11 @@ def make_plan(
     inputs: dict[str, Any],
     limit: Limit | None = None,
 ) -> Plan:
-    """Work out which nodes run, what each waits for, and which are mere constants."""
+    """Work out which nodes run, what each waits for, and which are mere constants.
+
+    Raises:
+        MissingInput: a node needs an input that was not given and has no default.
+    """
     wanted, _ = graph.get_upstream_nodes(final_vars, inputs, overrides)
     given = {**graph.config, **inputs, **overrides}
     computed = {n.name: n for n in wanted if not n.user_defined and n.name not in overrides}
@@ -63,6 +73,7 @@ def make_plan(
         )
         for name in names
     }
+    _require_inputs(computed, needs)
     followers: dict[str, list[int]] = {name: [] for name in names}
     for name in names:
         for need in needs[name]:
@@ -83,6 +94,16 @@ def make_plan(
     uses = Counter(need for needed in needs.values() for need in needed)
     uses.update(final_vars)
     return Plan(steps, constants, uses)
+
+
+def _require_inputs(computed: dict[str, Node], needs: dict[str, tuple[str, ...]]) -> None:
+    missing: dict[str, list[str]] = {}
+    for name, needed in needs.items():
+        for wanted, (_, dependency) in computed[name].input_types.items():
+            if wanted not in needed and dependency == DependencyType.REQUIRED:
+                missing.setdefault(wanted, []).append(name)
+    for wanted in sorted(missing):
+        raise MissingInput(f"missing input {wanted!r}, which {', '.join(missing[wanted])} needs")
 
 
 def is_literal(node: Node) -> bool:

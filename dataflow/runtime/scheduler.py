@@ -31,7 +31,7 @@ from hamilton.node import Node
 from dataflow.runtime.plan import Limit, Plan, Step, make_plan
 from operators.errors import CrosscorpusError
 
-Fallback = Callable[[Node, Exception], Any]
+Fallback = Callable[[Node, Exception, float], Any]
 
 _inside: contextvars.ContextVar[frozenset[int]] = contextvars.ContextVar(
     "schedulers whose worker this is", default=frozenset()
@@ -53,8 +53,8 @@ class Scheduler(GraphExecutor):
         workers: threads for ``io`` nodes, shared by all runs.
         limit: seconds that an ``io`` node may take, from the moment it is ready (time spent queued
             counts); None: no limit. It is asked once a plan.
-        fallback: gives the value of a node tagged ``fail_open`` that failed or timed out; it may
-            raise instead.
+        fallback: gives the value of a node tagged ``fail_open`` that failed or timed out, from the
+            node, the error and the seconds that passed; it may raise instead.
         wall_s: seconds after which every ``io`` node of a run has timed out.
         adapter: Hamilton's lifecycle hooks; without any, nodes are called directly.
 
@@ -255,7 +255,7 @@ class _Run:
             if not (step.fail_open and fallback and isinstance(error, Exception)):
                 error.add_note(f"in node {step.node.name}")
                 raise error
-            value = fallback(step.node, error)
+            value = fallback(step.node, error, seconds)
         self.values[step.node.name] = value
         if isinstance(self.timings, MutableMapping):
             self.timings[step.node.name] = seconds * 1000

@@ -149,7 +149,7 @@ def test_a_node_that_passes_its_deadline_is_an_error_that_names_it():
 def test_the_fallback_stands_in_for_a_node_tagged_fail_open_and_the_late_result_is_ignored():
     seen = []
 
-    def fallback(node, error):
+    def fallback(node, error, seconds):
         seen.append((node.name, type(error)))
         return 5
 
@@ -166,7 +166,7 @@ def test_a_node_without_the_tag_gets_no_fallback():
         raise KeyError("lost")
 
     with pytest.raises(KeyError):
-        graph(bad, fallback=lambda node, error: 1).execute(["bad"], inputs={"seed": 1})
+        graph(bad, fallback=lambda node, error, seconds: 1).execute(["bad"], inputs={"seed": 1})
 
 
 def test_a_fallback_may_refuse():
@@ -174,7 +174,7 @@ def test_a_fallback_may_refuse():
     def bad(seed: int) -> int:
         raise KeyError("lost")
 
-    def refuse(node, error):
+    def refuse(node, error, seconds):
         raise error
 
     with pytest.raises(KeyError):

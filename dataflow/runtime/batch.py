@@ -1,0 +1,104 @@
+"""A batch of questions as a frame: what a caller may leave out, and what is checked.
+
+Overriding the node ``queries`` is how many questions run in one pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import polars as pl
+
+from operators.errors import CrosscorpusError, UnknownName, suggest
+from operators.frames import QUERIES, TRIGGER_SHARE, FrameError, check
+
+_NAMED_SHARES = pl.List(TRIGGER_SHARE)
+
+
+class BatchError(CrosscorpusError):
+    """A frame of queries that can't be run; the message names the column."""
+
+
+def complete_queries(
+    frame: pl.DataFrame, *, triggers: Collection[str], corpora: Collection[str]
+) -> pl.DataFrame:
+    """Bring a frame of questions into the form of the node ``queries``.
+
+    Args:
+        frame: ``query_id`` (whole numbers, each once) and ``text`` (String) or ``texts``
+            (List(String)); any other column of :data:`operators.frames.QUERIES` may be given.
+            ``trigger`` may be a name (String), and times may lack a zone, which then is UTC.
+        triggers: the triggers that exist.
+        corpora: the corpora that exist.
+
+    Returns:
+        A frame of :data:`operators.frames.QUERIES`, in the given order; missing columns are null.
+
+    Raises:
+        BatchError: a column is missing, of another type, null or empty where it may not be.
+        UnknownName: an unknown column, trigger or corpus.
+    """
+    given = frame
+    if "text" in given.columns and "texts" not in given.columns:
+        given = given.with_columns(texts=pl.concat_list(pl.col("text"))).drop("text")
+    for column in given.columns:
+        if column not in QUERIES:
+            raise UnknownName(
+                f"queries: unknown column {column!r}{suggest(column, [*QUERIES, 'text'])}"
+            )
+    for column in ("query_id", "texts"):
+        if column not in given.columns:
+            raise BatchError(f"queries: the column {column!r} is missing")
+    if given.schema.get("trigger") == pl.String:
+        share = pl.struct(trigger="trigger", share=pl.lit(1.0))
+        named = pl.when(pl.col("trigger").is_not_null()).then(pl.concat_list(share))
+        given = given.with_columns(trigger=named.otherwise(pl.lit([], dtype=_NAMED_SHARES)))
+    completed = given.select(_column(given, name, dtype) for name, dtype in QUERIES.items())
+    try:
+        check(completed, QUERIES, "queries")
+    except FrameError as error:
+        raise BatchError(str(error)) from None
+    _check_values(completed, triggers, corpora)
+    return completed
+
+
+def _column(frame: pl.DataFrame, name: str, dtype: pl.DataType) -> pl.Expr:
+    if name not in frame.columns:
+        empty = pl.lit([], dtype=dtype) if name == "trigger" else pl.lit(None, dtype=dtype)
+        return empty.alias(name)
+    column, found = pl.col(name), frame.schema[name]
+    if found == pl.Null:
+        column = column.cast(dtype)
+    elif isinstance(found, pl.Datetime) and isinstance(dtype, pl.Datetime):
+        utc = column.dt.replace_time_zone("UTC") if found.time_zone is None else column
+        column = utc.dt.convert_time_zone("UTC").dt.cast_time_unit("us")
+    elif name == "query_id" and found.is_integer():
+        column = column.cast(dtype, strict=False)
+    elif isinstance(found, pl.List) and found.inner == pl.Null:
+        column = column.cast(dtype)
+    if name == "trigger":
+        column = column.fill_null(pl.lit([], dtype=dtype))
+    return column
+
+
+def _check_values(frame: pl.DataFrame, triggers: Collection[str], corpora: Collection[str]) -> None:
+    if frame["query_id"].null_count():
+        raise BatchError("queries: query_id must be whole numbers from 0 to 4294967295")
+    if frame["query_id"].n_unique() != frame.height:
+        raise BatchError("queries: a query_id is given more than once")
+    texts = frame["texts"].explode(empty_as_null=True)
+    if texts.is_null().any() or (texts.str.strip_chars() == "").any():
+        raise BatchError("queries: an empty query; leave it out or give it words")
+    shares = frame["trigger"].explode().drop_nulls()
+    for trigger in (
+        shares.struct.field("trigger").unique(maintain_order=True) if len(shares) else ()
+    ):
+        check_known("trigger", trigger, triggers)
+    for corpus in frame["corpora"].explode().drop_nulls().unique(maintain_order=True):
+        check_known("corpus", corpus, corpora)
+
+
+def check_known(what: str, name: str, known: Collection[str]) -> None:
+    """Raise :class:`UnknownName` with the nearest name unless ``name`` is ``known``."""
+    if name not in known:
+        raise UnknownName(f"unknown {what} {name!r}{suggest(str(name), known)}")

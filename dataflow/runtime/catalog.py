@@ -1,0 +1,174 @@
+"""What a configuration may name: read from the retrieval modules, so that no list is kept twice.
+
+A function ``merged__minmax`` is the variant ``minmax`` of the stage ``merged``; an argument with a
+default that no node computes is a parameter. A new variant or parameter is therefore known to the
+configuration, to its error messages and to the diff as soon as its function exists.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import types
+import typing
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from hamilton.graph_utils import find_functions
+
+MODULES = tuple(f"dataflow.retrieval.{name}" for name in ("queries", "fusion", "assembly"))
+CORPUS_MODULES = ("dataflow.retrieval.corpus",)
+
+BOUND = frozenset({"store", "embedder", "timings"})
+"""Inputs that the driver gives to every run."""
+
+ASKED = frozenset(
+    {
+        "query",
+        "trigger",
+        "repos",
+        "path_prefix",
+        "language",
+        "state",
+        "as_of",
+        "only_corpora",
+        "now",
+        "reranker",
+    }
+)
+"""Inputs that a caller gives to one run; all but ``query`` may be left out."""
+
+STRUCTURE = frozenset({"corpus", "corpora", "label", "link", "filters", "source_weights", "model"})
+"""Arguments that the configuration fills by its structure, not by its ``parameters``."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A tunable number, switch or name: its type and its default, as the node declares them."""
+
+    name: str
+    annotation: Any
+    default: Any
+
+
+@dataclass(frozen=True)
+class Layer:
+    """The stages of one set of modules: their variants and parameters."""
+
+    nodes: frozenset[str]
+    variants: dict[str, tuple[str, ...]]
+    parameters: dict[str, Parameter]
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """The stages around the corpora and the stages that every corpus has."""
+
+    top: Layer
+    corpus: Layer
+    modules: tuple[ModuleType, ...]
+
+
+@functools.cache
+def retrieval_catalog() -> Catalog:
+    """The catalog of the shipped retrieval graph."""
+    modules = tuple(importlib.import_module(name) for name in MODULES)
+    corpus = tuple(importlib.import_module(name) for name in CORPUS_MODULES)
+    return read_catalog(modules, corpus)
+
+
+def read_catalog(modules: tuple[ModuleType, ...], corpus: tuple[ModuleType, ...]) -> Catalog:
+    """Read ``modules`` and the modules that make one corpus's sub-graph."""
+    return Catalog(read_layer(*modules), read_layer(*corpus), modules)
+
+
+def read_layer(*modules: ModuleType) -> Layer:
+    """The variants and parameters that the functions of ``modules`` declare.
+
+    Raises:
+        ValueError: one parameter has two defaults, so that leaving it out would mean two things.
+    """
+    variants: dict[str, list[str]] = {}
+    parameters: dict[str, Parameter] = {}
+    functions = [pair for module in modules for pair in find_functions(module)]
+    nodes = frozenset(name.partition("__")[0] for name, _ in functions)
+    for name, function in functions:
+        node, _, variant = name.partition("__")
+        if variant:
+            variants.setdefault(node, []).append(variant)
+        for found in _parameters(function, nodes):
+            known = parameters.setdefault(found.name, found)
+            if known.default != found.default:
+                raise ValueError(
+                    f"parameter {found.name!r} has the default {found.default!r} in {name} and "
+                    f"{known.default!r} elsewhere"
+                )
+    return Layer(nodes, {n: tuple(sorted(v)) for n, v in sorted(variants.items())}, parameters)
+
+
+def _parameters(function: Any, nodes: frozenset[str]) -> Iterator[Parameter]:
+    hints = typing.get_type_hints(function)
+    for argument in inspect.signature(function).parameters.values():
+        taken = nodes | BOUND | ASKED | STRUCTURE
+        if argument.default is not inspect.Parameter.empty and argument.name not in taken:
+            yield Parameter(argument.name, hints.get(argument.name, Any), argument.default)
+
+
+def fits(value: Any, annotation: Any) -> bool:
+    """Whether ``value`` is of the annotated type; an int is a float, a bool is no number.
+
+    >>> fits(60, float), fits(True, int), fits(["a"], list[str]), fits("b", typing.Literal["a"])
+    (True, False, True, False)
+    """
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if annotation is Any:
+        return True
+    if origin in (typing.Union, types.UnionType):
+        return any(fits(value, option) for option in arguments)
+    if origin is typing.Annotated:
+        return fits(value, arguments[0])
+    if origin is typing.Literal:
+        return value in arguments
+    if annotation in (None, type(None)):
+        return value is None
+    if isinstance(value, bool) and annotation in (int, float):
+        return False
+    if annotation is float:
+        return isinstance(value, int | float)
+    kind = origin or annotation
+    if not isinstance(kind, type):
+        return True
+    if not _is_instance(value, kind):
+        return False
+    if arguments and isinstance(value, list | set | frozenset):
+        return all(fits(item, arguments[0]) for item in value)
+    if len(arguments) == 2 and isinstance(value, dict):
+        return all(fits(k, arguments[0]) and fits(v, arguments[1]) for k, v in value.items())
+    return True
+
+
+def _is_instance(value: Any, kind: type) -> bool:
+    try:
+        return isinstance(value, kind)
+    except TypeError:  # a protocol that can't be checked at run time
+        return True
+
+
+def spell(annotation: Any) -> str:
+    """An annotation as an author writes it.
+
+    >>> spell(float | None), spell(list[str])
+    ('float | None', 'list[str]')
+    """
+    if typing.get_origin(annotation) is typing.Literal:
+        return " | ".join(repr(option) for option in typing.get_args(annotation))
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        return " | ".join(spell(option) for option in typing.get_args(annotation))
+    if annotation is type(None):
+        return "None"
+    if isinstance(annotation, type) and not typing.get_args(annotation):
+        return annotation.__name__
+    return str(annotation).replace("typing.", "")

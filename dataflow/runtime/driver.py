@@ -1,0 +1,264 @@
+"""What a user holds: a built retrieval graph that answers questions.
+
+Built once for a configuration and a collection, then shared by any number of threads.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from hamilton import driver as hamilton_driver
+from hamilton.graph import FunctionGraph
+from hamilton.lifecycle.base import LifecycleAdapter
+from hamilton.node import Node
+
+from dataflow.runtime.batch import check_known, complete_queries
+from dataflow.runtime.catalog import ASKED, BOUND, Catalog, retrieval_catalog
+from dataflow.runtime.config import Config, hamilton_config
+from dataflow.runtime.guards import LooseInputs, check_call, check_declared
+from dataflow.runtime.logs import quiet_hamilton
+from dataflow.runtime.outcomes import failed_search
+from dataflow.runtime.scheduler import Scheduler
+
+if TYPE_CHECKING:
+    from operators.embedding.embedder import Embedder
+    from operators.postgres.store import Store
+
+_building = threading.Lock()  # Hamilton resolves decorators in place: one build at a time
+
+
+def build_driver(
+    config: Config,
+    collection: str = "default",
+    *,
+    dsn: str | None = None,
+    store: Store | None = None,
+    embedder: Embedder | None = None,
+    adapters: Sequence[LifecycleAdapter] = (),
+) -> RetrievalDriver:
+    """Build the retrieval graph and open what it reads.
+
+    Args:
+        config: from :func:`dataflow.load_config`.
+        collection: the data set to search.
+        dsn: the server; None: ``CROSSCORPUS_DSN``, else the user's embedded server.
+        store: an open collection to use instead; the caller closes it.
+        embedder: a loaded model to use instead of the configuration's.
+        adapters: Hamilton lifecycle adapters, for instance a tracer; they see every node's inputs.
+
+    Returns:
+        A driver to close, or to use in a ``with`` block.
+
+    Raises:
+        CrosscorpusError: the server, the collection or the model is missing, or the collection was
+            made with another model.
+    """
+    from operators.embedding.embedder import load_embedder
+    from operators.postgres.store import open_store
+
+    graph = build_graph(config, adapters=adapters)
+    embedder = embedder or load_embedder(config.embedding)
+    opened = None
+    if store is None:
+        store = opened = open_store(dsn, collection, max_size=config.workers)
+    try:
+        _check_model(store, embedder)
+        return RetrievalDriver(
+            config,
+            graph,
+            {"store": store, "embedder": embedder},
+            owned=opened,
+            hooked=bool(adapters),
+        )
+    except BaseException:
+        if opened is not None:
+            opened.close()
+        raise
+
+
+def build_graph(
+    config: Config,
+    catalog: Catalog | None = None,
+    *,
+    adapters: Sequence[LifecycleAdapter] = (),
+) -> hamilton_driver.Driver:
+    """The retrieval graph alone, without a server or a model: for drawing and comparing.
+
+    Raises:
+        GraphError: a stage needs what no node computes.
+    """
+    catalog = catalog or retrieval_catalog()
+    with _building, quiet_hamilton():
+        built = (
+            hamilton_driver.Builder()
+            .with_modules(*catalog.modules)
+            .with_config(hamilton_config(config, catalog))
+            .with_adapters(LooseInputs(), *adapters)
+            .build()
+        )
+    check_declared(built.graph, BOUND | ASKED)
+    return built
+
+
+def _check_model(store: Store, embedder: Embedder) -> None:
+    from operators.postgres.store import ModelMismatch, collection_info
+
+    info = collection_info(store)
+    if info.space is not None and (info.space, info.dimensions) != (
+        embedder.space,
+        embedder.dimensions,
+    ):
+        raise ModelMismatch(
+            f"collection {store.collection!r} holds vectors of model {info.model!r} "
+            f"({info.dimensions} dimensions, space {info.space}), and the configuration asks for "
+            f"{embedder.model!r} ({embedder.dimensions} dimensions, space {embedder.space}): "
+            f"set embedding: {info.model}, or ingest into another collection"
+        )
+
+
+class RetrievalDriver:
+    """A retrieval graph with its store and its model; from :func:`build_driver`.
+
+    Attributes:
+        config: what it was built from.
+        hamilton: the Hamilton driver underneath, for Hamilton's own tools.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        graph: hamilton_driver.Driver,
+        bound: Mapping[str, Any],
+        *,
+        owned: Store | None = None,
+        hooked: bool = False,
+    ) -> None:
+        self.config = config
+        self.hamilton = graph
+        self._bound = dict(bound)
+        self._owned = owned
+        self._hooked = hooked
+        self._scheduler = Scheduler(
+            config.workers,
+            limit=self._limit,
+            fallback=failed_search if config.on_corpus_error == "skip" else None,
+            adapter=graph.adapter if hooked else None,
+        )
+        graph.graph_executor = self._scheduler
+        parameters = retrieval_parameters(graph.graph)
+        self._parameters = parameters
+        self._fixed = frozenset(graph.graph.config) - parameters
+
+    def execute(
+        self,
+        final_vars: Sequence[str],
+        inputs: Mapping[str, Any] | None = None,
+        overrides: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Compute the nodes that ``final_vars`` names.
+
+        Args:
+            final_vars: node names, of any stage: ``results``, ``wiki.merged``, ...
+            inputs: ``query`` (one text, or several ways to put one question), ``trigger``,
+                ``repos``, ``path_prefix``, ``language``, ``state``, ``as_of``, ``only_corpora``,
+                ``now``; any parameter by its name (``top_k``), for this run only; and ``timings``,
+                a dict that receives the milliseconds each node took.
+            overrides: values that stand in for nodes. ``queries`` takes a batch: a frame with at
+                least ``query_id`` and ``text``.
+
+        Returns:
+            The value of each name in ``final_vars``.
+
+        Raises:
+            UnknownName: an output, input, override, trigger or corpus that nothing has.
+            SearchError: every search failed.
+            NodeTimeout: a deadline passed and ``on_corpus_error`` is ``raise``.
+        """
+        graph, given, instead = self.graph, dict(inputs or {}), dict(overrides or {})
+        for name in self._parameters & given.keys():
+            instead[name] = given.pop(name)
+        if isinstance(final_vars, str):
+            final_vars = [final_vars]
+        self._refuse_bound(given, instead)
+        check_call(graph, final_vars, given, instead, fixed=self._fixed)
+        self._check_names(given)
+        if isinstance(instead.get("queries"), pl.DataFrame):
+            instead["queries"] = complete_queries(
+                instead["queries"], triggers=self.config.triggers, corpora=self.config.corpora
+            )
+        given = {**self._bound, "timings": {}, **given}
+        with quiet_hamilton():
+            if self._hooked:
+                out: dict[str, Any] = self.hamilton.execute(
+                    list(final_vars), inputs=given, overrides=instead
+                )
+                return out
+            run_id = str(uuid.uuid4())
+            return self._scheduler.execute(graph, list(final_vars), instead, given, run_id)
+
+    @property
+    def graph(self) -> FunctionGraph:
+        """The Hamilton graph."""
+        return self.hamilton.graph
+
+    def nodes(self) -> list[str]:
+        """The nodes that can be asked for or overridden, in the order of the graph."""
+        computed = self.graph.nodes.values()
+        return [n.name for n in computed if not n.user_defined and "module" in n.tags]
+
+    def _limit(self, node: Node) -> float | None:
+        """Searches have a deadline; embedding a batch takes as long as it takes."""
+        corpus = node.name.partition(".")[0]
+        return self.config.deadline_of(corpus) if corpus in self.config.corpora else None
+
+    def _refuse_bound(self, given: Mapping[str, Any], instead: Mapping[str, Any]) -> None:
+        for name in sorted((BOUND - {"timings"}) & (given.keys() | instead.keys())):
+            check_known(
+                "input (the driver has its own; give it to build_driver)", name, sorted(ASKED)
+            )
+
+    def _check_names(self, given: Mapping[str, Any]) -> None:
+        trigger = given.get("trigger")
+        for name in [trigger] if isinstance(trigger, str) else trigger or ():
+            check_known("trigger", name, self.config.triggers)
+        for name in given.get("only_corpora") or ():
+            check_known("corpus", name, self.config.corpora)
+
+    def close(self) -> None:
+        """Stop the workers and close the store if the driver opened it."""
+        self._scheduler.close()
+        if self._owned is not None:
+            self._owned.close()
+
+    def __enter__(self) -> RetrievalDriver:
+        """Return the driver itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the driver."""
+        self.close()
+
+    def __repr__(self) -> str:
+        """Its shape, without a DSN."""
+        corpora = ", ".join(sorted(self.config.corpora))
+        return f"RetrievalDriver(corpora=[{corpora}], embedding={self.config.embedding!r})"
+
+
+def retrieval_parameters(graph: FunctionGraph) -> frozenset[str]:
+    """The names in the graph's configuration that a single run may change."""
+    fixed = ("hamilton.", "corpora", "source_weights")
+    return frozenset(
+        name
+        for name in graph.config
+        if not name.startswith(fixed) and not name.endswith("_variant") and name in graph.nodes
+    )

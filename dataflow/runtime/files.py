@@ -1,0 +1,108 @@
+"""Where configurations are found, and what a file extends."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from operators.errors import CrosscorpusError, suggest
+
+
+class ConfigError(CrosscorpusError):
+    """A configuration that can't be used; the message says where and what was expected."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """What one file says, without what it extends."""
+
+    name: str
+    content: dict[str, Any]
+
+
+def shipped_folder() -> Path:
+    """The folder of the shipped configurations: in the wheel, or beside a checkout's packages."""
+    package = Path(__file__).parents[1]
+    inside = package / "configs"
+    return inside if inside.is_dir() else package.parent / "configs"
+
+
+def shipped() -> dict[str, Path]:
+    """Every shipped configuration by its name."""
+    folder = shipped_folder()
+    files = [*folder.glob("*.yaml"), *folder.glob("experiments/*.yaml")]
+    return {path.stem: path for path in sorted(files)}
+
+
+def read_chain(source: str | Path | Mapping[str, Any]) -> list[Source]:
+    """Read ``source`` and all that it extends, the most general first.
+
+    Raises:
+        ConfigError: a file is missing, is no YAML mapping, or extends itself.
+    """
+    chain: list[Source] = []
+    seen: list[Path] = []
+    folder = Path()
+    while True:
+        if isinstance(source, Mapping):
+            content, name = dict(source), "configuration"
+        else:
+            path = find(source, folder)
+            if path in seen:
+                names = " -> ".join(p.name for p in [*seen, path])
+                raise ConfigError(f"configurations extend each other in a circle: {names}")
+            seen.append(path)
+            content, name, folder = read_yaml(path), path.name, path.parent
+        extends = content.pop("extends", None)
+        chain.insert(0, Source(name, content))
+        if extends is None:
+            return chain
+        if not isinstance(extends, str):
+            raise ConfigError(f"{name}: extends: expected a name or a path, got {extends!r}")
+        source = extends
+
+
+def find(source: str | Path, folder: Path = Path()) -> Path:
+    """The file that ``source`` names: a shipped configuration, or a path seen from ``folder``."""
+    named = shipped()
+    if isinstance(source, str) and source in named:
+        return named[source].resolve()
+    path = folder / Path(source).expanduser()
+    if path.is_file():
+        return path.resolve()
+    raise ConfigError(
+        f"no configuration {str(source)!r}: give a path to a YAML file or a shipped name"
+        f"{suggest(str(source), named)}"
+    )
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """The mapping in ``path``; a key given twice is an error, as YAML says and PyYAML does not."""
+    try:
+        content = yaml.load(path.read_text(encoding="utf-8"), Loader=_UniqueKeys)
+    except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f" line {mark.line + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or getattr(error, "strerror", None) or "not YAML"
+        raise ConfigError(f"{path.name}{line}: {problem}") from None
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise ConfigError(f"{path.name}: expected keys and values, got {type(content).__name__}")
+    return content
+
+
+class _UniqueKeys(yaml.SafeLoader):
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        for place, key in enumerate(keys):
+            if key in keys[:place]:
+                raise yaml.MarkedYAMLError(
+                    problem=f"the key {key!r} is given twice",
+                    problem_mark=node.value[place][0].start_mark,
+                )
+        return super().construct_mapping(node, deep)

@@ -1,0 +1,75 @@
+"""Drawing DOT text as a PNG, and the fingerprint inside the file that tells what it shows."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import struct
+import subprocess
+import zlib
+
+from operators.errors import CrosscorpusError
+
+_KEY = b"dag-sha256\0"
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_HEAD = len(_SIGNATURE) + 25  # and the IHDR chunk
+
+
+class RenderError(CrosscorpusError):
+    """A picture can't be drawn or read."""
+
+
+def draw(dot: str, *, dpi: int = 110) -> bytes:
+    """Lay ``dot`` out and return a PNG, by pygraphviz if installed, else by a system ``dot``.
+
+    Raises:
+        RenderError: neither is there, or the layout failed.
+    """
+    try:
+        import pygraphviz
+    except ImportError:
+        program = shutil.which("dot")
+        if program is None:
+            raise RenderError(
+                "drawing needs Graphviz: pip install 'crosscorpus[render]', or install the "
+                "program dot; --format dot and --format mermaid need neither"
+            ) from None
+        command = [program, "-Tpng", f"-Gdpi={dpi}"]
+        done = subprocess.run(command, input=dot.encode(), capture_output=True, check=False)
+        if done.returncode:
+            raise RenderError(f"dot failed: {done.stderr.decode().strip()[:300]}") from None
+        return done.stdout
+    graph = pygraphviz.AGraph(string=dot)
+    return bytes(graph.draw(format="png", prog="dot", args=f"-Gdpi={dpi}"))
+
+
+def fingerprint(dot: str) -> str:
+    """SHA-256 of the DOT text: of everything that a picture shows."""
+    return hashlib.sha256(dot.encode()).hexdigest()
+
+
+def stamp(png: bytes, mark: str) -> bytes:
+    """``png`` with ``mark`` in a text chunk behind its header."""
+    return png[:_HEAD] + _chunk(b"tEXt", _KEY + mark.encode()) + png[_HEAD:]
+
+
+def read_stamp(png: bytes) -> str | None:
+    """The mark that :func:`stamp` left, or None.
+
+    Raises:
+        RenderError: the bytes are no PNG.
+    """
+    if not png.startswith(_SIGNATURE):
+        raise RenderError("not a PNG file")
+    position = len(_SIGNATURE)
+    while position + 8 <= len(png):
+        size, kind = struct.unpack(">I4s", png[position : position + 8])
+        body = png[position + 8 : position + 8 + size]
+        if kind == b"tEXt" and body.startswith(_KEY):
+            return body[len(_KEY) :].decode()
+        position += 12 + size
+    return None
+
+
+def _chunk(kind: bytes, body: bytes) -> bytes:
+    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))

@@ -1,0 +1,70 @@
+"""Pictures of the graph that a configuration builds, and whether a picture is still true.
+
+No server and no model is needed: the graph is built, not run.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from dataflow.runtime.catalog import Catalog
+from dataflow.runtime.config import Config
+from dataflow.runtime.describe import Description, describe
+from dataflow.runtime.dot import to_dot
+from dataflow.runtime.driver import build_graph
+from dataflow.runtime.mermaid import to_mermaid
+from dataflow.runtime.png import RenderError, draw, fingerprint, read_stamp, stamp
+
+Format = Literal["png", "dot", "mermaid"]
+_SUFFIXES: dict[str, Format] = {".png": "png", ".dot": "dot", ".gv": "dot", ".mmd": "mermaid"}
+
+
+def describe_config(config: Config, catalog: Catalog | None = None) -> Description:
+    """Describe the graph that ``config`` builds."""
+    return describe(build_graph(config, catalog).graph, config.corpora)
+
+
+def render(
+    config: Config, path: Path, format: Format | None = None, catalog: Catalog | None = None
+) -> str:
+    """Write a picture of ``config``'s graph to ``path``.
+
+    Args:
+        config: the configuration.
+        path: the file to write.
+        format: ``png``, ``dot`` or ``mermaid``; None: by the file's suffix
+            (.png, .dot, .gv, .mmd).
+        catalog: the stages that exist; None: those of the shipped retrieval graph.
+
+    Returns:
+        The picture's fingerprint: SHA-256 of its DOT text.
+
+    Raises:
+        RenderError: the format is unknown, or a PNG is asked for and Graphviz is missing.
+    """
+    kind = format or _SUFFIXES.get(path.suffix.lower())
+    if kind is None:
+        raise RenderError(f"{path.name}: give a format, or a name in {', '.join(_SUFFIXES)}")
+    description = describe_config(config, catalog)
+    dot = to_dot(description)
+    mark = fingerprint(dot)
+    if kind == "png":
+        path.write_bytes(stamp(draw(dot), mark))
+    else:
+        text = dot if kind == "dot" else to_mermaid(description)
+        path.write_text(text, encoding="utf-8")
+    return mark
+
+
+def check(path: Path, config: Config, catalog: Catalog | None = None) -> bool:
+    """Whether the PNG at ``path`` shows the graph that ``config`` builds; needs no Graphviz.
+
+    Raises:
+        RenderError: there is no such file, or it is no PNG.
+    """
+    try:
+        found = read_stamp(path.read_bytes())
+    except OSError as error:
+        raise RenderError(f"can't read {path.name}: {error.strerror}") from None
+    return found == fingerprint(to_dot(describe_config(config, catalog)))

@@ -1,0 +1,72 @@
+"""A batch of questions: what may be left out, and what is refused."""
+
+from datetime import UTC, datetime
+
+import polars as pl
+import pytest
+
+from dataflow.runtime.batch import complete_queries
+from operators.errors import CrosscorpusError
+from operators.frames import QUERIES
+
+
+def complete(**columns):
+    return complete_queries(
+        pl.DataFrame(columns), triggers=["pr_review", "question"], corpora=["code", "wiki"]
+    )
+
+
+def test_an_id_and_a_text_are_enough():
+    frame = complete(query_id=[1, 2], text=["a", "b"])
+    assert frame.schema == QUERIES
+    assert frame["texts"].to_list() == [["a"], ["b"]]
+    assert frame["trigger"].to_list() == [[], []]
+    assert frame["repos"].to_list() == [None, None]
+
+
+def test_several_texts_a_question_stay_together():
+    assert complete(query_id=[1], texts=[["a", "b"]])["texts"].to_list() == [["a", "b"]]
+
+
+def test_a_trigger_may_be_a_name_or_missing():
+    frame = complete(query_id=[1, 2], text=["a", "b"], trigger=["question", None])
+    assert frame["trigger"].to_list() == [[{"trigger": "question", "share": 1.0}], []]
+
+
+def test_a_time_without_a_zone_is_utc():
+    frame = complete(query_id=[1], text=["a"], as_of=[datetime(2024, 1, 2)])
+    assert frame["as_of"].item() == datetime(2024, 1, 2, tzinfo=UTC)
+
+
+def test_a_complete_frame_is_returned_as_it_is():
+    frame = complete(query_id=[1], text=["a"], repos=[["org/app"]], corpora=[["wiki"]])
+    again = complete_queries(frame, triggers=[], corpora=["wiki"])
+    assert again.equals(frame)
+
+
+def test_no_questions_are_a_frame_of_no_rows():
+    frame = pl.DataFrame(schema={"query_id": pl.UInt32, "text": pl.String})
+    assert complete_queries(frame, triggers=[], corpora=[]).schema == QUERIES
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"text": ["a"]}, "the column 'query_id' is missing"),
+        ({"query_id": [1]}, "the column 'texts' is missing"),
+        ({"query_id": [1], "txt": ["a"]}, "unknown column 'txt', did you mean 'text'?"),
+        ({"query_id": [1, 1], "text": ["a", "b"]}, "a query_id is given more than once"),
+        ({"query_id": [-1], "text": ["a"]}, "query_id must be whole numbers"),
+        ({"query_id": ["x"], "text": ["a"]}, "column 'query_id' is String"),
+        ({"query_id": [1], "text": [" "]}, "an empty query"),
+        ({"query_id": [1], "text": [None]}, "an empty query"),
+        ({"query_id": [1], "texts": [[]]}, "an empty query"),
+        ({"query_id": [1], "text": ["a"], "trigger": ["questoin"]}, "did you mean 'question'?"),
+        ({"query_id": [1], "text": ["a"], "corpora": [["wki"]]}, "unknown corpus 'wki', did you"),
+        ({"query_id": [1], "text": ["a"], "repos": ["org/app"]}, "column 'repos' is String"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_with_the_column(columns, message):
+    with pytest.raises(CrosscorpusError) as error:
+        complete(**columns)
+    assert message in str(error.value)
