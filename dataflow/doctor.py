@@ -1,0 +1,88 @@
+"""`crosscorpus doctor`: does what a question needs work here, and how well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from dataflow.runtime.config import Config
+from operators.embedding.embedder import Embedder, load_embedder
+from operators.errors import CrosscorpusError
+from operators.postgres.connection import connect, ensure_vector, resolve_dsn
+from operators.postgres.recall import index_recall
+from operators.postgres.store import Store, collection_info, open_store, status
+from operators.postgres.unfinished import unfinished_corpora
+
+GOOD_RECALL = 0.95
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked at: what, whether it works, and what was seen or has to be done."""
+
+    what: str
+    ok: bool
+    says: str
+
+    def as_json(self) -> dict[str, Any]:
+        """The finding as plain data."""
+        return asdict(self)
+
+
+def examine(config: Config, collection: str, samples: int = 20) -> list[Finding]:
+    """Look at the model, the server and the collection, as far as each lets one get.
+
+    Args:
+        config: names the model.
+        collection: the collection to look at.
+        samples: vectors a corpus by which the index is compared with an exact scan.
+    """
+    return list(_examine(config, collection, samples))
+
+
+def _examine(config: Config, collection: str, samples: int) -> Iterator[Finding]:
+    embedder: Embedder | None = None
+    try:
+        embedder = load_embedder(config.embedding)
+        width = embedder.embed_queries(["does it work?"]).shape[1]
+        yield Finding("model", True, f"{embedder.model}, {width} dimensions")
+    except CrosscorpusError as error:
+        yield Finding("model", False, str(error))
+    try:
+        dsn = resolve_dsn()
+        with connect(dsn, autocommit=True) as conn:
+            version = conn.info.server_version
+            extension = ensure_vector(conn)
+        yield Finding("server", True, f"Postgres {version // 10000}, pgvector {extension.version}")
+        with open_store(dsn, collection) as store:
+            yield from _collection(store, embedder, samples)
+    except CrosscorpusError as error:
+        yield Finding("server", False, str(error))
+
+
+def _collection(store: Store, embedder: Embedder | None, samples: int) -> Iterator[Finding]:
+    info = collection_info(store)
+    if embedder is not None and info.space is not None:
+        same = info.space == embedder.space
+        says = f"collection {store.collection!r} was made with {info.model}"
+        if not same:
+            says += f", the configuration has {embedder.model}: use that model"
+        yield Finding("vectors", same, says)
+    unfinished = unfinished_corpora(store)
+    if unfinished:
+        says = f"the last ingestion of {', '.join(sorted(unfinished))} was cut short: run it again"
+        yield Finding("ingestion", False, says)
+    for row in status(store).iter_rows(named=True):
+        name, chunks = f"corpus {row['corpus']}", row["chunks"]
+        if row["failed"]:
+            says = f"{row['failed']} of {row['documents']} documents failed (see `ingest --json`)"
+            yield Finding(name, False, says)
+        if not row["vector_index"]:
+            says = f"{chunks} chunks, small enough for an exact scan: recall 1"
+            yield Finding(name, True, says)
+            continue
+        recall = index_recall(store, row["corpus"], samples=samples)
+        if recall is not None:
+            says = f"{chunks} chunks, recall@10 of the index against an exact scan {recall:.3f}"
+            yield Finding(name, recall >= GOOD_RECALL, says)

@@ -1,0 +1,211 @@
+"""What the command prints: for a person on a terminal, as JSON for a program."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+import polars as pl
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from dataflow.doctor import Finding
+from dataflow.ingestion.report import IngestReport
+from dataflow.ingestion.report import Progress as Event
+from operators.embedding.install import ModelStatus
+from operators.postgres.store import CollectionInfo
+
+_OUT = Console(soft_wrap=True, highlight=False)
+_ERR = Console(stderr=True, highlight=False)
+_SNIPPET = 240
+_FAULTS_SHOWN = 10
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON document; times as ISO 8601."""
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, default=_plain) + "\n")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, pl.DataFrame):
+        return value.to_dicts()
+    return str(value)
+
+
+def answer_as_json(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """The outputs of one question as plain data; embeddings left out, metadata decoded."""
+    results = answer["results"].drop("embedding").to_dicts()
+    for result in results:
+        result["metadata"] = json.loads(result["metadata"] or "{}")
+    return {
+        "results": results,
+        "context": answer["context_window"]["text"].to_list(),
+        "citations": answer["citations"]["citation"].to_list(),
+        "notes": answer["notes"]["note"].to_list(),
+        "provenance": answer["provenance"],
+    }
+
+
+def show_answer(answer: Mapping[str, Any], *, with_context: bool) -> None:
+    """Ranked results with labels and links, the context if asked for, the notes, the time."""
+    results = answer["results"]
+    for place, result in enumerate(results.iter_rows(named=True), start=1):
+        _OUT.print(
+            Text.assemble(
+                (f"{place:2d}  ", "bold cyan"),
+                (result["source_label"], "bold"),
+                (f"  {result['score']:.4f}", "dim"),
+            )
+        )
+        if result["source_url"]:
+            _OUT.print(Text(f"    {result['source_url']}", style="blue"))
+        for other in result["alternate_sources"] or []:
+            _OUT.print(Text(f"    also in {other['source_label']}", style="dim"))
+        _OUT.print(Text(f"    {_snippet(result['text'])}"))
+    if results.is_empty():
+        _OUT.print("No match: every corpus was searched, and none has a word or a meaning of it.")
+    if with_context:
+        _OUT.rule("context")
+        for window in answer["context_window"].iter_rows(named=True):
+            _OUT.print(Text(window["text"]))
+    if not answer["citations"].is_empty():
+        _OUT.rule("citations")
+        for citation in answer["citations"]["citation"]:
+            _OUT.print(Text(citation))
+    if not answer["notes"].is_empty():
+        _OUT.rule("notes")
+        for note in answer["notes"]["note"]:
+            _OUT.print(Text(note, style="yellow"))
+    _OUT.rule("time")
+    _OUT.print(Text(_where_time_went(answer["provenance"]), style="dim"))
+
+
+def _snippet(text: str) -> str:
+    flat = "".join(c if c.isprintable() else " " for c in " ".join(text.split()))
+    return flat if len(flat) <= _SNIPPET else flat[: _SNIPPET - 1] + "…"
+
+
+def _where_time_went(provenance: Mapping[str, Any], most: int = 6) -> str:
+    timings: Mapping[str, float] = provenance["timings"]
+    slowest = sorted(timings.items(), key=lambda item: (-item[1], item[0]))[:most]
+    return "  ".join(f"{name} {milliseconds:.1f} ms" for name, milliseconds in slowest)
+
+
+@contextmanager
+def progress(as_json: bool) -> Iterator[Callable[[Event], None]]:
+    """Show how far an ingestion is: a live line, JSON events, or nothing where nobody looks."""
+    if as_json:
+        yield lambda event: print(json.dumps(asdict(event)), file=sys.stderr, flush=True)
+        return
+    if not _ERR.is_terminal:
+        yield lambda event: None
+        return
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[counts]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=_ERR, transient=True) as bars:
+        task = bars.add_task("scan", total=1.0, counts="")
+
+        def on_event(event: Event) -> None:
+            counts = f"{event.documents} new, {event.unchanged} unchanged, {event.chunks} chunks"
+            bars.update(
+                task,
+                description=event.stage,
+                completed=event.fraction,
+                counts=f"{counts}, {event.rate:.0f}/s",
+            )
+
+        yield on_event
+
+
+def report_as_json(report: IngestReport) -> dict[str, Any]:
+    """The report as plain data; faults as readable lines."""
+    return {
+        **asdict(report),
+        "failed": [str(fault) for fault in report.failed],
+        "skipped": [str(fault) for fault in report.skipped],
+        "ok": report.ok,
+    }
+
+
+def show_report(report: IngestReport) -> None:
+    """What a run did, in a line; then what failed and what was left out."""
+    _OUT.print(
+        f"[bold]{report.documents_new}[/] new, [bold]{report.documents_changed}[/] changed, "
+        f"[bold]{report.documents_unchanged}[/] unchanged, "
+        f"[bold]{report.documents_deleted}[/] deleted documents; "
+        f"[bold]{report.chunks}[/] chunks in {report.seconds:.1f} s "
+        f"(embedding {report.embedded} of them: {report.embedding_seconds:.1f} s)"
+    )
+    for title, style, faults in (
+        ("failed", "red", report.failed),
+        ("left out", "yellow", report.skipped),
+    ):
+        if faults:
+            _OUT.print(f"[{style}]{len(faults)} {title}[/]")
+        for fault in faults[:_FAULTS_SHOWN]:
+            _OUT.print(Text(f"  {fault}"))
+        if len(faults) > _FAULTS_SHOWN:
+            _OUT.print(f"  ... and {len(faults) - _FAULTS_SHOWN} more (--json lists all)")
+
+
+def status_as_json(collection: str, info: CollectionInfo, corpora: pl.DataFrame) -> dict[str, Any]:
+    """What a collection holds as plain data."""
+    model = {"name": info.model, "space": info.space, "dimensions": info.dimensions}
+    return {"collection": collection, "model": model, "corpora": corpora.to_dicts()}
+
+
+def show_status(collection: str, info: CollectionInfo, corpora: pl.DataFrame) -> None:
+    """One row a corpus."""
+    model = f"{info.model} ({info.dimensions} dimensions, space {info.space})"
+    table = Table(title=escape(f"collection {collection}: {model if info.model else 'no model'}"))
+    for name in corpora.columns:
+        numeric = corpora.schema[name].is_numeric()
+        table.add_column(name.replace("_", " "), justify="right" if numeric else "left")
+    for row in corpora.iter_rows():
+        table.add_row(*(escape(_cell(value)) for value in row))
+    _OUT.print(table)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.1f}"
+    if isinstance(value, datetime):
+        return value.strftime("%Y-%m-%d %H:%M")
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def show_findings(findings: Sequence[Finding]) -> None:
+    """One line a check."""
+    for finding in findings:
+        mark, style = ("ok  ", "green") if finding.ok else ("FAIL", "bold red")
+        _OUT.print(Text.assemble((mark, style), (f"  {finding.what}: ", "bold"), finding.says))
+
+
+def show_models(models: Sequence[ModelStatus], *, as_json: bool) -> None:
+    """One line a model."""
+    if as_json:
+        print_json([asdict(model) for model in models])
+        return
+    for model in models:
+        size = f", {model.bytes / 1e6:.1f} MB" if model.bytes else ""
+        why = f" ({model.reason})" if model.reason else ""
+        _OUT.print(Text(f"{model.name}: {model.state}{size}{why}  {model.path}"))
