@@ -1,4 +1,4 @@
-"""The scheduler against Hamilton's FutureAdapter and plain threads: ``python benchmarks/scheduler.py``.
+"""The scheduler against FutureAdapter and plain threads: ``python benchmarks/scheduler.py``.
 
 Six branches of one 20 ms search and one cheap step each, six workers; then the time that the graph
 itself adds to a question over six corpora, with searches that return at once.

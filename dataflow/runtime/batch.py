@@ -27,7 +27,8 @@ def complete_queries(
     Args:
         frame: ``query_id`` (whole numbers, each once) and ``text`` (String) or ``texts``
             (List(String)); any other column of :data:`operators.frames.QUERIES` may be given.
-            ``trigger`` may be a name (String), and times may lack a zone, which then is UTC.
+            ``trigger`` may be a name (String; "none" is none), and times may lack a zone, which
+            then is UTC.
         triggers: the triggers that exist.
         corpora: the corpora that exist.
 
@@ -51,7 +52,7 @@ def complete_queries(
             raise BatchError(f"queries: the column {column!r} is missing")
     if given.schema.get("trigger") == pl.String:
         share = pl.struct(trigger="trigger", share=pl.lit(1.0))
-        named = pl.when(pl.col("trigger").is_not_null()).then(pl.concat_list(share))
+        named = pl.when(pl.col("trigger").fill_null("none") != "none").then(pl.concat_list(share))
         given = given.with_columns(trigger=named.otherwise(pl.lit([], dtype=_NAMED_SHARES)))
     completed = given.select(_column(given, name, dtype) for name, dtype in QUERIES.items())
     try:

@@ -41,7 +41,19 @@ ASKED = frozenset(
 )
 """Inputs that a caller gives to one run; all but ``query`` may be left out."""
 
-STRUCTURE = frozenset({"corpus", "corpora", "label", "link", "filters", "source_weights", "model"})
+STRUCTURE = frozenset(
+    {
+        "corpus",
+        "corpora",
+        "label",
+        "link",
+        "filters",
+        "deadline_s",
+        "source_weights",
+        "triggers",
+        "embedding",
+    }
+)
 """Arguments that the configuration fills by its structure, not by its ``parameters``."""
 
 

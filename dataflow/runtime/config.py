@@ -187,8 +187,10 @@ def hamilton_config(config: Config, catalog: Catalog | None = None) -> dict[str,
 
     Returns:
         ``<stage>_variant`` for every stage around the corpora, every parameter by its name,
-        ``source_weights`` (corpus -> trigger -> weight), ``triggers``, and ``corpora``: for each
-        corpus, by name, the ``config`` and the ``inputs`` of its sub-graph. Corpora are in
+        ``source_weights`` (corpus -> trigger -> weight), ``triggers``, ``embedding``, and
+        ``corpora``: for each corpus, by name, the ``config`` (``<stage>_variant``) and the
+        ``inputs`` (every parameter, ``corpus``, ``label``, ``link``, ``filters`` and
+        ``deadline_s``) of its sub-graph. Corpora are in
         alphabetical order, so that the order in a file changes no result.
     """
     catalog = catalog or retrieval_catalog()
@@ -207,6 +209,7 @@ def hamilton_config(config: Config, catalog: Catalog | None = None) -> dict[str,
                 "label": own.label,
                 "link": own.link,
                 "filters": own.filters.model_dump(exclude_none=True),
+                "deadline_s": config.deadline_of(name),
             },
         }
     return {
@@ -214,6 +217,8 @@ def hamilton_config(config: Config, catalog: Catalog | None = None) -> dict[str,
         **{f"{node}_variant": variant for node, variant in sorted(config.variants.items())},
         **_filled(catalog.top, config.parameters),
         "source_weights": {name: dict(config.corpora[name].weights) for name in names},
+        "triggers": list(config.triggers),
+        "embedding": config.embedding,
         "corpora": corpora,
     }
 

@@ -18,12 +18,13 @@ from hamilton.lifecycle.base import LifecycleAdapter
 from hamilton.node import Node
 
 from dataflow.runtime.batch import check_known, complete_queries
-from dataflow.runtime.catalog import ASKED, BOUND, Catalog, retrieval_catalog
+from dataflow.runtime.catalog import ASKED, BOUND, STRUCTURE, Catalog, retrieval_catalog
 from dataflow.runtime.config import Config, hamilton_config
 from dataflow.runtime.guards import LooseInputs, check_call, check_declared
 from dataflow.runtime.logs import quiet_hamilton
 from dataflow.runtime.outcomes import failed_search
 from dataflow.runtime.scheduler import Scheduler
+from operators.ranking.weighting import read_trigger
 
 if TYPE_CHECKING:
     from operators.embedding.embedder import Embedder
@@ -223,9 +224,7 @@ class RetrievalDriver:
             )
 
     def _check_names(self, given: Mapping[str, Any]) -> None:
-        trigger = given.get("trigger")
-        for name in [trigger] if isinstance(trigger, str) else trigger or ():
-            check_known("trigger", name, self.config.triggers)
+        read_trigger(given.get("trigger"), self.config.triggers)
         for name in given.get("only_corpora") or ():
             check_known("corpus", name, self.config.corpora)
 
@@ -256,9 +255,11 @@ class RetrievalDriver:
 
 def retrieval_parameters(graph: FunctionGraph) -> frozenset[str]:
     """The names in the graph's configuration that a single run may change."""
-    fixed = ("hamilton.", "corpora", "source_weights")
     return frozenset(
         name
         for name in graph.config
-        if not name.startswith(fixed) and not name.endswith("_variant") and name in graph.nodes
+        if name not in STRUCTURE
+        and not name.startswith("hamilton.")
+        and not name.endswith("_variant")
+        and name in graph.nodes
     )
