@@ -54,7 +54,9 @@ def closed_parent(path: Path, account: Account | None) -> Path | None:
     for directory in [*reversed(resolved.parents), resolved]:
         try:
             status = directory.stat()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        if not stat.S_ISDIR(status.st_mode):
             return None
         if not _may_enter(status, account):
             return directory

@@ -301,7 +301,7 @@ def _owner(data: Path, account: Account | None) -> Account | None:
     """Return whom root steps down to: an existing database's owner rather than account."""
     if account is None:
         return None
-    with contextlib.suppress(FileNotFoundError):
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         status = data.stat()
         if status.st_uid != 0:
             return Account(f"number {status.st_uid}", status.st_uid, status.st_gid)

@@ -242,9 +242,9 @@ def _still_open(connection: psycopg.Connection[Any]) -> None:
     pgconn = connection.pgconn
     if connection.closed:
         raise psycopg.OperationalError("the connection is closed")
-    if not _readable(pgconn.socket):
-        return
-    pgconn.consume_input()
+    # First the server's last words, then the end of the line.
+    while pgconn.status == ConnStatus.OK and _readable(pgconn.socket):
+        pgconn.consume_input()
     if pgconn.status != ConnStatus.OK:
         raise psycopg.OperationalError("the connection is lost")
 

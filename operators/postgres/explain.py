@@ -177,7 +177,10 @@ def explained(dsn: str) -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
-        raise explain(error, dsn) from error
+        found = explain(error, dsn)
+        # The parser's message repeats the piece it cannot read, which may be the password.
+        hide = isinstance(found, DatabaseError) and found.kind == "bad_dsn"
+        raise found from (None if hide else error)
 
 
 def is_transient(error: BaseException) -> bool:

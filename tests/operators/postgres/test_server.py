@@ -268,19 +268,30 @@ def test_believes_no_process_number_in_a_stale_lock_file(directory: Path) -> Non
     server.release()
 
 
-def test_ends_a_backend_that_goes_on_without_its_postmaster(directory: Path) -> None:
+def test_ends_a_query_that_goes_on_without_its_postmaster(directory: Path) -> None:
     with start(directory) as server:
         writer = Writer(server.dsn)
         wait_until(lambda: writer.acknowledged > 50)
         busy = psycopg.connect(server.dsn)
-        # A stopped process does not notice that its postmaster is gone.
-        os.kill(busy.info.backend_pid, signal.SIGSTOP)
+        # Pure computation: nothing in it looks whether the postmaster still lives.
+        endless = "SELECT count(*) FROM generate_series(1, 100000) a, generate_series(1, 100000) b"
+
+        def compute() -> None:
+            with pytest.raises(psycopg.OperationalError):
+                busy.execute(endless)
+
+        query = threading.Thread(target=compute)
+        query.start()
+        pid = busy.info.backend_pid
+        wait_until(lambda: psutil.Process(pid).status() == psutil.STATUS_RUNNING)
+        time.sleep(0.2)
         os.kill(postmaster(server), signal.SIGKILL)
-        threading.Timer(1.0, os.kill, (busy.info.backend_pid, signal.SIGCONT)).start()
         with start(directory) as again:
             assert again.how == "started"
+            assert pid not in {process.pid for process in processes_in(directory)}
             writer.all_kept()
-        busy.close()
+        query.join(20)
+        assert not query.is_alive()
 
 
 def test_comes_back_when_its_socket_was_deleted(directory: Path) -> None:
