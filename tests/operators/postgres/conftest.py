@@ -27,7 +27,7 @@ class Filling:
         complete = []
         for row in rows:
             number = row.get("chunk_id", next(_numbers))
-            vector = np.random.default_rng(number).normal(size=dimensions).tolist()
+            vector = np.random.default_rng(abs(number)).normal(size=dimensions).tolist()
             complete.append(
                 {
                     "chunk_id": number,
@@ -106,5 +106,7 @@ def make_store(server_dsn: str) -> Iterator[Callable[..., Store]]:
 
 
 @pytest.fixture
-def store(make_store: Callable[..., Store]) -> Store:
-    return make_store()
+def store(make_store: Callable[..., Store]) -> Iterator[Store]:
+    """A new collection, whose connections are closed after the test."""
+    with make_store() as store:
+        yield store
