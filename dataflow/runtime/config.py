@@ -55,7 +55,7 @@ class CorpusConfig(StageOptions):
     link: str = "{uri}"
     weights: dict[str, float] = {}
     filters: Filters = Filters()
-    deadline_s: float | None = Field(None, gt=0)
+    deadline_s: float | None = Field(None, gt=0, allow_inf_nan=False)
 
 
 class Config(_Strict):
@@ -63,7 +63,7 @@ class Config(_Strict):
 
     embedding: str = "minilm"
     on_corpus_error: Literal["skip", "raise"] = "skip"
-    deadline_s: float | None = Field(5.0, gt=0)
+    deadline_s: float | None = Field(5.0, gt=0, allow_inf_nan=False)
     workers: int = Field(8, ge=1, le=256)
     triggers: list[str] = []
     variants: dict[str, str] = {}
@@ -99,7 +99,7 @@ def load_config(
 
     Returns:
         The configuration with everything that it extends merged in: mappings key by key, lists
-        and single values replaced, a key set to null removed.
+        and single values replaced, a mapping set to null removed (``wiki: null`` under corpora).
 
     Raises:
         ConfigError: there is no such file, or a key, name or value in it is unknown or wrong.
@@ -241,8 +241,8 @@ def _may_be_int(annotation: Any) -> bool:
 def _merge(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
     merged = dict(base)
     for key, value in change.items():
-        if value is None:
-            merged.pop(key, None)
+        if value is None and isinstance(merged.get(key), Mapping):
+            del merged[key]
         elif isinstance(value, Mapping) and isinstance(merged.get(key), Mapping):
             merged[key] = _merge(merged[key], value)
         else:

@@ -20,7 +20,7 @@ from hamilton.node import Node
 from dataflow.runtime.batch import check_known, complete_queries
 from dataflow.runtime.catalog import ASKED, BOUND, STRUCTURE, Catalog, retrieval_catalog
 from dataflow.runtime.config import Config, hamilton_config
-from dataflow.runtime.guards import LooseInputs, check_call, check_declared
+from dataflow.runtime.guards import GraphError, LooseInputs, check_call, check_declared
 from dataflow.runtime.logs import quiet_hamilton
 from dataflow.runtime.outcomes import failed_search
 from dataflow.runtime.scheduler import Scheduler
@@ -212,16 +212,19 @@ class RetrievalDriver:
         computed = self.graph.nodes.values()
         return [n.name for n in computed if not n.user_defined and "module" in n.tags]
 
-    def _limit(self, node: Node) -> float | None:
-        """Searches have a deadline; embedding a batch takes as long as it takes."""
+    def _limit(self, node: Node, arguments: Mapping[str, Any]) -> float | None:
+        """What reads a corpus has a deadline, for each question of a batch; embedding has none."""
         corpus = node.name.partition(".")[0]
-        return self.config.deadline_of(corpus) if corpus in self.config.corpora else None
+        if corpus not in self.config.corpora:
+            return None
+        seconds = self.config.deadline_of(corpus)
+        queries = arguments.get("queries")
+        batch = queries.height if isinstance(queries, pl.DataFrame) else 1
+        return None if seconds is None else seconds * max(batch, 1)
 
     def _refuse_bound(self, given: Mapping[str, Any], instead: Mapping[str, Any]) -> None:
         for name in sorted((BOUND - {"timings"}) & (given.keys() | instead.keys())):
-            check_known(
-                "input (the driver has its own; give it to build_driver)", name, sorted(ASKED)
-            )
+            raise GraphError(f"{name!r} belongs to the driver: give it to build_driver")
 
     def _check_names(self, given: Mapping[str, Any]) -> None:
         read_trigger(given.get("trigger"), self.config.triggers)

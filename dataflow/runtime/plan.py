@@ -7,7 +7,6 @@ configuration put into the sub-graphs and the tags need not be read again for ea
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +14,6 @@ from hamilton.graph import FunctionGraph
 from hamilton.node import DependencyType, Node
 
 from operators.errors import CrosscorpusError
-
-Limit = Callable[[Node], float | None]
 
 
 class MissingInput(CrosscorpusError, LookupError):
@@ -33,7 +30,6 @@ class Step:
     followers: tuple[int, ...]
     io: bool
     fail_open: bool
-    limit: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +46,6 @@ def make_plan(
     final_vars: list[str],
     overrides: dict[str, Any],
     inputs: dict[str, Any],
-    limit: Limit | None = None,
 ) -> Plan:
     """Work out which nodes run, what each waits for, and which are mere constants.
 
@@ -85,9 +80,8 @@ def make_plan(
             needs=needs[name],
             waits=sum(need in numbers for need in needs[name]),
             followers=tuple(followers[name]),
-            io=(io := "io" in node_tags(computed[name])),
+            io="io" in node_tags(computed[name]),
             fail_open="fail_open" in node_tags(computed[name]),
-            limit=limit(computed[name]) if io and limit else None,
         )
         for name in names
     )

@@ -16,7 +16,7 @@ import contextlib
 import contextvars
 import queue
 from collections import deque
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from time import perf_counter
@@ -28,9 +28,10 @@ from hamilton.graph import FunctionGraph
 from hamilton.lifecycle.base import LifecycleAdapterSet
 from hamilton.node import Node
 
-from dataflow.runtime.plan import Limit, Plan, Step, make_plan
+from dataflow.runtime.plan import Plan, Step, make_plan
 from operators.errors import CrosscorpusError
 
+Limit = Callable[[Node, Mapping[str, Any]], float | None]
 Fallback = Callable[[Node, Exception, float], Any]
 
 _inside: contextvars.ContextVar[frozenset[int]] = contextvars.ContextVar(
@@ -51,8 +52,8 @@ class Scheduler(GraphExecutor):
 
     Args:
         workers: threads for ``io`` nodes, shared by all runs.
-        limit: seconds that an ``io`` node may take, from the moment it is ready (time spent queued
-            counts); None: no limit. It is asked once a plan.
+        limit: seconds that an ``io`` node with these arguments may take, from the moment it is
+            ready (time spent queued counts); None: no limit.
         fallback: gives the value of a node tagged ``fail_open`` that failed or timed out, from the
             node, the error and the seconds that passed; it may raise instead.
         wall_s: seconds after which every ``io`` node of a run has timed out.
@@ -103,7 +104,7 @@ class Scheduler(GraphExecutor):
         key = (fg, tuple(final_vars), frozenset(overrides), frozenset(inputs))
         plan = self._plans.get(key)
         if plan is None:
-            plan = make_plan(fg, final_vars, overrides, inputs, self.limit)
+            plan = make_plan(fg, final_vars, overrides, inputs)
             if len(self._plans) >= 256:
                 self._plans.clear()
             self._plans[key] = plan
@@ -186,7 +187,8 @@ class _Run:
             future = self.pool.submit(context.run, self._work, number, arguments)
         except RuntimeError as closed:
             raise CrosscorpusError("the driver is closed: build another one") from closed
-        ends = [now + step.limit] if step.limit is not None else []
+        limit = self.scheduler.limit and self.scheduler.limit(step.node, arguments)
+        ends = [now + limit] if limit is not None else []
         ends += [self.wall] if self.wall is not None else []
         self.running[number] = (future, now, min(ends, default=None))
         future.add_done_callback(partial(self._report_cancelled, number, now))

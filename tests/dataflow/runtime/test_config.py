@@ -104,6 +104,10 @@ def test_null_removes_what_the_extended_file_said(tmp_path, content, catalog):
     assert list(load_config(tmp_path / "e.yaml", catalog=catalog).corpora) == ["code"]
 
 
+def test_a_value_set_to_null_is_none_and_not_its_default(small):
+    assert small(deadline_s=None).deadline_of("code") is None
+
+
 def test_files_that_extend_each_other_in_a_circle_are_an_error(tmp_path):
     _write(tmp_path / "a.yaml", {"extends": "b.yaml"})
     _write(tmp_path / "b.yaml", {"extends": "a.yaml"})

@@ -52,7 +52,7 @@ MISTAKES = [
     (["results"], {**ASK, "top_k": "3"}, {}, "override 'top_k': expected int, got str"),
     (["results"], {**ASK, "trigger": "pr_reviw"}, {}, "unknown trigger 'pr_reviw', did you mean"),
     (["results"], {**ASK, "trigger": {"x": 1.0}}, {}, "unknown trigger 'x'"),
-    (["results"], {**ASK, "store": 1}, {}, "'store'"),
+    (["results"], {**ASK, "store": 1}, {}, "'store' belongs to the driver: give it to build"),
     (["results"], {}, {}, "missing input 'query', which queries needs"),
     ([1], ASK, {}, "an output is asked for by its name, got int"),
 ]
@@ -123,6 +123,13 @@ def test_a_search_past_its_deadline_leaves_an_outcome_in_time(build):
     row = out.filter(corpus="wiki", channel="vector").row(0, named=True)
     assert row["status"] == "timed_out"
     assert 90 <= row["elapsed_ms"] < 400
+
+
+def test_a_batch_has_the_deadline_once_for_each_question(build):
+    driver = build({"wiki": 0.3}, deadline_s=0.1)
+    frame = pl.DataFrame({"query_id": range(6), "text": ["a"] * 6})
+    out = driver.execute(["outcomes"], overrides={"queries": frame})["outcomes"]
+    assert out["status"].unique().to_list() == ["ok"]
 
 
 def test_a_corpus_may_have_its_own_deadline(build, content):

@@ -139,7 +139,7 @@ def after(hung: int) -> int:
 
 
 def test_a_node_that_passes_its_deadline_is_an_error_that_names_it():
-    built = graph(tag(io="test")(hung), after, limit=lambda node: 0.05)
+    built = graph(tag(io="test")(hung), after, limit=lambda node, arguments: 0.05)
     began = time.perf_counter()
     with pytest.raises(NodeTimeout, match=r"hung had no result after 0\.05 s"):
         built.execute(["after"], inputs={"seed": 1})
@@ -154,7 +154,7 @@ def test_the_fallback_stands_in_for_a_node_tagged_fail_open_and_the_late_result_
         return 5
 
     open_ = tag(io="test", fail_open="yes")(_copy(hung))
-    built = graph(open_, after, limit=lambda node: 0.05, fallback=fallback)
+    built = graph(open_, after, limit=lambda node, arguments: 0.05, fallback=fallback)
     assert built.execute(["after"], inputs={"seed": 1}) == {"after": 15}
     time.sleep(0.5)
     assert seen == [("hung", NodeTimeout)]
