@@ -207,6 +207,11 @@ class Cluster:
             arguments.append("--sync-method=syncfs")
         # An initdb that outlives its killed parent keeps the next start waiting by this lock.
         result = self._run(installation, "initdb", *arguments, "-D", unfinished, keep_open=(lock,))
+        if "could not look up effective user" in result.stdout:
+            raise ServerError(
+                f"user number {os.geteuid()} has no name on this machine, which Postgres needs: "
+                "add it to /etc/passwd, or set CROSSCORPUS_DSN to a server"
+            )
         if result.returncode != 0:
             raise ServerError(f"initdb failed: {reason(result.stdout)}")
         unfinished.rename(self.data)

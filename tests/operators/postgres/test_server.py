@@ -157,6 +157,17 @@ def test_names_the_directory_that_is_closed_to_its_account(crosscorpus_home: Pat
 
 
 @as_root
+def test_as_root_serves_an_ordinary_users_database_as_that_user(directory: Path) -> None:
+    start(directory).release()
+    for path in [directory, *directory.rglob("*")]:
+        os.chown(path, 54321, 54321)
+    directory.chmod(0o700)
+    with start(directory):
+        assert {process.uids().effective for process in processes_in(directory)} == {54321}
+    assert {path.stat().st_uid for path in directory.rglob("*")} == {54321}
+
+
+@as_root
 def test_follows_no_link_laid_out_in_its_accounts_directory(directory: Path) -> None:
     start(directory).release()
     victim = directory.parent / "victim"
