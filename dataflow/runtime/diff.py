@@ -150,4 +150,5 @@ def to_diff_dot(first: Description, second: Description) -> str:
     colours |= dict.fromkeys(changed & union.keys(), CHANGED)
     colours |= dict.fromkeys(found.added, ADDED) | dict.fromkeys(found.removed, REMOVED)
     both = Description(dict(sorted(union.items())), {**first.inputs, **second.inputs})
-    return to_dot(both, colours=colours)
+    legend = {"added": ADDED, "removed": REMOVED, "changed": CHANGED, "the same": "#ffffff"}
+    return to_dot(both, colours=colours, legend=legend)

@@ -32,12 +32,18 @@ _INK, _GREY, _IO = "#30363d", "#8b949e", "#1f5fa8"
 Edge = tuple[str, str]
 
 
-def to_dot(description: Description, *, colours: dict[str, str] | None = None) -> str:
+def to_dot(
+    description: Description,
+    *,
+    colours: dict[str, str] | None = None,
+    legend: dict[str, str] | None = None,
+) -> str:
     """The graph as DOT text, the same bytes for the same graph.
 
     Args:
         description: from :func:`dataflow.runtime.describe.describe`.
         colours: node name -> fill colour, instead of the stage's.
+        legend: what each colour means, instead of the stages.
     """
     stages = stage_colours(description)
     shown = drawn_nodes(description)
@@ -63,7 +69,7 @@ def to_dot(description: Description, *, colours: dict[str, str] | None = None) -
         lines += [f"    {_node(n, fill[n.name])}" for n in members]
         lines.append("  }")
     lines += [f"  {_node(n, fill[n.name])}" for n in shown.values() if not n.corpus]
-    lines += _table(description, stages, shown)
+    lines += _table(description, stages if legend is None else legend, shown)
     firsts = [n for n in shown.values() if n.corpus and not _needs_own(n, description)]
     lines.append(f"  {{ rank=same; {' '.join(f'{_quote(n.name)};' for n in firsts)} }}")
     lines += [f"  {_quote(a)} -> {_quote(b)};" for a, b in edges]
@@ -165,7 +171,7 @@ def _node(node: Described, fill: str) -> str:
 
 
 def _table(
-    description: Description, stages: dict[str, str], shown: dict[str, Described]
+    description: Description, legend: dict[str, str], shown: dict[str, Described]
 ) -> list[str]:
     """One table of the run-time inputs, with the legend under it."""
     rows = ['<tr><td colspan="3" align="left"><b>run-time inputs</b></td></tr>']
@@ -178,8 +184,8 @@ def _table(
         )
     keys = "".join(
         f'<tr><td bgcolor="{colour}" width="24"> </td>'
-        f'<td align="left">{html.escape(stage)}</td></tr>'
-        for stage, colour in stages.items()
+        f'<td align="left">{html.escape(meaning)}</td></tr>'
+        for meaning, colour in legend.items()
     )
     keys += f'<tr><td border="2" color="{_IO}" width="24"> </td><td align="left">does I/O</td></tr>'
     style = 'border="1" cellborder="0" cellspacing="1" cellpadding="2" color="#c4ccd6"'

@@ -24,6 +24,7 @@ class MissingInput(CrosscorpusError, LookupError):
 class Step:
     """A node of one plan: what it reads and which steps wait for it."""
 
+    name: str
     node: Node
     needs: tuple[str, ...]
     waits: int
@@ -76,6 +77,7 @@ def make_plan(
                 followers[need].append(numbers[name])
     steps = tuple(
         Step(
+            name=name,
             node=computed[name],
             needs=needs[name],
             waits=sum(need in numbers for need in needs[name]),

@@ -146,7 +146,8 @@ class _Run:
     ) -> None:
         self.scheduler, self.plan, self.values, self.run_id = scheduler, plan, values, run_id
         self.pool = pool
-        self.timings = values.get("timings")
+        record = values.get("timings")
+        self.timings = record if isinstance(record, MutableMapping) else {}
         self.uses = dict(plan.uses)
         self.waits = [step.waits for step in plan.steps]
         self.left = len(plan.steps)
@@ -246,7 +247,7 @@ class _Run:
         future, ready, end = entry
         if end is not None and ended >= end:
             future.cancel()
-            name = self.plan.steps[number].node.name
+            name = self.plan.steps[number].name
             error = NodeTimeout(f"{name} had no result after {end - ready:.3g} s")
         self._settle(number, value, error, ended - began)
 
@@ -255,12 +256,11 @@ class _Run:
         if error is not None:
             fallback = self.scheduler.fallback
             if not (step.fail_open and fallback and isinstance(error, Exception)):
-                error.add_note(f"in node {step.node.name}")
+                error.add_note(f"in node {step.name}")
                 raise error
             value = fallback(step.node, error, seconds)
-        self.values[step.node.name] = value
-        if isinstance(self.timings, MutableMapping):
-            self.timings[step.node.name] = seconds * 1000
+        self.values[step.name] = value
+        self.timings[step.name] = seconds * 1000
         self.left -= 1
         for follower in step.followers:
             self.waits[follower] -= 1

@@ -69,7 +69,7 @@ def test_a_tag_above_extract_fields_makes_the_function_and_not_its_fields_io():
     steps = {}
     out = built.execute(["left", "right"], inputs={"seed": 1})
     for plan in built.graph_executor._plans.values():
-        steps = {step.node.name: step.io for step in plan.steps}
+        steps = {step.name: step.io for step in plan.steps}
     assert out["left"] != threading.get_ident()
     assert steps == {"pair": True, "left": False, "right": False}
 
