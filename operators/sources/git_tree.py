@@ -67,8 +67,13 @@ def read_tree(
 ) -> Iterator[Item]:
     """Documents of the tracked files, and a fault for each that is left out or cannot be read."""
     folders: dict[bytes, bool] = {}
+    names = {file.path for file in tracked}
     for file in tracked:
         path = shown_path(file.path)
+        plain = path.encode()
+        if plain != file.path and plain in names:
+            yield Fault(path, "another file has this very name", failed=False)
+            continue
         try:
             yield _document(repository, file, path, last.get(file.path), folders)
         except _Skipped as reason:

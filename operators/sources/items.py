@@ -12,8 +12,9 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Any
 
 import polars as pl
@@ -76,6 +77,8 @@ class Fault:
         return f"{printable(self.where)}: {printable(self.reason)}"
 
 
+_values = attrgetter(*(f.name for f in fields(Document)))
+
 Item = Document | Fault
 
 
@@ -134,23 +137,14 @@ def _clean_value(value: Any) -> Any:
 
 def content_hash(document: Document) -> str:
     """SHA-256 (hex) over every field of ``document``: a change of any makes a new version."""
-    parts = [v.isoformat() if isinstance(v, datetime) else v for v in astuple(document)]
+    parts = [v.isoformat() if isinstance(v, datetime) else v for v in _values(document)]
     return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
 
 
 def document_frame(documents: Iterable[Document]) -> pl.DataFrame:
     """``documents`` as a frame of schema ``frames.DOCUMENTS``, in the same order."""
-    rows = [astuple(d) for d in documents]
-    if not rows:
-        return pl.DataFrame(schema=DOCUMENTS)
-    columns = list(zip(*rows, strict=True))
-    names = [f.name for f in fields(Document)]
-    return pl.DataFrame(
-        [
-            pl.Series(name, values, dtype=DOCUMENTS[name], strict=True)
-            for name, values in zip(names, columns, strict=True)
-        ]
-    )
+    rows = [_values(document) for document in documents]
+    return pl.DataFrame(rows, schema=DOCUMENTS, orient="row")
 
 
 def utc_from_timestamp(seconds: int) -> datetime | None:

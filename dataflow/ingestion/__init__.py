@@ -1,0 +1,16 @@
+"""The ingestion graph and the loop that runs it: read -> chunk -> embed -> store."""
+
+from __future__ import annotations
+
+from dataflow.ingestion.graph import build_ingestion_graph
+from dataflow.ingestion.report import IngestReport, Progress
+from dataflow.ingestion.run import ingest, ingest_documents, ingest_git
+
+__all__ = [
+    "IngestReport",
+    "Progress",
+    "build_ingestion_graph",
+    "ingest",
+    "ingest_documents",
+    "ingest_git",
+]

@@ -1,0 +1,28 @@
+"""Chunk: documents are cut to what the embedding model's window holds."""
+
+from __future__ import annotations
+
+import hashlib
+
+import polars as pl
+from hamilton.function_modifiers import tag
+
+from operators.embedding.embedder import Embedder
+from operators.sources.chunking import chunk_documents
+from operators.sources.chunking import embedded_text as text_to_embed
+
+
+@tag(stage="chunk")
+def chunks(documents: pl.DataFrame, embedder: Embedder) -> pl.DataFrame:
+    """The documents' chunks with their positions, frame CHUNKS without ``embedding``."""
+    return chunk_documents(documents, embedder.count_tokens, embedder.max_tokens)
+
+
+@tag(stage="chunk")
+def embedded_texts(chunks: pl.DataFrame) -> pl.DataFrame:
+    """What the model reads of each chunk, and its SHA-256: columns ``text``, ``text_hash``."""
+    texts = [text_to_embed(*row) for row in chunks.select("title", "anchor", "text").iter_rows()]
+    hashes = [hashlib.sha256(text.encode()).hexdigest() for text in texts]
+    return pl.DataFrame(
+        {"text": texts, "text_hash": hashes}, schema={"text": pl.String, "text_hash": pl.String}
+    )

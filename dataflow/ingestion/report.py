@@ -1,0 +1,73 @@
+"""What a run tells: while it runs, and at its end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from operators.sources.items import Fault
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is: sent after each batch, and now and then while nothing has changed.
+
+    Attributes:
+        stage: ``scan``, ``delete``, ``finish`` (indexes) or ``done``.
+        documents: committed in this run.
+        unchanged: left as they are.
+        failed: faults so far.
+        skipped: left out on purpose so far.
+        chunks: committed in this run.
+        seconds: since the run began.
+        rate: documents a second, unchanged ones included.
+        fraction: of the source scanned, 0..1.
+        eta_s: seconds that the scan will still take at this pace; None while nobody can tell.
+    """
+
+    stage: str
+    documents: int
+    unchanged: int
+    failed: int
+    skipped: int
+    chunks: int
+    seconds: float
+    rate: float
+    fraction: float
+    eta_s: float | None
+
+
+@dataclass(slots=True)
+class IngestReport:
+    """What a run did. It succeeded if ``failed`` is empty.
+
+    Attributes:
+        documents_new: documents that the store did not have.
+        documents_changed: documents stored anew: their content, their reader, the chunker, the
+            analyzer or the model has changed.
+        documents_unchanged: documents that were left as they are.
+        documents_deleted: documents that their source no longer has.
+        failed: what was not read or not stored, and why.
+        skipped: what was left out on purpose, and why.
+        known_failures: unchanged documents that failed before and were not tried again.
+        chunks: chunks written.
+        embedded: of these, chunks whose vector had to be made; the others' was known.
+        seconds: of the whole run.
+        embedding_seconds: of these, making vectors.
+    """
+
+    documents_new: int = 0
+    documents_changed: int = 0
+    documents_unchanged: int = 0
+    documents_deleted: int = 0
+    failed: list[Fault] = field(default_factory=list)
+    skipped: list[Fault] = field(default_factory=list)
+    known_failures: int = 0
+    chunks: int = 0
+    embedded: int = 0
+    seconds: float = 0.0
+    embedding_seconds: float = 0.0
+
+    @property
+    def ok(self) -> bool:
+        """Whether no work failed; the command's exit code."""
+        return not self.failed

@@ -1,0 +1,358 @@
+"""The loop around the ingestion graph: scan, compare with the ledger, run the graph by batches.
+
+The graph sees a bounded batch, so that memory does not grow with a source. What has to survive a
+``kill -9`` is in the store alone: a document counts once its transaction is committed, its vectors
+are kept from the moment they are made, and the next run takes up what the ledger does not have.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from dataflow.ingestion.graph import NodeSeconds, build_ingestion_graph
+from dataflow.ingestion.report import IngestReport, Progress
+from dataflow.runtime.logs import quiet_hamilton
+from operators import analysis
+from operators.embedding.embedder import Embedder, EmbeddingError
+from operators.errors import CrosscorpusError
+from operators.postgres.connection import DatabaseError
+from operators.postgres.finish import finish_load
+from operators.postgres.store import Store, set_model
+from operators.postgres.unfinished import unfinished_corpora
+from operators.postgres.write import Written, delete_documents, ledger, record_failure
+from operators.sources import chunking
+from operators.sources.documents import documents_source
+from operators.sources.git import git_source
+from operators.sources.items import Document, Fault, Key, Source, content_hash
+
+BATCH_DOCUMENTS = 64
+BATCH_CHARACTERS = 400_000
+"""About 500 chunks."""
+
+LARGEST_VANISHED_SHARE = 0.3
+"""Of a repository's documents in one corpus; more are deleted only if the caller says so."""
+
+FAILURES_IN_A_ROW = 25
+"""Documents; then not a document but the model is at fault, and the run ends."""
+
+_OF_A_DOCUMENT = {"other", "timed_out"}
+"""Kinds of database errors that another document may not meet."""
+
+_EVENT_SECONDS = 0.2
+_DELETED_AT_ONCE = 500
+
+OnEvent = Callable[[Progress], None]
+Scope = tuple[str, str]
+
+
+def ingest_documents(
+    store: Store, embedder: Embedder, path: Path | str, *, prune: bool = False, **options: Any
+) -> IngestReport:
+    """Ingest a JSONL file (:mod:`operators.sources.documents`); options as in :func:`ingest`.
+
+    Args:
+        store: the open collection.
+        embedder: its model.
+        path: the file, plain or gzipped.
+        prune: the file is all there is of the corpora and repos in it: documents that an earlier
+            file brought in and this one lacks are deleted.
+    """
+    return ingest(store, embedder, documents_source(path), prune=prune, **options)
+
+
+def ingest_git(
+    store: Store, embedder: Embedder, path: Path | str, *, repo: str | None = None, **options: Any
+) -> IngestReport:
+    """Ingest a git working tree (:mod:`operators.sources.git`); options as in :func:`ingest`."""
+    return ingest(store, embedder, git_source(path, repo), **options)
+
+
+def ingest(
+    store: Store,
+    embedder: Embedder,
+    source: Source,
+    *,
+    prune: bool = True,
+    allow_mass_delete: bool = False,
+    on_event: OnEvent | None = None,
+    batch_documents: int = BATCH_DOCUMENTS,
+    batch_characters: int = BATCH_CHARACTERS,
+    **graph: Any,
+) -> IngestReport:
+    """Bring the collection to the state of ``source``; what has not changed costs only its scan.
+
+    Args:
+        store: the open collection.
+        embedder: its model; the first run sets it.
+        source: what to read.
+        prune: delete the documents that a complete scan has not met.
+        allow_mass_delete: even if they are more than ``LARGEST_VANISHED_SHARE``.
+        on_event: told how far the run is, from this thread.
+        batch_documents: documents of one transaction, at most.
+        batch_characters: their text, at most, unless one document alone has more.
+        graph: passed on to :func:`dataflow.ingestion.graph.build_ingestion_graph`.
+
+    Returns:
+        What was done. Faults of single documents are in it, not raised.
+
+    Raises:
+        CrosscorpusError: nothing at all can be done: another model, no server, a source that
+            cannot be opened.
+    """
+    set_model(store, embedder.model, embedder.space, embedder.dimensions)
+    run = _Run(store, embedder, source, on_event, graph)
+    complete = run.scan(batch_documents, batch_characters)
+    if prune and complete:
+        run.delete_vanished(allow_mass_delete)
+    return run.finish()
+
+
+def fingerprint(reader: str, space: str) -> str:
+    """What a stored document was made with, its reader first; another one is made anew."""
+    return f"{reader} chunking/{chunking.VERSION} analysis/{analysis.VERSION} space/{space}"
+
+
+class _GaveUp(Exception):
+    pass
+
+
+class _Known:
+    """What the ledger has of one corpus and repo, kept up with what this run does."""
+
+    def __init__(self, store: Store, scope: Scope, reader: str) -> None:
+        self.entries: dict[str, tuple[str | None, str | None, str, str | None]] = {
+            document_id: (content, made_with, state, reason)
+            for document_id, content, made_with, state, reason in ledger(store, *scope).iter_rows()
+        }
+        kind = reader.partition("/")[0] + "/"
+        self.unseen = {
+            document_id
+            for document_id, (_, made_with, _, _) in self.entries.items()
+            if made_with is not None and made_with.startswith(kind)
+        }
+        self.before = len(self.unseen)
+
+
+class _Run:
+    """One run: the documents that wait for a batch, and the counts."""
+
+    def __init__(
+        self,
+        store: Store,
+        embedder: Embedder,
+        source: Source,
+        on_event: OnEvent | None,
+        graph: dict[str, Any],
+    ) -> None:
+        self.store, self.embedder, self.source = store, embedder, source
+        self.on_event = on_event
+        self.report = IngestReport()
+        self.fingerprint = fingerprint(source.reader, embedder.space)
+        self.known: dict[Scope, _Known] = {}
+        self.changed_corpora: set[str] = set()
+        self.waiting: list[Document] = []
+        self.failures_in_a_row = 0
+        self.nodes = NodeSeconds()
+        adapters = [self.nodes, *graph.pop("adapters", ())]
+        self.graph = build_ingestion_graph(adapters=adapters, **graph)
+        self.began = self.told = time.monotonic()
+
+    def scan(self, batch_documents: int, batch_characters: int) -> bool:
+        """Read the whole source; return whether every document of it was met."""
+        try:
+            return self._scan(batch_documents, batch_characters)
+        except _GaveUp as exc:
+            self.report.failed.append(Fault("the run", str(exc)))
+            return False
+
+    def _scan(self, batch_documents: int, batch_characters: int) -> bool:
+        complete = True
+        characters = 0
+        items = self.source.scan()
+        while True:
+            try:
+                item = next(items, None)
+            except (CrosscorpusError, OSError) as exc:
+                self.report.failed.append(Fault("the scan", f"ended early: {exc}"))
+                complete = False
+                break
+            if item is None:
+                break
+            if isinstance(item, Fault):
+                complete &= self._take_fault(item)
+            elif self._is_new(item):
+                self.waiting.append(item)
+                characters += len(item.text)
+            if len(self.waiting) >= batch_documents or characters >= batch_characters:
+                self._store_waiting()
+                characters = 0
+            elif time.monotonic() - self.told > _EVENT_SECONDS:
+                self._tell("scan")
+        self._store_waiting()
+        return complete
+
+    def delete_vanished(self, allow_mass_delete: bool) -> None:
+        """Delete what this kind of source brought in before and no longer has."""
+        for scope in self.source.scopes or sorted(self.known):
+            known = self._ledger(scope)
+            gone = sorted(known.unseen)
+            if not gone:
+                continue
+            corpus, repo = scope
+            if len(gone) > LARGEST_VANISHED_SHARE * known.before and not allow_mass_delete:
+                where = f"{corpus} of {repo}" if repo else corpus
+                self.report.failed.append(
+                    Fault(
+                        where,
+                        f"{len(gone)} of {known.before} documents are gone from the source; none "
+                        "was deleted: is it whole? If so, allow it (--allow-mass-delete)",
+                    )
+                )
+                continue
+            for start in range(0, len(gone), _DELETED_AT_ONCE):
+                names = gone[start : start + _DELETED_AT_ONCE]
+                deleted = delete_documents(self.store, corpus, repo, names)
+                self.report.documents_deleted += deleted
+                self._tell("delete")
+            self.changed_corpora.add(corpus)
+
+    def finish(self) -> IngestReport:
+        """Build what searches need, also for a run that was killed before it came to that."""
+        corpora = self.changed_corpora | set(unfinished_corpora(self.store))
+        if corpora:
+            self._tell("finish")
+            finish_load(self.store, sorted(corpora))
+        self.report.seconds = time.monotonic() - self.began
+        self.report.embedding_seconds = self.nodes.seconds.get("new_vectors", 0.0)
+        self._tell("done")
+        return self.report
+
+    def _ledger(self, scope: Scope) -> _Known:
+        if scope not in self.known:
+            self.known[scope] = _Known(self.store, scope, self.source.reader)
+        return self.known[scope]
+
+    def _is_new(self, document: Document) -> bool:
+        """Whether the store has to take it; notes it as met."""
+        known = self._ledger((document.corpus, document.repo))
+        known.unseen.discard(document.document_id)
+        entry = known.entries.get(document.document_id)
+        content = content_hash(document)
+        if entry is not None and entry[:2] == (content, self.fingerprint):
+            self.report.documents_unchanged += 1
+            self.report.known_failures += entry[2] == "failed"
+            return False
+        return True
+
+    def _take_fault(self, fault: Fault) -> bool:
+        """Note it; return whether the scan still knows every document it should have met."""
+        if not fault.failed:
+            self.report.skipped.append(fault)
+            return True
+        self.report.failed.append(fault)
+        if fault.key is None:
+            return False
+        self._record(fault.key, fault.reason, None)
+        return True
+
+    def _record(self, key: Key, reason: str, content: str | None) -> None:
+        """Have the ledger say that a document failed, unless it has a version that is good."""
+        corpus, repo, document_id = key
+        known = self._ledger((corpus, repo))
+        known.unseen.discard(document_id)
+        entry = known.entries.get(document_id)
+        if any(document.key == key for document in self.waiting):
+            return
+        new = (content, self.fingerprint, "failed", reason)
+        if entry is not None and (entry[2] != "failed" or entry == new):
+            return
+        record_failure(
+            self.store,
+            corpus,
+            repo,
+            document_id,
+            reason,
+            content_hash=content,
+            fingerprint=self.fingerprint,
+        )
+        known.entries[document_id] = new
+
+    def _store_waiting(self) -> None:
+        batch, self.waiting = self.waiting, []
+        if not batch:
+            return
+        try:
+            self._store(batch)
+        except Exception as exc:
+            if isinstance(exc, DatabaseError) and exc.kind not in _OF_A_DOCUMENT:
+                raise
+            if len(batch) == 1:
+                self._failed(batch[0], exc)
+            else:
+                for document in batch:
+                    self.waiting = [document]
+                    self._store_waiting()
+        self._tell("scan")
+
+    def _failed(self, document: Document, error: Exception) -> None:
+        reason = f"{type(error).__name__}: {error}"
+        where = document.path or document.document_id
+        self.report.failed.append(Fault(where, reason, key=document.key))
+        # A model that fails may work tomorrow; anything else fails again on the same content.
+        content = None if isinstance(error, EmbeddingError) else content_hash(document)
+        self._record(document.key, reason, content)
+        self.failures_in_a_row += 1
+        if self.failures_in_a_row >= FAILURES_IN_A_ROW:
+            raise _GaveUp(
+                f"ended after {FAILURES_IN_A_ROW} documents in a row that could not be stored"
+            ) from error
+
+    def _store(self, batch: list[Document]) -> None:
+        inputs = {
+            "batch": batch,
+            "fingerprint": self.fingerprint,
+            "store": self.store,
+            "embedder": self.embedder,
+        }
+        with quiet_hamilton():
+            out = self.graph.execute(["written", "new_vectors"], inputs=inputs)
+        written: Written = out["written"]
+        self.report.chunks += written.chunks
+        self.report.embedded += len(out["new_vectors"])
+        self.failures_in_a_row = 0
+        for document in batch:
+            known = self._ledger((document.corpus, document.repo))
+            entry = known.entries.get(document.document_id)
+            if entry is None:
+                self.report.documents_new += 1
+            else:
+                self.report.documents_changed += 1
+            known.entries[document.document_id] = ("", self.fingerprint, "indexed", None)
+            self.changed_corpora.add(document.corpus)
+
+    def _tell(self, stage: str) -> None:
+        self.told = time.monotonic()
+        if self.on_event is None:
+            return
+        report = self.report
+        seconds = self.told - self.began
+        committed = report.documents_new + report.documents_changed
+        fraction = self.source.fraction()
+        known_pace = stage == "scan" and fraction > 0 and seconds > 1
+        self.on_event(
+            Progress(
+                stage=stage,
+                documents=committed,
+                unchanged=report.documents_unchanged,
+                failed=len(report.failed),
+                skipped=len(report.skipped),
+                chunks=report.chunks,
+                seconds=seconds,
+                rate=(committed + report.documents_unchanged) / seconds if seconds else 0.0,
+                fraction=fraction,
+                eta_s=seconds * (1 - fraction) / fraction if known_pace else None,
+            )
+        )

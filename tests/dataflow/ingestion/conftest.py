@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from psycopg import sql
+
+from operators.postgres.store import Store, drop_collection, open_store
+
+DYING = Path(__file__).parent / "dying.py"
+TABLES = ("documents", "chunks", "postings", "terms", "corpora", "repos", "embedding_cache")
+_numbers = itertools.count()
+
+
+def _load(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location("crosscorpus_tests_dying", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+WordEmbedder = _load(DYING).WordEmbedder
+
+
+@pytest.fixture
+def embedder() -> Any:
+    """A quick embedder that remembers what it was asked."""
+    return WordEmbedder()
+
+
+@pytest.fixture
+def new_embedder() -> Any:
+    """The class of :func:`embedder`."""
+    return WordEmbedder
+
+
+@pytest.fixture
+def new_store(server_dsn: str) -> Iterator[Callable[[], Store]]:
+    """Empty collections, dropped afterwards."""
+    opened: list[Store] = []
+
+    def make() -> Store:
+        name = f"ingestion-{next(_numbers)}"
+        opened.append(open_store(server_dsn, name, create=True, max_size=2))
+        return opened[-1]
+
+    yield make
+    for store in opened:
+        drop_collection(store, store.collection)
+        store.close()
+
+
+@pytest.fixture
+def store(new_store: Callable[[], Store]) -> Store:
+    return new_store()
+
+
+@pytest.fixture
+def write_lines(tmp_path: Path) -> Callable[..., Path]:
+    """Write documents, raw lines among them, as a JSONL file."""
+
+    def write(*lines: dict[str, Any] | str, name: str = "documents.jsonl") -> Path:
+        file = tmp_path / name
+        raw = [line if isinstance(line, str) else json.dumps(line) for line in lines]
+        file.write_text("".join(f"{line}\n" for line in raw))
+        return file
+
+    return write
+
+
+@pytest.fixture
+def contents() -> Callable[[Store], dict[str, Any]]:
+    """All that a collection holds, clocks apart, and the indexes it has."""
+
+    def read(store: Store) -> dict[str, Any]:
+        held: dict[str, Any] = {}
+        with store.transaction() as conn:
+            for table in TABLES:
+                columns = [
+                    row[0]
+                    for row in conn.execute(
+                        "SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass"
+                        " AND attnum > 0 AND NOT attisdropped AND attname <> 'indexed_at'"
+                        " ORDER BY attname",
+                        (table,),
+                    )
+                ]
+                query = sql.SQL("SELECT {} FROM {}").format(
+                    sql.SQL(", ").join(
+                        sql.SQL("{}::text").format(sql.Identifier(c)) for c in columns
+                    ),
+                    sql.Identifier(table),
+                )
+                held[table] = sorted(conn.execute(query).fetchall(), key=repr)
+            rows = conn.execute(
+                "SELECT indexname FROM pg_indexes WHERE schemaname = current_schema()"
+            )
+            held["indexes"] = sorted(row[0] for row in rows)
+        return held
+
+    return read
+
+
+@pytest.fixture
+def row_versions() -> Callable[[Store], dict[str, Any]]:
+    """Where every row is and which transaction wrote it: any write shows."""
+
+    def read(store: Store) -> dict[str, Any]:
+        with store.transaction() as conn:
+            return {
+                table: sorted(
+                    conn.execute(
+                        sql.SQL("SELECT tableoid::text, ctid::text, xmin::text FROM {}").format(
+                            sql.Identifier(table)
+                        )
+                    ).fetchall()
+                )
+                for table in TABLES
+            }
+
+    return read

@@ -1,0 +1,390 @@
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hamilton.ad_hoc_utils import create_temporary_module
+from hamilton.function_modifiers import tag
+
+from dataflow.ingestion import Progress, ingest_documents, ingest_git
+from dataflow.ingestion.run import FAILURES_IN_A_ROW
+from operators.postgres.store import ModelMismatch, Store, collection_info
+from operators.postgres.write import ledger
+
+Write = Callable[..., Path]
+Read = Callable[[Store], dict[str, Any]]
+
+
+def document(number: int, text: str | None = None, **fields: Any) -> dict[str, Any]:
+    words = " ".join(f"word{number}x{n}" for n in range(90))
+    return {
+        "doc_id": f"d{number:03}", "corpus": "docs", "repo": "org/app",
+        "title": f"Page {number}", "text": words if text is None else text,
+    } | fields  # fmt: skip
+
+
+def texts(store: Store, corpus: str = "docs") -> dict[str, str]:
+    """document_id -> its chunks' text, joined."""
+    with store.transaction() as conn:
+        rows = conn.execute(
+            "SELECT document_id, string_agg(text, '' ORDER BY ordinal) FROM chunks"
+            " WHERE corpus = %s GROUP BY document_id",
+            (corpus,),
+        )
+        return {str(name): str(text) for name, text in rows}
+
+
+def states(store: Store, corpus: str = "docs", repo: str = "org/app") -> dict[str, Any]:
+    frame = ledger(store, corpus, repo)
+    return dict(zip(frame["document_id"], frame.select("state", "reason").iter_rows(), strict=True))
+
+
+def test_documents_are_stored_with_chunks_vectors_and_ledger(
+    store: Store, embedder: Any, write_lines: Write
+) -> None:
+    file = write_lines(*(document(n) for n in range(7)))
+    report = ingest_documents(store, embedder, file)
+    assert report.ok
+    assert (report.documents_new, report.documents_unchanged) == (7, 0)
+    assert report.chunks == report.embedded == 7 * 3
+    assert 0 <= report.embedding_seconds <= report.seconds
+    assert texts(store) == {f"d{n:03}": document(n)["text"] for n in range(7)}
+    assert set(states(store).values()) == {("indexed", None)}
+    assert collection_info(store).corpora == {"docs": 21}
+    assert collection_info(store).model == "words"
+
+
+def test_running_twice_parses_embeds_and_writes_nothing(
+    store: Store, embedder: Any, write_lines: Write, row_versions: Read
+) -> None:
+    file = write_lines(*(document(n) for n in range(7)), document(7, text=" "))
+    ingest_documents(store, embedder, file)
+    before = row_versions(store)
+    embedder.embedded.clear()
+    embedder.counted = 0
+    report = ingest_documents(store, embedder, file)
+    assert report.ok
+    assert (report.documents_unchanged, report.documents_new, report.documents_changed) == (8, 0, 0)
+    assert (embedder.embedded, embedder.counted) == ([], 0)
+    assert row_versions(store) == before
+
+
+def test_one_changed_document_costs_only_its_own_chunks(
+    store: Store, embedder: Any, write_lines: Write
+) -> None:
+    ingest_documents(store, embedder, write_lines(*(document(n) for n in range(7))))
+    embedder.embedded.clear()
+    changed = document(3)["text"] + " and a new end"
+    lines = [document(n) if n != 3 else document(3, text=changed) for n in range(7)]
+    report = ingest_documents(store, embedder, write_lines(*lines))
+    assert (report.documents_changed, report.documents_unchanged) == (1, 6)
+    assert len(embedder.embedded) == report.embedded == 1  # of its three chunks
+    assert texts(store)["d003"] == changed
+
+
+def test_a_changed_date_is_a_change_that_embeds_nothing(
+    store: Store, embedder: Any, write_lines: Write
+) -> None:
+    ingest_documents(store, embedder, write_lines(document(1)))
+    report = ingest_documents(store, embedder, write_lines(document(1, created_at="2024-01-01")))
+    assert (report.documents_changed, report.embedded) == (1, 0)
+
+
+def test_bad_lines_are_told_and_the_others_are_stored(
+    store: Store, embedder: Any, write_lines: Write
+) -> None:
+    file = write_lines(document(1), "{broken", document(2), document(2), document(3, title=5))
+    report = ingest_documents(store, embedder, file)
+    assert not report.ok
+    assert [str(fault).partition(": ")[0] for fault in report.failed] == [
+        "line 2",
+        "line 4",
+        "line 5",
+    ]
+    assert set(texts(store)) == {"d001", "d002"}
+    assert states(store)["d003"] == ("failed", "title is a number, not a string")
+
+
+def test_a_bad_line_leaves_the_stored_version_and_twice_writes_nothing(
+    store: Store, embedder: Any, write_lines: Write, row_versions: Read
+) -> None:
+    ingest_documents(store, embedder, write_lines(document(1)))
+    file = write_lines(document(1, title=5), document(2, title=5))
+    assert not ingest_documents(store, embedder, file, prune=True).ok
+    assert set(texts(store)) == {"d001"}
+    assert states(store)["d001"] == ("indexed", None)
+    before = row_versions(store)
+    assert not ingest_documents(store, embedder, file, prune=True).ok
+    assert row_versions(store) == before
+
+
+def test_a_document_without_text_is_recorded_and_no_failure(
+    store: Store, embedder: Any, write_lines: Write
+) -> None:
+    report = ingest_documents(store, embedder, write_lines(document(1, text="")))
+    assert report.ok
+    assert states(store)["d001"] == ("empty", None)
+
+
+def test_only_prune_deletes_what_a_file_lacks(
+    store: Store, embedder: Any, write_lines: Write
+) -> None:
+    ingest_documents(store, embedder, write_lines(*(document(n) for n in range(5))))
+    fewer = write_lines(*(document(n) for n in range(4)))
+    assert ingest_documents(store, embedder, fewer).documents_deleted == 0
+    assert len(texts(store)) == 5
+    assert ingest_documents(store, embedder, fewer, prune=True).documents_deleted == 1
+    assert set(texts(store)) == set(states(store)) == {"d000", "d001", "d002", "d003"}
+
+
+def test_a_mass_delete_is_refused_until_it_is_allowed(
+    store: Store, embedder: Any, write_lines: Write
+) -> None:
+    ingest_documents(store, embedder, write_lines(*(document(n) for n in range(10))))
+    file = write_lines(*(document(n) for n in range(6)), document(50))
+    report = ingest_documents(store, embedder, file, prune=True)
+    assert (report.documents_new, report.documents_deleted) == (1, 0)
+    [refusal] = map(str, report.failed)
+    assert "docs of org/app: 4 of 10 documents are gone" in refusal
+    assert "--allow-mass-delete" in refusal
+    report = ingest_documents(store, embedder, file, prune=True, allow_mass_delete=True)
+    assert report.ok
+    assert report.documents_deleted == 4
+
+
+def test_three_tenths_may_vanish(store: Store, embedder: Any, write_lines: Write) -> None:
+    ingest_documents(store, embedder, write_lines(*(document(n) for n in range(10))))
+    file = write_lines(*(document(n) for n in range(7)))
+    assert ingest_documents(store, embedder, file, prune=True).documents_deleted == 3
+
+
+@pytest.mark.parametrize("kind", ["a line that nobody can name", "a cut gzip", "an empty file"])
+def test_an_incomplete_scan_deletes_nothing(
+    store: Store, embedder: Any, write_lines: Write, kind: str
+) -> None:
+    ingest_documents(store, embedder, write_lines(*(document(n) for n in range(10))))
+    if kind == "a cut gzip":
+        file = write_lines(*(document(n) for n in range(10)))
+        file.write_bytes(gzip.compress(file.read_bytes())[:-300])
+    elif kind == "an empty file":
+        file = write_lines()
+    else:
+        file = write_lines(*(document(n) for n in range(9)), "{broken")
+    report = ingest_documents(store, embedder, file, prune=True)
+    assert report.ok == (kind == "an empty file")
+    assert report.documents_deleted == 0
+    assert len(texts(store)) == 10
+
+
+def test_a_failed_embedding_leaves_the_old_version_live(
+    store: Store, embedder: Any, write_lines: Write
+) -> None:
+    ingest_documents(store, embedder, write_lines(*(document(n) for n in range(3))))
+    file = write_lines(
+        document(0), document(1, text="poison now"), document(2, text="better"),
+        document(8, text="poison too"),
+    )  # fmt: skip
+    embedder.fails_on = "poison"
+    report = ingest_documents(store, embedder, file)
+    assert [fault.where for fault in report.failed] == ["d001", "d008"]
+    assert (report.documents_changed, report.documents_new) == (1, 0)
+    assert texts(store)["d001"] == document(1)["text"]
+    assert texts(store)["d002"] == "better"
+    assert states(store)["d001"] == ("indexed", None)
+    assert states(store)["d008"] == ("failed", "EmbeddingError: the model is away")
+    embedder.fails_on = "\0never"
+    assert ingest_documents(store, embedder, file).ok
+    assert (texts(store)["d001"], texts(store)["d008"]) == ("poison now", "poison too")
+
+
+def test_a_model_that_always_fails_ends_the_run(
+    store: Store, embedder: Any, write_lines: Write
+) -> None:
+    embedder.fails_on = "word"
+    report = ingest_documents(store, embedder, write_lines(*(document(n) for n in range(40))))
+    assert len(report.failed) == FAILURES_IN_A_ROW + 1
+    assert "documents in a row" in str(report.failed[-1])
+
+
+def test_another_model_is_refused_and_names_both(
+    store: Store, embedder: Any, new_embedder: Any, write_lines: Write
+) -> None:
+    file = write_lines(document(1))
+    ingest_documents(store, embedder, file)
+    with pytest.raises(ModelMismatch, match=r"space words-1.* space words-2"):
+        ingest_documents(store, new_embedder("words-2"), file)
+
+
+def test_another_chunker_cuts_everything_anew_without_embedding_what_is_the_same(
+    store: Store, embedder: Any, write_lines: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write_lines(*(document(n) for n in range(3)))
+    ingest_documents(store, embedder, file)
+    monkeypatch.setattr("operators.sources.chunking.VERSION", "next")
+    report = ingest_documents(store, embedder, file)
+    assert (report.documents_changed, report.embedded) == (3, 0)
+
+
+def test_progress_counts_committed_documents_and_ends_done(
+    store: Store, embedder: Any, write_lines: Write
+) -> None:
+    events: list[Progress] = []
+    seen: list[int] = []
+
+    def on_event(event: Progress) -> None:
+        events.append(event)
+        seen.append(len(texts(store)))
+
+    file = write_lines(*(document(n) for n in range(20)))
+    ingest_documents(store, embedder, file, batch_documents=5, on_event=on_event)
+    assert [e.documents for e in events if e.stage == "scan"] == [5, 10, 15, 20]
+    assert [e.documents for e in events] == seen
+    assert events[-1].stage == "done"
+    assert events[-1].fraction == 1.0
+    assert events[-1].chunks == 60
+
+
+def test_the_size_of_batches_does_not_show_in_the_result(
+    new_store: Callable[[], Store], embedder: Any, write_lines: Write, contents: Read
+) -> None:
+    file = write_lines(
+        *(
+            document(n, corpus=("docs", "wiki")[n % 2], repo=("", "a/b")[n % 3 % 2])
+            for n in range(20)
+        )
+    )
+    held = []
+    for options in ({}, {"batch_documents": 1}, {"batch_documents": 7}, {"batch_characters": 3000}):
+        store = new_store()
+        ingest_documents(store, embedder, file, **options)
+        held.append(contents(store))
+    assert held[0] == held[1] == held[2] == held[3]
+
+
+def test_a_node_is_swapped_by_a_module_with_one_of_its_name(
+    store: Store, embedder: Any, write_lines: Write
+) -> None:
+    from dataflow.ingestion.chunks import chunks as usual
+
+    @tag(stage="chunk")
+    def chunks(documents: pl.DataFrame, embedder: Any) -> pl.DataFrame:
+        """The first chunk of each document only."""
+        return usual(documents, embedder).filter(pl.col("ordinal") == 0)
+
+    mine = create_temporary_module(chunks, module_name="mine")
+    report = ingest_documents(store, embedder, write_lines(document(1)), modules=[mine])
+    assert report.chunks == 1
+
+
+# -- git ---------------------------------------------------------------------------------------
+
+
+def git(path: Path, *arguments: str) -> None:
+    identity = ["-c", "user.name=Ann", "-c", "user.email=a@example.org"]
+    subprocess.run(["git", *identity, *arguments], cwd=path, check=True, capture_output=True)
+
+
+def commit(path: Path, message: str, files: dict[str, str | None]) -> None:
+    for name, text in files.items():
+        file = path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if text is None:
+            file.unlink()
+        else:
+            file.write_text(text)
+    git(path, "add", "-A")
+    git(path, "commit", "-q", "-m", message)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    path = tmp_path / "app"
+    path.mkdir()
+    git(path, "init", "-q")
+    git(path, "remote", "add", "origin", "https://github.com/org/app.git")
+    files = {f"src/m{n}.py": f"def f{n}():\n    return {n}\n" for n in range(6)}
+    commit(path, "First", files | {"README.md": "# App\n\nHello.\n"})
+    return path
+
+
+def test_a_working_tree_fills_three_corpora_and_twice_changes_nothing(
+    store: Store, embedder: Any, tree: Path, row_versions: Read
+) -> None:
+    report = ingest_git(store, embedder, tree)
+    assert report.ok
+    assert collection_info(store).repos == {
+        "code": {"org/app": 6}, "docs": {"org/app": 1}, "history": {"org/app": 1},
+    }  # fmt: skip
+    before = row_versions(store)
+    embedder.counted = 0
+    report = ingest_git(store, embedder, tree)
+    assert (report.documents_unchanged, report.chunks, embedder.counted) == (8, 0, 0)
+    assert row_versions(store) == before
+
+
+def test_edits_renames_and_deletions_follow(
+    new_store: Callable[[], Store], embedder: Any, tree: Path, contents: Read
+) -> None:
+    store = new_store()
+    ingest_git(store, embedder, tree)
+    commit(
+        tree, "Second",
+        {"src/m0.py": "def g():\n    return 0\n", "src/m1.py": None, "new.py": "x = 1\n"},
+    )  # fmt: skip
+    report = ingest_git(store, embedder, tree)
+    assert report.ok
+    assert (report.documents_new, report.documents_changed, report.documents_deleted) == (2, 1, 1)
+    fresh = new_store()
+    ingest_git(fresh, embedder, tree)
+    here, there = contents(store), contents(fresh)
+    assert set(here.pop("embedding_cache")) >= set(there.pop("embedding_cache"))
+    assert here == there
+
+
+def test_a_tree_whose_files_are_gone_deletes_nothing(
+    store: Store, embedder: Any, tree: Path
+) -> None:
+    ingest_git(store, embedder, tree)
+    for file in (tree / "src").iterdir():
+        file.unlink()
+    report = ingest_git(store, embedder, tree)
+    assert not report.ok
+    assert "6 of 6 documents are gone" in str(report.failed[0])
+    assert len(texts(store, "code")) == 6
+
+
+def test_what_another_reader_brought_into_the_same_repo_stays(
+    store: Store, embedder: Any, tree: Path, write_lines: Write
+) -> None:
+    file = write_lines(document(1), document(2))
+    ingest_documents(store, embedder, file)
+    assert ingest_git(store, embedder, tree).documents_deleted == 0
+    assert set(texts(store)) == {"d001", "d002", "README.md"}
+    ingest_documents(store, embedder, file, prune=True)
+    assert set(texts(store)) == {"d001", "d002", "README.md"}
+
+
+def test_a_file_that_became_binary_leaves_the_store(
+    store: Store, embedder: Any, tree: Path
+) -> None:
+    ingest_git(store, embedder, tree)
+    (tree / "src" / "m2.py").write_bytes(b"\0\1")
+    report = ingest_git(store, embedder, tree)
+    assert report.ok
+    assert [str(fault) for fault in report.skipped] == ["src/m2.py: binary"]
+    assert "src/m2.py" not in texts(store, "code")
+
+
+def test_metadata_reaches_the_chunks(store: Store, embedder: Any, tree: Path) -> None:
+    ingest_git(store, embedder, tree)
+    with store.transaction() as conn:
+        row = conn.execute("SELECT title, uri, metadata FROM chunks WHERE corpus = 'history'")
+        title, uri, metadata = row.fetchone() or ("", "", "{}")
+    assert title == "First"
+    assert uri == "https://github.com/org/app/commit/" + json.loads(metadata)["commit"]
