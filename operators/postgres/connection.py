@@ -15,6 +15,7 @@ from psycopg.pq import ConnStatus
 from psycopg.rows import TupleRow
 from psycopg_pool import ConnectionPool
 
+from operators.home import server_directory
 from operators.postgres.environment import undisturbed
 from operators.postgres.explain import (
     ENABLE_VECTOR,
@@ -24,7 +25,6 @@ from operators.postgres.explain import (
     is_transient,
     masked,
 )
-from operators.postgres.home import server_directory
 
 if TYPE_CHECKING:
     from operators.postgres.server import Server

@@ -6,8 +6,8 @@ import os
 import subprocess
 from pathlib import Path
 
+from operators.account import Account
 from operators.errors import CrosscorpusError
-from operators.postgres.account import Account
 
 MARKS = ("FATAL:", "PANIC:", "error:", "ERROR:")
 

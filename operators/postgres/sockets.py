@@ -8,7 +8,7 @@ import stat
 import tempfile
 from pathlib import Path
 
-from operators.postgres.account import Account, closed_parent, give
+from operators.account import Account, closed_parent, give
 
 LONGEST_SOCKET = 100
 NAME = ".s.PGSQL.65535.lock"

@@ -3,6 +3,7 @@ from pathlib import Path
 import platformdirs
 import pytest
 
+from operators.account import closed_parent, server_account
 from operators.home import data_home
 
 
@@ -17,7 +18,10 @@ def test_an_empty_setting_means_the_platform_default(
     monkeypatch: pytest.MonkeyPatch, unset: str
 ) -> None:
     monkeypatch.setenv("CROSSCORPUS_HOME", unset)
-    assert data_home() == Path(platformdirs.user_data_dir("crosscorpus", appauthor=False))
+    personal = Path(platformdirs.user_data_dir("crosscorpus", appauthor=False))
+    open_to_the_server = closed_parent(personal, server_account()) is None
+    assert data_home() == personal or not open_to_the_server
+    assert closed_parent(data_home(), server_account()) is None
 
 
 def test_a_tilde_and_a_relative_path_become_absolute(

@@ -27,7 +27,7 @@ from operators.postgres.connection import (
     resolve_dsn,
     retrying,
 )
-from operators.postgres.home import data_home
+from operators.home import data_home
 from operators.postgres.server import Server, ServerError, in_use, start
 
 SECRET = "geh3im-wort"
