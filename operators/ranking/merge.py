@@ -1,0 +1,163 @@
+"""The vector list and the text list of one corpus made one list.
+
+Reciprocal rank fusion after Cormack, Clarke and Buettcher (SIGIR 2009): the sum over the lists of
+``1 / (k + rank)``, with rank 0-based. It needs no scores and treats both lists alike; where one
+list is much better, a convex combination of scores does better. A chunk counts once a list, at its
+best rank.
+
+Every function takes ``vector_hits`` (columns ``VECTOR_HITS``) and ``text_hits`` (``TEXT_HITS``) and
+returns ``MERGED``: one row a query and chunk, in the one order, ``rank`` its place in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from operators.frames import TEXT_HITS, VECTOR_HITS, empty
+from operators.ranking.normalise import NORMALISATIONS, Norm
+from operators.ranking.order import (
+    Column,
+    Floats,
+    Integers,
+    nullable,
+    permutation,
+    places,
+    starts,
+)
+
+
+def rrf(vector_hits: pl.DataFrame, text_hits: pl.DataFrame, *, rrf_k: float = 60) -> pl.DataFrame:
+    """``1 / (rrf_k + vector rank) + 1 / (rrf_k + text rank)``; a list without the chunk adds 0."""
+    both = _align(vector_hits, text_hits)
+    vector, text = reciprocal(both.vector_rank, rrf_k), reciprocal(both.text_rank, rrf_k)
+    return _merged(both, vector + text)
+
+
+def weighted_rrf(
+    vector_hits: pl.DataFrame,
+    text_hits: pl.DataFrame,
+    *,
+    rrf_k: float = 60,
+    vector_weight: float = 0.5,
+) -> pl.DataFrame:
+    """As :func:`rrf`, the vector list times ``vector_weight``, the text list times the rest."""
+    share = check_share(vector_weight)
+    both = _align(vector_hits, text_hits)
+    vector, text = reciprocal(both.vector_rank, rrf_k), reciprocal(both.text_rank, rrf_k)
+    return _merged(both, share * vector + (1 - share) * text)
+
+
+def minmax(
+    vector_hits: pl.DataFrame,
+    text_hits: pl.DataFrame,
+    *,
+    vector_weight: float = 0.5,
+    vector_norm: Norm = "min_max",
+    text_norm: Norm = "min_max",
+) -> pl.DataFrame:
+    """``w * norm(1 - distance) + (1 - w) * norm(text score)``: a convex combination.
+
+    Each list is normalised a query by itself; a chunk absent from a list gets 0 there.
+
+    Args:
+        vector_hits: columns ``VECTOR_HITS``.
+        text_hits: columns ``TEXT_HITS``.
+        vector_weight: ``w``, 0 to 1.
+        vector_norm: how similarities are scaled, a name in ``NORMALISATIONS``.
+        text_norm: how text scores are scaled.
+    """
+    share = check_share(vector_weight)
+    both = _align(vector_hits, text_hits)
+    begins = starts(both.query_id)
+    vector = NORMALISATIONS[vector_norm](1 - both.vector_distance, begins)
+    text = NORMALISATIONS[text_norm](both.text_score, begins)
+    return _merged(both, share * vector + (1 - share) * text)
+
+
+def vector_only(vector_hits: pl.DataFrame, *, rrf_k: float = 60) -> pl.DataFrame:
+    """The vector list as it stands, scored ``1 / (rrf_k + rank)``."""
+    both = _align(vector_hits, empty(TEXT_HITS))
+    return _merged(both, reciprocal(both.vector_rank, rrf_k))
+
+
+def text_only(text_hits: pl.DataFrame, *, rrf_k: float = 60) -> pl.DataFrame:
+    """The text list as it stands, scored ``1 / (rrf_k + rank)``."""
+    both = _align(empty(VECTOR_HITS), text_hits)
+    return _merged(both, reciprocal(both.text_rank, rrf_k))
+
+
+def reciprocal(rank: Column, rrf_k: float) -> Floats:
+    """``1 / (rrf_k + rank)``, 0 where ``rank`` is NaN.
+
+    Raises:
+        ValueError: ``rrf_k`` is not above 0; ranks begin at 0.
+    """
+    if not rrf_k > 0:
+        raise ValueError(f"rrf_k must be above 0, because ranks begin at 0; got {rrf_k}")
+    score = 1.0 / (rrf_k + rank.astype(np.float64))
+    return np.where(np.isnan(score), 0.0, score)
+
+
+def check_share(vector_weight: float) -> float:
+    """``vector_weight`` if it is a share; raises ValueError outside of 0 to 1."""
+    if not 0 <= vector_weight <= 1:
+        raise ValueError(f"vector_weight must be from 0 to 1, got {vector_weight}")
+    return vector_weight
+
+
+@dataclass(frozen=True)
+class _Aligned:
+    """Both lists side by side, one entry a query and chunk, by query; NaN where absent."""
+
+    query_id: Column
+    chunk_id: Integers
+    vector_rank: Floats
+    vector_distance: Floats
+    text_rank: Floats
+    text_score: Floats
+
+
+def _align(vector_hits: pl.DataFrame, text_hits: pl.DataFrame) -> _Aligned:
+    lists = (vector_hits, text_hits)
+    query_id = np.concatenate([hits["query_id"].to_numpy() for hits in lists])
+    chunk_id = np.concatenate([hits["chunk_id"].to_numpy() for hits in lists])
+    rank = np.concatenate([hits["rank"].to_numpy() for hits in lists])
+    value = np.concatenate([vector_hits["distance"].to_numpy(), text_hits["score"].to_numpy()])
+    from_text = np.arange(len(rank)) >= vector_hits.height
+
+    # Both sorts are stable: what has the best rank comes first within query, chunk and list.
+    best = np.argsort(rank, kind="stable")
+    order = best[np.lexsort((from_text[best], chunk_id[best], query_id[best]))]
+    query_id, chunk_id, from_text = query_id[order], chunk_id[order], from_text[order]
+    another = np.ones(len(order), bool)
+    another[1:] = (query_id[1:] != query_id[:-1]) | (chunk_id[1:] != chunk_id[:-1])
+    once = another.copy()
+    once[1:] |= from_text[1:] != from_text[:-1]
+    place = np.cumsum(another) - 1
+
+    columns = np.full((4, int(another.sum())), np.nan)
+    for first, in_list in ((0, ~from_text), (2, from_text)):
+        chosen = np.flatnonzero(once & in_list)
+        columns[first, place[chosen]] = rank[order[chosen]]
+        columns[first + 1, place[chosen]] = value[order[chosen]]
+    return _Aligned(query_id[another], chunk_id[another], *columns)
+
+
+def _merged(both: _Aligned, score: Floats) -> pl.DataFrame:
+    order = permutation(both.query_id, score, both.vector_rank, both.text_rank, both.chunk_id)
+    query_id = both.query_id[order]
+    return pl.DataFrame(
+        [
+            pl.Series("query_id", query_id, pl.UInt32),
+            pl.Series("chunk_id", both.chunk_id[order], pl.Int64),
+            pl.Series("rank", places(query_id)),
+            pl.Series("score", score[order]),
+            nullable("vector_rank", both.vector_rank[order], pl.UInt32),
+            nullable("vector_distance", both.vector_distance[order], pl.Float64),
+            nullable("text_rank", both.text_rank[order], pl.UInt32),
+            nullable("text_score", both.text_score[order], pl.Float64),
+        ]
+    )

@@ -1,0 +1,99 @@
+"""The one order of every ranked list.
+
+Score descending, then vector rank, then text rank (absent last), then chunk_id: a total order, so
+that a rerun gives the same list, and a batch the same list as its queries one by one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Column = NDArray[Any]
+
+
+def best_first(frame: pl.DataFrame, score: Floats) -> Integers:
+    """The row numbers of ``frame`` in the order above, query by query.
+
+    Args:
+        frame: has the columns query_id, vector_rank, text_rank (null: not in that list), chunk_id.
+        score: one number a row, higher is better; NaN comes last.
+    """
+    return permutation(
+        frame["query_id"].to_numpy(),
+        score,
+        frame["vector_rank"].to_numpy(),
+        frame["text_rank"].to_numpy(),
+        frame["chunk_id"].to_numpy(),
+    )
+
+
+def permutation(
+    query_id: Column, score: Floats, vector_rank: Column, text_rank: Column, chunk_id: Column
+) -> Integers:
+    """As :func:`best_first`, on arrays; an absent rank is NaN."""
+    keys = (chunk_id, text_rank, vector_rank, -score)
+    if len(query_id) and query_id[0] == query_id[-1] and (query_id == query_id[0]).all():
+        return np.lexsort(keys)
+    return np.lexsort((*keys, query_id))
+
+
+def places(query_id: Column) -> NDArray[np.uint32]:
+    """Each row's 0-based place within its query; the rows of a query stand together.
+
+    >>> places(np.array([4, 4, 9])).tolist()
+    [0, 1, 0]
+    """
+    begins = starts(query_id)
+    lengths = np.diff(begins, append=len(query_id))
+    counted = np.arange(len(query_id)) - np.repeat(begins, lengths)
+    return counted.astype(np.uint32)
+
+
+def starts(query_id: Column) -> Integers:
+    """The row where each query begins; the rows of a query stand together."""
+    if not len(query_id):
+        return np.zeros(0, np.int64)
+    return np.flatnonzero(np.r_[True, query_id[1:] != query_id[:-1]])
+
+
+def ranked(frame: pl.DataFrame, score: Floats) -> pl.DataFrame:
+    """``frame`` in the order that ``score`` gives, with the columns ``score`` and ``rank`` anew."""
+    order = best_first(frame, score)
+    rest = [name for name in frame.columns if name not in ("score", "rank")]
+    chosen = frame[rest][order]
+    places_ = places(chosen["query_id"].to_numpy())
+    return chosen.hstack([pl.Series("score", score[order]), pl.Series("rank", places_)])
+
+
+def listed(frame: pl.DataFrame) -> pl.DataFrame:
+    """``frame`` by query and rank; the very same frame where it is so already."""
+    query_id, rank = frame["query_id"].to_numpy(), frame["rank"].to_numpy()
+    same = query_id[1:] == query_id[:-1]
+    falls = np.where(same, rank[1:] < rank[:-1], query_id[1:] < query_id[:-1])
+    if not falls.any():
+        return frame
+    return frame[np.lexsort((frame["chunk_id"].to_numpy(), rank, query_id))]
+
+
+def positions(keys: Column, wanted: Column) -> Integers:
+    """For each of ``wanted`` the row of ``keys`` that has it, the first one; -1 where none has.
+
+    >>> positions(np.array([7, 5]), np.array([5, 6, 7])).tolist()
+    [1, -1, 0]
+    """
+    if not len(keys):
+        return np.full(len(wanted), -1)
+    order = np.argsort(keys, kind="stable")
+    found = order[np.minimum(np.searchsorted(keys[order], wanted), len(keys) - 1)]
+    return np.where(keys[found] == wanted, found, -1)
+
+
+def nullable(name: str, values: Floats, dtype: type[pl.DataType]) -> pl.Series:
+    """A column of ``dtype`` that is null where ``values`` is NaN."""
+    return pl.Series(name, values, nan_to_null=True).cast(dtype)

@@ -1,0 +1,64 @@
+"""What a chunk's age does to its score."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import numpy as np
+import polars as pl
+
+from operators.ranking.order import Floats, Integers, positions
+
+DAY_US = 86_400_000_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+NO_DATE = np.iinfo(np.int64).min  # what numpy has for no time
+
+
+def step(age_us: Integers, *, days: float = 30, boost: float = 1.15) -> Floats:
+    """``boost`` where 0 <= age <= ``days``, both ends included, else 1.
+
+    Args:
+        age_us: microseconds, as :func:`ages` gives them.
+        days: the last moment that still counts as recent.
+        boost: the factor of what is recent.
+    """
+    recent = (age_us >= 0) & (age_us <= round(days * DAY_US))
+    return np.where(recent, boost, 1.0)
+
+
+def half_life(age_us: Integers, *, days: float = 30, boost: float = 1.15) -> Floats:
+    """``1 + (boost - 1) * 0.5 ** (age / days)``: the boost halves every ``days``.
+
+    An unknown or future date gives 1: such a date is no evidence of being recent.
+    """
+    if not days > 0:
+        raise ValueError(f"a half-life must be above 0 days, got {days}")
+    age = np.where(age_us >= 0, age_us, 0) / (days * DAY_US)
+    return np.where(age_us >= 0, 1 + (boost - 1) * np.exp2(-age), 1.0)
+
+
+def ages(hits: pl.DataFrame, queries: pl.DataFrame, now: datetime | None) -> Integers:
+    """The age of each row of ``hits`` (query_id, created_at) in microseconds.
+
+    The clock is ``now``; without it, the query's own ``as_of``; without both, the present. A naive
+    ``now`` is UTC. An unknown date gives the lowest integer, so that no rule takes it for recent.
+    """
+    created = _microseconds(hits["created_at"])
+    clock: int | Integers = microseconds(now or datetime.now(UTC))
+    if now is None and queries["as_of"].null_count() < queries.height:
+        asked = _microseconds(queries["as_of"])
+        moments = np.append(np.where(asked == NO_DATE, clock, asked), clock)
+        clock = moments[positions(queries["query_id"].to_numpy(), hits["query_id"].to_numpy())]
+    known = created != NO_DATE
+    return np.where(known, clock - np.where(known, created, 0), NO_DATE)
+
+
+def microseconds(moment: datetime) -> int:
+    """Microseconds since 1970; a naive moment is UTC."""
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    since = aware - _EPOCH
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+
+
+def _microseconds(times: pl.Series) -> Integers:
+    return times.to_numpy().astype("datetime64[us]").view(np.int64)

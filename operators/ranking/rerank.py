@@ -1,0 +1,53 @@
+"""A second opinion on the best hits, by a model that reads question and passage together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import polars as pl
+
+from operators.ranking.order import best_first, listed, places
+
+Reranker = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
+"""Takes pairs of a question and a passage, returns a number a pair, higher is better."""
+
+
+def rerank(
+    hits: pl.DataFrame, queries: pl.DataFrame, reranker: Reranker, *, depth: int = 50
+) -> pl.DataFrame:
+    """``hits`` with each query's first ``depth`` rows in the order of ``reranker``'s scores.
+
+    Args:
+        hits: columns ``FUSED``.
+        queries: columns ``QUERIES``; a question's texts are joined by line breaks.
+        reranker: called once for all pairs.
+        depth: rows a query that are reranked; the others follow in their order, with their scores.
+
+    Raises:
+        ValueError: the reranker returned another number of scores than it was given pairs.
+    """
+    hits = listed(hits)
+    place = places(hits["query_id"].to_numpy())
+    rows = np.flatnonzero(place < depth)
+    questions = {query: "\n".join(texts) for query, texts in queries["query_id", "texts"].iter_rows()}
+    head = hits["query_id", "text"][rows]
+    pairs = [(questions[query], text or "") for query, text in head.iter_rows()]
+    given = np.asarray(reranker(pairs) if pairs else [], np.float64)
+    if given.shape != (len(pairs),):
+        raise ValueError(f"the reranker gave {given.shape} scores for {len(pairs)} pairs")
+    score = hits["score"].to_numpy().copy()
+    score[rows] = given
+    order = rows[best_first(hits[rows], given)]
+    tail = np.flatnonzero(place >= depth)
+    everything = np.concatenate([order, tail])
+    # stable, so that within a query the head keeps its new order and the tail follows it
+    everything = everything[np.argsort(hits["query_id"].to_numpy()[everything], kind="stable")]
+    columns = [name for name in hits.columns if name not in ("score", "rank")]
+    moved = hits[columns][everything]
+    return moved.hstack(
+        [
+            pl.Series("score", score[everything]),
+            pl.Series("rank", places(moved["query_id"].to_numpy())),
+        ]
+    )
