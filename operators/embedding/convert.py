@@ -1,14 +1,16 @@
 """Turn a BERT encoder's published weights (safetensors) into one ONNX file, without torch.
 
-The big matrices are stored as int8 with one fp32 scale a row or column, which makes the file four
-times smaller; the runtime multiplies them out once, when it loads the file, and computes in fp32.
-So the same text has the same vector in every batch, which dynamic int8 arithmetic cannot promise.
+The big matrices are stored as int8, with one fp32 scale for each word and for each run of 64 inputs
+of an output, which makes the file four times smaller; the runtime multiplies them out once, when it
+loads the file, and computes in fp32. So a vector does not depend on the other texts of its batch,
+which dynamic int8 arithmetic cannot promise.
 Formulas: Devlin et al., BERT, 2018 (post-norm transformer encoder, exact GELU).
 """
 
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -23,6 +25,7 @@ Array = npt.NDArray[Any]
 
 _OPSET = 20  # the first with Gelu
 _IR_VERSION = 9
+_RUN = 64  # inputs that share a scale
 
 
 def convert_bert(config: Path, weights: Path, out: Path, *, storage: Storage = "int8") -> None:
@@ -83,16 +86,19 @@ class _Graph:
         self.constants.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
         return name
 
-    def matrix(self, name: str, value: Array, *, axis: int) -> str:
-        """A stored matrix, symmetric int8 with one scale for each slice along ``axis``."""
+    def matrix(self, name: str, value: Array, groups: tuple[int, ...]) -> str:
+        """A matrix in symmetric int8, seen as ``groups``; one scale for each run along axis 1."""
         if self.storage == "fp32":
             return self.constant(name, value)
-        largest = np.abs(value).max(axis=axis, keepdims=True)
+        grouped = value.reshape(groups)
+        largest = np.abs(grouped).max(axis=1, keepdims=True)
         scale = np.maximum(largest, np.float32(1e-12)) / np.float32(127)
-        self.constant(f"{name}.int8", np.clip(np.round(value / scale), -127, 127).astype(np.int8))
+        self.constant(f"{name}.int8", np.clip(np.round(grouped / scale), -127, 127).astype(np.int8))
         self.constant(f"{name}.scale", scale)
+        self.constant(f"{name}.shape", np.array(value.shape, np.int64))
         self.add("Cast", [f"{name}.int8"], f"{name}.float", to=_float())
-        return self.add("Mul", [f"{name}.float", f"{name}.scale"], name)
+        self.add("Mul", [f"{name}.float", f"{name}.scale"], f"{name}.grouped")
+        return self.add("Reshape", [f"{name}.grouped", f"{name}.shape"], name)
 
 
 def _encoder(settings: dict[str, Any], tensors: dict[str, Array], storage: Storage) -> Any:
@@ -132,7 +138,8 @@ def _mask_bias(graph: _Graph) -> None:
 
 
 def _embeddings(graph: _Graph, tensors: dict[str, Array], settings: dict[str, Any]) -> str:
-    graph.matrix("words", tensors["embeddings.word_embeddings.weight"], axis=1)
+    words = tensors["embeddings.word_embeddings.weight"]
+    graph.matrix("words", words, words.shape)
     # One text a sequence: every token has type 0, so that its vector joins the positions'.
     positions = tensors["embeddings.position_embeddings.weight"]
     types = tensors["embeddings.token_type_embeddings.weight"]
@@ -182,9 +189,9 @@ def _linear(
     name: str,
     factor: float = 1.0,
 ) -> str:
-    weight = graph.matrix(
-        f"{name}.weight", tensors[f"{name}.weight"].T * np.float32(factor), axis=0
-    )
+    matrix = tensors[f"{name}.weight"].T * np.float32(factor)
+    run = math.gcd(matrix.shape[0], _RUN)
+    weight = graph.matrix(f"{name}.weight", matrix, (-1, run, matrix.shape[1]))
     bias = graph.constant(f"{name}.bias", tensors[f"{name}.bias"] * np.float32(factor))
     graph.add("MatMul", [states, weight], f"{name}.product")
     return graph.add("Add", [f"{name}.product", bias], name)

@@ -304,7 +304,7 @@ def cores() -> int:
 
 
 def _padded(length: int) -> int:
-    return -(-length // PAD_MULTIPLE) * PAD_MULTIPLE
+    return max(1, -(-length // PAD_MULTIPLE)) * PAD_MULTIPLE
 
 
 def _windows(ids: list[int], room: int) -> list[list[int]]:

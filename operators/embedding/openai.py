@@ -201,9 +201,9 @@ def parse_name(name: str) -> Endpoint:
     'http://localhost:8080/v1'
     """
     address, _, options = name.partition("#")
-    model, at, url = address.rpartition("@")
-    parts = urlsplit(url)
-    if not at or not model or parts.scheme not in {"http", "https"} or not parts.hostname:
+    found = re.fullmatch(r"(.+)@(https?://.+)", address)
+    parts = urlsplit(found[2] if found else "")
+    if not found or not parts.hostname:
         raise EmbeddingError(f"openai:{address.split('@')[0]} does not say where: {_FORM}")
     if parts.username or parts.password or parts.query:
         raise EmbeddingError(f"the address holds a secret: put the key into {KEY_VARIABLE}")
@@ -215,8 +215,8 @@ def parse_name(name: str) -> Endpoint:
     if not length.isdecimal() or int(length) < 1:
         raise EmbeddingError(f"max_tokens must be a positive number, not {length!r}")
     return Endpoint(
-        model,
-        url.rstrip("/"),
+        found[1],
+        found[2].rstrip("/"),
         int(length),
         given.get("query_prefix", ""),
         given.get("document_prefix", ""),

@@ -26,9 +26,18 @@ from operators.embedding.embedder import (
     load_embedder,
 )
 
-WORDS = (
-    "the cache is flushed twice because HTTPServer.makeFile() returns -1 naïve 😀 \t x_y".split()
-)
+WORDS = [
+    "the",
+    "cache",
+    "is",
+    "flushed",
+    "twice",
+    "HTTPServer.makeFile()",
+    "-1",
+    "naïve",
+    "😀",
+    "\t",
+]
 
 
 def random_texts(number: int, longest: int, seed: int = 0) -> list[str]:
@@ -143,7 +152,9 @@ def test_markers_in_a_text_are_only_text(minilm: DirectoryEmbedder) -> None:
 def test_offsets_are_in_characters_of_the_given_text(minilm: DirectoryEmbedder) -> None:
     text = "😀 Naïve\ud800 makeFile(x)"
     pieces = [text[start:end] for start, end in minilm.token_offsets(text)]
-    assert pieces == ["😀", "Naïve", "make", "##File"[2:], "(", "x", ")"]
+    assert "".join(pieces) == "😀NaïvemakeFile(x)"
+    assert pieces[:2] == ["😀", "Naïve"]
+    assert pieces[-3:] == ["(", "x", ")"]
     assert minilm.count_tokens([text, ""]) == [len(pieces), 0]
 
 

