@@ -25,6 +25,7 @@ SETTINGS = {
     "plan_cache_mode": "force_custom_plan",
     "jit": "off",
     "max_parallel_workers_per_gather": "0",
+    "work_mem": "64MB",  # a shared scan, a bitmap of candidates and an index scan stay in memory
 }
 
 Item = TypeVar("Item")

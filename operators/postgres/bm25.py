@@ -16,7 +16,6 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +36,19 @@ MAX_QUERY_CHARACTERS = 1_000_000
 
 AVERAGE_STEP = 1.05
 
-_term_id = lru_cache(maxsize=1 << 19)(analysis.term_id)
+
+class _TermIds(dict[str, int]):
+    """Term ids that were made before; looked up without a call where known."""
+
+    LARGEST = 1 << 20
+
+    def __missing__(self, term: str) -> int:
+        if len(self) >= self.LARGEST:
+            self.clear()
+        return self.setdefault(term, analysis.term_id(term))
+
+
+_term_ids = _TermIds()
 
 
 @dataclass(frozen=True)
@@ -57,7 +68,7 @@ def analysed_text(title: str | None, path: str | None, text: str) -> str:
 def term_counts(text: str) -> TermCounts:
     """Count the terms of ``text``."""
     tokens = analysis.tokens(text)
-    counted = Counter(map(_term_id, tokens))
+    counted = Counter(map(_term_ids.__getitem__, tokens))
     kept = sorted(counted.items())
     if len(kept) > MAX_TERMS:
         kept = sorted(sorted(kept, key=lambda item: (-item[1], item[0]))[:MAX_TERMS])
@@ -91,7 +102,7 @@ def snapped_average(total_length: int, chunks: int) -> float:
 
 def query_counts(text: str) -> dict[int, int]:
     """The term ids of a query and how often each occurs."""
-    return dict(Counter(map(_term_id, analysis.tokens(text[:MAX_QUERY_CHARACTERS]))))
+    return dict(Counter(map(_term_ids.__getitem__, analysis.tokens(text[:MAX_QUERY_CHARACTERS]))))
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,11 @@ term: changed by the transaction that changes the chunks.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
 
 from operators.postgres.store import Connection
 
@@ -18,16 +20,26 @@ from operators.postgres.store import Connection
 class Deltas:
     """How a transaction changes the counts of one corpus."""
 
-    terms: Counter[int] = field(default_factory=Counter)
     repos: Counter[str] = field(default_factory=Counter)
     length: int = 0
+    _terms: list[NDArray[np.int64]] = field(default_factory=list)
+    _signs: list[NDArray[np.int64]] = field(default_factory=list)
 
-    def count(self, repo: str, length: int, terms: Iterable[int], sign: int) -> None:
-        """Count a chunk in (``sign`` 1) or out (-1)."""
+    def count(self, repo: str, length: int, terms: NDArray[np.int64], sign: int) -> None:
+        """Count a chunk with these distinct ``terms`` in (``sign`` 1) or out (-1)."""
         self.repos[repo] += sign
         self.length += sign * length
-        for term in terms:
-            self.terms[term] += sign
+        self._terms.append(terms)
+        self._signs.append(np.full(len(terms), sign, dtype=np.int64))
+
+    def terms(self) -> list[tuple[int, int]]:
+        """The terms whose number of chunks changes, and by how much; ascending."""
+        if not self._terms:
+            return []
+        terms, places = np.unique(np.concatenate(self._terms), return_inverse=True)
+        change = np.bincount(places, np.concatenate(self._signs), len(terms)).astype(np.int64)
+        changed = change != 0
+        return list(zip(terms[changed].tolist(), change[changed].tolist(), strict=True))
 
 
 def delete_chunks(conn: Connection, keys: list[UUID], deltas: dict[str, Deltas]) -> None:
@@ -47,7 +59,7 @@ def delete_chunks(conn: Connection, keys: list[UUID], deltas: dict[str, Deltas])
         binary=True,
     )
     for corpus, repo, length, terms in rows:
-        deltas[corpus].count(repo, length, terms, -1)
+        deltas[corpus].count(repo, length, np.array(terms, dtype=np.int64), -1)
 
 
 def apply_deltas(conn: Connection, deltas: dict[str, Deltas]) -> None:
@@ -55,7 +67,7 @@ def apply_deltas(conn: Connection, deltas: dict[str, Deltas]) -> None:
     # Every transaction takes the rows in one order - terms by number, then repos, then the
     # corpus - so that two of them never wait for each other.
     for corpus, delta in sorted(deltas.items()):
-        changed = sorted((term, count) for term, count in delta.terms.items() if count)
+        changed = delta.terms()
         terms, counts = [term for term, _ in changed], [count for _, count in changed]
         conn.execute(
             "INSERT INTO terms (corpus, term_id, df)"

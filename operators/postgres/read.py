@@ -92,7 +92,8 @@ def _read(
     ids: list[int],
     visible: Sequence[tuple[Filter, datetime | None]],
 ) -> list[tuple[Any, ...]]:
-    parameters: dict[str, Any] = {"corpus": corpus, "ids": ids}
+    # one literal: thousands of numbers one by one would cost more than reading the rows
+    parameters: dict[str, Any] = {"corpus": corpus, "ids": "{" + ",".join(map(str, ids)) + "}"}
     clauses = []
     for number, (one, as_of) in enumerate(visible):
         clause: str = condition(one, "c", parameters, number=number)
@@ -102,7 +103,7 @@ def _read(
         clauses.append(f"({clause})")
     statement = f"""
         SELECT {", ".join(_COLUMNS.values())}, halfvec_send(embedding) FROM chunks c
-        WHERE corpus = %(corpus)s AND chunk_id = ANY(%(ids)s) AND ({" OR ".join(clauses)})
+        WHERE corpus = %(corpus)s AND chunk_id = ANY(%(ids)s::bigint[]) AND ({" OR ".join(clauses)})
     """
     with conn.cursor(binary=True) as cursor:
         cursor.adapters.register_loader("timestamptz", _Microseconds)
@@ -111,18 +112,14 @@ def _read(
 
 
 def _frame(rows: list[tuple[Any, ...]], dimensions: int) -> pl.DataFrame:
-    columns = list(zip(*rows, strict=True)) if rows else [()] * (len(_COLUMNS) + 1)
-    series = [_series(name, values) for name, values in zip(_COLUMNS, columns[:-1], strict=True)]
-    raw = np.frombuffer(b"".join(columns[-1]), dtype=">f2").reshape(len(rows), -1 if rows else 2)
-    # two half-words of header before the values: the number of dimensions and a reserved one
-    vectors = raw[:, 2:].astype(np.float32).reshape(len(rows), dimensions)
-    embedding = (
-        pl.Series("embedding", vectors, dtype=pl.Array(pl.Float32, dimensions))
-        if rows
-        else pl.Series(
-            "embedding", [], dtype=pl.Array(pl.Float32, dimensions) if dimensions else EMBEDDING
-        )
-    )
+    width = pl.Array(pl.Float32, dimensions) if dimensions else EMBEDDING
+    if not rows:
+        return pl.DataFrame(schema={**CHUNKS, "embedding": width})
+    *columns, vectors = zip(*rows, strict=True)
+    series = [_series(name, values) for name, values in zip(_COLUMNS, columns, strict=True)]
+    # before its values, a vector has two half-words: their number and a reserved one
+    halves = np.frombuffer(b"".join(vectors), dtype=">f2").reshape(len(rows), dimensions + 2)
+    embedding = pl.Series("embedding", halves[:, 2:].astype(np.float32), dtype=width)
     return pl.DataFrame([*series, embedding])
 
 

@@ -98,7 +98,6 @@ def vector_search(
         "hnsw.iterative_scan": "relaxed_order",
         "hnsw.ef_search": str(min(LARGEST_EF_SEARCH, breadth)),
         "hnsw.max_scan_tuples": str(MAX_SCAN_TUPLES),
-        "hnsw.scan_mem_multiplier": "4",
     }
     found: list[Found] = []
     for one, items in groups.items():

@@ -221,7 +221,7 @@ def _write(conn: Connection, batch: _Batch, averages: dict[str, float]) -> None:
     _copy_postings(conn, batch, averages)
     chunks = batch.chunks.select("corpus", "repo").iter_rows()
     for (corpus, repo), counted in zip(chunks, batch.counts, strict=True):
-        deltas[corpus].count(repo, counted.length, counted.terms.tolist(), 1)
+        deltas[corpus].count(repo, counted.length, counted.terms, 1)
     apply_deltas(conn, deltas)
 
 
