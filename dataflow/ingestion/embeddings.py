@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import polars as pl
 from hamilton.function_modifiers import tag
@@ -14,6 +16,9 @@ from operators.postgres.store import Store
 
 Vectors = dict[str, NDArray[np.float32]]
 """text_hash -> vector, shape (dimensions,)."""
+
+OnEmbedded = Callable[[int, float], None]
+"""Told how many texts were embedded just now, and what share of the batch's texts that makes."""
 
 
 @tag(stage="embed", io="postgres")
@@ -29,6 +34,7 @@ def new_vectors(
     store: Store,
     embedder: Embedder,
     embed_at_once: int = 64,
+    on_embedded: OnEmbedded | None = None,
 ) -> Vectors:
     """The vectors that the cache lacks, kept there after every ``embed_at_once`` texts."""
     missing = embedded_texts.unique("text_hash", keep="first", maintain_order=True).filter(
@@ -40,6 +46,8 @@ def new_vectors(
         vectors = embedder.embed_documents(part["text"].to_list())
         cache_embeddings(store, embedder.space, hashes, vectors)
         made.update(zip(hashes, vectors, strict=True))
+        if on_embedded is not None:
+            on_embedded(len(part), len(made) / len(missing))
     return made
 
 

@@ -16,7 +16,7 @@ from dataflow.runtime.guards import LooseInputs, check_declared
 from dataflow.runtime.logs import quiet_hamilton
 
 MODULES: tuple[ModuleType, ...] = (documents, chunks, embeddings, stored)
-INPUTS = frozenset({"batch", "fingerprint", "store", "embedder", "embed_at_once"})
+INPUTS = frozenset({"batch", "fingerprint", "store", "embedder", "embed_at_once", "on_embedded"})
 
 
 class NodeSeconds(NodeExecutionHook):

@@ -9,7 +9,7 @@ from operators.sources.items import Fault
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run is: sent after each batch, and now and then while nothing has changed.
+    """How far a run is: sent after each batch, during a long one, and while nothing has changed.
 
     Attributes:
         stage: ``scan``, ``delete``, ``finish`` (indexes) or ``done``.
@@ -18,9 +18,10 @@ class Progress:
         failed: faults so far.
         skipped: left out on purpose so far.
         chunks: committed in this run.
+        embedded: vectors made and kept in this run.
         seconds: since the run began.
         rate: documents a second, unchanged ones included.
-        fraction: of the source scanned, 0..1.
+        fraction: of the source done, 0..1.
         eta_s: seconds that the scan will still take at this pace; None while nobody can tell.
     """
 
@@ -30,6 +31,7 @@ class Progress:
     failed: int
     skipped: int
     chunks: int
+    embedded: int
     seconds: float
     rate: float
     fraction: float
@@ -50,7 +52,7 @@ class IngestReport:
         skipped: what was left out on purpose, and why.
         known_failures: unchanged documents that failed before and were not tried again.
         chunks: chunks written.
-        embedded: of these, chunks whose vector had to be made; the others' was known.
+        embedded: vectors made; those of the other chunks were known.
         seconds: of the whole run.
         embedding_seconds: of these, making vectors.
     """

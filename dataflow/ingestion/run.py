@@ -155,6 +155,7 @@ class _Run:
         self.changed_corpora: set[str] = set()
         self.waiting: list[Document] = []
         self.failures_in_a_row = 0
+        self.done_before = 0.0  # the share of the source that was done when this batch began
         self.nodes = NodeSeconds()
         adapters = [self.nodes, *graph.pop("adapters", ())]
         self.graph = build_ingestion_graph(adapters=adapters, **graph)
@@ -190,6 +191,8 @@ class _Run:
                 self._store_waiting()
                 characters = 0
             elif time.monotonic() - self.told > _EVENT_SECONDS:
+                if not self.waiting:
+                    self.done_before = self.source.fraction()
                 self._tell("scan")
         self._store_waiting()
         return complete
@@ -283,6 +286,7 @@ class _Run:
     def _store_waiting(self) -> None:
         batch, self.waiting = self.waiting, []
         if not batch:
+            self.done_before = self.source.fraction()
             return
         try:
             self._store(batch)
@@ -295,6 +299,7 @@ class _Run:
                 for document in batch:
                     self.waiting = [document]
                     self._store_waiting()
+        self.done_before = self.source.fraction()
         self._tell("scan")
 
     def _failed(self, document: Document, error: Exception) -> None:
@@ -316,12 +321,11 @@ class _Run:
             "fingerprint": self.fingerprint,
             "store": self.store,
             "embedder": self.embedder,
+            "on_embedded": self._embedded,
         }
         with quiet_hamilton():
-            out = self.graph.execute(["written", "new_vectors"], inputs=inputs)
-        written: Written = out["written"]
+            written: Written = self.graph.execute(["written"], inputs=inputs)["written"]
         self.report.chunks += written.chunks
-        self.report.embedded += len(out["new_vectors"])
         self.failures_in_a_row = 0
         for document in batch:
             known = self._ledger((document.corpus, document.repo))
@@ -333,14 +337,20 @@ class _Run:
             known.entries[document.document_id] = ("", self.fingerprint, "indexed", None)
             self.changed_corpora.add(document.corpus)
 
-    def _tell(self, stage: str) -> None:
+    def _embedded(self, texts: int, share: float) -> None:
+        self.report.embedded += texts
+        if share < 1 and time.monotonic() - self.told > _EVENT_SECONDS:
+            self._tell("scan", share)
+
+    def _tell(self, stage: str, share: float = 0.0) -> None:
+        """Tell how far the run is, ``share`` of the way through a batch."""
         self.told = time.monotonic()
         if self.on_event is None:
             return
         report = self.report
         seconds = self.told - self.began
         committed = report.documents_new + report.documents_changed
-        fraction = self.source.fraction()
+        fraction = self.done_before + share * (self.source.fraction() - self.done_before)
         known_pace = stage == "scan" and fraction > 0 and seconds > 1
         self.on_event(
             Progress(
@@ -350,6 +360,7 @@ class _Run:
                 failed=len(report.failed),
                 skipped=len(report.skipped),
                 chunks=report.chunks,
+                embedded=report.embedded,
                 seconds=seconds,
                 rate=(committed + report.documents_unchanged) / seconds if seconds else 0.0,
                 fraction=fraction,

@@ -250,6 +250,22 @@ def test_progress_counts_committed_documents_and_ends_done(
     assert events[-1].chunks == 60
 
 
+def test_progress_is_told_within_a_long_batch(
+    store: Store, embedder: Any, write_lines: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dataflow.ingestion.run._EVENT_SECONDS", 0.0)
+    events: list[Progress] = []
+    ingest_documents(
+        store, embedder, write_lines(*(document(n) for n in range(10))),
+        batch_documents=5, config={"embed_at_once": 3}, on_event=events.append,
+    )  # fmt: skip
+    within = [e for e in events if e.documents == 0 and e.embedded]
+    assert [e.embedded for e in within] == [3, 6, 9, 12]
+    fractions = [e.fraction for e in events]
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == 1.0
+
+
 def test_the_size_of_batches_does_not_show_in_the_result(
     new_store: Callable[[], Store], embedder: Any, write_lines: Write, contents: Read
 ) -> None:
