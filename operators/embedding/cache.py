@@ -61,6 +61,8 @@ class QueryCache:
 
     def vectors(self, space: str, texts: Sequence[str], embed: Embed, dimensions: int) -> Vectors:
         """Return the (n, d) array of ``texts``, calling ``embed`` once for those not kept."""
+        if isinstance(texts, str):
+            raise TypeError("a list of texts is needed, not one text")
         keys = [(space, text_hash(text)) for text in texts]
         found: dict[tuple[str, bytes], Vectors] = {}
         with self._lock:

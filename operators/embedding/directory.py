@@ -41,7 +41,7 @@ SETTINGS_FILE = "crosscorpus.json"
 MAX_QUERY_WINDOWS = 16
 PAD_MULTIPLE = 8
 
-_SLICE = 2048  # texts tokenized at once
+_SLICE = 512  # texts tokenized at once; their encodings take some 25 kB each
 _LOG = logging.getLogger(__name__)
 
 
@@ -86,8 +86,12 @@ class DirectoryEmbedder:
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Count word-pieces, without markers and prefix; 0 for an empty text."""
-        encoded = self._tokenizer.encode_batch_fast(readable(texts), add_special_tokens=False)
-        return [len(encoding) for encoding in encoded]
+        counts: list[int] = []
+        for start in range(0, len(texts), _SLICE):
+            batch = readable(texts[start : start + _SLICE])
+            encoded = self._tokenizer.encode_batch_fast(batch, add_special_tokens=False)
+            counts += map(len, encoded)
+        return counts
 
     def token_offsets(self, text: str) -> list[tuple[int, int]]:
         """Return each word-piece's (start, end) in characters, without markers and prefix."""

@@ -26,7 +26,7 @@ from operators.embedding.embedder import (
 
 _WEIGHTS = "weights/l2_supercat_256.safetensors"
 _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
-_SLICE = 2048  # texts tokenized at once
+_SLICE = 512  # texts tokenized at once; their encodings take some 25 kB each
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,12 @@ class StaticEmbedder:
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Count word-pieces; 0 for an empty text."""
-        encoded = self._tokenizer.encode_batch_fast(readable(texts), add_special_tokens=False)
-        return [len(encoding) for encoding in encoded]
+        counts: list[int] = []
+        for start in range(0, len(texts), _SLICE):
+            batch = readable(texts[start : start + _SLICE])
+            encoded = self._tokenizer.encode_batch_fast(batch, add_special_tokens=False)
+            counts += map(len, encoded)
+        return counts
 
     def token_offsets(self, text: str) -> list[tuple[int, int]]:
         """Return each word-piece's (start, end) in characters."""

@@ -67,6 +67,11 @@ def test_changing_an_answer_does_not_change_the_next() -> None:
     assert cache.vectors("s", ["a"], Counting(), 2).tolist() == [[1, 1]]
 
 
+def test_one_text_in_place_of_a_list_is_refused() -> None:
+    with pytest.raises(TypeError, match="a list of texts"):
+        QueryCache().vectors("s", "abc", Counting(), 2)
+
+
 def test_no_texts_give_no_rows() -> None:
     assert QueryCache().vectors("s", [], Counting(), 2).shape == (0, 2)
 
