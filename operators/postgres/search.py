@@ -35,6 +35,9 @@ from operators.postgres.store import Connection, Store, collection_info
 EXACT_BELOW = 20_000
 LARGEST_EF_SEARCH = 1_000  # pgvector's own limit
 MAX_SCAN_TUPLES = 100_000
+MORE_FROM_INDEX = 3
+"""An index scan is asked for this many times ``k``, of which the nearest ``k`` stay: under a filter
+it would else stop at the first ``k`` that pass, which lie in the region it came to first."""
 
 Found = tuple[int, int, float]  # item number, chunk_id, distance
 
@@ -155,17 +158,22 @@ def _exactly(
 def _by_index(
     conn: Connection, items: Sequence[_Item], *, corpus: str, one: Filter, k: int
 ) -> list[Found]:
+    # An index scan in relaxed order delivers nearly sorted rows, but the planner takes them for
+    # sorted (pgvector issue 862): `+ 0` makes it sort them.
     parameters = _parameters(items, corpus, k)
     dated = created_before("c", "q.as_of") if _dated(items) else "true"
     statement = f"""
         WITH q AS MATERIALIZED ({_QUERIES})
         SELECT q.number, h.chunk_id, h.distance FROM q CROSS JOIN LATERAL (
-            SELECT c.chunk_id, c.embedding <=> q.vector AS distance FROM chunks c
-            WHERE c.corpus = %(corpus)s AND {condition(one, "c", parameters)} AND {dated}
-            ORDER BY c.embedding <=> q.vector LIMIT %(k)s
+            SELECT nearest.chunk_id, nearest.distance FROM (
+                SELECT c.chunk_id, c.embedding <=> q.vector AS distance FROM chunks c
+                WHERE c.corpus = %(corpus)s AND {condition(one, "c", parameters)} AND {dated}
+                ORDER BY c.embedding <=> q.vector LIMIT %(wanted)s
+            ) AS nearest
+            ORDER BY nearest.distance + 0, nearest.chunk_id LIMIT %(k)s
         ) AS h
     """
-    return _fetch(conn, statement, parameters)
+    return _fetch(conn, statement, parameters | {"wanted": k * MORE_FROM_INDEX})
 
 
 _QUERIES = """
@@ -196,7 +204,6 @@ def _fetch(conn: Connection, statement: str, parameters: dict[str, Any]) -> list
 
 
 def _lists(found: list[Found], texts: list[tuple[Any, ...]]) -> pl.DataFrame:
-    # An index scan in relaxed order delivers nearly sorted rows: the order is made here, for all.
     places = pl.DataFrame(
         {
             "place": pl.Series(range(len(texts)), dtype=pl.Int32),
