@@ -70,8 +70,10 @@ def to_dot(
         lines.append("  }")
     lines += [f"  {_node(n, fill[n.name])}" for n in shown.values() if not n.corpus]
     lines += _table(description, stages if legend is None else legend, shown)
-    firsts = [n for n in shown.values() if n.corpus and not _needs_own(n, description)]
-    lines.append(f"  {{ rank=same; {' '.join(f'{_quote(n.name)};' for n in firsts)} }}")
+    firsts = [_quote(n.name) for n in shown.values() if n.corpus and not _needs_own(n, description)]
+    if firsts:  # one row, in the order of the names, so that corpora keep their places
+        row = " -> ".join(firsts)
+        lines.append(f"  {{ rank=same; edge [style=invis]; {row}; }}")
     lines += [f"  {_quote(a)} -> {_quote(b)};" for a, b in edges]
     lines += [
         f"  {_quote(_final(description, full, corpus))} -> {_quote(reader)} "
@@ -165,7 +167,9 @@ def _needs_own(node: Described, description: Description) -> bool:
 def _node(node: Described, fill: str) -> str:
     label = f"<b>{html.escape(node.short)}</b>"
     if node.variant:
-        label += f'<br/><font point-size="10.5" color="#57606a">{html.escape(node.variant)}</font>'
+        variant = f'<font point-size="10.5" color="#57606a">{html.escape(node.variant)}</font>'
+        rows = f"<tr><td>{label}</td></tr><tr><td>{variant}</td></tr>"
+        label = f'<table border="0" cellborder="0" cellspacing="0" cellpadding="0">{rows}</table>'
     border = f', color="{_IO}", penwidth=1.8' if node.io else ""
     return f'{_quote(node.name)} [label=<{label}>, fillcolor="{fill}"{border}];'
 
