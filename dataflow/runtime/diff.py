@@ -6,7 +6,7 @@ the defaults of its corpus is seen where it takes effect.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from dataflow.runtime.catalog import Catalog
@@ -144,6 +144,9 @@ def to_diff_dot(first: Description, second: Description) -> str:
     """Both graphs in one DOT picture: added nodes green, removed red, changed ones yellow."""
     found = compare(first, second)
     union: dict[str, Described] = {**first.nodes, **second.nodes}
+    for name in first.nodes.keys() & second.nodes.keys():
+        needs = {*first.nodes[name].needs, *second.nodes[name].needs}
+        union[name] = replace(second.nodes[name], needs=tuple(sorted(needs)))
     changed = {c.where for c in found.implementations}
     changed |= {c.where.rpartition(".")[0] for c in found.parameters}
     colours = dict.fromkeys(union, "#ffffff")

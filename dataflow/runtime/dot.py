@@ -71,9 +71,7 @@ def to_dot(
     lines += [f"  {_node(n, fill[n.name])}" for n in shown.values() if not n.corpus]
     lines += _table(description, stages if legend is None else legend, shown)
     firsts = [_quote(n.name) for n in shown.values() if n.corpus and not _needs_own(n, description)]
-    if firsts:  # one row, in the order of the names, so that corpora keep their places
-        row = " -> ".join(firsts)
-        lines.append(f"  {{ rank=same; edge [style=invis]; {row}; }}")
+    lines.append(f"  {{ rank=same; {'; '.join(firsts)} }}")
     lines += [f"  {_quote(a)} -> {_quote(b)};" for a, b in edges]
     lines += [
         f"  {_quote(_final(description, full, corpus))} -> {_quote(reader)} "
