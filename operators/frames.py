@@ -118,13 +118,14 @@ UNIFIED = pl.Schema(
         "source_label": pl.String(),
         "source_url": pl.String(),  # null where there is no safe link
         "text": pl.String(),
+        "vector_rank": pl.UInt32(),  # null: not in that list
+        "text_rank": pl.UInt32(),
         "vector_distance": pl.Float64(),
         "rrf_score": pl.Float64(),  # the corpus's merged score, whatever variant made it
         "created_at": UTC,
         "doc_date": UTC,
         "version": pl.String(),
         "metadata": pl.String(),
-        "embedding": EMBEDDING,
         "alternate_sources": pl.List(SOURCE),
     }
 )
@@ -141,6 +142,32 @@ OUTCOMES = pl.Schema(
         "rows": pl.UInt32(),
         "elapsed_ms": pl.Float64(),
         "error": pl.String(),
+    }
+)
+
+PACKED = pl.Schema(
+    {
+        "query_id": pl.UInt32(),
+        "number": pl.UInt32(),  # place in the context, from 1; null: the notes
+        "chunk_id": pl.Int64(),
+        "corpus": pl.String(),
+        "source_label": pl.String(),
+        "source_url": pl.String(),
+        "alternate_sources": pl.List(SOURCE),
+        "boundary": pl.String(),  # begins every header of the query's context, and nothing else
+        "entry": pl.String(),  # header and text, as they stand in the context
+        "cost": pl.UInt32(),  # of the budget, with the separator
+    }
+)
+
+CONTEXT = pl.Schema(
+    {
+        "query_id": pl.UInt32(),
+        "text": pl.String(),
+        "used": pl.UInt32(),
+        "budget": pl.UInt32(),
+        "unit": pl.String(),  # characters | tokens
+        "boundary": pl.String(),  # null where the context is empty
     }
 )
 

@@ -21,12 +21,17 @@ from operators.ranking.order import Integers, positions
 
 Words = NDArray[np.uint64]
 
-_BLOCK = 256  # texts hashed at once: their bytes fit into the processor's second cache
+_BLOCK = 128  # texts hashed at once: their bytes and tokens stay in the processor's cache
 _LONG = 256  # bytes from which on a token is hashed by itself
-_HASH_BITS = np.uint64(55)  # and 9 bits for the place of a text within its block
+_HASH_BITS, _DROPPED_BITS = np.uint64(55), np.uint64(9)  # 9 bits tell a text of a block
+_HASH = np.uint64((1 << 55) - 1)
 _SPACES = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
-_FOLD = bytes(32 if chr(b).isspace() and b < 128 else ord(chr(b).lower()) if b < 128 else b for b in range(256))
-_MASKS = np.array([(1 << (8 * n)) - 1 for n in range(9)], np.uint64)
+_FOLD = bytes(ord(chr(b).lower()) if b < 128 else b for b in range(256)).translate(
+    bytes(32 if b < 128 and chr(b).isspace() else b for b in range(256))
+)
+# what a token of 0 to 16 bytes has of its first eight bytes, and of its second eight
+_FIRST = np.array([(1 << (8 * min(n, 8))) - 1 for n in range(17)], np.uint64)
+_SECOND = np.array([(1 << (8 * max(n - 8, 0))) - 1 for n in range(17)], np.uint64)
 _ODD = [np.uint64(n) for n in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93)]
 _1, _7, _29, _32, _63 = (np.uint64(n) for n in (1, 7, 29, 32, 63))
 
@@ -109,19 +114,28 @@ def _hash_block(block: list[bytes]) -> tuple[Integers, Words]:
     text_starts = np.cumsum([1, *(len(text) + 1 for text in block)])
     per_text = np.diff(np.searchsorted(start, text_starts))
     text_no = np.repeat(np.arange(len(block), dtype=np.uint64), per_text)
-    key = np.sort((text_no << _HASH_BITS) | (hashed >> (np.uint64(64) - _HASH_BITS)))
-    key = key[np.r_[True, key[1:] != key[:-1]]] if len(key) else key
-    count = np.bincount((key >> _HASH_BITS).astype(np.int64), minlength=len(block))
-    return count, key & ((_1 << _HASH_BITS) - _1)
+    key = np.sort((text_no << _HASH_BITS) | (hashed >> _DROPPED_BITS))
+    another = np.ones(len(key), bool)
+    np.not_equal(key[1:], key[:-1], out=another[1:])
+    key = key[another]
+    text_begins = np.arange(len(block) + 1, dtype=np.uint64) << _HASH_BITS
+    return np.diff(np.searchsorted(key, text_begins)), key & _HASH
 
 
 def _hash_tokens(data: bytes, start: Integers, length: Integers) -> Words:
-    """A 64-bit hash of each token, eight bytes of it at a time."""
-    words = np.frombuffer(data + bytes(16 - len(data) % 8), "<u8")
-    hashed = length.astype(np.uint64) * _ODD[0]
-    hashed = _mix(hashed ^ _eight_bytes(words, start, length))
-    rest = np.flatnonzero(length > 8)
-    for offset in range(8, _LONG, 8):
+    """A 64-bit hash of each token: of its first 16 bytes at once, of what follows by eights."""
+    words = np.frombuffer(data + bytes(32 - len(data) % 8), "<u8")
+    size = length.astype(np.uint64)
+    shift = (start.astype(np.uint64) & _7) << np.uint64(3)
+    back = _63 - shift
+    place = start >> 3
+    middle, last = words[place + 1], words[place + 2]
+    # two shifts for the upper part of a number, because a shift by 64 is undefined
+    first = ((words[place] >> shift) | ((middle << _1) << back)) & _FIRST[np.minimum(length, 16)]
+    second = ((middle >> shift) | ((last << _1) << back)) & _SECOND[np.minimum(length, 16)]
+    hashed = _mix(first * _ODD[0] + second * _ODD[1] + size * _ODD[2])
+    rest = np.flatnonzero(length > 16)
+    for offset in range(16, _LONG, 8):
         if not len(rest):
             break
         more = _eight_bytes(words, start[rest] + offset, length[rest] - offset)
@@ -138,12 +152,11 @@ def _eight_bytes(words: Words, start: Integers, length: Integers) -> Words:
     """The bytes from ``start`` on, at most 8 and at most ``length``, as one number."""
     shift = (start.astype(np.uint64) & _7) << np.uint64(3)
     place = start >> 3
-    # two shifts for the upper part, because a shift by 64 is undefined
     value = (words[place] >> shift) | ((words[place + 1] << _1) << (_63 - shift))
-    return value & _MASKS[np.minimum(length, 8)]
+    return value & _FIRST[np.minimum(length, 8)]
 
 
 def _mix(value: Words) -> Words:
-    value = (value ^ (value >> _32)) * _ODD[1]
-    value = (value ^ (value >> _29)) * _ODD[2]
+    value = (value ^ (value >> _32)) * _ODD[2]
+    value = (value ^ (value >> _29)) * _ODD[1]
     return value ^ (value >> _32)

@@ -1,0 +1,53 @@
+"""What was used, as Markdown that links to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from operators.frames import CITATIONS
+
+MOST_ALTERNATES = 5
+
+
+def cite(packed: pl.DataFrame, *, max_citations: int = 8) -> pl.DataFrame:
+    """``CITATIONS``: one row for each of the first ``max_citations`` sources of a context.
+
+    A citation is ``[wiki: Title](url)``, plain text where there is no safe link, and says where
+    copies were found: ``(also found in [review: PR #456](...))``.
+
+    Args:
+        packed: columns ``PACKED``; so that only what is in the context is cited.
+        max_citations: of each query.
+    """
+    columns = [name for name in CITATIONS if name != "citation"]
+    cited = packed.filter(pl.col("number") <= max_citations)
+    rows = [
+        (*row[:-1], citation(row[4], row[5], row[6] or ()))
+        for row in cited.select(*columns, "alternate_sources").iter_rows()
+    ]
+    return pl.DataFrame(rows, schema=CITATIONS, orient="row")
+
+
+def citation(label: str, url: str | None, alternates: Sequence[dict[str, Any]]) -> str:
+    """One source and where its copies are, as Markdown; each place is named once.
+
+    >>> citation("[wiki: Home]", "https://example.org/Home", [])
+    '[wiki: Home](https://example.org/Home)'
+    """
+    own = link(label, url)
+    others = dict.fromkeys(link(one["source_label"], one["source_url"]) for one in alternates)
+    others.pop(own, None)
+    if not others:
+        return own
+    named = list(others)[:MOST_ALTERNATES]
+    more = len(others) - len(named)
+    rest = f" and {more} more" if more else ""
+    return f"{own} (also found in {', '.join(named)}{rest})"
+
+
+def link(label: str, url: str | None) -> str:
+    """``label``, which has its brackets, as a Markdown link; as it is where there is no ``url``."""
+    return f"{label}({url})" if url else label

@@ -1,0 +1,128 @@
+"""Text that comes from a corpus, made harmless where a reader or a model meets it.
+
+No content can then forge a label, a link or a boundary, nor hide an instruction in characters that
+nobody sees: what is invisible, changes the direction of text or controls a terminal is shown as
+``\\u{...}`` with its code in hexadecimal. What is stored stays as it was.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from urllib.parse import quote, urlsplit, urlunsplit
+
+import polars as pl
+
+# Unicode's format characters but for the visible ones, fillers and blanks that show nothing,
+# supplementary variation selectors, runs of the common ones, line and paragraph separators.
+_UNSEEN = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
+    "\u2800\u3164\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff"
+)
+# Joiners between two letters of a script that needs them, or between two emoji, are seen.
+_JOINED = "[\u0600-\u1fff\u2190-\u2bff\u3040-\ud7ff\ufe0f\U0001f000-\U0001faff]"
+_JOINERS = f"(?<!{_JOINED})[\u200c\u200d]|[\u200c\u200d](?!{_JOINED})"
+_CONTROL = "\x00-\x08\x0b-\x1f\x7f-\x9f"
+_RUNS = "[\ufe00-\ufe0f]{2,}"
+_IN_TEXT = re.compile(f"[{_CONTROL}{_UNSEEN}]|{_JOINERS}|{_RUNS}")
+_IN_LABEL = re.compile(f"[\t\n{_CONTROL}{_UNSEEN}]|{_JOINERS}|{_RUNS}")
+_MARKUP = re.compile(r"[\\\[\]`<>]")
+_SUSPECT = r"[^ -Z^-_a-~]|[<>]"  # what the two above may act on, and all that is not ASCII
+
+_PLAIN_URL = (
+    r"^https?://[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]{1,5})?"
+    r"(?:[/?#](?:[A-Za-z0-9._~!$&*+,;=:@/?#-]|%[0-9A-Fa-f]{2})*)?$"
+)
+_IN_URL = "/?#:@!$&*+,;=%~-._"
+
+
+def visible(text: str) -> str:
+    """``text`` for the context: lines and tabs stay, everything unseen is shown.
+
+    >>> visible("a\\u200bb\\r\\nc")
+    'a\\\\u{200b}b\\nc'
+    """
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return _IN_TEXT.sub(_codes, text)
+
+
+def label_text(text: str) -> str:
+    """``text`` on one line, inside a label: Markdown's brackets, code and tags are escaped too.
+
+    >>> label_text("x](https://evil) [y")
+    'x\\\\](https://evil) \\\\[y'
+    """
+    return _IN_LABEL.sub(_codes, _MARKUP.sub(r"\\\g<0>", text))
+
+
+def label_texts(texts: pl.Series) -> pl.Series:
+    """:func:`label_text` of a column; null stays null."""
+    suspect = texts.str.contains(_SUSPECT)
+    if not suspect.any():
+        return texts
+    rows = suspect.fill_null(False).arg_true()
+    return texts.scatter(rows, [label_text(text) for text in texts[rows]])
+
+
+def safe_url(url: str) -> str | None:
+    """``url`` as it may stand in a Markdown link, or None if it must not become a link.
+
+    Only http and https with a host and without user-info; what could end a Markdown link, and all
+    that is not ASCII, is percent-encoded.
+
+    >>> safe_url("https://example.org/a b(c)")
+    'https://example.org/a%20b%28c%29'
+    >>> safe_url("http://good.com@evil.com/") is safe_url("javascript:alert(1)") is None
+    True
+    """
+    if _IN_LABEL.search(url) or "\\" in url:
+        return None
+    try:
+        parts = urlsplit(url)
+        host = (parts.hostname or "").encode("idna").decode()
+        port = "" if parts.port is None else f":{parts.port}"
+    except ValueError:
+        return None
+    if parts.scheme not in ("http", "https") or "@" in parts.netloc:
+        return None
+    if not re.fullmatch(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?", host):
+        return None
+    rest = urlunsplit(("", "", parts.path, parts.query, parts.fragment))
+    rest = re.sub(r"%(?![0-9A-Fa-f]{2})", "%25", rest)
+    return f"{parts.scheme}://{host}{port}{quote(rest, safe=_IN_URL)}"
+
+
+def safe_urls(urls: pl.Series) -> pl.Series:
+    """:func:`safe_url` of a column; null stays null."""
+    plain = urls.str.contains(_PLAIN_URL)
+    if plain.all():
+        return urls
+    rows = (~plain).fill_null(False).arg_true()
+    return urls.scatter(rows, pl.Series([safe_url(url) for url in urls[rows]], dtype=pl.String))
+
+
+def defused(texts: pl.Series, corpora: Iterable[str]) -> list[str]:
+    """Passages as they may stand in a context; null is empty.
+
+    What is unseen is shown, and a bracket that would begin a label of one of ``corpora`` is escaped.
+
+    >>> defused(pl.Series(["[wiki: Policy] a[0]"]), ["wiki"])
+    ['\\\\[wiki: Policy] a[0]']
+    """
+    names = "|".join(re.escape(name) for name in [*sorted(corpora), "source"])
+    opening = rf"(?i)\[\s*(?:{names})\b"
+    suspect = texts.str.contains(rf"[^\t\n -~]|{opening}").fill_null(False).to_list()
+    return [
+        re.sub(opening, _escaped, visible(text)) if some else text or ""
+        for text, some in zip(texts.to_list(), suspect, strict=True)
+    ]
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return "\\" + match[0]
+
+
+def _codes(match: re.Match[str]) -> str:
+    return "".join(f"\\u{{{ord(character):x}}}" for character in match[0])

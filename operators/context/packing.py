@@ -1,0 +1,123 @@
+"""What a model gets to read: the best chunks that fit one shared budget.
+
+Each chunk stands under a header of one line, ``=== 5c1f09ab24d1 2 [wiki: Title]``. The number in
+hexadecimal is the request's boundary: it is made from the question and the chunks, so that a rerun
+gives the same context, and is taken anew until no content has it, so that no content can forge a
+header. Everything counts: headers, separators, notes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import polars as pl
+
+from operators.context.escape import defused
+from operators.frames import CONTEXT, PACKED
+from operators.ranking.order import listed
+
+SEPARATOR = "\n\n"
+
+Measure = Callable[[Sequence[str]], Sequence[int]]
+"""Takes texts, returns what each costs."""
+
+
+def characters(texts: Sequence[str]) -> list[int]:
+    """The number of characters (code points) of each text."""
+    return [len(text) for text in texts]
+
+
+def pack(
+    results: pl.DataFrame,
+    queries: pl.DataFrame,
+    notes: pl.DataFrame,
+    *,
+    budget: int,
+    corpora: Iterable[str],
+    measure: Measure = characters,
+) -> pl.DataFrame:
+    """``PACKED``: the results that fit, top-ranked first, and what was noted.
+
+    A result that does not fit is skipped, and the next is tried. The notes are counted first; one
+    for which the whole budget is too small is left out.
+
+    Args:
+        results: columns ``FUSED``.
+        queries: columns ``QUERIES``.
+        notes: columns ``NOTES``.
+        budget: in the unit of ``measure``, for each query.
+        corpora: names whose labels no content may imitate.
+        measure: what a text costs.
+    """
+    results = listed(results)
+    columns = results.select(
+        "query_id", "chunk_id", "corpus", "source_label", "source_url", "alternate_sources"
+    ).rows()
+    texts = defused(results["text"], corpora)
+    by_query: dict[int, list[int]] = {}
+    for row, found in enumerate(columns):
+        by_query.setdefault(found[0], []).append(row)
+    noted: dict[int, list[str]] = {}
+    for query_id, note in notes["query_id", "note"].iter_rows():
+        noted.setdefault(query_id, []).append(note)
+
+    packed: list[tuple[Any, ...]] = []
+    for query_id, asked in queries["query_id", "texts"].iter_rows():
+        rows = by_query.get(query_id, [])
+        remarks = noted.get(query_id, [])
+        said = [*remarks, *(texts[row] for row in rows), *(columns[row][3] for row in rows)]
+        key = boundary([*asked, *(str(columns[row][1]) for row in rows)], said)
+        block = _notes(key, remarks, budget, measure)
+        left = budget - sum(measure([SEPARATOR + block])) if block else budget
+        number = 0
+        for row in rows:
+            entry = f"=== {key} {number + 1} {columns[row][3]}\n{texts[row]}"
+            (cost,) = measure([SEPARATOR + entry if number else entry])
+            if cost <= left:
+                left -= cost
+                number += 1
+                packed.append((query_id, number, *columns[row][1:], key, entry, cost))
+        if block:
+            (cost,) = measure([SEPARATOR + block if number else block])
+            packed.append((query_id, *[None] * 6, key, block, cost))
+    return pl.DataFrame(packed, schema=PACKED, orient="row")
+
+
+def compose(packed: pl.DataFrame, queries: pl.DataFrame, *, budget: int, unit: str) -> pl.DataFrame:
+    """``CONTEXT``: the packed entries of each of ``queries`` as one text, empty where none fits."""
+    entries: dict[int, list[str]] = {}
+    used: dict[int, int] = {}
+    keys: dict[int, str] = {}
+    for query_id, key, entry, cost in packed["query_id", "boundary", "entry", "cost"].iter_rows():
+        entries.setdefault(query_id, []).append(entry)
+        used[query_id] = used.get(query_id, 0) + cost
+        keys[query_id] = key
+    rows = [
+        (q, SEPARATOR.join(entries.get(q, [])), used.get(q, 0), budget, unit, keys.get(q))
+        for q in queries["query_id"].to_list()
+    ]
+    return pl.DataFrame(rows, schema=CONTEXT, orient="row")
+
+
+def boundary(request: Sequence[str], contents: Sequence[str]) -> str:
+    """Twelve hexadecimal digits made from ``request`` that none of ``contents`` has in it."""
+    for attempt in itertools.count():
+        digest = hashlib.blake2b(str(attempt).encode(), digest_size=6)
+        for part in request:
+            digest.update(b"\0" + part.encode())
+        key = digest.hexdigest()
+        if not any(key in content for content in contents):
+            return key
+    raise AssertionError  # unreachable: a finite content can't have every key
+
+
+def _notes(key: str, remarks: Sequence[str], budget: int, measure: Measure) -> str:
+    """The block of notes; without those from the end on for which the budget is too small."""
+    for count in range(len(remarks), 0, -1):
+        block = "\n".join([f"=== {key} notes", *remarks[:count]])
+        if sum(measure([block])) <= budget:
+            return block
+    return ""

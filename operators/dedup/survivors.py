@@ -1,0 +1,77 @@
+"""What a list looks like once its copies are gone: who stays, and what it carries of the others."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from operators.ranking.order import Integers, places
+
+_SOURCE = ["chunk_id", "corpus", "source_label", "source_url"]
+
+
+def drop_copies(merged: pl.DataFrame, keepers: Integers) -> pl.DataFrame:
+    """``DEDUPED``: the rows of ``merged`` (``MERGED``) that stay, ranked anew.
+
+    ``duplicates`` has the chunk_ids of what each row absorbed, best first.
+    """
+    gone, kept = _split(keepers)
+    place = np.cumsum(keepers == np.arange(len(keepers))) - 1
+    chosen = merged[kept] if len(gone) else merged
+    copies = lists("duplicates", merged["chunk_id"][gone], place[keepers[gone]], len(kept))
+    columns = [name for name in merged.columns if name != "rank"]
+    rank = pl.Series("rank", places(chosen["query_id"].to_numpy()))
+    return chosen[columns].hstack([rank, copies])
+
+
+def absorb(hits: pl.DataFrame, keepers: Integers) -> pl.DataFrame:
+    """The rows of ``hits`` (``FUSED``) that stay; each carries where its copies were found.
+
+    To a survivor's ``alternate_sources`` come each dropped copy, best first, and after each the
+    copy's own alternates. Order and ``rank`` stay as they are.
+    """
+    gone, kept = _split(keepers)
+    if not len(gone):
+        return hits
+    touched, place = np.unique(keepers[gone], return_inverse=True)
+    carried = hits["alternate_sources"]
+    before, before_owner = flat(carried[touched])
+    after, after_owner = flat(carried[gone])
+    own = hits[_SOURCE][gone].to_struct("alternate_sources")
+    turn = 2 * np.arange(len(gone))
+    sources = pl.concat([before, own, after])
+    owner = np.concatenate([before_owner, place, place[after_owner]])
+    when = np.concatenate([np.full(len(before), -1), turn, turn[after_owner] + 1])
+    order = np.lexsort((when, owner))
+    renewed = lists("alternate_sources", sources[order], owner[order], len(touched))
+    index = np.arange(len(hits))
+    index[touched] = len(hits) + np.arange(len(touched))
+    column = pl.concat([carried, renewed])[index[kept]]
+    columns = [name for name in hits.columns if name != "alternate_sources"]
+    return hits[columns][kept].hstack([column])
+
+
+def lists(name: str, values: pl.Series, owner: Integers, rows: int) -> pl.Series:
+    """A column of ``rows`` lists: each value goes into the list of its ``owner``, in order."""
+    nothing = pl.Series(name, [[]], dtype=pl.List(values.dtype))
+    if not len(values):
+        return nothing.new_from_index(0, rows)
+    order = np.argsort(owner, kind="stable")
+    columns = [pl.Series("owner", owner[order]), values[order].alias(name)]
+    grouped = pl.DataFrame(columns).group_by("owner", maintain_order=True).agg(name)
+    index = np.zeros(rows, np.int64)
+    index[grouped["owner"].to_numpy()] = np.arange(1, grouped.height + 1)
+    return pl.concat([nothing, grouped[name]])[index]
+
+
+def flat(column: pl.Series) -> tuple[pl.Series, Integers]:
+    """The values of a column of lists one after the other, and the row each comes from."""
+    sizes = column.list.len().fill_null(0).to_numpy().astype(np.int64)
+    filled = np.flatnonzero(sizes)
+    values = column[filled].explode() if len(filled) else column.clear().explode()
+    return values, np.repeat(filled, sizes[filled])
+
+
+def _split(keepers: Integers) -> tuple[Integers, Integers]:
+    stays = keepers == np.arange(len(keepers))
+    return np.flatnonzero(~stays), np.flatnonzero(stays)
