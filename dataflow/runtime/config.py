@@ -25,6 +25,7 @@ from dataflow.runtime.catalog import (
     spell,
 )
 from dataflow.runtime.files import ConfigError, read_chain
+from operators.context.templates import parse
 from operators.errors import CrosscorpusError, UnknownName, suggest
 
 
@@ -142,12 +143,21 @@ def check_names(config: Config, catalog: Catalog) -> None:
         _check_stages(options, catalog.corpus, catalog.top, where, "")
         chosen = {**config.corpus_defaults.variants, **options.variants}
         _check_chosen(chosen, catalog.corpus, where)
+        for key, template in (("label", options.label), ("link", options.link)):
+            _check_template(template, f"{where}{key}")
         for trigger, weight in options.weights.items():
             if trigger not in config.triggers:
                 hint = suggest(trigger, config.triggers)
                 raise UnknownName(f"unknown trigger {trigger!r} under {where}weights{hint}")
             if weight < 0:
                 raise ConfigError(f"{where}weights.{trigger}: expected 0 or more, got {weight}")
+
+
+def _check_template(template: str, where: str) -> None:
+    try:
+        parse(template)
+    except CrosscorpusError as error:
+        raise ConfigError(f"{where}: {error}") from None
 
 
 def _check_stages(

@@ -35,6 +35,7 @@ WRONG = [
     ),
     ({"corpora": {"code": {"parameters": {"vector_weight": "x"}}}}, "expected float, got 'x'"),
     ({"corpora": {"code": {"deadline_s": -1.0}}}, "corpora.code.deadline_s: "),
+    ({"corpora": {"code": {"label": "{path"}}}, "corpora.code.label: "),
 ]
 
 
