@@ -12,11 +12,12 @@ import importlib
 import inspect
 import types
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
+from hamilton.function_modifiers.base import NodeResolver
 from hamilton.graph_utils import find_functions
 
 MODULES = tuple(f"dataflow.retrieval.{name}" for name in ("queries", "fusion", "assembly"))
@@ -109,7 +110,7 @@ def read_layer(*modules: ModuleType) -> Layer:
     nodes = frozenset(name.partition("__")[0] for name, _ in functions)
     for name, function in functions:
         node, _, variant = name.partition("__")
-        if variant:
+        if variant and f"{node}_variant" in _config_keys(function):
             variants.setdefault(node, []).append(variant)
         for found in _parameters(function, nodes):
             known = parameters.setdefault(found.name, found)
@@ -119,6 +120,12 @@ def read_layer(*modules: ModuleType) -> Layer:
                     f"{known.default!r} elsewhere"
                 )
     return Layer(nodes, {n: tuple(sorted(v)) for n, v in sorted(variants.items())}, parameters)
+
+
+def _config_keys(function: Any) -> set[str]:
+    """The keys that its ``@config.when`` reads; a stage may follow another stage's variant."""
+    resolvers = getattr(function, NodeResolver.get_lifecycle_name(), [])
+    return {key for resolver in resolvers for key in resolver.optional_config() or ()}
 
 
 def _parameters(function: Any, nodes: frozenset[str]) -> Iterator[Parameter]:
@@ -157,7 +164,7 @@ def fits(value: Any, annotation: Any) -> bool:
         return False
     if arguments and isinstance(value, list | set | frozenset):
         return all(fits(item, arguments[0]) for item in value)
-    if len(arguments) == 2 and isinstance(value, dict):
+    if len(arguments) == 2 and isinstance(value, Mapping):
         return all(fits(k, arguments[0]) and fits(v, arguments[1]) for k, v in value.items())
     return True
 

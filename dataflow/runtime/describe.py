@@ -54,15 +54,22 @@ class Described:
 
 @dataclass(frozen=True)
 class Description:
-    """A graph: its nodes and run-time inputs by name, both sorted."""
+    """A graph.
+
+    Attributes:
+        nodes: its nodes by name, sorted.
+        inputs: the type of each run-time input, sorted by name.
+        answers: corpus -> the node that is the corpus's answer, sorted.
+    """
 
     nodes: dict[str, Described]
     inputs: dict[str, str]
+    answers: dict[str, str]
 
     @property
     def corpora(self) -> list[str]:
-        """The corpora that have nodes, sorted."""
-        return sorted({node.corpus for node in self.nodes.values()} - {""})
+        """The corpora, sorted."""
+        return list(self.answers)
 
 
 def describe(graph: FunctionGraph, corpora: Collection[str] = ()) -> Description:
@@ -78,7 +85,9 @@ def describe(graph: FunctionGraph, corpora: Collection[str] = ()) -> Description
     described = [_described(n, graph, corpora) for n in wanted if _is_computed(n)]
     nodes = {node.name: node for node in sorted(described, key=lambda d: d.name)}
     read = sorted({name for node in nodes.values() for name in node.inputs})
-    return Description(nodes, {name: spell(graph.nodes[name].type) for name in read})
+    inputs = {name: spell(graph.nodes[name].type) for name in read}
+    answers = {corpus: graph.nodes[corpus].dependencies[0].name for corpus in sorted(corpora)}
+    return Description(nodes, inputs, answers)
 
 
 def _is_computed(node: Node) -> bool:

@@ -152,6 +152,10 @@ def to_diff_dot(first: Description, second: Description) -> str:
     colours = dict.fromkeys(union, "#ffffff")
     colours |= dict.fromkeys(changed & union.keys(), CHANGED)
     colours |= dict.fromkeys(found.added, ADDED) | dict.fromkeys(found.removed, REMOVED)
-    both = Description(dict(sorted(union.items())), {**first.inputs, **second.inputs})
+    both = Description(
+        nodes=dict(sorted(union.items())),
+        inputs=dict(sorted({**first.inputs, **second.inputs}.items())),
+        answers=dict(sorted({**first.answers, **second.answers}.items())),
+    )
     legend = {"added": ADDED, "removed": REMOVED, "changed": CHANGED, "the same": "#ffffff"}
     return to_dot(both, colours=colours, legend=legend)

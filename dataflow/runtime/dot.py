@@ -15,17 +15,18 @@ from collections.abc import Iterable
 from dataflow.runtime.describe import Described, Description
 
 COLOURS = {
-    "query": "#dbe7f5",
+    "queries": "#dbe7f5",
     "search": "#cfe3ff",
-    "fetch": "#dff1f4",
     "merge": "#d8f0dd",
+    "chunks": "#dff1f4",
     "dedup": "#fff0c9",
-    "label": "#f1e2f6",
-    "fuse": "#c9ecd2",
-    "weigh": "#ffe1d1",
+    "unify": "#f1e2f6",
+    "fusion": "#c3e8cd",
+    "weight": "#ffe1d1",
     "rerank": "#fbd9e0",
-    "assemble": "#e9e6dc",
-    "report": "#e8e8ec",
+    "results": "#f6e3b4",
+    "context": "#e9e6dc",
+    "outcomes": "#e4e6ea",
 }
 _SPARE = ("#e3f0c4", "#d9d6f5", "#f7d9ef", "#d2efe9", "#f3e3c3")
 _INK, _GREY, _IO = "#30363d", "#8b949e", "#1f5fa8"
@@ -48,7 +49,6 @@ def to_dot(
     stages = stage_colours(description)
     shown = drawn_nodes(description)
     edges, bundled = drawn_edges(description)
-    full = _all_edges(description)
     fill = {name: stages.get(node.stage, "#ffffff") for name, node in shown.items()}
     fill.update(colours or {})
     lines = [
@@ -74,7 +74,7 @@ def to_dot(
     lines.append(f"  {{ rank=same; {'; '.join(firsts)} }}")
     lines += [f"  {_quote(a)} -> {_quote(b)};" for a, b in edges]
     lines += [
-        f"  {_quote(_final(description, full, corpus))} -> {_quote(reader)} "
+        f"  {_quote(description.answers[corpus])} -> {_quote(reader)} "
         f'[ltail={_quote(f"cluster_{corpus}")}, style=dotted, color="#b6bec8"];'
         for corpus, reader in bundled
     ]
@@ -92,18 +92,31 @@ def drawn_nodes(description: Description) -> dict[str, Described]:
 
 def drawn_edges(description: Description) -> tuple[list[Edge], list[Edge]]:
     """The arrows of a picture, and the bundled ones from a corpus as a whole to a stage."""
-    nodes, corpora = description.nodes, set(description.corpora)
-    full = _all_edges(description)
-    finals = {corpus: _final(description, full, corpus) for corpus in corpora}
-    edges, bundled = set(), set()
+    nodes, full = description.nodes, _all_edges(description)
+    behind = _descendants(full)
+    readers: dict[str, set[str]] = {}  # of a node; of a corpus as a whole, by its name
+    inside, bundled = set(), set()
     for start, end in full:
         corpus = nodes[start].corpus
-        if corpus and nodes[end].corpus != corpus and start != finals[corpus]:
-            bundled.add((corpus, end))
-        else:
-            edges.add((start, end))
-    inside = {e for e in edges if nodes[e[0]].corpus and nodes[e[0]].corpus == nodes[e[1]].corpus}
-    return sorted(inside | _reduced(edges - inside, full)), sorted(bundled)
+        if corpus and nodes[end].corpus == corpus:
+            inside.add((start, end))
+            continue
+        readers.setdefault(start, set()).add(end)
+        if corpus:
+            readers.setdefault(corpus, set()).add(end)
+            if start != description.answers[corpus]:
+                bundled.add((corpus, end))
+
+    def told(edge: Edge) -> bool:
+        """Whether another reader of the same source leads to the same end."""
+        return any(edge[1] in behind[other] for other in readers[edge[0]] - {edge[1]})
+
+    answers = set(description.answers.values())
+    across = {e for e in full - inside if not nodes[e[0]].corpus or e[0] in answers}
+    return (
+        sorted(inside | {edge for edge in across if not told(edge)}),
+        sorted(edge for edge in bundled if not told(edge)),
+    )
 
 
 def _all_edges(description: Description) -> set[Edge]:
@@ -118,36 +131,23 @@ def _all_edges(description: Description) -> set[Edge]:
     return {(origin(need), name) for name in shown for need in nodes[name].needs}
 
 
-def _reduced(edges: set[Edge], full: set[Edge]) -> set[Edge]:
-    """``edges`` without those that a longer path through ``full`` implies."""
-    followers: dict[str, set[str]] = {}
-    for start, end in full:
-        followers.setdefault(start, set()).add(end)
-    reach: dict[str, set[str]] = {}
+def _descendants(edges: set[Edge]) -> dict[str, set[str]]:
+    """Every node with all that comes behind it."""
+    followers: dict[str, set[str]] = {name: set() for edge in edges for name in edge}
+    for start, end in edges:
+        followers[start].add(end)
+    behind: dict[str, set[str]] = {}
 
-    def reachable(start: str) -> set[str]:
-        if start not in reach:
-            reach[start] = set()
-            for end in followers.get(start, ()):
-                reach[start] |= {end} | reachable(end)
-        return reach[start]
+    def fill(name: str) -> set[str]:
+        if name not in behind:
+            behind[name] = set(followers[name])
+            for follower in followers[name]:
+                behind[name] |= fill(follower)
+        return behind[name]
 
-    return {
-        (start, end)
-        for start, end in edges
-        if not any(end in reachable(other) for other in followers[start] - {end})
-    }
-
-
-def _final(description: Description, full: set[Edge], corpus: str) -> str:
-    """The node of ``corpus`` that is its result: what its hand-over node reads."""
-    handed = description.nodes[corpus].needs if corpus in description.nodes else ()
-    own = [name for name in handed if name in drawn_nodes(description)]
-    if own:
-        return own[0]
-    members = {n.name for n in description.nodes.values() if n.corpus == corpus}
-    ends = {end for _, end in full if end in members}
-    return min(ends - {start for start, end in full if end in members} or members)
+    for name in followers:
+        fill(name)
+    return behind
 
 
 def stage_colours(description: Description) -> dict[str, str]:

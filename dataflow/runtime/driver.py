@@ -23,6 +23,7 @@ from dataflow.runtime.config import Config, hamilton_config
 from dataflow.runtime.guards import GraphError, LooseInputs, check_call, check_declared
 from dataflow.runtime.logs import quiet_hamilton
 from dataflow.runtime.outcomes import failed_search
+from dataflow.runtime.plan import node_tags
 from dataflow.runtime.scheduler import Scheduler
 from operators.ranking.weighting import read_trigger
 
@@ -213,11 +214,10 @@ class RetrievalDriver:
         return [n.name for n in computed if not n.user_defined and "module" in n.tags]
 
     def _limit(self, node: Node, arguments: Mapping[str, Any]) -> float | None:
-        """What reads a corpus has a deadline, for each question of a batch; embedding has none."""
-        corpus = node.name.partition(".")[0]
-        if corpus not in self.config.corpora:
+        """What reads the store has a deadline, for each question of a batch; a model has none."""
+        if node_tags(node).get("io") != "postgres":
             return None
-        seconds = self.config.deadline_of(corpus)
+        seconds = self.config.deadline_of(node.name.partition(".")[0])
         queries = arguments.get("queries")
         batch = queries.height if isinstance(queries, pl.DataFrame) else 1
         return None if seconds is None else seconds * max(batch, 1)

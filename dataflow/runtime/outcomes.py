@@ -7,20 +7,24 @@ from typing import Any
 from hamilton.node import Node
 
 from operators.context.outcomes import unsuccessful
-from operators.frames import TEXT_LISTS, VECTOR_LISTS, empty
+from operators.frames import CHUNKS, TEXT_LISTS, VECTOR_LISTS, empty
 
-_LISTS = {"vector_search": VECTOR_LISTS, "text_search": TEXT_LISTS}
+_RESULTS = {
+    "vector_search": ("vector", "vector_lists", VECTOR_LISTS),
+    "text_search": ("text", "text_lists", TEXT_LISTS),
+    "read_chunks": ("chunks", "chunks", CHUNKS),
+}
 
 
 def failed_search(node: Node, error: Exception, seconds: float) -> dict[str, Any]:
-    """An empty list and an outcome that says what happened, for a search node of a corpus.
+    """An empty result and an outcome that says what happened, for what reads a corpus.
 
     Raises:
         Exception: ``error`` itself, if the node is no search.
     """
-    corpus, _, search = node.name.rpartition(".")
-    if search not in _LISTS:
+    corpus, _, name = node.name.rpartition(".")
+    if name not in _RESULTS:
         raise error
-    channel = search.removesuffix("_search")
+    channel, result, schema = _RESULTS[name]
     outcome = unsuccessful(corpus, channel, error, seconds * 1000)
-    return {f"{channel}_lists": empty(_LISTS[search]), f"{channel}_outcome": outcome}
+    return {result: empty(schema), f"{channel}_outcome": outcome}
