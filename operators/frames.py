@@ -166,7 +166,6 @@ CONTEXT = pl.Schema(
         "text": pl.String(),
         "used": pl.UInt32(),
         "budget": pl.UInt32(),
-        "unit": pl.String(),  # characters | tokens
         "boundary": pl.String(),  # null where the context is empty
     }
 )

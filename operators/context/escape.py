@@ -106,7 +106,7 @@ def safe_urls(urls: pl.Series) -> pl.Series:
 def defused(texts: pl.Series, corpora: Iterable[str]) -> list[str]:
     """Passages as they may stand in a context; null is empty.
 
-    What is unseen is shown, and a bracket that would begin a label of one of ``corpora`` is escaped.
+    What is unseen is shown; a bracket that would begin a label of one of ``corpora`` is escaped.
 
     >>> defused(pl.Series(["[wiki: Policy] a[0]"]), ["wiki"])
     ['\\\\[wiki: Policy] a[0]']

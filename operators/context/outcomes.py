@@ -2,6 +2,7 @@
 
 A search that failed or passed its deadline leaves an empty list and an outcome, so that the others
 can answer and the reader knows who did not. A corpus that simply had no hit is no news.
+The channels are ``vector`` and ``text``; ``chunks`` appears only when reading them went wrong.
 """
 
 from __future__ import annotations
@@ -40,17 +41,25 @@ def unsuccessful(corpus: str, channel: str, error: Exception, elapsed_ms: float)
     return outcome(corpus, channel, status, 0, elapsed_ms, said)
 
 
+def absent(corpus: str, channel: str) -> pl.DataFrame:
+    """The outcome of a corpus that the collection does not have."""
+    return outcome(corpus, channel, "absent", 0, 0.0)
+
+
 def collect(outcomes: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """All outcomes as one frame.
 
     Raises:
-        SearchError: there were searches, and every one failed or timed out.
+        SearchError: there were searches, and no corpus gave an answer, not even an empty one.
     """
     everything = pl.concat(outcomes) if outcomes else empty(OUTCOMES)
-    tried = everything.filter(pl.col("status") != "absent")
-    if tried.height and tried["status"].is_in(["failed", "timed_out"]).all():
-        faults = [f"{row[0]} {row[1]}: {row[5] or row[2]}" for row in tried.iter_rows()]
-        raise SearchError(f"every search failed, so there is no answer: {'; '.join(faults)}")
+    bad = [row for row in everything.iter_rows() if row[2] in ("failed", "timed_out")]
+    if bad:
+        unread = {row[0] for row in bad if row[1] == "chunks"}
+        good = {row[0] for row in everything.iter_rows() if row[2] in ("ok", "empty")}
+        if not good - unread:
+            faults = "; ".join(f"{row[0]} {row[1]}: {row[5] or row[2]}" for row in bad)
+            raise SearchError(f"every search failed, so there is no answer: {faults}")
     return everything
 
 
@@ -78,6 +87,8 @@ def remarks(outcomes: pl.DataFrame) -> list[tuple[str, str]]:
     for corpus, rows in by_corpus.items():
         bad = [row for row in rows if row[1] in ("failed", "timed_out")]
         good = [row[0] for row in rows if row[1] in ("ok", "empty")]
+        if any(row[0] == "chunks" for row in bad):
+            good = []
         if any(row[1] == "absent" for row in rows):
             found.append((corpus, f"{corpus}: not searched, because it was never ingested"))
         for channel, status, elapsed_ms, error in bad:
@@ -85,13 +96,22 @@ def remarks(outcomes: pl.DataFrame) -> list[tuple[str, str]]:
     return found
 
 
+def channels(outcomes: pl.DataFrame) -> dict[str, dict[str, str]]:
+    """The status of each channel of each corpus."""
+    found: dict[str, dict[str, str]] = {}
+    for corpus, channel, status in outcomes["corpus", "channel", "status"].iter_rows():
+        found.setdefault(corpus, {})[channel] = status
+    return found
+
+
 def _sentence(
     corpus: str, channel: str, status: str, elapsed_ms: float, error: str | None, good: list[str]
 ) -> str:
+    what = "reading of its chunks" if channel == "chunks" else f"{channel} search"
     if status == "timed_out":
-        what = f"{channel} search timed out after {elapsed_ms / 1000:.2f} s"
+        what += f" timed out after {elapsed_ms / 1000:.2f} s"
     else:
-        what = f"{channel} search failed" + (f" ({error})" if error else "")
+        what += " failed" + (f" ({error})" if error else "")
     rest = f"the results are of its {good[0]} search alone" if good else "it has no results here"
     return f"{corpus}: the {what}; {rest}"
 

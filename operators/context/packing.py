@@ -86,7 +86,7 @@ def pack(
     return pl.DataFrame(packed, schema=PACKED, orient="row")
 
 
-def compose(packed: pl.DataFrame, queries: pl.DataFrame, *, budget: int, unit: str) -> pl.DataFrame:
+def compose(packed: pl.DataFrame, queries: pl.DataFrame, *, budget: int) -> pl.DataFrame:
     """``CONTEXT``: the packed entries of each of ``queries`` as one text, empty where none fits."""
     entries: dict[int, list[str]] = {}
     used: dict[int, int] = {}
@@ -96,7 +96,7 @@ def compose(packed: pl.DataFrame, queries: pl.DataFrame, *, budget: int, unit: s
         used[query_id] = used.get(query_id, 0) + cost
         keys[query_id] = key
     rows = [
-        (q, SEPARATOR.join(entries.get(q, [])), used.get(q, 0), budget, unit, keys.get(q))
+        (q, SEPARATOR.join(entries.get(q, [])), used.get(q, 0), budget, keys.get(q))
         for q in queries["query_id"].to_list()
     ]
     return pl.DataFrame(rows, schema=CONTEXT, orient="row")

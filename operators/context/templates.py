@@ -23,7 +23,9 @@ from operators.frames import CHUNKS
 
 LONGEST = 200  # characters of one field in a label; a title can have thousands
 
-_PIECE = re.compile(r"\[\[(?P<group>.*?)\]\]|\{(?P<field>[^{}]*)\}|(?P<text>(?:[^{}\[\]]|\[|\])+?(?=\[\[|\{|\}|$))")
+_PIECE = re.compile(
+    r"\[\[(?P<group>.*?)\]\]|\{(?P<field>[^{}]*)\}|(?P<text>(?:[^{}\[\]]|\[|\])+?(?=\[\[|\{|\}|$))"
+)
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")
 
 
@@ -140,7 +142,7 @@ def links(chunks: pl.DataFrame, template: str | None) -> pl.Series:
 
 
 def _needed(parts: tuple[Part, ...]) -> list[str]:
-    """The fields without which a link leads elsewhere: those outside of double brackets, before #."""
+    """The fields without which a link leads elsewhere: those before a #, not in brackets."""
     names: list[str] = []
     for part in parts:
         if "#" in part.after or any("#" in field.before for field in part.fields):

@@ -6,6 +6,8 @@ zero or not finite is like nothing, not even itself.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -94,4 +96,4 @@ def unit_vectors(embeddings: pl.Series) -> tuple[Floats, NDArray[np.int64]]:
 def _spans(query_id: Column) -> list[slice]:
     edges = np.flatnonzero(query_id[1:] != query_id[:-1]) + 1
     ends = [0, *edges.tolist(), len(query_id)]
-    return [slice(a, b) for a, b in zip(ends, ends[1:], strict=False) if b > a]
+    return [slice(a, b) for a, b in pairwise(ends) if b > a]

@@ -42,7 +42,7 @@ def greedy(query_id: Column, find_copies: FindCopies) -> Integers:
 
 
 def settle(keepers: Integers, better: list[int], worse: list[int]) -> None:
-    """Write into ``keepers`` what the pairs decide; they are sorted by the worse, then the better."""
+    """Write into ``keepers`` what the pairs decide; sorted by the worse, then the better."""
     gone: dict[int, int] = {}
     for best, copy in zip(better, worse, strict=True):
         if copy not in gone and best not in gone:
@@ -52,7 +52,7 @@ def settle(keepers: Integers, better: list[int], worse: list[int]) -> None:
 
 
 def _blocks(query_id: Column, keepers: Integers) -> Iterator[tuple[Integers, Flags]]:
-    """The rows to compare and which of them are new, block by block; ``keepers`` fills meanwhile."""
+    """The rows to compare and which are new, block by block; ``keepers`` fills meanwhile."""
     rows = np.arange(len(query_id))
     block = places(query_id) // BLOCK
     last = int(block.max(initial=0))

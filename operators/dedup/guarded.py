@@ -72,9 +72,7 @@ def guarded_keepers(
         alike[both] = similar >= cosine_threshold
         copies = [
             folded(one) == folded(two) or (near and said(one) == said(two))
-            for one, two, near in zip(
-                better.tolist(), worse.tolist(), alike.tolist(), strict=True
-            )
+            for one, two, near in zip(better.tolist(), worse.tolist(), alike.tolist(), strict=True)
         ]
         some = np.array(copies, bool)
         return better[some], worse[some]

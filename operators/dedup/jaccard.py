@@ -10,11 +10,10 @@ Ganti and Kaushik, "Efficient exact set-similarity joins", VLDB 2006.)
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from operators.dedup.greedy import Flags, Pairs, greedy
 from operators.dedup.tokens import TokenSets, Words
-from operators.ranking.order import Column, Integers
+from operators.ranking.order import Column, Floats, Integers
 
 _PAIRS_AT_ONCE = 256  # 8 bits beside the 55 of a token
 _TOKEN_BITS = np.uint64(56)
@@ -48,8 +47,7 @@ def jaccard_keepers(
     kept = rows[greedy(query_id[rows], finder.pairs)]
     keepers = np.arange(len(first))
     keepers[rows] = kept
-    keepers = keepers[first]  # what equals a dropped chunk belongs where that one does
-    return keepers
+    return keepers[first]  # what equals a dropped chunk belongs where that one does
 
 
 def check_threshold(threshold: float) -> None:
@@ -128,7 +126,7 @@ class Finder:
         return copies[where]
 
 
-def jaccard(sets: TokenSets, one: Integers, two: Integers) -> NDArray[np.float64]:
+def jaccard(sets: TokenSets, one: Integers, two: Integers) -> Floats:
     """The Jaccard index of each pair of sets, at most 256 pairs at once; of two empty sets 1."""
     sides = np.concatenate([one, two])
     sizes = sets.sizes[sides]
@@ -138,7 +136,8 @@ def jaccard(sets: TokenSets, one: Integers, two: Integers) -> NDArray[np.float64
     twice = key[:-1][key[1:] == key[:-1]]
     common = np.bincount((twice >> _TOKEN_BITS).astype(np.int64), minlength=len(one))
     total = sizes[: len(one)] + sizes[len(one) :] - common
-    return np.divide(common, total, out=np.ones(len(one)), where=total > 0)
+    index: Floats = np.divide(common, total, out=np.ones(len(one)), where=total > 0)
+    return index
 
 
 def _keys(sets: TokenSets, used: Flags, threshold: float) -> tuple[Integers, Words]:
@@ -212,4 +211,5 @@ def _ranges(begins: Integers, counts: Integers) -> Integers:
     """begins[0], begins[0] + 1, ... counts[0] of them, then those of the next."""
     ends = np.cumsum(counts)
     total = int(ends[-1]) if len(ends) else 0
-    return np.arange(total) + np.repeat(begins - (ends - counts), counts)
+    found: Integers = np.arange(total) + np.repeat(begins - (ends - counts), counts)
+    return found

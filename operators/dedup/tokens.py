@@ -153,7 +153,8 @@ def _eight_bytes(words: Words, start: Integers, length: Integers) -> Words:
     shift = (start.astype(np.uint64) & _7) << np.uint64(3)
     place = start >> 3
     value = (words[place] >> shift) | ((words[place + 1] << _1) << (_63 - shift))
-    return value & _FIRST[np.minimum(length, 8)]
+    masked: Words = value & _FIRST[np.minimum(length, 8)]
+    return masked
 
 
 def _mix(value: Words) -> Words:

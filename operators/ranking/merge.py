@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from operators.frames import TEXT_HITS, VECTOR_HITS, empty
-from operators.ranking.normalise import NORMALISATIONS, Norm
+from operators.ranking.normalise import normalise
 from operators.ranking.order import (
     Column,
     Floats,
@@ -55,8 +55,8 @@ def minmax(
     text_hits: pl.DataFrame,
     *,
     vector_weight: float = 0.5,
-    vector_norm: Norm = "min_max",
-    text_norm: Norm = "min_max",
+    vector_norm: str = "min_max",
+    text_norm: str = "min_max",
 ) -> pl.DataFrame:
     """``w * norm(1 - distance) + (1 - w) * norm(text score)``: a convex combination.
 
@@ -66,14 +66,14 @@ def minmax(
         vector_hits: columns ``VECTOR_HITS``.
         text_hits: columns ``TEXT_HITS``.
         vector_weight: ``w``, 0 to 1.
-        vector_norm: how similarities are scaled, a name in ``NORMALISATIONS``.
+        vector_norm: how similarities are scaled, see :mod:`operators.ranking.normalise`.
         text_norm: how text scores are scaled.
     """
     share = check_share(vector_weight)
     both = _align(vector_hits, text_hits)
     begins = starts(both.query_id)
-    vector = NORMALISATIONS[vector_norm](1 - both.vector_distance, begins)
-    text = NORMALISATIONS[text_norm](both.text_score, begins)
+    vector = normalise(vector_norm, 1 - both.vector_distance, begins)
+    text = normalise(text_norm, both.text_score, begins)
     return _merged(both, share * vector + (1 - share) * text)
 
 

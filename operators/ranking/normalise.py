@@ -8,13 +8,11 @@ is not in the list gets 0. A normalisation is chosen by its name in :data:`NORMA
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
 
 import numpy as np
 
+from operators.errors import UnknownName, suggest
 from operators.ranking.order import Floats, Integers
-
-Norm = Literal["min_max", "max", "raw", "three_sigma"]
 
 
 def min_max(values: Floats, query_starts: Integers) -> Floats:
@@ -55,12 +53,23 @@ def three_sigma(values: Floats, query_starts: Integers) -> Floats:
     return _absent_is_zero(np.clip(scaled, 0.0, 1.0), values)
 
 
-NORMALISATIONS: dict[Norm, Callable[[Floats, Integers], Floats]] = {
+NORMALISATIONS: dict[str, Callable[[Floats, Integers], Floats]] = {
     "min_max": min_max,
     "max": max_ratio,
     "raw": raw,
     "three_sigma": three_sigma,
 }
+
+
+def normalise(name: str, values: Floats, query_starts: Integers) -> Floats:
+    """``values`` scaled by the normalisation of that name.
+
+    Raises:
+        UnknownName: there is no such normalisation.
+    """
+    if name not in NORMALISATIONS:
+        raise UnknownName(f"unknown normalisation {name!r}{suggest(name, NORMALISATIONS)}")
+    return NORMALISATIONS[name](values, query_starts)
 
 
 def _spread(reduce: np.ufunc, values: Floats, query_starts: Integers) -> Floats:

@@ -34,7 +34,7 @@ def best_first(frame: pl.DataFrame, score: Floats) -> Integers:
 
 
 def permutation(
-    query_id: Column, score: Floats, vector_rank: Column, text_rank: Column, chunk_id: Column
+    query_id: Column, score: Column, vector_rank: Column, text_rank: Column, chunk_id: Column
 ) -> Integers:
     """As :func:`best_first`, on arrays; an absent rank is NaN."""
     keys = (chunk_id, text_rank, vector_rank, -score)
@@ -69,6 +69,19 @@ def ranked(frame: pl.DataFrame, score: Floats) -> pl.DataFrame:
     chosen = frame[rest][order]
     places_ = places(chosen["query_id"].to_numpy())
     return chosen.hstack([pl.Series("score", score[order]), pl.Series("rank", places_)])
+
+
+def cut(frame: pl.DataFrame, top_k: int) -> pl.DataFrame:
+    """The rows of ``frame`` among the first ``top_k`` of their query.
+
+    Raises:
+        ValueError: ``top_k`` is negative.
+    """
+    if top_k < 0:
+        raise ValueError(f"top_k must be 0 or more, got {top_k}")
+    frame = listed(frame)
+    place = places(frame["query_id"].to_numpy())
+    return frame if (place < top_k).all() else frame[np.flatnonzero(place < top_k)]
 
 
 def listed(frame: pl.DataFrame) -> pl.DataFrame:

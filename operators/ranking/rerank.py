@@ -30,7 +30,9 @@ def rerank(
     hits = listed(hits)
     place = places(hits["query_id"].to_numpy())
     rows = np.flatnonzero(place < depth)
-    questions = {query: "\n".join(texts) for query, texts in queries["query_id", "texts"].iter_rows()}
+    questions = {
+        query: "\n".join(texts) for query, texts in queries["query_id", "texts"].iter_rows()
+    }
     head = hits["query_id", "text"][rows]
     pairs = [(questions[query], text or "") for query, text in head.iter_rows()]
     given = np.asarray(reranker(pairs) if pairs else [], np.float64)

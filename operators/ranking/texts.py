@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from operators.ranking.merge import reciprocal
-from operators.ranking.order import permutation, places, starts
+from operators.ranking.order import Column, permutation, places, starts
 
 
 def fuse_texts(
@@ -67,11 +67,12 @@ def fuse_texts(
     )
 
 
-def _of_one_text(lists: pl.DataFrame, query_id: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+def _of_one_text(lists: pl.DataFrame, query_id: Column) -> Column:
     """For each of ``query_id``, whether its lists are of one text only."""
     ids, texts = lists["query_id"].to_numpy(), lists["text_no"].to_numpy()
     order = np.argsort(ids, kind="stable")
     begins = starts(ids[order])
     low = np.minimum.reduceat(texts[order], begins)
     high = np.maximum.reduceat(texts[order], begins)
-    return (low == high)[np.searchsorted(ids[order][begins], query_id)]
+    alone: Column = (low == high)[np.searchsorted(ids[order][begins], query_id)]
+    return alone

@@ -7,18 +7,21 @@ weights of its triggers, so that the change from one trigger to another is a gra
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from operators.errors import CrosscorpusError, UnknownName, suggest
-from operators.ranking.order import Floats, positions
+from operators.ranking.order import Floats, positions, ranked
 
 SourceWeights = Mapping[str, Mapping[str, float]]  # corpus -> trigger -> weight
 Mix = Sequence[tuple[str, float]]
 
 
-def read_trigger(trigger: str | Mapping[str, float] | None, known: Sequence[str]) -> list[tuple[str, float]]:
+def read_trigger(
+    trigger: str | Mapping[str, float] | None, known: Sequence[str]
+) -> list[tuple[str, float]]:
     """A trigger as a caller gives it, checked.
 
     Args:
@@ -39,7 +42,9 @@ def read_trigger(trigger: str | Mapping[str, float] | None, known: Sequence[str]
         if name not in known:
             raise UnknownName(f"unknown trigger {name!r}{suggest(name, [*known, 'none'])}")
         if not (isinstance(share, int | float) and np.isfinite(share) and share >= 0):
-            raise CrosscorpusError(f"the share of trigger {name!r} must be 0 or more, got {share!r}")
+            raise CrosscorpusError(
+                f"the share of trigger {name!r} must be 0 or more, got {share!r}"
+            )
     if mix and not sum(mix.values()) > 0:
         raise CrosscorpusError("the shares of a trigger mix must not all be 0")
     return [(name, float(share)) for name, share in mix.items()]
@@ -58,13 +63,27 @@ def mix_weight(mix: Mix, weights: Mapping[str, float]) -> float:
     return weighted / total if total > 0 else 1.0
 
 
-def source_factors(
-    hits: pl.DataFrame, queries: pl.DataFrame, source_weights: SourceWeights
-) -> Floats | None:
-    """What each row of ``hits`` (query_id, corpus) is multiplied by; None where nothing changes."""
+def weigh(hits: pl.DataFrame, queries: pl.DataFrame, source_weights: SourceWeights) -> pl.DataFrame:
+    """``hits`` (``FUSED``) with each score times its corpus's weight for the query's trigger.
+
+    Args:
+        hits: columns ``FUSED``.
+        queries: columns ``QUERIES``.
+        source_weights: corpus -> trigger -> weight; what it does not name weighs 1.
+    """
     mixes = queries["trigger"].to_list()
     if not any(mixes):
-        return None
+        return hits
+    factors = _factors(hits, queries, mixes, source_weights)
+    return ranked(hits, hits["score"].to_numpy() * factors)
+
+
+def _factors(
+    hits: pl.DataFrame,
+    queries: pl.DataFrame,
+    mixes: Sequence[Sequence[Mapping[str, Any]] | None],
+    source_weights: SourceWeights,
+) -> Floats:
     corpora = sorted(source_weights)
     rows: dict[tuple[tuple[str, float], ...], list[float]] = {}
     # the last row is for a query, the last column for a corpus, that nothing is known of

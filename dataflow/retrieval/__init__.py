@@ -1,0 +1,1 @@
+"""The retrieval graph, in the order in which the data flows: queries, corpus, fusion, assembly."""

@@ -1,0 +1,138 @@
+"""From the ranked list to what is read: the best results, the context, citations, what to know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+from hamilton.function_modifiers import config, resolve_from_config, tag
+
+from dataflow.retrieval.branches import from_each_corpus
+from operators.context import outcomes as happened
+from operators.context import packing
+from operators.context.citations import cite
+from operators.context.token_counts import token_measure
+from operators.ranking.order import cut
+
+
+@tag(stage="results")
+def results(unique: pl.DataFrame, top_k: int = 10) -> pl.DataFrame:
+    """The best of the list: the only cut."""
+    return cut(unique, top_k)
+
+
+@tag(stage="outcomes")
+def notes(outcomes: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
+    """What a reader must know: corpora never ingested, searches that failed or took too long."""
+    return happened.notes(outcomes, queries)
+
+
+@config.when(packed_variant="characters")
+@tag(stage="context")
+def packed__characters(
+    results: pl.DataFrame,
+    queries: pl.DataFrame,
+    notes: pl.DataFrame,
+    corpora: dict[str, Any],
+    context_budget: int = 12_000,
+) -> pl.DataFrame:
+    """The results and notes that fit a budget of characters."""
+    return packing.pack(results, queries, notes, budget=context_budget, corpora=corpora)
+
+
+@config.when(packed_variant="tokens")
+@tag(stage="context")
+def packed__tokens(
+    results: pl.DataFrame,
+    queries: pl.DataFrame,
+    notes: pl.DataFrame,
+    corpora: dict[str, Any],
+    embedder: Any,
+    context_budget: int = 12_000,
+    vocabulary: str = "o200k_base",
+) -> pl.DataFrame:
+    """The results and notes that fit a budget of tokens."""
+    return packing.pack(
+        results,
+        queries,
+        notes,
+        budget=context_budget,
+        corpora=corpora,
+        measure=token_measure(embedder.count_tokens, vocabulary),
+    )
+
+
+@tag(stage="context")
+def context_window(
+    packed: pl.DataFrame, queries: pl.DataFrame, context_budget: int = 12_000
+) -> pl.DataFrame:
+    """The context of each question as one text."""
+    return packing.compose(packed, queries, budget=context_budget)
+
+
+@tag(stage="context")
+def citations(packed: pl.DataFrame, max_citations: int = 8) -> pl.DataFrame:
+    """What is in the context, as Markdown links."""
+    return cite(packed, max_citations=max_citations)
+
+
+@tag(stage="outcomes")
+@resolve_from_config(decorate_with=from_each_corpus(counts="counts"))
+def provenance(
+    counts: dict[str, dict[str, int]],
+    outcomes: pl.DataFrame,
+    queries: pl.DataFrame,
+    fused: pl.DataFrame,
+    unique: pl.DataFrame,
+    results: pl.DataFrame,
+    context_window: pl.DataFrame,
+    citations: pl.DataFrame,
+    embedder: Any,
+    corpora: dict[str, Any],
+    fused_variant: str,
+    recency_variant: str,
+    weighted_variant: str,
+    reranked_variant: str,
+    unique_variant: str,
+    packed_variant: str,
+    top_k: int = 10,
+    rrf_k: float = 60.0,
+    jaccard_threshold: float = 0.9,
+    cosine_threshold: float = 0.95,
+    context_budget: int = 12_000,
+    timings: Mapping[str, float] | None = None,
+) -> dict[str, Any]:
+    """How the answer came about: what was searched and how, what was found, what went wrong."""
+    stages = {"fused": fused, "unique": unique, "results": results, "citations": citations}
+    return {
+        "searched": happened.channels(outcomes),
+        "degraded": [sentence for _, sentence in happened.remarks(outcomes)],
+        "queries": queries.height,
+        "texts": queries["texts"].to_list(),
+        "trigger": queries["trigger"].to_list(),
+        "model": embedder.model,
+        "counts": {
+            "corpora": counts,
+            **{name: frame.height for name, frame in stages.items()},
+            "context": int(context_window["used"].sum()),
+        },
+        "variants": {
+            "fused": fused_variant,
+            "recency": recency_variant,
+            "weighted": weighted_variant,
+            "reranked": reranked_variant,
+            "unique": unique_variant,
+            "packed": packed_variant,
+            "corpora": {name: options["config"] for name, options in corpora.items()},
+        },
+        "parameters": {
+            "top_k": top_k,
+            "rrf_k": rrf_k,
+            "jaccard_threshold": jaccard_threshold,
+            "cosine_threshold": cosine_threshold,
+            "context_budget": context_budget,
+            "corpora": {name: options["inputs"] for name, options in corpora.items()},
+        },
+        "timings": dict(timings or {}),
+    }

@@ -1,0 +1,41 @@
+"""One sub-graph for each corpus of the configuration, and what gathers their nodes again.
+
+These are decorators that Hamilton resolves when a graph is built, not nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hamilton.function_modifiers import group, inject, parameterized_subdag, source, value
+
+from dataflow.retrieval import corpus as one_corpus
+
+
+def one_branch_each(corpora: dict[str, Any]) -> Any:
+    """One sub-graph a corpus: ``config`` chooses its variants, ``inputs`` are its parameters."""
+    return parameterized_subdag(
+        one_corpus,
+        **{
+            name: {
+                "inputs": {key: value(given) for key, given in options["inputs"].items()},
+                "config": options["config"],
+            }
+            for name, options in corpora.items()
+        },
+    )
+
+
+def from_each_corpus(**arguments: str) -> Callable[..., Any]:
+    """Feeds each argument with a node of every corpus, as a dict by the corpus's name."""
+
+    def decorate(corpora: dict[str, Any]) -> Any:
+        return inject(
+            **{
+                argument: group(**{name: source(f"{name}.{node}") for name in corpora})
+                for argument, node in arguments.items()
+            }
+        )
+
+    return decorate

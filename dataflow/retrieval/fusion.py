@@ -1,0 +1,175 @@
+"""All corpora become one ranked list: fused, weighted by what asks, reranked, freed of copies."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import polars as pl
+from hamilton.function_modifiers import config, resolve_from_config, tag
+
+from dataflow.retrieval.branches import from_each_corpus, one_branch_each
+from operators.context.outcomes import collect
+from operators.dedup import across
+from operators.dedup.tokens import TokenSets
+from operators.frames import UNIFIED
+from operators.postgres import store as database
+from operators.ranking import fusion, rerank
+from operators.ranking import recency as ages
+from operators.ranking.weighting import weigh
+
+
+@tag(stage="queries", io="postgres")
+def collection(store: database.Store) -> database.CollectionInfo:
+    """What the collection holds: its corpora and its model."""
+    return database.collection_info(store)
+
+
+@resolve_from_config(decorate_with=one_branch_each)
+def corpus_branch(unified: pl.DataFrame) -> pl.DataFrame:
+    """The answer of one corpus, under the corpus's name."""
+    return unified
+
+
+@tag(stage="outcomes")
+@resolve_from_config(decorate_with=from_each_corpus(searches="searches"))
+def outcomes(searches: dict[str, pl.DataFrame]) -> pl.DataFrame:
+    """What happened to each search; an error if none answered."""
+    return collect(list(searches.values()))
+
+
+@tag(stage="fusion")
+@resolve_from_config(decorate_with=from_each_corpus(branches="unified"))
+def corpus_hits(branches: dict[str, pl.DataFrame], outcomes: pl.DataFrame) -> pl.DataFrame:
+    """The answers of all corpora, one after the other; there are outcomes, so one may be empty."""
+    return pl.concat([branch[list(UNIFIED)] for branch in branches.values()])
+
+
+@config.when(recency_variant="step")
+@tag(stage="fusion")
+def recency__step(
+    corpus_hits: pl.DataFrame,
+    queries: pl.DataFrame,
+    now: datetime | None = None,
+    recency_days: float = 30.0,
+    recency_boost: float = 1.15,
+) -> pl.DataFrame:
+    """The hits with the factor of their age: a boost up to a number of days."""
+    age = ages.ages(corpus_hits, queries, now)
+    factor = ages.step(age, days=recency_days, boost=recency_boost)
+    return corpus_hits.hstack([pl.Series("recency", factor)])
+
+
+@config.when(recency_variant="half_life")
+@tag(stage="fusion")
+def recency__half_life(
+    corpus_hits: pl.DataFrame,
+    queries: pl.DataFrame,
+    now: datetime | None = None,
+    recency_days: float = 30.0,
+    recency_boost: float = 1.15,
+) -> pl.DataFrame:
+    """The hits with the factor of their age: a boost that halves with each number of days."""
+    age = ages.ages(corpus_hits, queries, now)
+    factor = ages.half_life(age, days=recency_days, boost=recency_boost)
+    return corpus_hits.hstack([pl.Series("recency", factor)])
+
+
+@config.when(recency_variant="off")
+@tag(stage="fusion")
+def recency__off(corpus_hits: pl.DataFrame) -> pl.DataFrame:
+    """The hits with the factor 1."""
+    return corpus_hits.hstack([pl.Series("recency", [1.0]).new_from_index(0, corpus_hits.height)])
+
+
+@config.when(fused_variant="rrf")
+@tag(stage="fusion")
+def fused__rrf(recency: pl.DataFrame, rrf_k: float = 60.0) -> pl.DataFrame:
+    """All hits as one list, by their ranks within their corpora."""
+    return fusion.fuse_rrf(recency, rrf_k=rrf_k)
+
+
+@config.when(fused_variant="score")
+@tag(stage="fusion")
+def fused__score(recency: pl.DataFrame) -> pl.DataFrame:
+    """All hits as one list, by the scores that their corpora gave them."""
+    return fusion.fuse_score(recency)
+
+
+@config.when(weighted_variant="by_trigger")
+@tag(stage="weight")
+def weighted__by_trigger(
+    fused: pl.DataFrame, queries: pl.DataFrame, source_weights: dict[str, dict[str, float]]
+) -> pl.DataFrame:
+    """The list with each source's weight for what asks."""
+    return weigh(fused, queries, source_weights)
+
+
+@config.when(weighted_variant="off")
+@tag(stage="weight")
+def weighted__off(fused: pl.DataFrame) -> pl.DataFrame:
+    """The list with all sources alike."""
+    return fused
+
+
+@config.when(reranked_variant="off")
+@tag(stage="rerank")
+def reranked__off(weighted: pl.DataFrame) -> pl.DataFrame:
+    """The list as it is."""
+    return weighted
+
+
+@config.when(reranked_variant="cross_encoder")
+@tag(stage="rerank", io="model")
+def reranked__cross_encoder(
+    weighted: pl.DataFrame, queries: pl.DataFrame, reranker: Any, rerank_depth: int = 50
+) -> pl.DataFrame:
+    """The list with its head in the order of a model that reads question and passage together."""
+    return rerank.rerank(weighted, queries, reranker, depth=rerank_depth)
+
+
+@config.when(unique_variant="jaccard")
+@tag(stage="dedup")
+@resolve_from_config(decorate_with=from_each_corpus(sets="token_sets"))
+def unique__jaccard(
+    reranked: pl.DataFrame, sets: dict[str, TokenSets], jaccard_threshold: float = 0.9
+) -> pl.DataFrame:
+    """The list without copies across corpora, by tokens."""
+    return across.jaccard(reranked, list(sets.values()), threshold=jaccard_threshold)
+
+
+@config.when(unique_variant="cosine")
+@tag(stage="dedup")
+@resolve_from_config(decorate_with=from_each_corpus(chunks="chunks"))
+def unique__cosine(
+    reranked: pl.DataFrame, chunks: dict[str, pl.DataFrame], cosine_threshold: float = 0.95
+) -> pl.DataFrame:
+    """The list without copies in other documents, by embeddings."""
+    return across.cosine(reranked, list(chunks.values()), threshold=cosine_threshold)
+
+
+@config.when(unique_variant="guarded")
+@tag(stage="dedup")
+@resolve_from_config(decorate_with=from_each_corpus(chunks="chunks", sets="token_sets"))
+def unique__guarded(
+    reranked: pl.DataFrame,
+    chunks: dict[str, pl.DataFrame],
+    sets: dict[str, TokenSets],
+    jaccard_threshold: float = 0.9,
+    cosine_threshold: float = 0.95,
+) -> pl.DataFrame:
+    """The list without copies that say the same, to the number and the negation."""
+    return across.guarded(
+        reranked,
+        list(chunks.values()),
+        list(sets.values()),
+        jaccard_threshold=jaccard_threshold,
+        cosine_threshold=cosine_threshold,
+    )
+
+
+@config.when(unique_variant="off")
+@tag(stage="dedup")
+def unique__off(reranked: pl.DataFrame) -> pl.DataFrame:
+    """The list as it is."""
+    return reranked

@@ -1,0 +1,55 @@
+"""From what a caller asks to what the corpora can search with.
+
+One question is a batch of one. Overriding ``queries`` with a frame of many rows runs a batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import polars as pl
+from hamilton.function_modifiers import tag
+
+from operators.context.question import ask, query_texts
+
+
+@tag(stage="queries")
+def queries(
+    query: str | list[str],
+    triggers: list[str],
+    corpora: dict[str, Any],
+    trigger: str | Mapping[str, float] | None = None,
+    repos: list[str] | None = None,
+    path_prefix: str | None = None,
+    language: str | None = None,
+    state: str | None = None,
+    as_of: datetime | None = None,
+    only_corpora: list[str] | None = None,
+    max_query_characters: int = 20_000,
+) -> pl.DataFrame:
+    """The questions with their filters and triggers, one row a question."""
+    return ask(
+        query,
+        trigger=trigger,
+        repos=repos,
+        path_prefix=path_prefix,
+        language=language,
+        state=state,
+        as_of=as_of,
+        corpora=only_corpora,
+        known_triggers=triggers,
+        known_corpora=corpora,
+        longest=max_query_characters,
+    )
+
+
+@tag(stage="queries", io="embedding")
+def query_embeddings(queries: pl.DataFrame, embedder: Any) -> pl.DataFrame:
+    """The vector of every query text."""
+    texts = query_texts(queries)
+    vectors = np.asarray(embedder.embed_queries(texts["text"].to_list()), np.float32)
+    dtype = pl.Array(pl.Float32, vectors.shape[1])
+    return texts.with_columns(pl.Series("embedding", vectors, dtype=dtype))

@@ -1,0 +1,88 @@
+"""A question as a caller puts it, checked and brought into one form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
+
+import polars as pl
+
+from operators.errors import CrosscorpusError, UnknownName, suggest
+from operators.frames import QUERIES
+from operators.ranking.weighting import read_trigger
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+class EmptyQuery(CrosscorpusError, ValueError):
+    """A question without a word."""
+
+
+def ask(
+    query: str | Sequence[str],
+    *,
+    trigger: str | Mapping[str, float] | None = None,
+    repos: str | Sequence[str] | None = None,
+    path_prefix: str | None = None,
+    language: str | None = None,
+    state: str | None = None,
+    as_of: datetime | None = None,
+    corpora: str | Sequence[str] | None = None,
+    known_triggers: Sequence[str] = (),
+    known_corpora: Collection[str] = (),
+    longest: int = 20_000,
+) -> pl.DataFrame:
+    """One question as a frame of one row, ``QUERIES``, with query_id 0.
+
+    Args:
+        query: the question, or several ways to put it. NUL and lone surrogates become U+FFFD; a
+            text is cut to ``longest`` characters; empty texts and repeats are left out.
+        trigger: what asks, a name or a mix of shares; None: nothing in particular.
+        repos: the repositories that may be searched; None: every one, empty: none.
+        path_prefix: only paths that begin so.
+        language: only this language.
+        state: only this state.
+        as_of: only what was created before; a naive moment is UTC.
+        corpora: only these corpora; None: all.
+        known_triggers: the triggers that exist.
+        known_corpora: the corpora that exist.
+        longest: characters of one text.
+
+    Raises:
+        EmptyQuery: no text has a character other than white space.
+        UnknownName: an unknown trigger or corpus.
+    """
+    given = [query] if isinstance(query, str) else list(query)
+    texts = list(dict.fromkeys(_UNSTORABLE.sub("�", text)[:longest] for text in given))
+    texts = [text for text in texts if text.strip()]
+    if not texts:
+        raise EmptyQuery("the query is empty: ask something")
+    only = [corpora] if isinstance(corpora, str) else corpora
+    for name in only or ():
+        if name not in known_corpora:
+            raise UnknownName(f"unknown corpus {name!r}{suggest(name, known_corpora)}")
+    mix = read_trigger(trigger, known_triggers)
+    row = {
+        "query_id": 0,
+        "texts": texts,
+        "trigger": [{"trigger": name, "share": share} for name, share in mix],
+        "repos": [repos] if isinstance(repos, str) else repos,
+        "path_prefix": path_prefix,
+        "language": language,
+        "state": state,
+        "as_of": as_of.replace(tzinfo=UTC) if as_of and as_of.tzinfo is None else as_of,
+        "corpora": only,
+    }
+    return pl.DataFrame([row], schema=QUERIES)
+
+
+def query_texts(queries: pl.DataFrame) -> pl.DataFrame:
+    """One row a query text: query_id, text_no (its place in the question), text."""
+    rows = [
+        (query_id, number, text)
+        for query_id, texts in queries["query_id", "texts"].iter_rows()
+        for number, text in enumerate(texts)
+    ]
+    schema = {"query_id": pl.UInt32, "text_no": pl.UInt32, "text": pl.String}
+    return pl.DataFrame(rows, schema=schema, orient="row")

@@ -1,0 +1,100 @@
+"""The copies across corpora, after fusion: the best-ranked stays, whatever its source.
+
+Every rule takes ``hits`` (``FUSED``) and returns ``FUSED``, ranked anew; what stays carries the
+labels and links of what went, see :func:`operators.dedup.survivors.absorb`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from operators.dedup.cosine import cosine_keepers, unit_vectors
+from operators.dedup.guarded import guarded_keepers
+from operators.dedup.jaccard import jaccard_keepers
+from operators.dedup.survivors import absorb
+from operators.dedup.tokens import TokenSets, sets_of
+from operators.ranking.order import Floats, Integers, listed, places, positions
+
+
+def jaccard(
+    hits: pl.DataFrame, known: Sequence[TokenSets] = (), *, threshold: float = 0.9
+) -> pl.DataFrame:
+    """Without what shares at least ``threshold`` of its tokens with a better one that stays.
+
+    Args:
+        hits: columns ``FUSED``.
+        known: token sets that were made before; other texts are hashed here.
+        threshold: a Jaccard index.
+    """
+    hits = listed(hits)
+    sets, number = sets_of(hits, known)
+    keepers = jaccard_keepers(hits["query_id"].to_numpy(), number, sets, threshold=threshold)
+    return _survivors(hits, keepers)
+
+
+def cosine(
+    hits: pl.DataFrame, chunks: Sequence[pl.DataFrame], *, threshold: float = 0.95
+) -> pl.DataFrame:
+    """Without what another document says with a cosine of at least ``threshold``.
+
+    Args:
+        hits: columns ``FUSED``.
+        chunks: frames of ``CHUNKS`` that have the hits' embeddings.
+        threshold: a cosine.
+    """
+    hits = listed(hits)
+    vectors, place = _vectors(hits, chunks)
+    identity = pl.struct("corpus", "repo", "document_id").rank("dense")
+    document = hits.select(identity).to_series().to_numpy()
+    keepers = cosine_keepers(
+        hits["query_id"].to_numpy(), place, vectors, document, threshold=threshold
+    )
+    return _survivors(hits, keepers)
+
+
+def guarded(
+    hits: pl.DataFrame,
+    chunks: Sequence[pl.DataFrame],
+    known: Sequence[TokenSets] = (),
+    *,
+    jaccard_threshold: float = 0.9,
+    cosine_threshold: float = 0.95,
+) -> pl.DataFrame:
+    """Without what says the same, by :mod:`operators.dedup.guarded`; arguments as above."""
+    hits = listed(hits)
+    sets, number = sets_of(hits, known)
+    vectors, place = _vectors(hits, chunks)
+    keepers = guarded_keepers(
+        hits["query_id"].to_numpy(),
+        number,
+        sets,
+        vectors,
+        place,
+        hits["text"].to_list(),
+        jaccard_threshold=jaccard_threshold,
+        cosine_threshold=cosine_threshold,
+    )
+    return _survivors(hits, keepers)
+
+
+def _survivors(hits: pl.DataFrame, keepers: Integers) -> pl.DataFrame:
+    stay = absorb(hits, keepers)
+    if stay.height == hits.height:
+        return stay
+    columns = [name for name in stay.columns if name != "rank"]
+    return stay[columns].hstack([pl.Series("rank", places(stay["query_id"].to_numpy()))])
+
+
+def _vectors(hits: pl.DataFrame, chunks: Sequence[pl.DataFrame]) -> tuple[Floats, Integers]:
+    """The usable vectors of ``chunks`` and each hit's place among them, -1 for none."""
+    listed_ = [frame["chunk_id", "embedding"] for frame in chunks if frame.height]
+    if not listed_:
+        return np.zeros((0, 0)), np.full(hits.height, -1)
+    lists = [frame.with_columns(pl.col("embedding").cast(pl.List(pl.Float32))) for frame in listed_]
+    everything = pl.concat(lists)
+    vectors, place = unit_vectors(everything["embedding"])
+    row = positions(everything["chunk_id"].to_numpy(), hits["chunk_id"].to_numpy())
+    return vectors, np.where(row >= 0, np.append(place, -1)[row], -1)

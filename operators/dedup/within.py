@@ -1,0 +1,84 @@
+"""The copies within one corpus, before fusion, so that they don't inflate it.
+
+Every rule takes ``merged`` (``MERGED``) and ``chunks`` (``CHUNKS``) and returns ``DEDUPED``, ranked
+anew. A hit whose chunk is not among ``chunks`` (deleted meanwhile) goes too.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from operators.dedup.cosine import cosine_keepers, unit_vectors
+from operators.dedup.guarded import guarded_keepers
+from operators.dedup.jaccard import jaccard_keepers
+from operators.dedup.survivors import drop_copies
+from operators.dedup.tokens import TokenSets
+from operators.ranking.order import Integers, listed, positions
+
+
+def jaccard(
+    merged: pl.DataFrame, chunks: pl.DataFrame, sets: TokenSets, *, threshold: float = 0.9
+) -> pl.DataFrame:
+    """Without what shares at least ``threshold`` of its tokens with a better one that stays.
+
+    Args:
+        merged: columns ``MERGED``.
+        chunks: columns ``CHUNKS``.
+        sets: the token sets of ``chunks``, in its order.
+        threshold: a Jaccard index, see :func:`operators.dedup.jaccard.jaccard_keepers`.
+    """
+    hits, row = _found(merged, chunks)
+    keepers = jaccard_keepers(hits["query_id"].to_numpy(), row, sets, threshold=threshold)
+    return drop_copies(hits, keepers)
+
+
+def cosine(merged: pl.DataFrame, chunks: pl.DataFrame, *, threshold: float = 0.95) -> pl.DataFrame:
+    """Without what another document says with a cosine of at least ``threshold``."""
+    hits, row = _found(merged, chunks)
+    vectors, place = unit_vectors(chunks["embedding"])
+    document = chunks.select(pl.struct("repo", "document_id").rank("dense")).to_series().to_numpy()
+    keepers = cosine_keepers(
+        hits["query_id"].to_numpy(), place[row], vectors, document[row], threshold=threshold
+    )
+    return drop_copies(hits, keepers)
+
+
+def guarded(
+    merged: pl.DataFrame,
+    chunks: pl.DataFrame,
+    sets: TokenSets,
+    *,
+    jaccard_threshold: float = 0.9,
+    cosine_threshold: float = 0.95,
+) -> pl.DataFrame:
+    """Without what says the same, by :mod:`operators.dedup.guarded`; arguments as above."""
+    hits, row = _found(merged, chunks)
+    vectors, place = unit_vectors(chunks["embedding"])
+    keepers = guarded_keepers(
+        hits["query_id"].to_numpy(),
+        row,
+        sets,
+        vectors,
+        place[row],
+        chunks["text"][row].to_list(),
+        jaccard_threshold=jaccard_threshold,
+        cosine_threshold=cosine_threshold,
+    )
+    return drop_copies(hits, keepers)
+
+
+def off(merged: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
+    """Every copy stays."""
+    hits, row = _found(merged, chunks)
+    return drop_copies(hits, np.arange(len(row)))
+
+
+def _found(merged: pl.DataFrame, chunks: pl.DataFrame) -> tuple[pl.DataFrame, Integers]:
+    """The hits whose chunk is there, by query and rank, and the row of each one's chunk."""
+    hits = listed(merged)
+    row = positions(chunks["chunk_id"].to_numpy(), hits["chunk_id"].to_numpy())
+    there = row >= 0
+    if there.all():
+        return hits, row
+    return hits[np.flatnonzero(there)], row[there]

@@ -1,0 +1,43 @@
+"""What part of a corpus a query may search: its own filters, narrowed by the configuration's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from operators.frames import QUERIES
+
+
+def narrowed(queries: pl.DataFrame, corpus: str, filters: Mapping[str, Any]) -> pl.DataFrame:
+    """The queries that search ``corpus``, with what ``filters`` allows at most.
+
+    Args:
+        queries: columns ``QUERIES``.
+        corpus: queries that name other corpora only are left out.
+        filters: ``repos``, ``path_prefix``, ``language``, ``state``, each where it narrows. A query
+            whose own filter contradicts one is left out, because nothing can match both.
+    """
+    if not filters and queries["corpora"].null_count() == queries.height:
+        return queries
+    rows = []
+    for row in queries.iter_rows(named=True):
+        if row["corpora"] is not None and corpus not in row["corpora"]:
+            continue
+        narrow = {name: _both(name, row[name], allowed) for name, allowed in filters.items()}
+        if all(value not in ((), []) for value in narrow.values()):
+            rows.append({**row, **narrow})
+    return pl.DataFrame(rows, schema=QUERIES)
+
+
+def _both(name: str, asked: Any, allowed: Any) -> Any:
+    """What satisfies both filters; an empty tuple or list: nothing."""
+    if asked is None or allowed is None:
+        return asked if allowed is None else allowed
+    if name == "repos":
+        return [repo for repo in asked if repo in allowed]
+    if name == "path_prefix":
+        longer, shorter = sorted((asked, allowed), key=len, reverse=True)
+        return longer if longer.startswith(shorter) else ()
+    return asked if asked == allowed else ()
