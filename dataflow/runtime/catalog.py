@@ -190,4 +190,4 @@ def spell(annotation: Any) -> str:
         return "None"
     if isinstance(annotation, type) and not typing.get_args(annotation):
         return annotation.__name__
-    return str(annotation).replace("typing.", "")
+    return str(annotation).replace("typing.", "").replace("collections.abc.", "")

@@ -26,7 +26,8 @@ class Described:
         field_of: the node whose result it is a part of, or "".
         needs: the nodes it reads, sorted.
         inputs: the run-time inputs it reads, sorted.
-        parameters: the values that the configuration gives it, by name.
+        parameters: the values that the configuration gives it, by name; what the nodes themselves
+            show (variants, the corpora) is left out.
         type: the type of its value.
     """
 
@@ -102,7 +103,8 @@ def _described(node: Node, graph: FunctionGraph, corpora: Collection[str]) -> De
         if is_literal(needed):
             parameters[needed.name.removeprefix(f"{corpus}.")] = needed.callable()
         elif needed.user_defined and needed.name in graph.config:
-            parameters[needed.name] = graph.config[needed.name]
+            if needed.name != "corpora" and not needed.name.endswith("_variant"):
+                parameters[needed.name] = graph.config[needed.name]
         elif needed.user_defined:
             inputs.append(needed.name)
         else:
