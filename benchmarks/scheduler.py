@@ -18,7 +18,6 @@ from hamilton import ad_hoc_utils, driver
 from hamilton.function_modifiers import tag
 from hamilton.plugins.h_threadpool import FutureAdapter
 
-from dataflow.runtime.catalog import retrieval_catalog
 from dataflow.runtime.config import load_config
 from dataflow.runtime.driver import build_graph
 from dataflow.runtime.plan import make_plan
@@ -103,7 +102,6 @@ def overhead() -> None:
     )
     print(f"  build                  {build_ms:7.2f} ms")
     print(f"  execute, empty nodes   {median_ms(ask, 500):7.2f} ms a question")
-    print(f"  variants in catalog    {sum(map(len, retrieval_catalog().top.variants.values()))}")
     scheduler.close()
 
 

@@ -6,6 +6,8 @@ the defaults of its corpus is seen where it takes effect.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -39,6 +41,7 @@ class Diff:
         implementations: node -> its function in the first and in the second graph.
         parameters: ``node.parameter`` -> its value in the first and in the second.
         settings: whatever else the configurations say differently (``workers``, ...).
+        corpora: the corpora that both graphs have.
     """
 
     added: list[str]
@@ -48,10 +51,11 @@ class Diff:
     implementations: list[Change]
     parameters: list[Change]
     settings: list[Change]
+    corpora: list[str]
 
     def __bool__(self) -> bool:
         """Whether anything differs."""
-        return any(asdict(self).values())
+        return any(value for name, value in asdict(self).items() if name != "corpora")
 
     def to_json(self) -> dict[str, Any]:
         """The differences as plain dicts and lists."""
@@ -88,6 +92,7 @@ def compare(
         ),
         parameters=parameters,
         settings=_changes(settings_before or {}, settings_after or {}),
+        corpora=sorted(first.answers.keys() & second.answers.keys()),
     )
 
 
@@ -110,7 +115,10 @@ def _settings(config: Config) -> dict[str, Any]:
 
 
 def to_text(found: Diff) -> str:
-    """The differences as lines that a person reads: ``+`` added, ``-`` removed, ``~`` changed."""
+    """The differences as lines that a person reads: ``+`` added, ``-`` removed, ``~`` changed.
+
+    What is the same in every corpus is said once, with ``*`` for the corpus.
+    """
     if not found:
         return "no difference\n"
     blocks = [
@@ -124,12 +132,25 @@ def to_text(found: Diff) -> str:
         ("parameters", [_line(c) for c in found.parameters]),
         ("settings", [_line(c) for c in found.settings]),
     ]
-    return (
-        "\n".join(
-            "\n".join([title, *(f"  {line}" for line in lines)]) for title, lines in blocks if lines
-        )
-        + "\n"
-    )
+    lines = []
+    for title, rows in blocks:
+        if rows:
+            lines += [title, *(f"  {row}" for row in _once(rows, found.corpora))]
+    return "\n".join(lines) + "\n"
+
+
+def _once(rows: list[str], corpora: list[str]) -> list[str]:
+    """``rows`` with those that differ by their corpus only, and are there for each, as one."""
+    if len(corpora) < 2:
+        return rows
+    inside = re.compile(rf"(?<![\w.])({'|'.join(corpora)})\.")
+    general = [inside.sub("*.", row) for row in rows]
+    counts = Counter(general)
+    said = [
+        common if counts[common] == len(corpora) and common != row else row
+        for row, common in zip(rows, general, strict=True)
+    ]
+    return list(dict.fromkeys(said))
 
 
 def _line(change: Change) -> str:

@@ -69,6 +69,14 @@ def test_text_and_json_say_the_same(small, catalog):
     ]
 
 
+def test_text_says_once_what_is_the_same_in_every_corpus(small, catalog):
+    both = small(corpora={"code": {}, "wiki": {}})
+    changed = small(corpora={"code": {}, "wiki": {}}, corpus_defaults=defaults(merged="rrf"))
+    text = to_text(diff(both, changed, catalog))
+    assert "  ~ *.merged: small_corpus.merged__minmax -> small_corpus.merged__rrf\n" in text
+    assert "code." not in text
+
+
 def test_the_picture_of_a_difference_colours_what_changed(small, catalog, content):
     more = small(corpora={**content["corpora"], "docs": {}}, variants={"fused": "score"})
     dot = to_diff_dot(describe_config(small(), catalog), describe_config(more, catalog))
