@@ -330,3 +330,7 @@ def _trigger(text: str | None) -> str | dict[str, float] | None:
         raise typer.BadParameter(
             f"{text!r}: write a name, or a mix such as pr_review=0.7,question=0.3"
         ) from None
+
+
+if __name__ == "__main__":
+    main()

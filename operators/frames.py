@@ -121,6 +121,7 @@ UNIFIED = pl.Schema(
         "vector_rank": pl.UInt32(),  # null: not in that list
         "text_rank": pl.UInt32(),
         "vector_distance": pl.Float64(),
+        "text_score": pl.Float64(),
         "rrf_score": pl.Float64(),  # the corpus's merged score, whatever variant made it
         "created_at": UTC,
         "doc_date": UTC,

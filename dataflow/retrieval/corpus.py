@@ -203,6 +203,7 @@ def merged__minmax(
     vector_weight: float = 0.5,
     vector_norm: str = "min_max",
     text_norm: str = "min_max",
+    full_text_score: float = 0.0,
 ) -> pl.DataFrame:
     """Both lists as one, by a convex combination of their normalised scores."""
     return merge.minmax(
@@ -211,6 +212,7 @@ def merged__minmax(
         vector_weight=vector_weight,
         vector_norm=vector_norm,
         text_norm=text_norm,
+        full_text_score=full_text_score,
     )
 
 

@@ -96,6 +96,18 @@ def fused__score(recency: pl.DataFrame) -> pl.DataFrame:
     return fusion.fuse_score(recency)
 
 
+@config.when(fused_variant="convex")
+@tag(stage="fusion")
+def fused__convex(
+    recency: pl.DataFrame,
+    corpora: dict[str, Any],
+    full_text_score: float = 0.0,
+) -> pl.DataFrame:
+    """All hits as one list, by a convex combination of their scores, each on one scale."""
+    weights = {name: options["inputs"]["vector_weight"] for name, options in corpora.items()}
+    return fusion.fuse_convex(recency, weights, full_text_score=full_text_score)
+
+
 @config.when(weighted_variant="by_trigger")
 @tag(stage="weight")
 def weighted__by_trigger(

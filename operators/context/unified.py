@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from operators.context.templates import labels, links
+from operators.context.templates import describe
 from operators.dedup.survivors import flat, lists
 from operators.ranking.order import positions
 
@@ -18,6 +18,7 @@ _OF_CHUNK = [
     "version",
     "metadata",
 ]
+_OF_HIT = ["query_id", "rank", "vector_rank", "text_rank", "vector_distance", "text_score"]
 _SOURCE = ["chunk_id", "corpus", "source_label", "source_url"]
 
 
@@ -44,13 +45,12 @@ def unify(
     named = chunks[["chunk_id", *_OF_CHUNK]].hstack(
         [
             pl.Series("corpus", [corpus], dtype=pl.String).new_from_index(0, chunks.height),
-            labels(chunks, corpus, label),
-            links(chunks, link),
+            *describe(chunks, corpus, label, link).get_columns(),
         ]
     )
     copies, owner = flat(deduped["duplicates"])
     place = positions(ids, copies.to_numpy())
     sources = named[_SOURCE][place[place >= 0]].to_struct("alternate_sources")
     alternates = lists("alternate_sources", sources, owner[place >= 0], deduped.height)
-    own = deduped[["query_id", "rank", "vector_rank", "text_rank", "vector_distance", "score"]]
-    return named[row].hstack([*own.rename({"score": "rrf_score"}), alternates])
+    own = [deduped[name] for name in _OF_HIT]
+    return named[row].hstack([*own, deduped["score"].alias("rrf_score"), alternates])

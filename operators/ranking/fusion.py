@@ -2,21 +2,26 @@
 
 ``rrf``: each corpus's list counts by its ranks, so that no scale needs to be shared, and every
 corpus's first is worth the same. ``score``: each corpus's merged score as it is, for corpora whose
-merge puts scores on one scale.
+merge puts scores on one scale. ``convex``: similarity and text score anew, the latter on one scale
+for all corpora, so that the best of a corpus without a good match in words is not worth the best of
+one that has it.
 
-Both take ``hits``: the ``UNIFIED`` rows of all corpora and the column ``recency``, the factor of a
+All take ``hits``: the ``UNIFIED`` rows of all corpora and the column ``recency``, the factor of a
 row's age; they return ``FUSED``. The same chunk in the lists of several corpora is one row, that of
 its best rank; its scores add up in the order of the rows, and the others become alternates.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import polars as pl
 
 from operators.dedup.survivors import absorb
-from operators.ranking.merge import reciprocal
-from operators.ranking.order import Floats, Integers, ranked
+from operators.ranking.merge import check_share, reciprocal
+from operators.ranking.normalise import max_ratio, text_confidence
+from operators.ranking.order import Floats, Integers, ranked, starts
 
 
 def fuse_rrf(hits: pl.DataFrame, *, rrf_k: float = 60) -> pl.DataFrame:
@@ -27,6 +32,45 @@ def fuse_rrf(hits: pl.DataFrame, *, rrf_k: float = 60) -> pl.DataFrame:
 def fuse_score(hits: pl.DataFrame) -> pl.DataFrame:
     """The corpora's merged scores as they are, times ``recency``."""
     return _fused(hits, hits["rrf_score"].fill_null(0.0).to_numpy())
+
+
+def fuse_convex(
+    hits: pl.DataFrame, vector_weights: Mapping[str, float], *, full_text_score: float = 0.0
+) -> pl.DataFrame:
+    """``w * similarity / best of its corpus + (1 - w) * text score / best of all corpora``.
+
+    Both bests are the query's. Similarities are scaled a corpus by itself, since a model puts code
+    and prose at different distances from a question; BM25 scores of all corpora are comparable,
+    as sums of the weights of the same words. What a list lacks counts 0.
+
+    Args:
+        hits: as above.
+        vector_weights: ``w`` of each corpus, 0 to 1.
+        full_text_score: the best text score from which on the words of a query count in full; see
+            :func:`operators.ranking.normalise.text_confidence`.
+    """
+    query_id = hits["query_id"].to_numpy()
+    similarity = 1 - hits["vector_distance"].to_numpy()
+    text_score = hits["text_score"].to_numpy().astype(np.float64)
+    share, part = _by_corpus(hits["corpus"], vector_weights)
+    by_corpus = np.lexsort((part, query_id))
+    edges = np.flatnonzero(np.r_[True, np.diff(query_id[by_corpus]) | np.diff(part[by_corpus])])[
+        : len(hits)
+    ]
+    by_query = np.argsort(query_id, kind="stable")
+    begins = starts(query_id[by_query])
+    vector, text, confidence = (np.empty(len(hits)) for _ in range(3))
+    vector[by_corpus] = max_ratio(similarity[by_corpus], edges)
+    text[by_query] = max_ratio(text_score[by_query], begins)
+    confidence[by_query] = text_confidence(text_score[by_query], begins, full_text_score)
+    return _fused(hits, share * vector + (1 - share) * text * confidence)
+
+
+def _by_corpus(corpus: pl.Series, weights: Mapping[str, float]) -> tuple[Floats, Integers]:
+    """Each row's weight, and a number for its corpus."""
+    names = sorted(weights)
+    number = pl.Series(names).search_sorted(corpus).to_numpy().astype(np.int64)
+    return np.array([check_share(weights[name]) for name in names])[number], number
 
 
 def _fused(hits: pl.DataFrame, score: Floats) -> pl.DataFrame:

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from operators.frames import TEXT_HITS, VECTOR_HITS, empty
-from operators.ranking.normalise import normalise
+from operators.ranking.normalise import normalise, text_confidence
 from operators.ranking.order import (
     Column,
     Floats,
@@ -57,10 +57,12 @@ def minmax(
     vector_weight: float = 0.5,
     vector_norm: str = "min_max",
     text_norm: str = "min_max",
+    full_text_score: float = 0.0,
 ) -> pl.DataFrame:
     """``w * norm(1 - distance) + (1 - w) * norm(text score)``: a convex combination.
 
-    Each list is normalised a query by itself; a chunk absent from a list gets 0 there.
+    Each list is normalised a query by itself; a chunk absent from a list gets 0 there. With the
+    norm ``max`` the minimum is the theoretical one (Bruch, Gai, Ingber, TOIS 2023).
 
     Args:
         vector_hits: columns ``VECTOR_HITS``.
@@ -68,12 +70,15 @@ def minmax(
         vector_weight: ``w``, 0 to 1.
         vector_norm: how similarities are scaled, see :mod:`operators.ranking.normalise`.
         text_norm: how text scores are scaled.
+        full_text_score: the best text score from which on the words of a query count in full; below
+            it they count in proportion (:func:`text_confidence`). 0: always in full.
     """
     share = check_share(vector_weight)
     both = _align(vector_hits, text_hits)
     begins = starts(both.query_id)
     vector = normalise(vector_norm, 1 - both.vector_distance, begins)
     text = normalise(text_norm, both.text_score, begins)
+    text = text * text_confidence(both.text_score, begins, full_text_score)
     return _merged(both, share * vector + (1 - share) * text)
 
 

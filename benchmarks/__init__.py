@@ -1,0 +1,1 @@
+"""Measurements against peers and floors; run by hand or by `make bench`, never as tests."""

@@ -1,0 +1,177 @@
+"""The command as a user runs it: a process of its own, real git, a real server."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY_FILES = {
+    "src/cache.py": "def flush_cache():\n    '''Write every dirty entry to disk.'''\n    write()\n",
+    "docs/cache.md": "# Cache\n\nThe cache is flushed once a minute.\n",
+    "README.md": "# App\n\nAn application with a cache.\n",
+}
+
+
+@pytest.fixture(scope="module")
+def home(server_dsn: str) -> dict[str, str]:
+    return {**os.environ, "CROSSCORPUS_DSN": server_dsn, "COLUMNS": "200"}
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("app")
+    for name, text in REPOSITORY_FILES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
+    for command in (
+        ["init", "-q"],
+        ["add", "."],
+        [*identity, "commit", "-qm", "Flush the cache once a minute"],
+    ):
+        subprocess.run(["git", *command], cwd=folder, check=True)
+    return folder
+
+
+def crosscorpus(home: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "dataflow.cli", *arguments],
+        env=home,
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def collection(home: dict[str, str], repository: Path) -> str:
+    done = crosscorpus(home, "ingest", "git", str(repository), "--repo", "org/app", "-C", "cli")
+    assert done.returncode == 0, done.stderr
+    return "cli"
+
+
+def test_a_question_is_answered_from_several_corpora_with_citations(
+    home: dict[str, str], collection: str
+) -> None:
+    done = crosscorpus(home, "query", "when is the cache flushed?", "-C", collection, "--json")
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert {result["corpus"] for result in answer["results"]} == {"code", "history", "docs"}
+    assert len(answer["citations"]) == len(answer["results"])
+    assert any("review" in note for note in answer["notes"])
+    assert answer["provenance"]["model"]["name"] == "minilm"
+
+
+def test_a_person_sees_labels_context_and_where_the_time_went(
+    home: dict[str, str], collection: str
+) -> None:
+    done = crosscorpus(home, "query", "flush the cache", "-C", collection, "--context")
+    assert "[code: src/cache.py:1-3]" in done.stdout
+    assert "── context ──" in done.stdout
+    assert "ms" in done.stdout.rsplit("time", 1)[1]
+
+
+def test_filters_of_the_command_reach_the_searches(home: dict[str, str], collection: str) -> None:
+    def corpora_of(*options: str) -> set[str]:
+        done = crosscorpus(home, "query", "cache", "-C", collection, "--json", *options)
+        return {result["corpus"] for result in json.loads(done.stdout)["results"]}
+
+    assert corpora_of("--repo", "org/other") == set()
+    assert corpora_of("--corpus", "docs") == {"docs"}
+    assert corpora_of("--path", "src/") == {"code"}
+    assert corpora_of("--as-of", "2001-01-01") == set()
+
+
+def test_ingesting_again_changes_nothing(
+    home: dict[str, str], collection: str, repository: Path
+) -> None:
+    done = crosscorpus(
+        home, "ingest", "git", str(repository), "--repo", "org/app", "-C", collection, "--json"
+    )
+    report = json.loads(done.stdout)
+    assert report["documents_unchanged"] == 4
+    assert report["chunks"] == report["documents_new"] == report["documents_changed"] == 0
+
+
+def test_a_bad_line_is_reported_and_the_exit_code_says_done_in_part(
+    home: dict[str, str], tmp_path: Path
+) -> None:
+    file = tmp_path / "some.jsonl"
+    good = {"doc_id": "w1", "corpus": "wiki", "title": "Cache", "text": "How the cache works."}
+    file.write_text(json.dumps(good) + "\nnot json\n", encoding="utf-8")
+    done = crosscorpus(home, "ingest", "documents", str(file), "-C", "partly")
+    assert done.returncode == 3
+    assert "line 2" in done.stdout
+
+
+def test_status_and_doctor_tell_what_a_collection_holds(
+    home: dict[str, str], collection: str
+) -> None:
+    done = crosscorpus(home, "status", "-C", collection, "--json")
+    told = json.loads(done.stdout)
+    assert {row["corpus"]: row["documents"] for row in told["corpora"]} == {
+        "code": 1,
+        "docs": 2,
+        "history": 1,
+    }
+    done = crosscorpus(home, "doctor", "-C", collection, "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert all(finding["ok"] for finding in json.loads(done.stdout))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("query", "cache", "-C", "clo"), "did you mean 'cli'"),
+        (("query", "cache", "-C", "cli", "--trigger", "pr_reviw"), "did you mean 'pr_review'"),
+        (("query", "cache", "-C", "cli", "--corpus", "wki"), "did you mean 'wiki'"),
+        (("query", " ", "-C", "cli"), "empty"),
+        (("query", "cache", "-C", "cli", "--config", "defualt"), "did you mean 'default'"),
+        (("ingest", "git", "/nowhere/at/all", "-C", "cli"), "/nowhere/at/all"),
+        (("status", "-C", "no/such"), "letters, digits"),
+    ],
+)
+def test_a_mistake_is_one_line_that_says_what_to_do(
+    home: dict[str, str], collection: str, arguments: tuple[str, ...], said: str
+) -> None:
+    done = crosscorpus(home, *arguments)
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_no_server_is_one_line_without_the_password(home: dict[str, str]) -> None:
+    broken = {**home, "CROSSCORPUS_DSN": "postgresql://me:s3cret@127.0.0.1:1/app"}
+    done = crosscorpus(broken, "status")
+    assert done.returncode == 1
+    assert "127.0.0.1" in done.stderr
+    assert "s3cret" not in done.stderr + done.stdout
+
+
+def test_diff_names_the_variants_that_differ_and_render_check_tells_a_stale_picture(
+    home: dict[str, str], tmp_path: Path
+) -> None:
+    same = crosscorpus(home, "diff", "default", "default", "--exit-code")
+    assert same.returncode == 0
+    other = crosscorpus(home, "diff", "default", "rrf", "--exit-code")
+    assert other.returncode == 1
+    assert "rrf" in other.stdout
+    picture = tmp_path / "dag.png"
+    assert crosscorpus(home, "render", "-o", str(picture)).returncode == 0
+    assert crosscorpus(home, "render", "-o", str(picture), "--check").returncode == 0
+    stale = crosscorpus(home, "render", "-o", str(picture), "--check", "--config", "rrf")
+    assert stale.returncode == 1
+    assert "another graph" in stale.stderr
+
+
+@pytest.mark.parametrize("command", ["query", "ingest", "render", "diff", "status", "doctor"])
+def test_every_command_teaches_itself(home: dict[str, str], command: str) -> None:
+    done = crosscorpus(home, command, "--help")
+    assert done.returncode == 0
+    assert "Usage" in done.stdout
