@@ -1,0 +1,217 @@
+"""What a live source has told so far: its items, and how far each of its listings was read.
+
+A listing's position is committed together with the items it stands for, so that it can never be
+ahead of them; documents are built from all items on every run and compared with the ledger, so that
+no run that ended early, wherever, leaves a change behind.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from operators.postgres.store import Connection, Store
+
+ItemKey = tuple[str, int]
+"""kind, item_id."""
+
+State = Mapping[str, Mapping[str, Any] | None]
+"""Values to keep by name; None forgets one."""
+
+
+@dataclass(frozen=True, slots=True)
+class SyncItem:
+    """One item of a source, cut down to what documents are made of.
+
+    Attributes:
+        kind: such as ``comment`` or ``issue``; together with ``item_id`` it names the item.
+        item_id: the source's own number of it.
+        number: of the pull request or issue it belongs to: what is built together.
+        updated_at: when the source says it was last changed.
+        content_hash: SHA-256 over ``data``, since two edits may bear one ``updated_at``.
+        data: JSON values by name.
+    """
+
+    kind: str
+    item_id: int
+    number: int
+    updated_at: datetime
+    content_hash: str
+    data: dict[str, Any]
+
+    @property
+    def key(self) -> ItemKey:
+        """What names the item in its source."""
+        return (self.kind, self.item_id)
+
+
+def sync_value(store: Store, source: str, name: str) -> dict[str, Any]:
+    """The value kept under ``name``; empty if there is none."""
+    row = store.run(
+        lambda conn: conn.execute(
+            "SELECT value FROM sync_state WHERE source = %s AND name = %s", (source, name)
+        ).fetchone()
+    )
+    value = json.loads(row[0]) if row else {}
+    return value if isinstance(value, dict) else {}
+
+
+def sync_values(store: Store, name: str) -> dict[str, dict[str, Any]]:
+    """The values that all sources keep under ``name``, by source."""
+    rows = store.run(
+        lambda conn: conn.execute(
+            'SELECT source, value FROM sync_state WHERE name = %s ORDER BY source COLLATE "C"',
+            (name,),
+        ).fetchall()
+    )
+    return {str(source): json.loads(value) for source, value in rows}
+
+
+def save_items(store: Store, source: str, items: Sequence[SyncItem], state: State) -> int:
+    """Take in ``items`` and keep ``state``, in one transaction; return how many were news.
+
+    An item that is held with a later ``updated_at`` stays: a server may answer from a copy that is
+    behind. Of one item given twice the later counts, then the last.
+    """
+    newest: dict[ItemKey, SyncItem] = {}
+    for item in items:
+        held = newest.get(item.key)
+        if held is None or held.updated_at <= item.updated_at:
+            newest[item.key] = item
+
+    def work(conn: Connection) -> int:
+        changed = _upsert(conn, source, [newest[key] for key in sorted(newest)])
+        _keep(conn, source, state)
+        return changed
+
+    return store.run(work)
+
+
+def replace_items(
+    store: Store, source: str, kind: str, number: int, items: Sequence[SyncItem], state: State
+) -> None:
+    """Have ``items`` be all of ``kind`` under ``number``, and keep ``state``."""
+    ids = sorted(item.item_id for item in items)
+
+    def work(conn: Connection) -> None:
+        conn.execute(
+            "DELETE FROM sync_items"
+            " WHERE source = %s AND number = %s AND kind = %s AND NOT item_id = ANY(%s)",
+            (source, number, kind, ids),
+        )
+        _upsert(conn, source, sorted({item.key: item for item in items}.values(), key=_by_key))
+        _keep(conn, source, state)
+
+    store.run(work)
+
+
+def drop_items(store: Store, source: str, keys: Sequence[ItemKey], state: State) -> None:
+    """Forget the items that ``keys`` name, and keep ``state``."""
+
+    def work(conn: Connection) -> None:
+        conn.execute(
+            "DELETE FROM sync_items USING unnest(%s::text[], %s::bigint[]) AS gone(kind, item_id)"
+            " WHERE source = %s AND sync_items.kind = gone.kind"
+            " AND sync_items.item_id = gone.item_id",
+            ([kind for kind, _ in keys], [item_id for _, item_id in keys], source),
+        )
+        _keep(conn, source, state)
+
+    store.run(work)
+
+
+def item_keys(store: Store, source: str, kinds: Sequence[str]) -> dict[ItemKey, int]:
+    """The items of ``kinds`` that are held, and the ``number`` of each."""
+    rows = store.run(
+        lambda conn: conn.execute(
+            "SELECT kind, item_id, number FROM sync_items WHERE source = %s AND kind = ANY(%s)",
+            (source, list(kinds)),
+        ).fetchall()
+    )
+    return {(str(kind), int(item_id)): int(number) for kind, item_id, number in rows}
+
+
+def count_items(store: Store, source: str) -> int:
+    """How many items are held."""
+    row = store.run(
+        lambda conn: conn.execute(
+            "SELECT count(*) FROM sync_items WHERE source = %s", (source,)
+        ).fetchone()
+    )
+    return int(row[0]) if row else 0
+
+
+def stored_items(store: Store, source: str, *, page: int = 2000) -> Iterator[SyncItem]:
+    """All items by number, kind and id; ``page`` of them are held in memory."""
+    last: tuple[int, str, int] = (-1, "", 0)
+    while True:
+        place = last
+        rows = store.run(
+            lambda conn, place=place: conn.execute(  # type: ignore[misc]
+                "SELECT kind, item_id, number, updated_at, content_hash, data FROM sync_items"
+                " WHERE source = %s AND (number, kind, item_id) > (%s, %s, %s)"
+                " ORDER BY number, kind, item_id LIMIT %s",
+                (source, *place, page),
+            ).fetchall()
+        )
+        for kind, item_id, number, updated_at, digest, data in rows:
+            yield SyncItem(kind, item_id, number, updated_at, digest, json.loads(data))
+        if len(rows) < page:
+            return
+        last = (rows[-1][2], rows[-1][0], rows[-1][1])
+
+
+def latest_changes(store: Store, source: str, kinds: Sequence[str]) -> dict[int, datetime]:
+    """The latest ``updated_at`` under each ``number`` that has items of ``kinds``."""
+    rows = store.run(
+        lambda conn: conn.execute(
+            "SELECT number, max(updated_at) FROM sync_items"
+            " WHERE source = %s AND kind = ANY(%s) GROUP BY number ORDER BY number",
+            (source, list(kinds)),
+        ).fetchall()
+    )
+    return {int(number): latest for number, latest in rows}
+
+
+def _by_key(item: SyncItem) -> ItemKey:
+    return item.key
+
+
+def _upsert(conn: Connection, source: str, items: Sequence[SyncItem]) -> int:
+    return conn.execute(
+        """
+        INSERT INTO sync_items AS held
+               (source, kind, item_id, number, updated_at, content_hash, data)
+        SELECT %s, * FROM unnest(%s::text[], %s::bigint[], %s::bigint[], %s::timestamptz[],
+                                 %s::text[], %s::text[])
+        ON CONFLICT (source, kind, item_id) DO UPDATE
+        SET number = excluded.number, updated_at = excluded.updated_at,
+            content_hash = excluded.content_hash, data = excluded.data
+        WHERE held.updated_at <= excluded.updated_at
+          AND (held.updated_at, held.content_hash) <> (excluded.updated_at, excluded.content_hash)
+        """,
+        (
+            source,
+            [item.kind for item in items],
+            [item.item_id for item in items],
+            [item.number for item in items],
+            [item.updated_at for item in items],
+            [item.content_hash for item in items],
+            [json.dumps(item.data, sort_keys=True) for item in items],
+        ),
+    ).rowcount
+
+
+def _keep(conn: Connection, source: str, state: State) -> None:
+    for name, value in sorted(state.items()):
+        if value is None:
+            conn.execute("DELETE FROM sync_state WHERE source = %s AND name = %s", (source, name))
+            continue
+        conn.execute(
+            "INSERT INTO sync_state (source, name, value) VALUES (%s, %s, %s)"
+            " ON CONFLICT (source, name) DO UPDATE SET value = excluded.value",
+            (source, name, json.dumps(dict(value), sort_keys=True)),
+        )

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+
+def _load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(
+        f"crosscorpus_tests_{name}", Path(__file__).with_name(f"{name}.py")
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+_SHAPES = _load("github_shapes")
+
+
+@pytest.fixture(scope="session")
+def github() -> ModuleType:
+    """Items in the shapes of GitHub's API."""
+    return _SHAPES
+
+
+@pytest.fixture
+def export(tmp_path: Path) -> Callable[..., Path]:
+    """Write values as one JSON array."""
+
+    def write(*values: Any, name: str = "export.json") -> Path:
+        file = tmp_path / name
+        file.write_text(json.dumps(list(values)))
+        return file
+
+    return write
