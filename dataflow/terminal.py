@@ -43,8 +43,8 @@ def _plain(value: Any) -> Any:
 
 
 def answer_as_json(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """The outputs of one question as plain data; embeddings left out, metadata decoded."""
-    results = answer["results"].drop("embedding").to_dicts()
+    """The outputs of one question as plain data, metadata decoded."""
+    results = answer["results"].to_dicts()
     for result in results:
         result["metadata"] = json.loads(result["metadata"] or "{}")
     return {

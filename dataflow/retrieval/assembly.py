@@ -104,10 +104,11 @@ def provenance(
     timings: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
     """How the answer came about: what was searched and how, what was found, what went wrong."""
+    tried = outcomes.filter(pl.col("status") != "absent")
     stages = {"fused": fused, "unique": unique, "results": results, "citations": citations}
     return {
         "searched": happened.channels(outcomes),
-        "degraded": [sentence for _, sentence in happened.remarks(outcomes)],
+        "degraded": [sentence for _, sentence in happened.remarks(tried)],
         "queries": queries.height,
         "texts": queries["texts"].to_list(),
         "trigger": queries["trigger"].to_list(),

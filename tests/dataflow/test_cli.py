@@ -65,7 +65,7 @@ def test_a_question_is_answered_from_several_corpora_with_citations(
     assert {result["corpus"] for result in answer["results"]} == {"code", "history", "docs"}
     assert len(answer["citations"]) == len(answer["results"])
     assert any("review" in note for note in answer["notes"])
-    assert answer["provenance"]["model"]["name"] == "minilm"
+    assert answer["provenance"]["model"] == "minilm"
 
 
 def test_a_person_sees_labels_context_and_where_the_time_went(
