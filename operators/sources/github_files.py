@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from operators.postgres.sync_state import SyncItem
 from operators.sources.documents import SourceError
@@ -89,7 +89,7 @@ def _take(
     repo: str | None,
     kinds: Sequence[str],
     elsewhere: str,
-    spool: tempfile._TemporaryFileWrapper[bytes],
+    spool: IO[bytes],
     places: dict[tuple[str, int, str, int], _Place],
 ) -> Fault | None:
     """Sort in one item; what is wrong with it is returned."""
@@ -127,7 +127,7 @@ def _check_one_repository(places: Iterable[tuple[str, int, str, int]]) -> None:
 
 
 def _together(
-    spool: tempfile._TemporaryFileWrapper[bytes],
+    spool: IO[bytes],
     places: dict[tuple[str, int, str, int], _Place],
 ) -> Iterator[tuple[str, int, list[SyncItem]]]:
     """Repository, number and the items of each number, in order."""

@@ -3,7 +3,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -42,3 +42,16 @@ def export(tmp_path: Path) -> Callable[..., Path]:
         return file
 
     return write
+
+
+_SERVER = _load("github_server")
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A GitHub on this machine, with one empty repository, ``org/app``."""
+    for name in ("GITHUB_TOKEN", "GH_TOKEN", "GITHUB_API_URL", "HTTP_PROXY", "http_proxy",
+                 "ALL_PROXY", "all_proxy"):  # fmt: skip
+        monkeypatch.delenv(name, raising=False)
+    with _SERVER.serving(_SERVER.GitHub()) as state:
+        yield state
