@@ -14,7 +14,16 @@ install: $(RUN)  ## crosscorpus and its embedding model, into .venv and your dat
 	$(BIN)/crosscorpus models install
 
 demo: install  ## ingest this repository and ask it three questions
-	$(BIN)/python -m benchmarks.demo
+	$(BIN)/crosscorpus ingest git . --collection demo
+	@for question in \
+	  "how are the lists of several corpora fused into one?" \
+	  "what happens when a search fails or takes too long?" \
+	  "how does the embedded server come back after kill -9?"; \
+	do \
+	  printf '\n$$ crosscorpus query "%s" --collection demo --top-k 5\n\n' "$$question"; \
+	  $(BIN)/crosscorpus query "$$question" --collection demo --top-k 5 || exit 1; \
+	done
+	@printf '\nYour own: $(BIN)/crosscorpus ingest git PATH, then query "..." --context; --help tells more.\n'
 
 test: $(TEST)  ## every test, on a real embedded server, then lint and types
 	$(BIN)/crosscorpus models install
