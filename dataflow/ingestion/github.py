@@ -1,0 +1,102 @@
+"""Reviews, issues and findings: from exported files, and live from GitHub's API."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dataflow.ingestion.report import IngestReport
+from dataflow.ingestion.run import ingest
+from operators.embedding.embedder import Embedder
+from operators.postgres.store import Store
+from operators.sources.github_api import GithubApi, open_github
+from operators.sources.github_issues import issues_source
+from operators.sources.github_reviews import reviews_source
+from operators.sources.github_sync import OnFetched, mirror_source, refresh
+from operators.sources.memory import memory_source
+
+
+def ingest_reviews(
+    store: Store,
+    embedder: Embedder,
+    paths: Sequence[Path | str],
+    *,
+    repo: str | None = None,
+    prune: bool = False,
+    **options: Any,
+) -> IngestReport:
+    """Ingest exported review comments and reviews (:mod:`operators.sources.github_reviews`).
+
+    ``prune``: the files are all there is of their repositories, so that what they lack was
+    deleted. Other options as in :func:`dataflow.ingestion.run.ingest`.
+    """
+    source = reviews_source(paths, repo, whole=prune)
+    return ingest(store, embedder, source, prune=prune, **options)
+
+
+def ingest_issues(
+    store: Store,
+    embedder: Embedder,
+    paths: Sequence[Path | str],
+    *,
+    repo: str | None = None,
+    prune: bool = False,
+    **options: Any,
+) -> IngestReport:
+    """Ingest exported issues and their comments (:mod:`operators.sources.github_issues`).
+
+    Options as in :func:`ingest_reviews`.
+    """
+    return ingest(store, embedder, issues_source(paths, repo), prune=prune, **options)
+
+
+def ingest_memory(
+    store: Store,
+    embedder: Embedder,
+    path: Path | str,
+    *,
+    repo: str | None = None,
+    prune: bool = False,
+    **options: Any,
+) -> IngestReport:
+    """Ingest learned findings (:mod:`operators.sources.memory`); options as elsewhere."""
+    return ingest(store, embedder, memory_source(path, repo), prune=prune, **options)
+
+
+def sync_github(
+    store: Store,
+    embedder: Embedder,
+    repository: str,
+    *,
+    api: GithubApi | None = None,
+    repo: str | None = None,
+    full: bool = False,
+    reviews: bool = True,
+    on_fetched: OnFetched | None = None,
+    **options: Any,
+) -> IngestReport:
+    """Bring ``review`` and ``issue`` of one repository to what GitHub has of it.
+
+    Args:
+        store: the open collection.
+        embedder: its model.
+        repository: ``owner/name``.
+        api: an open connection; default: the one that the environment names.
+        repo: see :func:`operators.sources.github_sync.refresh`, as the next three.
+        full: ask for everything, to find what was deleted.
+        reviews: also ask for the reviews of each changed pull request.
+        on_fetched: told how far fetching is.
+        options: as in :func:`dataflow.ingestion.run.ingest`.
+
+    Raises:
+        CrosscorpusError: GitHub refuses or does not answer; no document was written then, what
+            was fetched is kept, and the next run goes on from there.
+    """
+    fetching: dict[str, Any] = {"repo": repo, "full": full, "reviews": reviews}
+    if api is None:
+        with open_github() as connection:
+            mirror = refresh(store, connection, repository, on_fetched=on_fetched, **fetching)
+    else:
+        mirror = refresh(store, api, repository, on_fetched=on_fetched, **fetching)
+    return ingest(store, embedder, mirror_source(store, mirror), **options)
