@@ -28,12 +28,6 @@ _RUNS = "[\ufe00-\ufe0f]{2,}"
 _IN_TEXT = re.compile(f"[{_CONTROL}{_UNSEEN}]|{_JOINERS}|{_RUNS}")
 _IN_LABEL = re.compile(f"[\t\n{_CONTROL}{_UNSEEN}]|{_JOINERS}|{_RUNS}")
 _MARKUP = re.compile(r"[\\\[\]`<>]")
-_SUSPECT = r"[^ -Z^-_a-~]|[<>]"  # what the two above may act on, and all that is not ASCII
-
-_PLAIN_URL = (
-    r"^https?://[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]{1,5})?"
-    r"(?:[/?#](?:[A-Za-z0-9._~!$&*+,;=:@/?#-]|%[0-9A-Fa-f]{2})*)?$"
-)
 _IN_URL = "/?#:@!$&*+,;=%~-._"
 
 
@@ -55,15 +49,6 @@ def label_text(text: str) -> str:
     'x\\\\](https://evil) \\\\[y'
     """
     return _IN_LABEL.sub(_codes, _MARKUP.sub(r"\\\g<0>", text))
-
-
-def label_texts(texts: pl.Series) -> pl.Series:
-    """:func:`label_text` of a column; null stays null."""
-    suspect = texts.str.contains(_SUSPECT)
-    if not suspect.any():
-        return texts
-    rows = suspect.fill_null(False).arg_true()
-    return texts.scatter(rows, [label_text(text) for text in texts[rows]])
 
 
 def safe_url(url: str) -> str | None:
@@ -92,15 +77,6 @@ def safe_url(url: str) -> str | None:
     rest = urlunsplit(("", "", parts.path, parts.query, parts.fragment))
     rest = re.sub(r"%(?![0-9A-Fa-f]{2})", "%25", rest)
     return f"{parts.scheme}://{host}{port}{quote(rest, safe=_IN_URL)}"
-
-
-def safe_urls(urls: pl.Series) -> pl.Series:
-    """:func:`safe_url` of a column; null stays null."""
-    plain = urls.str.contains(_PLAIN_URL)
-    if plain.all():
-        return urls
-    rows = (~plain).fill_null(False).arg_true()
-    return urls.scatter(rows, pl.Series([safe_url(url) for url in urls[rows]], dtype=pl.String))
 
 
 def defused(texts: pl.Series, corpora: Iterable[str]) -> list[str]:

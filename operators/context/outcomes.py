@@ -53,10 +53,11 @@ def collect(outcomes: Sequence[pl.DataFrame]) -> pl.DataFrame:
         SearchError: there were searches, and no corpus gave an answer, not even an empty one.
     """
     everything = pl.concat(outcomes) if outcomes else empty(OUTCOMES)
-    bad = [row for row in everything.iter_rows() if row[2] in ("failed", "timed_out")]
+    rows = everything.rows()
+    bad = [row for row in rows if row[2] in ("failed", "timed_out")]
     if bad:
         unread = {row[0] for row in bad if row[1] == "chunks"}
-        good = {row[0] for row in everything.iter_rows() if row[2] in ("ok", "empty")}
+        good = {row[0] for row in rows if row[2] in ("ok", "empty")}
         if not good - unread:
             faults = "; ".join(f"{row[0]} {row[1]}: {row[5] or row[2]}" for row in bad)
             raise SearchError(f"every search failed, so there is no answer: {faults}")

@@ -11,8 +11,8 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
+import numpy as np
 import polars as pl
 
 from operators.context.escape import defused
@@ -20,6 +20,7 @@ from operators.frames import CONTEXT, PACKED
 from operators.ranking.order import listed
 
 SEPARATOR = "\n\n"
+_OF_RESULT = ["query_id", "chunk_id", "corpus", "source_label", "source_url", "alternate_sources"]
 
 Measure = Callable[[Sequence[str]], Sequence[int]]
 """Takes texts, returns what each costs."""
@@ -53,37 +54,55 @@ def pack(
         measure: what a text costs.
     """
     results = listed(results)
-    columns = results.select(
-        "query_id", "chunk_id", "corpus", "source_label", "source_url", "alternate_sources"
-    ).rows()
     texts = defused(results["text"], corpora)
+    ids, labels = results["chunk_id"].to_list(), results["source_label"].to_list()
     by_query: dict[int, list[int]] = {}
-    for row, found in enumerate(columns):
-        by_query.setdefault(found[0], []).append(row)
+    for row, query_id in enumerate(results["query_id"].to_list()):
+        by_query.setdefault(query_id, []).append(row)
     noted: dict[int, list[str]] = {}
     for query_id, note in notes["query_id", "note"].iter_rows():
         noted.setdefault(query_id, []).append(note)
 
-    packed: list[tuple[Any, ...]] = []
+    chosen: list[tuple[int, int, str, str, int]] = []
+    blocks: list[tuple[int, str, str, int]] = []
     for query_id, asked in queries["query_id", "texts"].iter_rows():
         rows = by_query.get(query_id, [])
         remarks = noted.get(query_id, [])
-        said = [*remarks, *(texts[row] for row in rows), *(columns[row][3] for row in rows)]
-        key = boundary([*asked, *(str(columns[row][1]) for row in rows)], said)
+        said = [*remarks, *(labels[row] for row in rows), *(texts[row] for row in rows)]
+        key = boundary([*asked, *(str(ids[row]) for row in rows)], said)
         block = _notes(key, remarks, budget, measure)
         left = budget - sum(measure([SEPARATOR + block])) if block else budget
         number = 0
         for row in rows:
-            entry = f"=== {key} {number + 1} {columns[row][3]}\n{texts[row]}"
+            entry = f"=== {key} {number + 1} {labels[row]}\n{texts[row]}"
             (cost,) = measure([SEPARATOR + entry if number else entry])
             if cost <= left:
                 left -= cost
                 number += 1
-                packed.append((query_id, number, *columns[row][1:], key, entry, cost))
+                chosen.append((row, number, key, entry, cost))
         if block:
             (cost,) = measure([SEPARATOR + block if number else block])
-            packed.append((query_id, *[None] * 6, key, block, cost))
-    return pl.DataFrame(packed, schema=PACKED, orient="row")
+            blocks.append((query_id, key, block, cost))
+    return _frame(results, chosen, blocks)
+
+
+def _frame(
+    results: pl.DataFrame,
+    chosen: Sequence[tuple[int, int, str, str, int]],
+    blocks: Sequence[tuple[int, str, str, int]],
+) -> pl.DataFrame:
+    rows, *made = zip(*chosen, strict=True) if chosen else ((), (), (), (), ())
+    columns = [
+        pl.Series(name, list(values), dtype=PACKED[name])
+        for name, values in zip(("number", "boundary", "entry", "cost"), made, strict=True)
+    ]
+    packed = results[_OF_RESULT][np.array(rows, np.int64)].hstack(columns)[list(PACKED)]
+    if not blocks:
+        return packed
+    notes = pl.DataFrame(
+        [(query_id, *[None] * 6, *rest) for query_id, *rest in blocks], schema=PACKED, orient="row"
+    )
+    return packed.vstack(notes)
 
 
 def compose(packed: pl.DataFrame, queries: pl.DataFrame, *, budget: int) -> pl.DataFrame:

@@ -10,18 +10,30 @@ of its fields up to a ``#``: half a path is another page.
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 from urllib.parse import quote
 
 import polars as pl
 
-from operators.context.escape import label_texts, safe_urls
+from operators.context.escape import label_text, safe_url
 from operators.errors import CrosscorpusError
-from operators.frames import CHUNKS
+from operators.frames import CHUNKS, UTC
 
 LONGEST = 200  # characters of one field in a label; a title can have thousands
+FALLBACK = ("title", "path", "document_id")
+
+_COLUMNS = frozenset(CHUNKS) - {"metadata", "embedding"}
+_PLAIN_FIELD = re.compile(r"[A-Za-z0-9._~/-]*")
+_SUSPECT = re.compile(r"[^ -Z^-_a-~]|[<>]")  # what must be escaped, and all that is not ASCII
+_PLAIN_URL = re.compile(
+    r"https?://[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]{1,5})?"
+    r"(?:[/?#](?:[A-Za-z0-9._~!$&*+,;=:@/?#-]+|%[0-9A-Fa-f]{2})*)?"
+)
 
 _PIECE = re.compile(
     r"\[\[(?P<group>.*?)\]\]|\{(?P<field>[^{}]*)\}|(?P<text>(?:[^{}\[\]]|\[|\])+?(?=\[\[|\{|\}|$))"
@@ -101,44 +113,128 @@ def _pieces(text: str, template: str) -> list[re.Match[str]]:
     return found
 
 
-def labels(chunks: pl.DataFrame, corpus: str, template: str) -> pl.Series:
-    """``source_label`` of each row of ``chunks`` (``CHUNKS``): ``[corpus: ...]``, escaped."""
-    parts = parse(template)
-    names = dict.fromkeys(field.name for part in parts for field in part.fields)
-    fields = {name: label_texts(_shortened(_field(chunks, name))) for name in names}
-    first = next(iter(fields.values()), None)
-    opening, closing = f"[{corpus}: ", "]"
-    if first is not None and first.null_count():
-        body = _filled(chunks.height, parts, fields, "", "")
-        fallback = [label_texts(_shortened(chunks[c])) for c in ("title", "path", "document_id")]
-        frame = pl.DataFrame([s.alias(str(i)) for i, s in enumerate([first, body, *fallback])])
-        chosen = pl.when(pl.col("0").is_not_null()).then("1")
-        named = chosen.otherwise(pl.coalesce(_said("2"), _said("3"), "4", pl.lit("")))
-        frame = frame.select(pl.concat_str(pl.lit(opening), named, pl.lit(closing)))
-        return frame.to_series().alias("source_label")
-    return _filled(chunks.height, parts, fields, opening, closing).alias("source_label")
+def describe(chunks: pl.DataFrame, corpus: str, label: str, link: str | None) -> pl.DataFrame:
+    """How each row of ``chunks`` (``CHUNKS``) is named and reached.
 
+    Returns:
+        ``source_label``: ``[corpus: ...]`` on one line, with everything escaped that could end it;
+        ``source_url``: null where there is no link or it is not safe.
 
-def links(chunks: pl.DataFrame, template: str | None) -> pl.Series:
-    """``source_url`` of each row of ``chunks``; null where there is none or it is not safe.
-
-    A field that begins the template is a URL and stays as it is; any other is percent-encoded.
+    Raises:
+        CrosscorpusError: a template can't be read.
     """
-    nothing = pl.Series("source_url", [None], dtype=pl.String).new_from_index(0, chunks.height)
-    parts = parse(template or "")
-    names = list(dict.fromkeys(field.name for part in parts for field in part.fields))
+    labels = [f"[{corpus}: {body}]" for body in _labels(chunks, parse(label))]
+    urls = _urls(chunks, parse(link or ""))
+    return pl.DataFrame(
+        [
+            pl.Series("source_label", labels, dtype=pl.String),
+            pl.Series("source_url", urls, dtype=pl.String),
+        ]
+    )
+
+
+def _labels(chunks: pl.DataFrame, parts: tuple[Part, ...]) -> list[str]:
+    names = _names(parts)
+    rows = list(_rows(chunks, names))
+    simple = _format(parts).format
+    bodies = ["" if None in row else simple(*row) for row in rows]
+    if (
+        all(bodies)
+        and not _SUSPECT.search("".join(bodies))
+        and max(map(len, bodies), default=0) <= LONGEST
+    ):
+        return bodies
+    return [
+        body
+        if body and len(body) <= LONGEST and not _SUSPECT.search(body)
+        else _careful_label(dict(zip(names, row, strict=True)), parts, chunks, number)
+        for number, (body, row) in enumerate(zip(bodies, rows, strict=True))
+    ]
+
+
+def _careful_label(
+    row: dict[str, str | None], parts: tuple[Part, ...], chunks: pl.DataFrame, number: int
+) -> str:
+    """A label with a field to escape, to shorten or to do without."""
+    if row and next(iter(row.values())) is None:
+        return _label_text(next((v for v in chunks[list(FALLBACK)].row(number) if v), ""))
+    return _fill(parts, {name: value and _label_text(value) for name, value in row.items()})
+
+
+def _label_text(text: str) -> str:
+    half = LONGEST // 2
+    return label_text(text if len(text) <= LONGEST else f"{text[:half]}…{text[1 - half :]}")
+
+
+def _urls(chunks: pl.DataFrame, parts: tuple[Part, ...]) -> Iterator[str | None]:
+    names = _names(parts)
     if not names:
-        return nothing
-    whole = parts[0].fields[:1] == (Field("", names[0]),)
-    fields = {
-        name: _field(chunks, name) if whole and name == names[0] else _quoted(_field(chunks, name))
-        for name in names
-    }
-    filled = _filled(chunks.height, parts, fields, "", "")
-    for name in _needed(parts):
-        if fields[name].null_count():
-            filled = filled.scatter(fields[name].is_null().arg_true(), None)
-    return safe_urls(filled).alias("source_url")
+        yield from [None] * chunks.height
+        return
+    simple, needed = _format(parts).format, [names.index(name) for name in _needed(parts)]
+    plain_field, plain_url = _PLAIN_FIELD.fullmatch, _PLAIN_URL.fullmatch
+    first = int(parts[0].fields[:1] == (Field("", names[0]),))  # it is a URL and no part of one
+    for row in _rows(chunks, names):
+        if None not in row and plain_field("".join(row[first:])):  # type: ignore[arg-type]
+            url = simple(*row)
+            yield url if plain_url(url) else safe_url(url)
+        elif any(row[place] is None for place in needed):
+            yield None
+        else:
+            encoded = [value and quote(value, safe="/") for value in row]
+            encoded[:first] = row[:first]
+            yield safe_url(_fill(parts, dict(zip(names, encoded, strict=True))))
+
+
+def _rows(chunks: pl.DataFrame, names: list[str]) -> Iterator[tuple[str | None, ...]]:
+    """The fields of each row as text; None where one has no value."""
+    if not names:
+        return iter([()] * chunks.height)
+    metadata = [name for name in names if name != "file" and name not in _COLUMNS]
+    keyed = [json.loads(keys or "{}") for keys in chunks["metadata"]] if metadata else []
+    columns: list[list[str | None]] = []
+    for name in names:
+        if name in metadata:
+            columns.append([_text(keys.get(name)) for keys in keyed])
+            continue
+        values = chunks["path" if name == "file" else name]
+        if values.dtype == UTC:
+            values = values.dt.to_string("%Y-%m-%d")
+        listed = values.to_list()
+        if name == "file":
+            columns.append([p and (p.rstrip("/").rpartition("/")[2] or None) for p in listed])
+        elif values.dtype != pl.String:
+            columns.append([None if v is None else str(v) for v in listed])
+        else:
+            columns.append([v or None for v in listed] if "" in listed else listed)
+    return zip(*columns, strict=True)
+
+
+def _text(value: Any) -> str | None:
+    """A value of the metadata as text; what is no single value has none."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    return str(value) or None
+
+
+def _fill(parts: tuple[Part, ...], values: dict[str, str | None]) -> str:
+    """The parts one after the other, each only if all of its fields have a value."""
+    filled = ""
+    for part in parts:
+        if all(values[field.name] is not None for field in part.fields):
+            pieces = [f"{field.before}{values[field.name]}" for field in part.fields]
+            filled += "".join(pieces) + part.after
+    return filled
+
+
+def _format(parts: tuple[Part, ...]) -> str:
+    """The same for fields that all have a value, as Python's own template."""
+    places = {name: f"{{{place}}}" for place, name in enumerate(_names(parts))}
+    return _fill(parts, dict(places))
+
+
+def _names(parts: tuple[Part, ...]) -> list[str]:
+    return list(dict.fromkeys(field.name for part in parts for field in part.fields))
 
 
 def _needed(parts: tuple[Part, ...]) -> list[str]:
@@ -147,64 +243,6 @@ def _needed(parts: tuple[Part, ...]) -> list[str]:
     for part in parts:
         if "#" in part.after or any("#" in field.before for field in part.fields):
             break
-        if len(part.fields) == 1 and not part.optional:
+        if part.fields and not part.optional:
             names.append(part.fields[0].name)
     return names
-
-
-def _filled(
-    height: int, parts: tuple[Part, ...], fields: dict[str, pl.Series], opening: str, closing: str
-) -> pl.Series:
-    pieces = [pl.lit(opening)] if opening else []
-    for part in parts:
-        inside = [e for f in part.fields for e in (pl.lit(f.before), pl.col(f.name))]
-        inside.append(pl.lit(part.after))
-        pieces.append(pl.concat_str(inside))  # null if one is null
-    pieces.append(pl.lit(closing))
-    frame = pl.DataFrame([series.alias(name) for name, series in fields.items()])
-    text = pl.concat_str(pieces, ignore_nulls=True).alias("filled")
-    if not fields:
-        return frame.select(text).to_series().new_from_index(0, height)
-    return frame.select(text).to_series()
-
-
-def _field(chunks: pl.DataFrame, name: str) -> pl.Series:
-    """A field's values as text: a column, a date as year-month-day, or a key of the metadata."""
-    if name == "file":
-        return chunks["path"].str.extract(r"([^/]+)/*$").alias(name)
-    if name not in CHUNKS or name in ("metadata", "embedding"):
-        if chunks["metadata"].null_count() == chunks.height:
-            return pl.Series(name, [None], dtype=pl.String).new_from_index(0, chunks.height)
-        values = chunks["metadata"].str.json_path_match("$." + name).alias(name)
-        return chunks.select(pl.lit(values).replace("", None).alias(name)).to_series()
-    values = chunks[name]
-    if values.dtype == pl.String:
-        empty = values == ""
-        return values.scatter(empty.arg_true(), None) if empty.any() else values
-    if isinstance(values.dtype, pl.Datetime):
-        return values.dt.strftime("%Y-%m-%d")
-    return values.cast(pl.String)
-
-
-def _said(name: str) -> pl.Expr:
-    return pl.when(pl.col(name) != "").then(name)
-
-
-def _shortened(texts: pl.Series) -> pl.Series:
-    sizes = texts.str.len_bytes().max()
-    if not isinstance(sizes, int) or sizes <= LONGEST:
-        return texts
-    half = LONGEST // 2
-    short = [
-        text if text is None or len(text) <= LONGEST else f"{text[:half]}…{text[1 - half :]}"
-        for text in texts
-    ]
-    return pl.Series(texts.name, short, dtype=pl.String)
-
-
-def _quoted(texts: pl.Series) -> pl.Series:
-    plain = texts.str.contains(r"^[A-Za-z0-9._~/-]*$")
-    if plain.all():
-        return texts
-    rows = (~plain).fill_null(False).arg_true()
-    return texts.scatter(rows, [quote(text, safe="/") for text in texts[rows]])

@@ -25,20 +25,26 @@ BLOCK = 512
 compared within itself, so that a list of near-copies costs no pairs."""
 
 
-def greedy(query_id: Column, find_copies: FindCopies) -> Integers:
+def greedy(query_id: Column, find_copies: FindCopies, rows: Integers | None = None) -> Integers:
     """The keepers of rows that are sorted by query and rank.
 
     Args:
         query_id: one a row.
         find_copies: called once for each ``BLOCK`` places of the longest list, with the rows that
             stayed so far and the new ones.
+        rows: the rows to look at, ascending; None: all.
+
+    Returns:
+        For each of ``rows`` the row it belongs to.
     """
     keepers = np.arange(len(query_id))
-    for rows, new in _blocks(query_id, keepers):
-        better, worse = find_copies(rows, new)
-        order = np.lexsort((better, worse))
-        settle(keepers, better[order].tolist(), worse[order].tolist())
-    return keepers
+    rows = keepers.copy() if rows is None else rows
+    for active, new in _blocks(query_id, rows, keepers):
+        better, worse = find_copies(active, new)
+        if len(better):
+            order = np.lexsort((better, worse))
+            settle(keepers, better[order].tolist(), worse[order].tolist())
+    return keepers[rows]
 
 
 def settle(keepers: Integers, better: list[int], worse: list[int]) -> None:
@@ -51,14 +57,15 @@ def settle(keepers: Integers, better: list[int], worse: list[int]) -> None:
         keepers[list(gone)] = list(gone.values())
 
 
-def _blocks(query_id: Column, keepers: Integers) -> Iterator[tuple[Integers, Flags]]:
+def _blocks(
+    query_id: Column, rows: Integers, keepers: Integers
+) -> Iterator[tuple[Integers, Flags]]:
     """The rows to compare and which are new, block by block; ``keepers`` fills meanwhile."""
-    rows = np.arange(len(query_id))
-    block = places(query_id) // BLOCK
+    block = places(query_id[rows]) // BLOCK
     last = int(block.max(initial=0))
     if last == 0:
         yield rows, np.ones(len(rows), bool)
         return
     for number in range(last + 1):
-        active = rows[(block <= number) & (keepers == rows)]
-        yield active, block[active] == number
+        active = (block <= number) & (keepers[rows] == rows)
+        yield rows[active], block[active] == number

@@ -35,7 +35,7 @@ _PLAIN = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+")  # prose: lower case, capitali
 def guarded_keepers(
     query_id: Column,
     number: Integers,
-    sets: TokenSets,
+    sets: Sequence[TokenSets],
     vectors: Floats,
     place: Integers,
     texts: Sequence[str | None],
@@ -47,7 +47,7 @@ def guarded_keepers(
 
     Args:
         query_id: the query of each row; rows are sorted by query and rank.
-        number: each row's set in ``sets``.
+        number: each row's set, counted through all of ``sets``.
         sets: token sets.
         vectors: unit vectors.
         place: each row's vector in ``vectors``, or -1 for none.

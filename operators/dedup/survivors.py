@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import polars as pl
 
-from operators.ranking.order import Integers, places
+from operators.ranking.order import Integers, changes, places
 
 _SOURCE = ["chunk_id", "corpus", "source_label", "source_url"]
 
@@ -35,8 +37,10 @@ def absorb(hits: pl.DataFrame, keepers: Integers) -> pl.DataFrame:
         return hits
     touched, place = np.unique(keepers[gone], return_inverse=True)
     carried = hits["alternate_sources"]
-    before, before_owner = flat(carried[touched])
-    after, after_owner = flat(carried[gone])
+    both, owner = flat(carried[np.concatenate([touched, gone])])
+    early = owner < len(touched)
+    before, before_owner = both.filter(early), owner[early]
+    after, after_owner = both.filter(~early), owner[~early] - len(touched)
     own = hits[_SOURCE][gone].to_struct("alternate_sources")
     turn = 2 * np.arange(len(gone))
     sources = pl.concat([before, own, after])
@@ -53,23 +57,32 @@ def absorb(hits: pl.DataFrame, keepers: Integers) -> pl.DataFrame:
 
 def lists(name: str, values: pl.Series, owner: Integers, rows: int) -> pl.Series:
     """A column of ``rows`` lists: each value goes into the list of its ``owner``, in order."""
-    nothing = pl.Series(name, [[]], dtype=pl.List(values.dtype))
+    nothing = _nothing(values.dtype).alias(name)
     if not len(values):
         return nothing.new_from_index(0, rows)
     order = np.argsort(owner, kind="stable")
-    columns = [pl.Series("owner", owner[order]), values[order].alias(name)]
-    grouped = pl.DataFrame(columns).group_by("owner", maintain_order=True).agg(name)
-    index = np.zeros(rows, np.int64)
-    index[grouped["owner"].to_numpy()] = np.arange(1, grouped.height + 1)
-    return pl.concat([nothing, grouped[name]])[index]
+    values, owner = values[order], owner[order]
+    begins = np.flatnonzero(changes(owner))
+    ends = [*begins[1:].tolist(), len(owner)]
+    filled = [values[a:b] for a, b in zip(begins.tolist(), ends, strict=True)]
+    index = np.zeros(rows, np.uint32)
+    index[owner[begins]] = np.arange(1, len(filled) + 1)
+    column = nothing.clone().append(pl.Series(name, filled))
+    return column[pl.Series(index)]
 
 
 def flat(column: pl.Series) -> tuple[pl.Series, Integers]:
     """The values of a column of lists one after the other, and the row each comes from."""
-    sizes = column.list.len().fill_null(0).to_numpy().astype(np.int64)
+    sizes = np.nan_to_num(column.list.len().to_numpy()).astype(np.int64)
     filled = np.flatnonzero(sizes)
     values = column[filled].explode() if len(filled) else column.clear().explode()
     return values, np.repeat(filled, sizes[filled])
+
+
+@cache
+def _nothing(dtype: pl.DataType) -> pl.Series:
+    """A column of one empty list."""
+    return pl.Series([[]], dtype=pl.List(dtype))
 
 
 def _split(keepers: Integers) -> tuple[Integers, Integers]:

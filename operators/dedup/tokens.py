@@ -11,13 +11,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from operators.ranking.order import Integers, positions
+from operators.ranking.order import Integers, changes, offsets, positions
 
 Words = NDArray[np.uint64]
 
@@ -44,16 +45,18 @@ class TokenSets:
         chunk_id: one a set, in the order of the sets.
         begins: where each set begins in ``tokens``, and at the end where the last one ends.
         tokens: the hashed tokens of all sets; each set distinct and ascending.
+        memo: what was worked out of the sets, see :func:`operators.dedup.parts.parts_of`.
     """
 
     chunk_id: Integers
     begins: Integers
     tokens: Words
+    memo: dict[float, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def sizes(self) -> Integers:
         """How many distinct tokens each set has."""
-        return np.diff(self.begins)
+        return self.begins[1:] - self.begins[:-1]
 
 
 def token_sets(chunks: pl.DataFrame) -> TokenSets:
@@ -62,8 +65,8 @@ def token_sets(chunks: pl.DataFrame) -> TokenSets:
     return TokenSets(chunks["chunk_id"].to_numpy(), begins, tokens)
 
 
-def sets_of(hits: pl.DataFrame, known: Sequence[TokenSets]) -> tuple[TokenSets, Integers]:
-    """The token sets of ``hits`` (chunk_id, text) and for each row the number of its set.
+def sets_of(hits: pl.DataFrame, known: Sequence[TokenSets]) -> tuple[Sequence[TokenSets], Integers]:
+    """Token sets for all of ``hits`` (chunk_id, text), and for each row the number of its set.
 
     A chunk that none of ``known`` has is hashed from its text.
     """
@@ -71,27 +74,23 @@ def sets_of(hits: pl.DataFrame, known: Sequence[TokenSets]) -> tuple[TokenSets, 
     wanted = hits["chunk_id"].to_numpy()
     number = positions(ids, wanted)
     missing = np.flatnonzero(number < 0)
-    if len(missing):
-        fresh = token_sets(hits["chunk_id", "text"][missing].unique("chunk_id", keep="first"))
-        known, ids = [*known, fresh], np.append(ids, fresh.chunk_id)
-        number = positions(ids, wanted)
-    if len(known) == 1:
-        return known[0], number
-    ends = np.cumsum([0, *(len(sets.tokens) for sets in known)])
-    begins = [sets.begins[:-1] + end for sets, end in zip(known, ends[:-1], strict=True)]
-    tokens = np.concatenate([np.zeros(0, np.uint64), *(sets.tokens for sets in known)])
-    return TokenSets(ids, np.concatenate([*begins, ends[-1:]]), tokens), number
+    if not len(missing):
+        return known, number
+    rows = missing[np.unique(wanted[missing], return_index=True)[1]]
+    fresh = token_sets(hits["chunk_id", "text"][rows])
+    number[missing] = len(ids) + positions(fresh.chunk_id, wanted[missing])
+    return [*known, fresh], number
 
 
 def hash_sets(texts: Sequence[str | None]) -> tuple[Integers, Words]:
     """``begins`` and ``tokens`` of :class:`TokenSets` for ``texts``."""
-    sizes, tokens = [np.zeros(1, np.int64)], [np.zeros(0, np.uint64)]
+    sizes, tokens = [np.zeros(0, np.int64)], [np.zeros(0, np.uint64)]
     for first in range(0, len(texts), _BLOCK):
         block = [_encoded(text) for text in texts[first : first + _BLOCK]]
         count, found = _hash_block(block)
         sizes.append(count)
         tokens.append(found)
-    return np.cumsum(np.concatenate(sizes)), np.concatenate(tokens)
+    return offsets(np.concatenate(sizes)), np.concatenate(tokens)
 
 
 def _encoded(text: str | None) -> bytes:
@@ -105,7 +104,7 @@ def _hash_block(block: list[bytes]) -> tuple[Integers, Words]:
     """How many distinct tokens each text has, and the tokens of one text after the other."""
     data = b" ".join([b"", *block, b""]).translate(_FOLD)
     spaces = np.flatnonzero(np.frombuffer(data, np.uint8) == 32)
-    length = np.diff(spaces) - 1
+    length = spaces[1:] - spaces[:-1] - 1
     start = spaces[:-1] + 1
     if (length == 0).any():
         some = length > 0
@@ -115,11 +114,10 @@ def _hash_block(block: list[bytes]) -> tuple[Integers, Words]:
     per_text = np.diff(np.searchsorted(start, text_starts))
     text_no = np.repeat(np.arange(len(block), dtype=np.uint64), per_text)
     key = np.sort((text_no << _HASH_BITS) | (hashed >> _DROPPED_BITS))
-    another = np.ones(len(key), bool)
-    np.not_equal(key[1:], key[:-1], out=another[1:])
-    key = key[another]
+    key = key[changes(key)]
     text_begins = np.arange(len(block) + 1, dtype=np.uint64) << _HASH_BITS
-    return np.diff(np.searchsorted(key, text_begins)), key & _HASH
+    begins = np.searchsorted(key, text_begins)
+    return begins[1:] - begins[:-1], key & _HASH
 
 
 def _hash_tokens(data: bytes, start: Integers, length: Integers) -> Words:

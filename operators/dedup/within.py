@@ -29,7 +29,7 @@ def jaccard(
         threshold: a Jaccard index, see :func:`operators.dedup.jaccard.jaccard_keepers`.
     """
     hits, row = _found(merged, chunks)
-    keepers = jaccard_keepers(hits["query_id"].to_numpy(), row, sets, threshold=threshold)
+    keepers = jaccard_keepers(hits["query_id"].to_numpy(), row, [sets], threshold=threshold)
     return drop_copies(hits, keepers)
 
 
@@ -58,7 +58,7 @@ def guarded(
     keepers = guarded_keepers(
         hits["query_id"].to_numpy(),
         row,
-        sets,
+        [sets],
         vectors,
         place[row],
         chunks["text"][row].to_list(),

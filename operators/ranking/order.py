@@ -50,6 +50,8 @@ def places(query_id: Column) -> NDArray[np.uint32]:
     [0, 1, 0]
     """
     begins = starts(query_id)
+    if len(begins) <= 1:
+        return np.arange(len(query_id), dtype=np.uint32)
     lengths = np.diff(begins, append=len(query_id))
     counted = np.arange(len(query_id)) - np.repeat(begins, lengths)
     return counted.astype(np.uint32)
@@ -57,9 +59,25 @@ def places(query_id: Column) -> NDArray[np.uint32]:
 
 def starts(query_id: Column) -> Integers:
     """The row where each query begins; the rows of a query stand together."""
-    if not len(query_id):
-        return np.zeros(0, np.int64)
-    return np.flatnonzero(np.r_[True, query_id[1:] != query_id[:-1]])
+    return np.flatnonzero(changes(query_id))
+
+
+def changes(values: Column) -> NDArray[np.bool_]:
+    """Whether each value differs from the one before; the first does."""
+    found = np.ones(len(values), bool)
+    np.not_equal(values[1:], values[:-1], out=found[1:])
+    return found
+
+
+def offsets(counts: Column) -> Integers:
+    """Where each of so many things begins when they stand one after the other, and the end.
+
+    >>> offsets(np.array([2, 0, 3])).tolist()
+    [0, 2, 2, 5]
+    """
+    found = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=found[1:])
+    return found
 
 
 def ranked(frame: pl.DataFrame, score: Floats) -> pl.DataFrame:

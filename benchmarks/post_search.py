@@ -1,0 +1,179 @@
+"""What everything after the searches costs: from the merge to the packed context.
+
+    python benchmarks/post_search.py [--quick]
+
+Runs the real Hamilton graph with made-up search results: three corpora, two lists each, chunks of
+about 120 words of which a tenth are near-copies of another, in the same corpus or in another one.
+Prints the CPU time of the process (all threads), the best of several runs, graph overhead included.
+For comparison: the same dedups as all pairs of Python sets. Result sets of a batch come from one
+pool of chunks per corpus, as with a real collection; "distinct" has no chunk twice.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from dataflow import load_config
+from dataflow.runtime.driver import RetrievalDriver, build_graph
+from operators.frames import CHUNKS, OUTCOMES, QUERIES
+
+CORPORA = ("code", "review", "wiki")
+WORDS = 120
+NOW = datetime(2025, 6, 1, tzinfo=UTC)
+
+
+def make_texts(count: int, rng: np.random.Generator) -> list[str]:
+    """Texts of Zipf-distributed words; a tenth differ from another in up to four words."""
+    letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
+    vocabulary = ["".join(rng.choice(letters, max(1, int(n)))) for n in rng.normal(6, 2.5, 20_000)]
+    share = 1 / np.arange(3, len(vocabulary) + 3)
+    drawn = rng.choice(len(vocabulary), (count, WORDS), p=share / share.sum())
+    copies = rng.choice(count, count // 10, replace=False)
+    drawn[copies] = drawn[rng.integers(0, count, len(copies))]
+    for _ in range(4):
+        drawn[copies, rng.integers(0, WORDS, len(copies))] = rng.integers(0, 20_000, len(copies))
+    return [" ".join([vocabulary[word] for word in words]) for words in drawn.tolist()]
+
+
+def make_chunks(corpus: str, texts: list[str], first: int) -> pl.DataFrame:
+    count = len(texts)
+    ids = np.arange(first, first + count)
+    columns = {
+        "chunk_id": ids,
+        "document_id": [f"{corpus}-{number // 4}" for number in ids],
+        "corpus": [corpus] * count,
+        "repo": ["org/app"] * count,
+        "ordinal": ids % 4,
+        "text": texts,
+        "title": [f"Page {number}" for number in ids],
+        "path": [f"src/part_{number % 97}/file_{number}.py" for number in ids],
+        "uri": [f"https://example.org/{corpus}/{number}" for number in ids],
+        "start_line": ids % 900 + 1,
+        "end_line": ids % 900 + 30,
+        "created_at": [NOW - timedelta(days=int(number % 400)) for number in ids],
+        "metadata": ['{"pr_number": 12}'] * count,
+    }
+    missing = [pl.lit(None, dtype).alias(c) for c, dtype in CHUNKS.items() if c not in columns]
+    schema = {name: CHUNKS[name] for name in columns}
+    return pl.DataFrame(columns, schema=schema).with_columns(missing).select(list(CHUNKS))
+
+
+def make_case(hits: int, queries: int, pool: int | None, seed: int = 7) -> dict[str, Any]:
+    """Overrides of the graph's searches for so many queries; a pool of None has no chunk twice."""
+    rng = np.random.default_rng(seed)
+    reach = hits + hits // 2  # the two lists of a query share a third of their chunks
+    size = pool or reach * queries
+    texts = make_texts(size * len(CORPORA), rng)
+    rng.shuffle(texts)
+    overrides: dict[str, Any] = {}
+    query_id = np.repeat(np.arange(queries, dtype=np.uint32), hits)
+    rank = np.tile(np.arange(hits, dtype=np.uint32), queries)
+    for number, corpus in enumerate(CORPORA):
+        first = 1 + number * size
+        chunks = make_chunks(corpus, texts[number * size : (number + 1) * size], first)
+        if pool:
+            found = np.stack([rng.choice(size, reach, replace=False) for _ in range(queries)])
+        else:
+            found = rng.permutation(size).reshape(queries, reach)
+        found = found + first
+        vector = rng.permuted(found[:, :hits], axis=1).ravel()
+        text = rng.permuted(found[:, reach - hits :], axis=1).ravel()
+        one = {"query_id": query_id, "text_no": np.zeros_like(query_id)}
+        distance = np.sort(rng.uniform(0.2, 0.9, (queries, hits)), axis=1).ravel()
+        score = -np.sort(-rng.gamma(3, 4, (queries, hits)), axis=1).ravel()
+        outcome = {"corpus": corpus, "status": "ok", "rows": len(rank), "elapsed_ms": 1.0}
+        overrides[f"{corpus}.vector_search"] = {
+            "vector_lists": pl.DataFrame(
+                {**one, "chunk_id": vector, "rank": rank, "distance": distance}
+            ),
+            "vector_outcome": pl.DataFrame([{**outcome, "channel": "vector"}], schema=OUTCOMES),
+        }
+        overrides[f"{corpus}.text_search"] = {
+            "text_lists": pl.DataFrame({**one, "chunk_id": text, "rank": rank, "score": score}),
+            "text_outcome": pl.DataFrame([{**outcome, "channel": "text"}], schema=OUTCOMES),
+        }
+        used = np.unique(np.concatenate([vector, text])) - first
+        overrides[f"{corpus}.read_chunks"] = {
+            "chunks": chunks[used],
+            "chunks_outcome": pl.DataFrame(schema=OUTCOMES),
+        }
+    rows = [{"query_id": q, "texts": [f"question {q}"], "trigger": []} for q in range(queries)]
+    overrides["queries"] = pl.DataFrame(rows, schema=QUERIES)
+    return overrides
+
+
+def make_driver() -> RetrievalDriver:
+    config = load_config("default")
+    change = {name: None for name in config.corpora if name not in CORPORA}
+    config = config.with_changes({"corpora": change})
+    embedder = SimpleNamespace(model="none", space="none", dimensions=1)
+    return RetrievalDriver(config, build_graph(config), {"store": None, "embedder": embedder})
+
+
+def all_pairs(texts: list[str]) -> list[int]:
+    """The straightforward dedup: each text against every one that was kept."""
+    kept: list[tuple[int, set[str]]] = []
+    for number, text in enumerate(texts):
+        words = set(text.lower().split())
+        for _, other in kept:
+            if len(words & other) / len(words | other) >= 0.9:
+                break
+        else:
+            kept.append((number, words))
+    return [number for number, _ in kept]
+
+
+def cpu_ms(run: Callable[[], object], repeat: int) -> float:
+    best = float("inf")
+    for _ in range(repeat):
+        began = time.process_time()
+        run()
+        best = min(best, time.process_time() - began)
+    return best * 1000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="without the long runs")
+    quick = parser.parse_args().quick
+    wanted = ["results", "context_window", "citations", "notes"]
+    with make_driver() as driver:
+        print("one query, 3 corpora x 2 lists: CPU ms (limit) and all pairs of Python sets")
+        for hits, limit in ((50, 5), (200, 20), (1000, 250)):
+            case = make_case(hits, 1, None)
+
+            def run(case: dict[str, Any] = case) -> Any:
+                return driver.execute(wanted, overrides=case)
+
+            run()
+            spent = cpu_ms(run, 30 if hits < 1000 else 7)
+            naive = float("nan")
+            if hits <= 200 and not quick:
+                chunks = [case[f"{name}.read_chunks"]["chunks"]["text"] for name in CORPORA]
+
+                def compare(chunks: list[pl.Series] = chunks) -> None:
+                    kept = [[c[n] for n in all_pairs(c.to_list())] for c in chunks]
+                    all_pairs([text for texts in kept for text in texts])
+
+                naive = cpu_ms(compare, 1)
+            print(f"  {hits:5} hits  {spent:8.2f}  ({limit})   all pairs {naive:.0f}")
+        print("batch of 1,000 queries x 50 hits: CPU ms a query (limit 1.5)")
+        for name, pool in (("20,000 chunks a corpus", 20_000), ("distinct", None)):
+            if quick and pool is None:
+                continue
+            case = make_case(50, 1_000, pool)
+            driver.execute(wanted, overrides=case)
+            spent = cpu_ms(lambda case=case: driver.execute(wanted, overrides=case), 3)
+            print(f"  {name:24} {spent / 1000:.3f}")
+
+
+if __name__ == "__main__":
+    main()
