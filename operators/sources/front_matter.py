@@ -1,0 +1,207 @@
+"""The front matter of a text: YAML between ``---`` lines or TOML between ``+++`` lines.
+
+Front matter is written by anyone, so it is read with as little machinery as will do. YAML goes
+through PyYAML's scanner and parser in pure Python (64,000 brackets overflow the stack of the C one
+and end the process) and no further: no composer, no constructor, no resolver. Every scalar stays
+the string that was written, so that ``version: 1.10`` is not 1.1 and ``12:30:45`` not 45045.
+Aliases, anchors and tags are refused. Of a key given twice the first counts.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import Literal, NamedTuple, TypeAlias
+
+from yaml import YAMLError
+from yaml.events import (
+    AliasEvent,
+    CollectionStartEvent,
+    DocumentEndEvent,
+    Event,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+)
+from yaml.parser import Parser
+from yaml.reader import Reader
+from yaml.scanner import Scanner
+
+from operators.errors import CrosscorpusError
+
+MAX_SIZE = 32 * 1024
+"""Characters between the fences."""
+MAX_DEPTH = 16
+"""Collections within collections."""
+
+Value: TypeAlias = "str | list[Value] | dict[str, Value]"
+
+_OPENING = re.compile(r"\ufeff?(---|\+\+\+)[ \t]*(?:\r\n?|\n)")
+_CLOSING = {
+    "---": re.compile(r"(?:^|(?<=[\r\n]))(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)"),
+    "+++": re.compile(r"(?:^|(?<=[\r\n]))\+\+\+[ \t]*(?:\r\n?|\n|\Z)"),
+}
+_BRACKET = re.compile(r"[\[\]{}]")
+# A TOML key of thousands of parts costs its square.
+_LONG_KEY = re.compile(
+    rf"(?<![\w-])(?:(?:[\w-]+|\"[^\"\n]*\"|'[^'\n]*')[ \t]*\.[ \t]*){{{MAX_DEPTH}}}", re.ASCII
+)
+_LINE = {
+    "yaml": re.compile(r"^([A-Za-z_][\w.-]*)[ \t]*:[ \t]+(\S.*?)(?:[ \t]+#.*)?$", re.M | re.ASCII),
+    "toml": re.compile(r"^([A-Za-z_][\w-]*)[ \t]*=[ \t]*(\S.*?)(?:[ \t]+#.*)?$", re.M | re.ASCII),
+}
+
+
+class FrontMatterRefused(CrosscorpusError, ValueError):
+    """Front matter that is not read: damaged, or of a form that is not accepted; says why."""
+
+
+class Block(NamedTuple):
+    """Where front matter stands: its language, its text and where the document goes on."""
+
+    language: Literal["yaml", "toml"]
+    text: str
+    end: int  # index of the first character after the closing fence's line
+
+
+class _YamlEvents(Reader, Scanner, Parser):
+    def __init__(self, text: str) -> None:
+        Reader.__init__(self, text)
+        Scanner.__init__(self)
+        Parser.__init__(self)
+
+
+def find_front_matter(text: str) -> Block | None:
+    r"""The block at the very start of ``text``, if it is opened and closed there.
+
+    A byte-order mark before it and any line ending are accepted.
+
+    >>> find_front_matter("---\ndate: 2020-01-01\n---\nbody")
+    Block(language='yaml', text='date: 2020-01-01\n', end=25)
+    """
+    opening = _OPENING.match(text)
+    if opening is None:
+        return None
+    closing = _CLOSING[opening[1]].search(text, opening.end())
+    if closing is None:
+        return None
+    inner = text[opening.end() : closing.start()].replace("\r\n", "\n").replace("\r", "\n")
+    return Block("toml" if opening[1] == "+++" else "yaml", inner, closing.end())
+
+
+def front_matter(text: str) -> dict[str, Value]:
+    r"""The keys and values at the start of ``text``, every scalar as a string; else empty.
+
+    >>> front_matter("---\nversion: 1.10\ntags: [a, b]\n---\n")
+    {'version': '1.10', 'tags': ['a', 'b']}
+
+    Raises:
+        FrontMatterRefused: over 32 KiB, nested deeper than 16, damaged, not a mapping, a YAML
+            alias, anchor or tag, a key that is no string.
+    """
+    block = find_front_matter(text)
+    return {} if block is None else parse_block(block)
+
+
+def parse_block(block: Block) -> dict[str, Value]:
+    """The keys and values of a block; see :func:`front_matter`.
+
+    Raises:
+        FrontMatterRefused: as there.
+    """
+    if len(block.text) > MAX_SIZE:
+        raise FrontMatterRefused(f"front matter is longer than {MAX_SIZE} characters")
+    depth = 0
+    for bracket in _BRACKET.finditer(block.text):
+        depth = depth + 1 if bracket[0] in "[{" else max(0, depth - 1)
+        if depth > MAX_DEPTH:
+            raise _too_deep()
+    try:
+        found = _toml(block.text) if block.language == "toml" else _yaml(block.text)
+    except (YAMLError, tomllib.TOMLDecodeError, RecursionError, ValueError) as exc:
+        if isinstance(exc, FrontMatterRefused):
+            raise
+        reason = " ".join(str(exc).split())[:120]
+        raise FrontMatterRefused(f"damaged {block.language} front matter: {reason}") from None
+    if found == "":
+        return {}
+    if not isinstance(found, dict):
+        raise FrontMatterRefused("front matter is not a mapping")
+    return found
+
+
+def plain_lines(block: Block) -> dict[str, str]:
+    """The ``key: value`` lines at the outermost level, for a block that is refused as a whole.
+
+    One unquoted colon in a title makes a whole block invalid; its date is as good as before.
+    """
+    text = block.text[:MAX_SIZE]
+    if block.language == "toml":
+        text = re.split(r"(?m)^[ \t]*\[", text, maxsplit=1)[0]
+    found: dict[str, str] = {}
+    for match in _LINE[block.language].finditer(text):
+        found.setdefault(match[1], match[2].strip("'\""))
+    return found
+
+
+def _too_deep() -> FrontMatterRefused:
+    return FrontMatterRefused(f"front matter is nested deeper than {MAX_DEPTH}")
+
+
+def _yaml(text: str) -> Value:
+    events = _YamlEvents(text)
+    root: list[Value] = []
+    # The collections that are open, each with the key that waits for its value.
+    open_: list[tuple[list[Value] | dict[str, Value], list[str]]] = [(root, [])]
+    while events.check_event():
+        event: Event = events.get_event()  # type: ignore[no-untyped-call]
+        if isinstance(event, DocumentEndEvent):
+            break
+        if isinstance(event, AliasEvent):
+            raise FrontMatterRefused("front matter has an alias; write the value out")
+        if isinstance(event, ScalarEvent | CollectionStartEvent):
+            if event.anchor is not None:
+                raise FrontMatterRefused("front matter has an anchor; leave it out")
+            if event.tag is not None:
+                raise FrontMatterRefused("front matter has a tag; leave it out")
+        if isinstance(event, ScalarEvent):
+            _put(open_[-1], event.value)
+        elif isinstance(event, CollectionStartEvent):
+            inner: list[Value] | dict[str, Value]
+            inner = {} if isinstance(event, MappingStartEvent) else []
+            _put(open_[-1], inner)
+            open_.append((inner, []))
+            if len(open_) - 1 > MAX_DEPTH:
+                raise _too_deep()
+        elif isinstance(event, MappingEndEvent | SequenceEndEvent):
+            open_.pop()
+    return root[0] if root else ""
+
+
+def _put(place: tuple[list[Value] | dict[str, Value], list[str]], value: Value) -> None:
+    collection, waiting = place
+    if isinstance(collection, list):
+        collection.append(value)
+    elif waiting:
+        collection.setdefault(waiting.pop(), value)
+    elif isinstance(value, str):
+        waiting.append(value)
+    else:
+        raise FrontMatterRefused("front matter has a key that is no string")
+
+
+def _toml(text: str) -> Value:
+    if _LONG_KEY.search(text):
+        raise _too_deep()
+    return _strings(tomllib.loads(text, parse_float=str))
+
+
+def _strings(value: object, depth: int = 0) -> Value:
+    if depth > MAX_DEPTH:
+        raise _too_deep()
+    if isinstance(value, dict):
+        return {key: _strings(inner, depth + 1) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_strings(inner, depth + 1) for inner in value]
+    return str(value).lower() if isinstance(value, bool) else str(value)
