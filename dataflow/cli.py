@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dataflow import cli_sync
 from operators.errors import CrosscorpusError
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ ingest_app = typer.Typer(no_args_is_help=True, help="Read sources into a collect
 models_app = typer.Typer(no_args_is_help=True, help="The embedding models on this machine.")
 app.add_typer(ingest_app, name="ingest")
 app.add_typer(models_app, name="models")
+cli_sync.register(app, ingest_app)
 
 Collection = Annotated[
     str, typer.Option("--collection", "-C", help="Data set to use; several live side by side.")

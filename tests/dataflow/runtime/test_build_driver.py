@@ -84,7 +84,7 @@ def test_a_question_is_answered_from_several_corpora(driver):
     assert "flushed twice" in out["context_window"]["text"].item()
     assert out["provenance"]["timings"]["code.vector_search"] > 0
     absent = out["outcomes"].filter(status="absent")["corpus"].unique().sort().to_list()
-    assert absent == ["history", "issue", "review"]
+    assert absent == ["history", "issue", "memory", "review"]
 
 
 def test_a_batch_of_bare_texts_gives_what_single_questions_give(driver):

@@ -11,12 +11,13 @@ from dataflow.runtime.render import describe_config
 EXPERIMENTS = sorted(set(shipped()) - {"default"})
 
 
-def test_the_default_has_the_six_corpora():
+def test_the_default_has_the_seven_corpora():
     assert sorted(load_config("default").corpora) == [
         "code",
         "docs",
         "history",
         "issue",
+        "memory",
         "review",
         "wiki",
     ]
