@@ -26,7 +26,7 @@ from operators.postgres.write import Written, delete_documents, ledger, record_f
 from operators.sources import chunking
 from operators.sources.documents import documents_source
 from operators.sources.git import git_source
-from operators.sources.items import Document, Fault, Key, Source, content_hash
+from operators.sources.items import Document, Fault, Key, Source, Unread, content_hash
 
 BATCH_DOCUMENTS = 64
 BATCH_CHARACTERS = 400_000
@@ -182,9 +182,11 @@ class _Run:
                 break
             if item is None:
                 break
+            if isinstance(item, Unread) and self._is_new(item.key, item.content):
+                item = item.read()
             if isinstance(item, Fault):
                 complete &= self._take_fault(item)
-            elif self._is_new(item):
+            elif isinstance(item, Document) and self._is_new(item.key, content_hash(item)):
                 self.waiting.append(item)
                 characters += len(item.text)
             if len(self.waiting) >= batch_documents or characters >= batch_characters:
@@ -238,12 +240,12 @@ class _Run:
             self.known[scope] = _Known(self.store, scope, self.source.reader)
         return self.known[scope]
 
-    def _is_new(self, document: Document) -> bool:
-        """Whether the store has to take it; notes it as met."""
-        known = self._ledger((document.corpus, document.repo))
-        known.unseen.discard(document.document_id)
-        entry = known.entries.get(document.document_id)
-        content = content_hash(document)
+    def _is_new(self, key: Key, content: str) -> bool:
+        """Whether the store has to take this document; notes it as met."""
+        corpus, repo, document_id = key
+        known = self._ledger((corpus, repo))
+        known.unseen.discard(document_id)
+        entry = known.entries.get(document_id)
         if entry is not None and entry[:2] == (content, self.fingerprint):
             self.report.documents_unchanged += 1
             self.report.known_failures += entry[2] == "failed"
@@ -258,7 +260,7 @@ class _Run:
         self.report.failed.append(fault)
         if fault.key is None:
             return False
-        self._record(fault.key, fault.reason, None)
+        self._record(fault.key, fault.reason, fault.content)
         return True
 
     def _record(self, key: Key, reason: str, content: str | None) -> None:

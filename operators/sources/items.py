@@ -12,7 +12,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any
@@ -50,6 +50,7 @@ class Document:
     version: str | None = None
     lineage_id: str | None = None
     metadata: str = "{}"
+    source_hash: str | None = None  # no column: stands for all the fields, where the reader has one
 
     @property
     def key(self) -> Key:
@@ -64,22 +65,40 @@ class Fault:
     ``failed`` means work was lost and the run must say so; otherwise it was left out on purpose (a
     binary file, a lock file). ``key`` names the document if that much is known: it still exists in
     its source, so its last good version stays. A failure without a key could be any document, so
-    that a scan with one is not complete and deletes nothing.
+    that a scan with one is not complete and deletes nothing. ``content`` is the hash of what
+    failed, if it will fail again until that changes: then it is not tried again.
     """
 
     where: str
     reason: str
     failed: bool = True
     key: Key | None = None
+    content: str | None = None
 
     def __str__(self) -> str:
         """One printable line."""
         return f"{printable(self.where)}: {printable(self.reason)}"
 
 
-_values = attrgetter(*(f.name for f in fields(Document)))
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A document that is hashed but not parsed: if the hash is known, it never is.
 
-Item = Document | Fault
+    Attributes:
+        key: what names the document.
+        content: hash of all that it is made from.
+        read: parses it. The document has ``content`` as its ``source_hash``, the fault as its
+            ``content``; nothing is raised. To be called before the scan goes on.
+    """
+
+    key: Key
+    content: str
+    read: Callable[[], Document | Fault]
+
+
+_values = attrgetter(*DOCUMENTS)
+
+Item = Document | Fault | Unread
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +154,18 @@ def _clean_value(value: Any) -> Any:
     return value
 
 
+def read_all(source: Source) -> list[Document | Fault]:
+    """Everything that one scan of ``source`` gives, parsed."""
+    return [item.read() if isinstance(item, Unread) else item for item in source.scan()]
+
+
 def content_hash(document: Document) -> str:
-    """SHA-256 (hex) over every field of ``document``: a change of any makes a new version."""
+    """SHA-256 (hex) over every field of ``document``: a change of any makes a new version.
+
+    The reader's own, if it made one over all that the fields come from.
+    """
+    if document.source_hash is not None:
+        return document.source_hash
     parts = [v.isoformat() if isinstance(v, datetime) else v for v in _values(document)]
     return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
 

@@ -9,9 +9,12 @@ from operators.sources.items import (
     METADATA_VALUE_LIMIT,
     Document,
     Fault,
+    Source,
+    Unread,
     content_hash,
     document_frame,
     metadata_json,
+    read_all,
 )
 
 DOCUMENT = Document(
@@ -20,7 +23,7 @@ DOCUMENT = Document(
 
 
 def test_a_document_has_the_frames_columns_in_their_order() -> None:
-    assert [f.name for f in fields(Document)] == list(DOCUMENTS)
+    assert [f.name for f in fields(Document)] == [*DOCUMENTS, "source_hash"]
 
 
 def test_documents_become_a_frame_row_by_row() -> None:
@@ -39,6 +42,15 @@ def test_the_hash_changes_with_every_field_and_with_nothing_else() -> None:
     ]
     assert len({content_hash(d) for d in [DOCUMENT, *changed]}) == len(fields(Document)) + 1
     assert content_hash(DOCUMENT) == content_hash(replace(DOCUMENT))
+
+
+def test_a_readers_own_hash_stands_for_the_fields() -> None:
+    assert content_hash(replace(DOCUMENT, source_hash="abc")) == "abc"
+
+
+def test_what_is_hashed_but_not_parsed_is_parsed_on_demand() -> None:
+    source = Source("x/1", lambda: iter([Unread(DOCUMENT.key, "h", lambda: DOCUMENT)]), None, float)
+    assert read_all(source) == [DOCUMENT]
 
 
 def test_a_null_and_an_empty_title_are_different_versions() -> None:
