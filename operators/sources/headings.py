@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from markdown_it import MarkdownIt
+
+from operators.sources.front_matter import find_front_matter
 
 
 class Heading(NamedTuple):
@@ -18,17 +21,22 @@ class Heading(NamedTuple):
     text: str
 
 
-_MEDIAWIKI = re.compile(r"^(={1,6})\s*(.+?)\s*\1\s*$")
-_ASCIIDOC = re.compile(r"^(={1,6})\s+(\S.*?)\s*$")
+_ASCIIDOC = re.compile(r"(={1,6}|#{1,6})[ \t]+(\S.*)")
+ASCIIDOC_FENCE = re.compile(r"-{4,}|\.{4,}|\+{4,}|/{4,}|={4,}|\*{4,}|_{4,}|```\S*|--|[|!,:]={3,}")
+"""A line that opens an AsciiDoc block; the same line (of back-ticks the first three) closes it."""
+
+_ASCIIDOC_RULES = "=-~^+"
+_DERIVED = re.compile(r"(#{1,6}) (\S.*)")
 _RST_RULE = re.compile(r"^([=\-~^\"'`#*+.:_])\1{2,}\s*$")
-_MARKDOWN = MarkdownIt("commonmark")
+_MARKDOWN = MarkdownIt("commonmark").disable("inline")  # blocks alone: linear, whatever is in them
 
 
 def headings(text: str, path: str) -> list[Heading]:
     """The headings of ``text`` in order; the format is told by the ending of ``path``.
 
-    Markdown, MediaWiki, AsciiDoc and reStructuredText are known; anything else has no headings.
-    Headings inside Markdown code fences are none.
+    Markdown, MediaWiki, AsciiDoc and reStructuredText are known, and the text that a reader made
+    of a PDF or of HTML: there a heading is a line ``## Title`` after a blank one. Anything else has
+    no headings. What looks like one inside a code fence, an AsciiDoc block or front matter is none.
 
     >>> headings("# A\\n\\ntext\\n\\n## B\\n", "guide.md")
     [Heading(line=0, level=1, text='A'), Heading(line=4, level=2, text='B')]
@@ -37,30 +45,103 @@ def headings(text: str, path: str) -> list[Heading]:
         case ".md" | ".markdown" | ".mdx":
             return _markdown(text)
         case ".mediawiki" | ".wiki":
-            return _marked(text, _MEDIAWIKI)
+            return _mediawiki(text)
         case ".adoc" | ".asciidoc" | ".asc":
-            return _marked(text, _ASCIIDOC)
+            return _asciidoc(text)
         case ".rst":
             return _restructured(text)
+        case ".pdf" | ".html" | ".htm" | ".xhtml":
+            return _derived(text)
         case _:
             return []
 
 
 def _markdown(text: str) -> list[Heading]:
-    parsed = _MARKDOWN.parse(text)
+    matter = find_front_matter(text)
+    start = matter.end if matter else 0
+    skipped = text.count("\n", 0, start)
+    parsed = _MARKDOWN.parse(text[start:])
     return [
-        Heading(opening.map[0], int(opening.tag[1]), inline.content.strip())
+        Heading(skipped + opening.map[0], int(opening.tag[1]), inline.content.strip())
         for opening, inline in pairwise(parsed)
         if opening.type == "heading_open" and opening.map and inline.content.strip()
     ]
 
 
-def _marked(text: str, pattern: re.Pattern[str]) -> list[Heading]:
-    return [
-        Heading(number, len(match[1]), match[2])
-        for number, line in enumerate(text.split("\n"))
-        if (match := pattern.match(line))
-    ]
+def _mediawiki(text: str) -> list[Heading]:
+    found: list[Heading] = []
+    for number, line in enumerate(text.split("\n")):
+        if not line.startswith("=") or not (line := line.rstrip()).endswith("="):
+            continue
+        before, after = len(line) - len(line.lstrip("=")), len(line) - len(line.rstrip("="))
+        level = min(before, after, 6)
+        title = line[level:-level].strip()
+        if level * 2 < len(line) and title:
+            found.append(Heading(number, level, title))
+    return found
+
+
+def asciidoc_blocks(lines: Sequence[str]) -> list[str]:
+    """For each line the fence of the AsciiDoc block that it is in or delimits, else ``""``.
+
+    A rule under a line of its own length is the underline of a title, no fence. A block that never
+    closes lasts to the end.
+
+    >>> asciidoc_blocks(["a", "----", "= b", "----", "c"])
+    ['', '----', '----', '----', '']
+    """
+    inside: list[str] = []
+    block = ""
+    for number, line in enumerate(lines):
+        if block:
+            inside.append(block)
+            block = "" if line == block else block
+            continue
+        fence = ASCIIDOC_FENCE.fullmatch(line)
+        if fence and not is_underlined(lines, number - 1):
+            block = fence[0][:3] if line.startswith("```") else fence[0]
+        inside.append(block)
+    return inside
+
+
+def is_underlined(lines: Sequence[str], number: int) -> bool:
+    """Whether the line is a title in AsciiDoc's old form, underlined by the next line."""
+    if number < 0 or number + 1 >= len(lines) or (number and lines[number - 1].strip()):
+        return False
+    title, rule = lines[number], lines[number + 1]
+    return (
+        len(rule) > 1
+        and rule[0] in _ASCIIDOC_RULES
+        and rule == rule[0] * len(rule)
+        and abs(len(title) - len(rule)) <= 1
+        and any(c.isalnum() for c in title)
+        and title[0] not in "[.:/"
+    )
+
+
+def _asciidoc(text: str) -> list[Heading]:
+    lines = [line.rstrip() for line in text.split("\n")]
+    found: list[Heading] = []
+    for number, block in enumerate(asciidoc_blocks(lines)):
+        line = lines[number]
+        if block:
+            continue
+        if is_underlined(lines, number):
+            level = _ASCIIDOC_RULES.index(lines[number + 1][0]) + 1
+            found.append(Heading(number, level, line))
+        elif match := _ASCIIDOC.fullmatch(line):
+            found.append(Heading(number, len(match[1]), match[2]))
+    return found
+
+
+def _derived(text: str) -> list[Heading]:
+    found: list[Heading] = []
+    after_blank = True
+    for number, line in enumerate(text.split("\n")):
+        if after_blank and (match := _DERIVED.fullmatch(line)):
+            found.append(Heading(number, len(match[1]), match[2].strip()))
+        after_blank = not line.strip()
+    return found
 
 
 def _restructured(text: str) -> list[Heading]:
