@@ -48,8 +48,8 @@ _LONG_KEY = re.compile(
     rf"(?<![\w-])(?:(?:[\w-]+|\"[^\"\n]*\"|'[^'\n]*')[ \t]*\.[ \t]*){{{MAX_DEPTH}}}", re.ASCII
 )
 _LINE = {
-    "yaml": re.compile(r"^([A-Za-z_][\w.-]*)[ \t]*:[ \t]+(\S.*?)(?:[ \t]+#.*)?$", re.M | re.ASCII),
-    "toml": re.compile(r"^([A-Za-z_][\w-]*)[ \t]*=[ \t]*(\S.*?)(?:[ \t]+#.*)?$", re.M | re.ASCII),
+    "yaml": re.compile(r"^([A-Za-z_][\w.-]*)[ \t]*:[ \t]+(\S.*)$", re.M | re.ASCII),
+    "toml": re.compile(r"^([A-Za-z_][\w-]*)[ \t]*=[ \t]*(\S.*)$", re.M | re.ASCII),
 }
 
 
@@ -141,7 +141,8 @@ def plain_lines(block: Block) -> dict[str, str]:
         text = re.split(r"(?m)^[ \t]*\[", text, maxsplit=1)[0]
     found: dict[str, str] = {}
     for match in _LINE[block.language].finditer(text):
-        found.setdefault(match[1], match[2].strip("'\""))
+        value = re.split(r"[ \t]#", match[2], maxsplit=1)[0]
+        found.setdefault(match[1], value.strip(" \t'\""))
     return found
 
 

@@ -141,6 +141,14 @@ def test_the_plain_lines_of_a_damaged_block_are_still_readable() -> None:
     assert plain_lines(block) == {"a": "1", "date": "2020-01-01"}
 
 
+def test_a_damaged_block_of_spaces_costs_no_time() -> None:
+    block = find_front_matter(yaml("a: b: c" + " " * 30_000 + "d\ndate: 2020-01-01"))
+    assert block is not None
+    start = time.process_time()
+    assert plain_lines(block)["date"] == "2020-01-01"
+    assert time.process_time() - start < 0.1
+
+
 @settings(max_examples=150, deadline=None)
 @given(st.sampled_from(["---", "+++"]), st.text("ab:-=[]{}'\"&*!?|>#.\n\t 1%@,é", max_size=80))
 def test_any_block_is_a_mapping_of_strings_or_refused(fence: str, body: str) -> None:
