@@ -1,0 +1,178 @@
+"""Fusion over corpora, against plain Python."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from operators.frames import FUSED, check
+from operators.ranking.fusion import fuse_convex, fuse_rrf, fuse_score
+
+Make = Callable[..., pl.DataFrame]
+
+hits = st.lists(
+    st.fixed_dictionaries(
+        {
+            "query_id": st.integers(0, 2),
+            "corpus": st.sampled_from(["code", "review", "wiki"]),
+            "chunk_id": st.integers(1, 8),
+            "rank": st.integers(0, 4),
+            "vector_rank": st.none() | st.integers(0, 3),
+            "text_rank": st.none() | st.integers(0, 3),
+            "rrf_score": st.sampled_from([0.25, 0.5, 1.0]),
+            "recency": st.sampled_from([1.0, 1.15]),
+        }
+    ),
+    max_size=20,
+    unique_by=lambda row: (row["query_id"], row["corpus"], row["chunk_id"]),
+)
+fixture_is_a_function = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def frame(make: Make, rows: list[dict[str, Any]]) -> pl.DataFrame:
+    plain = [{k: v for k, v in row.items() if k != "recency"} for row in rows]
+    factors = pl.Series("recency", [row["recency"] for row in rows], dtype=pl.Float64)
+    return make(*plain).with_columns(factors)
+
+
+def expected(
+    rows: list[dict[str, Any]], score: Callable[[dict[str, Any]], float]
+) -> list[tuple[Any, ...]]:
+    groups: dict[tuple[int, int], list[dict[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault((row["query_id"], row["chunk_id"]), []).append(row)
+    fused = []
+    for (query, chunk), same in groups.items():
+        total = 0.0
+        for row in same:
+            total += score(row)
+        first = min(same, key=lambda row: row["rank"])
+        fused.append((query, chunk, first["corpus"], total * first["recency"], first))
+    last = math.inf
+
+    def place(row: tuple[Any, ...]) -> tuple[Any, ...]:
+        ranks = (row[4]["vector_rank"], row[4]["text_rank"])
+        return (row[0], -row[3], *(last if r is None else r for r in ranks), row[1])
+
+    fused.sort(key=place)
+    seen: dict[int, int] = {}
+    ranked = []
+    for query, chunk, corpus, total, _ in fused:
+        rank = seen.get(query, 0)
+        seen[query] = rank + 1
+        ranked.append((query, chunk, corpus, rank, total))
+    return ranked
+
+
+@given(hits)
+@fixture_is_a_function
+def test_rrf_sums_over_the_corpora_and_multiplies_by_recency(
+    make_hits: Make, rows: list[dict[str, Any]]
+) -> None:
+    fused = fuse_rrf(frame(make_hits, rows))
+    check(fused, FUSED, "fused")
+    found = fused.select("query_id", "chunk_id", "corpus", "rank", "score").rows()
+    assert found == expected(rows, lambda row: 1 / (60 + row["rank"]))
+
+
+@given(hits)
+@fixture_is_a_function
+def test_score_fusion_takes_the_merged_scores_as_they_are(
+    make_hits: Make, rows: list[dict[str, Any]]
+) -> None:
+    fused = fuse_score(frame(make_hits, rows))
+    found = fused.select("query_id", "chunk_id", "corpus", "rank", "score").rows()
+    assert found == expected(rows, lambda row: float(row["rrf_score"]))
+
+
+scored = st.lists(
+    st.fixed_dictionaries(
+        {
+            "query_id": st.integers(0, 2),
+            "corpus": st.sampled_from(["code", "review", "wiki"]),
+            "chunk_id": st.integers(1, 30),
+            "rank": st.integers(0, 4),
+            "vector_distance": st.none() | st.sampled_from([0.0, 0.25, 0.5, 1.0, 1.5]),
+            "text_score": st.none() | st.sampled_from([0.5, 4.0, 8.0, 64.0]),
+            "vector_rank": st.none() | st.integers(0, 3),
+            "text_rank": st.none() | st.integers(0, 3),
+            "recency": st.sampled_from([1.0, 1.15]),
+        }
+    ),
+    max_size=20,
+    unique_by=lambda row: (row["query_id"], row["chunk_id"]),
+)
+WEIGHTS = {"code": 0.5, "review": 0.75, "wiki": 0.25}
+
+
+@given(scored, st.sampled_from([0.0, 8.0, 30.0]))
+@fixture_is_a_function
+def test_convex_fusion_scales_similarity_by_corpus_and_text_over_all_corpora(
+    make_hits: Make, rows: list[dict[str, Any]], full: float
+) -> None:
+    def convex(row: dict[str, Any]) -> float:
+        def best(key: str, **same: Any) -> float:
+            values = [other[key] for other in rows if same.items() <= other.items()]
+            return max((value for value in values if value is not None), default=0.0)
+
+        similar = [
+            {**other, "similarity": 1 - other["vector_distance"]}
+            for other in rows
+            if other["vector_distance"] is not None
+        ]
+        nearest = max(
+            one["similarity"]
+            for one in [*similar, {**row, "similarity": 0.0}]
+            if (one["query_id"], one["corpus"]) == (row["query_id"], row["corpus"])
+        )
+        top = best("text_score", query_id=row["query_id"])
+        vector = text = 0.0
+        if row["vector_distance"] is not None and nearest > 0:
+            vector = max((1 - row["vector_distance"]) / nearest, 0.0)
+        if row["text_score"] is not None:
+            text = row["text_score"] / top * (min(top / full, 1.0) if full else 1.0)
+        weight = WEIGHTS[row["corpus"]]
+        return weight * vector + (1 - weight) * text
+
+    fused = fuse_convex(frame(make_hits, rows), WEIGHTS, full_text_score=full)
+    check(fused, FUSED, "fused")
+    found = fused.select("query_id", "chunk_id", "corpus", "rank", "score").rows()
+    assert found == expected(rows, convex)
+
+
+def test_in_convex_fusion_a_corpus_without_a_good_match_in_words_gives_way(make_hits: Make) -> None:
+    rows = make_hits(
+        {"corpus": "code", "chunk_id": 1, "vector_distance": 0.4, "text_score": 40.0},
+        {"corpus": "wiki", "chunk_id": 2, "vector_distance": 0.4, "text_score": 2.0},
+    ).with_columns(recency=pl.lit(1.0))
+    fused = fuse_convex(rows, {"code": 0.5, "wiki": 0.5})
+    assert fused["score"].to_list() == [1.0, 0.5 + 0.5 * 2.0 / 40.0]
+
+
+def test_in_convex_fusion_few_common_words_count_in_proportion(make_hits: Make) -> None:
+    rows = make_hits({"vector_distance": 0.4, "text_score": 6.0}).with_columns(recency=pl.lit(1.0))
+    (score,) = fuse_convex(rows, {"code": 0.6}, full_text_score=30.0)["score"]
+    assert score == 0.6 + 0.4 * 6.0 / 30.0
+
+
+def test_convex_fusion_refuses_a_weight_that_is_no_share(make_hits: Make) -> None:
+    rows = make_hits({}).with_columns(recency=pl.lit(1.0))
+    with pytest.raises(ValueError, match="0 to 1"):
+        fuse_convex(rows, {"code": 1.5})
+
+
+def test_a_chunk_of_two_corpora_says_where_else_it_is(make_hits: Make) -> None:
+    rows = make_hits(
+        {"corpus": "code", "chunk_id": 1, "rank": 3, "source_label": "[code: a]"},
+        {"corpus": "docs", "chunk_id": 1, "rank": 1, "source_label": "[docs: b]"},
+    ).with_columns(recency=pl.lit(1.0))
+    (row,) = fuse_rrf(rows).to_dicts()
+    assert row["source_label"] == "[docs: b]"
+    assert [one["source_label"] for one in row["alternate_sources"]] == ["[code: a]"]
+    assert row["score"] == 1 / 63 + 1 / 61
