@@ -183,6 +183,70 @@ def ingest_git(
     _ingest(run, path, options, model, config, collection, as_json)
 
 
+@ingest_app.command("folder")
+def ingest_folder(
+    path: Annotated[Path, typer.Argument(help="PDF, Markdown, AsciiDoc, HTML, plain text.")],
+    corpus: Annotated[str, typer.Option(help="Where they belong.")] = "docs",
+    repo: Annotated[
+        str | None, typer.Option(help="Name it is filed under; else the folder's.")
+    ] = None,
+    base_url: Annotated[
+        str | None, typer.Option(help="The folder's web address, for links.")
+    ] = None,
+    allow_mass_delete: Annotated[
+        bool,
+        typer.Option("--allow-mass-delete", help="Delete even more than 30 % of what was there."),
+    ] = False,
+    model: Annotated[str | None, typer.Option(help=MODEL_HELP)] = None,
+    config: ConfigName = "default",
+    collection: Collection = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Read a folder of documents into `docs`.
+
+    Example: crosscorpus ingest folder ~/handbook --base-url https://docs.example.org
+    """
+    from dataflow.ingestion.run import ingest_folder as run
+
+    options = {
+        "corpus": corpus,
+        "repo": repo,
+        "base_url": base_url,
+        "allow_mass_delete": allow_mass_delete,
+    }
+    _ingest(run, path, options, model, config, collection, as_json)
+
+
+@ingest_app.command("wiki")
+def ingest_wiki(
+    path: Annotated[
+        Path, typer.Argument(help="A folder or clone of Markdown or MediaWiki pages, or a dump.")
+    ],
+    repo: Annotated[
+        str | None, typer.Option(help="Name it is filed under; else the wiki's own.")
+    ] = None,
+    base_url: Annotated[
+        str | None, typer.Option(help="What a page's name is appended to, for links.")
+    ] = None,
+    allow_mass_delete: Annotated[
+        bool,
+        typer.Option("--allow-mass-delete", help="Delete even more than 30 % of what was there."),
+    ] = False,
+    model: Annotated[str | None, typer.Option(help=MODEL_HELP)] = None,
+    config: ConfigName = "default",
+    collection: Collection = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Read a wiki into `wiki`: pages of a folder, of a git clone, or of a MediaWiki XML dump.
+
+    Example: crosscorpus ingest wiki ~/src/app.wiki
+    """
+    from dataflow.ingestion.run import ingest_wiki as run
+
+    options = {"repo": repo, "base_url": base_url, "allow_mass_delete": allow_mass_delete}
+    _ingest(run, path, options, model, config, collection, as_json)
+
+
 def _ingest(
     run: Any,
     source: Path,

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from dataflow.ingestion.graph import build_ingestion_graph
 from dataflow.ingestion.report import IngestReport, Progress
-from dataflow.ingestion.run import ingest, ingest_documents, ingest_git
+from dataflow.ingestion.run import (
+    ingest,
+    ingest_documents,
+    ingest_folder,
+    ingest_git,
+    ingest_wiki,
+)
 
 __all__ = [
     "IngestReport",
@@ -12,5 +18,7 @@ __all__ = [
     "build_ingestion_graph",
     "ingest",
     "ingest_documents",
+    "ingest_folder",
     "ingest_git",
+    "ingest_wiki",
 ]

@@ -10,12 +10,14 @@ from hamilton.function_modifiers import tag
 from operators.embedding.embedder import Embedder
 from operators.sources.chunking import chunk_documents
 from operators.sources.chunking import embedded_text as text_to_embed
+from operators.sources.places import add_places
 
 
 @tag(stage="chunk")
 def chunks(documents: pl.DataFrame, embedder: Embedder) -> pl.DataFrame:
     """The documents' chunks with their positions, frame CHUNKS without ``embedding``."""
-    return chunk_documents(documents, embedder.count_tokens, embedder.max_tokens)
+    cut = chunk_documents(documents, embedder.count_tokens, embedder.max_tokens)
+    return add_places(cut, documents)
 
 
 @tag(stage="chunk")

@@ -23,10 +23,12 @@ from operators.postgres.finish import finish_load
 from operators.postgres.store import Store, set_model
 from operators.postgres.unfinished import unfinished_corpora
 from operators.postgres.write import Written, delete_documents, ledger, record_failure
-from operators.sources import chunking
+from operators.sources import chunking, places
 from operators.sources.documents import documents_source
+from operators.sources.folder import folder_source
 from operators.sources.git import git_source
 from operators.sources.items import Document, Fault, Key, Source, Unread, content_hash
+from operators.sources.wiki import wiki_source
 
 BATCH_DOCUMENTS = 64
 BATCH_CHARACTERS = 400_000
@@ -68,6 +70,33 @@ def ingest_git(
 ) -> IngestReport:
     """Ingest a git working tree (:mod:`operators.sources.git`); options as in :func:`ingest`."""
     return ingest(store, embedder, git_source(path, repo), **options)
+
+
+def ingest_folder(
+    store: Store,
+    embedder: Embedder,
+    path: Path | str,
+    *,
+    corpus: str = "docs",
+    repo: str | None = None,
+    base_url: str | None = None,
+    **options: Any,
+) -> IngestReport:
+    """Ingest a folder of documents (:mod:`operators.sources.folder`); options as in `ingest`."""
+    return ingest(store, embedder, folder_source(path, corpus, repo, base_url=base_url), **options)
+
+
+def ingest_wiki(
+    store: Store,
+    embedder: Embedder,
+    path: Path | str,
+    *,
+    repo: str | None = None,
+    base_url: str | None = None,
+    **options: Any,
+) -> IngestReport:
+    """Ingest a wiki (:mod:`operators.sources.wiki`); options as in :func:`ingest`."""
+    return ingest(store, embedder, wiki_source(path, repo, base_url=base_url), **options)
 
 
 def ingest(
@@ -112,7 +141,8 @@ def ingest(
 
 def fingerprint(reader: str, space: str) -> str:
     """What a stored document was made with, its reader first; another one is made anew."""
-    return f"{reader} chunking/{chunking.VERSION} analysis/{analysis.VERSION} space/{space}"
+    chunks = f"chunking/{chunking.VERSION} places/{places.VERSION}"
+    return f"{reader} {chunks} analysis/{analysis.VERSION} space/{space}"
 
 
 class _GaveUp(Exception):

@@ -1,0 +1,137 @@
+"""The files of a folder that somebody else fills: found, bounded and read once.
+
+Symbolic links are never followed, so that no link leads out of the folder or round in a loop. A
+file's size is bounded before it is opened and while it is read; its hash and its text come from the
+same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from operators.postgres.text_border import clean_text
+from operators.sources.git_history import shown_path
+from operators.sources.items import Fault
+
+_BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+_SNIFFED = 8192
+
+
+class Skipped(Exception):
+    """A file is left out on purpose; says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A file's bytes, and when it was last modified (seconds since 1970)."""
+
+    data: bytes
+    modified: float
+
+
+def find_files(root: bytes) -> Iterator[bytes | Fault]:
+    """The paths of the regular files below ``root``, relative to it, ``/`` between parts.
+
+    Sorted within a folder. Links, hidden folders and what is no file are faults that did not fail;
+    a folder that cannot be listed is one that did, without a key: anything may have been in it.
+    """
+    waiting = [b""]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            with os.scandir(os.path.join(root, folder) if folder else root) as listed:
+                entries = sorted(listed, key=lambda entry: entry.name)
+        except OSError as exc:
+            yield Fault(
+                shown_path(folder) or ".", f"the folder cannot be listed: {exc.strerror or exc}"
+            )
+            continue
+        folders = []
+        for entry in entries:
+            path = folder + b"/" + entry.name if folder else entry.name
+            if entry.is_symlink():
+                yield Fault(shown_path(path), "symbolic link", failed=False)
+            elif entry.is_dir(follow_symlinks=False):
+                if entry.name.startswith(b"."):
+                    yield Fault(shown_path(path), "hidden folder", failed=False)
+                else:
+                    folders.append(path)
+            elif entry.is_file(follow_symlinks=False):
+                yield path
+            else:
+                yield Fault(shown_path(path), "not a regular file", failed=False)
+        waiting.extend(reversed(folders))
+
+
+def read_file(root: bytes, path: bytes, limit: int) -> Content:
+    """The content of the file at ``path`` below ``root``, at most ``limit`` bytes.
+
+    Raises:
+        Skipped: the path leads out of ``root`` or over a symbolic link, the file is none, is gone,
+            or is larger than ``limit``.
+        OSError: it cannot be read.
+    """
+    if os.path.isabs(path) or b".." in path.split(b"/"):
+        raise Skipped("the path leads out of the folder")
+    full = os.path.join(root, path)
+    folder = os.path.dirname(full)
+    if os.path.realpath(folder) != os.path.normpath(folder):
+        raise Skipped("symbolic link on the way")
+    try:
+        _check(os.lstat(full), limit)
+        flags = os.O_RDONLY
+        for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY", "O_CLOEXEC"):
+            flags |= getattr(os, name, 0)
+        opened = os.open(full, flags)
+    except FileNotFoundError:
+        raise Skipped("gone since the folder was listed") from None
+    with open(opened, "rb") as stream:
+        found = os.fstat(opened)
+        _check(found, limit)
+        data = stream.read(limit + 1)
+    if len(data) > limit:
+        raise Skipped(f"larger than {limit} bytes")
+    return Content(data, found.st_mtime)
+
+
+def content_key(content: Content, *others: str | None) -> str:
+    """SHA-256 (hex) of all that a document is made from: bytes, time, and what else counts."""
+    digest = hashlib.sha256(content.data)
+    digest.update("\0".join((repr(content.modified), *(o or "" for o in others))).encode())
+    return digest.hexdigest()
+
+
+def decode_text(data: bytes) -> str:
+    """Text of a plain file, with ``\\n`` between lines: by byte-order mark, else UTF-8.
+
+    What is no UTF-8 at all is taken for Windows-1252; single damaged places become U+FFFD.
+
+    Raises:
+        Skipped: the bytes are no text.
+    """
+    for bom, encoding in _BOMS:
+        if data.startswith(bom):
+            return _lines(data[len(bom) :].decode(encoding, "replace"))
+    if b"\0" in data[:_SNIFFED]:
+        raise Skipped("binary")
+    text = data.decode("utf-8", "replace")
+    if "\ufffd" in text and all(c == "\ufffd" for c in text if not c.isascii()):
+        text = data.decode("cp1252", "replace")
+    return _lines(text)
+
+
+def _lines(text: str) -> str:
+    return clean_text(text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def _check(found: os.stat_result, limit: int) -> None:
+    if stat.S_ISLNK(found.st_mode):
+        raise Skipped("symbolic link")
+    if not stat.S_ISREG(found.st_mode):
+        raise Skipped("not a regular file")
+    if found.st_size > limit:
+        raise Skipped(f"larger than {limit} bytes")

@@ -1,0 +1,235 @@
+"""A folder of documents: PDF, Markdown, AsciiDoc, reStructuredText, HTML and plain text.
+
+Every file is read once and hashed; it is parsed only if the hash is new. A folder that is empty or
+gone is no folder whose documents were deleted: its scan ends with an error.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path, PurePosixPath
+from urllib.parse import quote
+
+from operators.postgres.text_border import clean_text
+from operators.sources.asciidoc import asciidoc_text, asciidoc_title
+from operators.sources.dates import document_date
+from operators.sources.documents import SourceError
+from operators.sources.files import (
+    Content,
+    Skipped,
+    content_key,
+    decode_text,
+    find_files,
+    read_file,
+)
+from operators.sources.front_matter import (
+    FrontMatterRefused,
+    find_front_matter,
+    parse_block,
+    plain_lines,
+)
+from operators.sources.git_history import shown_path
+from operators.sources.git_tree import prose_title
+from operators.sources.html import decode_html, html_text
+from operators.sources.items import Document, Fault, Item, Source, Unread, metadata_json
+from operators.sources.languages import prose_format
+from operators.sources.pdf import PdfLimits, PdfReader, PdfRefused, pdf_text, pdf_title
+from operators.sources.versions import document_version, lineage_of
+
+READER = "folder/1"
+MAX_TEXT = 20_000_000
+MAX_PDF = 200_000_000
+"""Bytes; a larger file is left out before it is read."""
+
+_HTML = frozenset((".html", ".htm", ".xhtml"))
+
+
+class _Parsed:
+    """What a file says, whatever its format."""
+
+    def __init__(self, text: str, title: str | None, **metadata: object) -> None:
+        self.text, self.title, self.metadata = text, title, metadata
+        self.stated = text  # where a date or a version may be stated
+        self.pdf_dates: tuple[str | None, str | None] | None = None
+
+
+def folder_source(
+    path: Path | str,
+    corpus: str = "docs",
+    repo: str | None = None,
+    *,
+    base_url: str | None = None,
+    limits: PdfLimits | None = None,
+) -> Source:
+    """The documents of the folder at ``path``, each named by its path within it.
+
+    Args:
+        path: a folder.
+        corpus: where they belong.
+        repo: the name to store them under; else the folder's.
+        base_url: web address of the folder, if it has one; a document's address is made from it.
+        limits: what one PDF may take.
+
+    Raises:
+        SourceError: ``path`` is not a folder.
+    """
+    root = os.path.realpath(path)
+    if not os.path.isdir(root):
+        what = "is not a folder" if os.path.exists(root) else "does not exist; is it mounted?"
+        raise SourceError(f"{path} {what}")
+    name = clean_text(repo or shown_path(os.fsencode(os.path.basename(root))))
+    reader = _Folder(os.fsencode(root), corpus, name, base_url)
+    return Source(
+        READER, partial(reader.scan, limits), ((corpus, name),), lambda: reader.done / reader.found
+    )
+
+
+def document_format(path: str) -> str | None:
+    """How the document at ``path`` is read: pdf, html, markdown, rst, asciidoc, text; else None.
+
+    >>> document_format("a/Guide.PDF"), document_format("README"), document_format("a.png")
+    ('pdf', 'text', None)
+    """
+    suffix = PurePosixPath(path).suffix.lower()
+    if suffix == ".pdf":
+        return "pdf"
+    return "html" if suffix in _HTML else prose_format(path)
+
+
+class _Folder:
+    """One folder; counts how far its scan is."""
+
+    def __init__(self, root: bytes, corpus: str, repo: str, base_url: str | None) -> None:
+        self.root, self.corpus, self.repo, self.base_url = root, corpus, repo, base_url
+        self.done, self.found = 0, 1
+
+    def scan(self, limits: PdfLimits | None) -> Iterator[Item]:
+        found = list(find_files(self.root))
+        self.done, self.found = 0, max(len(found), 1)
+        names = {path for path in found if isinstance(path, bytes)}
+        if not found:
+            raise SourceError(f"{shown_path(self.root)} is empty: is it mounted?")
+        with PdfReader(limits) as pdf:
+            for path in found:
+                self.done += 1
+                yield path if isinstance(path, Fault) else self._item(path, names, pdf)
+
+    def _item(self, path: bytes, names: set[bytes], pdf: PdfReader) -> Item:
+        shown = shown_path(path)
+        if shown.encode() != path and shown.encode() in names:
+            return Fault(shown, "another file has this very name", failed=False)
+        kind = document_format(shown)
+        if kind is None:
+            suffix = PurePosixPath(shown).suffix
+            return Fault(shown, f"no known document type: {suffix or 'no ending'}", failed=False)
+        key = (self.corpus, self.repo, clean_text(shown))
+        try:
+            content = read_file(self.root, path, MAX_PDF if kind == "pdf" else MAX_TEXT)
+        except Skipped as reason:
+            return Fault(shown, str(reason), failed=False)
+        except OSError as exc:
+            return Fault(shown, f"cannot be read: {exc.strerror or exc}", key=key)
+        hashed = content_key(content, shown, self.base_url)
+        return Unread(key, hashed, partial(self._read, path, kind, content, hashed, pdf))
+
+    def _read(
+        self, path: bytes, kind: str, content: Content, hashed: str, pdf: PdfReader
+    ) -> Document | Fault:
+        shown = shown_path(path)
+        key = (self.corpus, self.repo, clean_text(shown))
+        try:
+            parsed = parse_pdf(content.data, pdf) if kind == "pdf" else _PARSERS[kind](content.data)
+            return self._document(path, kind, parsed, hashed)
+        except Skipped as reason:
+            return Fault(shown, str(reason), failed=False)
+        except PdfRefused as refused:
+            return Fault(shown, str(refused), key=key, content=hashed)
+        except Exception as exc:  # whatever a parser stumbles over is this file's own
+            return Fault(shown, f"{type(exc).__name__}: {exc}"[:300], key=key, content=hashed)
+
+    def _document(self, path: bytes, kind: str, parsed: _Parsed, hashed: str) -> Document:
+        shown = clean_text(shown_path(path))
+        full = os.fsdecode(os.path.join(self.root, path))
+        title = clean_text(parsed.title or PurePosixPath(shown).name)
+        dated = document_date(full, text=parsed.stated, pdf_info=parsed.pdf_dates)
+        version, version_source = document_version(shown, parsed.stated)
+        return Document(
+            document_id=shown,
+            corpus=self.corpus,
+            repo=self.repo,
+            title=title,
+            text=clean_text(parsed.text),
+            path=shown,
+            uri=None if self.base_url is None else f"{self.base_url.rstrip('/')}/{quote(path)}",
+            language=kind,
+            # A clone or a copy makes every file of today: such a date must not count as recent.
+            created_at=None if dated.source == "mtime" else dated.value,
+            doc_date=dated.value,
+            date_source=dated.source if dated.value else None,
+            version=version,
+            lineage_id=lineage_of(shown, title),
+            metadata=metadata_json(
+                {**parsed.metadata, "date_trust": dated.trust, "version_source": version_source}
+            ),
+            source_hash=hashed,
+        )
+
+
+def parse_pdf(data: bytes, reader: PdfReader) -> _Parsed:
+    """A PDF's text with its pages and bookmarks.
+
+    Raises:
+        PdfRefused: as :meth:`PdfReader.read`.
+    """
+    found = reader.read(data)
+    parsed = _Parsed(
+        pdf_text(found),
+        pdf_title(found),
+        pages=len(found.pages),
+        unread_pages=found.unread or None,
+        author=found.info.get("Author"),
+    )
+    parsed.stated = ""
+    parsed.pdf_dates = (found.info.get("CreationDate"), found.info.get("ModDate"))
+    return parsed
+
+
+def _parse_html(data: bytes) -> _Parsed:
+    page = html_text(decode_html(data))
+    return _Parsed(page.text, page.title)
+
+
+def _parse_asciidoc(data: bytes) -> _Parsed:
+    source = decode_text(data)
+    text = asciidoc_text(source)
+    parsed = _Parsed(text, asciidoc_title(text))
+    parsed.stated = source
+    return parsed
+
+
+def _parse_prose(data: bytes, path: str) -> _Parsed:
+    text = decode_text(data)
+    return _Parsed(text, stated_title(text) or prose_title(text, path))
+
+
+def stated_title(text: str) -> str | None:
+    """The ``title`` of a text's front matter."""
+    block = find_front_matter(text)
+    if block is None:
+        return None
+    try:
+        title = parse_block(block).get("title")
+    except FrontMatterRefused:
+        title = plain_lines(block).get("title")
+    return " ".join(title.split()) or None if isinstance(title, str) else None
+
+
+_PARSERS: dict[str, Callable[[bytes], _Parsed]] = {
+    "html": _parse_html,
+    "asciidoc": _parse_asciidoc,
+    "markdown": partial(_parse_prose, path="a.md"),
+    "rst": partial(_parse_prose, path="a.rst"),
+    "text": partial(_parse_prose, path="a.txt"),
+}

@@ -1,0 +1,90 @@
+"""Where in its document a chunk stands: the page of a PDF, the fragment that leads to a section.
+
+Both are told by the text alone, so that a chunker knows nothing of them: pages are parted by lines
+with a form feed, sections begin at headings.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from itertools import accumulate
+
+import polars as pl
+
+from operators.sources.pdf import PAGE_BREAK
+from operators.sources.slugs import Section, section_slugs
+
+VERSION = "1"
+"""Part of every document's fingerprint."""
+
+CORPORA = ("docs", "wiki")
+
+
+def add_places(chunks: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
+    """``chunks`` with their places in ``metadata``, those of documents and wikis.
+
+    ``page`` (from 1) for PDFs, the first that the chunk has text of; ``fragment``, what comes after
+    ``#`` in an address: ``page=12``, or the section's slug. Page breaks are taken out of the text.
+
+    Args:
+        chunks: CHUNKS, or without ``embedding``.
+        documents: DOCUMENTS that they were cut from.
+    """
+    texts = {
+        (corpus, repo, document_id): (text or "", path or "", language)
+        for corpus, repo, document_id, text, path, language in documents.filter(
+            pl.col("corpus").is_in(CORPORA)
+        )
+        .select("corpus", "repo", "document_id", "text", "path", "language")
+        .iter_rows()
+    }
+    if not texts:
+        return chunks
+    places: dict[tuple[str, str, str], _Places] = {}
+    bodies: list[str] = []
+    metadata: list[str] = []
+    columns = ("corpus", "repo", "document_id", "text", "start_line", "end_line", "metadata")
+    for corpus, repo, document_id, body, first, last, given in chunks.select(columns).iter_rows():
+        key = (corpus, repo, document_id)
+        if key in texts:
+            if key not in places:
+                places[key] = _Places(*texts[key])
+            found = places[key].of(body, first, last)
+            if "page" in found:
+                body = body.replace(PAGE_BREAK, "")
+            given = json.dumps({**json.loads(given), **found}, sort_keys=True, ensure_ascii=False)
+        bodies.append(body)
+        metadata.append(given)
+    return chunks.with_columns(
+        pl.Series("text", bodies, dtype=pl.String), pl.Series("metadata", metadata, dtype=pl.String)
+    )
+
+
+class _Places:
+    """Page breaks or sections of one document, by line."""
+
+    def __init__(self, text: str, path: str, language: str | None) -> None:
+        self.sections: list[Section] = []
+        self.breaks: list[int] | None = None
+        if language == "pdf":
+            lines = text.split("\n")
+            self.breaks = list(accumulate(PAGE_BREAK in line for line in lines))
+        else:
+            self.sections = section_slugs(text, path)
+
+    def of(self, body: str, first: int, last: int) -> dict[str, object]:
+        """The place of a chunk from line ``first`` to ``last`` (from 1)."""
+        lines = body.split("\n")
+        blank = next((n for n, line in enumerate(lines) if line.strip()), 0)
+        line = first - 1 + blank
+        if self.breaks is not None:
+            page = self.breaks[min(line, len(self.breaks) - 1)] + 1
+            return {"page": page, "fragment": f"page={page}"}
+        at = bisect_right(self.sections, line, key=lambda section: section.line) - 1
+        if at < 0:
+            if not self.sections or self.sections[0].line > last - 1:
+                return {}
+            at = 0
+        slug = self.sections[at].slug
+        return {"fragment": slug} if slug else {}

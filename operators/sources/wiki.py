@@ -1,0 +1,241 @@
+"""A wiki: a folder or a git clone of Markdown or MediaWiki pages, or a MediaWiki XML dump.
+
+A page keeps its name, its namespace and when it was last changed: in a dump by its revision, in a
+clone by its last commit, in a folder by what the page says or the file's own time. GitHub's and
+GitLab's wikis are git repositories; a clone's pages link to their addresses there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from datetime import datetime
+from functools import partial
+from pathlib import Path, PurePosixPath
+from urllib.parse import quote
+
+from operators.postgres.text_border import clean_text
+from operators.sources.dates import document_date
+from operators.sources.documents import SourceError
+from operators.sources.files import (
+    Content,
+    Skipped,
+    content_key,
+    decode_text,
+    find_files,
+    read_file,
+)
+from operators.sources.folder import stated_title
+from operators.sources.git_history import (
+    LastCommit,
+    read_commits,
+    remember_last_commits,
+    shown_path,
+)
+from operators.sources.git_repository import (
+    GitError,
+    git_output,
+    open_repository,
+    parse_origin,
+)
+from operators.sources.git_tree import tracked_files
+from operators.sources.items import Document, Fault, Item, Source, Unread, metadata_json
+from operators.sources.versions import document_version, lineage_of
+from operators.sources.wiki_dump import dump_source
+from operators.sources.wikitext import redirect_target, wikitext_text
+
+READER = "wiki/1"
+CORPUS = "wiki"
+MAX_PAGE = 5_000_000
+"""Bytes; a larger page is left out before it is read."""
+
+_MARKDOWN = frozenset((".md", ".markdown", ".mkd"))
+_MEDIAWIKI = frozenset((".mediawiki", ".wiki"))
+_OF_EVERY_PAGE = frozenset(("_sidebar", "_footer", "_header"))
+
+
+def wiki_source(
+    path: Path | str, repo: str | None = None, *, base_url: str | None = None
+) -> Source:
+    """The pages of the wiki at ``path``.
+
+    Args:
+        path: a folder, the top of a git clone, or a MediaWiki XML dump (plain, .gz or .bz2).
+        repo: the name to store it under; else that of a clone's ``origin``, of a dump's wiki, or
+            of the folder.
+        base_url: what a page's name is appended to for its address; else taken from the clone's
+            ``origin`` or the dump, if they tell.
+
+    Raises:
+        SourceError: neither a folder nor a dump.
+    """
+    root = os.path.realpath(path)
+    if os.path.isfile(root):
+        return dump_source(Path(root), repo, base_url)
+    if not os.path.isdir(root):
+        raise SourceError(
+            f"{path} does not exist: give a folder of pages, a clone of a wiki, or an XML dump"
+        )
+    origin, address = _origin(root)
+    name = clean_text(repo or origin or shown_path(os.fsencode(os.path.basename(root))))
+    reader = _Pages(os.fsencode(root), name, base_url or address)
+    return Source(READER, reader.scan, ((CORPUS, name),), lambda: reader.done / reader.found)
+
+
+def page_name(path: str) -> tuple[str, str | None]:
+    """A page's name and its namespace, by the file that it is in.
+
+    >>> page_name("guides/How-to-start.md"), page_name("Help:Editing.mediawiki")
+    (('How to start', 'guides'), ('Editing', 'Help'))
+    """
+    pure = PurePosixPath(path)
+    namespace, colon, rest = pure.stem.partition(":")
+    name = rest if colon and rest else pure.stem
+    folder = None if str(pure.parent) == "." else str(pure.parent)
+    shown = name.replace("_", " ") if " " in name or "_" in name else name.replace("-", " ")
+    return shown, namespace if colon and rest else folder
+
+
+class _Pages:
+    """A folder of pages; counts how far its scan is."""
+
+    def __init__(self, root: bytes, repo: str, base_url: str | None) -> None:
+        self.root, self.repo, self.base_url = root, repo, base_url
+        self.done, self.found = 0, 1
+
+    def scan(self) -> Iterator[Item]:
+        found = list(find_files(self.root))
+        if not found:
+            raise SourceError(f"{shown_path(self.root)} is empty: is it mounted?")
+        self.done, self.found = 0, len(found)
+        names = {path for path in found if isinstance(path, bytes)}
+        commits = _last_commits(os.fsdecode(self.root))
+        for path in found:
+            self.done += 1
+            if isinstance(path, Fault):
+                yield path
+            else:
+                yield self._item(path, names, commits.get(path))
+
+    def _item(self, path: bytes, names: set[bytes], last: LastCommit | None) -> Item:
+        shown = shown_path(path)
+        if shown.encode() != path and shown.encode() in names:
+            return Fault(shown, "another file has this very name", failed=False)
+        suffix = PurePosixPath(shown).suffix.lower()
+        if suffix not in _MARKDOWN | _MEDIAWIKI:
+            return Fault(shown, f"no wiki page: {suffix or 'no ending'}", failed=False)
+        if PurePosixPath(shown).stem.lower() in _OF_EVERY_PAGE:
+            return Fault(shown, "part of every page, no page of its own", failed=False)
+        key = (CORPUS, self.repo, clean_text(shown))
+        try:
+            content = read_file(self.root, path, MAX_PAGE)
+        except Skipped as reason:
+            return Fault(shown, str(reason), failed=False)
+        except OSError as exc:
+            return Fault(shown, f"cannot be read: {exc.strerror or exc}", key=key)
+        moment = last.moment if last else None
+        if moment:  # then the file's own time does not count
+            content = Content(content.data, 0.0)
+        hashed = content_key(content, shown, self.base_url, moment.isoformat() if moment else None)
+        return Unread(key, hashed, partial(self._read, path, content.data, moment, hashed))
+
+    def _read(
+        self, path: bytes, data: bytes, moment: datetime | None, hashed: str
+    ) -> Document | Fault:
+        shown = shown_path(path)
+        try:
+            return self._document(path, decode_text(data), moment, hashed)
+        except Skipped as reason:
+            return Fault(shown, str(reason), failed=False)
+        except Exception as exc:  # whatever a parser stumbles over is this page's own
+            key = (CORPUS, self.repo, clean_text(shown))
+            return Fault(shown, f"{type(exc).__name__}: {exc}"[:300], key=key, content=hashed)
+
+    def _document(
+        self, path: bytes, source: str, moment: datetime | None, hashed: str
+    ) -> Document | Fault:
+        shown = clean_text(shown_path(path))
+        name, namespace = page_name(shown)
+        text, categories, title = source, None, name
+        if PurePosixPath(shown).suffix.lower() in _MEDIAWIKI:
+            if target := redirect_target(source):
+                return Fault(shown, f"redirect to {target}", failed=False)
+            reduced = wikitext_text(source)
+            text, categories = reduced.text, reduced.categories
+        else:
+            title = stated_title(source) or name
+        full = os.fsdecode(os.path.join(self.root, path))
+        dated = document_date(full, text=source, git_date=moment)
+        changed = moment or dated.value
+        version, _ = document_version(shown, source)
+        return Document(
+            document_id=shown,
+            corpus=CORPUS,
+            repo=self.repo,
+            title=clean_text(title),
+            text=text,
+            path=shown,
+            uri=self._address(path),
+            language="markdown" if categories is None else "mediawiki",
+            created_at=None if dated.source == "mtime" else dated.value,
+            doc_date=dated.value,
+            date_source=dated.source if dated.value else None,
+            version=version,
+            lineage_id=lineage_of(shown, title),
+            metadata=metadata_json(
+                {
+                    "namespace": namespace,
+                    "categories": categories or None,
+                    "last_modified": changed.isoformat() if changed else None,
+                    "date_trust": dated.trust,
+                }
+            ),
+            source_hash=hashed,
+        )
+
+    def _address(self, path: bytes) -> str | None:
+        """Wikis on forges name a page by its file alone, whatever folder it is in."""
+        if self.base_url is None:
+            return None
+        name = os.path.splitext(os.path.basename(path))[0]
+        return f"{self.base_url.rstrip('/')}/{quote(name)}"
+
+
+def wiki_address(origin: str) -> tuple[str | None, str | None]:
+    """The name of the wiki that a clone's ``origin`` names, and the start of its pages' addresses.
+
+    >>> wiki_address("https://github.com/org/app.wiki.git")
+    ('org/app', 'https://github.com/org/app/wiki')
+    >>> wiki_address("git@gitlab.example.org:group/app.wiki.git")
+    ('group/app', 'https://gitlab.example.org/group/app/-/wikis')
+    """
+    name, forge = parse_origin(origin)
+    if name is None:
+        return None, None
+    short = name.removesuffix(".wiki")
+    if forge is None or short == name:
+        return short, None
+    if forge.endswith("/-"):
+        return short, f"{forge.removesuffix('.wiki/-')}/-/wikis"
+    return short, f"{forge.removesuffix('.wiki')}/wiki"
+
+
+def _origin(root: str) -> tuple[str | None, str | None]:
+    if not os.path.exists(os.path.join(root, ".git")):
+        return None, None
+    try:
+        return wiki_address(git_output(Path(root), "config", "--get", "remote.origin.url"))
+    except GitError:
+        return None, None
+
+
+def _last_commits(root: str) -> dict[bytes, LastCommit]:
+    """When each tracked page was last changed; nothing for a folder that is no clone."""
+    if not os.path.exists(os.path.join(root, ".git")):
+        return {}
+    repository = open_repository(root)
+    contents = {file.path: file.content for file in tracked_files(repository)}
+    last: dict[bytes, LastCommit] = {}
+    for commit in read_commits(repository):
+        remember_last_commits(commit, contents, last)
+    return last
