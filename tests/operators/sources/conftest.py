@@ -37,6 +37,13 @@ def github() -> ModuleType:
     return _SHAPES
 
 
+@pytest.fixture(scope="session")
+def make_pdf() -> Callable[..., bytes]:
+    """Small PDFs with text, bookmarks, an information dictionary or a password."""
+    made: Callable[..., bytes] = _load("pdf_maker").make_pdf
+    return made
+
+
 @pytest.fixture
 def export(tmp_path: Path) -> Callable[..., Path]:
     """Write values as one JSON array."""
