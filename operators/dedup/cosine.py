@@ -41,21 +41,21 @@ def cosine_keepers(
     check_threshold(threshold)
     single = vectors.astype(np.float32)
 
-    def find(rows: Integers, new: Flags) -> Pairs:
-        found = [_within(rows[span], new[span]) for span in _spans(query_id[rows])]
+    def find(rows: Integers, may_better: Flags, may_worse: Flags) -> Pairs:
+        spans = _spans(query_id[rows])
+        found = [_within(rows[s], may_better[s], may_worse[s]) for s in spans]
         better = np.concatenate([np.zeros(0, np.int64), *(pair[0] for pair in found)])
         worse = np.concatenate([np.zeros(0, np.int64), *(pair[1] for pair in found)])
         return better, worse
 
-    def _within(rows: Integers, new: Flags) -> Pairs:
+    def _within(rows: Integers, may_better: Flags, may_worse: Flags) -> Pairs:
         usable = number[rows] >= 0
-        rows, new = rows[usable], new[usable]
-        fresh = np.flatnonzero(new)
-        near = single[number[rows[fresh]]] @ single[number[rows]].T >= threshold - _SLACK
-        worse, better = np.nonzero(near)
-        worse = fresh[worse]
-        some = (better < worse) & (document[rows[better]] != document[rows[worse]])
-        better, worse = rows[better[some]], rows[worse[some]]
+        first, second = rows[usable & may_better], rows[usable & may_worse]
+        near = single[number[first]] @ single[number[second]].T >= threshold - _SLACK
+        one, two = np.nonzero(near)
+        better, worse = first[one], second[two]
+        some = (better < worse) & (document[better] != document[worse])
+        better, worse = better[some], worse[some]
         copies = cosines(vectors, number[better], number[worse]) >= threshold
         return better[copies], worse[copies]
 

@@ -7,7 +7,7 @@ it stays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,9 @@ from operators.ranking.order import Column, Integers, places
 
 Flags = NDArray[np.bool_]
 Pairs = tuple[Integers, Integers]
-FindCopies = Callable[[Integers, Flags], Pairs]
-"""Takes row numbers (ascending) and for each whether it is new; gives the pairs (better, worse) of
-rows of one query that are copies, where the worse one is new."""
+FindCopies = Callable[[Integers, Flags, Flags], Pairs]
+"""Takes row numbers (ascending) and for each whether it may be the better and whether it may be the
+worse of a pair; gives the pairs (better, worse) of rows of one query that are copies."""
 
 BLOCK = 512
 """Places of a list that are compared at once. Copies of what stayed go before the next block is
@@ -30,8 +30,8 @@ def greedy(query_id: Column, find_copies: FindCopies, rows: Integers | None = No
 
     Args:
         query_id: one a row.
-        find_copies: called once for each ``BLOCK`` places of the longest list, with the rows that
-            stayed so far and the new ones.
+        find_copies: called for each ``BLOCK`` places of the longest list, first to compare the
+            new rows with those that stayed so far, then to compare what is left with itself.
         rows: the rows to look at, ascending; None: all.
 
     Returns:
@@ -39,33 +39,25 @@ def greedy(query_id: Column, find_copies: FindCopies, rows: Integers | None = No
     """
     keepers = np.arange(len(query_id))
     rows = keepers.copy() if rows is None else rows
-    for active, new in _blocks(query_id, rows, keepers):
-        better, worse = find_copies(active, new)
-        if len(better):
-            order = np.lexsort((better, worse))
-            settle(keepers, better[order].tolist(), worse[order].tolist())
+    block = places(query_id[rows]) // BLOCK
+    for number in range(int(block.max(initial=0)) + 1):
+        active = (block <= number) & (keepers[rows] == rows)
+        new = block[active] == number
+        if number:
+            settle(keepers, *find_copies(rows[active], ~new, new))
+        left = rows[(block == number) & (keepers[rows] == rows)]
+        every = np.ones(len(left), bool)
+        settle(keepers, *find_copies(left, every, every))
     return keepers[rows]
 
 
-def settle(keepers: Integers, better: list[int], worse: list[int]) -> None:
-    """Write into ``keepers`` what the pairs decide; sorted by the worse, then the better."""
+def settle(keepers: Integers, better: Integers, worse: Integers) -> None:
+    """Write into ``keepers`` what the pairs decide."""
+    if not len(better):
+        return
+    order = np.lexsort((better, worse))
     gone: dict[int, int] = {}
-    for best, copy in zip(better, worse, strict=True):
+    for best, copy in zip(better[order].tolist(), worse[order].tolist(), strict=True):
         if copy not in gone and best not in gone:
             gone[copy] = best
-    if gone:
-        keepers[list(gone)] = list(gone.values())
-
-
-def _blocks(
-    query_id: Column, rows: Integers, keepers: Integers
-) -> Iterator[tuple[Integers, Flags]]:
-    """The rows to compare and which are new, block by block; ``keepers`` fills meanwhile."""
-    block = places(query_id[rows]) // BLOCK
-    last = int(block.max(initial=0))
-    if last == 0:
-        yield rows, np.ones(len(rows), bool)
-        return
-    for number in range(last + 1):
-        active = (block <= number) & (keepers[rows] == rows)
-        yield rows[active], block[active] == number
+    keepers[list(gone)] = list(gone.values())

@@ -64,8 +64,8 @@ def guarded_keepers(
     folded = cache(lambda row: " ".join((texts[row] or "").split()))
     said = cache(lambda row: guards(texts[row] or ""))
 
-    def find(rows: Integers, new: Flags) -> Pairs:
-        better, worse = finder.pairs(rows, new)
+    def find(rows: Integers, may_better: Flags, may_worse: Flags) -> Pairs:
+        better, worse = finder.pairs(rows, may_better, may_worse)
         alike = np.zeros(len(better), bool)
         both = np.flatnonzero((place[better] >= 0) & (place[worse] >= 0))
         similar = cosine.cosines(vectors, place[better[both]], place[worse[both]])

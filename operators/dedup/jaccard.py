@@ -89,15 +89,15 @@ class Finder:
         first[order] = order[another][np.cumsum(another) - 1]
         return first
 
-    def pairs(self, rows: Integers, new: Flags) -> Pairs:
-        """The pairs (better, worse) of ``rows`` that are copies and whose worse row is new."""
-        better, worse = self._candidates(rows, new)
+    def pairs(self, rows: Integers, may_better: Flags, may_worse: Flags) -> Pairs:
+        """The pairs (better, worse) of ``rows`` that are copies, of those that may be so."""
+        better, worse = self._candidates(rows, may_better, may_worse)
         if not len(better):
             return better, worse
         copies = self._compare(self.number[better], self.number[worse])
         return better[copies], worse[copies]
 
-    def _candidates(self, rows: Integers, new: Flags) -> Pairs:
+    def _candidates(self, rows: Integers, may_better: Flags, may_worse: Flags) -> Pairs:
         """Pairs of rows of one query that share a part, each pair once."""
         number = self.number[rows]
         begins = self.begins[number]
@@ -120,7 +120,7 @@ class Finder:
             if not len(at):
                 break
             one, two = owner[at], owner[at + step]
-            some = (one != two) & new[two]
+            some = (one != two) & may_better[one] & may_worse[two]
             found.append(one[some] * len(rows) + two[some])
         if not found:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)

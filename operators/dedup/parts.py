@@ -50,7 +50,8 @@ def _make(sets: TokenSets, threshold: float) -> Parts:
         cut = slice(first, first + _SETS_AT_ONCE)
         sums = _sums(sets, owner[cut], count[cut])
         part = ranges(level[cut] << 32, count[cut]).astype(np.uint64)
-        keys.append(sums + (part ^ (part >> _SHIFT)) * _ODD[1])
+        sums += (part ^ (part >> _SHIFT)) * _ODD[1]
+        keys.append(sums)
     totals = np.bincount(owner, count, minlength=len(sets.sizes)).astype(np.int64)
     return Parts(offsets(totals), np.concatenate(keys), _whole(sets))
 

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import polars as pl
+import pytest
+
+from operators.dedup import across, within
+from operators.dedup.guarded import guards
+from operators.dedup.tokens import token_sets
+
+Make = Callable[..., pl.DataFrame]
+
+BASE = (
+    "The worker retries a failed upload up to 5 times before it gives up and writes the name of "
+    "the file to the error log, so that an operator may look at it and start the whole transfer "
+    "again by hand when the network is back and the remote side answers as it did before."
+)
+
+
+def kept(
+    make_chunks: Make, make_merged: Make, *texts: str, vector: list[float] | None
+) -> list[int]:
+    chunks = make_chunks(
+        *({"chunk_id": n, "text": t, "embedding": vector} for n, t in enumerate(texts))
+    )
+    merged = make_merged(*({"chunk_id": n, "rank": n} for n in range(len(texts))))
+    return within.guarded(merged, chunks, token_sets(chunks))["chunk_id"].to_list()
+
+
+def test_a_rewording_that_says_the_same_goes(make_chunks: Make, make_merged: Make) -> None:
+    reworded = BASE.replace("look at", "inspect")
+    assert kept(make_chunks, make_merged, BASE, reworded, vector=[1.0]) == [0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("5", "6"),
+        ("gives", "not gives"),
+        ("may", "must"),
+        ("upload", "upload_file"),
+        ("error", "errorLog"),
+    ],
+)
+def test_a_changed_number_negation_modal_or_identifier_stays(
+    make_chunks: Make, make_merged: Make, old: str, new: str
+) -> None:
+    changed = BASE.replace(old, new, 1)
+    assert kept(make_chunks, make_merged, BASE, changed, vector=[1.0]) == [0, 1]
+
+
+def test_texts_that_differ_in_white_space_only_go_without_a_vector(
+    make_chunks: Make, make_merged: Make
+) -> None:
+    spaced = BASE.replace(" ", " \n ")
+    assert kept(make_chunks, make_merged, BASE, spaced, BASE.upper(), vector=None) == [0, 2]
+    assert kept(make_chunks, make_merged, "", " \n", "a", vector=None) == [0, 2]
+
+
+def test_a_rewording_without_a_vector_stays(make_chunks: Make, make_merged: Make) -> None:
+    reworded = BASE.replace("look at", "inspect")
+    assert kept(make_chunks, make_merged, BASE, reworded, vector=None) == [0, 1]
+
+
+def test_swapped_numbers_stay(make_chunks: Make, make_merged: Make) -> None:
+    one, two = f"from 1 to 2 {BASE}", f"from 2 to 1 {BASE}"
+    assert kept(make_chunks, make_merged, one, two, vector=[1.0]) == [0, 1]
+
+
+def test_across_corpora_it_holds_too(make_chunks: Make, make_hits: Make) -> None:
+    changed = BASE.replace("5", "50")
+    texts = [BASE, changed, BASE.replace("look at", "inspect")]
+    chunks = make_chunks(
+        *({"chunk_id": n, "text": t, "embedding": [1.0]} for n, t in enumerate(texts))
+    )
+    hits = make_hits(*({"chunk_id": n, "rank": n, "text": t} for n, t in enumerate(texts)))
+    assert across.guarded(hits, [chunks])["chunk_id"].to_list() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("It must NOT exceed 30 MB", ("must", "not", "30")),
+        ("don't call make_file() or HTTPServer", ("don't", "make_file", "HTTPServer")),
+        ("v1.2.3 of src/a.py", ("v1.2.3", "src/a.py")),
+        ("Plain Words In Capitals AND ALL", ("all",)),
+        ("a -5 b 5", ("-5", "5")),
+        ("x <= 3", ("<=", "3")),
+    ],
+)
+def test_the_words_that_guard(text: str, found: tuple[str, ...]) -> None:
+    assert guards(text) == found

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import polars as pl
+import pytest
+
+from operators.ranking.order import cut, listed, ranked
+
+Make = Callable[..., pl.DataFrame]
+
+
+@pytest.mark.parametrize(("top_k", "left"), [(0, 0), (1, 2), (2, 3), (10**9, 3)])
+def test_the_cut_leaves_the_best_of_each_query(make_hits: Make, top_k: int, left: int) -> None:
+    hits = make_hits(
+        {"query_id": 1, "rank": 1, "chunk_id": 3},
+        {"query_id": 1, "rank": 0, "chunk_id": 4},
+        {"query_id": 0, "rank": 0, "chunk_id": 5},
+    )
+    found = cut(hits, top_k)
+    assert found["chunk_id"].to_list() == [5, 4, 3][:left]
+
+
+def test_a_negative_cut_is_refused(make_hits: Make) -> None:
+    with pytest.raises(ValueError, match="top_k"):
+        cut(make_hits({}), -1)
+
+
+def test_a_list_in_order_is_not_copied(make_hits: Make) -> None:
+    hits = make_hits({"rank": 0}, {"rank": 1})
+    assert listed(hits) is hits
+
+
+def test_equal_scores_go_by_vector_rank_then_text_rank_then_chunk(make_hits: Make) -> None:
+    places = [(None, None), (None, 0), (1, None), (1, 3), (0, 9), (1, 3)]
+    hits = make_hits(
+        *(
+            {"chunk_id": n, "vector_rank": v, "text_rank": t, "score": 0.0}
+            for n, (v, t) in enumerate(places)
+        )
+    )
+    found = ranked(hits, hits["score"].to_numpy())
+    assert found["chunk_id"].to_list() == [4, 3, 5, 2, 1, 0]
+    assert found["rank"].to_list() == list(range(6))

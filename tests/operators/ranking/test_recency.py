@@ -1,0 +1,88 @@
+"""The factor of age."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, timezone
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from operators.ranking.recency import NO_DATE, ages, half_life, step
+
+Make = Callable[..., pl.DataFrame]
+NOW = datetime(2025, 6, 1, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
+TICK = timedelta(microseconds=1)
+
+
+@pytest.mark.parametrize(
+    ("created", "factor"),
+    [
+        (NOW, 1.15),
+        (NOW + TICK, 1.0),
+        (NOW - 30 * DAY, 1.15),
+        (NOW - 30 * DAY - TICK, 1.0),
+        (NOW - 30 * DAY + TICK, 1.15),
+        (datetime(1900, 1, 1, tzinfo=UTC), 1.0),
+        (datetime(2999, 1, 1, tzinfo=UTC), 1.0),
+        (None, 1.0),
+    ],
+)
+def test_both_boundaries_are_recent_and_nothing_outside_is(
+    make_hits: Make, make_queries: Make, created: datetime | None, factor: float
+) -> None:
+    age = ages(make_hits({"created_at": created}), make_queries(), NOW)
+    assert step(age).tolist() == [factor]
+
+
+@given(
+    st.lists(st.none() | st.datetimes(datetime(2024, 1, 1), datetime(2026, 1, 1))),
+    st.integers(0, 400),
+    st.floats(1, 3),
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_step_and_half_life_follow_their_formulas(
+    make_hits: Make, make_queries: Make, dates: list[datetime | None], days: int, boost: float
+) -> None:
+    moments = [None if d is None else d.replace(tzinfo=UTC) for d in dates]
+    age = ages(make_hits(*({"created_at": m} for m in moments)), make_queries(), NOW)
+    plain = [None if m is None else NOW - m for m in moments]
+    recent = [m is not None and timedelta(0) <= m <= days * DAY for m in plain]
+    assert step(age, days=days, boost=boost).tolist() == [boost if r else 1.0 for r in recent]
+    if days:
+        halved = [
+            1 + (boost - 1) * 0.5 ** (m / (days * DAY))
+            if m is not None and m >= timedelta(0)
+            else 1.0
+            for m in plain
+        ]
+        np.testing.assert_allclose(half_life(age, days=days, boost=boost), halved, rtol=1e-12)
+
+
+def test_the_clock_is_now_else_the_querys_own_moment(make_hits: Make, make_queries: Make) -> None:
+    hits = make_hits({"query_id": 0, "created_at": NOW}, {"query_id": 5, "created_at": NOW})
+    queries = make_queries({"query_id": 5, "as_of": NOW + DAY}, {"query_id": 0})
+    by_question = ages(hits, queries, None)
+    assert by_question[1] == 86_400_000_000
+    assert by_question[0] > 0  # no moment of its own: the present
+    assert ages(hits, queries, NOW + 2 * DAY).tolist() == [2 * 86_400_000_000] * 2
+
+
+def test_a_naive_now_is_utc_and_a_zone_is_respected(make_hits: Make, make_queries: Make) -> None:
+    hits, queries = make_hits({"created_at": NOW}), make_queries()
+    assert ages(hits, queries, NOW.replace(tzinfo=None)).tolist() == [0]
+    there = NOW.astimezone(timezone(timedelta(hours=9)))
+    assert ages(hits, queries, there).tolist() == [0]
+
+
+def test_an_unknown_date_is_older_than_everything(make_hits: Make, make_queries: Make) -> None:
+    assert ages(make_hits({"created_at": None}), make_queries(), NOW).tolist() == [NO_DATE]
+
+
+def test_a_half_life_of_no_time_is_refused() -> None:
+    with pytest.raises(ValueError, match="above 0 days"):
+        half_life(np.array([0]), days=0)

@@ -1,0 +1,117 @@
+"""Weights by what asks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from operators.errors import CrosscorpusError, UnknownName
+from operators.ranking.weighting import mix_weight, read_trigger, weigh
+
+Make = Callable[..., pl.DataFrame]
+KNOWN = ["pr_review", "issue", "question", "slack"]
+WEIGHTS = {
+    "code": {"pr_review": 1.2},
+    "wiki": {"issue": 1.2, "question": 1.5},
+    "docs": {"question": 0.0},
+}
+
+
+@pytest.mark.parametrize("trigger", [None, "none", {}])
+def test_no_trigger_is_an_empty_mix(trigger: Any) -> None:
+    assert read_trigger(trigger, KNOWN) == []
+
+
+def test_a_name_is_a_mix_of_one() -> None:
+    assert read_trigger("issue", KNOWN) == [("issue", 1.0)]
+    assert read_trigger({"issue": 1, "slack": 3}, KNOWN) == [("issue", 1.0), ("slack", 3.0)]
+
+
+def test_an_unknown_trigger_is_refused_with_the_nearest_one() -> None:
+    with pytest.raises(UnknownName, match="'pr_reviw', did you mean 'pr_review'"):
+        read_trigger("pr_reviw", KNOWN)
+    with pytest.raises(UnknownName, match="unknown trigger ''"):
+        read_trigger("", KNOWN)
+
+
+@pytest.mark.parametrize("share", [-1, math.nan, math.inf, "0.5"])
+def test_a_share_that_is_none_is_refused(share: Any) -> None:
+    with pytest.raises(CrosscorpusError, match="share of trigger 'issue'"):
+        read_trigger({"issue": share}, KNOWN)
+
+
+def test_shares_that_are_all_0_are_refused() -> None:
+    with pytest.raises(CrosscorpusError, match="must not all be 0"):
+        read_trigger({"issue": 0.0}, KNOWN)
+
+
+@given(st.floats(0.0, 1.0))
+def test_a_mix_is_a_gradient_between_its_triggers(share: float) -> None:
+    mix = [("pr_review", share), ("slack", 1 - share)]
+    assert mix_weight(mix, {"pr_review": 1.2}) == pytest.approx(1 + 0.2 * share)
+
+
+mixes = st.lists(
+    st.tuples(st.sampled_from(KNOWN), st.sampled_from([0.3, 0.7, 1.0, 2.0])),
+    max_size=3,
+    unique_by=lambda one: one[0],
+)
+
+
+@given(
+    st.lists(mixes, min_size=1, max_size=4),
+    st.lists(
+        st.tuples(
+            st.integers(0, 3),
+            st.sampled_from(["code", "wiki", "docs", "other"]),
+            st.sampled_from([0.1, 0.5, 1.0]),
+        ),
+        max_size=12,
+    ),
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_each_score_is_times_the_mean_weight_of_its_querys_mix(
+    make_hits: Make,
+    make_queries: Make,
+    triggers: list[list[tuple[str, float]]],
+    found: list[tuple[int, str, float]],
+) -> None:
+    queries = make_queries(
+        *(
+            {"query_id": q, "trigger": [{"trigger": t, "share": s} for t, s in mix]}
+            for q, mix in enumerate(triggers)
+        )
+    )
+    found = [one for one in found if one[0] < len(triggers)]
+    hits = make_hits(
+        *(
+            {"query_id": q, "chunk_id": n, "corpus": c, "score": s, "rank": 0}
+            for n, (q, c, s) in enumerate(found)
+        )
+    )
+    if not found:
+        return
+    expected = {}
+    for number, (query, corpus, score) in enumerate(found):
+        mix, weights = triggers[query], WEIGHTS.get(corpus, {})
+        total = weighted = 0.0
+        for trigger, share in mix:
+            total += share
+            weighted += share * weights.get(trigger, 1.0)
+        expected[number] = score * (weighted / total if mix else 1.0)
+    result = weigh(hits, queries, WEIGHTS)
+    assert dict(result.select("chunk_id", "score").iter_rows()) == expected
+    if any(triggers):
+        order = sorted(expected, key=lambda n: (found[n][0], -expected[n], n))
+        assert result["chunk_id"].to_list() == order
+
+
+def test_without_a_trigger_the_list_is_the_very_same(make_hits: Make, make_queries: Make) -> None:
+    hits = make_hits({"score": 0.5})
+    assert weigh(hits, make_queries(), WEIGHTS) is hits
