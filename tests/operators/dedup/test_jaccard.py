@@ -100,7 +100,7 @@ def test_long_lists_of_long_texts_lose_the_same_copies() -> None:
     rng = random.Random(5)
     words = [f"token{n}" for n in range(4000)]
     texts: list[str] = []
-    for _ in range(1300):  # more than two blocks
+    for _ in range(700):  # more than a block
         if texts and rng.random() < 0.4:
             copied = rng.choice(texts).split(" ")
             for _ in range(rng.randint(0, 30)):
@@ -134,13 +134,13 @@ def test_a_loser_removes_nobody() -> None:
 
 def test_many_near_copies_cost_no_comparison_of_all_pairs() -> None:
     words = [f"w{n}" for n in range(100)]
-    texts = [" ".join([*words, f"n{n}"]) for n in range(6000)]
+    texts = [" ".join([*words, f"n{n}"]) for n in range(3000)]
     begins, tokens = hash_sets(texts)
-    sets = TokenSets(np.arange(6000), begins, tokens)
+    sets = TokenSets(np.arange(3000), begins, tokens)
     began = time.process_time()
-    keepers = jaccard_keepers(np.zeros(6000, np.uint32), np.arange(6000), [sets], threshold=0.9)
+    keepers = jaccard_keepers(np.zeros(3000, np.uint32), np.arange(3000), [sets], threshold=0.9)
     assert (keepers == 0).all()
-    assert time.process_time() - began < 20  # all pairs take minutes
+    assert time.process_time() - began < 10  # all pairs take minutes
 
 
 @pytest.mark.parametrize("threshold", [0, -1, 1.1, float("nan")])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import polars as pl
 from hypothesis import example, given
@@ -28,7 +30,7 @@ def test_sets_of_hashes_are_the_sets_of_tokens(many: list[str | None]) -> None:
     begins, hashes = hash_sets(many)
     sets = [set((text or "").lower().split()) for text in many]
     assert np.diff(begins).tolist() == [len(one) for one in sets]
-    found = [set(hashes[a:b].tolist()) for a, b in zip(begins, begins[1:], strict=False)]
+    found = [set(hashes[a:b].tolist()) for a, b in pairwise(begins)]
     for one, hashed in zip(sets, found, strict=True):
         for other, other_hashed in zip(sets, found, strict=True):
             assert len(one & other) == len(hashed & other_hashed)

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from operators.frames import CHUNKS, DEDUPED, FUSED, NOTES, QUERIES
+
+
+def _rows(plain: dict[str, Any], schema: pl.Schema) -> Callable[..., pl.DataFrame]:
+    def make(*rows: dict[str, Any]) -> pl.DataFrame:
+        return pl.DataFrame([{**plain, **row} for row in rows], schema=schema)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def make_chunks() -> Callable[..., pl.DataFrame]:
+    """CHUNKS from what differs from a plain row."""
+    plain = {"chunk_id": 0, "corpus": "code", "repo": "", "document_id": "d", "text": ""}
+    return _rows(plain, CHUNKS)
+
+
+@pytest.fixture(scope="session")
+def make_deduped() -> Callable[..., pl.DataFrame]:
+    """DEDUPED from what differs from a plain row."""
+    return _rows({"query_id": 0, "rank": 0, "score": 0.5, "duplicates": []}, DEDUPED)
+
+
+@pytest.fixture(scope="session")
+def make_results() -> Callable[..., pl.DataFrame]:
+    """FUSED from what differs from a plain row."""
+    plain = {
+        "query_id": 0,
+        "corpus": "wiki",
+        "source_label": "[wiki: Page]",
+        "text": "text",
+        "score": 0.5,
+        "alternate_sources": [],
+    }
+    return _rows(plain, FUSED)
+
+
+@pytest.fixture(scope="session")
+def make_queries() -> Callable[..., pl.DataFrame]:
+    """QUERIES from what differs from a plain row."""
+    return _rows({"query_id": 0, "texts": ["q"], "trigger": []}, QUERIES)
+
+
+@pytest.fixture(scope="session")
+def make_notes() -> Callable[..., pl.DataFrame]:
+    """NOTES of query 0."""
+
+    def make(*notes: str) -> pl.DataFrame:
+        return pl.DataFrame([(0, note) for note in notes], schema=NOTES, orient="row")
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def hostile() -> dict[str, dict[str, str]]:
+    """The shared hostile inputs by their number."""
+    root = Path(__file__).parents[3]
+    data = Path(os.environ.get("CROSSCORPUS_TEST_DATA", root / "../shared/data"))
+    path = data / "hostile/inputs.jsonl"
+    if not path.is_file():
+        pytest.skip("the shared hostile inputs are not there (CROSSCORPUS_TEST_DATA)")
+    return {row["id"]: row for row in map(json.loads, path.read_text().splitlines())}

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+import pytest
+
+from operators.context.citations import citation, cite
+from operators.context.packing import pack
+from operators.frames import CITATIONS, check
+
+Make = Callable[..., pl.DataFrame]
+
+
+def source(label: str, url: str | None) -> dict[str, Any]:
+    return {"chunk_id": 1, "corpus": "review", "source_label": label, "source_url": url}
+
+
+def test_a_citation_links_and_says_where_else_it_was_found() -> None:
+    found = citation(
+        "[wiki: Title]",
+        "https://h/t",
+        [
+            source("[review: PR #456]", "https://h/456"),
+            source("[review: PR #456]", "https://h/456"),
+            source("[wiki: Title]", "https://h/t"),
+            source("[docs: x]", None),
+        ],
+    )
+    assert found == (
+        "[wiki: Title](https://h/t) (also found in [review: PR #456](https://h/456), [docs: x])"
+    )
+
+
+def test_without_a_link_a_citation_is_plain_text() -> None:
+    assert citation("[wiki: Title]", None, []) == "[wiki: Title]"
+
+
+def test_many_alternates_are_counted() -> None:
+    found = citation("[wiki: a]", None, [source(f"[docs: {n}]", None) for n in range(8)])
+    assert found.endswith("[docs: 4] and 3 more)")
+
+
+@pytest.mark.parametrize(("most", "cited"), [(8, 8), (0, 0), (3, 3), (100, 9)])
+def test_only_what_is_in_the_context_is_cited_and_at_most_so_much(
+    make_results: Make, make_queries: Make, make_notes: Make, most: int, cited: int
+) -> None:
+    results = make_results(
+        *({"chunk_id": n, "rank": n, "text": "x" * 900 if n == 2 else "short"} for n in range(10))
+    )
+    packed = pack(results, make_queries({}), make_notes("a note"), budget=800, corpora=[])
+    citations = cite(packed, max_citations=most)
+    check(citations, CITATIONS, "citations")
+    assert citations["chunk_id"].to_list() == [0, 1, 3, 4, 5, 6, 7, 8, 9][:cited]
+    assert citations["number"].to_list() == list(range(1, cited + 1))
+
+
+def test_alternates_reach_the_citation(
+    make_results: Make, make_queries: Make, make_notes: Make
+) -> None:
+    results = make_results(
+        {"chunk_id": 0, "rank": 0},
+        {"chunk_id": 1, "rank": 1, "alternate_sources": [source("[docs: b]", "https://h/b")]},
+    )
+    packed = pack(results, make_queries({}), make_notes(), budget=800, corpora=[])
+    assert cite(packed)["citation"].to_list() == [
+        "[wiki: Page]",
+        "[wiki: Page] (also found in [docs: b](https://h/b))",
+    ]

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from operators.context.templates import LONGEST, describe, parse
+from operators.errors import CrosscorpusError
+
+Make = Callable[..., pl.DataFrame]
+CODE = "{path}:{start_line}-{end_line}"
+DOCS = "{title}[[ ({doc_date})]][[ > {anchor}]]"
+
+
+def label_of(make_chunks: Make, template: str, **row: Any) -> str:
+    return str(describe(make_chunks(row), "docs", template, None)["source_label"].item())
+
+
+def link_of(make_chunks: Make, template: str | None, **row: Any) -> str | None:
+    found: str | None = describe(make_chunks(row), "docs", "x", template)["source_url"].item()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("template", "row", "label"),
+    [
+        (CODE, {"path": "src/a_b.py", "start_line": 10, "end_line": 42}, "src/a_b.py:10-42"),
+        (CODE, {"path": "src/a.py"}, "src/a.py"),
+        (CODE, {"title": "T"}, "T"),
+        ("PR #{pr_number}", {"metadata": '{"pr_number": 1234}'}, "PR #1234"),
+        (
+            "{short_commit} {subject}",
+            {"metadata": '{"short_commit": "1a2b3c4", "subject": "Fix it"}'},
+            "1a2b3c4 Fix it",
+        ),
+        (
+            DOCS,
+            {
+                "title": "api.pdf",
+                "doc_date": datetime(2025, 3, 15, 9, tzinfo=UTC),
+                "anchor": "Authentication",
+            },
+            "api.pdf (2025-03-15) > Authentication",
+        ),
+        (DOCS, {"title": "api.pdf", "anchor": "Authentication"}, "api.pdf > Authentication"),
+        (DOCS, {"title": "api.pdf"}, "api.pdf"),
+        (DOCS, {"title": "", "path": "docs/x.md"}, "docs/x.md"),
+        (DOCS, {}, "d"),
+        ("{file}", {"path": "docs/deep/x.md"}, "x.md"),
+        ("Handbook", {}, "Handbook"),
+        ("{n}", {"metadata": '{"n": null}', "title": "T"}, "T"),
+        ("{n}", {"metadata": '{"n": {"deep": 1}}', "title": "T"}, "T"),
+        ("[{title}]", {"title": "T"}, "[T]"),
+    ],
+)
+def test_a_label_takes_what_there_is(
+    make_chunks: Make, template: str, row: dict[str, Any], label: str
+) -> None:
+    expected = label.replace("[", "\\[").replace("]", "\\]") if template == "{title}" else label
+    assert label_of(make_chunks, template, **row) == f"[docs: {expected}]"
+
+
+@pytest.mark.parametrize(
+    ("template", "row", "url"),
+    [
+        (
+            "{uri}#L{start_line}-L{end_line}",
+            {"uri": "https://h/x", "start_line": 1, "end_line": 2},
+            "https://h/x#L1-L2",
+        ),
+        ("{uri}#L{start_line}", {"uri": "https://h/x"}, "https://h/x"),
+        ("{uri}", {}, None),
+        (
+            "https://h/{repo}/{path}",
+            {"repo": "a/b", "path": "c d?.py"},
+            "https://h/a/b/c%20d%3F.py",
+        ),
+        ("https://h/{repo}/{path}", {"repo": "a/b"}, None),
+        ("https://h/{title}[[?v={version}]]", {"title": "t"}, "https://h/t"),
+        (
+            "https://h/{title}[[?v={version}]]",
+            {"title": "t", "version": "1&2"},
+            "https://h/t?v=1%262",
+        ),
+        ("{uri}", {"uri": "javascript:alert(1)"}, None),
+        ("https://h/{title}", {"title": "@evil.com/"}, "https://h/%40evil.com/"),
+        ("", {"uri": "https://h"}, None),
+        (None, {"uri": "https://h"}, None),
+    ],
+)
+def test_a_link_is_right_or_none(
+    make_chunks: Make, template: str | None, row: dict[str, Any], url: str | None
+) -> None:
+    assert link_of(make_chunks, template, **row) == url
+
+
+@pytest.mark.parametrize("bad", ["{a", "a}", "{}", "[[{a}", "{a}]]", "{a b}", "[[ [[{a}]] ]]"])
+def test_a_template_that_cannot_be_read_says_so(bad: str) -> None:
+    with pytest.raises(CrosscorpusError, match="can't be read"):
+        parse(bad)
+
+
+def test_a_title_of_thousands_of_characters_is_cut_in_the_middle(make_chunks: Make) -> None:
+    label = label_of(make_chunks, "{title}", title="a" * 5000 + "z")
+    assert label.endswith("az]")
+    assert len(label) == LONGEST + len("[docs: ]")
+
+
+def test_no_chunk_has_no_label(make_chunks: Make) -> None:
+    assert describe(make_chunks(), "docs", CODE, "{uri}").height == 0
+
+
+@given(st.lists(st.text(), max_size=5))
+def test_a_label_does_not_depend_on_its_company(make_chunks: Make, titles: list[str]) -> None:
+    together = describe(make_chunks(*({"title": t} for t in titles)), "docs", DOCS, "{title}")
+    alone = [describe(make_chunks({"title": t}), "docs", DOCS, "{title}") for t in titles]
+    assert together.rows() == [row for one in alone for row in one.rows()]
+
+
+def test_hostile_titles_and_names_make_one_label(
+    make_chunks: Make, hostile: dict[str, dict[str, str]]
+) -> None:
+    assert label_of(make_chunks, "{title}", title=hostile["H62"]["input"].partition(": ")[2]) == (
+        "[docs: x\\](https://evil) \\[y]"
+    )
+    name = label_of(make_chunks, "{path}", path="\x1b]0;pwn\x07\x1b[2J.md")
+    assert name == "[docs: \\u{1b}\\]0;pwn\\u{7}\\u{1b}\\[2J.md]"
+    assert label_of(make_chunks, "{title}", title="\u202egnp.exe") == "[docs: \\u{202e}gnp.exe]"
