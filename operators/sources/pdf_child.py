@@ -19,7 +19,7 @@ import pypdfium2
 
 MAX_OUTLINE = 5_000
 OUTLINE_DEPTH = 6
-_PASSWORD = 4  # FPDF_ERR_PASSWORD
+_LOCKED = {4: "it asks for a password", 5: "by a scheme that is not known"}  # FPDF_ERR_*
 _INFO = ("Title", "Author", "CreationDate", "ModDate")
 
 
@@ -48,8 +48,8 @@ def read(data: bytes, limits: dict[str, int]) -> dict[str, Any]:
     try:
         return _answer(_with_pdfium(data, limits), limits)
     except pypdfium2.PdfiumError as exc:
-        if getattr(exc, "err_code", None) == _PASSWORD:
-            return {"state": "encrypted", "reason": "it asks for a password"}
+        if locked := _LOCKED.get(getattr(exc, "err_code", None) or 0):
+            return {"state": "encrypted", "reason": locked}
         refusal = str(exc)
     except _TooMuch as exc:
         return {"state": "failed", "reason": str(exc)}

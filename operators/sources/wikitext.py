@@ -132,7 +132,7 @@ def _element(
     if tag in _VERBATIM:
         content = unescape(source[match.end() : closing.start()])
         lines = content.strip("\n").split("\n")
-        if len(lines) > 1 or _HEADING.fullmatch(content):
+        if "\n" in content or _HEADING.fullmatch(content):
             content = "\n" + "\n".join(f" {line}".rstrip() for line in lines) + "\n"
         top.append(f"\ue000{len(kept)}\ue000")
         kept.append(content)

@@ -95,6 +95,16 @@ def test_a_pdf_with_a_password_is_encrypted(reader: PdfReader, make_pdf: MakePdf
     assert (refused.state, str(refused)) == ("encrypted", "encrypted: it asks for a password")
 
 
+def test_a_scheme_that_nobody_knows_is_encrypted_too(reader: PdfReader, make_pdf: MakePdf) -> None:
+    data = make_pdf(["a"]).replace(b"/Root", b"/Encrypt<</Filter/Foo/V 9/R 9>>/Root")
+    assert refusal(reader, data).state == "encrypted"
+
+
+def test_what_pdfium_refuses_the_other_parser_reads(reader: PdfReader, make_pdf: MakePdf) -> None:
+    found = reader.read(make_pdf(["One", "Two"]).replace(b"/Pages 2 0 R", b"/Pages 99 0 R"))
+    assert (found.pages, found.parser) == (["One", "Two"], "pdf_oxide")
+
+
 def test_a_damaged_file_is_refused_with_a_reason(reader: PdfReader) -> None:
     refused = refusal(reader, b"%PDF-1.7\n" + b"garbage " * 100)
     assert (refused.state, str(refused).startswith("damaged")) == ("failed", True)

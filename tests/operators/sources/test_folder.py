@@ -1,0 +1,253 @@
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from operators.sources.documents import SourceError
+from operators.sources.files import Skipped, decode_text, read_file
+from operators.sources.folder import MAX_TEXT, document_format, folder_source
+from operators.sources.items import Document, Fault, Unread, read_all
+
+MakePdf = Callable[..., bytes]
+
+
+def write(root: Path, name: str | bytes, content: str | bytes) -> Path:
+    file = Path(os.fsdecode(os.path.join(os.fsencode(root), os.fsencode(name))))
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return file
+
+
+def documents(root: Path) -> dict[str, Document]:
+    found = read_all(folder_source(root))
+    return {item.document_id: item for item in found if isinstance(item, Document)}
+
+
+def faults(root: Path) -> dict[str, Fault]:
+    return {item.where: item for item in read_all(folder_source(root)) if isinstance(item, Fault)}
+
+
+def test_every_format_gives_text_title_and_language(tmp_path: Path, make_pdf: MakePdf) -> None:
+    write(tmp_path, "a.pdf", make_pdf(["One"], info={"Title": "The PDF"}))
+    write(tmp_path, "b.md", "---\ntitle: The page\ndate: 2025-03-15\n---\n# Head\n")
+    write(tmp_path, "c.adoc", "= The book\n:v: 2\n\nVersion {v}\n")
+    write(tmp_path, "sub/d.html", "<title>The site</title><h1>Head</h1><p>text")
+    write(tmp_path, "e.txt", "plain")
+    write(tmp_path, "f.rst", "The guide\n=========\n\ntext\n")
+    found = documents(tmp_path)
+    assert {name: (d.title, d.language) for name, d in found.items()} == {
+        "a.pdf": ("The PDF", "pdf"),
+        "b.md": ("The page", "markdown"),
+        "c.adoc": ("The book", "asciidoc"),
+        "sub/d.html": ("The site", "html"),
+        "e.txt": ("e.txt", "text"),
+        "f.rst": ("The guide", "rst"),
+    }
+    assert found["c.adoc"].text.endswith("Version 2\n")
+    assert found["b.md"].created_at == datetime(2025, 3, 15, tzinfo=UTC)
+    assert {(d.corpus, d.repo) for d in found.values()} == {("docs", tmp_path.name)}
+
+
+def test_a_pdfs_own_date_counts(tmp_path: Path, make_pdf: MakePdf) -> None:
+    info = {"CreationDate": "D:20200102000000Z", "ModDate": "D:20210304000000Z"}
+    write(tmp_path, "a.pdf", make_pdf(["x"], info=info))
+    found = documents(tmp_path)["a.pdf"]
+    assert (found.doc_date, found.date_source) == (datetime(2021, 3, 4, tzinfo=UTC), "pdf")
+    assert json.loads(found.metadata)["pages"] == 1
+
+
+def test_a_files_own_time_dates_a_document_but_does_not_make_it_recent(tmp_path: Path) -> None:
+    file = write(tmp_path, "a.txt", "x")
+    os.utime(file, (1_600_000_000, 1_600_000_000))
+    found = documents(tmp_path)["a.txt"]
+    assert found.doc_date == datetime.fromtimestamp(1_600_000_000, UTC)
+    assert (found.date_source, found.created_at) == ("mtime", None)
+
+
+def test_versions_of_one_topic_share_a_lineage(tmp_path: Path) -> None:
+    write(tmp_path, "v1.2/guide.md", "# A\n")
+    write(tmp_path, "v1.10/guide.md", "# A\n")
+    found = documents(tmp_path)
+    assert {d.version for d in found.values()} == {"1.2", "1.10"}
+    assert len({d.lineage_id for d in found.values()}) == 1
+
+
+def test_a_web_address_is_made_from_the_folders(tmp_path: Path) -> None:
+    write(tmp_path, "a b/c.md", "# A\n")
+    source = folder_source(tmp_path, base_url="https://docs.example.org/")
+    [item] = [i for i in read_all(source) if isinstance(i, Document)]
+    assert item.uri == "https://docs.example.org/a%20b/c.md"
+
+
+def test_a_symbolic_link_is_never_followed(tmp_path: Path) -> None:  # H01
+    secret = write(tmp_path, "outside/secret.md", "root:x:0:0")
+    root = tmp_path / "root"
+    write(root, "a.md", "# A\n")
+    (root / "evil.md").symlink_to(secret)
+    (root / "folder").symlink_to(secret.parent)
+    items = read_all(folder_source(root))
+    assert [str(i) for i in items if isinstance(i, Fault)] == [
+        "evil.md: symbolic link",
+        "folder: symbolic link",
+    ]
+    assert all("root:x" not in i.text for i in items if isinstance(i, Document))
+
+
+def test_a_loop_of_links_ends(tmp_path: Path) -> None:  # H02
+    write(tmp_path, "a.md", "# A\n")
+    (tmp_path / "loop").symlink_to(".")
+    assert list(documents(tmp_path)) == ["a.md"]
+
+
+def test_a_name_that_is_not_utf_8_is_percent_encoded(tmp_path: Path) -> None:  # H04
+    write(tmp_path, b"caf\xe9 100%.md", "# A\n")
+    assert list(documents(tmp_path)) == ["caf%E9 100%25.md"]
+
+
+def test_of_two_files_that_would_share_a_name_the_plain_one_is_read(tmp_path: Path) -> None:
+    write(tmp_path, b"caf\xe9.md", "# Bytes\n")
+    write(tmp_path, "caf%E9.md", "# Plain\n")
+    assert documents(tmp_path)["caf%E9.md"].title == "Plain"
+    assert not faults(tmp_path)["caf%E9.md"].failed
+
+
+def test_a_newline_in_a_name_never_reaches_a_line_of_output(tmp_path: Path) -> None:  # H05
+    write(tmp_path, "a\nb.md", "# A\n")
+    write(tmp_path, "c\nd.png", "x")
+    assert [d.text for d in documents(tmp_path).values()] == ["# A\n"]
+    assert all("\n" not in str(fault) for fault in faults(tmp_path).values())
+
+
+def test_composed_and_decomposed_names_are_two_stable_documents(tmp_path: Path) -> None:  # H07
+    write(tmp_path, "\u00e9.md", "# Composed\n")
+    write(tmp_path, "e\u0301.md", "# Decomposed\n")
+    first = documents(tmp_path)
+    assert {d.title for d in first.values()} == {"Composed", "Decomposed"}
+    assert documents(tmp_path) == first
+
+
+@pytest.mark.parametrize("path", [b"../../etc/cron.d/x", b"a/../../x", b"/etc/passwd"])
+def test_a_path_that_leads_out_of_the_folder_is_refused(tmp_path: Path, path: bytes) -> None:  # H08
+    with pytest.raises(Skipped, match="leads out of the folder"):
+        read_file(os.fsencode(tmp_path), path, 100)
+
+
+def test_a_huge_file_is_left_out_before_it_is_read(tmp_path: Path) -> None:  # H10
+    big = write(tmp_path, "big.md", "")
+    os.truncate(big, 20 * 1024**3)
+    assert faults(tmp_path)["big.md"].reason == f"larger than {MAX_TEXT} bytes"
+
+
+def test_hash_and_text_come_from_the_same_bytes(tmp_path: Path) -> None:  # H11
+    file = write(tmp_path, "a.md", "# Before\n")
+    [item] = folder_source(tmp_path).scan()
+    assert isinstance(item, Unread)
+    file.write_text("# After\n")
+    found = item.read()
+    assert isinstance(found, Document)
+    assert (found.text, found.source_hash) == ("# Before\n", item.content)
+
+
+def test_the_hash_changes_with_the_content_and_with_nothing_else(tmp_path: Path) -> None:
+    file = write(tmp_path, "a.md", "# A\n")
+    os.utime(file, (1, 1))
+
+    def hashes() -> list[str]:
+        return [i.content for i in folder_source(tmp_path).scan() if isinstance(i, Unread)]
+
+    first = hashes()
+    assert hashes() == first
+    file.write_text("# B\n")
+    os.utime(file, (1, 1))
+    assert hashes() != first
+
+
+def test_an_empty_folder_is_no_complete_scan(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="is empty: is it mounted"):
+        list(folder_source(tmp_path).scan())
+
+
+def test_what_is_no_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="is it mounted"):
+        folder_source(tmp_path / "none")
+    with pytest.raises(SourceError, match="is not a folder"):
+        folder_source(write(tmp_path, "a.md", ""))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root lists every folder")
+def test_a_folder_that_cannot_be_listed_is_a_failure_without_a_key(tmp_path: Path) -> None:
+    closed = write(tmp_path, "closed/a.md", "").parent
+    closed.chmod(0)
+    fault = faults(tmp_path)["closed"]
+    closed.chmod(0o700)
+    assert (fault.failed, fault.key) == (True, None)
+
+
+def test_hidden_folders_and_other_files_are_left_out_with_a_reason(tmp_path: Path) -> None:
+    write(tmp_path, ".git/readme.md", "x")
+    write(tmp_path, "a.png", "x")
+    write(tmp_path, "b.txt", b"a\0b")
+    os.mkfifo(tmp_path / "c.md")
+    assert {name: (f.reason, f.failed) for name, f in faults(tmp_path).items()} == {
+        ".git": ("hidden folder", False),
+        "a.png": ("no known document type: .png", False),
+        "b.txt": ("binary", False),
+        "c.md": ("not a regular file", False),
+    }
+
+
+def test_a_bad_file_is_a_fault_with_its_hash_and_the_others_are_read(
+    tmp_path: Path, make_pdf: MakePdf
+) -> None:
+    write(tmp_path, "a.pdf", make_pdf(["x"], password=b"pw"))
+    write(tmp_path, "b.pdf", b"")
+    write(tmp_path, "c.pdf", make_pdf([""]))
+    write(tmp_path, "d.md", "# D\n")
+    found = faults(tmp_path)
+    assert {name: f.reason for name, f in found.items()} == {
+        "a.pdf": "encrypted: it asks for a password",
+        "b.pdf": "empty file",
+        "c.pdf": "no_text: its page has no text: scanned?",
+    }
+    assert all(f.failed and f.key and f.content for f in found.values())
+    assert list(documents(tmp_path)) == ["d.md"]
+
+
+def test_the_scan_says_how_far_it_is(tmp_path: Path) -> None:
+    for name in "abcd":
+        write(tmp_path, f"{name}.md", "x")
+    source = folder_source(tmp_path)
+    scan = source.scan()
+    next(scan)
+    assert source.fraction() == 0.25
+    list(scan)
+    assert source.fraction() == 1.0
+
+
+def test_a_date_in_a_listing_is_not_the_documents(tmp_path: Path) -> None:  # H37
+    write(tmp_path, "a.adoc", "= T\n\n----\n:date: 2099-01-01\n----\n")
+    write(tmp_path, "b.adoc", "= T\nA <a@b>\nv1.0, 2025-03-15\n")  # H38
+    found = documents(tmp_path)
+    assert found["a.adoc"].date_source == "mtime"
+    assert ":date: 2099-01-01" in found["a.adoc"].text
+    assert found["b.adoc"].doc_date == datetime(2025, 3, 15, tzinfo=UTC)
+    assert found["b.adoc"].version == "1.0"
+
+
+def test_text_that_is_no_utf_8_is_windows_1252_and_damage_stays_damage() -> None:
+    assert decode_text(b"caf\xe9\r\n\x93x\x94\rz") == "café\n“x”\nz"
+    assert decode_text("é".encode() + b"\xff") == "é\ufffd"
+    assert decode_text("\ufeffa".encode()) == "a"
+    assert decode_text("é".encode("utf-16")) == "é"
+
+
+def test_the_format_is_told_by_the_name() -> None:
+    names = ["a.PDF", "a.htm", "a.md", "a.adoc", "README", "a.rst", "a.docx", "a.py"]
+    assert [document_format(name) for name in names] == [
+        "pdf", "html", "markdown", "asciidoc", "text", "rst", None, None,
+    ]  # fmt: skip
