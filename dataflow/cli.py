@@ -332,8 +332,8 @@ def diff(
 def status(collection: Collection = "default", as_json: AsJson = False) -> None:
     """Show what a collection holds, by corpus, and which model made its vectors."""
     from dataflow import terminal
+    from operators.postgres.status import status as read_status
     from operators.postgres.store import collection_info, open_store
-    from operators.postgres.store import status as read_status
 
     with open_store(collection=collection) as store:
         info, corpora = collection_info(store), read_status(store)

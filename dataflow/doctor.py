@@ -11,7 +11,8 @@ from operators.embedding.embedder import Embedder, load_embedder
 from operators.errors import CrosscorpusError
 from operators.postgres.connection import connect, ensure_vector, resolve_dsn
 from operators.postgres.recall import index_recall
-from operators.postgres.store import Store, collection_info, open_store, status
+from operators.postgres.status import status
+from operators.postgres.store import Store, collection_info, open_store
 from operators.postgres.unfinished import unfinished_corpora
 
 GOOD_RECALL = 0.95

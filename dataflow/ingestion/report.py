@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from operators.postgres.runs import COUNTS
 from operators.sources.items import Fault
 
 
@@ -73,3 +74,8 @@ class IngestReport:
     def ok(self) -> bool:
         """Whether no work failed; the command's exit code."""
         return not self.failed
+
+    def counts(self) -> dict[str, int]:
+        """The numbers that the record of runs keeps."""
+        names = [name for name in COUNTS if name != "failed"]
+        return {name: getattr(self, name) for name in names} | {"failed": len(self.failed)}

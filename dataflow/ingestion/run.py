@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dataflow.ingestion.graph import NodeSeconds, build_ingestion_graph
+from dataflow.ingestion.known import Known
 from dataflow.ingestion.report import IngestReport, Progress
 from dataflow.runtime.logs import quiet_hamilton
 from operators import analysis
@@ -20,9 +21,10 @@ from operators.embedding.embedder import Embedder, EmbeddingError
 from operators.errors import CrosscorpusError
 from operators.postgres.connection import DatabaseError
 from operators.postgres.finish import finish_load
-from operators.postgres.store import Store, set_model
+from operators.postgres.runs import begin_run, end_run, meet_corpus
+from operators.postgres.store import ModelMismatch, Store, set_model
 from operators.postgres.unfinished import unfinished_corpora
-from operators.postgres.write import Written, delete_documents, ledger, record_failure
+from operators.postgres.write import Written, delete_documents, record_failure
 from operators.sources import chunking, places
 from operators.sources.documents import documents_source
 from operators.sources.folder import folder_source
@@ -149,23 +151,6 @@ class _GaveUp(Exception):
     pass
 
 
-class _Known:
-    """What the ledger has of one corpus and repo, kept up with what this run does."""
-
-    def __init__(self, store: Store, scope: Scope, reader: str) -> None:
-        self.entries: dict[str, tuple[str | None, str | None, str, str | None]] = {
-            document_id: (content, made_with, state, reason)
-            for document_id, content, made_with, state, reason in ledger(store, *scope).iter_rows()
-        }
-        kind = reader.partition("/")[0] + "/"
-        self.unseen = {
-            document_id
-            for document_id, (_, made_with, _, _) in self.entries.items()
-            if made_with is not None and made_with.startswith(kind)
-        }
-        self.before = len(self.unseen)
-
-
 class _Run:
     """One run: the documents that wait for a batch, and the counts."""
 
@@ -177,11 +162,12 @@ class _Run:
         on_event: OnEvent | None,
         graph: dict[str, Any],
     ) -> None:
-        self.store, self.embedder, self.source = store, embedder, source
+        self.store = store.embedding_in(embedder.space)  # another model may come in meanwhile
+        self.embedder, self.source = embedder, source
         self.on_event = on_event
         self.report = IngestReport()
         self.fingerprint = fingerprint(source.reader, embedder.space)
-        self.known: dict[Scope, _Known] = {}
+        self.known: dict[Scope, Known] = {}
         self.changed_corpora: set[str] = set()
         self.waiting: list[Document] = []
         self.failures_in_a_row = 0
@@ -190,6 +176,9 @@ class _Run:
         adapters = [self.nodes, *graph.pop("adapters", ())]
         self.graph = build_ingestion_graph(adapters=adapters, **graph)
         self.began = self.told = time.monotonic()
+        scopes = source.scopes or ()
+        self.number = begin_run(store, source.reader, (corpus for corpus, _ in scopes))
+        self.met = False
 
     def scan(self, batch_documents: int, batch_characters: int) -> bool:
         """Read the whole source; return whether every document of it was met."""
@@ -212,6 +201,7 @@ class _Run:
                 break
             if item is None:
                 break
+            self.met |= not isinstance(item, Fault) or item.key is not None
             if isinstance(item, Unread) and self._is_new(item.key, item.content):
                 item = item.read()
             if isinstance(item, Fault):
@@ -231,6 +221,9 @@ class _Run:
 
     def delete_vanished(self, allow_mass_delete: bool) -> None:
         """Delete what this kind of source brought in before and no longer has."""
+        if not self.met:
+            self._refuse_empty()
+            return
         for scope in self.source.scopes or sorted(self.known):
             known = self._ledger(scope)
             gone = sorted(known.unseen)
@@ -254,20 +247,32 @@ class _Run:
                 self._tell("delete")
             self.changed_corpora.add(corpus)
 
+    def _refuse_empty(self) -> None:
+        """A source in which nothing is left is one that is not mounted, whatever was allowed."""
+        scopes = self.source.scopes or ()
+        before = sum(self._ledger(scope).before for scope in scopes)
+        if before:
+            where = ", ".join(sorted(corpus for corpus, _ in scopes))
+            self.report.failed.append(
+                Fault(where, f"the source is empty; none of its {before} documents was deleted")
+            )
+
     def finish(self) -> IngestReport:
         """Build what searches need, also for a run that was killed before it came to that."""
         corpora = self.changed_corpora | set(unfinished_corpora(self.store))
         if corpora:
             self._tell("finish")
             finish_load(self.store, sorted(corpora))
+        end_run(self.store, self.number, self.report.ok, self.report.counts())
         self.report.seconds = time.monotonic() - self.began
         self.report.embedding_seconds = self.nodes.seconds.get("new_vectors", 0.0)
         self._tell("done")
         return self.report
 
-    def _ledger(self, scope: Scope) -> _Known:
+    def _ledger(self, scope: Scope) -> Known:
         if scope not in self.known:
-            self.known[scope] = _Known(self.store, scope, self.source.reader)
+            self.known[scope] = Known(self.store, scope, self.source.reader)
+            meet_corpus(self.store, self.number, scope[0])
         return self.known[scope]
 
     def _is_new(self, key: Key, content: str) -> bool:
@@ -323,7 +328,8 @@ class _Run:
         try:
             self._store(batch)
         except Exception as exc:
-            if isinstance(exc, DatabaseError) and exc.kind not in _OF_A_DOCUMENT:
+            of_a_document = not isinstance(exc, DatabaseError) or exc.kind in _OF_A_DOCUMENT
+            if isinstance(exc, ModelMismatch) or not of_a_document:
                 raise
             if len(batch) == 1:
                 self._failed(batch[0], exc)

@@ -54,7 +54,8 @@ def build_driver(
         adapters: Hamilton lifecycle adapters, for instance a tracer; they see every node's inputs.
 
     Returns:
-        A driver to close, or to use in a ``with`` block.
+        A driver to close, or to use in a ``with`` block. When the collection gets another model
+        while it is open, its vector searches fail and say so, its text searches go on.
 
     Raises:
         CrosscorpusError: the server, the collection or the model is missing, or the collection was
@@ -73,7 +74,7 @@ def build_driver(
         return RetrievalDriver(
             config,
             graph,
-            {"store": store, "embedder": embedder},
+            {"store": store.embedding_in(embedder.space), "embedder": embedder},
             owned=opened,
             hooked=bool(adapters),
         )

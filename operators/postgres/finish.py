@@ -44,15 +44,7 @@ def finish_load(
         _build(store, corpus, "chunks", "search_tsv", "USING gin (search_tsv)")
         _build_pg_textsearch(store, corpus)
         if held[corpus] > exact_below:
-            _build(
-                store,
-                corpus,
-                "chunks",
-                "hnsw",
-                f"USING hnsw (embedding halfvec_cosine_ops) WITH (m = {HNSW_M},"
-                f" ef_construction = {HNSW_EF_CONSTRUCTION})",
-                rows=held[corpus],
-            )
+            build_vector_index(store, corpus, vector_index(corpus), "embedding", rows=held[corpus])
         _vacuum(store, [partition(table, corpus) for table in ("chunks", "postings")])
     _vacuum(store, ["documents", "terms", "repos", "corpora"])
     store.forget_info()
@@ -99,15 +91,31 @@ def _copy_weights(
         copy.write(copy_binary.rows(columns))
 
 
-def _build(
-    store: Store, corpus: str, table: str, what: str, definition: str, *, rows: int = 0
-) -> None:
+def vector_index(corpus: str) -> str:
+    """The name of a corpus's vector index."""
+    return identifier(f"chunks_{corpus}_hnsw")
+
+
+def build_vector_index(store: Store, corpus: str, name: str, column: str, *, rows: int) -> None:
+    """Build the index ``name`` on the vectors in ``column`` of a corpus's chunks, if it is not."""
+    definition = (
+        f"USING hnsw ({column} halfvec_cosine_ops)"
+        f" WITH (m = {HNSW_M}, ef_construction = {HNSW_EF_CONSTRUCTION})"
+    )
+    _build_index(store, name, partition("chunks", corpus), definition, rows=rows)
+
+
+def _build(store: Store, corpus: str, table: str, what: str, definition: str) -> None:
     name = identifier(f"{table}_{corpus}_{what}")
+    _build_index(store, name, partition(table, corpus), definition)
+
+
+def _build_index(store: Store, name: str, table: str, definition: str, *, rows: int = 0) -> None:
     if store.run(lambda conn: exists(conn, name)):
         return
     statement = sql.SQL("CREATE INDEX IF NOT EXISTS {} ON {} {}").format(
         sql.Identifier(name),
-        sql.Identifier(partition(table, corpus)),
+        sql.Identifier(table),
         sql.SQL(definition),
     )
     # About 1.5 KB a row lets the graph grow in memory; beyond that it is built through the disk.

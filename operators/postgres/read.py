@@ -118,7 +118,8 @@ def _frame(rows: list[tuple[Any, ...]], dimensions: int) -> pl.DataFrame:
     *columns, vectors = zip(*rows, strict=True)
     series = [_series(name, values) for name, values in zip(_COLUMNS, columns, strict=True)]
     # before its values, a vector has two half-words: their number and a reserved one
-    halves = np.frombuffer(b"".join(vectors), dtype=">f2").reshape(len(rows), dimensions + 2)
+    halves = np.frombuffer(b"".join(vectors), dtype=">f2").reshape(len(rows), -1)
+    width = pl.Array(pl.Float32, halves.shape[1] - 2)  # a new model may just have come in
     embedding = pl.Series("embedding", halves[:, 2:].astype(np.float32), dtype=width)
     return pl.DataFrame([*series, embedding])
 

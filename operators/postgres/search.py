@@ -30,7 +30,13 @@ from operators.postgres.filters import (
     moment,
     scopes,
 )
-from operators.postgres.store import Connection, Store, collection_info
+from operators.postgres.store import (
+    Connection,
+    Store,
+    check_space,
+    collection_info,
+    space_changed,
+)
 
 EXACT_BELOW = 20_000
 LARGEST_EF_SEARCH = 1_000  # pgvector's own limit
@@ -79,9 +85,12 @@ def vector_search(
 
     Raises:
         CrosscorpusError: the embeddings do not have the collection's dimension.
+        ModelMismatch: the collection holds vectors of another space than ``store`` was opened for.
         SearchTimeout: ``timeout_s`` has passed.
     """
     info = collection_info(store)
+    if store.space is not None and info.space is not None and info.space != store.space:
+        raise space_changed(store, info.model, info.space)
     sizes = info.repos.get(corpus, {})
     if not sizes or k < 1 or query_embeddings.is_empty():
         return empty(VECTOR_LISTS)
@@ -102,6 +111,7 @@ def vector_search(
         "hnsw.ef_search": str(min(LARGEST_EF_SEARCH, breadth)),
         "hnsw.max_scan_tuples": str(MAX_SCAN_TUPLES),
     }
+    asked: dict[str, Any] = {"corpus": corpus, "space": store.space}
     found: list[Found] = []
     for one, items in groups.items():
         exactly, by_index = items, list[_Item]()
@@ -118,7 +128,7 @@ def vector_search(
             exactly = [i for i, n in zip(items, visible, strict=True) if n <= exact_below]
             by_index = [i for i, n in zip(items, visible, strict=True) if n > exact_below]
         indexed = run_slices(
-            store, deadline, by_index, partial(_by_index, corpus=corpus, one=one, k=k), settings
+            store, deadline, by_index, partial(_by_index, **asked, one=one, k=k), settings
         )
         rows: dict[int, int] = defaultdict(int)
         for row in indexed:
@@ -127,17 +137,19 @@ def vector_search(
         again = {item.number for item in short}
         found += [row for row in indexed if row[0] not in again]
         found += run_slices(
-            store, deadline, [*exactly, *short], partial(_exactly, corpus=corpus, one=one, k=k)
+            store, deadline, [*exactly, *short], partial(_exactly, **asked, one=one, k=k)
         )
+    if {row[0] for row in found} != set(range(len(texts))):
+        run(store, deadline, lambda conn: check_space(store, conn))
     return _lists(found, texts)
 
 
 def _exactly(
-    conn: Connection, items: Sequence[_Item], *, corpus: str, one: Filter, k: int
+    conn: Connection, items: Sequence[_Item], *, corpus: str, space: str | None, one: Filter, k: int
 ) -> list[Found]:
     # `+ 0` makes an expression that no index answers. Many queries share one scan of the chunks; a
     # single one does without the copy.
-    parameters = _parameters(items, corpus, k)
+    parameters = _parameters(items, corpus, space, k)
     once = "MATERIALIZED" if len(items) > 1 else "NOT MATERIALIZED"
     dated = created_before("f", "q.as_of") if _dated(items) else "true"
     statement = f"""
@@ -156,11 +168,11 @@ def _exactly(
 
 
 def _by_index(
-    conn: Connection, items: Sequence[_Item], *, corpus: str, one: Filter, k: int
+    conn: Connection, items: Sequence[_Item], *, corpus: str, space: str | None, one: Filter, k: int
 ) -> list[Found]:
     # An index scan in relaxed order delivers nearly sorted rows, but the planner takes them for
     # sorted (pgvector issue 862): `+ 0` makes it sort them.
-    parameters = _parameters(items, corpus, k)
+    parameters = _parameters(items, corpus, space, k)
     dated = created_before("c", "q.as_of") if _dated(items) else "true"
     statement = f"""
         WITH q AS MATERIALIZED ({_QUERIES})
@@ -176,19 +188,22 @@ def _by_index(
     return _fetch(conn, statement, parameters | {"wanted": k * MORE_FROM_INDEX})
 
 
+# A statement sees one state of the collection: if that is of another model, there are no queries.
 _QUERIES = """
     SELECT t.number, t.vector::halfvec AS vector, t.as_of::timestamptz AS as_of
     FROM unnest(%(numbers)s::int[], %(vectors)s::text[], %(moments)s::text[])
          AS t(number, vector, as_of)
+    WHERE %(space)s::text IS NULL OR (SELECT space FROM collection) = %(space)s
 """
 
 
-def _parameters(items: Sequence[_Item], corpus: str, k: int) -> dict[str, Any]:
+def _parameters(items: Sequence[_Item], corpus: str, space: str | None, k: int) -> dict[str, Any]:
     return {
         "numbers": [item.number for item in items],
         "vectors": [item.vector for item in items],
         "moments": [moment(item.as_of) for item in items],
         "corpus": corpus,
+        "space": space,
         "k": k,
     }
 

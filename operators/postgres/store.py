@@ -12,11 +12,10 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import TypeAlias, TypeVar
 
-import polars as pl
 import psycopg
 from psycopg import sql
 from psycopg.rows import TupleRow
@@ -72,15 +71,35 @@ class CollectionInfo:
 
 
 @dataclass
+class _Held:
+    """What a collection was last seen to hold, shared by the views of one store."""
+
+    info: tuple[float, CollectionInfo] | None = None
+
+
+@dataclass
 class Store:
-    """An open collection. Close it, or use it in a ``with`` block."""
+    """An open collection. Close it, or use it in a ``with`` block.
+
+    Attributes:
+        space: the vector space that its user embeds in; None: any is taken.
+    """
 
     pool: Pool
     dsn: str = field(repr=False)
     collection: str
     schema: str
     search_path: str
-    _info: tuple[float, CollectionInfo] | None = field(default=None, repr=False)
+    space: str | None = None
+    _info: _Held = field(default_factory=_Held, repr=False)
+
+    def embedding_in(self, space: str) -> Store:
+        """A view of this store for vectors of ``space``.
+
+        Whoever searches or writes through it is refused (``ModelMismatch``) as soon as the
+        collection holds vectors of another space, also when that changes while it is open.
+        """
+        return replace(self, space=space)
 
     @contextmanager
     def transaction(
@@ -113,7 +132,7 @@ class Store:
 
     def forget_info(self) -> None:
         """Have the next :func:`collection_info` read the server again."""
-        self._info = None
+        self._info.info = None
 
     def close(self) -> None:
         """Close the pool's connections."""
@@ -232,7 +251,7 @@ def set_model(store: Store, model: str, space: str, dimensions: int) -> None:
 
 def collection_info(store: Store) -> CollectionInfo:
     """What the collection holds; read at most once a second a store."""
-    cached = store._info
+    cached = store._info.info
     now = time.monotonic()
     if cached and now - cached[0] < INFO_SECONDS:
         return cached[1]
@@ -243,39 +262,37 @@ def collection_info(store: Store) -> CollectionInfo:
     model, space, dimensions = head
     corpora = {corpus: sum(of.values()) for corpus, of in repos.items()}
     info = CollectionInfo(model, space, dimensions, corpora, repos)
-    store._info = (now, info)
+    store._info.info = (now, info)
     return info
 
 
-STATUS = pl.Schema(
-    {
-        "corpus": pl.String(),
-        "documents": pl.Int64(),
-        "indexed": pl.Int64(),
-        "empty": pl.Int64(),
-        "failed": pl.Int64(),
-        "chunks": pl.Int64(),
-        "average_length": pl.Float64(),  # tokens a chunk
-        "vector_index": pl.Boolean(),
-        "bytes": pl.Int64(),  # tables and indexes
-        "indexed_at": pl.Datetime("us", "UTC"),  # the latest write
-    }
-)
+def check_space(store: Store, conn: Connection, *, hold: bool = False) -> None:
+    """Raise ``ModelMismatch`` if ``store``'s space is no longer the collection's.
+
+    ``hold`` keeps the collection's as it is until the transaction of ``conn`` ends.
+    """
+    if store.space is None:
+        return
+    row = conn.execute(
+        "SELECT model, space FROM collection" + (" FOR SHARE" if hold else "")
+    ).fetchone()
+    if row is not None and row[1] is not None and row[1] != store.space:
+        raise space_changed(store, row[0], row[1])
 
 
-def status(store: Store) -> pl.DataFrame:
-    """One row a corpus, by name: what the ledger and the indexes hold (columns: ``STATUS``)."""
-    return pl.DataFrame(store.run(_read_status), schema=STATUS, orient="row")
+def space_changed(store: Store, model: str | None, space: str | None) -> ModelMismatch:
+    """The error for a store that was opened for vectors that the collection no longer holds."""
+    return ModelMismatch(
+        f"collection {store.collection!r} now holds vectors of model {model!r} (space {space}), "
+        f"and this was opened for space {store.space}: open it again with embedding: {model}"
+    )
 
 
 def _set_model(conn: Connection, collection: str, model: str, space: str, dimensions: int) -> None:
     row = conn.execute("SELECT model, space, dimensions FROM collection FOR UPDATE").fetchone()
     held = row or (None, None, None)
     if held[1] is None:
-        column = sql.SQL("ALTER TABLE chunks ADD COLUMN embedding halfvec({})")
-        conn.execute(column.format(sql.Literal(int(dimensions))))
-        if dimensions <= LONGEST_INLINE_DIMENSIONS:  # in the row, an exact scan reads it faster
-            conn.execute("ALTER TABLE chunks ALTER COLUMN embedding SET STORAGE PLAIN")
+        add_vectors(conn, "embedding", dimensions)
         conn.execute(
             "UPDATE collection SET model = %s, space = %s, dimensions = %s",
             (model, space, dimensions),
@@ -288,39 +305,22 @@ def _set_model(conn: Connection, collection: str, model: str, space: str, dimens
         )
 
 
+def add_vectors(conn: Connection, column: str, dimensions: int) -> None:
+    """Add a column of vectors to the chunks."""
+    name = sql.Identifier(column)
+    conn.execute(
+        sql.SQL("ALTER TABLE chunks ADD COLUMN {} halfvec({})").format(
+            name, sql.Literal(int(dimensions))
+        )
+    )
+    if dimensions <= LONGEST_INLINE_DIMENSIONS:  # in the row, an exact scan reads it faster
+        conn.execute(sql.SQL("ALTER TABLE chunks ALTER COLUMN {} SET STORAGE PLAIN").format(name))
+
+
 def _read_info(conn: Connection) -> tuple[TupleRow, list[TupleRow]]:
     head = conn.execute("SELECT model, space, dimensions FROM collection").fetchone()
     rows = conn.execute("SELECT corpus, repo, chunks FROM repos WHERE chunks > 0").fetchall()
     return head or (None, None, None), rows
-
-
-def _read_status(conn: Connection) -> list[TupleRow]:
-    rows = conn.execute(
-        """
-        SELECT d.corpus, d.documents, d.indexed, d.empty, d.failed, coalesce(c.chunks, 0),
-               c.total_length::float8 / nullif(c.chunks, 0), d.indexed_at
-        FROM (SELECT corpus, count(*) AS documents,
-                     count(*) FILTER (WHERE state = 'indexed') AS indexed,
-                     count(*) FILTER (WHERE state = 'empty') AS empty,
-                     count(*) FILTER (WHERE state = 'failed') AS failed,
-                     max(indexed_at) AS indexed_at
-              FROM documents GROUP BY corpus) d
-        LEFT JOIN corpora c USING (corpus)
-        ORDER BY d.corpus COLLATE "C"
-        """
-    ).fetchall()
-    return [(*row[:7], *_sizes(conn, str(row[0])), row[7]) for row in rows]
-
-
-def _sizes(conn: Connection, corpus: str) -> tuple[bool, int]:
-    names = [identifier(f"{table}_{corpus}") for table in ("chunks", "postings")]
-    quoted = [sql.Identifier(name).as_string(conn) for name in names]
-    row = conn.execute(
-        "SELECT to_regclass(%s) IS NOT NULL, coalesce(sum(pg_total_relation_size(r)), 0)::bigint"
-        " FROM unnest(%s::text[]) AS n(name), LATERAL to_regclass(n.name) AS r",
-        (sql.Identifier(identifier(f"chunks_{corpus}_hnsw")).as_string(conn), quoted),
-    ).fetchone()
-    return (bool(row[0]), int(row[1])) if row else (False, 0)
 
 
 def _bring_up_to_date(conn: Connection, collection: str, schema: str) -> None:

@@ -26,7 +26,13 @@ from operators.postgres.counts import Deltas, apply_deltas, delete_chunks
 from operators.postgres.embedding_cache import cache_embeddings, cached_embeddings
 from operators.postgres.finish import finish_load
 from operators.postgres.partitions import ensure_partitions, lock_writers
-from operators.postgres.store import Connection, Store, collection_info
+from operators.postgres.store import (
+    Connection,
+    Store,
+    check_space,
+    collection_info,
+    space_changed,
+)
 from operators.postgres.text_border import clean_frame, clean_text
 
 __all__ = [
@@ -87,6 +93,7 @@ def write_documents(store: Store, documents: pl.DataFrame, chunks: pl.DataFrame)
         CrosscorpusError: no model is set, a vector is missing, not finite or of another dimension,
             a document is listed twice, or a chunk is of none of the documents.
         FrameError: a column is missing.
+        ModelMismatch: the collection holds vectors of another space than ``store`` was opened for.
     """
     _need(documents, [*DOCUMENTS, "content_hash", "fingerprint"], "documents")
     _need(chunks, list(CHUNKS), "chunks")
@@ -110,7 +117,7 @@ def write_documents(store: Store, documents: pl.DataFrame, chunks: pl.DataFrame)
     ensure_partitions(store, corpora)
     averages = {corpus: _own_average(texts, counts, corpus) for corpus in corpora}
     batch = _Batch(documents, keys, texts, chunk_keys, vectors, counts)
-    store.run(lambda conn: _write(conn, batch, averages))
+    store.run(lambda conn: _write(store, conn, batch, averages))
     store.forget_info()
     return Written(len(documents), len(texts), replaced + replaced_too)
 
@@ -209,8 +216,9 @@ class _Batch:
     counts: list[bm25.TermCounts]
 
 
-def _write(conn: Connection, batch: _Batch, averages: dict[str, float]) -> None:
+def _write(store: Store, conn: Connection, batch: _Batch, averages: dict[str, float]) -> None:
     corpora = list(averages)
+    check_space(store, conn, hold=True)
     lock_writers(conn, corpora)
     averages = _averages(conn, averages)
     # The ledger first: its rows make two writers of one document take turns.
@@ -345,6 +353,8 @@ def _check_keys(documents: pl.DataFrame, keys: list[UUID], chunk_keys: list[UUID
 
 def _vectors(store: Store, chunks: pl.DataFrame) -> NDArray[np.float32]:
     info = collection_info(store)
+    if store.space is not None and info.space not in {None, store.space}:
+        raise space_changed(store, info.model, info.space)
     if info.dimensions is None:
         raise CrosscorpusError(
             f"collection {store.collection!r} has no model yet: set_model comes before writing"

@@ -8,6 +8,7 @@ import pytest
 
 from operators.errors import CrosscorpusError, UnknownName
 from operators.postgres import store as stores
+from operators.postgres.status import status
 from operators.postgres.store import (
     ModelMismatch,
     Store,
@@ -17,7 +18,6 @@ from operators.postgres.store import (
     open_store,
     schema_of,
     set_model,
-    status,
 )
 
 

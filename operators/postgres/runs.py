@@ -1,0 +1,59 @@
+"""The record of ingestions: what each did, and which never came to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from psycopg import sql
+
+from operators.postgres.store import Connection, Store
+
+KEPT = 1_000
+"""Runs; older ones are forgotten."""
+
+COUNTS = (
+    "documents_new",
+    "documents_changed",
+    "documents_unchanged",
+    "documents_deleted",
+    "failed",
+    "chunks",
+)
+
+
+def begin_run(store: Store, source: str, corpora: Iterable[str]) -> int:
+    """Record that an ingestion of ``source`` has begun, and return its number."""
+    named = sorted(set(corpora))
+
+    def work(conn: Connection) -> int:
+        row = conn.execute(
+            "INSERT INTO runs (source, corpora) VALUES (%s, %s) RETURNING run_id", (source, named)
+        ).fetchone()
+        number = int(row[0]) if row else 0
+        conn.execute("DELETE FROM runs WHERE run_id <= %s", (number - KEPT,))
+        return number
+
+    return store.run(work)
+
+
+def meet_corpus(store: Store, run: int, corpus: str) -> None:
+    """Record that a run has to do with ``corpus``."""
+    store.run(
+        lambda conn: conn.execute(
+            "UPDATE runs SET corpora = array_append(corpora, %s)"
+            " WHERE run_id = %s AND NOT %s = ANY(corpora)",
+            (corpus, run, corpus),
+        )
+    )
+
+
+def end_run(store: Store, run: int, ok: bool, counts: Mapping[str, int]) -> None:
+    """Record that a run has come to its end; ``counts`` has ``COUNTS``."""
+    columns = sql.SQL(", ").join(
+        sql.SQL("{} = {}").format(sql.Identifier(name), sql.Placeholder(name)) for name in COUNTS
+    )
+    statement = sql.SQL(
+        "UPDATE runs SET finished_at = clock_timestamp(), ok = %(ok)s, {} WHERE run_id = %(run)s"
+    ).format(columns)
+    values = {name: counts[name] for name in COUNTS}
+    store.run(lambda conn: conn.execute(statement, {**values, "ok": ok, "run": run}))

@@ -1,0 +1,101 @@
+"""What a collection holds, by corpus: for a person to see that all is well, or what is not."""
+
+from __future__ import annotations
+
+import polars as pl
+from psycopg import sql
+from psycopg.rows import TupleRow
+
+from operators.postgres.finish import vector_index
+from operators.postgres.store import Connection, Store, identifier
+
+TOP_REASONS = 3
+LONGEST_REASON = 160
+
+STATUS = pl.Schema(
+    {
+        "corpus": pl.String(),
+        "documents": pl.Int64(),
+        "indexed": pl.Int64(),
+        "empty": pl.Int64(),
+        "failed": pl.Int64(),
+        "chunks": pl.Int64(),
+        "average_length": pl.Float64(),  # tokens a chunk
+        "vector_index": pl.Boolean(),
+        "bytes": pl.Int64(),  # tables and indexes
+        "indexed_at": pl.Datetime("us", "UTC"),  # the latest write
+        "oldest": pl.Datetime("us", "UTC"),  # the documents' own dates, else when they were made
+        "newest": pl.Datetime("us", "UTC"),
+        "last_run": pl.Datetime("us", "UTC"),  # start of the last ingestion that met this corpus
+        "last_run_source": pl.String(),  # its reader
+        "last_run_state": pl.String(),  # ok | failed (in part) | unfinished (killed, or running)
+        "reasons": pl.List(pl.String),  # why documents failed, the most frequent first
+    }
+)
+
+
+def status(store: Store) -> pl.DataFrame:
+    """One row a corpus, by name: what the ledger and the indexes hold (columns: ``STATUS``)."""
+    return pl.DataFrame(store.run(_read_status), schema=STATUS, orient="row")
+
+
+def _read_status(conn: Connection) -> list[TupleRow]:
+    rows = conn.execute(
+        """
+        SELECT d.corpus, d.documents, d.indexed, d.empty, d.failed, coalesce(c.chunks, 0),
+               c.total_length::float8 / nullif(c.chunks, 0), d.indexed_at, d.oldest, d.newest,
+               r.started_at, r.source,
+               CASE WHEN r.started_at IS NULL THEN NULL WHEN r.finished_at IS NULL THEN 'unfinished'
+                    WHEN r.ok THEN 'ok' ELSE 'failed' END
+        FROM (SELECT corpus, count(*) AS documents,
+                     count(*) FILTER (WHERE state = 'indexed') AS indexed,
+                     count(*) FILTER (WHERE state = 'empty') AS empty,
+                     count(*) FILTER (WHERE state = 'failed') AS failed,
+                     max(indexed_at) AS indexed_at,
+                     min(coalesce(doc_date, created_at)) AS oldest,
+                     max(coalesce(doc_date, created_at)) AS newest
+              FROM documents GROUP BY corpus) d
+        LEFT JOIN corpora c USING (corpus)
+        LEFT JOIN (SELECT DISTINCT ON (corpus) corpus, started_at, finished_at, source, ok
+                   FROM runs, unnest(corpora) AS met(corpus)
+                   ORDER BY corpus, run_id DESC) r USING (corpus)
+        ORDER BY d.corpus COLLATE "C"
+        """
+    ).fetchall()
+    reasons = _reasons(conn)
+    return [
+        (*row[:7], *_sizes(conn, str(row[0])), *row[7:], reasons.get(str(row[0]), []))
+        for row in rows
+    ]
+
+
+def _reasons(conn: Connection) -> dict[str, list[str]]:
+    rows = conn.execute(
+        """
+        SELECT corpus, documents, reason FROM (
+            SELECT corpus, reason, count(*) AS documents,
+                   row_number() OVER (PARTITION BY corpus
+                                      ORDER BY count(*) DESC, reason COLLATE "C") AS place
+            FROM (SELECT corpus, left(reason, %s) AS reason FROM documents
+                  WHERE state = 'failed' AND reason IS NOT NULL) AS said
+            GROUP BY corpus, reason
+        ) AS counted
+        WHERE place <= %s ORDER BY corpus, place
+        """,
+        (LONGEST_REASON, TOP_REASONS),
+    )
+    found: dict[str, list[str]] = {}
+    for corpus, documents, reason in rows:
+        found.setdefault(str(corpus), []).append(f"{documents} x {reason}")
+    return found
+
+
+def _sizes(conn: Connection, corpus: str) -> tuple[bool, int]:
+    names = [identifier(f"{table}_{corpus}") for table in ("chunks", "postings")]
+    quoted = [sql.Identifier(name).as_string(conn) for name in names]
+    row = conn.execute(
+        "SELECT to_regclass(%s) IS NOT NULL, coalesce(sum(pg_total_relation_size(r)), 0)::bigint"
+        " FROM unnest(%s::text[]) AS n(name), LATERAL to_regclass(n.name) AS r",
+        (sql.Identifier(vector_index(corpus)).as_string(conn), quoted),
+    ).fetchone()
+    return (bool(row[0]), int(row[1])) if row else (False, 0)
