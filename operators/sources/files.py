@@ -113,15 +113,25 @@ def decode_text(data: bytes) -> str:
     Raises:
         Skipped: the bytes are no text.
     """
+    check_text(data)
     for bom, encoding in _BOMS:
         if data.startswith(bom):
             return _lines(data[len(bom) :].decode(encoding, "replace"))
-    if b"\0" in data[:_SNIFFED]:
-        raise Skipped("binary")
     text = data.decode("utf-8", "replace")
     if "\ufffd" in text and all(c == "\ufffd" for c in text if not c.isascii()):
         text = data.decode("cp1252", "replace")
     return _lines(text)
+
+
+def check_text(data: bytes) -> None:
+    """Refuse bytes that are no text.
+
+    Raises:
+        Skipped: they have a NUL near their start and no byte-order mark.
+    """
+    marked = any(data.startswith(bom) for bom, _ in _BOMS)
+    if not marked and b"\0" in data[:_SNIFFED]:
+        raise Skipped("binary")
 
 
 def _lines(text: str) -> str:

@@ -19,6 +19,7 @@ from operators.sources.documents import SourceError
 from operators.sources.files import (
     Content,
     Skipped,
+    check_text,
     content_key,
     decode_text,
     find_files,
@@ -127,6 +128,8 @@ class _Folder:
         key = (self.corpus, self.repo, clean_text(shown))
         try:
             content = read_file(self.root, path, MAX_PDF if kind == "pdf" else MAX_TEXT)
+            if kind not in ("pdf", "html"):
+                check_text(content.data)
         except Skipped as reason:
             return Fault(shown, str(reason), failed=False)
         except OSError as exc:
@@ -142,8 +145,6 @@ class _Folder:
         try:
             parsed = parse_pdf(content.data, pdf) if kind == "pdf" else _PARSERS[kind](content.data)
             return self._document(path, kind, parsed, hashed)
-        except Skipped as reason:
-            return Fault(shown, str(reason), failed=False)
         except PdfRefused as refused:
             return Fault(shown, str(refused), key=key, content=hashed)
         except Exception as exc:  # whatever a parser stumbles over is this file's own

@@ -9,6 +9,7 @@ output is a length and a JSON object: ``state`` (``text``, ``no_text``, ``encryp
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import struct
@@ -205,8 +206,9 @@ def _limit_memory(size: int) -> None:
         import resource
     except ImportError:  # Windows: the limit of time is all there is
         return
-    resource.setrlimit(resource.RLIMIT_AS, (size, size))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with contextlib.suppress(ValueError, OSError):  # macOS knows no such limit
+        resource.setrlimit(resource.RLIMIT_AS, (size, size))
 
 
 def _limit_cpu(seconds: int) -> None:
@@ -217,7 +219,8 @@ def _limit_cpu(seconds: int) -> None:
         return
     used = resource.getrusage(resource.RUSAGE_SELF)
     soft = int(used.ru_utime + used.ru_stime) + seconds + 1
-    resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+    with contextlib.suppress(ValueError, OSError):  # the bound that is in force is tighter
+        resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.getrlimit(resource.RLIMIT_CPU)[1]))
 
 
 if __name__ == "__main__":

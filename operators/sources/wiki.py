@@ -129,37 +129,35 @@ class _Pages:
         key = (CORPUS, self.repo, clean_text(shown))
         try:
             content = read_file(self.root, path, MAX_PAGE)
+            source = decode_text(content.data)
         except Skipped as reason:
             return Fault(shown, str(reason), failed=False)
         except OSError as exc:
             return Fault(shown, f"cannot be read: {exc.strerror or exc}", key=key)
+        target = redirect_target(source) if suffix in _MEDIAWIKI else None
+        if target:
+            return Fault(shown, f"redirect to {target}", failed=False)
         moment = last.moment if last else None
         if moment:  # then the file's own time does not count
             content = Content(content.data, 0.0)
         hashed = content_key(content, shown, self.base_url, moment.isoformat() if moment else None)
-        return Unread(key, hashed, partial(self._read, path, content.data, moment, hashed))
+        return Unread(key, hashed, partial(self._read, path, source, moment, hashed))
 
     def _read(
-        self, path: bytes, data: bytes, moment: datetime | None, hashed: str
+        self, path: bytes, source: str, moment: datetime | None, hashed: str
     ) -> Document | Fault:
         shown = shown_path(path)
         try:
-            return self._document(path, decode_text(data), moment, hashed)
-        except Skipped as reason:
-            return Fault(shown, str(reason), failed=False)
+            return self._document(path, source, moment, hashed)
         except Exception as exc:  # whatever a parser stumbles over is this page's own
             key = (CORPUS, self.repo, clean_text(shown))
             return Fault(shown, f"{type(exc).__name__}: {exc}"[:300], key=key, content=hashed)
 
-    def _document(
-        self, path: bytes, source: str, moment: datetime | None, hashed: str
-    ) -> Document | Fault:
+    def _document(self, path: bytes, source: str, moment: datetime | None, hashed: str) -> Document:
         shown = clean_text(shown_path(path))
         name, namespace = page_name(shown)
         text, categories, title = source, None, name
         if PurePosixPath(shown).suffix.lower() in _MEDIAWIKI:
-            if target := redirect_target(source):
-                return Fault(shown, f"redirect to {target}", failed=False)
             reduced = wikitext_text(source)
             text, categories = reduced.text, reduced.categories
         else:

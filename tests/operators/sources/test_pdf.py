@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -136,6 +137,16 @@ def test_a_file_that_takes_too_long_is_stopped(make_pdf: MakePdf) -> None:
         assert str(refusal(reader, make_pdf(["slow"]))) == "stopped: it took more than 0.001 s"
         reader.limits = PdfLimits()
         assert reader.read(make_pdf(["next"])).pages
+
+
+@needs_hostile
+@pytest.mark.timeout(120)
+def test_a_file_that_takes_too_much_of_the_processor_is_stopped() -> None:
+    if sys.platform == "win32":
+        pytest.skip("no limit of CPU there")
+    with PdfReader(PdfLimits(cpu_s=0, memory_bytes=4 << 30)) as reader:
+        refused = refusal(reader, (HOSTILE / "bomb_text_200MB.pdf").read_bytes())
+    assert str(refused) == "stopped: it took more than 0 s of CPU"
 
 
 def test_a_page_and_a_document_with_too_much_text_are_refused(make_pdf: MakePdf) -> None:  # H14

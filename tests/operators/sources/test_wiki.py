@@ -121,6 +121,12 @@ def test_what_is_no_page_is_left_out(tmp_path: Path) -> None:
     assert list(documents(tmp_path)) == ["Home.md"]
 
 
+def test_a_page_that_became_a_redirect_is_no_document_any_more(tmp_path: Path) -> None:
+    (tmp_path / "a.wiki").write_text("#REDIRECT [[B]]")
+    [item] = wiki_source(tmp_path).scan()
+    assert isinstance(item, Fault)  # so that the run takes it out
+
+
 def test_an_empty_or_missing_wiki_is_no_complete_scan(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="is it mounted"):
         list(wiki_source(tmp_path).scan())
