@@ -16,7 +16,7 @@ from operators.dedup.guarded import guarded_keepers
 from operators.dedup.jaccard import jaccard_keepers
 from operators.dedup.survivors import absorb
 from operators.dedup.tokens import TokenSets, sets_of
-from operators.ranking.order import Floats, Integers, listed, places, positions
+from operators.ranking.order import Floats, Integers, listed, places, positions, replaced
 
 
 def jaccard(
@@ -84,8 +84,7 @@ def _survivors(hits: pl.DataFrame, keepers: Integers) -> pl.DataFrame:
     stay = absorb(hits, keepers)
     if stay.height == hits.height:
         return stay
-    columns = [name for name in stay.columns if name != "rank"]
-    return stay[columns].hstack([pl.Series("rank", places(stay["query_id"].to_numpy()))])
+    return replaced(stay, pl.Series("rank", places(stay["query_id"].to_numpy())))
 
 
 def _vectors(hits: pl.DataFrame, chunks: Sequence[pl.DataFrame]) -> tuple[Floats, Integers]:

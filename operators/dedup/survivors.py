@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import polars as pl
 
-from operators.ranking.order import Integers, changes, places
+from operators.ranking.order import Integers, changes, places, replaced
 
 _SOURCE = ["chunk_id", "corpus", "source_label", "source_url"]
 
@@ -21,9 +21,8 @@ def drop_copies(merged: pl.DataFrame, keepers: Integers) -> pl.DataFrame:
     place = np.cumsum(keepers == np.arange(len(keepers))) - 1
     chosen = merged[kept] if len(gone) else merged
     copies = lists("duplicates", merged["chunk_id"][gone], place[keepers[gone]], len(kept))
-    columns = [name for name in merged.columns if name != "rank"]
     rank = pl.Series("rank", places(chosen["query_id"].to_numpy()))
-    return chosen[columns].hstack([rank, copies])
+    return replaced(chosen, rank, copies)
 
 
 def absorb(hits: pl.DataFrame, keepers: Integers) -> pl.DataFrame:
@@ -51,8 +50,7 @@ def absorb(hits: pl.DataFrame, keepers: Integers) -> pl.DataFrame:
     index = np.arange(len(hits))
     index[touched] = len(hits) + np.arange(len(touched))
     column = pl.concat([carried, renewed])[index[kept]]
-    columns = [name for name in hits.columns if name != "alternate_sources"]
-    return hits[columns][kept].hstack([column])
+    return replaced(hits[kept], column)
 
 
 def lists(name: str, values: pl.Series, owner: Integers, rows: int) -> pl.Series:

@@ -83,10 +83,18 @@ def offsets(counts: Column) -> Integers:
 def ranked(frame: pl.DataFrame, score: Floats) -> pl.DataFrame:
     """``frame`` in the order that ``score`` gives, with the columns ``score`` and ``rank`` anew."""
     order = best_first(frame, score)
-    rest = [name for name in frame.columns if name not in ("score", "rank")]
-    chosen = frame[rest][order]
-    places_ = places(chosen["query_id"].to_numpy())
-    return chosen.hstack([pl.Series("score", score[order]), pl.Series("rank", places_)])
+    chosen = frame[order]
+    rank = places(chosen["query_id"].to_numpy())
+    return replaced(chosen, pl.Series("score", score[order]), pl.Series("rank", rank))
+
+
+def replaced(frame: pl.DataFrame, *columns: pl.Series) -> pl.DataFrame:
+    """``frame`` with ``columns`` instead of those of the same names, new ones at its end.
+
+    What ``with_columns`` does, at a tenth of its price for a small frame.
+    """
+    named = {column.name: column for column in frame.get_columns()}
+    return pl.DataFrame(list({**named, **{column.name: column for column in columns}}.values()))
 
 
 def cut(frame: pl.DataFrame, top_k: int) -> pl.DataFrame:

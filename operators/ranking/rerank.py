@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import polars as pl
 
-from operators.ranking.order import best_first, listed, places
+from operators.ranking.order import best_first, listed, places, replaced
 
 Reranker = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
 """Takes pairs of a question and a passage, returns a number a pair, higher is better."""
@@ -45,11 +45,6 @@ def rerank(
     everything = np.concatenate([order, tail])
     # stable, so that within a query the head keeps its new order and the tail follows it
     everything = everything[np.argsort(hits["query_id"].to_numpy()[everything], kind="stable")]
-    columns = [name for name in hits.columns if name not in ("score", "rank")]
-    moved = hits[columns][everything]
-    return moved.hstack(
-        [
-            pl.Series("score", score[everything]),
-            pl.Series("rank", places(moved["query_id"].to_numpy())),
-        ]
-    )
+    moved = hits[everything]
+    rank = pl.Series("rank", places(moved["query_id"].to_numpy()))
+    return replaced(moved, pl.Series("score", score[everything]), rank)

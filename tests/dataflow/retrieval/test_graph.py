@@ -1,0 +1,259 @@
+"""The retrieval graph as a whole, over made-up searches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from operators import frames
+from operators.errors import CrosscorpusError, SearchError, UnknownName
+
+Drivers = Callable[..., Any]
+NOW = datetime(2025, 6, 1, tzinfo=UTC)
+STAGES = {
+    "code.merged": frames.MERGED,
+    "code.deduped": frames.DEDUPED,
+    "wiki.unified": frames.UNIFIED,
+    "fused": frames.FUSED,
+    "weighted": frames.FUSED,
+    "reranked": frames.FUSED,
+    "unique": frames.FUSED,
+    "results": frames.FUSED,
+    "packed": frames.PACKED,
+    "context_window": frames.CONTEXT,
+    "citations": frames.CITATIONS,
+    "notes": frames.NOTES,
+    "outcomes": frames.OUTCOMES,
+}
+
+
+def run(driver: Any, wanted: list[str], world: Any, *queries: int, **inputs: Any) -> dict[str, Any]:
+    rows = [{"query_id": q, "text": f"question {q}"} for q in queries]
+    given_ = {**world.overrides(*queries), "queries": pl.DataFrame(rows)}
+    out: dict[str, Any] = driver.execute(wanted, {"now": NOW, **inputs}, overrides=given_)
+    return out
+
+
+@pytest.mark.parametrize("queries", [(0, 1), (1,), ()])
+def test_every_stage_has_its_frame(
+    driver_of: Drivers, world: Any, make_queries: Any, queries: tuple[int, ...]
+) -> None:
+    overrides = world.overrides(*queries)
+    overrides["queries"] = make_queries(0, 1).head(len(queries))
+    if queries:
+        overrides["queries"] = make_queries(*queries)
+    out = driver_of().execute(list(STAGES), {"now": NOW}, overrides=overrides)
+    for name, schema in STAGES.items():
+        frames.check(out[name], schema, name)
+
+
+def test_copies_across_corpora_become_alternates_of_the_best(
+    driver_of: Drivers, world: Any
+) -> None:
+    out = run(driver_of(), ["results", "citations", "context_window"], world, 0)
+    results = out["results"]
+    (row,) = [r for r in results.to_dicts() if r["alternate_sources"]]
+    assert row["rank"] == 0
+    found = {row["chunk_id"], *(one["chunk_id"] for one in row["alternate_sources"])}
+    assert found == {3, 11, 22}
+    assert results.height == 5
+    assert "also found in" in out["citations"]["citation"].to_list()[0]
+    assert (
+        out["context_window"]["text"].item().count("flushed")
+        + out["context_window"]["text"].item().count("FLUSHED")
+        == 1
+    )
+
+
+def test_the_cut_comes_after_the_copies_are_gone(driver_of: Drivers, world: Any) -> None:
+    for top_k, left in ((0, 0), (1, 1), (4, 4), (10**6, 5)):
+        out = run(driver_of(), ["results"], world, 0, top_k=top_k)
+        assert out["results"].height == left
+
+
+def test_a_trigger_raises_its_sources(driver_of: Drivers, world: Any, make_queries: Any) -> None:
+    driver = driver_of()
+    scores = {}
+    for trigger in (None, "pr_review", "question"):
+        columns = {} if trigger is None else {"trigger": trigger}
+        overrides = {**world.overrides(1), "queries": make_queries(1, **columns)}
+        weighted = driver.execute(["weighted"], {"now": NOW}, overrides=overrides)["weighted"]
+        scores[trigger] = dict(weighted.select("chunk_id", "score").iter_rows())
+    assert scores["pr_review"][2] == scores[None][2] * 1.2
+    assert scores["pr_review"][21] == scores[None][21]
+    assert scores["question"][21] == scores[None][21] * 1.2
+
+
+def test_recent_chunks_are_raised(driver_of: Drivers, world: Any) -> None:
+    driver = driver_of({"fused": "rrf"})
+    fused = run(driver, ["fused"], world, 0)["fused"]
+    scores = dict(fused.select("chunk_id", "score").iter_rows())
+    ranks = dict(run(driver, ["code"], world, 0)["code"].select("chunk_id", "rank").iter_rows())
+    assert scores[1] == 1 / (60 + ranks[1]) * 1.15
+    assert scores[3] == 1 / (60 + ranks[3])
+
+
+def test_per_corpus_answers_stay_available(driver_of: Drivers, world: Any) -> None:
+    out = run(driver_of(), ["wiki.unified", "wiki", "review.vector_hits"], world, 0)
+    assert out["wiki"].equals(out["wiki.unified"])
+    assert out["wiki"]["corpus"].unique().to_list() == ["wiki"]
+    assert out["review.vector_hits"]["chunk_id"].to_list() == [11]
+
+
+def test_a_failed_search_is_noted_and_the_others_answer(driver_of: Drivers, world: Any) -> None:
+    world.failing = {("wiki", "vector"): TimeoutError("slow"), ("wiki", "text"): OSError("gone")}
+    out = run(driver_of(), ["results", "notes", "context_window", "provenance"], world, 0)
+    assert "wiki" not in out["results"]["corpus"].to_list()
+    assert len(out["notes"]) == 2
+    assert all(note in out["context_window"]["text"].item() for note in out["notes"]["note"])
+    assert out["provenance"]["degraded"] == out["notes"]["note"].to_list()
+    assert out["provenance"]["searched"]["wiki"] == {"vector": "timed_out", "text": "failed"}
+
+
+def test_no_hit_anywhere_is_an_answer_and_no_search_anywhere_an_error(
+    driver_of: Drivers, make_world: Any
+) -> None:
+    nothing = make_world(texts={"code": {}, "review": {}, "wiki": {}}, found={0: {}})
+    out = run(driver_of(), ["results", "notes", "context_window"], nothing, 0)
+    assert out["results"].is_empty()
+    assert out["notes"].is_empty()
+    assert out["context_window"]["text"].to_list() == [""]
+    nothing.failing = {
+        (corpus, channel): OSError("no server")
+        for corpus in ("code", "review", "wiki")
+        for channel in ("vector", "text")
+    }
+    with pytest.raises(SearchError, match="every search failed"):
+        run(driver_of(), ["results"], nothing, 0)
+
+
+def test_one_channel_alone_leaves_the_other_search_out(driver_of: Drivers, world: Any) -> None:
+    overrides = world.overrides(0)
+    for corpus in ("code", "review", "wiki"):
+        del overrides[f"{corpus}.text_search"]  # without a store it could only fail
+    driver = driver_of(merged="vector_only")
+    out = driver.execute(["results", "outcomes"], {"query": "q", "now": NOW}, overrides=overrides)
+    assert set(out["outcomes"]["channel"]) == {"vector"}
+    assert out["results"].height
+
+
+def test_provenance_tells_how_the_answer_came_about(driver_of: Drivers, world: Any) -> None:
+    timings: dict[str, float] = {}
+    out = run(driver_of(), ["provenance", "results"], world, 0, timings=timings)
+    told = out["provenance"]
+    assert told["searched"]["code"] == {"vector": "ok", "text": "ok"}
+    assert told["counts"]["corpora"]["code"] == {
+        "vector": 2,
+        "text": 2,
+        "merged": 3,
+        "deduped": 3,
+    }
+    assert told["counts"]["results"] == out["results"].height
+    assert told["parameters"]["top_k"] == 10
+    assert told["variants"]["unique"] == "jaccard"
+    assert told["variants"]["corpora"]["code"]["merged_variant"] == "minmax"
+    assert told["model"] == "none"
+    assert told["degraded"] == []
+    assert told["timings"]["fused"] > 0
+
+
+def test_a_question_in_words_reaches_the_graph(driver_of: Drivers, world: Any) -> None:
+    driver = driver_of()
+    inputs = {"query": ["question 0", "src/cache.py"], "trigger": {"issue": 0.5, "slack": 0.5}}
+    out = driver.execute(["queries", "results"], inputs, overrides=world.overrides(0))
+    assert out["queries"]["texts"].to_list() == [["question 0", "src/cache.py"]]
+    assert out["results"].height == 5
+    with pytest.raises(CrosscorpusError, match="the query is empty"):
+        driver.execute(["queries"], {"query": " "})
+    with pytest.raises(UnknownName, match="did you mean 'issue'"):
+        driver.execute(["queries"], {"query": "q", "trigger": "isue"})
+
+
+def test_a_reranker_by_configuration_has_the_last_word(driver_of: Drivers, world: Any) -> None:
+    driver = driver_of({"reranked": "cross_encoder"})
+
+    def shortest(pairs: list[tuple[str, str]]) -> list[float]:
+        return [-float(len(passage)) for _, passage in pairs]
+
+    results = run(driver, ["results"], world, 0, reranker=shortest)["results"]
+    assert results["text"].str.len_chars().is_sorted()
+
+
+words = [f"word{n}" for n in range(12)]
+near = st.lists(st.sampled_from(words), min_size=8, max_size=14).map(" ".join)
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> dict[str, Any]:
+    base = draw(st.lists(near, min_size=2, max_size=4))
+    texts: dict[str, dict[int, str]] = {}
+    for number, corpus in enumerate(("code", "review", "wiki")):
+        pool = range(10 * number + 1, 10 * number + 8)
+        texts[corpus] = {
+            chunk: draw(st.sampled_from(base)) + draw(st.sampled_from(["", "", " more", " é"]))
+            for chunk in pool
+        }
+    found = {}
+    for query in range(draw(st.integers(1, 4))):
+        found[query] = {
+            corpus: (
+                draw(st.lists(st.sampled_from(list(pool)), unique=True, max_size=6)),
+                draw(st.lists(st.sampled_from(list(pool)), unique=True, max_size=6)),
+            )
+            for corpus, pool in texts.items()
+        }
+    ages = draw(st.lists(st.none() | st.integers(-2, 60), min_size=28, max_size=28))
+    dates = {n: None if age is None else NOW - timedelta(days=age) for n, age in enumerate(ages)}
+    return {"texts": texts, "found": found, "dates": dates}
+
+
+@pytest.mark.parametrize(
+    ("variants", "corpus"),
+    [
+        ({}, {}),
+        ({"fused": "rrf", "recency": "half_life"}, {"merged": "rrf"}),
+        ({"fused": "score", "recency": "off", "weighted": "off"}, {"merged": "weighted_rrf"}),
+        ({"unique": "guarded"}, {"deduped": "guarded"}),
+        ({"unique": "cosine", "packed": "tokens"}, {"deduped": "cosine", "merged": "text_only"}),
+        ({"unique": "off"}, {"deduped": "off", "merged": "vector_only"}),
+    ],
+)
+@given(case=worlds())
+@settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+def test_a_batch_gives_what_its_queries_give_alone_bit_for_bit(
+    driver_of: Drivers,
+    make_world: Any,
+    make_queries: Any,
+    variants: dict[str, str],
+    corpus: dict[str, str],
+    case: dict[str, Any],
+) -> None:
+    driver, world = driver_of(variants, **corpus), make_world(**case)
+    ids = sorted(world.found)
+    wanted = ["code.unified", "fused", "weighted", "unique", "results"]
+    wanted += ["packed", "context_window", "citations"]
+    triggers = {q: ["pr_review", "question", "none"][q % 3] for q in ids}
+
+    def answer(*queries: int) -> dict[str, pl.DataFrame]:
+        asked = pl.concat([make_queries(q, trigger=triggers[q]) for q in queries])
+        overrides = {**world.overrides(*queries), "queries": asked}
+        clock = {} if variants.get("recency") == "off" else {"now": NOW}
+        out: dict[str, pl.DataFrame] = driver.execute(wanted, clock, overrides=overrides)
+        return out
+
+    together = answer(*ids)
+    for query in ids:
+        alone = answer(query)
+        for name in wanted:
+            mine = together[name].filter(query_id=query)
+            assert mine.equals(alone[name]), name
