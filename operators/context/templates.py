@@ -38,6 +38,7 @@ _PLAIN_URL = re.compile(
 _PIECE = re.compile(
     r"\[\[(?P<group>.*?)\]\]|\{(?P<field>[^{}]*)\}|(?P<text>(?:[^{}\[\]]|\[|\])+?(?=\[\[|\{|\}|$))"
 )
+_WHOLE = re.compile(r"\[(\w+): (.*)\]", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")
 
 
@@ -118,12 +119,15 @@ def describe(chunks: pl.DataFrame, corpus: str, label: str, link: str | None) ->
 
     Returns:
         ``source_label``: ``[corpus: ...]`` on one line, with everything escaped that could end it;
+        a template ``[name: ...]`` puts its own name there.
         ``source_url``: null where there is no link or it is not safe.
 
     Raises:
         CrosscorpusError: a template can't be read.
     """
-    labels = [f"[{corpus}: {body}]" for body in _labels(chunks, parse(label))]
+    whole = _WHOLE.fullmatch(label)
+    template, begins = (whole[2], f"{whole[1]}: ") if whole else (label, f"{corpus}: ")
+    labels = [f"[{begins}{body}]" for body in _labels(chunks, parse(template))]
     urls = _urls(chunks, parse(link or ""))
     return pl.DataFrame(
         [

@@ -105,6 +105,12 @@ def test_a_template_that_cannot_be_read_says_so(bad: str) -> None:
         parse(bad)
 
 
+def test_a_template_in_brackets_puts_its_own_name_before_the_label(make_chunks: Make) -> None:
+    named = describe(make_chunks({"path": "src/a].py"}), "memory", "[code: {path}]", None)
+    plain = describe(make_chunks({"path": "src/a].py"}), "code", "{path}", None)
+    assert named["source_label"].to_list() == plain["source_label"].to_list()
+
+
 def test_a_title_of_thousands_of_characters_is_cut_in_the_middle(make_chunks: Make) -> None:
     label = label_of(make_chunks, "{title}", title="a" * 5000 + "z")
     assert label.endswith("az]")
