@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dataflow import cli_sync
+from dataflow import cli_sync, cli_upkeep
 from operators.errors import CrosscorpusError
 
 if TYPE_CHECKING:
@@ -329,21 +329,6 @@ def diff(
 
 
 @app.command()
-def status(collection: Collection = "default", as_json: AsJson = False) -> None:
-    """Show what a collection holds, by corpus, and which model made its vectors."""
-    from dataflow import terminal
-    from operators.postgres.status import status as read_status
-    from operators.postgres.store import collection_info, open_store
-
-    with open_store(collection=collection) as store:
-        info, corpora = collection_info(store), read_status(store)
-    if as_json:
-        terminal.print_json(terminal.status_as_json(collection, info, corpora))
-    else:
-        terminal.show_status(collection, info, corpora)
-
-
-@app.command()
 def doctor(
     collection: Collection = "default",
     samples: Annotated[int, typer.Option(min=1, help="Sample queries a corpus.")] = 20,
@@ -381,6 +366,9 @@ def models_status(as_json: AsJson = False) -> None:
     from operators.embedding.install import models_status as read
 
     terminal.show_models(read(), as_json=as_json)
+
+
+cli_upkeep.register(app, models_app)
 
 
 def _trigger(text: str | None) -> str | dict[str, float] | None:

@@ -12,16 +12,13 @@ from typing import Any
 
 import polars as pl
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
-from rich.table import Table
 from rich.text import Text
 
 from dataflow.doctor import Finding
 from dataflow.ingestion.report import IngestReport
 from dataflow.ingestion.report import Progress as Event
 from operators.embedding.install import ModelStatus
-from operators.postgres.store import CollectionInfo
 
 _OUT = Console(soft_wrap=True, highlight=False)
 _ERR = Console(stderr=True, highlight=False)
@@ -161,36 +158,6 @@ def show_report(report: IngestReport) -> None:
             _OUT.print(Text(f"  {fault}"))
         if len(faults) > _FAULTS_SHOWN:
             _OUT.print(f"  ... and {len(faults) - _FAULTS_SHOWN} more (--json lists all)")
-
-
-def status_as_json(collection: str, info: CollectionInfo, corpora: pl.DataFrame) -> dict[str, Any]:
-    """What a collection holds as plain data."""
-    model = {"name": info.model, "space": info.space, "dimensions": info.dimensions}
-    return {"collection": collection, "model": model, "corpora": corpora.to_dicts()}
-
-
-def show_status(collection: str, info: CollectionInfo, corpora: pl.DataFrame) -> None:
-    """One row a corpus."""
-    model = f"{info.model} ({info.dimensions} dimensions, space {info.space})"
-    table = Table(title=escape(f"collection {collection}: {model if info.model else 'no model'}"))
-    for name in corpora.columns:
-        numeric = corpora.schema[name].is_numeric()
-        table.add_column(name.replace("_", " "), justify="right" if numeric else "left")
-    for row in corpora.iter_rows():
-        table.add_row(*(escape(_cell(value)) for value in row))
-    _OUT.print(table)
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return "-"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:.1f}"
-    if isinstance(value, datetime):
-        return value.strftime("%Y-%m-%d %H:%M")
-    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def show_findings(findings: Sequence[Finding]) -> None:

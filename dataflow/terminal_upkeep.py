@@ -1,0 +1,139 @@
+"""What the commands that look after a collection print."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+import polars as pl
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from dataflow.ingestion.switch import SwitchProgress, SwitchReport
+from operators.postgres.cutover import Switch
+from operators.postgres.store import CollectionInfo
+from operators.sources.items import printable
+
+_OUT = Console(soft_wrap=True, highlight=False)
+_ERR = Console(stderr=True, highlight=False)
+_FOUND_SHOWN = 20
+
+
+def status_as_json(
+    collection: str, info: CollectionInfo, corpora: pl.DataFrame, coming: Switch | None
+) -> dict[str, Any]:
+    """What a collection holds as plain data."""
+    return {
+        "collection": collection,
+        "model": {"name": info.model, "space": info.space, "dimensions": info.dimensions},
+        "next_model": None if coming is None else asdict(coming),
+        "corpora": corpora.to_dicts(),
+    }
+
+
+def show_status(
+    collection: str, info: CollectionInfo, corpora: pl.DataFrame, coming: Switch | None
+) -> None:
+    """One row a corpus; below it why documents failed."""
+    model = f"{info.model} ({info.dimensions} dimensions, space {info.space})"
+    table = Table(title=escape(f"collection {collection}: {model if info.model else 'no model'}"))
+    shown = corpora.drop("reasons", "last_run_source")
+    for name in shown.columns:
+        numeric = shown.schema[name].is_numeric()
+        table.add_column(name.replace("_", " "), justify="right" if numeric else "left")
+    for row in shown.rename({"average_length": "tokens a chunk"}).iter_rows():
+        table.add_row(*(escape(_cell(value)) for value in row))
+    _OUT.print(table)
+    if coming is not None:
+        done = coming.chunks - coming.missing
+        _OUT.print(
+            Text(
+                f"on its way to {coming.model} (space {coming.space}): {done:,} of "
+                f"{coming.chunks:,} chunks have its vector",
+                style="yellow",
+            )
+        )
+    for corpus, failed, reasons in corpora.select("corpus", "failed", "reasons").iter_rows():
+        if failed:
+            _OUT.print(Text(f"{corpus}: {failed} documents failed", style="red"))
+            for reason in reasons:
+                _OUT.print(Text(f"  {printable(reason)}"))
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.1f}"
+    if isinstance(value, datetime):
+        return value.strftime("%Y-%m-%d %H:%M")
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def show_verified(found: pl.DataFrame) -> None:
+    """One line a finding, and what became of it."""
+    if found.is_empty():
+        _OUT.print("[green]ledger, chunks, vectors and text index agree[/]")
+        return
+    for kind, corpus, repo, document_id, says, repaired in found.head(_FOUND_SHOWN).iter_rows():
+        where = " ".join(printable(part) for part in (corpus, repo, document_id) if part)
+        mark, style = ("repaired", "yellow") if repaired else ("found   ", "bold red")
+        line = (mark, style), (f"  {kind}  ", "bold"), f"{where}: {printable(says)}"
+        _OUT.print(Text.assemble(*line))
+    if len(found) > _FOUND_SHOWN:
+        _OUT.print(f"... and {len(found) - _FOUND_SHOWN} more (--json lists all)")
+    if not found["repaired"].all():
+        _OUT.print("put it right with: crosscorpus verify --repair")
+    elif found["kind"].is_in(["lost_chunks", "wrong_ordinals", "no_vector", "stray_chunks"]).any():
+        _OUT.print("documents that lost a part come back when their source is ingested again")
+
+
+@contextmanager
+def switch_progress(as_json: bool) -> Iterator[Callable[[SwitchProgress], None]]:
+    """Show how far a switch is: a live line, JSON events, or nothing where nobody looks."""
+    if as_json:
+        yield lambda event: print(json.dumps(asdict(event)), file=sys.stderr, flush=True)
+        return
+    if not _ERR.is_terminal:
+        yield lambda event: None
+        return
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:.0f}/{task.total:.0f} chunks, {task.fields[rate]:.0f}/s"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=_ERR, transient=True) as bars:
+        task = bars.add_task("fill", total=1.0, rate=0.0)
+        yield lambda event: bars.update(
+            task,
+            description=event.stage,
+            completed=event.chunks,
+            total=event.total,
+            rate=event.rate,
+        )
+
+
+def show_switch(report: SwitchReport) -> None:
+    """What a switch did."""
+    what = "in use now" if report.switched else "ready; the old one is still in use"
+    _OUT.print(
+        f"[bold]{escape(report.model)}[/] is {what}: {report.chunks:,} chunks, "
+        f"{report.embedded:,} of them embedded now, {report.seconds:.1f} s"
+    )
+    if report.cut:
+        _OUT.print(
+            f"[yellow]{report.cut:,} chunks are longer than its window[/]: ingest their sources "
+            "again, so that they are cut anew"
+        )
