@@ -111,6 +111,7 @@ def build_graph(
 def _check_model(store: Store, embedder: Embedder) -> None:
     from operators.postgres.store import ModelMismatch, collection_info
 
+    store.forget_info()
     info = collection_info(store)
     if info.space is not None and (info.space, info.dimensions) != (
         embedder.space,

@@ -277,14 +277,15 @@ def check_space(store: Store, conn: Connection, *, hold: bool = False) -> None:
         "SELECT model, space FROM collection" + (" FOR SHARE" if hold else "")
     ).fetchone()
     if row is not None and row[1] is not None and row[1] != store.space:
+        store.forget_info()
         raise space_changed(store, row[0], row[1])
 
 
 def space_changed(store: Store, model: str | None, space: str | None) -> ModelMismatch:
     """The error for a store that was opened for vectors that the collection no longer holds."""
     return ModelMismatch(
-        f"collection {store.collection!r} now holds vectors of model {model!r} (space {space}), "
-        f"and this was opened for space {store.space}: open it again with embedding: {model}"
+        f"collection {store.collection!r} has changed to model {model!r}: open it again with "
+        f"embedding: {model} (space {space}; it was opened for {store.space})"
     )
 
 
