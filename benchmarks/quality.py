@@ -156,7 +156,8 @@ def bm25s_runs(judged: JudgedSet) -> tuple[pl.DataFrame, pl.DataFrame, float]:
             "document_id": [d["doc_id"] for d in documents],
             "text": [f"{d.get('title') or ''}\n{d['text']}" for d in documents],
             "created_at": [d.get("created_at") for d in documents],
-        }
+        },
+        schema_overrides={"created_at": pl.String},
     ).with_row_index("chunk_id")
     moments = frame["created_at"].str.to_datetime("%+", time_unit="us", time_zone="UTC")
     frame = frame.with_columns(pl.col("chunk_id").cast(pl.Int64), created_at=moments)
