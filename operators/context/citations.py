@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from operators.frames import CITATIONS
+from operators.ranking.order import index
 
 MOST_ALTERNATES = 5
 
@@ -23,24 +24,15 @@ def cite(packed: pl.DataFrame, *, max_citations: int = 8) -> pl.DataFrame:
         packed: columns ``PACKED``; so that only what is in the context is cited.
         max_citations: of each query.
     """
-    place = packed["number"].fill_null(max_citations + 1).to_numpy()
-    cited = packed[np.flatnonzero(place <= max_citations)]
-    columns = (cited[name].to_list() for name in ("source_label", "source_url"))
+    place = packed["number"].to_numpy()  # NaN for the notes
+    cited = packed[index(np.flatnonzero(place <= max_citations))]
+    names = ("source_label", "source_url", "alternate_sources")
     said = [
         citation(label, url, others or ())
-        for label, url, others in zip(*columns, _alternates(cited), strict=True)
+        for label, url, others in zip(*(cited[name].to_list() for name in names), strict=True)
     ]
     kept = cited[[name for name in CITATIONS if name != "citation"]]
     return kept.hstack([pl.Series("citation", said, dtype=pl.String)])
-
-
-def _alternates(cited: pl.DataFrame) -> list[list[dict[str, Any]] | None]:
-    """Each row's alternate sources; most have none, and none costs next to nothing."""
-    alternates = cited["alternate_sources"]
-    found: list[list[dict[str, Any]] | None] = [None] * len(alternates)
-    for row in np.flatnonzero(alternates.list.len().to_numpy()).tolist():
-        found[row] = alternates[row].to_list()
-    return found
 
 
 def citation(label: str, url: str | None, alternates: Sequence[dict[str, Any]]) -> str:

@@ -89,7 +89,7 @@ def defused(texts: pl.Series, corpora: Iterable[str]) -> list[str]:
     """
     names = "|".join(re.escape(name) for name in [*sorted(corpora), "source"])
     opening = rf"(?i)\[\s*(?:{names})\b"
-    suspect = texts.str.contains(rf"[^\t\n -~]|{opening}").fill_null(False).to_list()
+    suspect = texts.str.contains(rf"[^\t\n -~]|{opening}").to_list()
     return [
         re.sub(opening, _escaped, visible(text)) if some else text or ""
         for text, some in zip(texts.to_list(), suspect, strict=True)

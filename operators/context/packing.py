@@ -17,7 +17,7 @@ import polars as pl
 
 from operators.context.escape import defused
 from operators.frames import CONTEXT, PACKED
-from operators.ranking.order import listed
+from operators.ranking.order import index, listed
 
 SEPARATOR = "\n\n"
 _OF_RESULT = ["query_id", "chunk_id", "corpus", "source_label", "source_url", "alternate_sources"]
@@ -96,7 +96,7 @@ def _frame(
         pl.Series(name, list(values), dtype=PACKED[name])
         for name, values in zip(("number", "boundary", "entry", "cost"), made, strict=True)
     ]
-    packed = results[_OF_RESULT][np.array(rows, np.int64)].hstack(columns)[list(PACKED)]
+    packed = results[_OF_RESULT][index(np.array(rows, np.int64))].hstack(columns)[list(PACKED)]
     if not blocks:
         return packed
     notes = pl.DataFrame(

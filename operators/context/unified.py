@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 
 from operators.context.templates import describe
-from operators.dedup.survivors import flat, lists
-from operators.ranking.order import positions
+from operators.dedup.survivors import lists
+from operators.ranking.order import index, positions
 
 _OF_CHUNK = [
     "document_id",
@@ -41,16 +41,17 @@ def unify(
     ids = chunks["chunk_id"].to_numpy()
     row = positions(ids, deduped["chunk_id"].to_numpy())
     if (row < 0).any():
-        deduped, row = deduped[np.flatnonzero(row >= 0)], row[row >= 0]
+        deduped, row = deduped[index(np.flatnonzero(row >= 0))], row[row >= 0]
     named = chunks[["chunk_id", *_OF_CHUNK]].hstack(
         [
             pl.Series("corpus", [corpus], dtype=pl.String).new_from_index(0, chunks.height),
             *describe(chunks, corpus, label, link).get_columns(),
         ]
     )
-    copies, owner = flat(deduped["duplicates"])
-    place = positions(ids, copies.to_numpy())
-    sources = named[_SOURCE][place[place >= 0]].to_struct("alternate_sources")
+    copies = [(n, copy) for n, many in enumerate(deduped["duplicates"].to_list()) for copy in many]
+    owner, wanted = np.array(copies, np.int64).reshape(-1, 2).T
+    place = positions(ids, wanted)
+    sources = named[_SOURCE][index(place[place >= 0])].to_struct("alternate_sources")
     alternates = lists("alternate_sources", sources, owner[place >= 0], deduped.height)
     own = [deduped[name] for name in _OF_HIT]
-    return named[row].hstack([*own, deduped["score"].alias("rrf_score"), alternates])
+    return named[index(row)].hstack([*own, deduped["score"].alias("rrf_score"), alternates])

@@ -14,7 +14,7 @@ from operators.dedup.guarded import guarded_keepers
 from operators.dedup.jaccard import jaccard_keepers
 from operators.dedup.survivors import drop_copies
 from operators.dedup.tokens import TokenSets
-from operators.ranking.order import Integers, listed, positions
+from operators.ranking.order import Integers, index, listed, positions
 
 
 def jaccard(
@@ -81,4 +81,4 @@ def _found(merged: pl.DataFrame, chunks: pl.DataFrame) -> tuple[pl.DataFrame, In
     there = row >= 0
     if there.all():
         return hits, row
-    return hits[np.flatnonzero(there)], row[there]
+    return hits[index(np.flatnonzero(there))], row[there]

@@ -5,8 +5,13 @@ from typing import Any
 
 import polars as pl
 import pytest
+from hypothesis import settings
 
 from operators.frames import CHUNKS, FUSED, MERGED
+
+# A machine that others use too makes no example slow.
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
 
 
 def _rows(plain: dict[str, Any], schema: pl.Schema) -> Callable[..., pl.DataFrame]:
