@@ -114,7 +114,9 @@ def _pieces(text: str, template: str) -> list[re.Match[str]]:
     return found
 
 
-def describe(chunks: pl.DataFrame, corpus: str, label: str, link: str | None) -> pl.DataFrame:
+def describe(
+    chunks: pl.DataFrame, corpus: str, label: str, link: str | None
+) -> tuple[pl.Series, pl.Series]:
     """How each row of ``chunks`` (``CHUNKS``) is named and reached.
 
     Returns:
@@ -128,12 +130,10 @@ def describe(chunks: pl.DataFrame, corpus: str, label: str, link: str | None) ->
     whole = _WHOLE.fullmatch(label)
     template, begins = (whole[2], f"{whole[1]}: ") if whole else (label, f"{corpus}: ")
     labels = [f"[{begins}{body}]" for body in _labels(chunks, parse(template))]
-    urls = _urls(chunks, parse(link or ""))
-    return pl.DataFrame(
-        [
-            pl.Series("source_label", labels, dtype=pl.String),
-            pl.Series("source_url", urls, dtype=pl.String),
-        ]
+    urls = list(_urls(chunks, parse(link or "")))
+    return (
+        pl.Series("source_label", labels, dtype=pl.String),
+        pl.Series("source_url", urls, dtype=pl.String),
     )
 
 

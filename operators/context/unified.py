@@ -45,7 +45,7 @@ def unify(
     named = chunks[["chunk_id", *_OF_CHUNK]].hstack(
         [
             pl.Series("corpus", [corpus], dtype=pl.String).new_from_index(0, chunks.height),
-            *describe(chunks, corpus, label, link).get_columns(),
+            *describe(chunks, corpus, label, link),
         ]
     )
     copies = [(n, copy) for n, many in enumerate(deduped["duplicates"].to_list()) for copy in many]

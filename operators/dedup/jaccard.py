@@ -131,18 +131,20 @@ class Finder:
 
     def _compare(self, one: Integers, two: Integers) -> Flags:
         """Whether each pair of sets has the index, each distinct pair compared once."""
-        many = len(self.sizes)
-        low, high = np.minimum(one, two), np.maximum(one, two)
-        pair, where = np.unique(low * many + high, return_inverse=True)
-        one, two = pair // many, pair % many
+        where = None
+        if len(one) > _PAIRS_AT_ONCE:  # a batch meets the same pair in many queries
+            many = len(self.sizes)
+            pair = np.minimum(one, two) * many + np.maximum(one, two)
+            pair, where = np.unique(pair, return_inverse=True)
+            one, two = pair // many, pair % many
         small = np.minimum(self.sizes[one], self.sizes[two])
         large = np.maximum(self.sizes[one], self.sizes[two])
         worth = np.flatnonzero(small >= (self.threshold - 1e-9) * large)
-        copies = np.zeros(len(pair), bool)
+        copies = np.zeros(len(one), bool)
         for begin in range(0, len(worth), _PAIRS_AT_ONCE):
             some = worth[begin : begin + _PAIRS_AT_ONCE]
             copies[some] = jaccard(self.sets, one[some], two[some]) >= self.threshold
-        return copies[where]
+        return copies if where is None else copies[where]
 
 
 def jaccard(sets: Sequence[TokenSets], one: Integers, two: Integers) -> Floats:

@@ -53,7 +53,9 @@ def _make(sets: TokenSets, threshold: float) -> Parts:
         sums += (part ^ (part >> _SHIFT)) * _ODD[1]
         keys.append(sums)
     totals = np.bincount(owner, count, minlength=len(sets.sizes)).astype(np.int64)
-    return Parts(offsets(totals), np.concatenate(keys), _whole(sets))
+    begins, every = offsets(totals), np.concatenate(keys)
+    whole = np.add.reduceat(every, begins[:-1]) if len(every) else every
+    return Parts(begins, every, whole)
 
 
 def _splits(sizes: Integers, threshold: float) -> tuple[Integers, Integers]:
@@ -84,16 +86,6 @@ def _sums(sets: TokenSets, owner: Integers, count: Integers) -> Words:
     if len(part):
         edges = np.flatnonzero(changes(part))
         sums[part[edges].astype(np.int64)] = np.add.reduceat(token, edges)
-    return sums
-
-
-def _whole(sets: TokenSets) -> Words:
-    """A hash of each whole set."""
-    sums = sets.sizes.astype(np.uint64)
-    some = np.flatnonzero(sets.sizes)
-    if len(some):
-        mixed = (sets.tokens ^ (sets.tokens >> _SHIFT)) * _ODD[2]
-        sums[some] += np.add.reduceat(mixed, sets.begins[some])
     return sums
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 import polars as pl
 
@@ -36,15 +34,13 @@ def absorb(hits: pl.DataFrame, keepers: Integers) -> pl.DataFrame:
         return hits
     touched, place = np.unique(keepers[gone], return_inverse=True)
     carried = hits["alternate_sources"]
-    both, owner = flat(carried[index(np.concatenate([touched, gone]))])
-    early = owner < len(touched)
-    before, before_owner = both.filter(early), owner[early]
-    after, after_owner = both.filter(~early), owner[~early] - len(touched)
     own = hits[_SOURCE][index(gone)].to_struct("alternate_sources")
+    before, before_owner = _flat(carried[index(touched)], own)
+    after, after_owner = _flat(carried[index(gone)], own)
     turn = 2 * np.arange(len(gone))
-    sources = pl.concat([before, own, after])
+    sources = before.append(own).append(after)
     owner = np.concatenate([before_owner, place, place[after_owner]])
-    when = np.concatenate([np.full(len(before), -1), turn, turn[after_owner] + 1])
+    when = np.concatenate([np.full(len(before_owner), -1), turn, turn[after_owner] + 1])
     order = np.lexsort((when, owner))
     renewed = lists("alternate_sources", sources[index(order)], owner[order], len(touched))
     row = np.arange(len(hits))
@@ -55,37 +51,28 @@ def absorb(hits: pl.DataFrame, keepers: Integers) -> pl.DataFrame:
 
 def lists(name: str, values: pl.Series, owner: Integers, rows: int) -> pl.Series:
     """A column of ``rows`` lists: each value goes into the list of its ``owner``, in order."""
-    nothing = _nothing(values.dtype).alias(name)
-    if not len(values):
-        return nothing.new_from_index(0, rows)
+    if not rows:
+        return pl.Series(name, [], dtype=pl.List(values.dtype))
     if (owner[1:] < owner[:-1]).any():
         order = np.argsort(owner, kind="stable")
         values, owner = values[index(order)], owner[order]
-    begins = np.flatnonzero(changes(owner))
-    ends = [*begins[1:].tolist(), len(owner)]
-    filled = [values[a:b] for a, b in zip(begins.tolist(), ends, strict=True)]
-    place = np.zeros(rows, np.uint32)
-    place[owner[begins]] = np.arange(1, len(filled) + 1)
-    column = nothing.clone().append(pl.Series(name, filled))
-    return column[pl.Series(place)]
+    filled = [values.clear()] * rows
+    begins = np.flatnonzero(changes(owner)).tolist()
+    for begin, end in zip(begins, [*begins[1:], len(owner)], strict=False):
+        filled[owner[begin]] = values[begin:end]
+    return pl.Series(name, filled)
 
 
-def flat(column: pl.Series) -> tuple[pl.Series, Integers]:
-    """The values of a column of lists one after the other, and the row each comes from."""
-    sizes = np.nan_to_num(column.list.len().to_numpy()).astype(np.int64)
+def _flat(column: pl.Series, like: pl.Series) -> tuple[pl.Series, Integers]:
+    """The values of a column of lists one after the other, and the row each comes from.
+
+    ``like`` has the type of a value.
+    """
+    sizes = np.array([len(found or ()) for found in column.to_list()], np.int64)
     filled = np.flatnonzero(sizes)
-    values = column[index(filled)].explode() if len(filled) else _nothing_in(column)
-    return values, np.repeat(filled, sizes[filled])
-
-
-def _nothing_in(column: pl.Series) -> pl.Series:
-    return pl.Series(column.name, [], dtype=column.dtype.inner)  # type: ignore[attr-defined]
-
-
-@cache
-def _nothing(dtype: pl.DataType) -> pl.Series:
-    """A column of one empty list."""
-    return pl.Series([[]], dtype=pl.List(dtype))
+    if not len(filled):
+        return like.clear(), filled
+    return column[index(filled)].explode(), np.repeat(filled, sizes[filled])
 
 
 def _split(keepers: Integers) -> tuple[Integers, Integers]:

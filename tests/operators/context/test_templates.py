@@ -18,11 +18,11 @@ DOCS = "{title}[[ ({doc_date})]][[ > {anchor}]]"
 
 
 def label_of(make_chunks: Make, template: str, **row: Any) -> str:
-    return str(describe(make_chunks(row), "docs", template, None)["source_label"].item())
+    return str(describe(make_chunks(row), "docs", template, None)[0].item())
 
 
 def link_of(make_chunks: Make, template: str | None, **row: Any) -> str | None:
-    found: str | None = describe(make_chunks(row), "docs", "x", template)["source_url"].item()
+    found: str | None = describe(make_chunks(row), "docs", "x", template)[1].item()
     return found
 
 
@@ -108,7 +108,7 @@ def test_a_template_that_cannot_be_read_says_so(bad: str) -> None:
 def test_a_template_in_brackets_puts_its_own_name_before_the_label(make_chunks: Make) -> None:
     named = describe(make_chunks({"path": "src/a].py"}), "memory", "[code: {path}]", None)
     plain = describe(make_chunks({"path": "src/a].py"}), "code", "{path}", None)
-    assert named["source_label"].to_list() == plain["source_label"].to_list()
+    assert named[0].to_list() == plain[0].to_list()
 
 
 def test_a_title_of_thousands_of_characters_is_cut_in_the_middle(make_chunks: Make) -> None:
@@ -118,14 +118,15 @@ def test_a_title_of_thousands_of_characters_is_cut_in_the_middle(make_chunks: Ma
 
 
 def test_no_chunk_has_no_label(make_chunks: Make) -> None:
-    assert describe(make_chunks(), "docs", CODE, "{uri}").height == 0
+    assert [len(column) for column in describe(make_chunks(), "docs", CODE, "{uri}")] == [0, 0]
 
 
 @given(st.lists(st.text(), max_size=5))
 def test_a_label_does_not_depend_on_its_company(make_chunks: Make, titles: list[str]) -> None:
     together = describe(make_chunks(*({"title": t} for t in titles)), "docs", DOCS, "{title}")
     alone = [describe(make_chunks({"title": t}), "docs", DOCS, "{title}") for t in titles]
-    assert together.rows() == [row for one in alone for row in one.rows()]
+    for place in (0, 1):
+        assert together[place].to_list() == [one[place].item() for one in alone]
 
 
 def test_hostile_titles_and_names_make_one_label(
