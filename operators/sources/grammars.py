@@ -1,0 +1,132 @@
+"""The languages whose syntax is known: their grammar, and which nodes of its trees define a name.
+
+Each grammar is a wheel of its own, so that nothing is fetched when it is used. A grammar that does
+not load here (no wheel for the platform) is as good as none: the language is cut by lines.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib import import_module
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from tree_sitter import Language
+
+
+class Grammar(NamedTuple):
+    """A language's grammar and how its definitions are told."""
+
+    module: str
+    definitions: frozenset[str]  # node types
+    separator: str = "."  # between the parts of a qualified name
+    function: str = "language"  # of the module, gives the grammar
+
+
+def _types(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+_C = "function_definition struct_specifier union_specifier enum_specifier type_definition"
+_JAVASCRIPT = (
+    "function_declaration generator_function_declaration class_declaration class"
+    " method_definition variable_declarator"
+)
+_TYPESCRIPT = (
+    f"{_JAVASCRIPT} abstract_class_declaration interface_declaration enum_declaration"
+    " type_alias_declaration internal_module module public_field_definition"
+)
+
+GRAMMARS = {
+    "python": Grammar("tree_sitter_python", _types("function_definition class_definition")),
+    "javascript": Grammar("tree_sitter_javascript", _types(f"{_JAVASCRIPT} field_definition")),
+    "typescript": Grammar(
+        "tree_sitter_typescript", _types(_TYPESCRIPT), function="language_typescript"
+    ),
+    "tsx": Grammar("tree_sitter_typescript", _types(_TYPESCRIPT), function="language_tsx"),
+    "go": Grammar("tree_sitter_go", _types("function_declaration method_declaration type_spec")),
+    "rust": Grammar(
+        "tree_sitter_rust",
+        _types(
+            "function_item struct_item enum_item union_item trait_item impl_item mod_item"
+            " macro_definition"
+        ),
+        "::",
+    ),
+    "java": Grammar(
+        "tree_sitter_java",
+        _types(
+            "class_declaration interface_declaration enum_declaration record_declaration"
+            " annotation_type_declaration method_declaration constructor_declaration"
+            " compact_constructor_declaration"
+        ),
+    ),
+    "c": Grammar("tree_sitter_c", _types(f"{_C} preproc_function_def")),
+    "cpp": Grammar(
+        "tree_sitter_cpp",
+        _types(f"{_C} preproc_function_def class_specifier namespace_definition"),
+        "::",
+    ),
+    "csharp": Grammar(
+        "tree_sitter_c_sharp",
+        _types(
+            "namespace_declaration class_declaration struct_declaration interface_declaration"
+            " enum_declaration record_declaration method_declaration constructor_declaration"
+            " destructor_declaration property_declaration delegate_declaration"
+            " local_function_statement"
+        ),
+    ),
+    "ruby": Grammar("tree_sitter_ruby", _types("module class method singleton_method"), "::"),
+    "php": Grammar(
+        "tree_sitter_php",
+        _types(
+            "namespace_definition class_declaration interface_declaration trait_declaration"
+            " enum_declaration function_definition method_declaration"
+        ),
+        "::",
+        "language_php",
+    ),
+    "bash": Grammar("tree_sitter_bash", _types("function_definition")),
+    "sql": Grammar(
+        "tree_sitter_sql",
+        _types(
+            "create_table create_view create_materialized_view create_function create_procedure"
+            " create_trigger create_type create_index create_schema"
+        ),
+    ),
+}
+
+_CPP_IN_A_HEADER = re.compile(
+    r"^[ \t]*(?:namespace\b|template[ \t]*<|class[ \t]+\w|using[ \t]+\w|(?:public|private)[ \t]*:)",
+    re.MULTILINE,
+)
+
+
+def grammar_name(language: str | None, path: str | None, text: str) -> str | None:
+    """The key in ``GRAMMARS`` for a document of ``language`` at ``path``, or None.
+
+    ``.tsx`` has a grammar of its own, and a ``.h`` file is C++ when it reads like that.
+
+    >>> grammar_name("c", "a.h", "int f();"), grammar_name("c", "a.h", "namespace n {}")
+    ('c', 'cpp')
+    """
+    suffix = PurePosixPath(path or "").suffix.lower()
+    if language == "typescript" and suffix == ".tsx":
+        return "tsx"
+    if language == "c" and suffix == ".h" and _CPP_IN_A_HEADER.search(text):
+        return "cpp"
+    return language if language in GRAMMARS else None
+
+
+@cache
+def loaded(name: str) -> Language | None:
+    """The grammar ``name`` of ``GRAMMARS``, or None where it does not load on this machine."""
+    grammar = GRAMMARS[name]
+    try:
+        from tree_sitter import Language
+
+        return Language(getattr(import_module(grammar.module), grammar.function)())
+    except (ImportError, AttributeError, ValueError):  # no wheel here, or one of another age
+        return None

@@ -1,0 +1,172 @@
+"""Where code may be cut, told by its syntax, and what is defined on which lines.
+
+A cut before a line goes through every piece of syntax that starts above the line and ends on it or
+below. The fewer, the better: cutting at the shallowest place that fills a chunk is split-then-merge
+(a piece too large is cut between its parts, small neighbours stay together) without a second
+chunker.
+
+The parser runs in a child process. On ambiguous text some grammars take memory with the square of
+its length in one step that nothing can interrupt: 80 kB of ``a < a < a`` as Java take 5 GB.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from operators.sources.grammars import grammar_name
+
+MAX_PARSED = 1_000_000
+"""Bytes; a larger text is data or generated."""
+
+MEMORY, CPU_SECONDS, WALL_SECONDS = 1 << 30, 5, 30.0
+"""What the parser may take for one text; on Windows the clock alone bounds it."""
+
+_CHILD = Path(__file__).with_name("syntax_child.py")
+_KEPT_ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "TEMP", "TMP")
+_TEXTS_A_CHILD = 5_000
+"""Then a new one takes over: what a grammar leaks is given back."""
+
+
+class Definition(NamedTuple):
+    """A function, a class or the like: its 0-based lines, both inclusive, and qualified name."""
+
+    first: int  # of its comments and decorators, where it has some
+    last: int
+    name: str
+
+
+class Breaks(NamedTuple):
+    """What the syntax of a text says about its lines."""
+
+    depths: list[int]  # for each line: how many pieces of syntax a cut before it goes through
+    definitions: list[Definition]  # by first line, the outer before the inner
+
+    def innermost(self) -> list[str | None]:
+        """For each line the name of the innermost definition that it is in."""
+        names: list[str | None] = [None] * len(self.depths)
+        for definition in self.definitions:
+            length = definition.last + 1 - definition.first
+            names[definition.first : definition.last + 1] = [definition.name] * length
+        return names
+
+
+def breaks(text: str, language: str | None, path: str | None = None) -> Breaks | None:
+    r"""How well ``text`` can be cut before each of its lines, and what it defines where.
+
+    Args:
+        text: any text; its lines end with ``\n``.
+        language: as :func:`operators.sources.languages.code_language` names it.
+        path: tells dialects apart, where given.
+
+    Returns:
+        None where the syntax is not known: another language, no grammar on this machine, or a
+        text that is too large or takes the parser too much.
+
+    >>> breaks("class A:\n    def f(self):\n        pass\n", "python").definitions
+    [Definition(first=0, last=2, name='A'), Definition(first=1, last=2, name='A.f')]
+    """
+    name = grammar_name(language, path, text)
+    source = text.encode("utf-8", "replace")
+    if name is None or len(source) > MAX_PARSED:
+        return None
+    reply = _PARSER.ask(name.encode() + b"\0" + source)
+    if reply is None:
+        return None
+    depths, definitions = reply
+    return Breaks(depths, [Definition(*found) for found in definitions])
+
+
+def symbol(definitions: Sequence[Definition], first: int, last: int) -> str | None:
+    """The name for the lines ``first`` to ``last``: of the definition that has most of them.
+
+    Of several the first, and the innermost of those inside each other.
+    """
+    best, most = None, 0
+    for definition in definitions:
+        if definition.first > last:
+            break
+        shared = min(definition.last, last) - max(definition.first, first) + 1
+        inside = best is not None and definition.last <= best.last
+        if shared > most or (shared == most > 0 and inside):
+            best, most = definition, shared
+    return best.name if best else None
+
+
+class _Parser:
+    """The child process: started at the first text, replaced when it died, ended with this one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._child: subprocess.Popen[bytes] | None = None
+        self._owner = self._answered = 0
+
+    def ask(self, request: bytes) -> Any:
+        """The child's answer; None where it has none or was ended at a limit."""
+        with self._lock:
+            if self._owner != os.getpid():  # after a fork the child is the parent's
+                self._child, self._owner = None, os.getpid()
+            if self._child is None or self._answered >= _TEXTS_A_CHILD:
+                self.close()
+                self._child, self._answered = _start(), 0
+            child = self._child
+            clock = threading.Timer(WALL_SECONDS, child.kill)
+            clock.daemon = True
+            clock.start()
+            try:
+                reply = _exchange(child, request)
+            except BaseException:
+                self.close()
+                raise
+            finally:
+                clock.cancel()
+            self._answered += 1
+            if reply is None:
+                self.close()
+            return None if reply is None else json.loads(reply)
+
+    def close(self) -> None:
+        """End the child, if there is one."""
+        child, self._child = self._child, None
+        if child is not None and self._owner == os.getpid():
+            child.kill()
+            child.communicate()
+
+
+def _start() -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-I", str(_CHILD), str(MEMORY), str(CPU_SECONDS)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={name: os.environ[name] for name in _KEPT_ENVIRONMENT if name in os.environ},
+    )
+
+
+def _exchange(child: subprocess.Popen[bytes], request: bytes) -> bytes | None:
+    """The child's reply; None if it ended before it gave one."""
+    assert child.stdin is not None
+    assert child.stdout is not None
+    try:
+        child.stdin.write(struct.pack(">I", len(request)) + request)
+        child.stdin.flush()
+    except OSError:
+        return None
+    header = child.stdout.read(4)
+    if len(header) < 4:
+        return None
+    (size,) = struct.unpack(">I", header)
+    reply = child.stdout.read(size)
+    return reply if len(reply) == size else None
+
+
+_PARSER = _Parser()
+atexit.register(_PARSER.close)
