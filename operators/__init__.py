@@ -1,1 +1,1 @@
-"""How it happens: functions over Polars frames, and their readers and stores; nothing here knows Hamilton."""
+"""How it happens: functions over Polars frames, readers and stores; nothing here knows Hamilton."""

@@ -15,6 +15,7 @@ from psycopg.rows import TupleRow
 from psycopg_pool import ConnectionPool
 
 from operators.errors import CrosscorpusError
+from operators.home import data_home
 from operators.postgres.connection import (
     DatabaseError,
     connect,
@@ -27,7 +28,6 @@ from operators.postgres.connection import (
     resolve_dsn,
     retrying,
 )
-from operators.home import data_home
 from operators.postgres.server import Server, ServerError, in_use, start
 
 SECRET = "geh3im-wort"
