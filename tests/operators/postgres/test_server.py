@@ -16,8 +16,9 @@ import psutil
 import psycopg
 import pytest
 
+from operators import account
 from operators.errors import UnknownName
-from operators.postgres import account, binaries
+from operators.postgres import binaries
 from operators.postgres.server import Server, ServerError, server_status, start, stop
 
 ROOT = Path(__file__).parents[3]
