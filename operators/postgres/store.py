@@ -325,7 +325,8 @@ def _read_info(conn: Connection) -> tuple[TupleRow, list[TupleRow]]:
 
 
 def _bring_up_to_date(conn: Connection, collection: str, schema: str) -> None:
-    if not pending_migrations(conn, schema):
+    # The name comes after the tables, and whoever made those may have been killed in between.
+    if not pending_migrations(conn, schema) and _is_named(conn, schema):
         return
     try:
         apply_migrations(conn, schema)
@@ -343,6 +344,11 @@ def _bring_up_to_date(conn: Connection, collection: str, schema: str) -> None:
             f"collection {collection!r} must be made or brought up to date by a role that may "
             "create tables: open it once with such a role"
         ) from error
+
+
+def _is_named(conn: Connection, schema: str) -> bool:
+    table = sql.Identifier(schema, "collection")
+    return conn.execute(sql.SQL("SELECT 1 FROM {}").format(table)).fetchone() is not None
 
 
 def _exists(conn: Connection, schema: str) -> bool:

@@ -1,18 +1,19 @@
-"""A process that ingests and, at the point it is told, is gone as by ``kill -9``.
+"""Processes that ingest and, at the point they are told, are gone by ``kill -9``.
 
-Run as a program: ``dying.py DSN COLLECTION SOURCE POINT NUMBER``. The embedder is also what the
-tests of this folder use.
+Run as a program it starts them as it is told by lines of JSON. The embedder is also what the tests
+of this folder use.
 """
 
 from __future__ import annotations
 
+import importlib
+import json
 import os
 import re
 import signal
 import sys
 import zlib
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -52,64 +53,133 @@ class WordEmbedder:
         return np.stack([self._vector(text) for text in texts])
 
     def _vector(self, text: str) -> NDArray[np.float32]:
+        seed = zlib.crc32(self.space.encode())
         vector = np.full(self.dimensions, 0.01, dtype=np.float32)
         for word in text.lower().split():
-            vector[zlib.crc32(word.encode()) % self.dimensions] += 1
+            vector[zlib.crc32(word.encode(), seed) % self.dimensions] += 1
         return (vector / np.linalg.norm(vector)).astype(np.float32)
 
 
-def _die() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
+class Points:
+    """The points at which a run may be killed, counted from 1; at the one that is wanted it is.
+
+    A point is the moment before and the moment after a commit that wrote something or a statement
+    that is a transaction of its own, and the moment before a file is opened to write, renamed,
+    removed or made.
+    """
+
+    def __init__(self, wanted: int) -> None:
+        self.wanted, self.met = wanted, list[str]()
+
+    def reach(self, name: str) -> None:
+        self.met.append(name)
+        if len(self.met) == self.wanted:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def watch(self) -> None:
+        """Have every transaction and file of this process from now on be counted."""
+        import psycopg
+
+        leave, execute = psycopg.Transaction.__exit__, psycopg.Cursor.execute
+        idle = psycopg.pq.TransactionStatus.IDLE
+
+        def leaving(transaction: Any, kind: Any, *error: Any) -> Any:
+            cursor = transaction.connection.cursor()
+            if kind is not None or transaction.savepoint_name:
+                return leave(transaction, kind, *error)
+            wrote = execute(cursor, "SELECT pg_current_xact_id_if_assigned()").fetchone()[0]
+            where = _caller()
+            if wrote:
+                self.reach(f"before the commit of {where}")
+            done = leave(transaction, kind, *error)
+            if wrote:
+                self.reach(f"after the commit of {where}")
+            return done
+
+        def executing(cursor: Any, query: Any, *args: Any, **kwargs: Any) -> Any:
+            alone = cursor.connection.autocommit and cursor.connection.info.transaction_status
+            text = query if isinstance(query, str) else str(query)
+            if alone != idle or "VACUUM" not in text:
+                return execute(cursor, query, *args, **kwargs)
+            self.reach("before a vacuum")
+            done = execute(cursor, query, *args, **kwargs)
+            self.reach("after a vacuum")
+            return done
+
+        psycopg.Transaction.__exit__ = leaving  # type: ignore[method-assign]
+        psycopg.Cursor.execute = executing  # type: ignore[method-assign]
+        sys.addaudithook(self._file)
+
+    def _file(self, event: str, args: tuple[Any, ...]) -> None:
+        writes = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+        if event in {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncate"} or (
+            event == "open" and args[2] & writes and args[0] != os.devnull
+        ):
+            self.reach(f"{event} {args[0]}")
 
 
-def _dies_at(point: str, number: int, functions: dict[str, Any]) -> None:
-    """Have the ``number``-th call, ``before NAME`` or ``after NAME``, be the last thing done."""
-    moment, _, name = point.partition(" ")
-    holder, attribute = functions[name]
-    call = getattr(holder, attribute)
-    calls = 0
-
-    def dying(*args: Any, **kwargs: Any) -> Any:
-        nonlocal calls
-        calls += 1
-        if calls == number and moment == "before":
-            _die()
-        result = call(*args, **kwargs)
-        if calls == number and moment == "after":
-            _die()
-        return result
-
-    setattr(holder, attribute, dying)
+def _caller() -> str:
+    """The function of ours that a transaction belongs to."""
+    frame = sys._getframe(2)
+    passed = {"store.py", "connection.py", "contextlib.py", "dying.py", "migrate.py"}
+    while frame.f_back is not None:
+        name = os.path.basename(frame.f_code.co_filename)
+        if name not in passed and "psycopg" not in frame.f_code.co_filename:
+            return f"{name}:{frame.f_code.co_name}"
+        frame = frame.f_back
+    return "?"
 
 
-def main(dsn: str, collection: str, source: str, point: str, number: str) -> None:
-    """Ingest ``source``, a JSONL file or a working tree, and die."""
-    import psycopg
-
-    from dataflow.ingestion import embeddings, ingest_documents, ingest_git, run
+def run(dsn: str, collection: str, work: str, source: str) -> None:
+    """Bring a collection to ``source``, or (``work`` is switch) to another model."""
+    from dataflow.ingestion import ingest_documents
+    from dataflow.ingestion.switch import switch_model
     from operators.postgres.store import open_store
 
-    functions = {
-        "statement": (psycopg.Cursor, "execute"),
-        "commit": (psycopg.Transaction, "__exit__"),
-        "cache": (embeddings, "cache_embeddings"),
-        "delete": (run, "delete_documents"),
-        "finish": (run, "finish_load"),
-    }
-    _dies_at(point, int(number), functions)
-    with open_store(dsn, collection, create=True) as store:
-        kind = ingest_git if Path(source).is_dir() else ingest_documents
-        options: dict[str, Any] = {} if Path(source).is_dir() else {"prune": True}
-        kind(
+    with open_store(dsn, collection, create=True, max_size=2) as store:
+        if work == "switch":
+            switch_model(store, WordEmbedder("words-2"), chunks_at_once=8, exact_below=20)
+            return
+        ingest_documents(
             store,
             WordEmbedder(),
             source,
+            prune=True,
             batch_documents=5,
             allow_mass_delete=True,
             config={"embed_at_once": 4},
-            **options,
         )
 
 
+def serve() -> None:
+    """Fork a process for each line of JSON and answer how it ended and which points it met.
+
+    The imports are done once; the processes are the kernel's own, and so is their death.
+    """
+    from dataflow.ingestion.graph import build_ingestion_graph
+
+    importlib.import_module("dataflow.ingestion.switch")
+    build_ingestion_graph()
+    for line in sys.stdin:
+        order = json.loads(line)
+        told, tell = os.pipe()
+        child = os.fork()
+        if child == 0:
+            points = Points(order.pop("point"))
+            try:
+                points.watch()
+                run(**order)
+            except BaseException as error:
+                points.met.append(f"failed: {error!r}")
+            os.write(tell, json.dumps(points.met).encode())
+            os._exit(0)
+        os.close(tell)
+        with os.fdopen(told, "rb") as answers:
+            met = json.loads(answers.read() or b"null")
+        status = os.waitpid(child, 0)[1]
+        killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+        print(json.dumps({"killed": killed, "met": met}), flush=True)
+
+
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    serve()

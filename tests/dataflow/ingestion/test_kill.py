@@ -1,33 +1,35 @@
-"""A run that is killed loses nothing that was committed; the next one ends where it would have."""
+"""Killed before and after every commit, a run leaves whole documents, and the next one ends right.
+
+The points are not chosen but counted: a run that is left alone tells every commit that wrote
+something and every file that it would write, and then one process is killed at each.
+"""
 
 from __future__ import annotations
 
-import signal
+import json
+import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
 
 from dataflow.ingestion import ingest_documents
-from operators.postgres.store import Store
+from dataflow.ingestion.switch import switch_model
+from operators.postgres.store import Store, collection_info, open_store, schema_of
+from operators.postgres.verify import verify
 
 ROOT = Path(__file__).parents[3]
 DYING = Path(__file__).parent / "dying.py"
-POINTS = [
-    ("after cache", 1),
-    ("before statement", 45),
-    ("before statement", 80),
-    ("before commit", 12),
-    ("after commit", 12),
-    ("before commit", 20),
-    ("after commit", 20),
-    ("before delete", 1),
-    ("after delete", 1),
-    ("before finish", 1),
-]
+NAME = "killed"
+SCHEMA = schema_of(NAME)
+
+Read = Callable[[Store], dict[str, Any]]
 
 
 def lines(numbers: range, suffix: str = "") -> list[dict[str, Any]]:
@@ -40,56 +42,165 @@ def lines(numbers: range, suffix: str = "") -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def ingest_until(point: str, number: int, dsn: str, collection: str, file: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, str(DYING), dsn, collection, str(file), point, str(number)],
-        cwd=ROOT,
-        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
+@pytest.fixture(scope="module")
+def dying() -> Iterator[Callable[..., dict[str, Any]]]:
+    """Run something in a process of its own up to a point; tells whether it was killed there."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, str(DYING)]
+    server = subprocess.Popen(
+        command, cwd=ROOT, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert server.stdin is not None
+    assert server.stdout is not None
+    requests, answers = server.stdin, server.stdout
+
+    def ask(**order: Any) -> dict[str, Any]:
+        requests.write(json.dumps(order) + "\n")
+        requests.flush()
+        told: dict[str, Any] = json.loads(answers.readline())
+        return told
+
+    yield ask
+    requests.close()
+    server.wait(30)
 
 
-@pytest.mark.parametrize(("point", "number"), POINTS)
-def test_the_run_after_a_kill_ends_as_an_undisturbed_one(
-    point: str,
-    number: int,
-    new_store: Callable[[], Store],
-    embedder: Any,
+@pytest.fixture
+def copies(server_dsn: str) -> Iterator[Callable[[str | None], str]]:
+    """Databases: an empty one, or the copy of another; each is dropped when the next is made."""
+    made: list[str] = []
+
+    def drop(name: str) -> None:
+        with psycopg.connect(server_dsn, autocommit=True) as conn:
+            statement = sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)")
+            conn.execute(statement.format(sql.Identifier(name)))
+
+    def make(template: str | None, name: str = "kill_copy") -> str:
+        drop(name)
+        with psycopg.connect(server_dsn, autocommit=True) as conn:
+            conn.execute(
+                sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy").format(
+                    sql.Identifier(name), sql.Identifier(template or "template0")
+                )
+            )
+        made.append(name)
+        return make_conninfo(server_dsn, dbname=name)
+
+    yield make
+    for name in dict.fromkeys(made):
+        drop(name)
+
+
+def read_documents(store: Store) -> dict[tuple[str, str], frozenset[Any]]:
+    """What each document's chunks are, by its name."""
+    if collection_info(store).space is None:
+        return {}
+    found: dict[tuple[str, str], set[Any]] = {}
+    with store.transaction() as conn:
+        for corpus, document_id, *chunk in conn.execute(
+            "SELECT corpus, document_id, ordinal, text, embedding::text FROM chunks"
+        ):
+            found.setdefault((corpus, document_id), set()).add(tuple(chunk))
+    return {name: frozenset(chunks) for name, chunks in found.items()}
+
+
+def everything(dsn: str) -> str:
+    """All that the database holds of the collection, clocks and the record of runs apart."""
+    with psycopg.connect(dsn) as conn:
+        indexes = conn.execute(
+            "SELECT indexname FROM pg_indexes WHERE schemaname = %s ORDER BY 1", (SCHEMA,)
+        ).fetchall()
+        rows = conn.execute(
+            "SELECT relname, string_agg(quote_ident(attname), ', ' ORDER BY attname)"
+            " FROM pg_class c JOIN pg_attribute a ON attrelid = c.oid AND attnum > 0"
+            " AND NOT attisdropped AND atttypid <> 'timestamptz'::regtype"
+            " WHERE relnamespace = to_regnamespace(%s) AND relkind = 'r' AND relname <> 'runs'"
+            " GROUP BY relname ORDER BY relname",
+            (f'"{SCHEMA}"',),
+        ).fetchall()
+        held = [
+            conn.execute(
+                f"SELECT md5(string_agg(t::text, '|' ORDER BY t::text))"
+                f' FROM (SELECT {columns} FROM "{SCHEMA}"."{table}") AS t'
+            ).fetchone()
+            for table, columns in rows
+        ]
+    return repr((indexes, rows, held))
+
+
+@pytest.mark.parametrize("work", ["create", "update", "switch"])
+def test_wherever_a_run_is_killed_the_next_ends_as_an_undisturbed_one(
+    work: str,
+    dying: Callable[..., dict[str, Any]],
+    copies: Callable[..., str],
+    new_embedder: Any,
     write_lines: Callable[..., Path],
-    contents: Callable[[Store], dict[str, Any]],
-    server_dsn: str,
+    contents: Read,
 ) -> None:
     first = write_lines(*lines(range(12)), name="first.jsonl")
     second = write_lines(
         *lines(range(2, 8)), *lines(range(8, 12), " changed"), *lines(range(20, 30)), name="2.jsonl"
     )
-    options: dict[str, Any] = {"prune": True, "allow_mass_delete": True}
-    killed, whole = new_store(), new_store()
-    for store in (killed, whole):
-        ingest_documents(store, embedder, first, **options)
-    before = set(contents(whole)["documents"])
-    ingest_documents(whole, embedder, second, **options)
+    source = first if work == "create" else second
 
-    ingest_until(point, number, server_dsn, killed.collection, second)
-    between = set(contents(killed)["documents"])
-    assert ingest_documents(killed, embedder, second, **options).ok
-    assert contents(killed) == contents(whole)
-    # Before a run and after it, and never in between: each document is one of its two versions.
-    assert between <= before | set(contents(whole)["documents"])
+    def finish(store: Store) -> None:
+        if work == "switch":
+            switch_model(store, new_embedder("words-2"), chunks_at_once=8, exact_below=20)
+        else:
+            report = ingest_documents(
+                store, new_embedder(), source, prune=True, allow_mass_delete=True
+            )
+            assert report.ok, report.failed
+
+    base = copies(None, "kill_base")
+    if work == "create":
+        psycopg.connect(base, autocommit=True).execute("CREATE EXTENSION vector").connection.close()
+        before: dict[Any, Any] = {}
+    else:
+        with open_store(base, NAME, create=True) as store:
+            ingest_documents(store, new_embedder(), first, prune=True)
+            before = read_documents(store)
+    order = {"collection": NAME, "work": work, "source": str(source)}
+    whole = copies("kill_base", "kill_whole")
+    met = dying(dsn=whole, point=0, **order)["met"]
+    assert len(met) > 10
+    assert not [name for name in met if name.startswith("failed")]
+    with open_store(whole, NAME) as store:
+        wanted, after = contents(store), read_documents(store)
+
+    ended: set[str] = set()
+    for point, name in enumerate(met, start=1):
+        dsn = copies("kill_base")
+        assert dying(dsn=dsn, point=point, **order) == {"killed": True, "met": None}, name
+        left = everything(dsn)
+        if left in ended:  # what follows depends on nothing else
+            continue
+        ended.add(left)
+        with open_store(dsn, NAME, create=True, max_size=2) as store:
+            findings = verify(store)
+            assert set(findings["kind"]) <= {"unfinished"}, (name, findings)
+            between = read_documents(store)
+            for one in before.keys() | after.keys() | between.keys():
+                assert between.get(one) in (before.get(one), after.get(one)), (name, one)
+            if work != "switch" or collection_info(store).space != "words-2":
+                finish(store)
+            assert contents(store) == wanted, name
+    assert len(ended) > 5
 
 
 def test_vectors_that_were_made_before_a_kill_are_not_made_again(
+    dying: Callable[..., dict[str, Any]],
     new_store: Callable[[], Store],
     embedder: Any,
     write_lines: Callable[..., Path],
     server_dsn: str,
 ) -> None:
     file = write_lines(*lines(range(12)))
+    met = dying(
+        dsn=server_dsn, collection=new_store().collection, work="ingest", source=str(file), point=0
+    )["met"]
+    third = [n for n, name in enumerate(met, 1) if "after" in name and "cache_emb" in name][2]
     store = new_store()
-    ingest_until("after cache", 3, server_dsn, store.collection, file)
+    dying(dsn=server_dsn, collection=store.collection, work="ingest", source=str(file), point=third)
     report = ingest_documents(store, embedder, file)
     assert report.embedded == report.chunks - 10  # a batch's chunks, in calls of 4, 4 and 2

@@ -128,8 +128,10 @@ def test_a_driver_that_raises_names_both_models(filled: Store, embedder: Any, se
 
 
 def test_a_process_whose_knowledge_is_a_second_old_gets_no_row_of_the_new_model(
-    filled: Store, embedder: Any, new_embedder: Any, server_dsn: str
-) -> None:
+    filled: Store, embedder: Any, new_embedder: Any, server_dsn: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr("operators.postgres.store.INFO_SECONDS", 60.0)
     same_width = new_embedder("words-2")
     with (
         open_store(server_dsn, filled.collection) as other,
@@ -172,6 +174,8 @@ def test_searches_never_fail_or_mix_while_a_model_comes_in(
 
     thread = threading.Thread(target=look)
     thread.start()
+    while not answers[0] and thread.is_alive():
+        stop.wait(0.02)
     try:
         switch_model(filled, second, chunks_at_once=3, exact_below=5)
         seen = answers[0]
