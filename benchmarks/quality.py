@@ -129,7 +129,7 @@ def channels(driver: RetrievalDriver, store: Store, judged: JudgedSet) -> Iterat
 
 
 def every_chunk(store: Store, corpus: str) -> pl.DataFrame:
-    columns = ["chunk_id", "document_id", "title", "path", "text", "created_at"]
+    columns = ["chunk_id", "document_id", "title", "anchor", "path", "text", "created_at"]
     rows = store.run(
         lambda conn: conn.execute(
             f"SELECT {', '.join(columns)} FROM chunks WHERE corpus = %s ORDER BY chunk_id",
@@ -141,7 +141,9 @@ def every_chunk(store: Store, corpus: str) -> pl.DataFrame:
 
 def bm25s_hits(chunks: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
     """bm25s over the same chunks, analysed the same way: the exact ranking to compare with."""
-    texts = [analysed_text(*row) for row in chunks.select("title", "path", "text").iter_rows()]
+    texts = [
+        analysed_text(*row) for row in chunks.select("title", "anchor", "path", "text").iter_rows()
+    ]
     return peer_hits(texts, chunks["chunk_id"].to_list(), chunks["created_at"].to_list(), queries)
 
 

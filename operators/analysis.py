@@ -15,7 +15,7 @@ from itertools import chain
 
 import Stemmer
 
-VERSION = "1"
+VERSION = "2"
 """Part of every document's fingerprint: another analyzer means that terms are made anew."""
 
 MAX_TOKEN_LENGTH = 64

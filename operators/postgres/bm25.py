@@ -60,9 +60,9 @@ class TermCounts:
     length: int
 
 
-def analysed_text(title: str | None, path: str | None, text: str) -> str:
+def analysed_text(title: str | None, anchor: str | None, path: str | None, text: str) -> str:
     """The part of a chunk that its terms come from."""
-    return "\n".join(part for part in (title, path, text) if part)
+    return "\n".join(part for part in (title, anchor, path, text) if part)
 
 
 def term_counts(text: str) -> TermCounts:

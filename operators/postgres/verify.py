@@ -291,7 +291,7 @@ def _index_text(conn: Connection, corpus: str, chunk_ids: list[int]) -> None:
     """Make the postings of chunks that have none."""
     average = _rows(conn, "SELECT average_length FROM corpora WHERE corpus = %(corpus)s", corpus)
     rows = conn.execute(
-        "SELECT chunk_id, repo, title, path, text FROM chunks"
+        "SELECT chunk_id, repo, title, anchor, path, text FROM chunks"
         " WHERE corpus = %s AND chunk_id = ANY(%s)",
         (corpus, chunk_ids),
     ).fetchall()

@@ -108,8 +108,8 @@ def write_documents(store: Store, documents: pl.DataFrame, chunks: pl.DataFrame)
     _check_keys(documents, keys, chunk_keys)
 
     counts = [
-        bm25.term_counts(bm25.analysed_text(title, path, text))
-        for title, path, text in texts.select("title", "path", "text").iter_rows()
+        bm25.term_counts(bm25.analysed_text(*row))
+        for row in texts.select("title", "anchor", "path", "text").iter_rows()
     ]
     corpora = sorted(set(documents["corpus"]))
     if documents.is_empty():

@@ -2,7 +2,8 @@
 
 A chunk is a run of whole lines where lines fit. It ends, in this order of preference, before a
 heading, after a blank line (best before a line without indentation), before a line without
-indentation, anywhere. Nothing overlaps:
+indentation, anywhere. In code whose syntax is known what counts first is how few pieces of syntax
+are cut, and a function or a class that fits a chunk is in one. Nothing overlaps:
 the chunks of a document, joined, are the document, blank runs apart.
 """
 
@@ -18,8 +19,10 @@ import polars as pl
 
 from operators.frames import CHUNKS, DOCUMENTS, check
 from operators.sources.headings import Heading, headings
+from operators.sources.languages import code_language
+from operators.sources.syntax import Breaks, breaks, symbol
 
-VERSION = "1"
+VERSION = "2"
 """Part of every document's fingerprint: another chunker means that documents are cut anew."""
 
 MAX_HEADING = 120
@@ -40,7 +43,9 @@ class _Unit(NamedTuple):
     text: str
     tokens: int
     line: int
-    break_before: int  # how good a place its start is to begin a chunk: 0 (bad) .. 4 (a heading)
+    break_before: int  # how good a place its start is to begin a chunk: 0 is worst
+    heading: int  # word-pieces of the longest heading that its chunk can get because of it
+    defines_to: int = -1  # the last line of the definition that starts here
 
 
 def chunk_id(corpus: str, repo: str, document_id: str, ordinal: int) -> int:
@@ -86,22 +91,29 @@ def _chunks_of(
     text, title = str(document["text"] or ""), str(document["title"] or "")
     if not text.strip():
         return
-    sections = headings(text, str(document["path"] or ""))
+    path = str(document["path"] or "")
+    sections = headings(text, path)
+    code = breaks(text, str(document["language"] or code_language(path)), path)
     lines = _LINE.findall(text)
-    prefixes = [_heading(title, None), *(_heading(title, section.text) for section in sections)]
-    counts = count_tokens([*prefixes, *lines])
-    budget = max(max_tokens - max(counts[: len(prefixes)]), 1)
-    units = _units(lines, counts[len(prefixes) :], sections, count_tokens, budget)
+    names = [s.text for s in sections] + [d.name for d in (code.definitions if code else ())]
+    titles = list({_heading(title, name): None for name in (None, *names)})
+    counts = count_tokens([*titles, *lines])
+    lengths = dict(zip(titles, counts, strict=False))
+    if code:
+        inside = [lengths[_heading(title, name)] for name in code.innermost()]
+    else:
+        inside = [max(lengths.values())] * len(lines)
+    units = _units(lines, counts[len(titles) :], sections, code, inside, count_tokens, max_tokens)
     kept = {k: v for k, v in document.items() if k in CHUNKS and k != "text"}
     place = (str(document["corpus"]), str(document["repo"]), str(document["document_id"]))
-    pending = [(run, budget) for run in reversed(list(_runs(units, budget)))]
+    pending = [(run, max_tokens) for run in reversed(list(_runs(units, max_tokens)))]
     ordinal = 0
     while pending:
         run, allowed = pending.pop()
         body = "".join(unit.text for unit in run)
         if not body.strip():
             continue
-        anchor = _section_of(run, sections)
+        anchor = _symbol_of(run, code) if code else _section_of(run, sections)
         excess = count_tokens([embedded_text(title, anchor, body)])[0] - max_tokens
         if excess > 0 and len(run) > 1:  # pieces of one long word can count less apart than joined
             allowed = max(allowed - excess, 1)
@@ -135,14 +147,24 @@ def _section_of(run: Sequence[_Unit], sections: Sequence[Heading]) -> str | None
     return sections[at].text if at >= 0 else None
 
 
+def _symbol_of(run: Sequence[_Unit], code: Breaks) -> str | None:
+    """The function or class that has most of a chunk's lines, blank ones around it apart."""
+    written = [unit.line for unit in run if unit.text.strip()]
+    return symbol(code.definitions, written[0], written[-1])
+
+
 def _units(
     lines: Sequence[str],
     counts: Sequence[int],
     sections: Sequence[Heading],
+    code: Breaks | None,
+    inside: Sequence[int],
     count_tokens: CountTokens,
     budget: int,
 ) -> list[_Unit]:
     starts = {section.line for section in sections}
+    defined = {d.first: d.last for d in reversed(code.definitions)} if code else {}
+    deepest = max(code.depths) if code else 0
     units: list[_Unit] = []
     after_blank = False
     for number, (line, count) in enumerate(zip(lines, counts, strict=True)):
@@ -153,31 +175,58 @@ def _units(
             quality = 3 if flush_left else 2
         else:
             quality = 1 if flush_left else 0
+        if code:
+            quality += 4 * (deepest - code.depths[number])
         after_blank = not line.strip()
-        if count <= budget and len(line) <= MAX_CHARACTERS:
-            units.append(_Unit(line, count, number, 0 if after_blank else quality))
+        heading = inside[number]
+        if count <= max(budget - heading, 1) and len(line) <= MAX_CHARACTERS:
+            quality = 0 if after_blank else quality
+            units.append(_Unit(line, count, number, quality, heading, defined.get(number, -1)))
             continue
         words = _WORD.findall(line)
         for word, tokens in zip(words, count_tokens(words), strict=True):
-            units.append(_Unit(word, tokens, number, quality))
+            units.append(_Unit(word, tokens, number, quality, heading))
             quality = 0
     return units
 
 
 def _runs(units: Sequence[_Unit], budget: int) -> Iterator[Sequence[_Unit]]:
-    """Fill a chunk, then step back to the best place to end it in its second half."""
+    """Fill a chunk, then step back to the best place to end it in its second half.
+
+    Before a definition it may end when it is a third full; before one that the end would cut
+    although a chunk can hold it, always.
+    """
     start = 0
     while start < len(units):
-        tokens = characters = 0
-        end = start
-        while end < len(units):
-            tokens += units[end].tokens
-            characters += len(units[end].text)
-            if end > start and (tokens > budget or characters > MAX_CHARACTERS):
-                break
-            end += 1
+        end = _filled(units, start, budget)
         if end < len(units):
-            middle = start + (end - start + 1) // 2
-            end = max(range(middle, end + 1), key=lambda at: (units[at].break_before, at))
+            third, middle = (start + (end - start + part - 1) // part for part in (3, 2))
+            end = _whole(units, start, end, budget) or max(
+                (at for at in range(third, end + 1) if at >= middle or units[at].defines_to >= 0),
+                key=lambda at: (units[at].break_before, at),
+            )
         yield units[start:end]
         start = max(end, start + 1)
+
+
+def _filled(units: Sequence[_Unit], start: int, budget: int) -> int:
+    """Where a chunk from ``start`` must end at the latest."""
+    tokens = characters = heading = 0
+    for at in range(start, len(units)):
+        tokens += units[at].tokens
+        characters += len(units[at].text)
+        heading = max(heading, units[at].heading)
+        if at > start and (tokens + heading > budget or characters > MAX_CHARACTERS):
+            return at
+    return len(units)
+
+
+def _whole(units: Sequence[_Unit], start: int, end: int, budget: int) -> int | None:
+    """The start of the outermost definition across ``end`` that fits a chunk of its own."""
+    for at in range(start + 1, end):
+        to = units[at].defines_to
+        if to >= units[end].line:
+            fits = _filled(units, at, budget)
+            if fits == len(units) or units[fits].line > to:
+                return at
+    return None

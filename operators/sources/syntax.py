@@ -110,28 +110,39 @@ class _Parser:
         self._owner = self._answered = 0
 
     def ask(self, request: bytes) -> Any:
-        """The child's answer; None where it has none or was ended at a limit."""
+        """The child's answer; None where it has none or was ended at a limit.
+
+        A grammar can crash on what earlier texts left in memory: a child that fails after others is
+        replaced, and the text asked once more, so that the answer is a fresh child's.
+        """
         with self._lock:
             if self._owner != os.getpid():  # after a fork the child is the parent's
                 self._child, self._owner = None, os.getpid()
-            if self._child is None or self._answered >= _TEXTS_A_CHILD:
+            if self._answered >= _TEXTS_A_CHILD:
                 self.close()
-                self._child, self._answered = _start(), 0
-            child = self._child
-            clock = threading.Timer(WALL_SECONDS, child.kill)
-            clock.daemon = True
-            clock.start()
-            try:
-                reply = _exchange(child, request)
-            except BaseException:
-                self.close()
-                raise
-            finally:
-                clock.cancel()
-            self._answered += 1
-            if reply is None:
-                self.close()
+            used = self._child is not None
+            reply = self._try(request)
+            if reply is None and used:
+                reply = self._try(request)
             return None if reply is None else json.loads(reply)
+
+    def _try(self, request: bytes) -> bytes | None:
+        if self._child is None:
+            self._child, self._answered = _start(), 0
+        clock = threading.Timer(WALL_SECONDS, self._child.kill)
+        clock.daemon = True
+        clock.start()
+        try:
+            reply = _exchange(self._child, request)
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            clock.cancel()
+        self._answered += 1
+        if reply is None:
+            self.close()
+        return reply
 
     def close(self) -> None:
         """End the child, if there is one."""

@@ -56,8 +56,9 @@ def counts_of(chunks: pl.DataFrame) -> tuple[Any, Any, Any]:
     terms: Counter[tuple[str, int]] = Counter()
     repos: Counter[tuple[str, str]] = Counter()
     corpora: dict[str, tuple[int, int]] = {}
+    parts = ("title", "anchor", "path", "text")
     for row in chunks.iter_rows(named=True):
-        counted = bm25.term_counts(bm25.analysed_text(row["title"], row["path"], row["text"]))
+        counted = bm25.term_counts(bm25.analysed_text(*(row[name] for name in parts)))
         terms.update((row["corpus"], term) for term in counted.terms.tolist())
         repos[row["corpus"], row["repo"]] += 1
         number, length = corpora.get(row["corpus"], (0, 0))

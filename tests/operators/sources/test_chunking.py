@@ -1,6 +1,8 @@
 import json
+from pathlib import Path
 
 import polars as pl
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,6 +13,7 @@ from operators.sources.chunking import (
     chunk_id,
     embedded_text,
 )
+from operators.sources.syntax import breaks
 
 
 def count_words(texts: list[str]) -> list[int]:
@@ -81,6 +84,74 @@ def test_a_chunk_of_code_ends_before_a_function_rather_than_at_a_blank_line_insi
     text = "def a():\n    one\n\n    two\n\ndef b():\n    three\n\n    four\n\ndef c():\n    five\n"
     chunks = chunk_documents(documents(text, path="a.py"), count_words, 5)
     assert [part.splitlines()[0] for part in chunks["text"]] == ["def a():", "def b():", "def c():"]
+
+
+FUNCTIONS = "".join(
+    f"# about {name}\n@twice\ndef {name}():\n" + "    a = b\n" * 4 + "\n" for name in "fghij"
+)
+
+
+def test_a_function_that_fits_the_window_is_whole_with_its_comments_and_decorators() -> None:
+    for window in (22, 30, 40, 47, 63):
+        chunks = chunk_documents(documents(FUNCTIONS, path="a.py"), count_words, window)
+        assert "".join(chunks["text"]) == FUNCTIONS
+        assert all(text.startswith("# about") for text in chunks["text"])
+
+
+def test_small_functions_share_a_chunk_and_a_large_one_is_cut_between_its_statements() -> None:
+    inner = "    if x:\n" + "        a = b\n" * 3
+    text = FUNCTIONS + "def large():\n" + inner * 20
+    chunks = chunk_documents(documents(text, path="a.py"), count_words, 60)
+    assert "".join(chunks["text"]) == text
+    assert chunks["text"][0].count("def ") == 3
+    cut = chunks.filter(pl.col("anchor") == "large")["text"].to_list()
+    assert len(cut) > 2
+    assert all(part.startswith("    if x:") for part in cut[1:])
+
+
+def test_the_anchor_of_a_chunk_of_code_is_its_qualified_symbol() -> None:
+    methods = "".join(f"    def {name}(self):\n" + "        a = b\n" * 5 for name in "fg")
+    text = "import a\n\nclass A:\n" + methods + "\nx = 1\n"
+    chunks = chunk_documents(documents(text, path="a.py"), count_words, 22)
+    assert chunks["anchor"].to_list() == ["A", "A.g"]
+    whole = chunk_documents(documents(text, path="a.py"), count_words, 200)
+    assert whole["anchor"].to_list() == ["A"]
+    assert chunk_documents(documents("x = 1\n", path="a.py"), count_words)["anchor"].item() is None
+
+
+def test_the_language_of_a_document_counts_before_its_path() -> None:
+    rows = documents("f() {\n  x\n}\n", path="bin/run").with_columns(language=pl.lit("bash"))
+    assert chunk_documents(rows, count_words)["anchor"].to_list() == ["f"]
+
+
+@pytest.mark.parametrize("text", ["(" * 30_000 + ")" * 30_000, "(\n" * 30_000 + ")\n" * 30_000])
+def test_code_nested_without_end_is_chunked_and_kept(text: str) -> None:
+    chunks = chunk_documents(documents(text, path="a.py"), count_words, 254)
+    assert "".join(chunks["text"]) == text
+
+
+@given(st.lists(st.sampled_from(FUNCTIONS.splitlines(True)) | st.text(max_size=20)).map("".join))
+@settings(max_examples=100, deadline=None)
+def test_code_in_any_state_is_kept_whole_and_inside_the_window(text: str) -> None:
+    chunks = chunk_documents(documents(text, path="a.py", title="a.py"), count_words, 64)
+    assert "".join("".join(chunks["text"]).split()) == "".join(text.split())
+    for chunk in chunks.iter_rows(named=True):
+        embedded = embedded_text(chunk["title"], chunk["anchor"], chunk["text"])
+        assert len(embedded.split()) <= 64
+
+
+def test_the_real_code_of_this_project_is_kept_and_its_small_functions_are_whole() -> None:
+    for file in sorted(Path(__file__).parents[3].glob("operators/*/*.py"))[:40]:
+        text = file.read_text(encoding="utf-8")
+        chunks = chunk_documents(documents(text, path=file.name), count_words, 150)
+        assert "".join("".join(chunks["text"]).split()) == "".join(text.split())
+        stretches = chunks.select("start_line", "end_line").rows()
+        lines = text.split("\n")
+        found = breaks(text, "python")
+        assert found is not None
+        for first, last, _ in found.definitions:
+            if sum(len(line.split()) for line in lines[first : last + 1]) <= 100:
+                assert any(a <= first + 1 and last < b for a, b in stretches), (file, first)
 
 
 def test_a_line_longer_than_the_window_is_cut_between_words() -> None:

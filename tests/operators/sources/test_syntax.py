@@ -399,7 +399,10 @@ def test_code_torn_anywhere_has_sane_breaks(data: st.DataObject, language: str) 
     at = data.draw(st.integers(0, len(text)))
     to = data.draw(st.integers(at, len(text)))
     torn = text[:at] + data.draw(st.text(max_size=3)) + text[to:]
-    check(torn, parsed(torn, language))
+    tsx = language == "tsx"
+    found = breaks(torn, "typescript" if tsx else language, "a.tsx" if tsx else None)
+    if found is not None:  # a grammar may crash on torn code; then it is cut by lines
+        check(torn, found)
 
 
 def test_the_symbol_of_lines_is_the_definition_that_has_most_of_them() -> None:
