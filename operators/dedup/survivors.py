@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from operators.ranking.order import Integers, changes, index, places, replaced
+from operators.ranking.order import Integers, changes, index, places, replaced, take
 
 _SOURCE = ["chunk_id", "corpus", "source_label", "source_url"]
 
@@ -17,7 +17,7 @@ def drop_copies(merged: pl.DataFrame, keepers: Integers) -> pl.DataFrame:
     """
     gone, kept = _split(keepers)
     place = np.cumsum(keepers == np.arange(len(keepers))) - 1
-    chosen = merged[index(kept)] if len(gone) else merged
+    chosen = take(merged, kept) if len(gone) else merged
     copies = lists("duplicates", merged["chunk_id"][index(gone)], place[keepers[gone]], len(kept))
     rank = pl.Series("rank", places(chosen["query_id"].to_numpy()))
     return replaced(chosen, rank, copies)
@@ -43,10 +43,11 @@ def absorb(hits: pl.DataFrame, keepers: Integers) -> pl.DataFrame:
     when = np.concatenate([np.full(len(before_owner), -1), turn, turn[after_owner] + 1])
     order = np.lexsort((when, owner))
     renewed = lists("alternate_sources", sources[index(order)], owner[order], len(touched))
+    everything = pl.DataFrame([pl.concat([carried, renewed])])
     row = np.arange(len(hits))
     row[touched] = len(hits) + np.arange(len(touched))
-    column = pl.concat([carried, renewed])[index(row[kept])]
-    return replaced(hits[index(kept)], column)
+    rest = hits[[name for name in hits.columns if name != carried.name]]
+    return rest[index(kept)].hstack(take(everything, row[kept]))[hits.columns]
 
 
 def lists(name: str, values: pl.Series, owner: Integers, rows: int) -> pl.Series:
@@ -68,7 +69,7 @@ def _flat(column: pl.Series, like: pl.Series) -> tuple[pl.Series, Integers]:
 
     ``like`` has the type of a value.
     """
-    sizes = np.array([len(found or ()) for found in column.to_list()], np.int64)
+    sizes = column.list.len().fill_null(0).to_numpy().astype(np.int64)
     filled = np.flatnonzero(sizes)
     if not len(filled):
         return like.clear(), filled

@@ -16,6 +16,8 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Column = NDArray[Any]
 
+_LONG = 1_000  # rows of a frame that is no single answer
+
 
 def best_first(frame: pl.DataFrame, score: Floats) -> Integers:
     """The row numbers of ``frame`` in the order above, query by query.
@@ -83,9 +85,32 @@ def offsets(counts: Column) -> Integers:
 def ranked(frame: pl.DataFrame, score: Floats) -> pl.DataFrame:
     """``frame`` in the order that ``score`` gives, with the columns ``score`` and ``rank`` anew."""
     order = best_first(frame, score)
-    chosen = frame[index(order)]
+    chosen = take(frame, order)
     rank = places(chosen["query_id"].to_numpy())
     return replaced(chosen, pl.Series("score", score[order]), pl.Series("rank", rank))
+
+
+def take(frame: pl.DataFrame, rows: Integers) -> pl.DataFrame:
+    """The rows of ``frame`` with these numbers, in this order.
+
+    Polars gathers a list of structs slowly, even an empty one; in long frames the empty ones are
+    left out of that.
+    """
+    slow = [c for c in frame.get_columns() if isinstance(c.dtype, pl.List)]
+    if len(rows) < _LONG or not slow:
+        return frame[index(rows)]
+    quick = frame.drop(column.name for column in slow)[index(rows)]
+    return quick.hstack([_take_lists(column, rows) for column in slow])[frame.columns]
+
+
+def _take_lists(column: pl.Series, rows: Integers) -> pl.Series:
+    sizes = column.list.len().fill_null(0).to_numpy()
+    filled = np.flatnonzero(sizes[rows])
+    some = column[index(rows[filled])]
+    found = [pl.Series(dtype=column.dtype.inner)] * len(rows)  # type: ignore[attr-defined]
+    for place, values in zip(filled.tolist(), some, strict=True):
+        found[place] = values
+    return pl.Series(column.name, found)
 
 
 def index(rows: Integers) -> pl.Series:
@@ -112,7 +137,7 @@ def cut(frame: pl.DataFrame, top_k: int) -> pl.DataFrame:
         raise ValueError(f"top_k must be 0 or more, got {top_k}")
     frame = listed(frame)
     place = places(frame["query_id"].to_numpy())
-    return frame if (place < top_k).all() else frame[index(np.flatnonzero(place < top_k))]
+    return frame if (place < top_k).all() else take(frame, np.flatnonzero(place < top_k))
 
 
 def listed(frame: pl.DataFrame) -> pl.DataFrame:
@@ -122,7 +147,7 @@ def listed(frame: pl.DataFrame) -> pl.DataFrame:
     falls = np.where(same, rank[1:] < rank[:-1], query_id[1:] < query_id[:-1])
     if not falls.any():
         return frame
-    return frame[np.lexsort((frame["chunk_id"].to_numpy(), rank, query_id))]
+    return take(frame, np.lexsort((frame["chunk_id"].to_numpy(), rank, query_id)))
 
 
 def positions(keys: Column, wanted: Column) -> Integers:

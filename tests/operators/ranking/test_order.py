@@ -2,10 +2,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import polars as pl
 import pytest
 
-from operators.ranking.order import cut, listed, ranked
+from operators.ranking.order import cut, listed, ranked, take
 
 Make = Callable[..., pl.DataFrame]
 
@@ -42,3 +43,13 @@ def test_equal_scores_go_by_vector_rank_then_text_rank_then_chunk(make_hits: Mak
     found = ranked(hits, hits["score"].to_numpy())
     assert found["chunk_id"].to_list() == [4, 3, 5, 2, 1, 0]
     assert found["rank"].to_list() == list(range(6))
+
+
+@pytest.mark.parametrize("rows", [0, 3, 2500])
+def test_a_long_frame_is_gathered_like_a_short_one(make_hits: Make, rows: int) -> None:
+    source = {"chunk_id": 7, "corpus": "wiki", "source_label": "[wiki: a]", "source_url": None}
+    hits = make_hits(
+        *({"chunk_id": n, "alternate_sources": [source] * (n % 40 == 1) * 2} for n in range(rows))
+    )
+    order = np.random.default_rng(1).permutation(rows)[: rows * 4 // 5]
+    assert take(hits, order).equals(hits[order])
