@@ -20,6 +20,7 @@ FAILED, PARTLY_FAILED = 1, 3
 app = typer.Typer(
     name="crosscorpus",
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
