@@ -12,7 +12,7 @@ from typing import Any
 from hamilton.graph import FunctionGraph
 from hamilton.lifecycle.base import BaseDoValidateInput
 
-from dataflow.runtime.catalog import BOUND, fits, spell
+from dataflow.runtime.catalog import ASKED, BOUND, fits, spell
 from operators.errors import CrosscorpusError, UnknownName, suggest
 
 
@@ -62,6 +62,8 @@ def check_call(
             raise UnknownName(f"unknown output {name!r}{suggest(name, _shown(graph, fixed))}")
     for name, value in inputs.items():
         node = nodes.get(name)
+        if node is None and name in ASKED:  # a chosen variant has no use for it
+            continue
         if node is None:
             known = [n for n in nodes if nodes[n].user_defined and n not in fixed]
             raise UnknownName(f"unknown input {name!r}{suggest(name, {*known} - BOUND)}")

@@ -4,6 +4,7 @@ import logging
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 
 import polars as pl
 import pytest
@@ -68,6 +69,12 @@ def test_a_mistaken_call_is_one_line_with_the_nearest_name(
         build().execute(outputs, inputs=inputs, overrides=overrides)
     assert message in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_the_clock_may_be_given_although_no_chosen_variant_reads_it(build):
+    without = {"variants": {"recency": "off"}}
+    out = build(without).execute(["outcomes"], inputs={**ASK, "now": datetime(2025, 1, 1)})
+    assert list(out) == ["outcomes"]
 
 
 def test_any_intermediate_can_be_asked_for(build):
