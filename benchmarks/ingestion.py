@@ -1,0 +1,156 @@
+"""Ingestion: files, megabytes and chunks a second a source, peak memory, and runs without change.
+
+    python -m benchmarks.ingestion [--files 1000 10000] [--sources folder git documents]
+                                   [--model minilm]
+
+Each line is a process of its own, so that its peak memory is its own. Embedding is timed apart:
+without ``--model`` vectors are hashes of words, which cost next to nothing. ``again`` is a run over
+the same, unchanged source.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from operators.postgres.server import start
+
+SOURCES = ("folder", "git", "documents")
+WORDS = [f"word{n}" for n in range(4_000)]
+
+
+class Hashes:
+    """Vectors from hashes of words, of minilm's width and window."""
+
+    model, space, dimensions, max_tokens = "hashes", "hashes-1", 384, 254
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Words and signs."""
+        return [len(re.findall(r"\w+|[^\w\s]", text)) for text in texts]
+
+    def token_offsets(self, text: str) -> None:
+        """Unknown."""
+        return None
+
+    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Bags of hashed words, of length one."""
+        vectors = np.full((len(texts), self.dimensions), 0.01, dtype=np.float32)
+        for row, text in enumerate(texts):
+            np.add.at(vectors[row], [zlib.crc32(w.encode()) % 384 for w in text.split()], 1)
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+    embed_queries = embed_documents
+
+
+def write_source(kind: str, folder: Path, files: int) -> Path:
+    """Make a source of ``files`` documents of about 4 KB; the same one every time."""
+    draw = random.Random(0)
+    texts = (
+        f"# Page {n}\n\n" + "\n".join(" ".join(draw.choices(WORDS, k=10)) for _ in range(60))
+        for n in range(files)
+    )
+    if kind == "documents":
+        with (folder / "documents.jsonl").open("w") as out:
+            for n, text in enumerate(texts):
+                out.write(json.dumps({"doc_id": f"d{n}", "corpus": "docs", "text": text}) + "\n")
+        return folder / "documents.jsonl"
+    for n, text in enumerate(texts):
+        name = folder / f"part{n % 100}" / f"page{n}.{'py' if kind == 'git' else 'md'}"
+        name.parent.mkdir(exist_ok=True)
+        name.write_text(text)
+    if kind == "git":
+        identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
+        for command in (["init", "-q"], ["add", "."], [*identity, "commit", "-qm", "All"]):
+            subprocess.run(["git", *command], cwd=folder, check=True)
+    return folder
+
+
+def measure(kind: str, source: Path, dsn: str, model: str | None) -> dict[str, Any]:
+    """Ingest ``source`` into a collection of its own, in this process."""
+    from dataflow.ingestion import run
+    from operators.embedding.embedder import load_embedder
+    from operators.postgres.store import open_store
+
+    embedder: Any = load_embedder(model) if model else Hashes()
+    ingest = getattr(run, f"ingest_{kind}")
+    before = _peak()
+    with open_store(dsn, f"bench-{kind}-{source.parent.name}", create=True) as store:
+        report = ingest(store, embedder, source)
+    return {
+        "documents": report.documents_new,
+        "unchanged": report.documents_unchanged,
+        "failed": len(report.failed),
+        "chunks": report.chunks,
+        "seconds": report.seconds - report.embedding_seconds,
+        "embedding": report.embedding_seconds,
+        "before": before,
+        "peak": _peak(),
+    }
+
+
+def _peak() -> float:
+    """Largest resident set of this process so far, MB."""
+    status = Path("/proc/self/status").read_text()
+    found = re.search(r"VmHWM:\s+(\d+) kB", status)
+    return int(found[1]) / 1024 if found else 0.0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--files", type=int, nargs="+", default=[1_000, 10_000])
+    parser.add_argument("--sources", nargs="+", default=list(SOURCES), choices=SOURCES)
+    parser.add_argument("--model")
+    parser.add_argument("--measure", nargs=3, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.measure:
+        kind, source, dsn = options.measure
+        print(json.dumps(measure(kind, Path(source), dsn, options.model)))
+        return
+    print("| source | files | MB | chunks | s | files/s | MB/s | chunks/s | embedding s ", end="")
+    print("| peak MB | of it at start | again s | again peak MB |")
+    print("|---|" + "---|" * 12)
+    settings = {"shared_buffers": "256MB"}
+    with tempfile.TemporaryDirectory(prefix="crosscorpus-bench-") as home:
+        Path(home).chmod(0o711)
+        with start(Path(home) / "postgres", settings=settings) as server:
+            for kind in options.sources:
+                for files in options.files:
+                    print(_line(kind, files, Path(home), server.dsn, options.model), flush=True)
+
+
+def _line(kind: str, files: int, home: Path, dsn: str, model: str | None) -> str:
+    folder = home / f"{kind}-{files}" / "source"
+    folder.mkdir(parents=True)
+    source = write_source(kind, folder, files)
+    size = sum(f.stat().st_size for f in folder.rglob("*") if f.is_file() and ".git" not in f.parts)
+    megabytes = size / 1e6
+    command = [sys.executable, "-m", "benchmarks.ingestion", "--measure", kind, str(source), dsn]
+    command += ["--model", model] if model else []
+    first, again = (
+        json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        for _ in range(2)
+    )
+    seconds = first["seconds"]
+    cells = [
+        f"{files:,}", f"{megabytes:.1f}", f"{first['chunks']:,}", f"{seconds:.1f}",
+        f"{files / seconds:.0f}", f"{megabytes / seconds:.2f}", f"{first['chunks'] / seconds:.0f}",
+        f"{first['embedding']:.1f}", f"{first['peak']:.0f}", f"{first['before']:.0f}",
+        f"{again['seconds']:.2f}", f"{again['peak']:.0f}",
+    ]  # fmt: skip
+    return f"| {kind} | {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from operators.postgres import runs
+from operators.postgres.runs import COUNTS, begin_run, end_run, meet_corpus
+from operators.postgres.status import LONGEST_REASON, TOP_REASONS, status
+from operators.postgres.store import Store
+from operators.postgres.write import record_failure
+
+NOTHING = dict.fromkeys(COUNTS, 0)
+
+
+def test_the_most_frequent_reasons_of_failures_are_told_with_their_counts(store: Store) -> None:
+    for n, reason in enumerate(["encrypted"] * 3 + ["no_text"] * 2 + ["a", "b", "c"]):
+        record_failure(store, "docs", "", f"d{n}", reason)
+    record_failure(store, "wiki", "", "w", "x" * 500)
+    frame = status(store)
+    assert frame["failed"].to_list() == [8, 1]
+    assert frame["reasons"][0].to_list() == ["3 x encrypted", "2 x no_text", "1 x a"]
+    assert len(frame["reasons"][0]) == TOP_REASONS
+    assert frame["reasons"][1].to_list() == ["1 x " + "x" * LONGEST_REASON]
+
+
+def test_the_oldest_and_the_newest_date_are_the_documents_own_before_the_creation(
+    store: Store, filling: Any
+) -> None:
+    filling.write(
+        store,
+        [
+            {"created_at": datetime(2020, 1, 1, tzinfo=UTC)},
+            {
+                "created_at": datetime(2026, 1, 1, tzinfo=UTC),
+                "doc_date": datetime(2019, 1, 1, tzinfo=UTC),
+            },
+            {"corpus": "wiki"},
+        ],
+    )
+    frame = status(store)
+    assert frame["oldest"].to_list() == [datetime(2019, 1, 1, tzinfo=UTC), None]
+    assert frame["newest"].to_list() == [datetime(2020, 1, 1, tzinfo=UTC), None]
+
+
+def test_the_last_run_of_each_corpus_is_told_with_how_it_ended(store: Store, filling: Any) -> None:
+    filling.write(store, [{"corpus": name} for name in ("code", "docs", "issue", "wiki")])
+    end_run(store, begin_run(store, "git/1", ["code", "docs"]), True, NOTHING)
+    end_run(store, begin_run(store, "folder/1", ["docs"]), False, NOTHING)
+    killed = begin_run(store, "wiki/1", [])
+    meet_corpus(store, killed, "wiki")
+    meet_corpus(store, killed, "wiki")
+    frame = status(store).select("corpus", "last_run_source", "last_run_state")
+    assert frame.rows() == [
+        ("code", "git/1", "ok"),
+        ("docs", "folder/1", "failed"),
+        ("issue", None, None),
+        ("wiki", "wiki/1", "unfinished"),
+    ]
+
+
+def test_old_runs_are_forgotten(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "KEPT", 3)
+    for n in range(6):
+        begin_run(store, f"source/{n}", [])
+    with store.transaction() as conn:
+        kept = conn.execute("SELECT source FROM runs ORDER BY run_id").fetchall()
+    assert kept == [("source/3",), ("source/4",), ("source/5",)]
