@@ -17,6 +17,7 @@ ALL = {
     "post_search": [],
     "filtered_recall": [],
     "bm25_cpu": [],
+    "ingestion": [],
     "quality": ["secp", "btc", "cosqa", "cranfield", "--channels"],
     "end_to_end": ["btc"],
 }

@@ -8,6 +8,8 @@ from types import ModuleType
 from typing import Any
 
 from hamilton import driver
+from hamilton.execution.graph_functions import combine_config_and_inputs, execute_subdag
+from hamilton.graph import FunctionGraph
 from hamilton.lifecycle import NodeExecutionHook
 from hamilton.lifecycle.base import LifecycleAdapter
 
@@ -37,6 +39,33 @@ class NodeSeconds(NodeExecutionHook):
         self.seconds[node_name] = self.seconds.get(node_name, 0.0) + took
 
 
+class Forgetting(driver.DefaultGraphExecutor):
+    """Executes a graph and lets go of every value but those that were asked for.
+
+    Hamilton's own executor leaves them in a cycle with the function that walks the graph, where
+    they stay until Python's collector comes to its oldest generation: batches pile up by then.
+    """
+
+    def execute(
+        self,
+        fg: FunctionGraph,
+        final_vars: list[str],
+        overrides: dict[str, Any],
+        inputs: dict[str, Any],
+        run_id: str,
+    ) -> dict[str, Any]:
+        """The values of ``final_vars``."""
+        given = combine_config_and_inputs(fg.config, inputs)
+        nodes = [fg.nodes[name] for name in final_vars if name in fg.nodes]
+        instead, computed = dict(overrides), dict[str, Any]()
+        try:
+            execute_subdag(nodes, given, fg.adapter, computed, instead, run_id)
+            return {name: computed.get(name, inputs.get(name)) for name in final_vars}
+        finally:
+            for held in (given, instead, computed):
+                held.clear()
+
+
 def build_ingestion_graph(
     *,
     modules: Sequence[ModuleType] = (),
@@ -62,5 +91,6 @@ def build_ingestion_graph(
             .with_adapters(LooseInputs(), *adapters)
             .build()
         )
+    built.graph_executor = Forgetting(built.adapter)
     check_declared(built.graph, INPUTS)
     return built

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sys import intern
+
 from operators.postgres.store import Store
 from operators.postgres.write import ledger
 
@@ -17,7 +19,7 @@ class Known:
 
     def __init__(self, store: Store, scope: tuple[str, str], reader: str) -> None:
         self.entries: dict[str, tuple[str | None, str | None, str, str | None]] = {
-            document_id: (content, made_with, state, reason)
+            document_id: (content, made_with and intern(made_with), intern(state), reason)
             for document_id, content, made_with, state, reason in ledger(store, *scope).iter_rows()
         }
         kind = reader.partition("/")[0] + "/"
