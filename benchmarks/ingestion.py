@@ -42,7 +42,6 @@ class Hashes:
 
     def token_offsets(self, text: str) -> None:
         """Unknown."""
-        return None
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Bags of hashed words, of length one."""
