@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from operators.errors import CrosscorpusError
 from operators.postgres.connection import DatabaseError, explained, retrying
@@ -112,3 +112,10 @@ def run_slices(
         return [row for part in slices for row in one(part)]
     with ThreadPoolExecutor(max(1, min(len(slices), store.pool.max_size // 2))) as threads:
         return [row for found in threads.map(one, slices) for row in found]
+
+
+def fetch(conn: Connection, statement: str, parameters: dict[str, Any]) -> list[Any]:
+    """All rows of ``statement``, in the binary format."""
+    with conn.cursor(binary=True) as cursor:
+        cursor.execute(statement, parameters)
+        return cursor.fetchall()

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from operators.errors import CrosscorpusError
 from operators.frames import VECTOR_LISTS, empty
-from operators.postgres.batches import Deadline, run, run_slices
+from operators.postgres.batches import Deadline, fetch, run, run_slices
 from operators.postgres.filters import (
     Filter,
     condition,
@@ -164,7 +164,7 @@ def _exactly(
             ORDER BY distance, f.chunk_id LIMIT %(k)s
         ) AS h
     """
-    return _fetch(conn, statement, parameters)
+    return fetch(conn, statement, parameters)
 
 
 def _by_index(
@@ -185,7 +185,7 @@ def _by_index(
             ORDER BY nearest.distance + 0, nearest.chunk_id LIMIT %(k)s
         ) AS h
     """
-    return _fetch(conn, statement, parameters | {"wanted": k * MORE_FROM_INDEX})
+    return fetch(conn, statement, parameters | {"wanted": k * MORE_FROM_INDEX})
 
 
 # A statement sees one state of the collection: if that is of another model, there are no queries.
@@ -210,12 +210,6 @@ def _parameters(items: Sequence[_Item], corpus: str, space: str | None, k: int) 
 
 def _dated(items: Sequence[_Item]) -> bool:
     return any(item.as_of is not None for item in items)
-
-
-def _fetch(conn: Connection, statement: str, parameters: dict[str, Any]) -> list[Found]:
-    with conn.cursor(binary=True) as cursor:
-        cursor.execute(statement, parameters)
-        return cast("list[Found]", cursor.fetchall())
 
 
 def _lists(found: list[Found], texts: list[tuple[Any, ...]]) -> pl.DataFrame:

@@ -14,13 +14,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import polars as pl
 
 from operators.frames import TEXT_LISTS, empty
 from operators.postgres import bm25
-from operators.postgres.batches import Deadline, run, run_slices
+from operators.postgres.batches import Deadline, fetch, run, run_slices
 from operators.postgres.filters import (
     Filter,
     condition,
@@ -259,7 +259,7 @@ def _score(
             ORDER BY scored.score DESC, scored.chunk_id LIMIT %(k)s
         ) AS h
     """
-    return _fetch(conn, statement, parameters)
+    return fetch(conn, statement, parameters)
 
 
 def _rank_plainly(
@@ -283,7 +283,7 @@ def _rank_plainly(
             ORDER BY score DESC, c.chunk_id LIMIT %(k)s
         ) AS h
     """
-    return _fetch(conn, statement, parameters)
+    return fetch(conn, statement, parameters)
 
 
 def _check_pg_textsearch(conn: Connection, corpus: str, index: str) -> None:
@@ -331,12 +331,6 @@ def _parameters(items: Sequence[AnyText], corpus: str, k: int) -> dict[str, Any]
 
 def _dated(items: Sequence[AnyText]) -> bool:
     return any(item.as_of is not None for item in items)
-
-
-def _fetch(conn: Connection, statement: str, parameters: dict[str, Any]) -> list[Found]:
-    with conn.cursor(binary=True) as cursor:
-        cursor.execute(statement, parameters)
-        return cast("list[Found]", cursor.fetchall())
 
 
 def _lists(found: list[Found]) -> pl.DataFrame:
