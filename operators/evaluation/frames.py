@@ -48,10 +48,11 @@ SCORES = pl.Schema(
         "config": pl.String(),
         "query_id": pl.String(),
         "measure": pl.String(),
-        "slice": pl.String(),  # "all", or "corpus=docs": only that corpus's documents count
         "value": pl.Float64(),  # 0..1; a query without an answer has 0
     }
 )
+
+CORPUS_SCORES = pl.Schema({**SCORES, "corpus": pl.String()})  # only that corpus's documents count
 
 SUMMARY = pl.Schema(
     {
@@ -107,10 +108,11 @@ class Evaluation:
     qrels: pl.DataFrame  # QRELS
     runs: pl.DataFrame  # RUN
     scores: pl.DataFrame  # SCORES
+    corpus_scores: pl.DataFrame  # CORPUS_SCORES
     summary: pl.DataFrame  # SUMMARY
     comparison: pl.DataFrame  # COMPARISON
     changed: pl.DataFrame  # CHANGED
-    timings: pl.DataFrame  # TIMINGS
+    timings: pl.DataFrame  # TIMINGS; ms of the whole run
     notes: tuple[str, ...] = ()  # what a reader must know: unanswered searches, unjudged queries
     collection: Mapping[str, object] = field(default_factory=dict)  # name, documents by corpus
 
