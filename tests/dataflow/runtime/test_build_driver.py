@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from dataflow import build_driver, load_config
-from dataflow.ingestion.run import ingest_documents
+from dataflow.ingestion import ingest_documents
 from operators.errors import CrosscorpusError, SearchError
 from operators.postgres.store import drop_collection, open_store
 
