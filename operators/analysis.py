@@ -16,7 +16,7 @@ from itertools import chain
 import Stemmer
 
 VERSION = "3"
-"""Part of every document's fingerprint: when what is analysed or how changes, terms are made anew."""
+"""Part of every document's fingerprint: when what is analysed, or how, changes, so do its terms."""
 
 MAX_TOKEN_LENGTH = 64
 """Longer words (base64, minified code) are cut here: they are not words anybody asks for."""
