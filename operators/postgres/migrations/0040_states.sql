@@ -1,12 +1,7 @@
 -- A document without text (scanned) and one that asks for a password are states of their own, not
--- failures with a reason that begins like that. A document whose newest version failed keeps the
--- good one; what was tried (content hash and fingerprint), and why it failed, stand beside it.
+-- failures with a reason that begins like that.
 ALTER TABLE documents DROP CONSTRAINT documents_state_check;
-UPDATE documents
-SET state = split_part(reason, ': ', 1), reason = substr(reason, strpos(reason, ': ') + 2)
+UPDATE documents SET state = split_part(reason, ': ', 1), reason = substr(reason, strpos(reason, ': ') + 2)
 WHERE state = 'failed' AND split_part(reason, ': ', 1) IN ('no_text', 'encrypted');
-ALTER TABLE documents
-    ADD CONSTRAINT documents_state_check
-        CHECK (state IN ('indexed', 'empty', 'failed', 'no_text', 'encrypted')),
-    ADD COLUMN failed_with text,
-    ADD COLUMN failed_reason text;
+ALTER TABLE documents ADD CONSTRAINT documents_state_check
+    CHECK (state IN ('indexed', 'empty', 'failed', 'no_text', 'encrypted'));
