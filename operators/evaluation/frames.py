@@ -121,3 +121,8 @@ def measures_of(frame: pl.DataFrame) -> list[str]:
     """The measures that a frame has, in the order of :data:`MEASURES`, then by name."""
     found = set(frame["measure"].unique().to_list())
     return [m for m in MEASURES if m in found] + sorted(found - set(MEASURES))
+
+
+def empty_scores() -> pl.DataFrame:
+    """No scores."""
+    return pl.DataFrame(schema=SCORES)
