@@ -23,7 +23,7 @@ from dataflow.runtime.config import Config, hamilton_config
 from dataflow.runtime.guards import GraphError, LooseInputs, check_call, check_declared
 from dataflow.runtime.logs import quiet_hamilton
 from dataflow.runtime.memory import Memory
-from dataflow.runtime.outcomes import failed_search
+from dataflow.runtime.outcomes import failed_search, not_searched
 from dataflow.runtime.plan import node_tags
 from dataflow.runtime.scheduler import Scheduler
 from dataflow.runtime.trace import Trace, changed, known_to
@@ -305,6 +305,9 @@ class RetrievalDriver:
         self._refuse_bound(given, instead)
         check_call(self.graph, wanted, given, instead, fixed=self._fixed)
         self._check_names(given)
+        for name, value in not_searched(instead, self.config.corpora).items():
+            if name in self.graph.nodes and name not in wanted:
+                instead.setdefault(name, value)
         if isinstance(instead.get("queries"), pl.DataFrame):
             instead["queries"] = complete_queries(
                 instead["queries"], triggers=self.config.triggers, corpora=self.config.corpora
