@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dataflow import cli_sync, cli_upkeep
+from dataflow import cli_evaluate, cli_sync, cli_upkeep
 from operators.errors import CrosscorpusError
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ models_app = typer.Typer(no_args_is_help=True, help="The embedding models on thi
 app.add_typer(ingest_app, name="ingest")
 app.add_typer(models_app, name="models")
 cli_sync.register(app, ingest_app)
+cli_evaluate.register(app)
 
 Collection = Annotated[
     str, typer.Option("--collection", "-C", help="Data set to use; several live side by side.")

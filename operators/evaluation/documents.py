@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 import polars as pl
@@ -63,25 +64,37 @@ def continued(head: pl.DataFrame, tail: pl.DataFrame) -> pl.DataFrame:
 
 
 def shallow(
-    documents: pl.DataFrame, asked: pl.DataFrame, sizes: dict[str, int], depth: int
-) -> list[int]:
-    """The queries that have fewer than ``depth`` documents in a corpus that has more.
+    documents: pl.DataFrame, asked: pl.DataFrame, sizes: Mapping[str, int], depth: int
+) -> pl.DataFrame:
+    """The queries that have fewer than ``depth`` documents of a corpus that holds more.
 
     Args:
         documents: columns ``DOCUMENTS``.
-        asked: query_id and ``corpora`` (null: every corpus).
+        asked: query_id and ``corpora`` (null: every corpus), and any other columns.
         sizes: corpus -> its number of documents.
         depth: documents a corpus that are wanted.
+
+    Returns:
+        Rows of ``asked`` in its order, ``corpora`` narrowed to those that lack documents.
     """
     wanted = pl.DataFrame(
-        {"corpus": list(sizes), "wanted": [min(depth, size) for size in sizes.values()]},
+        {"corpus": sorted(sizes), "wanted": [min(depth, sizes[name]) for name in sorted(sizes)]},
         schema={"corpus": pl.String, "wanted": pl.UInt32},
     )
-    pairs = asked.join(wanted, how="cross").filter(
-        pl.col("corpora").is_null() | pl.col("corpora").list.contains(pl.col("corpus"))
+    pairs = (
+        asked.select("query_id", "corpora")
+        .join(wanted, how="cross")
+        .filter(pl.col("corpora").is_null() | pl.col("corpora").list.contains(pl.col("corpus")))
     )
     found = documents.group_by("query_id", "corpus").agg(found=pl.len())
-    short = pairs.join(found, on=["query_id", "corpus"], how="left").filter(
-        pl.col("found").fill_null(0) < pl.col("wanted")
+    short = (
+        pairs.join(found, on=["query_id", "corpus"], how="left")
+        .filter(pl.col("found").fill_null(0) < pl.col("wanted"))
+        .group_by("query_id")
+        .agg(corpora=pl.col("corpus").sort())
     )
-    return sorted(short["query_id"].unique().to_list())
+    return (
+        asked.drop("corpora")
+        .join(short, on="query_id", maintain_order="left")
+        .select(asked.columns)
+    )

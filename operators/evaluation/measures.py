@@ -17,17 +17,22 @@ from operators.evaluation.frames import CORPUS_SCORES, MEASURES, SCORES, empty_s
 
 
 def scores(
-    run: pl.DataFrame, qrels: pl.DataFrame, *, measures: Sequence[str] = MEASURES
+    run: pl.DataFrame,
+    qrels: pl.DataFrame,
+    configs: Sequence[str],
+    *,
+    measures: Sequence[str] = MEASURES,
 ) -> pl.DataFrame:
     """The value of every measure for every query of ``qrels``.
 
     Args:
-        run: columns ``RUN``, of one configuration or of several.
+        run: columns ``RUN``.
         qrels: columns ``QRELS``; each query in it counts, answered or not.
+        configs: the configurations, also those that answer nothing.
         measures: some of ``MEASURES``.
 
     Returns:
-        Columns ``SCORES``, by configuration in the order of ``run``, measure and query.
+        Columns ``SCORES``, by configuration, measure, both in the given order, and query.
 
     Raises:
         UnknownName: there is no such measure.
@@ -38,8 +43,10 @@ def scores(
     calculated = {name: _measure(name, grades["grade"].max()) for name in measures}
     judged = _nested(grades, "grade")
     parts = [
-        _scored(_nested(part, "score"), judged, calculated).with_columns(config=pl.lit(config))
-        for (config,), part in run.group_by("config", maintain_order=True)
+        _scored(
+            _nested(run.filter(pl.col("config") == config), "score"), judged, calculated
+        ).with_columns(config=pl.lit(config))
+        for config in configs
     ]
     return pl.concat([empty_scores(), *(part.select(list(SCORES)) for part in parts)])
 
@@ -49,6 +56,7 @@ def corpus_scores(
     queries: pl.DataFrame,
     qrels: pl.DataFrame,
     homes: pl.DataFrame,
+    configs: Sequence[str],
     *,
     measures: Sequence[str] = MEASURES,
 ) -> pl.DataFrame:
@@ -59,6 +67,7 @@ def corpus_scores(
         queries: columns ``JUDGED_QUERIES``; a query counts in the corpora that it judges.
         qrels: columns ``QRELS``.
         homes: doc_id and corpus of the judged documents.
+        configs: as for :func:`scores`.
         measures: some of ``MEASURES``.
 
     Returns:
@@ -71,11 +80,7 @@ def corpus_scores(
     parts = [pl.DataFrame(schema=CORPUS_SCORES)]
     for corpus in placed["corpus"].unique().sort():
         judged = placed.filter(pl.col("corpus") == corpus).select(qrels.columns)
-        # every configuration keeps a row, so that one without this corpus is scored 0
-        inside = run.with_columns(
-            doc_id=pl.when(pl.col("corpus") == corpus).then("doc_id").otherwise(pl.lit(""))
-        )
-        found = scores(inside, judged, measures=measures)
+        found = scores(run.filter(pl.col("corpus") == corpus), judged, configs, measures=measures)
         parts.append(found.with_columns(corpus=pl.lit(corpus)).select(list(CORPUS_SCORES)))
     return pl.concat(parts)
 
@@ -92,8 +97,7 @@ def _measure(name: str, highest: Any) -> Any:
 def _nested(rows: pl.DataFrame, value: str) -> dict[str, dict[str, Any]]:
     """Query -> document -> value, the form that ir-measures reads fastest."""
     nested: dict[str, dict[str, Any]] = {}
-    kept = rows.filter(pl.col("doc_id") != "").select("query_id", "doc_id", value)
-    for query_id, doc_id, number in kept.iter_rows():
+    for query_id, doc_id, number in rows.select("query_id", "doc_id", value).iter_rows():
         nested.setdefault(query_id, {})[doc_id] = number
     return nested
 
