@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dataflow.ingestion.graph import NodeSeconds, build_ingestion_graph
-from dataflow.ingestion.known import Known
+from dataflow.ingestion.known import GOOD, Entry, Known
 from dataflow.ingestion.report import IngestReport, Progress
 from dataflow.runtime.logs import quiet_hamilton
 from operators import analysis
@@ -20,10 +20,15 @@ from operators.embedding.embedder import Embedder, EmbeddingError
 from operators.errors import CrosscorpusError
 from operators.postgres.connection import DatabaseError
 from operators.postgres.finish import finish_load
+from operators.postgres.ledger import (
+    forget_failed_version,
+    record_failed_version,
+    record_failure,
+)
 from operators.postgres.runs import begin_run, end_run, meet_corpus
 from operators.postgres.store import ModelMismatch, Store, set_model
 from operators.postgres.unfinished import unfinished_corpora
-from operators.postgres.write import Written, delete_documents, record_failure
+from operators.postgres.write import Written, delete_documents
 from operators.sources import chunking, places
 from operators.sources.items import Document, Fault, Key, Source, Unread, content_hash
 
@@ -115,6 +120,7 @@ class _Run:
         self.fingerprint = fingerprint(source.reader, embedder.space)
         self.known: dict[Scope, Known] = {}
         self.changed_corpora: set[str] = set()
+        self.cured = set[Key]()  # in the store as they are now, after a version that failed
         self.waiting: list[Document] = []
         self.failures_in_a_row = 0
         self.done_before = 0.0  # the share of the source that was done when this batch began
@@ -205,6 +211,8 @@ class _Run:
 
     def finish(self) -> IngestReport:
         """Build what searches need, also for a run that was killed before it came to that."""
+        for key in sorted(self.cured):
+            forget_failed_version(self.store, *key)
         corpora = self.changed_corpora | set(unfinished_corpora(self.store))
         if corpora:
             self._tell("finish")
@@ -227,11 +235,16 @@ class _Run:
         known = self._ledger((corpus, repo))
         known.unseen.discard(document_id)
         entry = known.entries.get(document_id)
-        if entry is not None and entry[:2] == (content, self.fingerprint):
-            self.report.documents_unchanged += 1
-            self.report.known_failures += entry[2] == "failed"
-            return False
-        return True
+        if entry is None:
+            return True
+        same = entry[:2] == (content, self.fingerprint)
+        if same and entry.failed_reason is not None:
+            self.cured.add(key)
+        if not same and entry.failed_with != f"{content} {self.fingerprint}":
+            return True
+        self.report.documents_unchanged += 1
+        self.report.known_failures += entry.state not in GOOD or not same
+        return False
 
     def _take_fault(self, fault: Fault) -> bool:
         """Note it; return whether the scan still knows every document it should have met."""
@@ -241,19 +254,27 @@ class _Run:
         self.report.failed.append(fault)
         if fault.key is None:
             return False
-        self._record(fault.key, fault.reason, fault.content)
+        self._record(fault.key, fault.state, fault.reason, fault.content)
         return True
 
-    def _record(self, key: Key, reason: str, content: str | None) -> None:
-        """Have the ledger say that a document failed, unless it has a version that is good."""
+    def _record(self, key: Key, state: str, reason: str, content: str | None) -> None:
+        """Have the ledger say that a document failed; a version that is good stays."""
         corpus, repo, document_id = key
         known = self._ledger((corpus, repo))
         known.unseen.discard(document_id)
         entry = known.entries.get(document_id)
         if any(document.key == key for document in self.waiting):
             return
-        new = (content, self.fingerprint, "failed", reason)
-        if entry is not None and (entry[2] != "failed" or entry == new):
+        if entry is not None and entry.state in GOOD:
+            self.cured.discard(key)
+            failed_with = content and f"{content} {self.fingerprint}"
+            if (entry.failed_with, entry.failed_reason) != (failed_with, reason):
+                record_failed_version(self.store, *key, reason, failed_with)
+                known.entries[document_id] = entry._replace(
+                    failed_with=failed_with, failed_reason=reason
+                )
+            return
+        if entry == (new := Entry(content, self.fingerprint, state, reason)):
             return
         record_failure(
             self.store,
@@ -261,6 +282,7 @@ class _Run:
             repo,
             document_id,
             reason,
+            state=state,
             content_hash=content,
             fingerprint=self.fingerprint,
         )
@@ -292,7 +314,7 @@ class _Run:
         self.report.failed.append(Fault(where, reason, key=document.key))
         # A model that fails may work tomorrow; anything else fails again on the same content.
         content = None if isinstance(error, EmbeddingError) else content_hash(document)
-        self._record(document.key, reason, content)
+        self._record(document.key, "failed", reason, content)
         self.failures_in_a_row += 1
         if self.failures_in_a_row >= FAILURES_IN_A_ROW:
             raise _GaveUp(
@@ -308,8 +330,11 @@ class _Run:
             "on_embedded": self._embedded,
         }
         with quiet_hamilton():
-            written: Written = self.graph.execute(["written"], inputs=inputs)["written"]
+            made = self.graph.execute(["written", "ledger_entries"], inputs=inputs)
+        written: Written = made["written"]
         self.report.chunks += written.chunks
+        noted = made["ledger_entries"].drop_nulls("note").select("document_id", "note")
+        self.report.notes += [Fault(where, note, failed=False) for where, note in noted.iter_rows()]
         self.failures_in_a_row = 0
         for document in batch:
             known = self._ledger((document.corpus, document.repo))
@@ -318,7 +343,7 @@ class _Run:
                 self.report.documents_new += 1
             else:
                 self.report.documents_changed += 1
-            known.entries[document.document_id] = ("", self.fingerprint, "indexed", None)
+            known.entries[document.document_id] = Entry("", self.fingerprint, "indexed")
             self.changed_corpora.add(document.corpus)
 
     def _embedded(self, texts: int, share: float) -> None:
