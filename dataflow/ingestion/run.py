@@ -14,6 +14,7 @@ from typing import Any
 from dataflow.ingestion.graph import NodeSeconds, build_ingestion_graph
 from dataflow.ingestion.known import GOOD, Entry, Known
 from dataflow.ingestion.report import IngestReport, Progress
+from dataflow.ingestion.versions import find_versions
 from dataflow.runtime.logs import quiet_hamilton
 from operators import analysis
 from operators.embedding.embedder import Embedder, EmbeddingError
@@ -217,6 +218,7 @@ class _Run:
         if corpora:
             self._tell("finish")
             finish_load(self.store, sorted(corpora))
+        find_versions(self.store, lambda done, of: self._tell("finish"))
         end_run(self.store, self.number, self.report.ok, self.report.counts())
         self.report.seconds = time.monotonic() - self.began
         self.report.embedding_seconds = self.nodes.seconds.get("new_vectors", 0.0)
