@@ -64,6 +64,9 @@
   };
   for (const choice of choices()) {
     choice.addEventListener("change", () => {
+      for (const other of choices()) {
+        if (other.dataset.signal === choice.dataset.signal) other.value = choice.value;
+      }
       for (const view of charts) {
         set(view);
         view.runAsync();

@@ -56,7 +56,7 @@ _CONFIG: dict[str, Any] = {
         "labelFontSize": 12,
         "titleFontSize": 12,
         "titleFontWeight": "normal",
-        "labelLimit": 150,
+        "labelLimit": 170,
         "titlePadding": 8,
     },
     "axisY": {"domain": False, "ticks": False, "labelPadding": 8},
@@ -66,6 +66,7 @@ _CONFIG: dict[str, Any] = {
         "labelFontSize": 12,
         "labelLimit": 220,
         "orient": "top",
+        "symbolOpacity": 1,
         "title": None,
         "symbolType": "square",
     },
@@ -123,19 +124,16 @@ def chart(
 def choice(label: str, signal: str, options: Iterable[tuple[object, str]]) -> Html:
     """A list to choose from, which sets the signal of that name in every chart that has it.
 
+    Lists of one signal on a page show the same choice.
+
     Args:
         label: says what is chosen.
         signal: the name of an ``alt.param``.
         options: each a value and its text; the first is chosen at the start.
     """
     listed = [element("option", text, value=json.dumps(value)) for value, text in options]
-    name = f"choose-{signal}"
-    return element(
-        "p",
-        element("label", label, for_=name),
-        element("select", *listed, id=name, data_signal=signal, autocomplete="off"),
-        class_="control",
-    )
+    chosen = element("select", *listed, data_signal=signal, autocomplete="off")
+    return element("p", element("label", label, " ", chosen), class_="control")
 
 
 def scripts(frames: Mapping[str, Iterable[Mapping[str, Any]]] | None = None) -> Html:
