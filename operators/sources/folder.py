@@ -25,12 +25,7 @@ from operators.sources.files import (
     find_files,
     read_file,
 )
-from operators.sources.front_matter import (
-    FrontMatterRefused,
-    find_front_matter,
-    parse_block,
-    plain_lines,
-)
+from operators.sources.front_matter import stated_title
 from operators.sources.git_history import shown_path
 from operators.sources.git_tree import prose_title
 from operators.sources.html import decode_html, html_text
@@ -217,18 +212,6 @@ def _parse_asciidoc(data: bytes) -> _Parsed:
 def _parse_prose(data: bytes, path: str) -> _Parsed:
     text = decode_text(data)
     return _Parsed(text, stated_title(text) or prose_title(text, path))
-
-
-def stated_title(text: str) -> str | None:
-    """The ``title`` of a text's front matter."""
-    block = find_front_matter(text)
-    if block is None:
-        return None
-    try:
-        title = parse_block(block).get("title")
-    except FrontMatterRefused:
-        title = plain_lines(block).get("title")
-    return " ".join(title.split()) or None if isinstance(title, str) else None
 
 
 _PARSERS: dict[str, Callable[[bytes], _Parsed]] = {
