@@ -53,6 +53,14 @@ def evaluate(
         typer.Option(help="A copy that dedup dropped follows its survivor, or is left out."),
     ] = Alternates.expand,
     blind: _Blind = False,
+    reranker: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODULE:FUNCTION",
+            help="For a configuration with `reranked: cross_encoder`: takes (question, passage) "
+            "pairs, returns a number a pair, higher is better.",
+        ),
+    ] = None,
     collection: _Collection = "default",
     as_json: _AsJson = False,
 ) -> None:
@@ -65,7 +73,7 @@ def evaluate(
     """
     from dataflow import terminal_evaluate as show
     from dataflow.evaluation.graph import evaluate as run
-    from dataflow.evaluation.written import named_configs, write_evaluation
+    from dataflow.evaluation.written import named_configs, named_function, write_evaluation
     from dataflow.terminal import print_json
     from operators.evaluation.judgements import read_queries
     from operators.evaluation.tables import as_json as plain
@@ -73,6 +81,7 @@ def evaluate(
     from operators.postgres.store import open_store
 
     settings = named_configs(configs)
+    inputs = {"reranker": named_function(reranker)} if reranker else None
     total = read_queries(queries).height
     with (
         open_store(collection=collection) as store,
@@ -86,6 +95,7 @@ def evaluate(
             depth=depth,
             alternates="drop" if alternates is Alternates.drop else "expand",
             blind=blind,
+            retrieval_inputs=inputs,
             vectors_directory=data_home() / "query_vectors",
             on_batch=on_batch,
         )

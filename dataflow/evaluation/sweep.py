@@ -109,7 +109,7 @@ def sweep(
         frame = questions(asked, sorted(config.corpora), blind=blind)
         for batch in batches(frame, batch_size):
             runs = _batch_runs(
-                driver, overrides_of(batch, embedded), {n: configs[n] for n in order}, asked
+                driver, overrides_of(driver, batch, embedded), {n: configs[n] for n in order}, asked
             )
             here = asked.join(batch, left_on="number", right_on="query_id", how="semi")
             graded = judged.join(here, on="query_id", how="semi", maintain_order="left")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, cast
 
 import polars as pl
 
@@ -41,6 +45,25 @@ def named_configs(sources: Sequence[str]) -> dict[str, Config]:
             )
         found[name] = load_config(source)
     return found
+
+
+def named_function(name: str) -> Callable[..., Any]:
+    """The function that ``MODULE:FUNCTION`` names; a module may lie in the working directory.
+
+    Raises:
+        CrosscorpusError: there is no such module, or no such function in it.
+    """
+    module, _, function = name.partition(":")
+    here = os.getcwd()
+    if here not in sys.path:
+        sys.path.append(here)
+    try:
+        found = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise CrosscorpusError(f"{name!r} is no MODULE:FUNCTION: {error}") from None
+    if not callable(found):
+        raise CrosscorpusError(f"{name!r} can't be called")
+    return cast("Callable[..., Any]", found)
 
 
 def write_evaluation(
