@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from dataflow import cli_evaluate, cli_ingest, cli_sync, cli_upkeep
+from dataflow import cli_evaluate, cli_ingest, cli_sync, cli_upkeep, cli_versions
 from operators.errors import CrosscorpusError
 
 FAILED, PARTLY_FAILED = 1, 3
@@ -138,20 +138,23 @@ def render(
         bool,
         typer.Option("--check", help="Only tell whether the PNG is up to date (exit code 1: no)."),
     ] = False,
+    graph: Annotated[
+        str, typer.Option(help="Which one: retrieval (as configured), ingestion or evaluation.")
+    ] = "retrieval",
     config: ConfigName = "default",
 ) -> None:
-    """Draw the graph that a configuration builds.
+    """Draw the graph that a configuration builds, or that of ingestion or evaluation.
 
     Example: crosscorpus render --config configs/experiments/rrf.yaml --out rrf.png
     """
     from dataflow import load_config
     from dataflow.runtime import render as pictures
 
-    settings = load_config(config)
+    shown = pictures.describe_graph(graph, load_config(config))
     if not check:
-        mark = pictures.render(settings, out)
+        mark = pictures.render(shown, out)
         typer.echo(f"{out}: graph {mark[:12]}")
-    elif pictures.check(out, settings):
+    elif pictures.check(out, shown):
         typer.echo(f"{out} is up to date")
     else:
         raise CrosscorpusError(f"{out} shows another graph: run `crosscorpus render --out {out}`")
@@ -224,6 +227,7 @@ def models_status(as_json: AsJson = False) -> None:
 
 
 cli_upkeep.register(app, models_app)
+cli_versions.register(app)
 
 
 def _trigger(text: str | None) -> str | dict[str, float] | None:
