@@ -303,6 +303,15 @@ def deduped__guarded(
     )
 
 
+@config.when(deduped_variant="newest")
+@tag(stage="dedup")
+def deduped__newest(
+    merged: pl.DataFrame, chunks: pl.DataFrame, cosine_threshold: float = 0.95
+) -> pl.DataFrame:
+    """The merged list without near-copies in other documents of a later date."""
+    return within.newest(merged, chunks, threshold=cosine_threshold)
+
+
 @config.when(deduped_variant="off")
 @tag(stage="dedup")
 def deduped__off(merged: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
