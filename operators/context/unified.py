@@ -16,6 +16,9 @@ _OF_CHUNK = [
     "created_at",
     "doc_date",
     "version",
+    "lineage_id",
+    "anchor",
+    "only_up_to",
     "metadata",
 ]
 _OF_HIT = ["query_id", "rank", "vector_rank", "text_rank", "vector_distance", "text_score"]
@@ -29,7 +32,7 @@ def unify(
 
     Args:
         deduped: columns ``DEDUPED``; a row whose chunk is not in ``chunks`` is left out.
-        chunks: columns ``CHUNKS``, one row a distinct chunk.
+        chunks: columns ``READ_CHUNKS``, one row a distinct chunk.
         corpus: the corpus's name.
         label: template of ``source_label``, see :mod:`operators.context.templates`.
         link: template of ``source_url``; None or empty: no links.
