@@ -5,7 +5,7 @@ path), and any key of the chunk's metadata (``{pr_number}``). A part in double s
 ``{title}[[ ({doc_date})]][[ > {anchor}]]``, vanishes when one of its fields has no value. Outside
 of such a part a field without a value vanishes with the text before it. The first field names the
 thing: without a value there, a label falls back to title, path, then document_id. A link needs all
-of its fields up to a ``#``: half a path is another page.
+of its fields up to a ``#``: half a path is another page. An address that has a fragment keeps it.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ FALLBACK = ("title", "path", "document_id")
 
 _COLUMNS = frozenset(CHUNKS) - {"metadata", "embedding"}
 _PLAIN_FIELD = re.compile(r"[A-Za-z0-9._~/-]*")
+_IN_FRAGMENT = "/=&:,;"  # the page of a PDF is a fragment page=12
 _SUSPECT = re.compile(r"[^ -Z^-_a-~]|[<>]")  # what must be escaped, and all that is not ASCII
 _PLAIN_URL = re.compile(
     r"https?://[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]{1,5})?"
@@ -176,18 +177,20 @@ def _urls(chunks: pl.DataFrame, parts: tuple[Part, ...]) -> Iterator[str | None]
         yield from [None] * chunks.height
         return
     simple, needed = _format(parts).format, [names.index(name) for name in _needed(parts)]
+    inside = _before_fragment(parts)
+    safe = ["/" if name in inside else _IN_FRAGMENT for name in names]
     plain_field, plain_url = _PLAIN_FIELD.fullmatch, _PLAIN_URL.fullmatch
     first = int(parts[0].fields[:1] == (Field("", names[0]),))  # it is a URL and no part of one
     for row in _rows(chunks, names):
         if None not in row and plain_field("".join(row[first:])):  # type: ignore[arg-type]
-            url = simple(*row)
+            url = _of_one_fragment(simple(*row))
             yield url if plain_url(url) else safe_url(url)
         elif any(row[place] is None for place in needed):
             yield None
         else:
-            encoded = [value and quote(value, safe="/") for value in row]
+            encoded = [v and quote(v, safe=s) for v, s in zip(row, safe, strict=True)]
             encoded[:first] = row[:first]
-            yield safe_url(_fill(parts, dict(zip(names, encoded, strict=True))))
+            yield safe_url(_of_one_fragment(_fill(parts, dict(zip(names, encoded, strict=True)))))
 
 
 def _rows(chunks: pl.DataFrame, names: list[str]) -> Iterator[tuple[str | None, ...]]:
@@ -243,10 +246,25 @@ def _names(parts: tuple[Part, ...]) -> list[str]:
 
 def _needed(parts: tuple[Part, ...]) -> list[str]:
     """The fields without which a link leads elsewhere: those before a #, not in brackets."""
-    names: list[str] = []
+    plain = [part for part in parts if part.fields and not part.optional]
+    inside = _before_fragment(parts)
+    return [part.fields[0].name for part in plain if part.fields[0].name in inside]
+
+
+def _before_fragment(parts: tuple[Part, ...]) -> set[str]:
+    """The fields before a #."""
+    names: set[str] = set()
     for part in parts:
-        if "#" in part.after or any("#" in field.before for field in part.fields):
+        for field in part.fields:
+            if "#" in field.before:
+                return names
+            names.add(field.name)
+        if "#" in part.after:
             break
-        if part.fields and not part.optional:
-            names.append(part.fields[0].name)
     return names
+
+
+def _of_one_fragment(url: str) -> str:
+    """``url`` up to a second #."""
+    page, mark, rest = url.partition("#")
+    return page + mark + rest.partition("#")[0]
