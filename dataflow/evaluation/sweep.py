@@ -27,8 +27,8 @@ from dataflow.evaluation.answers import (
 )
 from dataflow.evaluation.graph import check_models
 from dataflow.runtime.config import Config
-from dataflow.runtime.diff import diff
 from dataflow.runtime.driver import RetrievalDriver, build_driver
+from dataflow.runtime.render import describe_config
 from dataflow.runtime.settings import with_setting, with_settings
 from operators.context.question import query_texts
 from operators.embedding.embedder import Embedder
@@ -129,29 +129,40 @@ def sweep(
 
 
 def check_reach(config: Config, settings: Mapping[str, Sequence[Any]]) -> None:
-    """Raise if all values of a setting, beside the others' first, build the same graph."""
+    """Raise if a setting, beside the first values of the others, changes no node of the ranking."""
     first = {name: values[0] for name, values in settings.items()}
     for name, values in settings.items():
-        built = [with_settings(config, first | {name: value}) for value in values]
-        if not any(diff(config, one) for one in built):
+        built = [_ranking(with_settings(config, first | {name: value})) for value in values]
+        if all(one == _ranking(config) for one in built):
             raise CrosscorpusError(
-                f"{name!r} changes nothing: no node that this configuration runs reads it"
+                f"{name!r} changes nothing: no node that ranks reads it in this configuration"
             )
 
 
 def _slowest_first(config: Config, settings: Mapping[str, Sequence[Any]]) -> list[str]:
     """The settings that change a search before the others: the last varies fastest."""
 
-    def searches(name: str) -> bool:
-        changes = [
-            change.where
-            for value in settings[name]
-            for found in [diff(config, with_setting(config, name, value))]
-            for change in (*found.implementations, *found.parameters)
-        ]
-        return any("_search" in where for where in changes)
+    def searches(one: Config) -> dict[str, Any]:
+        return {node: what for node, what in _ranking(one).items() if node.endswith("_search")}
 
-    return sorted(settings, key=lambda name: not searches(name))
+    def searched_anew(name: str) -> bool:
+        built = [searches(with_setting(config, name, value)) for value in settings[name]]
+        return any(one != built[0] for one in built)
+
+    return sorted(settings, key=lambda name: not searched_anew(name))
+
+
+def _ranking(config: Config) -> dict[str, Any]:
+    """What the nodes are that the ranking comes from: function and parameters, by name."""
+    nodes = describe_config(config).nodes
+    found: dict[str, Any] = {}
+    waiting = ["unique"]
+    while waiting:
+        name = waiting.pop()
+        if name in nodes and name not in found:
+            found[name] = (nodes[name].implementation, nodes[name].parameters)
+            waiting += nodes[name].needs
+    return found
 
 
 def _batch_runs(

@@ -37,16 +37,17 @@ def sought(
     labels = dict(corpus_hits["source_label", "chunk_id"].iter_rows())
     wanted = [labels.get(name, name) for name in explain_chunks]
     ids = [int(name) for name in wanted if names.is_id(name)]
-    called = [text for name in wanted if not names.is_id(name) for text in names.spellings(name)]
+    called = [text for name in wanted for text in names.spellings(str(name))]
     rows: list[dict[str, Any]] = []
     for query in queries.iter_rows(named=True):
         asked = queries.filter(query_id=query["query_id"])
         found = locate(store, ids, called, repos=query["repos"])
         known = names.labelled(found, corpora)
         visible, distances = _visible(store, embedder, asked, known, corpora)
-        hits = pl.concat(merged.values()).filter(query_id=query["query_id"])["chunk_id"]
+        hits = pl.concat(merged.values()).filter(query_id=query["query_id"])
+        ranks = dict(hits["chunk_id", "rank"].iter_rows())
         for name in wanted:
-            for chunk_id in names.meant(name, known, set(hits), distances):
+            for chunk_id in names.meant(name, known, ranks, distances):
                 chunk = known.row(by_predicate=pl.col("chunk_id") == chunk_id, named=True)
                 hidden = names.hidden(chunk, query, corpora, visible)
                 own = {"query_id": query["query_id"], "hidden": hidden}

@@ -1,7 +1,7 @@
 """Chunks that a caller named, because they are missing: which they are, and who may see them.
 
 A name is a chunk's id, its label, or its document's id, path, title or link. A document stands for
-those of its chunks that a search found, or for the one that is nearest to the question.
+the best of its chunks that a search found, or for the one that is nearest to the question.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from operators.context.templates import describe
 from operators.errors import UnknownName, suggest
 from operators.frames import SOUGHT
 from operators.ranking.order import Floats
+
+MOST_OF_A_DOCUMENT = 3
 
 _INSIDE = re.compile(r"\[\w+: (.*)\]", re.DOTALL)
 _OFF = (r"^$", r":\d+(-\d+)?$", r" > .*$", r" \(\d{4}-\d\d-\d\d\)( > .*)?$", r"^[0-9a-f]{7,} ")
@@ -63,7 +65,7 @@ def labelled(located: pl.DataFrame, corpora: Mapping[str, Any]) -> pl.DataFrame:
 def meant(
     name: str | int,
     known: pl.DataFrame,
-    found: Collection[int],
+    found: Mapping[int, int],
     distances: Mapping[int, float],
 ) -> list[int]:
     """The chunks that ``name`` stands for in one question.
@@ -71,15 +73,14 @@ def meant(
     Args:
         name: as a caller gives it.
         known: the result of :func:`labelled`.
-        found: ids of the chunks that a search of the question found.
+        found: chunks that a search of the question found, with their rank in their corpus.
         distances: of chunks to the question, where known.
 
     Raises:
         UnknownName: nothing visible to the caller's repositories is called so.
     """
-    if is_id(name):
-        ids = known.filter(chunk_id=int(name))["chunk_id"].to_list()
-    else:
+    ids: list[int] = known.filter(chunk_id=int(name))["chunk_id"].to_list() if is_id(name) else []
+    if not ids:
         text = str(name).strip()
         ids = known.filter(pl.col("source_label") == text)["chunk_id"].to_list()
         if not ids:
@@ -93,8 +94,9 @@ def meant(
             f"no chunk or document {str(name)!r} to explain{suggest(str(name), labels)}: give a "
             "chunk's id or label, or its document's id, path, title or link"
         )
-    seen = [one for one in ids if one in found]
-    return seen or [min(ids, key=lambda one: distances.get(one, np.inf))]
+    seen = sorted((one for one in ids if one in found), key=lambda one: (found[one], one))
+    away = [distances.get(one, np.inf) for one in ids]
+    return seen[:MOST_OF_A_DOCUMENT] or [ids[int(np.argmin(away))]]
 
 
 def nearest(chunks: pl.DataFrame, vectors: Floats) -> dict[int, float]:

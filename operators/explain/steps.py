@@ -39,7 +39,8 @@ def explain(
 
     The stages and their quantities; what a chunk never reached it has no row of:
 
-    - ``vector``: ``distance``; ``text``: ``score``; ``rank`` is the place in the list
+    - ``vector``: ``distance``; ``text``: ``score``; ``rank`` is the place in the list, null where
+      a named chunk is not in it
     - ``merged``: the factors of ``MERGE_PARTS``, ``score``
     - ``deduped``: ``score``; ``copy`` for each it absorbed, ``copy of`` where one absorbed it
       (``other`` is that chunk, ``detail`` its label)
@@ -88,7 +89,10 @@ def _stages(
     ends = verdicts.filter(pl.col("copy_of").is_not_null()).select(
         *_KEY, "fate", value=pl.lit(None, pl.Float64), other="copy_of", detail="reason"
     )
-    yield "vector", [("distance", _of(merged, "vector_distance", "vector_rank"))]
+    further = run.sought.join(merged.drop_nulls("vector_rank"), on=_KEY, how="anti")
+    near = _of(merged, "vector_distance", "vector_rank")
+    near = pl.concat([near, _of(further, "vector_distance")], how="diagonal")
+    yield "vector", [("distance", near)]
     yield "text", [("score", _of(merged, "text_score", "text_rank"))]
     yield "merged", [*((name, _of(merge_parts, name)) for name in _FACTORS), _score(merged)]
     yield (

@@ -256,7 +256,8 @@ def _unfound(row: Mapping[str, Any], looked: _Looked) -> tuple[str, str]:
     if "vector" in full:
         distance = found.get("vector_distance")
         own = "" if distance is None else f" (its distance is {distance:.3f})"
-        wrong.append(f"further away{own} than the {many} nearest, which end at {ends['last']:.3f}")
+        last = f", which end at {ends['last']:.3f}" if ends.get("last") is not None else ""
+        wrong.append(f"further away{own} than the {many} nearest{last}")
     if "text" in full:
         wrong.append(f"not among the {many} best by words")
     elif statuses.get("text") in ("ok", "empty"):
