@@ -19,6 +19,7 @@ _OF_CHUNK = [
     "lineage_id",
     "anchor",
     "only_up_to",
+    "gone_since",
     "metadata",
 ]
 _OF_HIT = ["query_id", "rank", "vector_rank", "text_rank", "vector_distance", "text_score"]

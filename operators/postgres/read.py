@@ -35,12 +35,13 @@ _STORED = {
     for name in READ_CHUNKS
     if name != "embedding"
 }
-_PLAIN = {**_STORED, "only_up_to": "NULL::text"}
+_PLAIN = {**_STORED, "only_up_to": "NULL::text", "gone_since": "NULL::timestamptz"}
 _VERSIONED = {
     **_STORED,
     "version": "coalesce(v.version, c.version)",
     "lineage_id": "coalesce(v.lineage_id, c.lineage_id)",
     "only_up_to": "g.last_version",
+    "gone_since": "g.superseded_at",
 }
 _OF_VERSIONS = """
     LEFT JOIN document_versions v ON v.document_key = c.document_key
