@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 
 from operators.context.templates import describe
-from operators.dedup.survivors import lists
-from operators.ranking.order import index, positions
+from operators.dedup.survivors import flat, lists
+from operators.ranking.order import index, positions, take
 
 _OF_CHUNK = [
     "document_id",
@@ -48,10 +48,10 @@ def unify(
             *describe(chunks, corpus, label, link),
         ]
     )
-    copies = [(n, copy) for n, many in enumerate(deduped["duplicates"].to_list()) for copy in many]
-    owner, wanted = np.array(copies, np.int64).reshape(-1, 2).T
-    place = positions(ids, wanted)
-    sources = named[_SOURCE][index(place[place >= 0])].to_struct("alternate_sources")
-    alternates = lists("alternate_sources", sources, owner[place >= 0], deduped.height)
+    copies, owner = flat(deduped["duplicates"])
+    place = positions(ids, copies.to_numpy())
+    there = place >= 0
+    sources = take(named[_SOURCE], place[there]).to_struct("alternate_sources")
+    alternates = lists(sources, owner[there], deduped.height)
     own = [deduped[name] for name in _OF_HIT]
     return named[index(row)].hstack([*own, deduped["score"].alias("rrf_score"), alternates])
