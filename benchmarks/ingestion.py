@@ -78,12 +78,12 @@ def write_source(kind: str, folder: Path, files: int) -> Path:
 
 def measure(kind: str, source: Path, dsn: str, model: str | None) -> dict[str, Any]:
     """Ingest ``source`` into a collection of its own, in this process."""
-    from dataflow.ingestion import run
+    from dataflow import ingestion
     from operators.embedding.embedder import load_embedder
     from operators.postgres.store import open_store
 
     embedder: Any = load_embedder(model) if model else Hashes()
-    ingest = getattr(run, f"ingest_{kind}")
+    ingest = getattr(ingestion, f"ingest_{kind}")
     before = _peak()
     with open_store(dsn, f"bench-{kind}-{source.parent.name}", create=True) as store:
         report = ingest(store, embedder, source)

@@ -21,7 +21,7 @@ import polars as pl
 
 from benchmarks.judged import NDCG, RECALL, JudgedSet, document_run, judged_set, mean
 from dataflow import RetrievalDriver, build_driver, load_config
-from dataflow.ingestion.run import ingest_documents
+from dataflow.ingestion import ingest_documents
 from operators.analysis import tokens
 from operators.embedding.embedder import Embedder, load_embedder
 from operators.errors import UnknownName

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dataflow import cli_sync, cli_upkeep
+from dataflow import cli_evaluate, cli_sync, cli_upkeep
 from operators.errors import CrosscorpusError
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ models_app = typer.Typer(no_args_is_help=True, help="The embedding models on thi
 app.add_typer(ingest_app, name="ingest")
 app.add_typer(models_app, name="models")
 cli_sync.register(app, ingest_app)
+cli_evaluate.register(app)
 
 Collection = Annotated[
     str, typer.Option("--collection", "-C", help="Data set to use; several live side by side.")
@@ -153,7 +154,7 @@ def ingest_documents(
     A line has doc_id, corpus and text; optionally title, path, url, created_at, repo, version,
     language, state and metadata. Example: crosscorpus ingest documents export.jsonl.gz -C team
     """
-    from dataflow.ingestion.run import ingest_documents as run
+    from dataflow.ingestion import ingest_documents as run
 
     options = {"prune": prune, "allow_mass_delete": allow_mass_delete}
     _ingest(run, file, options, model, config, collection, as_json)
@@ -178,7 +179,7 @@ def ingest_git(
 
     Example: crosscorpus ingest git ~/src/app --repo org/app
     """
-    from dataflow.ingestion.run import ingest_git as run
+    from dataflow.ingestion import ingest_git as run
 
     options = {"repo": repo, "allow_mass_delete": allow_mass_delete}
     _ingest(run, path, options, model, config, collection, as_json)
@@ -207,7 +208,7 @@ def ingest_folder(
 
     Example: crosscorpus ingest folder ~/handbook --base-url https://docs.example.org
     """
-    from dataflow.ingestion.run import ingest_folder as run
+    from dataflow.ingestion import ingest_folder as run
 
     options = {
         "corpus": corpus,
@@ -242,7 +243,7 @@ def ingest_wiki(
 
     Example: crosscorpus ingest wiki ~/src/app.wiki
     """
-    from dataflow.ingestion.run import ingest_wiki as run
+    from dataflow.ingestion import ingest_wiki as run
 
     options = {"repo": repo, "base_url": base_url, "allow_mass_delete": allow_mass_delete}
     _ingest(run, path, options, model, config, collection, as_json)

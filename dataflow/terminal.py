@@ -135,6 +135,7 @@ def report_as_json(report: IngestReport) -> dict[str, Any]:
         **asdict(report),
         "failed": [str(fault) for fault in report.failed],
         "skipped": [str(fault) for fault in report.skipped],
+        "notes": [str(fault) for fault in report.notes],
         "ok": report.ok,
     }
 
@@ -151,6 +152,7 @@ def show_report(report: IngestReport) -> None:
     for title, style, faults in (
         ("failed", "red", report.failed),
         ("left out", "yellow", report.skipped),
+        ("to note", "yellow", report.notes),
     ):
         if faults:
             _OUT.print(f"[{style}]{len(faults)} {title}[/]")

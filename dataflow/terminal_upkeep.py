@@ -25,6 +25,12 @@ from operators.sources.items import printable
 _OUT = Console(soft_wrap=True, highlight=False)
 _ERR = Console(stderr=True, highlight=False)
 _FOUND_SHOWN = 20
+_NOT_READ = {
+    "failed": "documents failed",
+    "no_text": "have no text (scanned?)",
+    "encrypted": "are encrypted",
+    "outdated": "failed in their newest version, an older one stays",
+}
 
 
 def status_as_json(
@@ -45,7 +51,7 @@ def show_status(
     """One row a corpus; below it why documents failed."""
     model = f"{info.model} ({info.dimensions} dimensions, space {info.space})"
     table = Table(title=escape(f"collection {collection}: {model if info.model else 'no model'}"))
-    shown = corpora.drop("reasons", "last_run_source")
+    shown = corpora.drop("reasons", "notes", "last_run_source")
     for name in shown.columns:
         numeric = shown.schema[name].is_numeric()
         table.add_column(name.replace("_", " "), justify="right" if numeric else "left")
@@ -61,11 +67,14 @@ def show_status(
                 style="yellow",
             )
         )
-    for corpus, failed, reasons in corpora.select("corpus", "failed", "reasons").iter_rows():
-        if failed:
-            _OUT.print(Text(f"{corpus}: {failed} documents failed", style="red"))
-            for reason in reasons:
-                _OUT.print(Text(f"  {printable(reason)}"))
+    for held in corpora.iter_rows(named=True):
+        told = [f"{held[state]} {says}" for state, says in _NOT_READ.items() if held[state]]
+        if told:
+            _OUT.print(Text(f"{held['corpus']}: {', '.join(told)}", style="red"))
+        for reason in held["reasons"]:
+            _OUT.print(Text(f"  {printable(reason)}"))
+        for note in held["notes"]:
+            _OUT.print(Text(f"{held['corpus']}: {printable(note)}", style="yellow"))
 
 
 def _cell(value: object) -> str:

@@ -15,8 +15,8 @@ from itertools import chain
 
 import Stemmer
 
-VERSION = "2"
-"""Part of every document's fingerprint: another analyzer means that terms are made anew."""
+VERSION = "3"
+"""Part of every document's fingerprint: when what is analysed, or how, changes, so do its terms."""
 
 MAX_TOKEN_LENGTH = 64
 """Longer words (base64, minified code) are cut here: they are not words anybody asks for."""

@@ -139,7 +139,7 @@ OUTCOMES = pl.Schema(
     {
         "corpus": pl.String(),
         "channel": pl.String(),  # vector | text
-        "status": pl.String(),  # ok | empty | absent | failed | timed_out
+        "status": pl.String(),  # ok | empty | absent | failed | timed_out | overridden
         "rows": pl.UInt32(),
         "elapsed_ms": pl.Float64(),
         "error": pl.String(),

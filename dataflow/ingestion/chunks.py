@@ -14,10 +14,10 @@ from operators.sources.places import add_places
 
 
 @tag(stage="chunk")
-def chunks(documents: pl.DataFrame, embedder: Embedder) -> pl.DataFrame:
+def chunks(dated_documents: pl.DataFrame, embedder: Embedder) -> pl.DataFrame:
     """The documents' chunks with their positions, frame CHUNKS without ``embedding``."""
-    cut = chunk_documents(documents, embedder.count_tokens, embedder.max_tokens)
-    return add_places(cut, documents)
+    cut = chunk_documents(dated_documents, embedder.count_tokens, embedder.max_tokens)
+    return add_places(cut, dated_documents)
 
 
 @tag(stage="chunk")

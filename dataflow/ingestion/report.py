@@ -51,6 +51,7 @@ class IngestReport:
         documents_deleted: documents that their source no longer has.
         failed: what was not read or not stored, and why.
         skipped: what was left out on purpose, and why.
+        notes: documents that were read otherwise than is usual, and how.
         known_failures: unchanged documents that failed before and were not tried again.
         chunks: chunks written.
         embedded: vectors made; those of the other chunks were known.
@@ -64,6 +65,7 @@ class IngestReport:
     documents_deleted: int = 0
     failed: list[Fault] = field(default_factory=list)
     skipped: list[Fault] = field(default_factory=list)
+    notes: list[Fault] = field(default_factory=list)
     known_failures: int = 0
     chunks: int = 0
     embedded: int = 0

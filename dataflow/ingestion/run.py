@@ -9,28 +9,29 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from dataflow.ingestion.graph import NodeSeconds, build_ingestion_graph
-from dataflow.ingestion.known import Known
+from dataflow.ingestion.known import GOOD, Entry, Known
 from dataflow.ingestion.report import IngestReport, Progress
+from dataflow.ingestion.versions import find_versions
 from dataflow.runtime.logs import quiet_hamilton
 from operators import analysis
 from operators.embedding.embedder import Embedder, EmbeddingError
 from operators.errors import CrosscorpusError
 from operators.postgres.connection import DatabaseError
 from operators.postgres.finish import finish_load
+from operators.postgres.ledger import (
+    forget_failed_version,
+    record_failed_version,
+    record_failure,
+)
 from operators.postgres.runs import begin_run, end_run, meet_corpus
 from operators.postgres.store import ModelMismatch, Store, set_model
 from operators.postgres.unfinished import unfinished_corpora
-from operators.postgres.write import Written, delete_documents, record_failure
+from operators.postgres.write import Written, delete_documents
 from operators.sources import chunking, places
-from operators.sources.documents import documents_source
-from operators.sources.folder import folder_source
-from operators.sources.git import git_source
 from operators.sources.items import Document, Fault, Key, Source, Unread, content_hash
-from operators.sources.wiki import wiki_source
 
 BATCH_DOCUMENTS = 64
 BATCH_CHARACTERS = 400_000
@@ -50,55 +51,6 @@ _DELETED_AT_ONCE = 500
 
 OnEvent = Callable[[Progress], None]
 Scope = tuple[str, str]
-
-
-def ingest_documents(
-    store: Store, embedder: Embedder, path: Path | str, *, prune: bool = False, **options: Any
-) -> IngestReport:
-    """Ingest a JSONL file (:mod:`operators.sources.documents`); options as in :func:`ingest`.
-
-    Args:
-        store: the open collection.
-        embedder: its model.
-        path: the file, plain or gzipped.
-        prune: the file is all there is of the corpora and repos in it: documents that an earlier
-            file brought in and this one lacks are deleted.
-    """
-    return ingest(store, embedder, documents_source(path), prune=prune, **options)
-
-
-def ingest_git(
-    store: Store, embedder: Embedder, path: Path | str, *, repo: str | None = None, **options: Any
-) -> IngestReport:
-    """Ingest a git working tree (:mod:`operators.sources.git`); options as in :func:`ingest`."""
-    return ingest(store, embedder, git_source(path, repo), **options)
-
-
-def ingest_folder(
-    store: Store,
-    embedder: Embedder,
-    path: Path | str,
-    *,
-    corpus: str = "docs",
-    repo: str | None = None,
-    base_url: str | None = None,
-    **options: Any,
-) -> IngestReport:
-    """Ingest a folder of documents (:mod:`operators.sources.folder`); options as in `ingest`."""
-    return ingest(store, embedder, folder_source(path, corpus, repo, base_url=base_url), **options)
-
-
-def ingest_wiki(
-    store: Store,
-    embedder: Embedder,
-    path: Path | str,
-    *,
-    repo: str | None = None,
-    base_url: str | None = None,
-    **options: Any,
-) -> IngestReport:
-    """Ingest a wiki (:mod:`operators.sources.wiki`); options as in :func:`ingest`."""
-    return ingest(store, embedder, wiki_source(path, repo, base_url=base_url), **options)
 
 
 def ingest(
@@ -169,6 +121,7 @@ class _Run:
         self.fingerprint = fingerprint(source.reader, embedder.space)
         self.known: dict[Scope, Known] = {}
         self.changed_corpora: set[str] = set()
+        self.cured = set[Key]()  # in the store as they are now, after a version that failed
         self.waiting: list[Document] = []
         self.failures_in_a_row = 0
         self.done_before = 0.0  # the share of the source that was done when this batch began
@@ -259,10 +212,13 @@ class _Run:
 
     def finish(self) -> IngestReport:
         """Build what searches need, also for a run that was killed before it came to that."""
+        for key in sorted(self.cured):
+            forget_failed_version(self.store, *key)
         corpora = self.changed_corpora | set(unfinished_corpora(self.store))
         if corpora:
             self._tell("finish")
             finish_load(self.store, sorted(corpora))
+        find_versions(self.store, lambda done, of: self._tell("finish"))
         end_run(self.store, self.number, self.report.ok, self.report.counts())
         self.report.seconds = time.monotonic() - self.began
         self.report.embedding_seconds = self.nodes.seconds.get("new_vectors", 0.0)
@@ -281,11 +237,16 @@ class _Run:
         known = self._ledger((corpus, repo))
         known.unseen.discard(document_id)
         entry = known.entries.get(document_id)
-        if entry is not None and entry[:2] == (content, self.fingerprint):
-            self.report.documents_unchanged += 1
-            self.report.known_failures += entry[2] == "failed"
-            return False
-        return True
+        if entry is None:
+            return True
+        same = entry[:2] == (content, self.fingerprint)
+        if same and entry.failed_reason is not None:
+            self.cured.add(key)
+        if not same and entry.failed_with != f"{content} {self.fingerprint}":
+            return True
+        self.report.documents_unchanged += 1
+        self.report.known_failures += entry.state not in GOOD or not same
+        return False
 
     def _take_fault(self, fault: Fault) -> bool:
         """Note it; return whether the scan still knows every document it should have met."""
@@ -295,19 +256,27 @@ class _Run:
         self.report.failed.append(fault)
         if fault.key is None:
             return False
-        self._record(fault.key, fault.reason, fault.content)
+        self._record(fault.key, fault.state, fault.reason, fault.content)
         return True
 
-    def _record(self, key: Key, reason: str, content: str | None) -> None:
-        """Have the ledger say that a document failed, unless it has a version that is good."""
+    def _record(self, key: Key, state: str, reason: str, content: str | None) -> None:
+        """Have the ledger say that a document failed; a version that is good stays."""
         corpus, repo, document_id = key
         known = self._ledger((corpus, repo))
         known.unseen.discard(document_id)
         entry = known.entries.get(document_id)
         if any(document.key == key for document in self.waiting):
             return
-        new = (content, self.fingerprint, "failed", reason)
-        if entry is not None and (entry[2] != "failed" or entry == new):
+        if entry is not None and entry.state in GOOD:
+            self.cured.discard(key)
+            failed_with = content and f"{content} {self.fingerprint}"
+            if (entry.failed_with, entry.failed_reason) != (failed_with, reason):
+                record_failed_version(self.store, *key, reason, failed_with)
+                known.entries[document_id] = entry._replace(
+                    failed_with=failed_with, failed_reason=reason
+                )
+            return
+        if entry == (new := Entry(content, self.fingerprint, state, reason)):
             return
         record_failure(
             self.store,
@@ -315,6 +284,7 @@ class _Run:
             repo,
             document_id,
             reason,
+            state=state,
             content_hash=content,
             fingerprint=self.fingerprint,
         )
@@ -346,7 +316,7 @@ class _Run:
         self.report.failed.append(Fault(where, reason, key=document.key))
         # A model that fails may work tomorrow; anything else fails again on the same content.
         content = None if isinstance(error, EmbeddingError) else content_hash(document)
-        self._record(document.key, reason, content)
+        self._record(document.key, "failed", reason, content)
         self.failures_in_a_row += 1
         if self.failures_in_a_row >= FAILURES_IN_A_ROW:
             raise _GaveUp(
@@ -362,8 +332,11 @@ class _Run:
             "on_embedded": self._embedded,
         }
         with quiet_hamilton():
-            written: Written = self.graph.execute(["written"], inputs=inputs)["written"]
+            made = self.graph.execute(["written", "ledger_entries"], inputs=inputs)
+        written: Written = made["written"]
         self.report.chunks += written.chunks
+        noted = made["ledger_entries"].drop_nulls("note").select("document_id", "note")
+        self.report.notes += [Fault(where, note, failed=False) for where, note in noted.iter_rows()]
         self.failures_in_a_row = 0
         for document in batch:
             known = self._ledger((document.corpus, document.repo))
@@ -372,7 +345,7 @@ class _Run:
                 self.report.documents_new += 1
             else:
                 self.report.documents_changed += 1
-            known.entries[document.document_id] = ("", self.fingerprint, "indexed", None)
+            known.entries[document.document_id] = Entry("", self.fingerprint, "indexed")
             self.changed_corpora.add(document.corpus)
 
     def _embedded(self, texts: int, share: float) -> None:

@@ -13,6 +13,7 @@ from operators.context import explain as numbers
 from operators.context import outcomes as happened
 from operators.context import packing
 from operators.context.citations import cite
+from operators.context.question import shortened
 from operators.context.token_counts import token_measure
 from operators.ranking.order import cut
 
@@ -24,9 +25,15 @@ def results(unique: pl.DataFrame, top_k: int = 10) -> pl.DataFrame:
 
 
 @tag(stage="outcomes")
-def notes(outcomes: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
-    """What a reader must know: corpora never ingested, searches that failed or took too long."""
-    return happened.notes(outcomes, queries)
+def notes(
+    outcomes: pl.DataFrame,
+    queries: pl.DataFrame,
+    query: str | list[str] = "",
+    max_query_characters: int = 20_000,
+) -> pl.DataFrame:
+    """What a reader must know: corpora not ingested, searches that failed, a question cut short."""
+    cut = shortened(query, max_query_characters)
+    return happened.notes(outcomes, queries, of_all=cut)
 
 
 @config.when(packed_variant="characters")

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
+import numpy as np
 import polars as pl
 from hamilton.function_modifiers import (
     config,
@@ -230,22 +231,28 @@ def merged__text_only(text_hits: pl.DataFrame, rrf_k: float = 60.0) -> pl.DataFr
     return merge.text_only(text_hits, rrf_k=rrf_k)
 
 
+@tag(stage="chunks")
+def chunk_ids(merged: pl.DataFrame) -> pl.Series:
+    """Every chunk of the merged lists, once, whatever its place."""
+    return pl.Series("chunk_id", np.unique(merged["chunk_id"].to_numpy()), dtype=pl.Int64)
+
+
 @tag(stage="chunks", io="postgres", fail_open="yes")
 @extract_fields({"chunks": pl.DataFrame, "chunks_outcome": pl.DataFrame})
 def read_chunks(
     store: database.Store,
     corpus: str,
     queries: pl.DataFrame,
-    merged: pl.DataFrame,
+    chunk_ids: pl.Series,
     filters: dict[str, Any],
     deadline_s: float | None,
 ) -> dict[str, pl.DataFrame]:
-    """Every chunk of the merged lists, once; an outcome only if that goes wrong."""
+    """The chunks of the merged lists; an outcome only if that goes wrong."""
     asked = narrowed(queries, corpus, filters)
     chunks = frames.empty(frames.CHUNKS)
-    if merged.height:
+    if len(chunk_ids):
         seconds = _seconds(deadline_s, asked)
-        chunks = read.fetch_chunks(store, corpus, merged["chunk_id"], asked, timeout_s=seconds)
+        chunks = read.fetch_chunks(store, corpus, chunk_ids, asked, timeout_s=seconds)
     return {"chunks": chunks, "chunks_outcome": frames.empty(frames.OUTCOMES)}
 
 

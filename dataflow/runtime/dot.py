@@ -38,6 +38,7 @@ def to_dot(
     *,
     colours: dict[str, str] | None = None,
     legend: dict[str, str] | None = None,
+    inputs: bool = True,
 ) -> str:
     """The graph as DOT text, the same bytes for the same graph.
 
@@ -45,6 +46,7 @@ def to_dot(
         description: from :func:`dataflow.runtime.describe.describe`.
         colours: node name -> fill colour, instead of the stage's.
         legend: what each colour means, instead of the stages.
+        inputs: draw the table of run-time inputs and the legend.
     """
     stages = stage_colours(description)
     shown = drawn_nodes(description)
@@ -69,7 +71,8 @@ def to_dot(
         lines += [f"    {_node(n, fill[n.name])}" for n in members]
         lines.append("  }")
     lines += [f"  {_node(n, fill[n.name])}" for n in shown.values() if not n.corpus]
-    lines += _table(description, stages if legend is None else legend, shown)
+    if inputs:
+        lines += _table(description, stages if legend is None else legend, shown)
     firsts = [_quote(n.name) for n in shown.values() if n.corpus and not _needs_own(n, description)]
     lines.append(f"  {{ rank=same; {'; '.join(firsts)} }}")
     lines += [f"  {_quote(a)} -> {_quote(b)};" for a, b in edges]

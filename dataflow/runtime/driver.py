@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -22,15 +22,18 @@ from dataflow.runtime.catalog import ASKED, BOUND, STRUCTURE, Catalog, retrieval
 from dataflow.runtime.config import Config, hamilton_config
 from dataflow.runtime.guards import GraphError, LooseInputs, check_call, check_declared
 from dataflow.runtime.logs import quiet_hamilton
-from dataflow.runtime.outcomes import failed_search
+from dataflow.runtime.memory import Memory
+from dataflow.runtime.outcomes import failed_search, not_searched
 from dataflow.runtime.plan import node_tags
 from dataflow.runtime.scheduler import Scheduler
+from dataflow.runtime.trace import Trace, changed, known_to
 from operators.ranking.weighting import read_trigger
 
 if TYPE_CHECKING:
     from operators.embedding.embedder import Embedder
     from operators.postgres.store import Store
 
+_SIBLINGS = 16  # graphs of other configurations that are kept for what-if
 _building = threading.Lock()  # Hamilton resolves decorators in place: one build at a time
 
 
@@ -147,6 +150,8 @@ class RetrievalDriver:
         self._bound = dict(bound)
         self._owned = owned
         self._hooked = hooked
+        self._lock = threading.Lock()
+        self._siblings: dict[str, RetrievalDriver] = {}
         self._scheduler = Scheduler(
             config.workers,
             limit=self._limit,
@@ -183,27 +188,131 @@ class RetrievalDriver:
             SearchError: every search failed.
             NodeTimeout: a deadline passed and ``on_corpus_error`` is ``raise``.
         """
-        graph, given, instead = self.graph, dict(inputs or {}), dict(overrides or {})
+        wanted, given, instead = self._checked(final_vars, inputs, overrides)
+        with quiet_hamilton():
+            if self._hooked:
+                out: dict[str, Any] = self.hamilton.execute(wanted, inputs=given, overrides=instead)
+                return out
+            return self._scheduler.execute(self.graph, wanted, instead, given, str(uuid.uuid4()))
+
+    def trace(
+        self,
+        final_vars: Sequence[str],
+        inputs: Mapping[str, Any] | None = None,
+        overrides: Mapping[str, Any] | None = None,
+    ) -> Trace:
+        """As :meth:`execute`, and everything in between is kept for :meth:`what_if`.
+
+        Returns:
+            A mapping with the value of each name in ``final_vars``.
+        """
+        return self._traced(final_vars, inputs, overrides)
+
+    def what_if(
+        self,
+        trace: Trace,
+        change: Config | Mapping[str, Any] | None = None,
+        *,
+        inputs: Mapping[str, Any] | None = None,
+        final_vars: Sequence[str] | None = None,
+    ) -> Trace:
+        """What another configuration gives: only what differs is computed anew.
+
+        A node runs only if its function or a value that it reads differs from the earlier run; a
+        search therefore runs only if it searches otherwise (another number of candidates, another
+        variant) or did not run then. What failed then is not tried again.
+
+        Args:
+            trace: an earlier run, of this driver or of another what-if.
+            change: a configuration, or changes to that of ``trace`` as for
+                :meth:`Config.with_changes`.
+            inputs: instead of those of the earlier run; what is not named stays.
+            final_vars: what to compute; None: what the earlier run was asked for.
+
+        Returns:
+            What a driver built from that configuration gives for the same inputs and overrides;
+            ``computed`` names the nodes that ran. May be asked what-if in turn.
+
+        Raises:
+            GraphError: the configuration has another embedding model.
+        """
+        driver = self._sibling(changed(trace.config, change))
+        return driver._traced(
+            trace if final_vars is None else final_vars,
+            known_to(driver.graph, trace.inputs) | dict(inputs or {}),
+            known_to(driver.graph, trace.overrides),
+            trace,
+        )
+
+    def _traced(
+        self,
+        final_vars: Iterable[str],
+        inputs: Mapping[str, Any] | None,
+        overrides: Mapping[str, Any] | None,
+        before: Trace | None = None,
+    ) -> Trace:
+        names = [final_vars] if isinstance(final_vars, str) else list(final_vars)
+        wanted, given, instead = self._checked(names, inputs, overrides)
+        memory = Memory(before.records if before else None)
+        with quiet_hamilton():
+            out = self._scheduler.execute(
+                self.graph, wanted, instead, given, str(uuid.uuid4()), memory
+            )
+        return Trace(
+            config=self.config,
+            inputs={**(before.inputs if before else {}), **(inputs or {})},
+            overrides={**(before.overrides if before else {}), **(overrides or {})},
+            outputs=out,
+            records=memory.records,
+            computed=tuple(memory.computed),
+            timings=dict(given["timings"]),
+        )
+
+    def _sibling(self, config: Config) -> RetrievalDriver:
+        """A driver for another configuration over the same store and model."""
+        if config == self.config:
+            return self
+        key = config.model_dump_json()
+        with self._lock:
+            found = self._siblings.pop(key, None)
+        if found is None:
+            if config.embedding != self.config.embedding:
+                raise GraphError(
+                    f"the collection is open with the model {self.config.embedding!r}: for "
+                    f"{config.embedding!r} build another driver"
+                )
+            hooks = [a for a in self.hamilton.adapter.adapters if not isinstance(a, LooseInputs)]
+            graph = build_graph(config, adapters=hooks)
+            found = RetrievalDriver(config, graph, self._bound, hooked=self._hooked)
+        with self._lock:
+            self._siblings[key] = found
+            while len(self._siblings) > _SIBLINGS:
+                # not closed: another thread may use it; its workers end when nobody does
+                del self._siblings[next(iter(self._siblings))]
+        return found
+
+    def _checked(
+        self,
+        final_vars: Sequence[str],
+        inputs: Mapping[str, Any] | None,
+        overrides: Mapping[str, Any] | None,
+    ) -> tuple[list[str], dict[str, Any], dict[str, Any]]:
+        """A call as the scheduler takes it, or an error that says what is wrong with it."""
+        given, instead = dict(inputs or {}), dict(overrides or {})
         for name in self._parameters & given.keys():
             instead[name] = given.pop(name)
-        if isinstance(final_vars, str):
-            final_vars = [final_vars]
+        wanted = [final_vars] if isinstance(final_vars, str) else list(final_vars)
         self._refuse_bound(given, instead)
-        check_call(graph, final_vars, given, instead, fixed=self._fixed)
+        check_call(self.graph, wanted, given, instead, fixed=self._fixed)
         self._check_names(given)
+        for name, value in not_searched(instead, self.config.corpora).items():
+            if name in self.graph.nodes and name not in wanted:
+                instead.setdefault(name, value)
         if isinstance(instead.get("queries"), pl.DataFrame):
             instead["queries"] = complete_queries(
                 instead["queries"], triggers=self.config.triggers, corpora=self.config.corpora
             )
-        given = {**self._bound, "timings": {}, **given}
-        with quiet_hamilton():
-            if self._hooked:
-                out: dict[str, Any] = self.hamilton.execute(
-                    list(final_vars), inputs=given, overrides=instead
-                )
-                return out
-            run_id = str(uuid.uuid4())
-            return self._scheduler.execute(graph, list(final_vars), instead, given, run_id)
+        return wanted, {**self._bound, "timings": {}, **given}, instead
 
     @property
     def graph(self) -> FunctionGraph:
@@ -236,6 +345,10 @@ class RetrievalDriver:
     def close(self) -> None:
         """Stop the workers and close the store if the driver opened it."""
         self._scheduler.close()
+        with self._lock:
+            siblings, self._siblings = self._siblings, {}
+        for sibling in siblings.values():
+            sibling.close()
         if self._owned is not None:
             self._owned.close()
 

@@ -1,4 +1,4 @@
-"""Drawing DOT text as a PNG, and the fingerprint inside the file that tells what it shows."""
+"""Drawing DOT text as a picture, and the fingerprint inside the file that tells what it shows."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import shutil
 import struct
 import subprocess
 import zlib
+from typing import Literal
 
 from operators.errors import CrosscorpusError
 
@@ -19,12 +20,18 @@ class RenderError(CrosscorpusError):
     """A picture can't be drawn or read."""
 
 
-def draw(dot: str, *, dpi: int = 110) -> bytes:
-    """Lay ``dot`` out and return a PNG, by pygraphviz if installed, else by a system ``dot``.
+def draw(dot: str, *, dpi: int = 110, format: Literal["png", "svg"] = "png") -> bytes:
+    """Lay ``dot`` out and return a picture, by pygraphviz if installed, else by a system ``dot``.
+
+    Args:
+        dot: the graph in the DOT language.
+        dpi: dots an inch; an SVG has none.
+        format: of the picture.
 
     Raises:
         RenderError: neither is there, or the layout failed.
     """
+    options = [f"-Gdpi={dpi}"] if format == "png" else []
     try:
         import pygraphviz
     except ImportError:
@@ -34,13 +41,13 @@ def draw(dot: str, *, dpi: int = 110) -> bytes:
                 "drawing needs Graphviz: pip install 'crosscorpus[render]', or install the "
                 "program dot; --format dot and --format mermaid need neither"
             ) from None
-        command = [program, "-Tpng", f"-Gdpi={dpi}"]
+        command = [program, f"-T{format}", *options]
         done = subprocess.run(command, input=dot.encode(), capture_output=True, check=False)
         if done.returncode:
             raise RenderError(f"dot failed: {done.stderr.decode().strip()[:300]}") from None
         return done.stdout
     graph = pygraphviz.AGraph(string=dot)
-    return bytes(graph.draw(format="png", prog="dot", args=f"-Gdpi={dpi}"))
+    return bytes(graph.draw(format=format, prog="dot", args=" ".join(options)))
 
 
 def fingerprint(dot: str) -> str:

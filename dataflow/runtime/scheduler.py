@@ -28,6 +28,7 @@ from hamilton.graph import FunctionGraph
 from hamilton.lifecycle.base import LifecycleAdapterSet
 from hamilton.node import Node
 
+from dataflow.runtime.memory import Memory, Record
 from dataflow.runtime.plan import Plan, Step, make_plan
 from operators.errors import CrosscorpusError
 
@@ -94,8 +95,12 @@ class Scheduler(GraphExecutor):
         overrides: dict[str, Any],
         inputs: dict[str, Any],
         run_id: str,
+        memory: Memory | None = None,
     ) -> dict[str, Any]:
         """Compute ``final_vars``; see :class:`hamilton.driver.GraphExecutor`.
+
+        With a ``memory``, every node is remembered, and one that the memory knows from an earlier
+        run, as the same function over the same values, does not run again.
 
         Raises:
             NodeTimeout: a node that is not ``fail_open`` passed its deadline.
@@ -110,7 +115,7 @@ class Scheduler(GraphExecutor):
             self._plans[key] = plan
         values = {**fg.config, **plan.constants, **inputs, **overrides}
         with self._threads() as pool:
-            _Run(self, plan, values, run_id, pool).finish()
+            _Run(self, plan, values, run_id, pool, memory).finish()
         return {name: values.get(name) for name in final_vars}
 
     @contextlib.contextmanager
@@ -143,9 +148,12 @@ class _Run:
         values: dict[str, Any],
         run_id: str,
         pool: ThreadPoolExecutor,
+        memory: Memory | None,
     ) -> None:
         self.scheduler, self.plan, self.values, self.run_id = scheduler, plan, values, run_id
-        self.pool = pool
+        self.pool, self.memory = pool, memory
+        self.read: dict[int, dict[str, Any]] = {}  # what each step read, for the memory
+        self.recalled: dict[int, Record] = {}
         record = values.get("timings")
         self.timings = record if isinstance(record, MutableMapping) else {}
         self.uses = dict(plan.uses)
@@ -181,6 +189,9 @@ class _Run:
             self.inline.append(number)
             return
         arguments = self._arguments(step)
+        if self._recall(number, arguments):
+            self.inline.append(number)
+            return
         context = contextvars.copy_context()
         context.run(_inside.set, _inside.get() | {id(self.scheduler)})
         now = perf_counter()
@@ -213,11 +224,24 @@ class _Run:
 
     def _compute(self, number: int) -> None:
         step, value, error, began = self.plan.steps[number], None, None, perf_counter()
+        if number in self.recalled or self._recall(number, arguments := self._arguments(step)):
+            self._finished(step, self.recalled[number].value)
+            return
         try:
-            value = self._call(step.node, self._arguments(step))
+            value = self._call(step.node, arguments)
         except Exception as raised:
             error = raised
         self._settle(number, value, error, perf_counter() - began)
+
+    def _recall(self, number: int, arguments: dict[str, Any]) -> bool:
+        """Whether the memory knows what the step gives for ``arguments``."""
+        if self.memory is None:
+            return False
+        self.read[number] = arguments
+        record = self.memory.recall(self.plan.steps[number].node, arguments)
+        if record is not None:
+            self.recalled[number] = record
+        return record is not None
 
     def _receive(self, *, block: bool) -> None:
         """Take the results that arrived; with ``block``, wait for one or for a deadline."""
@@ -259,8 +283,13 @@ class _Run:
                 error.add_note(f"in node {step.name}")
                 raise error
             value = fallback(step.node, error, seconds)
-        self.values[step.name] = value
         self.timings[step.name] = seconds * 1000
+        if self.memory is not None:
+            self.memory.keep(step.node, self.read[number], value)
+        self._finished(step, value)
+
+    def _finished(self, step: Step, value: Any) -> None:
+        self.values[step.name] = value
         self.left -= 1
         for follower in step.followers:
             self.waits[follower] -= 1

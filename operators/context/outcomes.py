@@ -41,6 +41,11 @@ def unsuccessful(corpus: str, channel: str, error: Exception, elapsed_ms: float)
     return outcome(corpus, channel, status, 0, elapsed_ms, said)
 
 
+def overridden(corpus: str, channel: str) -> pl.DataFrame:
+    """The outcome of a search that did not run, because the caller gave what it would lead to."""
+    return outcome(corpus, channel, "overridden", 0, 0.0)
+
+
 def absent(corpus: str, channel: str) -> pl.DataFrame:
     """The outcome of a corpus that the collection does not have."""
     return outcome(corpus, channel, "absent", 0, 0.0)
@@ -57,24 +62,30 @@ def collect(outcomes: Sequence[pl.DataFrame]) -> pl.DataFrame:
     bad = [row for row in rows if row[2] in ("failed", "timed_out")]
     if bad:
         unread = {row[0] for row in bad if row[1] == "chunks"}
-        good = {row[0] for row in rows if row[2] in ("ok", "empty")}
+        good = {row[0] for row in rows if row[2] in ("ok", "empty", "overridden")}
         if not good - unread:
             faults = "; ".join(f"{row[0]} {row[1]}: {row[5] or row[2]}" for row in bad)
             raise SearchError(f"every search failed, so there is no answer: {faults}")
     return everything
 
 
-def notes(outcomes: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
-    """``NOTES``: what a reader of the answer must know, for each query that the corpus concerns."""
+def notes(
+    outcomes: pl.DataFrame, queries: pl.DataFrame, *, of_all: Sequence[str] = ()
+) -> pl.DataFrame:
+    """``NOTES``: what a reader of the answer must know, for each query that the corpus concerns.
+
+    Args:
+        outcomes: columns ``OUTCOMES``.
+        queries: columns ``QUERIES``.
+        of_all: sentences for every query, first.
+    """
     said = remarks(outcomes)
-    if not said:
+    if not said and not of_all:
         return empty(NOTES)
-    rows = [
-        (query_id, note)
-        for query_id, corpora in queries["query_id", "corpora"].iter_rows()
-        for corpus, note in said
-        if corpora is None or corpus in corpora
-    ]
+    rows = []
+    for query_id, corpora in queries["query_id", "corpora"].iter_rows():
+        rows += [(query_id, note) for note in of_all]
+        rows += [(query_id, n) for corpus, n in said if corpora is None or corpus in corpora]
     return pl.DataFrame(rows, schema=NOTES, orient="row")
 
 

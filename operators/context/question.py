@@ -77,6 +77,22 @@ def ask(
     return pl.DataFrame([row], schema=QUERIES)
 
 
+def shortened(query: str | Sequence[str], longest: int) -> list[str]:
+    """A sentence for what :func:`ask` cuts off; none where every text is short enough.
+
+    >>> shortened("a question", 5)
+    ['the question was cut to its first 5 of 10 characters']
+    """
+    given = [query] if isinstance(query, str) else list(query)
+    long = [len(text) for text in given if len(text) > longest]
+    if not long:
+        return []
+    of = f"its first {longest:,} of {max(long):,} characters"
+    if len(given) == 1:
+        return [f"the question was cut to {of}"]
+    return [f"{len(long)} of the {len(given)} texts were cut, the longest to {of}"]
+
+
 def query_texts(queries: pl.DataFrame) -> pl.DataFrame:
     """One row a query text: query_id, text_no (its place in the question), text."""
     rows = [

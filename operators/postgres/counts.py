@@ -43,12 +43,21 @@ class Deltas:
 
 
 def delete_chunks(conn: Connection, keys: list[UUID], deltas: dict[str, Deltas]) -> None:
-    """Delete the chunks of the documents ``keys`` and count them out of their corpus's deltas."""
+    """Delete the chunks of the documents ``keys`` and count them out of their corpus's deltas.
+
+    A chunk's place among the versions goes with it; and where its document is gone from the ledger,
+    older chunks are no longer superseded by it.
+    """
+    conn.execute("DELETE FROM superseded_chunks WHERE document_key = ANY(%s)", (keys,))
     rows = conn.execute(
         """
         WITH gone AS (
             DELETE FROM chunks WHERE corpus = ANY(%(corpora)s) AND document_key = ANY(%(keys)s)
-            RETURNING corpus, chunk_id
+            RETURNING corpus, chunk_id, document_key
+        ), current AS (
+            DELETE FROM superseded_chunks s USING gone
+            WHERE s.corpus = gone.corpus AND s.by_chunk = gone.chunk_id AND NOT EXISTS (
+                SELECT FROM documents d WHERE d.document_key = gone.document_key)
         )
         DELETE FROM postings p USING gone
         WHERE p.corpus = gone.corpus AND p.chunk_id = gone.chunk_id

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import LiteralString
+
 import polars as pl
 from psycopg import sql
 from psycopg.rows import TupleRow
@@ -19,6 +21,9 @@ STATUS = pl.Schema(
         "indexed": pl.Int64(),
         "empty": pl.Int64(),
         "failed": pl.Int64(),
+        "no_text": pl.Int64(),  # scanned
+        "encrypted": pl.Int64(),
+        "outdated": pl.Int64(),  # indexed or empty, but their newest version failed
         "chunks": pl.Int64(),
         "average_length": pl.Float64(),  # tokens a chunk
         "vector_index": pl.Boolean(),
@@ -29,7 +34,8 @@ STATUS = pl.Schema(
         "last_run": pl.Datetime("us", "UTC"),  # start of the last ingestion that met this corpus
         "last_run_source": pl.String(),  # its reader
         "last_run_state": pl.String(),  # ok | failed (in part) | unfinished (killed, or running)
-        "reasons": pl.List(pl.String),  # why documents failed, the most frequent first
+        "reasons": pl.List(pl.String),  # why documents were not read, the most frequent first
+        "notes": pl.List(pl.String),  # how documents were read otherwise than is usual, likewise
     }
 )
 
@@ -42,7 +48,8 @@ def status(store: Store) -> pl.DataFrame:
 def _read_status(conn: Connection) -> list[TupleRow]:
     rows = conn.execute(
         """
-        SELECT d.corpus, d.documents, d.indexed, d.empty, d.failed, coalesce(c.chunks, 0),
+        SELECT d.corpus, d.documents, d.indexed, d.empty, d.failed, d.no_text, d.encrypted,
+               d.outdated, coalesce(c.chunks, 0),
                c.total_length::float8 / nullif(c.chunks, 0), d.indexed_at, d.oldest, d.newest,
                r.started_at, r.source,
                CASE WHEN r.started_at IS NULL THEN NULL WHEN r.finished_at IS NULL THEN 'unfinished'
@@ -51,6 +58,9 @@ def _read_status(conn: Connection) -> list[TupleRow]:
                      count(*) FILTER (WHERE state = 'indexed') AS indexed,
                      count(*) FILTER (WHERE state = 'empty') AS empty,
                      count(*) FILTER (WHERE state = 'failed') AS failed,
+                     count(*) FILTER (WHERE state = 'no_text') AS no_text,
+                     count(*) FILTER (WHERE state = 'encrypted') AS encrypted,
+                     count(failed_reason) AS outdated,
                      max(indexed_at) AS indexed_at,
                      min(coalesce(doc_date, created_at)) AS oldest,
                      max(coalesce(doc_date, created_at)) AS newest
@@ -62,22 +72,29 @@ def _read_status(conn: Connection) -> list[TupleRow]:
         ORDER BY d.corpus COLLATE "C"
         """
     ).fetchall()
-    reasons = _reasons(conn)
+    reasons = _counted(conn, "coalesce(failed_reason, CASE WHEN NOT chunks_made THEN reason END)")
+    notes = _counted(conn, "CASE WHEN chunks_made THEN reason END")
     return [
-        (*row[:7], *_sizes(conn, str(row[0])), *row[7:], reasons.get(str(row[0]), []))
+        (
+            *(*row[:10], *_sizes(conn, str(row[0])), *row[10:]),
+            *(told.get(str(row[0]), []) for told in (reasons, notes)),
+        )
         for row in rows
     ]
 
 
-def _reasons(conn: Connection) -> dict[str, list[str]]:
+def _counted(conn: Connection, said: LiteralString) -> dict[str, list[str]]:
+    """By corpus what is ``said`` of its documents and how often, the most frequent first."""
     rows = conn.execute(
-        """
+        f"""
         SELECT corpus, documents, reason FROM (
             SELECT corpus, reason, count(*) AS documents,
                    row_number() OVER (PARTITION BY corpus
                                       ORDER BY count(*) DESC, reason COLLATE "C") AS place
-            FROM (SELECT corpus, left(reason, %s) AS reason FROM documents
-                  WHERE state = 'failed' AND reason IS NOT NULL) AS said
+            FROM (SELECT corpus, left({said}, %s) AS reason
+                  FROM (SELECT *, state IN ('indexed', 'empty') AS chunks_made FROM documents) AS d
+                 ) AS told
+            WHERE reason IS NOT NULL
             GROUP BY corpus, reason
         ) AS counted
         WHERE place <= %s ORDER BY corpus, place

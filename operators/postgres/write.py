@@ -36,15 +36,12 @@ from operators.postgres.store import (
 from operators.postgres.text_border import clean_frame, clean_text
 
 __all__ = [
-    "LEDGER",
     "Written",
     "cache_embeddings",
     "cached_embeddings",
     "delete_documents",
     "document_key",
     "finish_load",
-    "ledger",
-    "record_failure",
     "write_documents",
 ]
 
@@ -52,16 +49,6 @@ LONGEST_KEY = 512
 """Characters of a corpus or repo name: both are index keys whole."""
 
 LARGEST_HALF = 65_504.0
-
-LEDGER = pl.Schema(
-    {
-        "document_id": pl.String(),
-        "content_hash": pl.String(),
-        "fingerprint": pl.String(),
-        "state": pl.String(),  # indexed | empty | failed
-        "reason": pl.String(),
-    }
-)
 
 _RENAMED = {"state": "item_state"}
 _KEY_TEXTS = ("document_id", "repo", "title", "path", "uri", "language", "item_state")
@@ -85,8 +72,9 @@ def write_documents(store: Store, documents: pl.DataFrame, chunks: pl.DataFrame)
 
     Args:
         store: the open collection; its model is set.
-        documents: columns ``DOCUMENTS``, ``content_hash`` and ``fingerprint``, each document once.
-            A document without chunks is recorded as empty.
+        documents: columns ``DOCUMENTS``, ``content_hash`` and ``fingerprint``, each document once;
+            ``note`` (String) if there is something to say about how it was read. A document without
+            chunks is recorded as empty.
         chunks: columns ``CHUNKS`` with an embedding in each row, of those documents only.
 
     Raises:
@@ -141,58 +129,6 @@ def delete_documents(
     deleted = store.run(work)
     store.forget_info()
     return deleted
-
-
-def record_failure(
-    store: Store,
-    corpus: str,
-    repo: str,
-    document_id: str,
-    reason: str,
-    *,
-    content_hash: str | None = None,
-    fingerprint: str | None = None,
-) -> None:
-    """Record that a document gave no chunks, and why; what it gave before is deleted."""
-    key = document_key(corpus, repo, document_id)
-
-    def work(conn: Connection) -> None:
-        lock_writers(conn, [corpus])
-        conn.execute(
-            """
-            INSERT INTO documents (document_key, corpus, repo, document_id, content_hash,
-                                   fingerprint, state, reason)
-            VALUES (%s, %s, %s, %s, %s, %s, 'failed', %s)
-            ON CONFLICT (document_key) DO UPDATE
-            SET content_hash = excluded.content_hash, fingerprint = excluded.fingerprint,
-                state = 'failed', reason = excluded.reason, chunks = 0, indexed_at = now()
-            """,
-            (
-                key,
-                *(clean_text(part) for part in (corpus, repo, document_id)),
-                content_hash,
-                fingerprint,
-                clean_text(reason),
-            ),
-        )
-        deltas: dict[str, Deltas] = {corpus: Deltas()}
-        delete_chunks(conn, [key], deltas)
-        apply_deltas(conn, deltas)
-
-    store.run(work)
-    store.forget_info()
-
-
-def ledger(store: Store, corpus: str, repo: str) -> pl.DataFrame:
-    """The documents of ``corpus`` in ``repo`` that were seen: columns ``LEDGER``, by id."""
-    rows = store.run(
-        lambda conn: conn.execute(
-            "SELECT document_id, content_hash, fingerprint, state, reason FROM documents"
-            ' WHERE corpus = %s AND repo = %s ORDER BY document_id COLLATE "C"',
-            (clean_text(corpus), clean_text(repo)),
-        ).fetchall()
-    )
-    return pl.DataFrame(rows, schema=LEDGER, orient="row")
 
 
 def document_key(corpus: str, repo: str, document_id: str) -> UUID:
@@ -265,12 +201,15 @@ def _upsert_documents(conn: Connection, batch: _Batch) -> None:
     }
     columns |= {name: ("text", documents[name].to_list()) for name in _LEDGER_TEXTS}
     columns |= {name: ("timestamptz", documents[name].to_list()) for name in _TIMES}
+    notes = documents["note"].to_list() if "note" in documents.columns else [None] * len(keys)
+    columns["reason"] = ("text", notes)
     names = ", ".join(columns)
     arrays = ", ".join(f"%s::{kind}[]" for kind, _ in columns.values())
     changed = ", ".join(f"{name} = excluded.{name}" for name in columns)
     statement = (
         f"INSERT INTO documents ({names}) SELECT * FROM unnest({arrays})"
-        f" ON CONFLICT (document_key) DO UPDATE SET {changed}, reason = NULL, indexed_at = now()"
+        f" ON CONFLICT (document_key) DO UPDATE SET {changed},"
+        " failed_with = NULL, failed_reason = NULL, indexed_at = now()"
     )
     conn.execute(statement, [values for _, values in columns.values()])
 

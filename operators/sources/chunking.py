@@ -10,6 +10,7 @@ the chunks of a document, joined, are the document, blank runs apart.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
@@ -19,8 +20,9 @@ import polars as pl
 
 from operators.frames import CHUNKS, DOCUMENTS, check
 from operators.sources.headings import Heading, headings
+from operators.sources.items import metadata_json
 from operators.sources.languages import code_language
-from operators.sources.syntax import Breaks, breaks, symbol
+from operators.sources.syntax import Breaks, Unparsed, breaks, symbol
 
 VERSION = "2"
 """Part of every document's fingerprint: another chunker means that documents are cut anew."""
@@ -33,6 +35,9 @@ MAX_CHARACTERS = 4000
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _WORD = re.compile(r"\s*\S{1,100}|\s+")
+
+CUT_BY_LINES = "cut_by_lines"
+"""In the metadata of the chunks of code that was not cut along its syntax: why not."""
 
 CountTokens = Callable[[Sequence[str]], Sequence[int]]
 
@@ -75,7 +80,8 @@ def chunk_documents(
         CHUNKS without ``embedding``, in document order, ``ordinal`` from 0. A chunk with its
         heading (:func:`embedded_text`) has at most ``max_tokens`` word-pieces, as long as those of
         a heading (``MAX_HEADING`` characters) leave room for a line's words. Runs of blank lines
-        alone make no chunk; a document without any text has none.
+        alone make no chunk; a document without any text has none. Code that is cut by lines because
+        its parser gave up says why in ``metadata`` (``CUT_BY_LINES``).
     """
     check(documents, DOCUMENTS, "documents")
     rows: list[dict[str, object]] = []
@@ -94,6 +100,11 @@ def _chunks_of(
     path = str(document["path"] or "")
     sections = headings(text, path)
     code = breaks(text, str(document["language"] or code_language(path)), path)
+    kept = {k: v for k, v in document.items() if k in CHUNKS and k != "text"}
+    if isinstance(code, Unparsed):
+        known = json.loads(str(document["metadata"] or "{}"))
+        kept["metadata"] = metadata_json({**known, CUT_BY_LINES: code.reason})
+        code = None
     lines = _LINE.findall(text)
     names = [s.text for s in sections] + [d.name for d in (code.definitions if code else ())]
     titles = list({_heading(title, name): None for name in (None, *names)})
@@ -104,7 +115,6 @@ def _chunks_of(
     else:
         inside = [max(lengths.values())] * len(lines)
     units = _units(lines, counts[len(titles) :], sections, code, inside, count_tokens, max_tokens)
-    kept = {k: v for k, v in document.items() if k in CHUNKS and k != "text"}
     place = (str(document["corpus"]), str(document["repo"]), str(document["document_id"]))
     pending = [(run, max_tokens) for run in reversed(list(_runs(units, max_tokens)))]
     ordinal = 0

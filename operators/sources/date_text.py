@@ -26,6 +26,9 @@ from operators.errors import CrosscorpusError
 EARLIEST = datetime(1970, 1, 3, tzinfo=UTC)
 """Anything before is a placeholder: the Unix epoch in any zone, the year 1, a zeroed field."""
 
+FUTURE_ALLOWED = timedelta(days=1)
+"""Clocks and zones differ that much; a later date is a pin, a typing error or a wrong clock."""
+
 _MAX_LENGTH = 80
 MONTHS = {
     "january": 1, "jan": 1, "february": 2, "feb": 2, "march": 3, "mar": 3, "april": 4, "apr": 4,
@@ -144,7 +147,7 @@ def not_in_future(moment: datetime, now: datetime) -> datetime:
     Raises:
         DateRefused: it is later: a pin, a typing error or a wrong clock.
     """
-    if moment > now + timedelta(days=1):
+    if moment > now + FUTURE_ALLOWED:
         raise DateRefused("in the future: not trusted")
     return moment
 

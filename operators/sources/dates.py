@@ -18,8 +18,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+import polars as pl
+
 from operators.sources.asciidoc_header import HEADER_LINES, asciidoc_header
-from operators.sources.date_text import DateRefused, not_in_future, parse_date, plausible
+from operators.sources.date_text import (
+    FUTURE_ALLOWED,
+    DateRefused,
+    not_in_future,
+    parse_date,
+    plausible,
+)
 from operators.sources.filename_dates import filename_date
 from operators.sources.front_matter import (
     FrontMatterRefused,
@@ -137,6 +145,20 @@ def document_date(
         found.append(_read("name", name))
     found += _file_time(file)
     return _choose(found, now or datetime.now(UTC))
+
+
+def without_future_dates(documents: pl.DataFrame, now: datetime | None = None) -> pl.DataFrame:
+    """``documents`` (DOCUMENTS) without the dates that lie more than a day after ``now``.
+
+    ``doc_date`` and ``date_source`` become null there: such a document is of unknown age, and never
+    the newest of its kind.
+    """
+    latest = (now or datetime.now(UTC)) + FUTURE_ALLOWED
+    credible = pl.col("doc_date") <= latest
+    return documents.with_columns(
+        pl.when(credible).then("doc_date").alias("doc_date"),
+        pl.when(credible).then("date_source").alias("date_source"),
+    )
 
 
 def _choose(found: Sequence[_Found], now: datetime) -> DocumentDate:

@@ -54,6 +54,7 @@ class _Parsed:
         self.text, self.title, self.metadata = text, title, metadata
         self.stated = text  # where a date or a version may be stated
         self.pdf_dates: tuple[str | None, str | None] | None = None
+        self.note: str | None = None
 
 
 def folder_source(
@@ -146,7 +147,7 @@ class _Folder:
             parsed = parse_pdf(content.data, pdf) if kind == "pdf" else _PARSERS[kind](content.data)
             return self._document(path, kind, parsed, hashed)
         except PdfRefused as refused:
-            return Fault(shown, str(refused), key=key, content=hashed)
+            return Fault(shown, refused.reason, key=key, content=hashed, state=refused.state)
         except Exception as exc:  # whatever a parser stumbles over is this file's own
             return Fault(shown, f"{type(exc).__name__}: {exc}"[:300], key=key, content=hashed)
 
@@ -175,6 +176,7 @@ class _Folder:
                 {**parsed.metadata, "date_trust": dated.trust, "version_source": version_source}
             ),
             source_hash=hashed,
+            note=parsed.note,
         )
 
 
@@ -193,6 +195,8 @@ def parse_pdf(data: bytes, reader: PdfReader) -> _Parsed:
         author=found.info.get("Author"),
     )
     parsed.stated = ""
+    if found.unread:
+        parsed.note = f"{len(found.unread)} of {len(found.pages)} pages could not be read"
     parsed.pdf_dates = (found.info.get("CreationDate"), found.info.get("ModDate"))
     return parsed
 

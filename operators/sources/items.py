@@ -51,6 +51,7 @@ class Document:
     lineage_id: str | None = None
     metadata: str = "{}"
     source_hash: str | None = None  # no column: stands for all the fields, where the reader has one
+    note: str | None = None  # no column: what to tell of how it was read
 
     @property
     def key(self) -> Key:
@@ -66,7 +67,8 @@ class Fault:
     binary file, a lock file). ``key`` names the document if that much is known: it still exists in
     its source, so its last good version stays. A failure without a key could be any document, so
     that a scan with one is not complete and deletes nothing. ``content`` is the hash of what
-    failed, if it will fail again until that changes: then it is not tried again.
+    failed, if it will fail again until that changes: then it is not tried again. ``state`` is what
+    the ledger says of the document: ``failed``, ``no_text`` (scanned) or ``encrypted``.
     """
 
     where: str
@@ -74,10 +76,12 @@ class Fault:
     failed: bool = True
     key: Key | None = None
     content: str | None = None
+    state: str = "failed"
 
     def __str__(self) -> str:
         """One printable line."""
-        return f"{printable(self.where)}: {printable(self.reason)}"
+        state = "" if self.state == "failed" else f"{self.state}: "
+        return f"{printable(self.where)}: {state}{printable(self.reason)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from operators.sources.grammars import grammar_name
+from operators.sources.grammars import grammar_name, loaded
 
 MAX_PARSED = 1_000_000
 """Bytes; a larger text is data or generated."""
@@ -59,7 +59,13 @@ class Breaks(NamedTuple):
         return names
 
 
-def breaks(text: str, language: str | None, path: str | None = None) -> Breaks | None:
+class Unparsed(NamedTuple):
+    """A language that is known, in a text that was not parsed."""
+
+    reason: str
+
+
+def breaks(text: str, language: str | None, path: str | None = None) -> Breaks | Unparsed | None:
     r"""How well ``text`` can be cut before each of its lines, and what it defines where.
 
     Args:
@@ -68,19 +74,23 @@ def breaks(text: str, language: str | None, path: str | None = None) -> Breaks |
         path: tells dialects apart, where given.
 
     Returns:
-        None where the syntax is not known: another language, no grammar on this machine, or a
-        text that is too large or takes the parser too much.
+        None where the language is not known. ``Unparsed`` where it is, but the text is too large,
+        takes the parser too much, or its grammar is not on this machine.
 
     >>> breaks("class A:\n    def f(self):\n        pass\n", "python").definitions
     [Definition(first=0, last=2, name='A'), Definition(first=1, last=2, name='A.f')]
     """
     name = grammar_name(language, path, text)
     source = text.encode("utf-8", "replace")
-    if name is None or len(source) > MAX_PARSED:
+    if name is None:
         return None
+    if len(source) > MAX_PARSED:
+        return Unparsed(f"it is larger than {MAX_PARSED} bytes")
     reply = _PARSER.ask(name.encode() + b"\0" + source)
     if reply is None:
-        return None
+        if loaded(name) is None:
+            return Unparsed(f"no grammar of {name} on this machine")
+        return Unparsed(f"the grammar of {name} gave up")
     depths, definitions = reply
     return Breaks(depths, [Definition(*found) for found in definitions])
 

@@ -20,7 +20,7 @@ _numbers = itertools.count()
 
 
 def _load(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("crosscorpus_tests_dying", path)
+    spec = importlib.util.spec_from_file_location(f"crosscorpus_tests_{path.stem}", path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -30,6 +30,14 @@ def _load(path: Path) -> ModuleType:
 
 
 WordEmbedder = _load(DYING).WordEmbedder
+_SOURCES = Path(__file__).parents[2] / "operators" / "sources"
+
+
+@pytest.fixture(scope="session")
+def make_pdf() -> Callable[..., bytes]:
+    """Small PDFs with text, bookmarks, an information dictionary or a password."""
+    made: Callable[..., bytes] = _load(_SOURCES / "pdf_maker.py").make_pdf
+    return made
 
 
 @pytest.fixture

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from dataflow.ingestion import ingest_folder, ingest_wiki
+from operators.postgres.ledger import ledger
+from operators.postgres.status import status
 from operators.postgres.store import Store
-from operators.postgres.write import ledger
 from operators.sources.pdf import PdfReader
 
 _DATA = Path(os.environ.get("CROSSCORPUS_TEST_DATA", Path(__file__).parents[4] / "shared/data"))
@@ -81,6 +82,22 @@ def test_a_deleted_file_goes_and_an_emptied_folder_deletes_nothing(
     assert len(states(store)) == 3
 
 
+def test_a_scanned_and_a_locked_pdf_have_states_of_their_own(
+    store: Store, embedder: Any, folder: Path, parsed: list[int], make_pdf: Any
+) -> None:
+    (folder / "locked.pdf").write_bytes(make_pdf(["secret"], password=b"pw"))
+    (folder / "scanned.pdf").write_bytes(make_pdf([""]))
+    report = ingest_folder(store, embedder, folder)
+    assert sorted(map(str, report.failed)) == [
+        "locked.pdf: encrypted: it asks for a password",
+        "scanned.pdf: no_text: its page has no text: scanned?",
+    ]
+    assert states(store)["locked.pdf"] == ("encrypted", "it asks for a password")
+    assert states(store)["scanned.pdf"] == ("no_text", "its page has no text: scanned?")
+    again = ingest_folder(store, embedder, folder)
+    assert (again.ok, again.known_failures, len(parsed)) == (True, 2, 2)
+
+
 def test_hostile_files_are_reported_once_and_never_parsed_again(
     store: Store, embedder: Any, folder: Path, parsed: list[int]
 ) -> None:
@@ -92,27 +109,39 @@ def test_hostile_files_are_reported_once_and_never_parsed_again(
         copied.chmod(copied.stat().st_mode | stat.S_IWUSR)
     report = ingest_folder(store, embedder, folder)
     assert (report.ok, report.documents_new, len(report.failed)) == (False, 3, 6)
-    reasons = {name: reason for name, (state, reason) in states(store).items() if state == "failed"}
-    assert set(reasons) == {file.name for file in hostile.glob("*.pdf")}
-    assert reasons["empty.pdf"] == "empty file"
-    assert reasons["deep_q.pdf"].startswith("no_text: ")
+    held = {name: told for name, told in states(store).items() if told[0] != "indexed"}
+    assert set(held) == {file.name for file in hostile.glob("*.pdf")}
+    assert held["empty.pdf"] == ("failed", "empty file")
+    assert held["deep_q.pdf"][0] == "no_text"
     assert len(parsed) == 6
     again = ingest_folder(store, embedder, folder)
     assert (again.ok, again.known_failures, again.documents_unchanged) == (True, 6, 9)
     assert len(parsed) == 6
 
 
-def test_a_file_that_turns_bad_leaves_its_good_version(
-    store: Store, embedder: Any, folder: Path
+def test_a_file_that_turns_bad_leaves_its_good_version_and_is_parsed_once(
+    store: Store, embedder: Any, folder: Path, parsed: list[int], make_pdf: Any, row_versions: Any
 ) -> None:
+    file = folder / "one.pdf"
+    good, clock = make_pdf(["good words"]), 1_600_000_000
+    file.write_bytes(good)
+    os.utime(file, (clock, clock))
     ingest_folder(store, embedder, folder)
-    (folder / "one.md").rename(folder / "one.txt")
-    (folder / "one.pdf").write_bytes(b"")
-    before = states(store)
-    assert before["one.md"] == ("indexed", None)
-    report = ingest_folder(store, embedder, folder, allow_mass_delete=True)
-    assert [str(fault) for fault in report.failed] == ["one.pdf: empty file"]
-    assert states(store)["one.txt"] == ("indexed", None)
+    file.write_bytes(b"%PDF-1.7 garbage")
+    report = ingest_folder(store, embedder, folder)
+    assert [fault.where for fault in report.failed] == ["one.pdf"]
+    assert states(store)["one.pdf"] == ("indexed", None)
+    frame = status(store).select("outdated", "failed", "reasons").row(0)
+    assert (frame[0], frame[1], frame[2][0][:12]) == (1, 0, "1 x damaged:")
+    before, reads = row_versions(store), len(parsed)
+    again = ingest_folder(store, embedder, folder)
+    assert (again.ok, again.known_failures, len(parsed)) == (True, 1, reads)
+    assert row_versions(store) == before
+    file.write_bytes(good)
+    os.utime(file, (clock, clock))
+    mended = ingest_folder(store, embedder, folder)
+    assert (mended.documents_unchanged, mended.known_failures, len(parsed)) == (4, 0, reads)
+    assert status(store)["outdated"].item() == 0
 
 
 def test_published_documents_are_stored_whole(store: Store, embedder: Any) -> None:

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from dataflow.ingestion import ingest, ingest_git
-from dataflow.ingestion.run import ingest_folder
+from dataflow.ingestion import ingest, ingest_folder, ingest_git
 from operators.errors import CrosscorpusError
 from operators.postgres.status import status
 from operators.postgres.store import Store, collection_info

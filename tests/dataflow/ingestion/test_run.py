@@ -4,6 +4,7 @@ import gzip
 import json
 import subprocess
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,10 @@ from hamilton.function_modifiers import tag
 
 from dataflow.ingestion import Progress, ingest_documents, ingest_git
 from dataflow.ingestion.run import FAILURES_IN_A_ROW
+from operators.postgres.ledger import ledger
+from operators.postgres.status import status
 from operators.postgres.store import ModelMismatch, Store, collection_info
-from operators.postgres.write import ledger
+from operators.sources import syntax
 
 Write = Callable[..., Path]
 Read = Callable[[Store], dict[str, Any]]
@@ -130,6 +133,33 @@ def test_a_document_without_text_is_recorded_and_no_failure(
     report = ingest_documents(store, embedder, write_lines(document(1, text="")))
     assert report.ok
     assert states(store)["d001"] == ("empty", None)
+
+
+def test_code_whose_parser_gives_up_is_stored_and_noted(
+    store: Store, embedder: Any, write_lines: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(syntax, "MAX_PARSED", 100)
+    code = {"corpus": "code", "path": "a.py"}
+    file = write_lines(document(1, **code, text="x = 1\n" * 20), document(2, **code, text="y = 2"))
+    report = ingest_documents(store, embedder, file)
+    assert (report.ok, list(map(str, report.notes))) == (
+        True,
+        ["d001: cut by lines: it is larger than 100 bytes"],
+    )
+    assert status(store)["notes"][0].to_list() == ["1 x cut by lines: it is larger than 100 bytes"]
+    assert states(store, "code")["d002"] == ("indexed", None)
+
+
+def test_a_date_in_the_future_makes_no_document_the_newest(
+    store: Store, embedder: Any, write_lines: Write
+) -> None:
+    file = write_lines(
+        document(1, created_at="2999-01-01"), document(2, created_at="2020-01-01T00:00:00Z")
+    )
+    ingest_documents(store, embedder, file)
+    with store.transaction() as conn:
+        rows = conn.execute("SELECT doc_date, date_source FROM documents ORDER BY document_id")
+        assert rows.fetchall() == [(None, None), (datetime(2020, 1, 1, tzinfo=UTC), "explicit")]
 
 
 def test_only_prune_deletes_what_a_file_lacks(

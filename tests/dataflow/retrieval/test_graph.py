@@ -143,6 +143,53 @@ def test_one_channel_alone_leaves_the_other_search_out(driver_of: Drivers, world
     assert out["results"].height
 
 
+@pytest.mark.parametrize(
+    "given", ["unified", "merged", "vector_hits"], ids=lambda node: f"wiki.{node}"
+)
+@pytest.mark.parametrize("unique", ["jaccard", "cosine", "guarded"])
+def test_a_corpus_whose_results_are_given_is_not_searched(
+    driver_of: Drivers, world: Any, make_queries: Any, given: str, unique: str
+) -> None:
+    driver = driver_of({"unique": unique})
+    overrides = {**world.overrides(0), "queries": make_queries(0)}
+    answer = driver.execute([f"wiki.{given}", "results"], {"now": NOW}, overrides=overrides)
+    del overrides["wiki.vector_search"]  # without a store they could only fail
+    if given != "vector_hits":
+        del overrides["wiki.text_search"]
+    if given == "unified" and unique == "jaccard":
+        del overrides["wiki.read_chunks"]
+    overrides[f"wiki.{given}"] = answer[f"wiki.{given}"]
+    wanted = ["results", "outcomes", "notes", "provenance"]
+    out = driver.execute(wanted, {"now": NOW}, overrides=overrides)
+    assert out["results"].equals(answer["results"])
+    searched = out["provenance"]["searched"]["wiki"]
+    assert searched["vector"] == "overridden"
+    assert searched["text"] == ("empty" if given == "vector_hits" else "overridden")
+    assert out["notes"].is_empty()
+
+
+def test_given_results_are_an_answer_when_every_search_failed(
+    driver_of: Drivers, world: Any
+) -> None:
+    unified = run(driver_of(), ["wiki.unified"], world, 0)["wiki.unified"]
+    world.failing = {(c, ch): OSError("x") for c in ("code", "review") for ch in ("vector", "text")}
+    overrides = {**world.overrides(0), "wiki.unified": unified}
+    out = driver_of().execute(["results"], {"query": "q", "now": NOW}, overrides=overrides)
+    assert out["results"]["corpus"].unique().to_list() == ["wiki"]
+
+
+def test_a_question_cut_short_is_noted_in_the_context_too(driver_of: Drivers, world: Any) -> None:
+    inputs = {"query": ["x" * 30, "short", "y" * 21], "now": NOW, "max_query_characters": 20}
+    wanted = ["notes", "context_window", "queries"]
+    out = driver_of().execute(wanted, inputs, overrides=world.overrides(0))
+    said = "2 of the 3 texts were cut, the longest to its first 20 of 30 characters"
+    assert out["notes"]["note"].to_list() == [said]
+    assert said in out["context_window"]["text"].item()
+    assert out["queries"]["texts"].item().to_list() == ["x" * 20, "short", "y" * 20]
+    whole = driver_of().execute(wanted, {**inputs, "query": "z" * 20}, world.overrides(0))
+    assert whole["notes"].is_empty()
+
+
 def test_provenance_tells_how_the_answer_came_about(driver_of: Drivers, world: Any) -> None:
     timings: dict[str, float] = {}
     out = run(driver_of(), ["provenance", "results"], world, 0, timings=timings)

@@ -5,13 +5,14 @@ import logging
 import re
 import zlib
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 
 import numpy as np
 import polars as pl
 import pytest
 
 from dataflow import build_driver, load_config
-from dataflow.ingestion.run import ingest_documents
+from dataflow.ingestion import ingest_documents
 from operators.errors import CrosscorpusError, SearchError
 from operators.postgres.store import drop_collection, open_store
 
@@ -21,6 +22,7 @@ DOCUMENTS = [
     ("wiki", "Caching", "why the cache is flushed: the cache keeps two generations"),
     ("docs", "guide.md", "install the package and configure the server"),
 ]
+NOW = datetime(2025, 6, 1, tzinfo=UTC)
 QUESTION = {"query": "why is the cache flushed twice?"}
 EVERYTHING = ["results", "context_window", "citations", "notes", "outcomes", "provenance"]
 
@@ -189,3 +191,57 @@ def test_the_driver_closes_the_store_that_it_opened_and_no_other(dsn):
     with open_store(dsn, COLLECTION, max_size=2) as store:
         build_driver(load_config(), store=store, embedder=Words()).close()
         assert not store.pool.closed
+
+
+@pytest.mark.parametrize(
+    ("change", "searched"),
+    [
+        ("half_life", 0),
+        ("no_dedup", 0),
+        ("cosine_dedup", 0),
+        ("score_fusion", 0),
+        ("weighted_rrf", 0),
+        ("vector_only", 0),
+        ({"corpus_defaults": {"parameters": {"vector_weight": 0.1}}}, 0),
+        ({"corpora": {"wiki": {"parameters": {"candidates": 1}}}}, 2),
+        ({"corpora": {"wiki": {"filters": {"language": "python"}}}}, 2),
+        ("plain_text_search", 3),
+    ],
+    ids=str,
+)
+def test_what_if_searches_only_what_is_searched_otherwise(dsn, monkeypatch, change, searched):
+    from operators.postgres import read, search, text_search
+
+    asked = []
+
+    def counted(what, works):
+        def call(store, corpus, *rest, **options):
+            asked.append((what, corpus))
+            return works(store, corpus, *rest, **options)
+
+        return call
+
+    monkeypatch.setattr(read, "fetch_chunks", counted("chunks", read.fetch_chunks))
+    monkeypatch.setattr(search, "vector_search", counted("vector", search.vector_search))
+    for name in ("bm25_search", "plain_search"):
+        monkeypatch.setattr(text_search, name, counted("text", getattr(text_search, name)))
+    config = load_config(change) if isinstance(change, str) else load_config().with_changes(change)
+    wanted = ["results", "context_window", "citations", "notes", "fused"]
+    inputs = {**QUESTION, "now": NOW}
+    with build_driver(load_config(), COLLECTION, dsn=dsn, embedder=Words()) as driver:
+        trace = driver.trace(wanted, inputs)
+        assert len(asked) == 9
+        asked.clear()
+        found = driver.what_if(trace, change if isinstance(change, dict) else config)
+    assert len([1 for what, _ in asked if what != "chunks"]) == searched
+    assert len(asked) <= 2 * searched
+    with build_driver(config, COLLECTION, dsn=dsn, embedder=Words()) as fresh:
+        assert all(
+            frame.equals(found[name]) for name, frame in fresh.execute(wanted, inputs).items()
+        )
+
+
+def test_what_if_keeps_the_model_and_says_so(driver):
+    trace = driver.trace(["results"], QUESTION)
+    with pytest.raises(CrosscorpusError, match="for 'static' build another driver"):
+        driver.what_if(trace, {"embedding": "static"})

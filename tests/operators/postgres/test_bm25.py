@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from operators import analysis
 from operators.postgres import bm25
 
 LENGTHS = st.lists(st.integers(1, 5_000), min_size=1, max_size=30)
@@ -66,3 +67,10 @@ def test_of_a_very_long_query_the_rarest_terms_are_kept() -> None:
     df = {term: term for term in many}
     kept = bm25.query_terms(many, df, 10_000, cap=5_000, k=50).weights
     assert set(kept) == set(range(1, bm25.MAX_QUERY_TERMS + 1))
+
+
+def test_a_word_of_the_title_counts_three_times() -> None:
+    both = bm25.term_counts(bm25.analysed_text("cache", None, None, "cache disk disk"))
+    counted = dict(zip(both.terms.tolist(), both.counts.tolist(), strict=True))
+    assert counted == {analysis.term_id("cach"): 4, analysis.term_id("disk"): 2}
+    assert both.length == 6

@@ -3,26 +3,51 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+import polars as pl
 import pytest
 
 from operators.postgres import runs
+from operators.postgres.ledger import record_failed_version, record_failure
 from operators.postgres.runs import COUNTS, begin_run, end_run, meet_corpus
 from operators.postgres.status import LONGEST_REASON, TOP_REASONS, status
 from operators.postgres.store import Store
-from operators.postgres.write import record_failure
+from operators.postgres.write import write_documents
 
 NOTHING = dict.fromkeys(COUNTS, 0)
 
 
 def test_the_most_frequent_reasons_of_failures_are_told_with_their_counts(store: Store) -> None:
-    for n, reason in enumerate(["encrypted"] * 3 + ["no_text"] * 2 + ["a", "b", "c"]):
+    for n, reason in enumerate(["broken"] * 3 + ["late"] * 2 + ["a", "b", "c"]):
         record_failure(store, "docs", "", f"d{n}", reason)
     record_failure(store, "wiki", "", "w", "x" * 500)
     frame = status(store)
     assert frame["failed"].to_list() == [8, 1]
-    assert frame["reasons"][0].to_list() == ["3 x encrypted", "2 x no_text", "1 x a"]
+    assert frame["reasons"][0].to_list() == ["3 x broken", "2 x late", "1 x a"]
     assert len(frame["reasons"][0]) == TOP_REASONS
     assert frame["reasons"][1].to_list() == ["1 x " + "x" * LONGEST_REASON]
+
+
+def test_documents_without_text_and_locked_ones_are_told_apart_from_failed_ones(
+    store: Store, filling: Any
+) -> None:
+    for n, state in enumerate(["failed", "no_text", "no_text", "encrypted"]):
+        record_failure(store, "docs", "", f"d{n}", "its reason", state=state)
+    filling.write(store, [{"corpus": "docs", "document_id": "good"}])
+    record_failed_version(store, "docs", "", "good", "its new reason", None)
+    states = ["indexed", "empty", "failed", "no_text", "encrypted", "outdated"]
+    assert status(store).select(states).rows() == [(1, 0, 1, 2, 1, 1)]
+    assert status(store)["reasons"][0].to_list() == ["4 x its reason", "1 x its new reason"]
+    assert status(store)["notes"][0].to_list() == []
+
+
+def test_notes_on_how_documents_were_read_are_told_with_their_counts(
+    store: Store, filling: Any
+) -> None:
+    chunks = filling.chunks([{"document_id": f"d{n}"} for n in range(4)])
+    notes = pl.Series("note", ["cut by lines", "cut by lines", "a page is missing", None])
+    write_documents(store, filling.documents(chunks).with_columns(notes), chunks)
+    [row] = status(store).select("notes", "reasons", "indexed").rows()
+    assert row == (["2 x cut by lines", "1 x a page is missing"], [], 4)
 
 
 def test_the_oldest_and_the_newest_date_are_the_documents_own_before_the_creation(

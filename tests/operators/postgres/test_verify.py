@@ -10,9 +10,10 @@ import pytest
 
 from operators.postgres.embedding_cache import cache_embeddings
 from operators.postgres.finish import finish_load
+from operators.postgres.ledger import ledger
 from operators.postgres.store import Store
 from operators.postgres.verify import LOST, verify
-from operators.postgres.write import document_key, ledger
+from operators.postgres.write import document_key
 
 SPACE = "test-space"
 DAMAGE = {

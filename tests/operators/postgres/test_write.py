@@ -21,8 +21,6 @@ from operators.postgres.write import (
     cached_embeddings,
     delete_documents,
     finish_load,
-    ledger,
-    record_failure,
     write_documents,
 )
 
@@ -246,27 +244,6 @@ def test_a_chunk_of_no_document_is_refused(store: Store, filling: Any) -> None:
     chunks = filling.chunks([{"document_id": "d"}, {"document_id": "e"}])
     with pytest.raises(CrosscorpusError, match="none of the batch's documents"):
         write_documents(store, filling.documents(chunks[:1]), chunks)
-
-
-def test_the_ledger_tells_the_state_of_each_document(store: Store, filling: Any) -> None:
-    chunks = filling.chunks([{"document_id": "b", "repo": "r"}, {"document_id": "a", "repo": "r"}])
-    write_documents(store, filling.documents(chunks, "hash"), chunks[1:])
-    record_failure(store, "code", "r", "c", "not\0text", content_hash="x", fingerprint="f")
-    assert ledger(store, "code", "r").rows() == [
-        ("a", "hash", "f", "indexed", None),
-        ("b", "hash", "f", "empty", None),
-        ("c", "x", "f", "failed", "not�text"),
-    ]
-    assert ledger(store, "code", "other").is_empty()
-
-
-def test_a_failure_deletes_what_the_document_gave_before(store: Store, filling: Any) -> None:
-    filling.write(store, [{"chunk_id": 1, "document_id": "d"}])
-    record_failure(store, "code", "", "d", "broken")
-    assert fetch_chunks(store, "code", pl.Series([1]), filling.queries([{}])).is_empty()
-    assert stored_counts(store) == ({}, {}, {})
-    filling.write(store, [{"chunk_id": 1, "document_id": "d"}])
-    assert ledger(store, "code", "")["state"].to_list() == ["indexed"]
 
 
 def test_weights_of_a_corpus_grown_in_steps_equal_those_of_one_loaded_at_once(

@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 
 from operators.frames import CHUNKS, DOCUMENTS, check
 from operators.sources.chunking import (
+    CUT_BY_LINES,
     MAX_CHARACTERS,
     chunk_documents,
     chunk_id,
     embedded_text,
 )
-from operators.sources.syntax import breaks
+from operators.sources.syntax import Breaks, breaks
 
 
 def count_words(texts: list[str]) -> list[int]:
@@ -148,10 +149,20 @@ def test_the_real_code_of_this_project_is_kept_and_its_small_functions_are_whole
         stretches = chunks.select("start_line", "end_line").rows()
         lines = text.split("\n")
         found = breaks(text, "python")
-        assert found is not None
+        assert isinstance(found, Breaks)
         for first, last, _ in found.definitions:
             if sum(len(line.split()) for line in lines[first : last + 1]) <= 100:
                 assert any(a <= first + 1 and last < b for a, b in stretches), (file, first)
+
+
+def test_code_whose_parser_gives_up_is_cut_by_lines_and_its_chunks_say_why() -> None:
+    given = documents("a < " * 20_000, "int f() {\n}\n", path="a.java")
+    made = chunk_documents(given.with_columns(metadata=pl.lit('{"commit": "c1"}')), count_words)
+    for document_id, metadata in made.select("document_id", "metadata").iter_rows():
+        note = {CUT_BY_LINES: "the grammar of java gave up"} if document_id == "d0" else {}
+        assert json.loads(metadata) == {"commit": "c1", **note}
+    text = "".join(made.filter(document_id="d0")["text"])
+    assert text == "a < " * 20_000
 
 
 def test_a_line_longer_than_the_window_is_cut_between_words() -> None:

@@ -6,9 +6,17 @@ import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import polars as pl
 import pytest
 
-from operators.sources.dates import TRUST, DocumentDate, document_date, extract_doc_date
+from operators.frames import DOCUMENTS
+from operators.sources.dates import (
+    TRUST,
+    DocumentDate,
+    document_date,
+    extract_doc_date,
+    without_future_dates,
+)
 
 DATA = Path(os.environ.get("CROSSCORPUS_TEST_DATA", "../shared/data"))
 if not DATA.is_absolute():
@@ -247,3 +255,16 @@ def test_a_real_pdf_is_dated_by_its_information_dictionary() -> None:
     assert extract_doc_date(SPARK) == expected.timestamp()
     assert document_date(SPARK).source == "pdf"
     assert document_date(SPARK, git_date=GIT).value == GIT
+
+
+def test_documents_lose_a_date_that_lies_in_the_future_and_keep_the_others() -> None:
+    now = datetime(2025, 6, 1, tzinfo=UTC)
+    dates = [now + timedelta(days=d) for d in (-900, 0, 1, 2, 900)]
+    rows = [
+        {"document_id": str(n), "corpus": "docs", "repo": "", "doc_date": date, "date_source": "x"}
+        for n, date in enumerate([*dates, None])
+    ]
+    made = without_future_dates(pl.DataFrame(rows, schema=DOCUMENTS), now)
+    assert made["doc_date"].to_list() == [*dates[:3], None, None, None]
+    assert made["date_source"].to_list() == ["x"] * 3 + [None] * 3
+    assert made.columns == list(DOCUMENTS)

@@ -14,7 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from operators.sources.grammars import GRAMMARS
-from operators.sources.syntax import MAX_PARSED, WALL_SECONDS, Breaks, Definition, breaks, symbol
+from operators.sources.syntax import (
+    MAX_PARSED,
+    WALL_SECONDS,
+    Breaks,
+    Definition,
+    Unparsed,
+    breaks,
+    symbol,
+)
 
 ROOT = Path(__file__).parents[3]
 DATA = Path(os.environ.get("CROSSCORPUS_TEST_DATA", ROOT.parent / "shared" / "data"))
@@ -256,7 +264,7 @@ def sample(language: str) -> str:
 def parsed(text: str, language: str) -> Breaks:
     tsx = language == "tsx"
     found = breaks(text, "typescript" if tsx else language, "a.tsx" if tsx else None)
-    assert found is not None
+    assert isinstance(found, Breaks)
     return found
 
 
@@ -345,19 +353,21 @@ def test_deep_nesting_is_quick(text: str, language: str) -> None:
     began = time.perf_counter()
     found = breaks(text, language)
     assert time.perf_counter() - began < WALL_SECONDS
-    assert found is None or len(found.depths) == text.count("\n") + 1
+    if isinstance(found, Breaks):
+        assert len(found.depths) == text.count("\n") + 1
 
 
 def test_what_is_not_known_or_too_large_has_no_breaks() -> None:
     assert breaks("IDENTIFICATION DIVISION.\n", "cobol") is None
     assert breaks("x\n", None, "notes.txt") is None
-    assert breaks("x = 1\n" * (MAX_PARSED // 6 + 1), "python") is None
+    large = breaks("x = 1\n" * (MAX_PARSED // 6 + 1), "python")
+    assert large == Unparsed(f"it is larger than {MAX_PARSED} bytes")
 
 
 def test_a_text_that_takes_the_parser_too_much_is_given_up_and_the_next_one_is_parsed() -> None:
     before = peak_memory()
     began = time.perf_counter()
-    assert breaks("a < " * 20_000, "java") is None
+    assert breaks("a < " * 20_000, "java") == Unparsed("the grammar of java gave up")
     assert time.perf_counter() - began < WALL_SECONDS
     assert peak_memory() - before < 100 << 20
     assert parsed("int f() {\n}\n", "c").definitions == [Definition(0, 1, "f")]
@@ -401,7 +411,7 @@ def test_code_torn_anywhere_has_sane_breaks(data: st.DataObject, language: str) 
     torn = text[:at] + data.draw(st.text(max_size=3)) + text[to:]
     tsx = language == "tsx"
     found = breaks(torn, "typescript" if tsx else language, "a.tsx" if tsx else None)
-    if found is not None:  # a grammar may crash on torn code; then it is cut by lines
+    if isinstance(found, Breaks):  # a grammar may crash on torn code; then it is cut by lines
         check(torn, found)
 
 

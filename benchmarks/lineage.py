@@ -1,0 +1,119 @@
+"""How well the versions of one topic find each other, without being told the topic.
+
+    python -m benchmarks.lineage [SET ...]
+
+A pair of documents is right if the judgement file has both under one topic. "newest" is the share
+of topics (two versions or more) whose newest version is the newest of its lineage, of the oldest's
+and of every other version's. The second line of a set is found without its identifiers.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+
+from benchmarks.judged import data_folder
+from operators.versions.lineage import CANDIDATES, lineages
+from operators.versions.sketches import sketch
+
+SETS = ("rpcver", "versionrag", "pytest", "btc")
+
+
+def candidates(folder: Path, *, identifiers: bool = True) -> pl.DataFrame:
+    """The versioned documents of a set, as lineages are found from; opaque without identifiers."""
+    rows = []
+    with gzip.open(folder / "documents.jsonl.gz", "rt", encoding="utf-8") as lines:
+        for number, line in enumerate(lines):
+            row = json.loads(line)
+            if row["corpus"] != "docs":
+                continue
+            rows.append(
+                {
+                    "document_key": row["doc_id"],
+                    "repo": row.get("repo") or row.get("project") or "",
+                    "document_id": row["doc_id"] if identifiers else f"{number * 7919 % 1_000_003}",
+                    "path": row.get("path"),
+                    "title": row.get("title"),
+                    "version": row.get("version"),
+                    "doc_date": row.get("created_at"),
+                    "date_source": "explicit",
+                    "sketch": sketch(row["text"]).astype("<u4").tobytes(),
+                }
+            )
+    frame = pl.DataFrame(rows, schema={**CANDIDATES, "doc_date": pl.String()})
+    return frame.with_columns(
+        pl.col("doc_date").str.to_datetime("%+", time_unit="us", time_zone="UTC")
+    )
+
+
+def truth(folder: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """The topic of each document, and the newest document of each topic."""
+    topics, newest = {}, {}
+    with (folder / "version_groups.tsv").open(encoding="utf-8") as lines:
+        for row in csv.DictReader(lines, delimiter="\t"):
+            topics[row["doc_id"]] = row["topic_key"]
+            if row.get("is_newest", row.get("is_newest_by_version")) == "1":
+                newest[row["topic_key"]] = row["doc_id"]
+    return topics, newest
+
+
+def judge(
+    found: pl.DataFrame, topics: Mapping[str, str], newest: Mapping[str, str]
+) -> dict[str, float]:
+    """Precision and recall over pairs, and how many topics and old versions find their newest."""
+    of = dict(found.select("document_key", "lineage_id").iter_rows())
+    top = dict(found.filter("newest").select("lineage_id", "document_key").iter_rows())
+    judged = {key: name for key, name in of.items() if key in topics}
+    made = Counter(judged.values())
+    both = Counter((name, topics[key]) for key, name in judged.items())
+    right = sum(n * (n - 1) // 2 for n in both.values())
+    made_pairs = sum(n * (n - 1) // 2 for n in made.values())
+    true_pairs = sum(n * (n - 1) // 2 for n in Counter(topics.values()).values())
+    groups = defaultdict(list)
+    for key, topic in topics.items():
+        groups[topic].append(key)
+    several = {topic: keys for topic, keys in groups.items() if len(keys) > 1}
+    old = [(key, topic) for topic, keys in several.items() for key in keys if key != newest[topic]]
+    whole = [all(top.get(of.get(k, "")) == newest[t] for k in ks) for t, ks in several.items()]
+    return {
+        "lineages": float(found["lineage_id"].n_unique()),
+        "precision": right / max(made_pairs, 1),
+        "recall": right / max(true_pairs, 1),
+        "topics newest": sum(whole) / max(len(whole), 1),
+        "old newest": sum(top.get(of.get(k, "")) == newest[t] for k, t in old) / max(len(old), 1),
+    }
+
+
+def main(names: list[str]) -> None:
+    """Print the table."""
+    print(
+        "set          ids  docs lineages precision recall  newest (topics, old versions)  seconds"
+    )
+    for name in names or SETS:
+        folder = data_folder() / name
+        if not folder.exists():
+            print(f"{name}: the judged data is not here")
+            continue
+        topics, newest = truth(folder)
+        for identifiers in (True, False):
+            documents = candidates(folder, identifiers=identifiers)
+            began = time.process_time()
+            found = judge(lineages(documents), topics, newest)
+            took = time.process_time() - began
+            print(
+                f"{name:12} {'yes' if identifiers else 'no':4}{documents.height:5}"
+                f" {found['lineages']:8.0f} {found['precision']:9.4f} {found['recall']:6.4f}"
+                f" {found['topics newest']:8.3f} {found['old newest']:6.3f} {took:24.1f}"
+            )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

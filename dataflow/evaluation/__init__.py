@@ -1,0 +1,1 @@
+"""The experiment graph: judged queries -> runs -> measures -> comparison."""

@@ -1,0 +1,224 @@
+"""What a configuration answers to judged queries, batch by batch, so that memory stays bounded.
+
+The head of a run is exactly what the configuration gives. Where that has too few documents of a
+corpus, the same configuration is asked again with more candidates, and the documents that are new
+follow the head: measures at depth see them, measures of the first ranks see what a user would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from dataflow.runtime.config import Config, hamilton_config
+from dataflow.runtime.driver import RetrievalDriver
+from dataflow.runtime.plan import node_tags
+from operators.errors import UnknownName, suggest
+from operators.evaluation.documents import (
+    DOCUMENTS,
+    Alternates,
+    continued,
+    ranked_documents,
+    shallow,
+)
+from operators.evaluation.frames import TIMINGS
+from operators.evaluation.trec import numbered
+
+BATCH_SIZE = 64
+DEEPER = 4
+"""How many times as many candidates as documents are wanted: several chunks are of one document."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """One configuration's answers: its run (``RUN``) and where the time went (``TIMINGS``)."""
+
+    run: pl.DataFrame
+    timings: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class Holdings:
+    """What the collection holds: documents and chunks by corpus."""
+
+    documents: Mapping[str, int]
+    chunks: Mapping[str, int]
+
+
+def for_evaluation(config: Config) -> Config:
+    """``config`` as it is measured: a search that fails is an error, however busy the machine.
+
+    A search that fails open, as a user's may, would pass for a bad ranking.
+    """
+    corpora = {name: {"deadline_s": None} for name in config.corpora}
+    return config.with_changes({"on_corpus_error": "raise", "deadline_s": None, "corpora": corpora})
+
+
+def questions(
+    queries: pl.DataFrame, corpora: Sequence[str], *, blind: bool = False
+) -> pl.DataFrame:
+    """Judged queries as the retrieval graph takes them.
+
+    Args:
+        queries: columns ``JUDGED_QUERIES``.
+        corpora: those of the configuration; what a query judges besides is not searched, and a
+            query that judges no other is left out.
+        blind: search every corpus, whatever a query judges.
+    """
+    known = pl.col("corpora").list.set_intersection(pl.lit(sorted(corpora), pl.List(pl.String)))
+    searched = pl.lit(None, pl.List(pl.String)) if blind else known.list.sort()
+    asked = queries.select(
+        "texts", "trigger", "repos", "as_of", query_id="number", corpora=searched
+    )
+    return asked.filter(pl.col("corpora").is_null() | (pl.col("corpora").list.len() > 0))
+
+
+def check_corpora(queries: pl.DataFrame, configs: Mapping[str, Config]) -> None:
+    """Raise :class:`UnknownName` if a query judges a corpus that no configuration has."""
+    known = {corpus for config in configs.values() for corpus in config.corpora}
+    for corpus in queries["corpora"].explode().drop_nulls().unique(maintain_order=True):
+        if corpus not in known:
+            raise UnknownName(f"unknown judged corpus {corpus!r}{suggest(corpus, known)}")
+
+
+def answer(
+    driver: RetrievalDriver,
+    name: str,
+    queries: pl.DataFrame,
+    holdings: Holdings,
+    *,
+    depth: int = 100,
+    alternates: Alternates = "expand",
+    blind: bool = False,
+    batch_size: int = BATCH_SIZE,
+    inputs: Mapping[str, Any] | None = None,
+    query_embeddings: pl.DataFrame | None = None,
+    on_batch: Callable[[int], object] | None = None,
+) -> Answers:
+    """Ask the judged queries.
+
+    Args:
+        driver: built of :func:`for_evaluation`'s configuration.
+        name: the configuration's name in the run.
+        queries: columns ``JUDGED_QUERIES``.
+        holdings: of the driver's collection.
+        depth: documents a searched corpus and query at least, where the corpus has as many that
+            the lists can reach; 0: what the configuration gives.
+        alternates: whether copies that dedup dropped follow their survivors.
+        blind: search every corpus, whatever a query judges.
+        batch_size: queries a batch.
+        inputs: run-time inputs of the graph, such as ``reranker`` or ``now``.
+        query_embeddings: columns ``QUERY_EMBEDDINGS`` of all queries; None: made batch by batch.
+        on_batch: told the number of queries that are done.
+    """
+    given, clock = dict(inputs or {}), dict[str, float]()
+    corpora = sorted(driver.config.corpora)
+    asked = questions(queries, corpora, blind=blind)
+    sizes = {c: size for c, size in holdings.documents.items() if c in driver.config.corpora}
+    found = [pl.DataFrame(schema=DOCUMENTS)]
+    for batch in batches(asked, batch_size):
+        known = overrides_of(batch, query_embeddings)
+        head, held = _documents(driver, known, {**given, "timings": clock}, alternates)
+        for candidates in _deeper(driver.config, holdings, depth):
+            short = shallow(head, batch, sizes, depth)
+            if short.is_empty():
+                break
+            known = overrides_of(short, query_embeddings)
+            known |= {f"{corpus}.candidates": candidates for corpus in corpora}
+            tail, more = _documents(driver, known, given, alternates)
+            tail = tail.join(held, on=["query_id", "doc_id"], how="anti")
+            if tail.is_empty():
+                break
+            head, held = continued(head, tail), pl.concat([held, more]).unique()
+        found.append(head)
+        if on_batch:
+            on_batch(batch.height)
+    if on_batch:
+        on_batch(queries.height - asked.height)
+    return Answers(as_run(pl.concat(found), queries, name), _timings(driver, name, clock))
+
+
+def batches(asked: pl.DataFrame, size: int) -> Iterator[pl.DataFrame]:
+    """``asked`` in parts of ``size`` rows."""
+    return (asked[start : start + size] for start in range(0, asked.height, size))
+
+
+def as_run(documents: pl.DataFrame, queries: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Documents (``DOCUMENTS``) as columns ``RUN``, in the order of the queries."""
+    named = documents.sort("query_id", "rank").join(
+        queries.select("number", name="query_id"),
+        left_on="query_id",
+        right_on="number",
+        maintain_order="left",
+    )
+    return numbered(named.select("doc_id", "corpus", query_id="name"), name)
+
+
+def _deeper(config: Config, holdings: Holdings, depth: int) -> Iterator[int]:
+    """How many candidates to ask for, time after time, up to every chunk of a corpus."""
+    if not depth:
+        return
+    corpora = hamilton_config(config)["corpora"]
+    usual = max(options["inputs"]["candidates"] for options in corpora.values())
+    most = max((holdings.chunks.get(name, 0) for name in corpora), default=0)
+    candidates = DEEPER * max(usual, depth)
+    while candidates < most:
+        yield candidates
+        candidates *= DEEPER
+    if usual < most:
+        yield most
+
+
+def _documents(
+    driver: RetrievalDriver,
+    overrides: Mapping[str, Any],
+    inputs: Mapping[str, Any],
+    alternates: Alternates,
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The documents, and (query_id, doc_id) of them and of all copies that they stand for."""
+    # a run sets the time of a node: those of several runs are added up here
+    clock, own = inputs.get("timings"), dict[str, float]()
+    out = driver.execute(
+        outputs(driver.config), inputs={**inputs, "timings": own}, overrides=overrides
+    )
+    if clock is not None:
+        clock.update({node: clock.get(node, 0.0) + ms for node, ms in own.items()})
+    documents = documents_of(out, alternates)
+    held = documents if alternates == "expand" else documents_of(out, "expand")
+    return documents, held.select("query_id", "doc_id")
+
+
+def outputs(config: Config) -> list[str]:
+    """The nodes that :func:`documents_of` reads."""
+    return ["unique", *(f"{corpus}.chunks" for corpus in sorted(config.corpora))]
+
+
+def documents_of(out: Mapping[str, Any], alternates: Alternates) -> pl.DataFrame:
+    """What a run of the graph found, as columns ``DOCUMENTS``."""
+    chunks = pl.concat(
+        frame.select("chunk_id", "document_id", "corpus")
+        for name, frame in out.items()
+        if name != "unique"
+    )
+    return ranked_documents(out["unique"], chunks, alternates=alternates)
+
+
+def overrides_of(asked: pl.DataFrame, query_embeddings: pl.DataFrame | None) -> dict[str, Any]:
+    """What stands in for the graph's first nodes when ``asked`` is a batch."""
+    if query_embeddings is None:
+        return {"queries": asked}
+    vectors = query_embeddings.join(asked, on="query_id", how="semi", maintain_order="left")
+    return {"queries": asked, "query_embeddings": vectors}
+
+
+def _timings(driver: RetrievalDriver, name: str, clock: Mapping[str, float]) -> pl.DataFrame:
+    nodes = driver.graph.nodes
+    rows = [
+        (name, str(node_tags(nodes[node]).get("stage", "")), node, milliseconds)
+        for node, milliseconds in sorted(clock.items())
+        if node in nodes
+    ]
+    return pl.DataFrame(rows, schema=TIMINGS, orient="row")

@@ -1,0 +1,122 @@
+"""From runs to what can be believed about them."""
+
+from __future__ import annotations
+
+import polars as pl
+from hamilton.function_modifiers import tag
+
+from dataflow.runtime.config import Config
+from operators.evaluation import comparison as compared
+from operators.evaluation import measures, statistics
+from operators.evaluation.frames import MEASURES, Evaluation
+from operators.evaluation.notes import evaluation_notes
+
+
+@tag(stage="measures")
+def scores(
+    runs: pl.DataFrame,
+    qrels: pl.DataFrame,
+    configs: dict[str, Config],
+    measure_names: tuple[str, ...] = MEASURES,
+) -> pl.DataFrame:
+    """The value of each measure for each query and configuration."""
+    return measures.scores(runs, qrels, list(configs), measures=measure_names)
+
+
+@tag(stage="measures")
+def corpus_scores(
+    runs: pl.DataFrame,
+    judged_queries: pl.DataFrame,
+    qrels: pl.DataFrame,
+    homes: pl.DataFrame,
+    configs: dict[str, Config],
+    measure_names: tuple[str, ...] = MEASURES,
+) -> pl.DataFrame:
+    """The same with the documents of one corpus at a time."""
+    return measures.corpus_scores(
+        runs, judged_queries, qrels, homes, list(configs), measures=measure_names
+    )
+
+
+@tag(stage="comparison")
+def summary(
+    scores: pl.DataFrame,
+    corpus_scores: pl.DataFrame,
+    judged_queries: pl.DataFrame,
+    resamples: int = statistics.RESAMPLES,
+    seed: int = statistics.SEED,
+) -> pl.DataFrame:
+    """Means with their intervals, over all queries and over each slice."""
+    return compared.summary(scores, corpus_scores, judged_queries, resamples=resamples, seed=seed)
+
+
+@tag(stage="comparison")
+def comparison(
+    scores: pl.DataFrame,
+    baseline: str,
+    resamples: int = statistics.RESAMPLES,
+    permutations: int = statistics.PERMUTATIONS,
+    seed: int = statistics.SEED,
+) -> pl.DataFrame:
+    """Every configuration against the first, query by query."""
+    return compared.comparison(
+        scores, baseline, resamples=resamples, permutations=permutations, seed=seed
+    )
+
+
+@tag(stage="comparison")
+def changed(
+    scores: pl.DataFrame,
+    runs: pl.DataFrame,
+    judged_queries: pl.DataFrame,
+    baseline: str,
+    most_changed: int = 10,
+) -> pl.DataFrame:
+    """The queries that changed most, with both lists."""
+    return compared.changed(scores, runs, judged_queries, baseline, most=most_changed)
+
+
+@tag(stage="comparison")
+def notes(
+    given_queries: pl.DataFrame,
+    given_qrels: pl.DataFrame,
+    judged_queries: pl.DataFrame,
+    qrels: pl.DataFrame,
+    homes: pl.DataFrame,
+    runs: pl.DataFrame,
+    configs: dict[str, Config],
+) -> tuple[str, ...]:
+    """What a reader of the numbers must know."""
+    return evaluation_notes(
+        given_queries, given_qrels, judged_queries, qrels, homes, runs, list(configs)
+    )
+
+
+@tag(stage="comparison")
+def evaluation(
+    configs: dict[str, Config],
+    judged_queries: pl.DataFrame,
+    qrels: pl.DataFrame,
+    runs: pl.DataFrame,
+    scores: pl.DataFrame,
+    corpus_scores: pl.DataFrame,
+    summary: pl.DataFrame,
+    comparison: pl.DataFrame,
+    changed: pl.DataFrame,
+    timings: pl.DataFrame,
+    notes: tuple[str, ...],
+) -> Evaluation:
+    """All that was found."""
+    return Evaluation(
+        configs=tuple(configs),
+        queries=judged_queries,
+        qrels=qrels,
+        runs=runs,
+        scores=scores,
+        corpus_scores=corpus_scores,
+        summary=summary,
+        comparison=comparison,
+        changed=changed,
+        timings=timings,
+        notes=notes,
+    )

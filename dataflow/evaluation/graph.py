@@ -1,0 +1,148 @@
+"""The experiment graph, built and run: files and configurations in, an :class:`Evaluation` out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from hamilton import driver
+
+from dataflow.evaluation import comparisons, runs
+from dataflow.ingestion.graph import Forgetting
+from dataflow.runtime.config import Config
+from dataflow.runtime.guards import LooseInputs, check_declared
+from dataflow.runtime.logs import quiet_hamilton
+from operators.embedding.embedder import Embedder, load_embedder
+from operators.errors import CrosscorpusError
+from operators.evaluation.documents import Alternates
+from operators.evaluation.frames import Evaluation
+from operators.postgres.store import ModelMismatch, Store, collection_info
+
+MODULES: tuple[ModuleType, ...] = (runs, comparisons)
+INPUTS = frozenset(
+    {
+        "queries_file",
+        "qrels_file",
+        "configs",
+        "baseline",
+        "store",
+        "embedder",
+        "vectors_directory",
+        "retrieval_inputs",
+        "on_batch",
+    }
+)
+
+
+def build_evaluation_graph(config: Mapping[str, Any] | None = None) -> driver.Driver:
+    """The experiment graph alone, without a server or a model; ``config``: parameters by name."""
+    with quiet_hamilton():
+        built = (
+            driver.Builder()
+            .with_modules(*MODULES)
+            .with_config(dict(config or {}))
+            .with_adapters(LooseInputs())
+            .build()
+        )
+    built.graph_executor = Forgetting(built.adapter)
+    check_declared(built.graph, INPUTS | PARAMETERS)
+    return built
+
+
+PARAMETERS = frozenset(
+    {
+        "depth",
+        "alternates",
+        "blind",
+        "batch_size",
+        "measure_names",
+        "resamples",
+        "permutations",
+        "seed",
+        "most_changed",
+    }
+)
+
+
+def evaluate(
+    store: Store,
+    configs: Mapping[str, Config],
+    queries: Path,
+    qrels: Path,
+    *,
+    embedder: Embedder | None = None,
+    depth: int = 100,
+    alternates: Alternates = "expand",
+    blind: bool = False,
+    vectors_directory: Path | None = None,
+    on_batch: Callable[[str, int], object] | None = None,
+    **options: Any,
+) -> Evaluation:
+    """Ask judged queries of every configuration, and compare each with the first.
+
+    Args:
+        store: the open collection.
+        configs: by name; the first is what the others are compared with.
+        queries: see :func:`operators.evaluation.judgements.read_queries`.
+        qrels: see :func:`operators.evaluation.judgements.read_qrels`.
+        embedder: the collection's model; None: it is loaded.
+        depth: documents of each searched corpus in a run, at least; 0: what a user would get.
+        alternates: ``expand``: a copy that dedup dropped follows its survivor; ``drop``: it is left
+            out.
+        blind: search every corpus, also where a query says which are judged.
+        vectors_directory: keeps the vectors of the queries from one evaluation to the next.
+        on_batch: told a configuration's name and how many more queries are done.
+        options: any parameter of the graph's nodes (``batch_size``, ``resamples``, ``seed``, ...),
+            and ``retrieval_inputs``, a mapping of run-time inputs such as ``reranker`` or ``now``.
+
+    Raises:
+        JudgementError: a file can't be used.
+        ModelMismatch: a configuration has another model than the collection.
+        CrosscorpusError: a search failed, or the collection is not what was judged.
+    """
+    model = embedder or check_models(store, configs)
+    given = {
+        "queries_file": queries,
+        "qrels_file": qrels,
+        "configs": dict(configs),
+        "baseline": next(iter(configs)),
+        "store": store,
+        "embedder": model,
+        "vectors_directory": vectors_directory,
+        "retrieval_inputs": options.pop("retrieval_inputs", None),
+        "on_batch": on_batch,
+        "depth": depth,
+        "alternates": alternates,
+        "blind": blind,
+        **options,
+    }
+    unknown = sorted(options.keys() - PARAMETERS)
+    if unknown:
+        raise CrosscorpusError(f"unknown option {unknown[0]!r} of an evaluation")
+    with quiet_hamilton():
+        out = build_evaluation_graph().execute(["evaluation"], inputs=given)
+    found: Evaluation = out["evaluation"]
+    return found
+
+
+def check_models(store: Store, configs: Mapping[str, Config]) -> Embedder:
+    """The model that all configurations and the collection share.
+
+    Raises:
+        ModelMismatch: names the first configuration with another model.
+    """
+    loaded: dict[str, Embedder] = {}
+    info = collection_info(store)
+    for name, config in configs.items():
+        model = config.embedding
+        if model not in loaded:
+            loaded[model] = load_embedder(model)
+        if info.space is not None and loaded[model].space != info.space:
+            raise ModelMismatch(
+                f"configuration {name!r} embeds with {model!r}, and collection "
+                f"{store.collection!r} holds vectors of {info.model!r}: evaluate it on a "
+                f"collection that was ingested with --model {model}"
+            )
+    return next(iter(loaded.values()))

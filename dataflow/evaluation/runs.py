@@ -1,0 +1,128 @@
+"""From files of queries and judgements to what every configuration answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from hamilton.function_modifiers import extract_fields, tag
+
+from dataflow.evaluation.answers import (
+    BATCH_SIZE,
+    Answers,
+    Holdings,
+    answer,
+    check_corpora,
+    for_evaluation,
+    questions,
+)
+from dataflow.runtime.config import Config
+from dataflow.runtime.driver import build_driver
+from operators.context.question import query_texts
+from operators.embedding.embedder import Embedder
+from operators.embedding.query_file import embed_kept_queries
+from operators.errors import CrosscorpusError
+from operators.evaluation.judgements import check_judged, read_qrels, read_queries
+from operators.postgres.documents import count_documents, document_homes
+from operators.postgres.store import Store, collection_info
+
+
+@tag(stage="judgements", io="disk")
+def given_queries(queries_file: Path) -> pl.DataFrame:
+    """All queries of the file."""
+    return read_queries(queries_file)
+
+
+@tag(stage="judgements", io="disk")
+def given_qrels(qrels_file: Path) -> pl.DataFrame:
+    """All judgements of the file."""
+    return read_qrels(qrels_file)
+
+
+@tag(stage="judgements")
+@extract_fields({"judged_queries": pl.DataFrame, "qrels": pl.DataFrame})
+def judged(given_queries: pl.DataFrame, given_qrels: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """The queries that have judgements, and these."""
+    queries, qrels = check_judged(given_queries, given_qrels)
+    return {"judged_queries": queries, "qrels": qrels}
+
+
+@tag(stage="collection", io="postgres")
+def holdings(store: Store) -> Holdings:
+    """How many documents and chunks the collection has of each corpus."""
+    return Holdings(count_documents(store), collection_info(store).corpora)
+
+
+@tag(stage="collection", io="postgres")
+def homes(store: Store, qrels: pl.DataFrame) -> pl.DataFrame:
+    """The corpora of the judged documents; an error if the collection has none of them."""
+    found = document_homes(store, qrels["doc_id"])
+    if found.is_empty():
+        raise CrosscorpusError(
+            f"collection {store.collection!r} has none of the {qrels['doc_id'].n_unique()} judged "
+            f"documents (such as {qrels['doc_id'][0]!r}): name the collection that was judged"
+        )
+    return found
+
+
+@tag(stage="runs", io="embedding")
+def query_embeddings(
+    judged_queries: pl.DataFrame, embedder: Embedder, vectors_directory: Path | None = None
+) -> pl.DataFrame:
+    """The vector of every query text, once for all configurations."""
+    texts = query_texts(questions(judged_queries, (), blind=True))
+    vectors = embed_kept_queries(embedder, texts["text"].to_list(), vectors_directory)
+    dtype = pl.Array(pl.Float32, embedder.dimensions)
+    return texts.with_columns(pl.Series("embedding", vectors, dtype=dtype))
+
+
+@tag(stage="runs", io="postgres")
+def answers(
+    configs: dict[str, Config],
+    store: Store,
+    embedder: Embedder,
+    judged_queries: pl.DataFrame,
+    query_embeddings: pl.DataFrame,
+    homes: pl.DataFrame,
+    holdings: Holdings,
+    depth: int = 100,
+    alternates: str = "expand",
+    blind: bool = False,
+    batch_size: int = BATCH_SIZE,
+    retrieval_inputs: Mapping[str, Any] | None = None,
+    on_batch: Callable[[str, int], None] | None = None,
+) -> dict[str, Answers]:
+    """What each configuration answers, one configuration after the other."""
+    check_corpora(judged_queries, configs)
+    found = {}
+    for name, config in configs.items():
+        with build_driver(for_evaluation(config), store=store, embedder=embedder) as driver:
+            found[name] = answer(
+                driver,
+                name,
+                judged_queries,
+                holdings,
+                depth=depth,
+                alternates="drop" if alternates == "drop" else "expand",
+                blind=blind,
+                batch_size=batch_size,
+                inputs=retrieval_inputs,
+                query_embeddings=query_embeddings,
+                on_batch=partial(on_batch, name) if on_batch else None,
+            )
+    return found
+
+
+@tag(stage="runs")
+def runs(answers: dict[str, Answers]) -> pl.DataFrame:
+    """All runs, one after the other."""
+    return pl.concat(one.run for one in answers.values())
+
+
+@tag(stage="runs")
+def timings(answers: dict[str, Answers]) -> pl.DataFrame:
+    """Where the time of each configuration went."""
+    return pl.concat(one.timings for one in answers.values())

@@ -1,0 +1,180 @@
+"""The end of a run: which documents are versions of one topic, and which passages are current.
+
+A corpus whose ledger is as it was costs one look at the ledger. Else its lineages are found anew
+from what is kept of each document, and the passages of those that have changed are compared, one
+lineage after the other, two documents at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import polars as pl
+
+from operators.postgres import versions as stored
+from operators.postgres.store import Store
+from operators.postgres.versions import Superseded
+from operators.versions import alignment, lineage, sketches
+from operators.versions.alignment import align, holder
+from operators.versions.masks import masked
+
+RULES = lineage.RULES * 10_000 + alignment.RULES * 100 + sketches.RULES
+"""Other rules than those a corpus's versions were found by mean another look at all of it."""
+
+CODE = "code"
+"""Of files without a version: folders v1 and v2 are interfaces there, both of them current."""
+
+OnCompared = Callable[[int, int], None]
+"""Told how many lineages were compared, of how many."""
+
+
+@dataclass(frozen=True, slots=True)
+class VersionsFound:
+    """What was done.
+
+    Attributes:
+        corpora: whose documents had changed.
+        lineages: topics of two versions or more, in those corpora.
+        compared: of which the passages were compared.
+        superseded: passages of those for which a newer one stands.
+        only_old: passages of those that no newer version has.
+    """
+
+    corpora: tuple[str, ...] = ()
+    lineages: int = 0
+    compared: int = 0
+    superseded: int = 0
+    only_old: int = 0
+
+
+def find_versions(store: Store, on_compared: OnCompared | None = None) -> VersionsFound:
+    """Bring a collection's versions to what its documents are; nothing to do where none changed."""
+    found = VersionsFound()
+    for changed in stored.changed_corpora(store, RULES):
+        whole, found = _of_corpus(store, changed, found, on_compared)
+        if whole:
+            stored.mark_found(store, changed.corpus, changed.ledger, RULES)
+    return found
+
+
+def _of_corpus(
+    store: Store, of: stored.Changed, found: VersionsFound, on_compared: OnCompared | None
+) -> tuple[bool, VersionsFound]:
+    """Whether all of it could be done, and what was."""
+    corpus = of.corpus
+    documents = stored.candidates(store, corpus, _sketched(store, corpus))
+    lineages = lineage.lineages(documents)
+    before = stored.placed(store, corpus)
+    left = before.join(lineages, on="document_key", how="anti")["document_key"]
+    if len(left):
+        stored.forget_versions(store, corpus, left.to_list())
+    changed = _changed(lineages, before.clear() if of.anew else before)
+    whole = True
+    relations = {"same": 0, "revised": 0, "gone": 0}
+    for number, name in enumerate(changed):
+        versions = lineages.filter(pl.col("lineage_id") == name)
+        read, rows = _superseded(store, corpus, versions)
+        if read is None or not stored.write_lineage(store, corpus, versions, read, rows):
+            whole = False  # somebody writes at the same time, whose own run comes to this as well
+            continue
+        for row in rows:
+            relations[row.relation] += 1
+        if on_compared is not None:
+            on_compared(number + 1, len(changed))
+    return whole, replace(
+        found,
+        corpora=(*found.corpora, corpus),
+        lineages=found.lineages + lineages["lineage_id"].n_unique(),
+        compared=found.compared + len(changed),
+        superseded=found.superseded + relations["same"] + relations["revised"],
+        only_old=found.only_old + relations["gone"],
+    )
+
+
+def _sketched(store: Store, corpus: str) -> list[str]:
+    """The documents that may be versions of something, each with its sketch kept."""
+    with_version: list[str] = []
+    paths: set[str] = set()
+    others: list[tuple[str, str]] = []
+    for key, path, document_id, version in stored.names(store, corpus):
+        if corpus == CODE and version is None:
+            continue
+        name = masked(path, None, document_id, version)
+        if name.version is not None or name.dated:
+            with_version.append(key)
+            paths.add(name.path or "")
+        elif name.path:
+            others.append((key, name.path))
+    keys = [*with_version, *(key for key, path in others if path in paths)]
+    for part in stored.unsketched(store, corpus, keys, sketches.RULES):
+        made = [(k, at, sketches.sketch(text).astype("<u4").tobytes()) for k, at, text in part]
+        stored.keep_sketches(store, corpus, made, sketches.RULES)
+    return keys
+
+
+def _changed(lineages: pl.DataFrame, before: pl.DataFrame) -> list[str]:
+    """The lineages that are not as they are stored, or of which a document was stored anew."""
+    columns = lineages.columns
+    unlike = lineages.join(
+        before.filter("compared").select(columns), on=columns, how="anti", nulls_equal=True
+    )
+    return sorted(set(unlike["lineage_id"]))
+
+
+def _superseded(
+    store: Store, corpus: str, versions: pl.DataFrame
+) -> tuple[list[datetime] | None, list[Superseded]]:
+    """When each document was stored, None if one is gone; and the rows of its old passages."""
+    rows: list[Superseded] = []
+    read: list[datetime] = []
+    newer: stored.Stored | None = None
+    newest: stored.Stored | None = None
+    released: datetime | None = None
+    replaced: dict[int, datetime | None] = {}  # passages of the next version that are old as well
+    for row in versions.sort("position", descending=True).iter_rows(named=True):
+        at, document = stored.passages(store, corpus, row["document_key"])
+        if at is None:
+            return None, []
+        read.append(at)
+        if newer is not None and newest is not None:
+            own = _rows(document, newer, newest, row, released, replaced)
+            rows += own
+            replaced = {r.chunk_id: r.superseded_at for r in own if r.relation != "gone"}
+        newest = newest or document
+        newer, released = document, row["released_at"]
+    return read[::-1], rows
+
+
+def _rows(
+    document: stored.Stored,
+    newer: stored.Stored,
+    newest: stored.Stored,
+    row: dict[str, str],
+    released: datetime | None,
+    replaced: dict[int, datetime | None],
+) -> list[Superseded]:
+    rows = []
+    for pair in align(document.passages, newer.passages):
+        if pair.old is None:
+            continue
+        relation, by = pair.relation, None if pair.new is None else newer.chunk_ids[pair.new]
+        if relation == "gone":
+            # A branch of older releases may lack what the newest release has.
+            back = holder(document.passages[pair.old].text, newest.passages)
+            if back is not None:
+                relation, by = "same", newest.chunk_ids[back]
+        # A later version may have come out earlier: Node 22.14.0 before 18.20.8.
+        dates = [d for d in (released, replaced.get(by) if by is not None else None) if d]
+        rows.append(
+            Superseded(
+                document.chunk_ids[pair.old],
+                row["document_key"],
+                relation,
+                by,
+                min(dates, default=None),
+                row["version"] if relation == "gone" else None,
+            )
+        )
+    return rows

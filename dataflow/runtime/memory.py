@@ -1,0 +1,92 @@
+"""What a run remembers of its nodes, so that a later run can take over what would be the same.
+
+A node gives the same again when it is the same function over the same values. Whether a value is
+the same is looked at and not inferred from where it came from: when a node upstream ran again and
+gave what it had given before, nothing below it runs again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any
+
+import polars as pl
+from hamilton.node import Node
+
+LIVE = frozenset({"timings"})
+"""Inputs that a run fills while it runs; they change no value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What a node was, what it read and what it gave."""
+
+    code: tuple[CodeType, ...]
+    arguments: Mapping[str, Any]
+    value: Any
+
+
+class Memory:
+    """The records of one run, and those of an earlier one that it may take over.
+
+    Args:
+        known: records by the nodes' names.
+
+    Attributes:
+        records: those of this run.
+        computed: the names of the nodes that ran, in the order in which they ended.
+    """
+
+    def __init__(self, known: Mapping[str, Record] | None = None) -> None:
+        self.known = known or {}
+        self.records: dict[str, Record] = {}
+        self.computed: list[str] = []
+
+    def recall(self, node: Node, arguments: Mapping[str, Any]) -> Record | None:
+        """The record of ``node`` if it was the same function over the same values."""
+        record = self.known.get(node.name)
+        if record is None or record.code != code_of(node):
+            return None
+        if record.arguments.keys() != arguments.keys():
+            return None
+        for name, value in arguments.items():
+            if name not in LIVE and not same(record.arguments[name], value):
+                return None
+        self.records[node.name] = record
+        return record
+
+    def keep(self, node: Node, arguments: Mapping[str, Any], value: Any) -> None:
+        """Remember what ``node`` gave."""
+        self.records[node.name] = Record(code_of(node), arguments, value)
+        self.computed.append(node.name)
+
+
+def code_of(node: Node) -> tuple[CodeType, ...]:
+    """What a node executes; the same for the nodes of two graphs of the same modules."""
+    return tuple(function.__code__ for function in node.originating_functions or ())
+
+
+def same(one: Any, two: Any) -> bool:
+    """Whether two values are the same for every node that may read them.
+
+    >>> same({"a": [1.0, None]}, {"a": [1.0, None]}), same(1, 1.0), same(object(), object())
+    (True, False, False)
+    """
+    if one is two:
+        return True
+    if type(one) is not type(two):
+        return False
+    if isinstance(one, pl.DataFrame):
+        return one.schema == two.schema and one.equals(two)
+    if isinstance(one, pl.Series):
+        return one.dtype == two.dtype and one.name == two.name and one.equals(two)
+    if isinstance(one, dict):
+        return list(one) == list(two) and all(same(value, two[key]) for key, value in one.items())
+    if isinstance(one, list | tuple):
+        return len(one) == len(two) and all(map(same, one, two))
+    try:
+        return bool(one == two)
+    except ValueError:  # arrays have no one answer
+        return False

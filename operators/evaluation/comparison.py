@@ -1,0 +1,192 @@
+"""What the numbers say: means with intervals, and every configuration against the first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from operators.evaluation import statistics
+from operators.evaluation.frames import CHANGED, COMPARISON, SUMMARY, measures_of
+
+LISTED = 10
+
+
+def summary(
+    scores: pl.DataFrame,
+    corpus_scores: pl.DataFrame,
+    queries: pl.DataFrame,
+    *,
+    resamples: int = statistics.RESAMPLES,
+    seed: int = statistics.SEED,
+) -> pl.DataFrame:
+    """The mean of each measure with its interval, over all queries and over each slice of them.
+
+    Args:
+        scores: columns ``SCORES``.
+        corpus_scores: columns ``CORPUS_SCORES``.
+        queries: columns ``JUDGED_QUERIES``.
+        resamples: of the bootstrap.
+        seed: of the bootstrap.
+
+    Returns:
+        Columns ``SUMMARY``, by slice: all, judged in several corpora, corpora, kinds, triggers;
+        a slice that is all queries, or none, is left out.
+    """
+    parts = [("all", scores)]
+    several = queries.filter(pl.col("corpora").list.len() > 1)
+    parts.append(("several corpora", scores.join(several, on="query_id", how="semi")))
+    for (corpus,), part in _sorted_groups(corpus_scores, "corpus"):
+        parts.append((f"corpus={corpus}", part))
+    for field in ("kind", "trigger"):
+        named = queries.filter(pl.col(field).is_not_null())
+        for (name,), part in _sorted_groups(named, field):
+            parts.append((f"{field}={name}", scores.join(part, on="query_id", how="semi")))
+    every = scores["query_id"].n_unique()
+    rows: list[tuple[object, ...]] = []
+    for name, part in parts:
+        whole = name.startswith(("kind=", "trigger=", "several"))
+        count = part["query_id"].n_unique()
+        if count and not (whole and count == every):
+            rows += _means(part, name, resamples=resamples, seed=seed)
+    return pl.DataFrame(rows, schema=SUMMARY, orient="row")
+
+
+def _sorted_groups(
+    frame: pl.DataFrame, column: str
+) -> list[tuple[tuple[object, ...], pl.DataFrame]]:
+    return list(frame.sort(column, maintain_order=True).group_by(column, maintain_order=True))
+
+
+def _means(
+    scores: pl.DataFrame, name: str, *, resamples: int, seed: int
+) -> list[tuple[object, ...]]:
+    columns, values = _table(scores)
+    low, high = statistics.bootstrap_means(values, resamples=resamples, seed=seed)
+    means, queries = values.mean(axis=0), len(values)
+    return [
+        (*column, name, queries, float(means[at]), float(low[at]), float(high[at]))
+        for at, column in enumerate(columns)
+    ]
+
+
+def _table(scores: pl.DataFrame) -> tuple[list[tuple[str, str]], NDArray[np.float64]]:
+    """(config, measure) of each column, and the values with one row a query, by its id."""
+    configs = scores["config"].unique(maintain_order=True).to_list()
+    columns = [(config, measure) for measure in measures_of(scores) for config in configs]
+    ordered = scores.sort("query_id").partition_by("config", "measure", as_dict=True)
+    return columns, np.column_stack([ordered[column]["value"].to_numpy() for column in columns])
+
+
+def comparison(
+    scores: pl.DataFrame,
+    baseline: str,
+    *,
+    resamples: int = statistics.RESAMPLES,
+    permutations: int = statistics.PERMUTATIONS,
+    seed: int = statistics.SEED,
+) -> pl.DataFrame:
+    """Every other configuration against ``baseline``, query by query.
+
+    Args:
+        scores: columns ``SCORES``.
+        baseline: one of its configurations.
+        resamples: of the bootstrap.
+        permutations: of the randomisation test.
+        seed: of both.
+
+    Returns:
+        Columns ``COMPARISON``, by configuration and measure; p is corrected over all its rows. Two
+        values within 1e-9 are a tie.
+    """
+    columns, values = _table(scores)
+    place = {column: at for at, column in enumerate(columns)}
+    configs = [c for c in scores["config"].unique(maintain_order=True) if c != baseline]
+    pairs = [(config, measure) for config in configs for measure in measures_of(scores)]
+    if not pairs:
+        return pl.DataFrame(schema=COMPARISON)
+    differences = np.column_stack(
+        [values[:, place[pair]] - values[:, place[baseline, pair[1]]] for pair in pairs]
+    )
+    differences[np.abs(differences) < 1e-9] = 0.0
+    low, high = statistics.bootstrap_means(differences, resamples=resamples, seed=seed)
+    p = statistics.randomisation_p(differences, permutations=permutations, seed=seed)
+    named = {
+        "config": [config for config, _ in pairs],
+        "baseline": [baseline] * len(pairs),
+        "measure": [measure for _, measure in pairs],
+        "difference": differences.mean(axis=0),
+        "low": low,
+        "high": high,
+        "p": p,
+        "p_corrected": statistics.holm(p),
+        "wins": (differences > 0).sum(axis=0),
+        "ties": (differences == 0).sum(axis=0),
+        "losses": (differences < 0).sum(axis=0),
+    }
+    return pl.DataFrame(named).cast(COMPARISON)
+
+
+def changed(
+    scores: pl.DataFrame,
+    runs: pl.DataFrame,
+    queries: pl.DataFrame,
+    baseline: str,
+    *,
+    most: int = 10,
+    measure: str | None = None,
+) -> pl.DataFrame:
+    """The queries whose score moved most, with both lists.
+
+    Args:
+        scores: columns ``SCORES``.
+        runs: columns ``RUN``.
+        queries: columns ``JUDGED_QUERIES``.
+        baseline: the configuration that the others are compared with.
+        most: queries a configuration.
+        measure: what is compared; None: the first measure of ``scores``.
+
+    Returns:
+        Columns ``CHANGED``, by configuration; the largest change first, then by query_id. A query
+        that did not change is not listed.
+    """
+    measure = measure or measures_of(scores)[0]
+    one = scores.filter(pl.col("measure") == measure)
+    before = one.filter(pl.col("config") == baseline).select("query_id", before="value")
+    moved = (
+        one.filter(pl.col("config") != baseline)
+        .select("config", "query_id", after="value")
+        .join(before, on="query_id")
+        .with_columns(size=(pl.col("after") - pl.col("before")).abs())
+        .filter(pl.col("size") >= 1e-9)
+    )
+    order = {c: at for at, c in enumerate(scores["config"].unique(maintain_order=True))}
+    picked = (
+        moved.with_columns(order=pl.col("config").replace_strict(order, default=None))
+        .sort(["order", "size", "query_id"], descending=[False, True, False])
+        .group_by("config", maintain_order=True)
+        .head(most)
+    )
+    lists = _lists(runs, picked["query_id"].unique())
+    first = lists.filter(pl.col("config") == baseline).select("query_id", before_list="documents")
+    return (
+        picked.join(queries.select("query_id", "text"), on="query_id", maintain_order="left")
+        .join(first, on="query_id", how="left", maintain_order="left")
+        .join(lists, on=["config", "query_id"], how="left", maintain_order="left")
+        .with_columns(
+            pl.col("before_list").fill_null([]), after_list=pl.col("documents").fill_null([])
+        )
+        .select(list(CHANGED))
+    )
+
+
+def _lists(runs: pl.DataFrame, query_ids: Sequence[str] | pl.Series) -> pl.DataFrame:
+    """config, query_id, documents: the first ten of each list."""
+    return (
+        runs.filter(pl.col("query_id").is_in(list(query_ids)), pl.col("rank") < LISTED)
+        .sort("config", "query_id", "rank")
+        .group_by("config", "query_id", maintain_order=True)
+        .agg(documents="doc_id")
+    )

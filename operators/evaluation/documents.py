@@ -1,0 +1,100 @@
+"""From ranked chunks to ranked documents: a document counts once, at its best chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import polars as pl
+
+Alternates = Literal["expand", "drop"]
+
+DOCUMENTS = pl.Schema(
+    {"query_id": pl.UInt32(), "doc_id": pl.String(), "corpus": pl.String(), "rank": pl.UInt32()}
+)
+
+
+def ranked_documents(
+    ranked: pl.DataFrame, chunks: pl.DataFrame, *, alternates: Alternates = "expand"
+) -> pl.DataFrame:
+    """Chunks in ranking order as documents, each at the place of its best chunk.
+
+    Args:
+        ranked: query_id, chunk_id, rank, and ``alternate_sources`` where dedup ran.
+        chunks: chunk_id, document_id and corpus of every chunk that a list held.
+        alternates: ``expand``: a copy that dedup dropped follows its survivor, in the order in
+            which the survivor names its copies; ``drop``: it is left out.
+
+    Returns:
+        Columns ``DOCUMENTS``, by query and rank; ranks are 0-based.
+    """
+    held = ranked.select("query_id", "rank", "chunk_id", place=pl.lit(0, pl.UInt32))
+    if alternates == "expand" and "alternate_sources" in ranked.columns:
+        copies = (
+            ranked.select("query_id", "rank", "alternate_sources")
+            .explode("alternate_sources")
+            .drop_nulls("alternate_sources")
+            .select(
+                "query_id",
+                "rank",
+                chunk_id=pl.col("alternate_sources").struct.field("chunk_id"),
+                place=pl.int_range(1, pl.len() + 1, dtype=pl.UInt32).over("query_id", "rank"),
+            )
+        )
+        held = pl.concat([held, copies.select(held.columns)])
+    return (
+        held.join(chunks.select("chunk_id", "document_id", "corpus").unique(), on="chunk_id")
+        .sort("query_id", "rank", "place", "chunk_id", "corpus", "document_id")
+        .unique(["query_id", "document_id"], keep="first", maintain_order=True)
+        .with_columns(rank=pl.int_range(pl.len(), dtype=pl.UInt32).over("query_id"))
+        .rename({"document_id": "doc_id"})
+        .select(list(DOCUMENTS))
+    )
+
+
+def continued(head: pl.DataFrame, tail: pl.DataFrame) -> pl.DataFrame:
+    """``head`` with the documents that only ``tail`` has after it, both columns ``DOCUMENTS``."""
+    more = tail.join(head, on=["query_id", "doc_id"], how="anti")
+    return (
+        pl.concat([head.with_columns(part=0), more.with_columns(part=1)])
+        .sort("query_id", "part", "rank")
+        .with_columns(rank=pl.int_range(pl.len(), dtype=pl.UInt32).over("query_id"))
+        .select(list(DOCUMENTS))
+    )
+
+
+def shallow(
+    documents: pl.DataFrame, asked: pl.DataFrame, sizes: Mapping[str, int], depth: int
+) -> pl.DataFrame:
+    """The queries that have fewer than ``depth`` documents of a corpus that holds more.
+
+    Args:
+        documents: columns ``DOCUMENTS``.
+        asked: query_id and ``corpora`` (null: every corpus), and any other columns.
+        sizes: corpus -> its number of documents.
+        depth: documents a corpus that are wanted.
+
+    Returns:
+        Rows of ``asked`` in its order, ``corpora`` narrowed to those that lack documents.
+    """
+    wanted = pl.DataFrame(
+        {"corpus": sorted(sizes), "wanted": [min(depth, sizes[name]) for name in sorted(sizes)]},
+        schema={"corpus": pl.String, "wanted": pl.UInt32},
+    )
+    pairs = (
+        asked.select("query_id", "corpora")
+        .join(wanted, how="cross")
+        .filter(pl.col("corpora").is_null() | pl.col("corpora").list.contains(pl.col("corpus")))
+    )
+    found = documents.group_by("query_id", "corpus").agg(found=pl.len())
+    short = (
+        pairs.join(found, on=["query_id", "corpus"], how="left")
+        .filter(pl.col("found").fill_null(0) < pl.col("wanted"))
+        .group_by("query_id")
+        .agg(corpora=pl.col("corpus").sort())
+    )
+    return (
+        asked.drop("corpora")
+        .join(short, on="query_id", maintain_order="left")
+        .select(asked.columns)
+    )

@@ -1,0 +1,128 @@
+"""The schema of every frame of an evaluation, and what they are together.
+
+A *run* is what a configuration answers to the judged queries: ranked documents. A *measure* is one
+of ``nDCG@10``, ``R@50``, ``RR@10``, ``AP``. A *slice* is a part of the queries (one kind, one
+trigger, judged in several corpora) or of the documents (one corpus).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from operators.frames import UTC
+
+MEASURES = ("nDCG@10", "R@50", "RR@10", "AP")
+
+JUDGED_QUERIES = pl.Schema(
+    {
+        "query_id": pl.String(),  # the judgements' id
+        "number": pl.UInt32(),  # query_id of the retrieval graph's frames; place in the file
+        "texts": pl.List(pl.String),  # one question, one or more ways to put it
+        "text": pl.String(),  # the first of them
+        "kind": pl.String(),  # null: none given
+        "trigger": pl.String(),  # a name; null: none
+        "corpora": pl.List(pl.String),  # the judged corpora; null: all
+        "repos": pl.List(pl.String),  # null: every repository
+        "as_of": UTC,  # null: now
+    }
+)
+
+QRELS = pl.Schema({"query_id": pl.String(), "doc_id": pl.String(), "grade": pl.Int64()})
+
+RUN = pl.Schema(
+    {
+        "config": pl.String(),
+        "query_id": pl.String(),
+        "doc_id": pl.String(),
+        "corpus": pl.String(),  # null in a run that was read from a file
+        "rank": pl.UInt32(),  # 0-based
+        "score": pl.Float64(),  # falls strictly with the rank
+    }
+)
+
+SCORES = pl.Schema(
+    {
+        "config": pl.String(),
+        "query_id": pl.String(),
+        "measure": pl.String(),
+        "value": pl.Float64(),  # 0..1; a query without an answer has 0
+    }
+)
+
+CORPUS_SCORES = pl.Schema({**SCORES, "corpus": pl.String()})  # only that corpus's documents count
+
+SUMMARY = pl.Schema(
+    {
+        "config": pl.String(),
+        "measure": pl.String(),
+        "slice": pl.String(),  # all | corpus=docs | kind=... | trigger=... | several corpora
+        "queries": pl.UInt32(),
+        "mean": pl.Float64(),
+        "low": pl.Float64(),  # 95 % bootstrap interval of the mean
+        "high": pl.Float64(),
+    }
+)
+
+COMPARISON = pl.Schema(
+    {
+        "config": pl.String(),
+        "baseline": pl.String(),
+        "measure": pl.String(),
+        "difference": pl.Float64(),  # mean over queries of config - baseline
+        "low": pl.Float64(),  # 95 % bootstrap interval of the difference
+        "high": pl.Float64(),
+        "p": pl.Float64(),  # paired randomisation test, two-sided
+        "p_corrected": pl.Float64(),  # Holm, over all rows of the table
+        "wins": pl.UInt32(),
+        "ties": pl.UInt32(),
+        "losses": pl.UInt32(),
+    }
+)
+
+CHANGED = pl.Schema(
+    {
+        "config": pl.String(),
+        "query_id": pl.String(),
+        "text": pl.String(),
+        "before": pl.Float64(),  # the first measure, of the baseline
+        "after": pl.Float64(),
+        "before_list": pl.List(pl.String),  # doc_ids, best first, at most ten
+        "after_list": pl.List(pl.String),
+    }
+)
+
+TIMINGS = pl.Schema(
+    {"config": pl.String(), "stage": pl.String(), "node": pl.String(), "ms": pl.Float64()}
+)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What an evaluation found, as frames; the first of ``configs`` is the baseline."""
+
+    configs: tuple[str, ...]
+    queries: pl.DataFrame  # JUDGED_QUERIES
+    qrels: pl.DataFrame  # QRELS
+    runs: pl.DataFrame  # RUN
+    scores: pl.DataFrame  # SCORES
+    corpus_scores: pl.DataFrame  # CORPUS_SCORES
+    summary: pl.DataFrame  # SUMMARY
+    comparison: pl.DataFrame  # COMPARISON
+    changed: pl.DataFrame  # CHANGED
+    timings: pl.DataFrame  # TIMINGS; ms of the whole run
+    notes: tuple[str, ...] = ()  # what a reader must know: unanswered searches, unjudged queries
+    collection: Mapping[str, object] = field(default_factory=dict)  # name, documents by corpus
+
+
+def measures_of(frame: pl.DataFrame) -> list[str]:
+    """The measures that a frame has, in the order of :data:`MEASURES`, then by name."""
+    found = set(frame["measure"].unique().to_list())
+    return [m for m in MEASURES if m in found] + sorted(found - set(MEASURES))
+
+
+def empty_scores() -> pl.DataFrame:
+    """No scores."""
+    return pl.DataFrame(schema=SCORES)

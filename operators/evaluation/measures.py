@@ -1,0 +1,115 @@
+"""How good a run is, query by query, by ir-measures (MacAvaney, Macdonald, Ounis, ECIR 2022).
+
+nDCG@10 has the gain 2^grade - 1 (Burges et al., ICML 2005); R@50, RR@10 and AP count a document of
+grade 1 or more as relevant. A query with judgements and without an answer has 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import ir_measures
+import polars as pl
+
+from operators.errors import UnknownName, suggest
+from operators.evaluation.frames import CORPUS_SCORES, MEASURES, SCORES, empty_scores
+
+
+def scores(
+    run: pl.DataFrame,
+    qrels: pl.DataFrame,
+    configs: Sequence[str],
+    *,
+    measures: Sequence[str] = MEASURES,
+) -> pl.DataFrame:
+    """The value of every measure for every query of ``qrels``.
+
+    Args:
+        run: columns ``RUN``.
+        qrels: columns ``QRELS``; each query in it counts, answered or not.
+        configs: the configurations, also those that answer nothing.
+        measures: some of ``MEASURES``.
+
+    Returns:
+        Columns ``SCORES``, by configuration, measure, both in the given order, and query.
+
+    Raises:
+        UnknownName: there is no such measure.
+    """
+    if qrels.is_empty():
+        return empty_scores()
+    grades = qrels.with_columns(pl.col("grade").clip(0))
+    calculated = {name: _measure(name, grades["grade"].max()) for name in measures}
+    judged = _nested(grades, "grade")
+    parts = [
+        _scored(
+            _nested(run.filter(pl.col("config") == config), "score"), judged, calculated
+        ).with_columns(config=pl.lit(config))
+        for config in configs
+    ]
+    return pl.concat([empty_scores(), *(part.select(list(SCORES)) for part in parts)])
+
+
+def corpus_scores(
+    run: pl.DataFrame,
+    queries: pl.DataFrame,
+    qrels: pl.DataFrame,
+    homes: pl.DataFrame,
+    configs: Sequence[str],
+    *,
+    measures: Sequence[str] = MEASURES,
+) -> pl.DataFrame:
+    """The same with the documents of one corpus alone, for every corpus that is judged.
+
+    Args:
+        run: columns ``RUN``.
+        queries: columns ``JUDGED_QUERIES``; a query counts in the corpora that it judges.
+        qrels: columns ``QRELS``.
+        homes: doc_id and corpus of the judged documents.
+        configs: as for :func:`scores`.
+        measures: some of ``MEASURES``.
+
+    Returns:
+        Columns ``CORPUS_SCORES``, by corpus, then as :func:`scores`.
+    """
+    placed = qrels.join(homes.select("doc_id", "corpus").unique(), on="doc_id")
+    placed = placed.join(queries.select("query_id", "corpora"), on="query_id").filter(
+        pl.col("corpora").is_null() | pl.col("corpora").list.contains(pl.col("corpus"))
+    )
+    parts = [pl.DataFrame(schema=CORPUS_SCORES)]
+    for corpus in placed["corpus"].unique().sort():
+        judged = placed.filter(pl.col("corpus") == corpus).select(qrels.columns)
+        found = scores(run.filter(pl.col("corpus") == corpus), judged, configs, measures=measures)
+        parts.append(found.with_columns(corpus=pl.lit(corpus)).select(list(CORPUS_SCORES)))
+    return pl.concat(parts)
+
+
+def _measure(name: str, highest: Any) -> Any:
+    if name not in MEASURES:
+        raise UnknownName(f"unknown measure {name!r}{suggest(name, MEASURES)}")
+    if name == "nDCG@10":
+        gains = {grade: 2**grade - 1 for grade in range(1, max(int(highest or 0), 1) + 1)}
+        return ir_measures.nDCG(gains=gains) @ 10
+    return ir_measures.parse_measure(name)
+
+
+def _nested(rows: pl.DataFrame, value: str) -> dict[str, dict[str, Any]]:
+    """Query -> document -> value, the form that ir-measures reads fastest."""
+    nested: dict[str, dict[str, Any]] = {}
+    for query_id, doc_id, number in rows.select("query_id", "doc_id", value).iter_rows():
+        nested.setdefault(query_id, {})[doc_id] = number
+    return nested
+
+
+def _scored(
+    run: dict[str, dict[str, Any]], judged: dict[str, dict[str, Any]], measures: dict[str, Any]
+) -> pl.DataFrame:
+    found = {name: dict.fromkeys(judged, 0.0) for name in measures}
+    names = {measure: name for name, measure in measures.items()}
+    asked = {query_id: documents for query_id, documents in run.items() if query_id in judged}
+    for value in ir_measures.iter_calc(list(measures.values()), judged, asked) if asked else ():
+        found[names[value.measure]][value.query_id] = float(value.value)
+    rows = [(q, m, v) for m, values in found.items() for q, v in sorted(values.items())]
+    schema = {name: SCORES[name] for name in ("query_id", "measure", "value")}
+    return pl.DataFrame(rows, schema=schema, orient="row")

@@ -1,0 +1,120 @@
+"""The tables of an evaluation: for a page of Markdown, for a program, for a spreadsheet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from operators.evaluation.frames import Evaluation, measures_of
+
+SIGNIFICANT = 0.05
+
+
+def per_query(evaluation: Evaluation) -> pl.DataFrame:
+    """One row a query and configuration: its kind, trigger and text, and a column a measure."""
+    order = {config: at for at, config in enumerate(evaluation.configs)}
+    about = evaluation.queries.select("query_id", "number", "kind", "trigger", "text")
+    return (
+        evaluation.scores.pivot("measure", index=["config", "query_id"], values="value")
+        .join(about, on="query_id")
+        .with_columns(order=pl.col("config").replace_strict(order, return_dtype=pl.Int64))
+        .sort("order", "number")
+        .select("config", *about.drop("number").columns, *measures_of(evaluation.scores))
+    )
+
+
+def as_json(evaluation: Evaluation) -> dict[str, Any]:
+    """The tables as plain data; runs and per-query values are files of their own."""
+    return {
+        "configs": list(evaluation.configs),
+        "baseline": evaluation.configs[0],
+        "queries": evaluation.queries.height,
+        "judgements": evaluation.qrels.height,
+        "notes": list(evaluation.notes),
+        "summary": evaluation.summary.to_dicts(),
+        "comparison": evaluation.comparison.to_dicts(),
+        "changed": evaluation.changed.to_dicts(),
+        "timings": evaluation.timings.to_dicts(),
+    }
+
+
+def as_markdown(evaluation: Evaluation) -> str:
+    """Means by slice, the comparison and the notes, as a page of Markdown."""
+    measures = measures_of(evaluation.summary)
+    parts = [f"# {', '.join(evaluation.configs)}", _about(evaluation)]
+    for name in evaluation.summary["slice"].unique(maintain_order=True):
+        rows = evaluation.summary.filter(pl.col("slice") == name)
+        title = "All queries" if name == "all" else str(name)
+        parts.append(f"## {title} ({rows['queries'][0]})")
+        parts.append(_table(["config", *measures], list(slice_rows(evaluation, str(name)))))
+    if evaluation.comparison.height:
+        parts.append(f"## Against {evaluation.configs[0]}")
+        parts.append(
+            "Mean difference over the queries with its 95 % bootstrap interval; p of the paired "
+            f"randomisation test, corrected by Holm's method. \\*: corrected p < {SIGNIFICANT}."
+        )
+        header = ["config", "measure", "difference", "95 % interval", "p", "corrected p"]
+        parts.append(_table([*header, "better / same / worse"], comparison_rows(evaluation)))
+    if evaluation.notes:
+        parts.append("## To know")
+        parts.append("\n".join(f"- {cell(note)}" for note in evaluation.notes))
+    return "\n\n".join(parts) + "\n"
+
+
+def _about(evaluation: Evaluation) -> str:
+    return (
+        f"{evaluation.queries.height} queries, {evaluation.qrels.height} judgements. A mean stands "
+        "with its 95 % bootstrap interval."
+    )
+
+
+def slice_rows(evaluation: Evaluation, name: str) -> list[list[str]]:
+    """One row a configuration: its name, then each measure's mean and interval."""
+    rows = evaluation.summary.filter(pl.col("slice") == name)
+    values = {(row["config"], row["measure"]): row for row in rows.iter_rows(named=True)}
+    return [
+        [config, *(_mean(values.get((config, m))) for m in measures_of(evaluation.summary))]
+        for config in evaluation.configs
+    ]
+
+
+def _mean(row: dict[str, Any] | None) -> str:
+    return "" if row is None else f"{row['mean']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
+
+
+def comparison_rows(evaluation: Evaluation) -> list[list[str]]:
+    """One row a configuration and measure; a star after a difference says that it is no luck."""
+    return [
+        [
+            row["config"],
+            row["measure"],
+            f"{row['difference']:+.3f}{' *' if is_significant(row) else ''}",
+            f"[{row['low']:+.3f}, {row['high']:+.3f}]",
+            _p(row["p"]),
+            _p(row["p_corrected"]),
+            f"{row['wins']} / {row['ties']} / {row['losses']}",
+        ]
+        for row in evaluation.comparison.iter_rows(named=True)
+    ]
+
+
+def is_significant(row: dict[str, Any]) -> bool:
+    """Whether a row of ``COMPARISON`` is below the level after the correction."""
+    return bool(row["p_corrected"] < SIGNIFICANT)
+
+
+def _p(value: float) -> str:
+    return "< 0.0001" if value < 0.0001 else f"{value:.4f}"
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(map(cell, line)) + " |" for line in lines)
+
+
+def cell(text: str) -> str:
+    """``text`` so that it stays in its place in a Markdown table."""
+    flat = " ".join(text.split())
+    return flat.replace("|", "\\|").replace("*", "\\*").replace("<", "&lt;").replace("`", "\\`")

@@ -1,0 +1,93 @@
+"""Runs as files: the TREC format, that every evaluation tool reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from operators.evaluation.frames import RUN
+from operators.evaluation.judgements import JudgementError, fields_of, lines
+
+
+def write_run(run: pl.DataFrame, path: Path, *, tag: str) -> None:
+    """Write ``query_id Q0 doc_id rank score tag`` a line, ranks from 1.
+
+    Fields stand apart by a space, or by tabs if an id has spaces, which tools that split at any
+    white space don't read.
+
+    Args:
+        run: columns ``RUN``, one configuration's, in the order in which it is written.
+        path: the file.
+        tag: names the run, without white space.
+
+    Raises:
+        JudgementError: an id has a tab or a line break, or is empty.
+    """
+    ids = pl.concat([run["query_id"], run["doc_id"]]).unique(maintain_order=True)
+    broken = ids.filter(ids.str.contains(r"[\t\r\n\v\f\x85\u{2028}\u{2029}]") | (ids == ""))
+    if len(broken):
+        raise JudgementError(
+            f"{path}: the id {broken[0]!r} can't stand in a run file: it is empty, or has a tab or "
+            "a line break"
+        )
+    apart = "\t" if ids.str.contains(r"\s").any() else " "
+    line = pl.concat_str(
+        "query_id",
+        pl.lit("Q0"),
+        "doc_id",
+        (pl.col("rank") + 1).cast(pl.String),
+        pl.col("score").cast(pl.String),
+        pl.lit("_".join(tag.split()) or "run"),
+        separator=apart,
+    )
+    text = "".join(f"{row}\n" for row in run.select(line=line)["line"])
+    path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def read_run(path: Path, *, config: str) -> pl.DataFrame:
+    """Read a run file: documents by score, descending, then by rank.
+
+    Args:
+        path: as :func:`write_run` or any other tool writes it; may be gzipped.
+        config: the name that the run gets.
+
+    Returns:
+        Columns ``RUN``; ``corpus`` is null, and ``score`` falls strictly with the rank.
+
+    Raises:
+        JudgementError: the file is missing, a line is malformed, or a query has a document twice.
+    """
+    rows = []
+    for number, line in lines(path):
+        fields = fields_of(line)
+        try:
+            query_id, _, doc_id, rank, score, _ = fields
+            rows.append((query_id, doc_id, int(rank), float(score)))
+        except ValueError:
+            raise JudgementError(
+                f"{path} line {number}: expected `query_id Q0 doc_id rank score tag`"
+            ) from None
+    schema = {"query_id": pl.String, "doc_id": pl.String, "rank": pl.Int64, "score": pl.Float64}
+    found = pl.DataFrame(rows, schema=schema, orient="row")
+    if found.select("query_id", "doc_id").is_duplicated().any():
+        raise JudgementError(f"{path}: a query has the same document twice")
+    if found["score"].is_nan().any():
+        raise JudgementError(f"{path}: a score is no number")
+    ordered = found.sort(
+        "query_id", "score", "rank", "doc_id", descending=[False, True, False, False]
+    )
+    return numbered(ordered.with_columns(corpus=pl.lit(None, pl.String)), config)
+
+
+def numbered(documents: pl.DataFrame, config: str) -> pl.DataFrame:
+    """``documents`` (query_id, doc_id, corpus; best first) as ``RUN``, ranks and scores by place.
+
+    The score counts down to 1, so that no tool meets a tie, which each breaks in its own way.
+    """
+    rank = pl.int_range(pl.len()).over("query_id")
+    return documents.with_columns(
+        config=pl.lit(config),
+        rank=rank.cast(pl.UInt32),
+        score=(pl.len().over("query_id") - rank).cast(pl.Float64),
+    ).select(list(RUN))

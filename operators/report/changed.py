@@ -1,0 +1,103 @@
+"""The queries that changed most, with the documents before and after beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from operators.report.comparison import shortened, signed
+from operators.report.page import Html, element, join
+
+_SUMMARY, _TEXT = 105, 700
+
+
+def changed_body(changed: pl.DataFrame, qrels: pl.DataFrame, baseline: str) -> Html:
+    """A fold for every changed query; the first of each configuration is open.
+
+    Args:
+        changed: columns ``CHANGED``.
+        qrels: columns ``QRELS``: which documents are relevant.
+        baseline: what the lists before are of.
+    """
+    wanted = qrels.join(changed.select("query_id").unique(), on="query_id", how="semi")
+    grades = {(q, d): grade for q, d, grade in wanted.iter_rows()}
+    parts: list[Html] = []
+    for (config,), group in changed.group_by("config", maintain_order=True):
+        parts.append(element("h3", f"{config} against {baseline}"))
+        for place, row in enumerate(group.iter_rows(named=True)):
+            parts.append(_fold(row, grades, baseline, opened=place == 0))
+    return join(parts)
+
+
+def _fold(
+    row: Mapping[str, Any], grades: Mapping[tuple[str, str], int], baseline: str, *, opened: bool
+) -> Html:
+    difference = row["after"] - row["before"]
+    kind = "gain" if difference > 0 else "loss"
+    before, after = row["before_list"] or [], row["after_list"] or []
+    relevant = sum(1 for query, _ in grades if query == row["query_id"])
+    told = (
+        f"{row['query_id']}: {row['before']:.3f} before, {row['after']:.3f} after; "
+        f"{relevant} relevant document{'' if relevant == 1 else 's'} in all"
+    )
+    of_query = {doc: grade for (query, doc), grade in grades.items() if query == row["query_id"]}
+    lists = element(
+        "div",
+        _documents(baseline, before, after, of_query, gone="gone", kept="now {}"),
+        _documents(row["config"], after, before, of_query, gone="new", kept="was {}"),
+        class_="grid",
+    )
+    return element(
+        "details",
+        element(
+            "summary",
+            element("span", signed(difference, 2), class_=f"{kind} change"),
+            " ",
+            shortened(row["text"] or row["query_id"], _SUMMARY),
+        ),
+        element("blockquote", _cut(row["text"] or "")),
+        element("p", told, class_="note"),
+        lists,
+        open=opened,
+    )
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _TEXT else f"{text[:_TEXT].rstrip()} …"
+
+
+def _documents(
+    name: str,
+    listed: Sequence[str],
+    others: Sequence[str],
+    grades: Mapping[str, int],
+    *,
+    gone: str,
+    kept: str,
+) -> Html:
+    """One list; of each document whether it is relevant and its place in the other list."""
+    graded = len({grade for grade in grades.values() if grade > 0}) > 1
+    places = {document: place for place, document in enumerate(others, 1)}
+    items = []
+    for place, document in enumerate(listed, 1):
+        grade = grades.get(document, 0)
+        marks = []
+        if grade > 0:
+            how = f"relevant, grade {grade}" if graded else "relevant"
+            marks.append(element("span", how, class_="relevant"))
+        other = places.get(document)
+        if other != place:
+            moved = gone if other is None else kept.format(other)
+            marks.append(element("span", moved, class_="quiet"))
+        items.append(
+            element(
+                "li",
+                element("span", document, class_="id"),
+                *(join([" ", mark]) for mark in marks),
+                class_="hit" if grade > 0 else None,
+            )
+        )
+    body = element("ol", *items) if items else element("p", "no document", class_="note")
+    return element("div", element("h4", name), body)

@@ -1,0 +1,78 @@
+// Draws every chart of the page once, and again where a choice in the page changes a signal.
+(() => {
+  const read = (id) => JSON.parse(document.getElementById(id).textContent);
+  const tip = document.createElement("div");
+  tip.className = "tip";
+  tip.setAttribute("role", "tooltip");
+  document.body.append(tip);
+
+  // Tooltips are text, never markup.
+  const show = (_handler, event, _item, value) => {
+    if (value === null || value === undefined || value === "") {
+      tip.style.visibility = "hidden";
+      return;
+    }
+    if (typeof value === "object") {
+      const list = document.createElement("dl");
+      for (const [name, content] of Object.entries(value)) {
+        const term = document.createElement("dt");
+        const text = document.createElement("dd");
+        term.textContent = name;
+        text.textContent = content;
+        list.append(term, text);
+      }
+      tip.replaceChildren(list);
+    } else {
+      tip.textContent = value;
+    }
+    const point = event.changedTouches ? event.changedTouches[0] : event;
+    const { width, height } = tip.getBoundingClientRect();
+    const left = Math.min(point.clientX + 14, document.documentElement.clientWidth - width - 8);
+    const below = point.clientY + 18;
+    const above = point.clientY - height - 12;
+    tip.style.left = `${Math.max(8, left)}px`;
+    tip.style.top = `${below + height > window.innerHeight && above > 0 ? above : below}px`;
+    tip.style.visibility = "visible";
+  };
+  addEventListener("scroll", () => (tip.style.visibility = "hidden"), { passive: true });
+
+  const charts = [];
+  const draw = async (place) => {
+    const view = new chartRuntime.View(chartRuntime.parse(read(place.dataset.spec)), {
+      renderer: "svg",
+      logLevel: chartRuntime.Error,
+    });
+    view.tooltip(show).initialize(place);
+    for (const name of (place.dataset.frames || "").split(" ").filter(Boolean)) {
+      view.data(name, read(`frame-${name}`));
+    }
+    charts.push(view);
+    set(view);
+    await view.runAsync();
+    const picture = place.querySelector("svg");
+    picture.setAttribute("role", "img");
+    picture.setAttribute("aria-label", place.dataset.label);
+  };
+
+  const choices = () => [...document.querySelectorAll("select[data-signal]")];
+  const set = (view) => {
+    const known = view.getState({ data: () => false, signals: () => true }).signals;
+    for (const choice of choices()) {
+      const name = choice.dataset.signal;
+      if (name in known) view.signal(name, JSON.parse(choice.value));
+    }
+  };
+  for (const choice of choices()) {
+    choice.addEventListener("change", () => {
+      for (const other of choices()) {
+        if (other.dataset.signal === choice.dataset.signal) other.value = choice.value;
+      }
+      for (const view of charts) {
+        set(view);
+        view.runAsync();
+      }
+    });
+  }
+  addEventListener("toggle", () => dispatchEvent(new Event("resize")), true);
+  for (const place of document.querySelectorAll(".chart")) draw(place);
+})();

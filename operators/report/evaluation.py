@@ -1,0 +1,130 @@
+"""The report of an evaluation: one page that says what changed, and whether it is luck."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from operators.evaluation.frames import Evaluation, measures_of
+from operators.report import charts
+from operators.report.changed import changed_body
+from operators.report.comparison import (
+    QUERIES,
+    comparison_body,
+    differences_body,
+    findings,
+    query_records,
+)
+from operators.report.graphs import GraphPair, graph_pair
+from operators.report.page import Html, Section, element, join, page
+from operators.report.scores import MEANINGS, scores_body, slices_body
+from operators.report.timings import timings_body
+
+
+def report_page(
+    evaluation: Evaluation,
+    graphs: Mapping[str, GraphPair] | None = None,
+    *,
+    title: str = "",
+) -> str:
+    """The whole page, everything inline.
+
+    Args:
+        evaluation: what was found; its first configuration is the baseline.
+        graphs: of every other configuration, by name, the baseline's graph and its own.
+        title: of the page; else made of the collection's name.
+
+    Returns:
+        HTML; it loads nothing and works without scripts but for the charts.
+    """
+    configs, measures = evaluation.configs, measures_of(evaluation.scores)
+    name = str(evaluation.collection.get("name", ""))
+    compared = len(configs) > 1 and evaluation.comparison.height > 0
+    sections = [Section("Scores", scores_body(evaluation.summary, configs))]
+    if compared:
+        sections += [
+            Section(
+                f"Against {configs[0]}",
+                comparison_body(evaluation.comparison, configs),
+                "Comparison",
+            ),
+            Section("Query by query", differences_body(evaluation.scores, configs), "Queries"),
+        ]
+    if evaluation.changed.height:
+        changed = changed_body(evaluation.changed, evaluation.qrels, configs[0])
+        sections.append(Section("What changed most", changed, "Changes"))
+    if evaluation.summary["slice"].n_unique() > 1:
+        sections.append(Section("Slices", slices_body(evaluation.summary, configs)))
+    if evaluation.timings.height:
+        asked = evaluation.queries.height
+        body = timings_body(evaluation.timings, configs, asked)
+        sections.append(Section("Where the time went", body, "Time"))
+    pairs = [(c, graphs[c]) for c in configs[1:] if graphs and c in graphs]
+    if pairs:
+        drawn = [
+            element(
+                "details",
+                element("summary", f"{config} against {configs[0]}"),
+                graph_pair(config, configs[0], pair),
+                open=place == 0,
+            )
+            for place, (config, pair) in enumerate(pairs)
+        ]
+        sections.append(Section("The graphs", join(drawn), "Graphs"))
+    sections.append(Section("How to read this", _method(measures), "Method"))
+    records = query_records(evaluation.scores, evaluation.queries, configs) if compared else []
+    return page(
+        title or (f"Evaluation of {name}" if name else "Evaluation"),
+        sections,
+        lead=_lead(evaluation, measures[0], compared=compared),
+        scripts=charts.scripts({QUERIES: records} if records else {}),
+    )
+
+
+def _lead(evaluation: Evaluation, measure: str, *, compared: bool) -> Html:
+    configs = evaluation.configs
+    queries = evaluation.queries.height
+    several = f"{len(configs)} configurations" if len(configs) > 1 else configs[0]
+    text = f"{queries} judged queries, {several}"
+    if compared:
+        text += f", compared with {configs[0]}"
+    parts = [element("p", f"{text}.", class_="lead")]
+    if compared:
+        parts.append(findings(evaluation.comparison, measure))
+    if evaluation.notes:
+        notes = [element("li", note) for note in evaluation.notes]
+        parts.append(element("ul", *notes, class_="notes"))
+    return join(parts)
+
+
+def _method(measures: list[str]) -> Html:
+    terms = [
+        join([element("dt", name), element("dd", f"{MEANINGS[name]}; from 0 to 1.")])
+        for name in measures
+        if name in MEANINGS
+    ]
+    intervals = (
+        "95 % interval",
+        "What the mean would be for other queries like these: the middle 95 % of the means of "
+        "queries drawn again, with repetition, from the judged ones (bootstrap).",
+    )
+    chance = (
+        "p",
+        "How often a difference at least as large would come about if it were a coin's toss, for "
+        "each query, which configuration a score belongs to (paired randomisation test, "
+        "two-sided). Corrected, it allows for the number of comparisons in the table (Holm).",
+    )
+    luck = (
+        "hardly luck",
+        "The corrected p is at most 0.05. A difference that may be luck is not shown to be none: "
+        "more judged queries could still show it.",
+    )
+    judged = (
+        "relevant",
+        "Judged so; a document that nobody judged counts as not relevant. A document stands at the "
+        "place of its best chunk.",
+    )
+    others = [
+        join([element("dt", term), element("dd", text)])
+        for term, text in (intervals, chance, luck, judged)
+    ]
+    return element("dl", *terms, *others, class_="terms")

@@ -1,0 +1,1 @@
+"""Versions of a topic: which there are, what changed between them, which of them answers."""

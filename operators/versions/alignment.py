@@ -1,0 +1,265 @@
+"""Which passage of a document's next version takes the place of which of this one.
+
+A passage is the same where its text is (white space folded), wherever it stands now; or where it is
+all there and only cut into passages in another way. What is left between passages that stayed in
+place is paired in order, the most similar first of all ways to pair (Needleman and Wunsch, 1970,
+with a gap that costs nothing). What then has no partner was moved and revised, or is gone.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+RULES = 1
+"""Of aligning: passages that were compared by others are compared anew."""
+
+REVISED = 0.5
+"""Least share of words in common (Dice) of two passages that are one, revised."""
+
+SAME_HEADING = 0.25
+"""The same where both stand under one heading, or begin their document."""
+
+ONLY_PASSAGE = 0.1
+"""The same where each is all there is of its document."""
+
+STILL_THERE = 0.6
+"""Least share of a passage's word triples that are in the new version, for it not to be gone."""
+
+BLOCK = 256
+"""Passages without a partner in a row that are compared with each other at once."""
+
+Relation = Literal["same", "revised", "gone", "new"]
+
+_Triple = tuple[str, str, str]
+
+_WORD = re.compile(r"\w+")
+
+
+class Passage(NamedTuple):
+    """A piece of a document: its heading, if it stands under one, and its text."""
+
+    heading: str | None
+    text: str
+
+
+class Pair(NamedTuple):
+    """How two passages relate.
+
+    Attributes:
+        old: place among the old passages; None: ``relation`` is new.
+        new: place among the new passages; None: ``relation`` is gone. A new passage may hold the
+            text of several old ones.
+        relation: same, revised, gone or new.
+    """
+
+    old: int | None
+    new: int | None
+    relation: Relation
+
+
+def align(old: Sequence[Passage], new: Sequence[Passage]) -> list[Pair]:
+    """Say of every passage of two versions what became of it.
+
+    Returns:
+        Each old passage once, in its order (same, revised or gone); then the new passages that
+        hold nothing of the old version, in theirs. Revised pairs cross neither each other nor
+        passages that stayed in place, unless they were moved as well.
+    """
+    before, after = [_folded(p.text) for p in old], [_folded(p.text) for p in new]
+    found: dict[int, Pair] = {}
+    used: set[int] = set()
+    equal = _equal(before, after)
+    for i, j in equal:
+        found[i] = Pair(i, j, "same")
+        used.add(j)
+    text = _Joined(after)
+    for i, passage in enumerate(before):
+        if i not in found and (at := text.holder(passage)) is not None:
+            found[i] = Pair(i, at, "same")
+    anchors = [(-1, -1), *_in_order(equal), (len(old), len(new))]
+    for (i0, j0), (i1, j1) in pairwise(anchors):
+        rows = [i for i in range(i0 + 1, i1) if i not in found]
+        columns = [j for j in range(j0 + 1, j1) if j not in used]
+        for i, j in _revised(rows, columns, old, new):
+            found[i] = Pair(i, j, "revised")
+            used.add(j)
+    lost = [i for i in range(len(old)) if i not in found]
+    for i, j in _moved(lost, set(range(len(new))) - used, before, after):
+        found[i] = Pair(i, j, "revised")
+        used.add(j)
+    result = [found.get(i, Pair(i, None, "gone")) for i in range(len(old))]
+    used |= {pair.new for pair in result if pair.new is not None}
+    was = _Joined(before)
+    added = [j for j in range(len(new)) if j not in used and was.holder(after[j]) is None]
+    return [*result, *(Pair(None, j, "new") for j in added)]
+
+
+def holder(passage: str, new: Sequence[Passage]) -> int | None:
+    """The first of ``new`` that has the most of ``passage``, if its whole text is in them."""
+    return _Joined([_folded(p.text) for p in new]).holder(_folded(passage))
+
+
+class _Joined:
+    """A version's passages as one text, so that it does not matter where they were cut."""
+
+    def __init__(self, passages: Sequence[str]) -> None:
+        self.text = " " + " ".join(passages) + " "
+        self.starts = list(accumulate((len(p) + 1 for p in passages), initial=1))
+
+    def holder(self, passage: str) -> int | None:
+        """The passage that has the most of this text, if all of it is there."""
+        at = self.text.find(f" {passage} ")
+        if at < 0 or not passage or len(self.starts) < 2:
+            return None
+        begin, end = at + 1, at + 1 + len(passage)
+        first = bisect_right(self.starts, begin) - 1
+        last = min(bisect_right(self.starts, end - 1) - 1, len(self.starts) - 2)
+        return max(
+            range(first, last + 1),
+            key=lambda j: (min(self.starts[j + 1], end) - max(self.starts[j], begin), -j),
+        )
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _equal(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int]]:
+    """Equal texts, the n-th occurrence with the n-th, by place among the old."""
+    places: dict[str, list[int]] = defaultdict(list)
+    for j in range(len(after) - 1, -1, -1):
+        places[after[j]].append(j)
+    pairs = []
+    for i, text in enumerate(before):
+        if places.get(text):
+            pairs.append((i, places[text].pop()))
+    return pairs
+
+
+def _in_order(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The most of these pairs, ascending in the first, that ascend in the second as well."""
+    ends: list[int] = []
+    chain: list[int] = []
+    before: list[int] = []
+    for place, (_, j) in enumerate(pairs):
+        at = bisect_right(ends, j)
+        before.append(chain[at - 1] if at else -1)
+        if at == len(ends):
+            ends.append(j)
+            chain.append(place)
+        else:
+            ends[at], chain[at] = j, place
+    kept = []
+    place = chain[-1] if chain else -1
+    while place >= 0:
+        kept.append(pairs[place])
+        place = before[place]
+    return kept[::-1]
+
+
+def _revised(
+    rows: list[int], columns: list[int], old: Sequence[Passage], new: Sequence[Passage]
+) -> list[tuple[int, int]]:
+    if not rows or not columns:
+        return []
+    if max(len(rows), len(columns)) > BLOCK:
+        parts = -(-max(len(rows), len(columns)) // BLOCK)
+        return [
+            pair
+            for n in range(parts)
+            for pair in _revised(_part(rows, n, parts), _part(columns, n, parts), old, new)
+        ]
+    scores = _dice([old[i].text for i in rows], [new[j].text for j in columns])
+    headings = np.array(
+        [[_one_heading(old[i], new[j]) or i == j == 0 for j in columns] for i in rows]
+    )
+    least = ONLY_PASSAGE if len(old) == len(new) == 1 else REVISED
+    fit = (scores >= least) | (headings & (scores >= SAME_HEADING))
+    scores = np.where(fit, scores + headings * (REVISED - SAME_HEADING), 0.0)
+    return [(rows[i], columns[j]) for i, j in _best_in_order(scores)]
+
+
+def _one_heading(one: Passage, two: Passage) -> bool:
+    return bool(one.heading) and one.heading == two.heading
+
+
+def _part(places: list[int], number: int, parts: int) -> list[int]:
+    return places[len(places) * number // parts : len(places) * (number + 1) // parts]
+
+
+def _dice(ones: Sequence[str], twos: Sequence[str]) -> NDArray[np.float64]:
+    """The words in common of each pair of texts, twice, over the words of both."""
+    words: dict[str, int] = {}
+    sets = [{words.setdefault(w, len(words)) for w in _WORD.findall(t.lower())} for t in ones]
+    more = [{words.setdefault(w, len(words)) for w in _WORD.findall(t.lower())} for t in twos]
+    common = _flags(sets, len(words)) @ _flags(more, len(words)).T
+    sizes = np.array([[len(s) + len(t) for t in more] for s in sets], dtype=np.float64)
+    return np.where(sizes > 0, 2.0 * common / np.maximum(sizes, 1.0), 0.0)
+
+
+def _flags(sets: Sequence[set[int]], width: int) -> NDArray[np.float64]:
+    flags = np.zeros((len(sets), width))
+    for row, of in enumerate(sets):
+        flags[row, sorted(of)] = 1.0
+    return flags
+
+
+def _best_in_order(scores: NDArray[np.float64]) -> list[tuple[int, int]]:
+    """The pairs with the largest sum that do not cross; a score of 0 makes no pair."""
+    height, width = scores.shape
+    best = np.zeros((height + 1, width + 1))
+    for i in range(height):
+        through = best[i, :-1] + scores[i]
+        row = np.maximum(best[i, 1:], np.where(scores[i] > 0, through, 0.0))
+        best[i + 1, 1:] = np.maximum.accumulate(row)
+    pairs = []
+    i, j = height, width
+    while i and j:
+        if best[i, j] == best[i - 1, j]:
+            i -= 1
+        elif best[i, j] == best[i, j - 1]:
+            j -= 1
+        else:
+            pairs.append((i - 1, j - 1))
+            i, j = i - 1, j - 1
+    return pairs[::-1]
+
+
+def _moved(
+    lost: list[int], free: set[int], before: Sequence[str], after: Sequence[str]
+) -> list[tuple[int, int]]:
+    """Old passages that most of is in the new version, wherever, with the passage that has most."""
+    if not lost:
+        return []
+    whole = _triples(" ".join(after))
+    holders: dict[_Triple, list[int]] | None = None
+    pairs = []
+    for i in lost:
+        triples = _triples(before[i])
+        if not triples or len(triples & whole) < STILL_THERE * len(triples):
+            continue
+        if holders is None:
+            holders = defaultdict(list)
+            for j, text in enumerate(after):
+                for triple in _triples(text):
+                    holders[triple].append(j)
+        votes: dict[int, int] = defaultdict(int)
+        for triple in triples:
+            for j in holders.get(triple, ()):
+                votes[j] += 1
+        if votes:
+            pairs.append((i, min(votes, key=lambda j: (-votes[j], j not in free, j))))
+    return pairs
+
+
+def _triples(text: str) -> set[_Triple]:
+    words = _WORD.findall(text.lower())
+    return set(zip(words, words[1:], words[2:], strict=False))

@@ -1,0 +1,237 @@
+"""Which documents are versions of one topic, and in which order.
+
+Two documents of different versions are one topic if their path and title are the same once each
+one's own version is taken out (:mod:`operators.versions.masks`); where several pages share such
+names, content tells which continues which. What then ends with one version and what begins with a
+later one may be one page that was renamed or moved: the more of its names has changed, the more of
+its content has to be the same. Two documents of one version are never one topic.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+
+import numpy as np
+import polars as pl
+
+from operators.frames import UTC, check
+from operators.sources.versions import VersionKey, version_key
+from operators.versions.masks import Masked, masked
+from operators.versions.moves import joined
+from operators.versions.sketches import Hashes, alike, likely
+
+RULES = 1
+"""Of finding lineages: others than those a corpus was looked through with mean another look."""
+
+CANDIDATES = pl.Schema(
+    {
+        "document_key": pl.String(),
+        "repo": pl.String(),
+        "document_id": pl.String(),
+        "path": pl.String(),
+        "title": pl.String(),
+        "version": pl.String(),
+        "doc_date": UTC,
+        "date_source": pl.String(),
+        "sketch": pl.Binary(),  # of operators.versions.sketches; null where none was made
+    }
+)
+
+LINEAGES = pl.Schema(
+    {
+        "document_key": pl.String(),
+        "lineage_id": pl.String(),
+        "version": pl.String(),
+        "position": pl.Int64(),  # 0: the oldest
+        "newest": pl.Boolean(),
+        "released_at": UTC,
+    }
+)
+
+SAME_PAGE = 0.3
+"""Least likeness of pages that share path and title with others of their version."""
+
+SAME_NAMES = 0.2
+"""Least likeness where only titles say that two pages are one."""
+
+DATED = 0.5
+"""Least likeness of documents whose names differ by a date: minutes of two meetings are no versions
+of each other."""
+
+_UNTRUSTED = (None, "mtime", "unknown")
+
+
+@dataclass(frozen=True, eq=False)
+class Page:
+    """A document as one version of something.
+
+    Attributes:
+        key: its document_key.
+        repo: what it belongs to.
+        names: its path, title and identifier without the version.
+        order: what its place among the versions follows from.
+        released_at: its date, if that is trusted.
+        hashes: its sketch.
+    """
+
+    key: str
+    repo: str
+    names: Masked
+    order: tuple[int, VersionKey, float]
+    released_at: datetime | None
+    hashes: Hashes
+
+
+def may_have_versions(path: str | None, version: str | None, document_id: str = "") -> bool:
+    """Whether a document names a version or a date of its own."""
+    names = masked(path, None, document_id, version)
+    return names.version is not None or names.dated
+
+
+def lineages(documents: pl.DataFrame) -> pl.DataFrame:
+    """The topics of one corpus that have two versions or more.
+
+    Args:
+        documents: columns ``CANDIDATES``, a row a document. A document without a version counts
+            only where others have one under the same names.
+
+    Returns:
+        ``LINEAGES``, by lineage and position. The same for every order of ``documents``.
+    """
+    check(documents, CANDIDATES, "documents")
+    pages = sorted((_page(row) for row in documents.iter_rows(named=True)), key=_total)
+    found: list[list[Page]] = []
+    for _, of in groupby(sorted(pages, key=lambda p: p.repo), key=lambda p: p.repo):
+        found += _of_repo(list(of))
+    rows = []
+    taken: dict[str, int] = {}
+    for pages_of in sorted(found, key=_name):
+        name = _name(pages_of)
+        taken[name] = taken.get(name, 0) + 1
+        if taken[name] > 1:
+            name = f"{name} ({taken[name]})"
+        last = len(pages_of) - 1
+        rows += [
+            (p.key, name, p.names.version, place, place == last, p.released_at)
+            for place, p in enumerate(pages_of)
+        ]
+    return pl.DataFrame(rows, schema=LINEAGES, orient="row")
+
+
+def _page(row: dict[str, object]) -> Page:
+    text = {k: v if isinstance(v, str) else None for k, v in row.items()}
+    names = masked(text["path"], text["title"], text["document_id"] or "", text["version"])
+    date = row["doc_date"] if text["date_source"] not in _UNTRUSTED else None
+    date = date if isinstance(date, datetime) else None
+    moment = date.timestamp() if date else float("inf")
+    sketch = row["sketch"]
+    hashes = np.frombuffer(sketch if isinstance(sketch, bytes) else b"", dtype="<u4")
+    kind = 1 if names.version is not None else 2 if names.dated else 3
+    # A page without a version is looked at last, and finds its place by its date.
+    order = (kind, version_key(names.version), 0.0 if kind == 1 else moment)
+    return Page(text["document_key"] or "", text["repo"] or "", names, order, date, hashes)
+
+
+def _of_repo(pages: list[Page]) -> list[list[Page]]:
+    """The lineages among the pages of one repo, each from its oldest page on."""
+    groups: dict[tuple[str, str, str], list[Page]] = defaultdict(list)
+    for page in pages:
+        path, title, identifier = page.names.path, page.names.title, page.names.identifier
+        alone = identifier if path is None and title is None else ""
+        groups[(path or "", title or "", alone)].append(page)
+    runs: list[list[Page]] = []
+    loose: list[Page] = []
+    for _, of in sorted(groups.items()):
+        runs += _runs([p for p in of if p.order[0] == 1])
+        runs += [r for r in _runs([p for p in of if p.order[0] == 2], DATED) if len(r) > 1]
+        loose += [p for p in of if p.order[0] == 3]
+    runs = joined(runs)
+    _settle(loose, runs)
+    return [run for run in runs if len(run) > 1]
+
+
+def _runs(pages: list[Page], least: float | None = None) -> list[list[Page]]:
+    """Pages that share their names, as runs of versions; ``least``: likeness that is asked for."""
+    by_version = [list(of) for _, of in groupby(sorted(pages, key=_total), key=lambda p: p.order)]
+    if least is None:
+        several = any(len(of) > 1 for of in by_version)
+        nameless = bool(pages) and pages[0].names.path is None
+        least = SAME_PAGE if several else SAME_NAMES if nameless else 0.0
+    runs: list[list[Page]] = []
+    for of in by_version:
+        for page, run in _matched(of, runs, least):
+            if run is None:
+                runs.append([page])
+            else:
+                run.append(page)
+    return runs
+
+
+def _matched(
+    pages: list[Page], runs: list[list[Page]], least: float
+) -> Iterable[tuple[Page, list[Page] | None]]:
+    """Each page of a version with the run that it continues: the surest pairs first."""
+    ends = [run[-1] for run in runs]
+    if least == 0.0 and len(pages) == 1 and len(runs) == 1:
+        return [(pages[0], runs[0])]
+    pairs = set(likely([p.hashes for p in pages], [p.hashes for p in ends]))
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, end in enumerate(ends):
+        places[end.names.identifier].append(place)
+    same = {(i, j) for i, p in enumerate(pages) for j in places.get(p.names.identifier, ())}
+    if least == 0.0:
+        same |= {(i, j) for i in range(len(pages)) for j in range(len(ends))}
+    scored = []
+    for i, j in pairs | same:
+        close = alike(pages[i].hashes, ends[j].hashes)
+        if (i, j) in same or close >= least:
+            scored.append((-((i, j) in same), -close, i, j))
+    chosen: dict[int, int] = {}
+    used: set[int] = set()
+    for _, _, i, j in sorted(scored):
+        if i not in chosen and j not in used:
+            chosen[i] = j
+            used.add(j)
+    return [(p, runs[chosen[i]] if i in chosen else None) for i, p in enumerate(pages)]
+
+
+def _settle(loose: Sequence[Page], runs: list[list[Page]]) -> None:
+    """Put each page without a version into the run of its path: by its date, else as the newest."""
+    at: dict[str, list[list[Page]]] = defaultdict(list)
+    for run in runs:
+        for path in {p.names.path for p in run if p.order[0] == 1}:
+            at[path or ""].append(run)
+    by_path: dict[str, list[Page]] = defaultdict(list)
+    for page in loose:
+        if page.names.path:
+            by_path[page.names.path].append(page)
+    for path, pages in sorted(by_path.items()):
+        if len(pages) > 1 or path not in at:
+            continue
+        page = pages[0]
+        close, run = max(
+            ((max(alike(page.hashes, p.hashes) for p in run), run) for run in at[path]),
+            key=lambda pair: pair[0],
+        )
+        if close < SAME_NAMES:
+            continue
+        date = page.released_at
+        later = [n for n, p in enumerate(run) if date and p.released_at and p.released_at > date]
+        # Versions go by number, so that only what all later versions follow in time is placed.
+        run.insert(later[0] if later and len(later) == len(run) - later[0] else len(run), page)
+
+
+def _name(run: list[Page]) -> str:
+    newest = run[-1]
+    names = newest.names
+    name = names.path or names.title or names.identifier
+    name = f"{newest.repo}/{name}" if newest.repo else name
+    return f"{name}#{names.title}"[:300] if names.path and names.title else name[:300]
+
+
+def _total(page: Page) -> tuple[tuple[int, VersionKey, float], str]:
+    return page.order, page.key

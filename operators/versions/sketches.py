@@ -1,0 +1,83 @@
+"""How alike two documents are, told without their texts: bottom-k sketches of their word pairs.
+
+Of all pairs of neighbouring words, hashed, a document keeps the ``SIZE`` smallest. The share of
+common ones among the ``SIZE`` smallest of two documents together estimates the Jaccard index of
+their sets of pairs (Broder, On the resemblance and containment of documents, 1997), exactly where
+both documents are short. Pairs and not words, because pages of one manual share their words.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+Hashes = NDArray[np.uint32]
+
+RULES = 1
+"""Of sketches that may be compared with each other."""
+
+SIZE = 128
+COMMON = 64
+"""Documents that have a hash; what more have is found in no search for likely pairs."""
+
+_WORD = re.compile(r"\w+")
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+
+
+def sketch(text: str) -> Hashes:
+    """The sketch of a text: at most ``SIZE`` hashes, ascending; none for a text without words."""
+    words = [_hashed(word) for word in _WORD.findall(text.lower())]
+    if not words:
+        return np.zeros(0, np.uint32)
+    of = np.array(words if len(words) > 1 else [words[0], 0], dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        mixed = (of[:-1] * np.uint64(0x100000001B3) + of[1:]) * _MIX
+        mixed = (mixed ^ (mixed >> np.uint64(29))) * _MIX
+    return np.unique((mixed >> np.uint64(32)).astype(np.uint32))[:SIZE]
+
+
+def alike(one: Hashes, two: Hashes) -> float:
+    """The estimated Jaccard index, 0..1, of two documents' word pairs; 0 where one has none."""
+    if not len(one) or not len(two):
+        return 0.0
+    full = [len(part) == SIZE for part in (one, two)]
+    if full == [True, False] or full == [False, True]:
+        # The shorter is there whole; of the longer only what is below its largest hash is known.
+        longer, shorter = (one, two) if full[0] else (two, one)
+        shorter = shorter[shorter <= longer[-1]]
+        one, two = longer, shorter
+    common = np.intersect1d(one, two, assume_unique=True)
+    union = np.union1d(one, two)
+    if any(full):
+        union = union[:SIZE]
+        common = common[common <= union[-1]]
+    return float(len(common) / len(union))
+
+
+def likely(ones: Sequence[Hashes], twos: Sequence[Hashes]) -> list[tuple[int, int]]:
+    """The pairs (place in ``ones``, place in ``twos``) that share a hash few documents have.
+
+    What shares more than a tenth of its word pairs is nearly always among them. Close to linear:
+    a hash that more than ``COMMON`` documents have makes no pair.
+    """
+    holders: dict[int, list[int]] = {}
+    for place, hashes in enumerate(twos):
+        for value in hashes.tolist():
+            holders.setdefault(value, []).append(place)
+    found: set[tuple[int, int]] = set()
+    for place, hashes in enumerate(ones):
+        for value in hashes.tolist():
+            of = holders.get(value, ())
+            if len(of) <= COMMON:
+                found.update((place, other) for other in of)
+    return sorted(found)
+
+
+@lru_cache(maxsize=65536)
+def _hashed(word: str) -> int:
+    return zlib.crc32(word.encode("utf-8", "surrogatepass")) | 1

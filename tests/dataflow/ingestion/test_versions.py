@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dataflow.ingestion import ingest_documents
+from dataflow.ingestion import versions as step
+from dataflow.ingestion.versions import find_versions
+from operators.postgres.store import Store
+from operators.postgres.versions import known_versions
+
+INTRO = "The cache keeps whatever was asked for lately, and forgets the rest when memory is short."
+LIMIT = "A cache of at most {} entries is kept for each user of the machine by the server process."
+ODD = "Printing goes through the spooler on the second floor, which nobody has seen for years."
+FILLER = (
+    "An unrelated paragraph about the weather in the mountains where snow fell all of the night."
+)
+
+Write = Callable[..., Path]
+
+
+def _page(
+    version: str, *parts: str, date: str | None = None, name: str = "cache"
+) -> dict[str, Any]:
+    row = {
+        "doc_id": f"{version}/{name}",
+        "corpus": "docs",
+        "title": f"The {name}",
+        "path": f"manual/{version}/{name}.md",
+        "version": version,
+        "text": "\n\n".join(f"# Part {part[:12]}\n\n{part}" for part in parts),
+    }
+    return row | ({"created_at": date} if date else {})
+
+
+OLD = _page("1.9", INTRO, LIMIT.format(100), ODD, date="2020-01-01")
+NEW = _page("1.10", INTRO, LIMIT.format(250), date="2021-01-01")
+
+
+def _superseded(store: Store) -> list[tuple[Any, ...]]:
+    return store.run(
+        lambda conn: conn.execute(
+            "SELECT c.version, s.relation, left(n.text, 5), s.superseded_at::date::text,"
+            " s.last_version FROM superseded_chunks s JOIN chunks c USING (corpus, chunk_id)"
+            " LEFT JOIN chunks n ON n.corpus = s.corpus AND n.chunk_id = s.by_chunk"
+            " ORDER BY c.version, c.ordinal"
+        ).fetchall()
+    )
+
+
+@pytest.fixture
+def small(new_embedder: Any) -> Any:
+    """An embedder whose window holds one part of a page."""
+    embedder = new_embedder()
+    embedder.max_tokens = 30
+    return embedder
+
+
+def test_a_run_says_what_became_of_each_old_passage(
+    store: Store, small: Any, write_lines: Write
+) -> None:
+    ingest_documents(store, small, write_lines(OLD, NEW))
+    assert known_versions(store)["version"].to_list() == ["1.9", "1.10"]
+    rows = _superseded(store)
+    assert {row[1] for row in rows} == {"same", "revised", "gone"}
+    assert {row[0] for row in rows} == {"1.9"}
+    assert {row[3] for row in rows} == {"2021-01-01"}
+    assert {row[4] for row in rows if row[1] == "gone"} == {"1.9"}
+
+
+def test_the_same_input_again_compares_nothing(
+    store: Store, small: Any, write_lines: Write
+) -> None:
+    ingest_documents(store, small, write_lines(OLD, NEW))
+    assert find_versions(store) == step.VersionsFound()
+
+
+def test_a_new_version_joins_and_only_its_topic_is_compared(
+    store: Store, small: Any, write_lines: Write
+) -> None:
+    others = [_page("1.9", FILLER, name="weather"), _page("1.10", FILLER, ODD, name="weather")]
+    ingest_documents(store, small, write_lines(OLD, NEW, *others))
+    newer = _page("1.11", INTRO, date="2022-01-01")
+    seen: list[tuple[int, int]] = []
+    original = step.find_versions
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            "dataflow.ingestion.run.find_versions",
+            lambda store, _: original(store, lambda *done: seen.append(done)),
+        )
+        ingest_documents(store, small, write_lines(OLD, NEW, *others, newer))
+    assert seen == [(1, 1)]
+    newest = known_versions(store).filter("newest")["version"].to_list()
+    assert sorted(newest) == ["1.10", "1.11"]
+
+
+def test_a_deleted_newest_version_leaves_the_one_before_it_current(
+    store: Store, small: Any, write_lines: Write
+) -> None:
+    other = _page("1.10", FILLER, name="weather")
+    ingest_documents(store, small, write_lines(OLD, NEW, other))
+    ingest_documents(store, small, write_lines(OLD, other), prune=True, allow_mass_delete=True)
+    assert known_versions(store).is_empty()
+    assert _superseded(store) == []
+
+
+def test_a_document_written_anew_is_compared_anew(
+    store: Store, small: Any, write_lines: Write
+) -> None:
+    ingest_documents(store, small, write_lines(OLD, NEW))
+    ingest_documents(store, small, write_lines(OLD, NEW | {"text": f"# Part\n\n{FILLER}"}))
+    relations = {row[1] for row in _superseded(store)}
+    assert "gone" in relations
+    assert "same" not in relations
+
+
+def test_a_run_killed_before_its_versions_were_found_is_made_good_by_the_next(
+    store: Store, small: Any, write_lines: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("dataflow.ingestion.versions.stored.write_lineage", killed)
+        with pytest.raises(KeyboardInterrupt):
+            ingest_documents(store, small, write_lines(OLD, NEW))
+    assert known_versions(store).is_empty()
+    ingest_documents(store, small, write_lines(OLD, NEW))
+    assert known_versions(store)["newest"].to_list() == [False, True]
+
+
+def test_other_rules_mean_another_look_at_everything(
+    store: Store, small: Any, write_lines: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingest_documents(store, small, write_lines(OLD, NEW))
+    monkeypatch.setattr(step, "RULES", step.RULES + 1)
+    assert find_versions(store).compared == 1
+    assert find_versions(store).compared == 0
+
+
+def test_a_passage_is_superseded_from_the_first_date_that_a_later_version_has(
+    store: Store, small: Any, write_lines: Write
+) -> None:
+    pages = [
+        _page("16", INTRO, FILLER, date="2021-01-01"),
+        _page("18", INTRO, FILLER, date="2025-03-27"),
+        _page("22", INTRO, FILLER, date="2025-02-11"),
+    ]
+    ingest_documents(store, small, write_lines(*pages))
+    assert {(row[0], row[3]) for row in _superseded(store)} == {
+        ("16", "2025-02-11"),
+        ("18", "2025-02-11"),
+    }
+
+
+def test_code_in_folders_v1_and_v2_is_no_topic_with_versions(
+    store: Store, small: Any, write_lines: Write
+) -> None:
+    files = [
+        {"doc_id": f"v{n}", "corpus": "code", "path": f"api/v{n}/h.py", "text": f"def f(): {INTRO}"}
+        for n in (1, 2)
+    ]
+    ingest_documents(store, small, write_lines(*files))
+    assert known_versions(store).is_empty()

@@ -1,0 +1,199 @@
+"""What-if over made-up searches: what another configuration gives, computed from an earlier run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dataflow.runtime.config import Config, load_config
+from dataflow.runtime.driver import RetrievalDriver, build_graph
+from dataflow.runtime.files import shipped
+from dataflow.runtime.memory import same
+
+NOW = datetime(2025, 6, 1, tzinfo=UTC)
+CORPORA = ("code", "review", "wiki")
+EXPERIMENTS = sorted(
+    name for name in shipped() if load_config(name).embedding == load_config().embedding
+)
+STAGES = [
+    *(
+        f"{corpus}.{node}"
+        for corpus in CORPORA
+        for node in ("merged", "chunks", "deduped", "unified", "counts")
+    ),
+    *("corpus_hits", "recency", "fused", "weighted", "reranked", "unique", "results", "packed"),
+    *("context_window", "citations", "notes", "outcomes", "explain", "provenance"),
+]
+CHANGES = st.one_of(
+    st.sampled_from(EXPERIMENTS),
+    st.fixed_dictionaries({"top_k": st.integers(0, 8)}).map(lambda p: {"parameters": p}),
+    st.floats(0, 1).map(lambda w: {"corpus_defaults": {"parameters": {"vector_weight": w}}}),
+    st.floats(0, 1).map(lambda w: {"corpora": {"wiki": {"parameters": {"vector_weight": w}}}}),
+    st.floats(0, 3).map(lambda w: {"corpora": {"code": {"weights": {"pr_review": w}}}}),
+    st.just({"corpora": {"wiki": {"label": "{path}"}}}),
+    st.just({"corpora": {"review": None}}),
+    st.just({"corpora": {"review": {"filters": {"language": "python"}}}}),
+)
+
+
+def narrowed(change: str | dict[str, Any]) -> Config:
+    """The default or an experiment over three corpora, with changes."""
+    config = load_config(change if isinstance(change, str) else "default")
+    gone: dict[str, Any] = {name: None for name in config.corpora if name not in CORPORA}
+    config = config.with_changes({"corpora": gone})
+    return config if isinstance(change, str) else config.with_changes(change)
+
+
+@pytest.fixture(scope="module")
+def build() -> Iterator[Callable[..., RetrievalDriver]]:
+    """A driver for a configuration, built once."""
+    built: dict[str, RetrievalDriver] = {}
+    embedder = SimpleNamespace(model="none", count_tokens=lambda t: [len(x) for x in t])
+
+    def make(config: Config) -> RetrievalDriver:
+        key = config.model_dump_json()
+        if key not in built:
+            bound = {"store": None, "embedder": embedder}
+            built[key] = RetrievalDriver(config, build_graph(config), bound)
+        return built[key]
+
+    yield make
+    for driver in built.values():
+        driver.close()
+
+
+words = [f"word{n}" for n in range(12)]
+near = st.lists(st.sampled_from(words), min_size=8, max_size=14).map(" ".join)
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> dict[str, Any]:
+    base = draw(st.lists(near, min_size=2, max_size=4))
+    texts = {
+        corpus: {
+            10 * number + chunk: draw(st.sampled_from(base)) + draw(st.sampled_from(["", " more"]))
+            for chunk in range(1, 8)
+        }
+        for number, corpus in enumerate(CORPORA)
+    }
+    lists = {
+        corpus: st.lists(st.sampled_from(list(pool)), unique=True, max_size=6)
+        for corpus, pool in texts.items()
+    }
+    found = {
+        query: {corpus: (draw(some), draw(some)) for corpus, some in lists.items()}
+        for query in range(draw(st.integers(1, 3)))
+    }
+    return {"texts": texts, "found": found, "dates": {1: NOW, 12: NOW, 23: NOW}}
+
+
+@given(case=worlds(), first=CHANGES, second=CHANGES, trigger=st.sampled_from(["pr_review", "none"]))
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+def test_every_stage_is_what_a_fresh_run_of_the_other_configuration_gives(
+    build: Any,
+    make_world: Any,
+    make_queries: Any,
+    case: dict[str, Any],
+    first: Any,
+    second: Any,
+    trigger: str,
+) -> None:
+    before, after = narrowed(first), narrowed(second)
+    world = make_world(**case)
+    asked = make_queries(*sorted(world.found), trigger=trigger)
+    overrides = {**world.overrides(*sorted(world.found)), "queries": asked}
+
+    def known(config: Config, given_: dict[str, Any]) -> dict[str, Any]:
+        return {k: v for k, v in given_.items() if k in build(config).graph.nodes}
+
+    def stages(config: Config) -> list[str]:
+        return list(known(config, dict.fromkeys(STAGES)))
+
+    trace = build(before).trace(stages(before), {"now": NOW}, known(before, overrides))
+    # what the first configuration has no corpus for was never given; a search would need a store
+    missing = known(after, overrides).keys() - trace.overrides.keys()
+    if missing:
+        return
+    found = build(before).what_if(trace, after, final_vars=stages(after))
+    fresh = build(after).execute(stages(after), {"now": NOW}, known(after, overrides))
+    for name in stages(after):
+        mine, other = found[name], fresh[name]
+        if name == "provenance":
+            mine, other = ({k: v for k, v in p.items() if k != "timings"} for p in (mine, other))
+        assert same(mine, other), name
+
+
+@pytest.mark.parametrize(
+    ("change", "first", "untouched"),
+    [
+        ({}, set(), {"queries", "wiki.merged", "results", "provenance"}),
+        ({"parameters": {"top_k": 3}}, {"results", "packed", "provenance"}, {"unique", "fused"}),
+        ({"variants": {"recency": "off"}}, {"recency", "fused"}, {"corpus_hits", "wiki.merged"}),
+        (
+            {"corpora": {"wiki": {"parameters": {"vector_weight": 0.2}}}},
+            {"wiki.merged", "wiki.deduped", "fused"},
+            {"code.merged", "review.unified", "wiki.token_sets"},
+        ),
+    ],
+)
+def test_only_what_differs_runs_again(
+    build: Any,
+    world: Any,
+    make_queries: Any,
+    change: dict[str, Any],
+    first: set[str],
+    untouched: set[str],
+) -> None:
+    driver = build(narrowed("default"))
+    overrides = {**world.overrides(0, 1), "queries": make_queries(0, 1, trigger="pr_review")}
+    wanted = ["results", "context_window", "citations", "provenance"]
+    trace = driver.trace(wanted, {"now": NOW}, overrides)
+    assert {"results", "wiki.merged"} <= set(trace.computed)
+    found = driver.what_if(trace, change)
+    assert first <= set(found.computed)
+    assert not untouched & set(found.computed)
+    assert bool(found.computed) == bool(change)
+
+
+def test_what_gives_the_same_as_before_stops_the_change(
+    build: Any, world: Any, make_queries: Any
+) -> None:
+    driver = build(narrowed("default"))
+    overrides = {**world.overrides(0), "queries": make_queries(0)}
+    trace = driver.trace(["results"], {"now": NOW}, overrides)
+    found = driver.what_if(trace, {"corpora": {"code": {"weights": {"slack": 9.0}}}})
+    assert found.computed == ("weighted",)  # no question has a trigger
+    assert found["results"].equals(trace["results"])
+
+
+def test_a_what_if_may_be_asked_what_if_in_turn_and_with_other_inputs(
+    build: Any, world: Any, make_queries: Any
+) -> None:
+    driver = build(narrowed("default"))
+    overrides = {**world.overrides(0), "queries": make_queries(0, trigger="pr_review")}
+    trace = driver.trace(["results"], {"now": NOW, "top_k": 2}, overrides)
+    off = driver.what_if(trace, {"variants": {"recency": "off"}})
+    back = driver.what_if(off, {"variants": {"recency": "step"}}, inputs={"top_k": 4})
+    assert (trace["results"].height, off["results"].height, back["results"].height) == (2, 2, 4)
+    assert back["results"].head(2).equals(trace["results"])
+    assert dict(back) == {"results": back["results"]}
+
+
+def test_a_trace_gives_what_execute_gives(build: Any, world: Any, make_queries: Any) -> None:
+    driver = build(narrowed("default"))
+    overrides = {**world.overrides(0, 1), "queries": make_queries(0, 1)}
+    trace = driver.trace(STAGES[:-1], {"now": NOW}, overrides)
+    plain = driver.execute(STAGES[:-1], {"now": NOW}, overrides)
+    assert same(dict(trace), plain)
+    assert isinstance(trace["results"], pl.DataFrame)

@@ -1,0 +1,36 @@
+"""Which values are the same for every node that may read them."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from dataflow.runtime.memory import same
+
+SAME = [
+    (pl.DataFrame({"a": [1.0, None]}), pl.DataFrame({"a": [1.0, None]})),
+    (pl.DataFrame({"a": [float("nan")]}), pl.DataFrame({"a": [float("nan")]})),
+    (pl.Series("a", [[1], []]), pl.Series("a", [[1], []])),
+    ({"a": [1, {"b": None}]}, {"a": [1, {"b": None}]}),
+    (("x", 1.5), ("x", 1.5)),
+]
+OTHER = [
+    (pl.DataFrame({"a": [1]}), pl.DataFrame({"a": [1]}, schema={"a": pl.Int32})),
+    (pl.DataFrame({"a": [1], "b": [2]}), pl.DataFrame({"b": [2], "a": [1]})),
+    (pl.Series("a", [1]), pl.Series("b", [1])),
+    (1, 1.0),
+    (1, True),
+    ([1, 2], [1]),
+    ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
+    (np.arange(3), np.arange(3)),
+    (object(), object()),
+]
+
+
+@pytest.mark.parametrize(("one", "two"), SAME)
+def test_equal_content_of_one_type_is_the_same(one, two):
+    assert same(one, two)
+
+
+@pytest.mark.parametrize(("one", "two"), OTHER)
+def test_another_type_order_or_name_is_not_and_what_cannot_be_told_counts_as_another(one, two):
+    assert not same(one, two)

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from operators.postgres.store import Store
+from operators.postgres.versions import known_versions
+from operators.postgres.write import delete_documents, document_key
+
+
+def _place(store: Store, document_id: str, version: str, position: int) -> None:
+    store.run(
+        lambda conn: conn.execute(
+            "INSERT INTO document_versions (document_key, corpus, lineage_id, version, position,"
+            " newest, indexed_at) VALUES (%s, 'docs', 'guide', %s, %s, %s, now())",
+            (document_key("docs", "", document_id), version, position, position == 1),
+        )
+    )
+
+
+def test_known_versions_go_from_the_oldest_to_the_newest(store: Store, filling: Any) -> None:
+    filling.write(
+        store, [{"corpus": "docs", "document_id": d, "chunk_id": n} for n, d in enumerate("ab")]
+    )
+    _place(store, "b", "1.10", 1)
+    _place(store, "a", "1.9", 0)
+    found = known_versions(store)
+    assert found["version"].to_list() == ["1.9", "1.10"]
+    assert found["newest"].to_list() == [False, True]
+
+
+def test_a_collection_without_versions_has_none(store: Store) -> None:
+    assert known_versions(store).is_empty()
+
+
+def test_a_deleted_document_takes_its_rows_along(store: Store, filling: Any) -> None:
+    filling.write(
+        store, [{"corpus": "docs", "document_id": d, "chunk_id": n} for n, d in enumerate("ab")]
+    )
+    _place(store, "a", "1", 0)
+    _place(store, "b", "2", 1)
+    store.run(
+        lambda conn: conn.execute(
+            "INSERT INTO superseded_chunks VALUES ('docs', 0, %s, 'same', 1, NULL, NULL)",
+            (document_key("docs", "", "a"),),
+        )
+    )
+    delete_documents(store, "docs", "", ["a"])
+    assert known_versions(store)["version"].to_list() == ["2"]
+    assert store.run(lambda conn: conn.execute("SELECT * FROM superseded_chunks").fetchall()) == []
+
+
+def test_only_documents_of_the_ledger_have_versions(store: Store) -> None:
+    with pytest.raises(Exception, match="document_versions"):
+        _place(store, "nowhere", "1", 0)
