@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from operators.frames import SOURCE
+from operators.frames import SOURCE, frame_of
 from operators.ranking.order import Integers, changes, index, places, replaced, take
 
 _SOURCE = [field.name for field in SOURCE.fields]
@@ -80,9 +80,9 @@ def _many(values: pl.Series, owner: Integers) -> pl.Series:
 
 def flat(column: pl.Series) -> tuple[pl.Series, Integers]:
     """The values of a column of lists one after the other, and the row each comes from."""
-    sizes = column.list.len().fill_null(0).to_numpy()
-    values = column.explode(empty_as_null=False, keep_nulls=False)
-    return values, np.repeat(np.arange(len(sizes)), sizes)
+    rows = pl.Series("row", np.arange(len(column)))
+    long = frame_of([rows, column]).explode(column.name, empty_as_null=False, keep_nulls=False)
+    return long[column.name], long["row"].to_numpy()
 
 
 def _split(keepers: Integers) -> tuple[Integers, Integers]:

@@ -12,6 +12,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from operators.frames import frame_of
+
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Column = NDArray[Any]
@@ -104,10 +106,9 @@ def index(rows: Integers) -> pl.Series:
 def replaced(frame: pl.DataFrame, *columns: pl.Series) -> pl.DataFrame:
     """``frame`` with ``columns`` instead of those of the same names, new ones at its end.
 
-    What ``with_columns`` does, at a tenth of its price for a small frame.
+    What ``with_columns`` does, at a fifth of its price for a small frame.
     """
-    named = {column.name: column for column in frame.get_columns()}
-    return pl.DataFrame(list({**named, **{column.name: column for column in columns}}.values()))
+    return frame_of([*frame.get_columns(), *columns])
 
 
 def cut(frame: pl.DataFrame, top_k: int) -> pl.DataFrame:
