@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from operators.frames import SOURCE, frame_of
-from operators.ranking.order import Integers, changes, index, places, replaced, take
+from operators.ranking.order import Integers, changes, index, lengths, places, replaced, take
 
 _SOURCE = [field.name for field in SOURCE.fields]
 _FEW = 100  # lists that are made one by one; more are made together
@@ -66,8 +66,8 @@ def lists(values: pl.Series, owner: Integers, rows: int) -> pl.Series:
 
 def _few(values: pl.Series, begins: Integers) -> pl.Series:
     """An empty list, then one from each of ``begins`` to the next."""
-    lengths = np.diff(begins, append=len(values))
-    some = [values.slice(*s) for s in zip(begins.tolist(), lengths.tolist(), strict=True)]
+    cuts = zip(begins.tolist(), lengths(begins, len(values)).tolist(), strict=True)
+    some = [values.slice(begin, length) for begin, length in cuts]
     return pl.Series(values.name, [values.clear(), *some])
 
 

@@ -39,10 +39,15 @@ def permutation(
     query_id: Column, score: Column, vector_rank: Column, text_rank: Column, chunk_id: Column
 ) -> Integers:
     """As :func:`best_first`, on arrays; an absent rank is NaN."""
-    keys = (chunk_id, text_rank, vector_rank, -score)
-    if len(query_id) and query_id[0] == query_id[-1] and (query_id == query_id[0]).all():
-        return np.lexsort(keys)
-    return np.lexsort((*keys, query_id))
+    order = np.lexsort((-score, query_id))
+    query, value = query_id[order], score[order]
+    tied = np.zeros(len(order) + 1, bool)  # with the row before; NaN is tied with everything
+    tied[1:-1] = (query[1:] == query[:-1]) & ~(value[1:] < value[:-1])
+    if tied.any():  # they are few, so that three more keys for all would be a waste
+        some = np.flatnonzero(tied[1:] | tied[:-1])
+        keys = (chunk_id, text_rank, vector_rank, -score, query_id)
+        order[some] = order[some][np.lexsort(tuple(key[order[some]] for key in keys))]
+    return order
 
 
 def places(query_id: Column) -> NDArray[np.uint32]:
@@ -54,14 +59,22 @@ def places(query_id: Column) -> NDArray[np.uint32]:
     begins = starts(query_id)
     if len(begins) <= 1:
         return np.arange(len(query_id), dtype=np.uint32)
-    lengths = np.diff(begins, append=len(query_id))
-    counted = np.arange(len(query_id)) - np.repeat(begins, lengths)
+    counted = np.arange(len(query_id)) - np.repeat(begins, lengths(begins, len(query_id)))
     return counted.astype(np.uint32)
 
 
 def starts(query_id: Column) -> Integers:
     """The row where each query begins; the rows of a query stand together."""
     return np.flatnonzero(changes(query_id))
+
+
+def lengths(begins: Integers, total: int) -> Integers:
+    """How many rows there are from each of ``begins`` to the next, of ``total``.
+
+    >>> lengths(np.array([0, 2]), 5).tolist()
+    [2, 3]
+    """
+    return np.concatenate((begins[1:], [total])) - begins
 
 
 def changes(values: Column) -> NDArray[np.bool_]:
