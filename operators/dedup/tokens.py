@@ -143,7 +143,7 @@ def _eight_bytes(words: Words, start: Integers, length: Integers) -> Words:
     """The bytes from ``start`` on, at most 8 and at most ``length``, as one number."""
     shift = (start.view(np.uint64) & _7) << _3
     place = start >> 3
-    value = words[place] >> shift
+    value: Words = words[place] >> shift
     # two shifts for the upper part of a number, because a shift by 64 is undefined
     value |= (words[place + 1] << _1) << (shift ^ _63)
     value &= _FIRST_BYTES.take(length, mode="clip")
