@@ -5,15 +5,12 @@ from __future__ import annotations
 import sys
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from dataflow import cli_evaluate, cli_sync, cli_upkeep
+from dataflow import cli_evaluate, cli_ingest, cli_sync, cli_upkeep, cli_versions
 from operators.errors import CrosscorpusError
-
-if TYPE_CHECKING:
-    from dataflow.ingestion.report import IngestReport
 
 FAILED, PARTLY_FAILED = 1, 3
 
@@ -40,10 +37,9 @@ is listed.
 Data lives in your data directory, on an embedded server that starts by itself; `CROSSCORPUS_HOME`
 moves it, `CROSSCORPUS_DSN` names a server of your own instead.""",
 )
-ingest_app = typer.Typer(no_args_is_help=True, help="Read sources into a collection.")
 models_app = typer.Typer(no_args_is_help=True, help="The embedding models on this machine.")
-app.add_typer(ingest_app, name="ingest")
 app.add_typer(models_app, name="models")
+ingest_app = cli_ingest.register(app)
 cli_sync.register(app, ingest_app)
 cli_evaluate.register(app)
 
@@ -53,7 +49,6 @@ Collection = Annotated[
 ConfigName = Annotated[
     str, typer.Option("--config", "-c", help="`default`, or the path of a YAML file.")
 ]
-MODEL_HELP = "minilm, static, onnx:DIR or openai:MODEL@URL; else the configuration's."
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 
 
@@ -134,148 +129,6 @@ def query(
         raise typer.Exit(PARTLY_FAILED)
 
 
-@ingest_app.command("documents")
-def ingest_documents(
-    file: Annotated[Path, typer.Argument(help="JSON, one document a line; may be gzipped.")],
-    prune: Annotated[
-        bool,
-        typer.Option("--prune", help="Delete documents that an earlier file had and this lacks."),
-    ] = False,
-    allow_mass_delete: Annotated[
-        bool, typer.Option("--allow-mass-delete", help="Even if that is more than 30 %.")
-    ] = False,
-    model: Annotated[str | None, typer.Option(help=MODEL_HELP)] = None,
-    config: ConfigName = "default",
-    collection: Collection = "default",
-    as_json: AsJson = False,
-) -> None:
-    """Read documents in the generic form.
-
-    A line has doc_id, corpus and text; optionally title, path, url, created_at, repo, version,
-    language, state and metadata. Example: crosscorpus ingest documents export.jsonl.gz -C team
-    """
-    from dataflow.ingestion import ingest_documents as run
-
-    options = {"prune": prune, "allow_mass_delete": allow_mass_delete}
-    _ingest(run, file, options, model, config, collection, as_json)
-
-
-@ingest_app.command("git")
-def ingest_git(
-    path: Annotated[Path, typer.Argument(help="A git working tree.")] = Path(),
-    repo: Annotated[
-        str | None, typer.Option(help="Name it is filed under; else owner/name of `origin`.")
-    ] = None,
-    allow_mass_delete: Annotated[
-        bool,
-        typer.Option("--allow-mass-delete", help="Delete even more than 30 % of what was there."),
-    ] = False,
-    model: Annotated[str | None, typer.Option(help=MODEL_HELP)] = None,
-    config: ConfigName = "default",
-    collection: Collection = "default",
-    as_json: AsJson = False,
-) -> None:
-    """Read a working tree: files into `code`, commits into `history`, Markdown into `docs`.
-
-    Example: crosscorpus ingest git ~/src/app --repo org/app
-    """
-    from dataflow.ingestion import ingest_git as run
-
-    options = {"repo": repo, "allow_mass_delete": allow_mass_delete}
-    _ingest(run, path, options, model, config, collection, as_json)
-
-
-@ingest_app.command("folder")
-def ingest_folder(
-    path: Annotated[Path, typer.Argument(help="PDF, Markdown, AsciiDoc, HTML, plain text.")],
-    corpus: Annotated[str, typer.Option(help="Where they belong.")] = "docs",
-    repo: Annotated[
-        str | None, typer.Option(help="Name it is filed under; else the folder's.")
-    ] = None,
-    base_url: Annotated[
-        str | None, typer.Option(help="The folder's web address, for links.")
-    ] = None,
-    allow_mass_delete: Annotated[
-        bool,
-        typer.Option("--allow-mass-delete", help="Delete even more than 30 % of what was there."),
-    ] = False,
-    model: Annotated[str | None, typer.Option(help=MODEL_HELP)] = None,
-    config: ConfigName = "default",
-    collection: Collection = "default",
-    as_json: AsJson = False,
-) -> None:
-    """Read a folder of documents into `docs`.
-
-    Example: crosscorpus ingest folder ~/handbook --base-url https://docs.example.org
-    """
-    from dataflow.ingestion import ingest_folder as run
-
-    options = {
-        "corpus": corpus,
-        "repo": repo,
-        "base_url": base_url,
-        "allow_mass_delete": allow_mass_delete,
-    }
-    _ingest(run, path, options, model, config, collection, as_json)
-
-
-@ingest_app.command("wiki")
-def ingest_wiki(
-    path: Annotated[
-        Path, typer.Argument(help="A folder or clone of Markdown or MediaWiki pages, or a dump.")
-    ],
-    repo: Annotated[
-        str | None, typer.Option(help="Name it is filed under; else the wiki's own.")
-    ] = None,
-    base_url: Annotated[
-        str | None, typer.Option(help="What a page's name is appended to, for links.")
-    ] = None,
-    allow_mass_delete: Annotated[
-        bool,
-        typer.Option("--allow-mass-delete", help="Delete even more than 30 % of what was there."),
-    ] = False,
-    model: Annotated[str | None, typer.Option(help=MODEL_HELP)] = None,
-    config: ConfigName = "default",
-    collection: Collection = "default",
-    as_json: AsJson = False,
-) -> None:
-    """Read a wiki into `wiki`: pages of a folder, of a git clone, or of a MediaWiki XML dump.
-
-    Example: crosscorpus ingest wiki ~/src/app.wiki
-    """
-    from dataflow.ingestion import ingest_wiki as run
-
-    options = {"repo": repo, "base_url": base_url, "allow_mass_delete": allow_mass_delete}
-    _ingest(run, path, options, model, config, collection, as_json)
-
-
-def _ingest(
-    run: Any,
-    source: Path,
-    options: dict[str, Any],
-    model: str | None,
-    config: str,
-    collection: str,
-    as_json: bool,
-) -> None:
-    from dataflow import load_config, terminal
-    from operators.embedding.embedder import load_embedder
-    from operators.postgres.store import open_store
-
-    embedder = load_embedder(model or load_config(config).embedding)
-    with (
-        open_store(collection=collection, create=True) as store,
-        terminal.progress(as_json) as on_event,
-    ):
-        report: IngestReport = run(store, embedder, source, on_event=on_event, **options)
-    if as_json:
-        terminal.print_json(terminal.report_as_json(report))
-    else:
-        terminal.show_report(report)
-    if not report.ok:
-        raise typer.Exit(PARTLY_FAILED)
-
-
 @app.command()
 def render(
     out: Annotated[
@@ -285,20 +138,23 @@ def render(
         bool,
         typer.Option("--check", help="Only tell whether the PNG is up to date (exit code 1: no)."),
     ] = False,
+    graph: Annotated[
+        str, typer.Option(help="Which one: retrieval (as configured), ingestion or evaluation.")
+    ] = "retrieval",
     config: ConfigName = "default",
 ) -> None:
-    """Draw the graph that a configuration builds.
+    """Draw the graph that a configuration builds, or that of ingestion or evaluation.
 
     Example: crosscorpus render --config configs/experiments/rrf.yaml --out rrf.png
     """
     from dataflow import load_config
     from dataflow.runtime import render as pictures
 
-    settings = load_config(config)
+    shown = pictures.describe_graph(graph, load_config(config))
     if not check:
-        mark = pictures.render(settings, out)
+        mark = pictures.render(shown, out)
         typer.echo(f"{out}: graph {mark[:12]}")
-    elif pictures.check(out, settings):
+    elif pictures.check(out, shown):
         typer.echo(f"{out} is up to date")
     else:
         raise CrosscorpusError(f"{out} shows another graph: run `crosscorpus render --out {out}`")
@@ -371,6 +227,7 @@ def models_status(as_json: AsJson = False) -> None:
 
 
 cli_upkeep.register(app, models_app)
+cli_versions.register(app)
 
 
 def _trigger(text: str | None) -> str | dict[str, float] | None:

@@ -31,6 +31,7 @@ class Alternates(StrEnum):
 def register(app: typer.Typer) -> None:
     """Add this module's commands to `crosscorpus`."""
     app.command()(evaluate)
+    app.command()(sweep)
 
 
 def evaluate(
@@ -52,6 +53,14 @@ def evaluate(
         typer.Option(help="A copy that dedup dropped follows its survivor, or is left out."),
     ] = Alternates.expand,
     blind: _Blind = False,
+    reranker: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODULE:FUNCTION",
+            help="For a configuration with `reranked: cross_encoder`: takes (question, passage) "
+            "pairs, returns a number a pair, higher is better.",
+        ),
+    ] = None,
     collection: _Collection = "default",
     as_json: _AsJson = False,
 ) -> None:
@@ -64,7 +73,7 @@ def evaluate(
     """
     from dataflow import terminal_evaluate as show
     from dataflow.evaluation.graph import evaluate as run
-    from dataflow.evaluation.written import named_configs, write_evaluation
+    from dataflow.evaluation.written import named_configs, named_function, write_evaluation
     from dataflow.terminal import print_json
     from operators.evaluation.judgements import read_queries
     from operators.evaluation.tables import as_json as plain
@@ -72,6 +81,7 @@ def evaluate(
     from operators.postgres.store import open_store
 
     settings = named_configs(configs)
+    inputs = {"reranker": named_function(reranker)} if reranker else None
     total = read_queries(queries).height
     with (
         open_store(collection=collection) as store,
@@ -85,6 +95,7 @@ def evaluate(
             depth=depth,
             alternates="drop" if alternates is Alternates.drop else "expand",
             blind=blind,
+            retrieval_inputs=inputs,
             vectors_directory=data_home() / "query_vectors",
             on_batch=on_batch,
         )
@@ -93,3 +104,67 @@ def evaluate(
         print_json(plain(found))
     else:
         show.show_evaluation(found, files)
+
+
+def sweep(
+    queries: _Queries,
+    qrels: _Qrels,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Directory for table and picture.")],
+    settings: Annotated[
+        list[str],
+        typer.Option(
+            "--set",
+            help="`NAME=V1,V2,...`: a parameter, a stage (its variants), or one of a corpus "
+            "(`code.vector_weight`). May be given again: every combination is tried.",
+        ),
+    ],
+    config: Annotated[
+        str, typer.Option("--config", "-c", help="What the settings change; what they are held to.")
+    ] = "default",
+    measures: Annotated[
+        list[str] | None,
+        typer.Option("--measure", help="nDCG@10, R@50, RR@10 or AP; the first two if none."),
+    ] = None,
+    blind: _Blind = False,
+    collection: _Collection = "default",
+    as_json: _AsJson = False,
+) -> None:
+    """Measure every combination of settings on judged queries.
+
+    Searches run again only where a setting changes how they search. Writes sweep.csv and
+    sweep.html. Example: crosscorpus sweep -C team --queries q.jsonl --qrels q.tsv --set
+    vector_weight=0,0.25,0.5,0.75,1 --set candidates=10,50,200 --out swept
+    """
+    from dataflow import load_config
+    from dataflow import terminal_evaluate as show
+    from dataflow.evaluation import sweep as sweeps
+    from dataflow.evaluation.written import write_sweep
+    from dataflow.terminal import print_json
+    from operators.evaluation.grid import read_settings
+    from operators.evaluation.judgements import read_queries
+    from operators.home import data_home
+    from operators.postgres.store import open_store
+
+    varied = read_settings(settings)
+    base = load_config(config)
+    total = read_queries(queries).height
+    with (
+        open_store(collection=collection) as store,
+        show.progress(["sweep"], total) as on_batch,
+    ):
+        found = sweeps.sweep(
+            store,
+            base,
+            varied,
+            queries,
+            qrels,
+            measures=tuple(measures or sweeps.MEASURES),
+            blind=blind,
+            vectors_directory=data_home() / "query_vectors",
+            on_batch=lambda done: on_batch("sweep", done),
+        )
+    files = write_sweep(found, out, title=f"Sweep of {Path(config).stem} on {collection}")
+    if as_json:
+        print_json({"unchanged": found.unchanged, "points": found.table.to_dicts()})
+    else:
+        show.show_sweep(found, files)

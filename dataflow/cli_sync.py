@@ -6,16 +6,16 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-if TYPE_CHECKING:
-    from dataflow.ingestion.report import IngestReport
-    from operators.sources.github_sync import Fetched
+from dataflow.cli_ingest import AsJson, Collection, Config, MassDelete, Model, ingest
 
-PARTLY_FAILED = 3
+if TYPE_CHECKING:
+    from operators.sources.github_sync import Fetched
 
 sync_app = typer.Typer(no_args_is_help=True, help="Keep a collection up to date with a forge.")
 
@@ -31,20 +31,6 @@ _Prune = Annotated[
         "--prune", help="The files are whole: delete what earlier ones had and they lack."
     ),
 ]
-_MassDelete = Annotated[
-    bool, typer.Option("--allow-mass-delete", help="Even if that is more than 30 %.")
-]
-_Model = Annotated[
-    str | None,
-    typer.Option(help="minilm, static, onnx:DIR or openai:MODEL@URL; else the configuration's."),
-]
-_Config = Annotated[
-    str, typer.Option("--config", "-c", help="`default`, or the path of a YAML file.")
-]
-_Collection = Annotated[
-    str, typer.Option("--collection", "-C", help="Data set to use; several live side by side.")
-]
-_AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 
 
 def register(app: typer.Typer, ingest_app: typer.Typer) -> None:
@@ -59,11 +45,11 @@ def ingest_reviews(
     files: _Files,
     repo: _Repo = None,
     prune: _Prune = False,
-    allow_mass_delete: _MassDelete = False,
-    model: _Model = None,
-    config: _Config = "default",
-    collection: _Collection = "default",
-    as_json: _AsJson = False,
+    allow_mass_delete: MassDelete = False,
+    model: Model = None,
+    config: Config = "default",
+    collection: Collection = "default",
+    as_json: AsJson = False,
 ) -> None:
     """Read GitHub's review comments and reviews into `review`, a document a thread.
 
@@ -72,10 +58,8 @@ def ingest_reviews(
     """
     from dataflow.ingestion.github import ingest_reviews as run
 
-    options: dict[str, Any] = {"repo": repo, "prune": prune}
-    options["allow_mass_delete"] = allow_mass_delete
-    _ingest(
-        lambda store, embedder, on_event: run(store, embedder, files, on_event=on_event, **options),
+    ingest(
+        partial(run, paths=files, repo=repo, prune=prune, allow_mass_delete=allow_mass_delete),
         model,
         config,
         collection,
@@ -87,11 +71,11 @@ def ingest_issues(
     files: _Files,
     repo: _Repo = None,
     prune: _Prune = False,
-    allow_mass_delete: _MassDelete = False,
-    model: _Model = None,
-    config: _Config = "default",
-    collection: _Collection = "default",
-    as_json: _AsJson = False,
+    allow_mass_delete: MassDelete = False,
+    model: Model = None,
+    config: Config = "default",
+    collection: Collection = "default",
+    as_json: AsJson = False,
 ) -> None:
     """Read GitHub's issues and their comments into `issue`; pull requests are left out.
 
@@ -101,10 +85,8 @@ def ingest_issues(
     """
     from dataflow.ingestion.github import ingest_issues as run
 
-    options: dict[str, Any] = {"repo": repo, "prune": prune}
-    options["allow_mass_delete"] = allow_mass_delete
-    _ingest(
-        lambda store, embedder, on_event: run(store, embedder, files, on_event=on_event, **options),
+    ingest(
+        partial(run, paths=files, repo=repo, prune=prune, allow_mass_delete=allow_mass_delete),
         model,
         config,
         collection,
@@ -118,11 +100,11 @@ def ingest_memory(
         str | None, typer.Option(help="Repository of the findings that name none.")
     ] = None,
     prune: _Prune = False,
-    allow_mass_delete: _MassDelete = False,
-    model: _Model = None,
-    config: _Config = "default",
-    collection: _Collection = "default",
-    as_json: _AsJson = False,
+    allow_mass_delete: MassDelete = False,
+    model: Model = None,
+    config: Config = "default",
+    collection: Collection = "default",
+    as_json: AsJson = False,
 ) -> None:
     """Read learned findings into `memory`.
 
@@ -131,10 +113,8 @@ def ingest_memory(
     """
     from dataflow.ingestion.github import ingest_memory as run
 
-    options: dict[str, Any] = {"repo": repo, "prune": prune}
-    options["allow_mass_delete"] = allow_mass_delete
-    _ingest(
-        lambda store, embedder, on_event: run(store, embedder, file, on_event=on_event, **options),
+    ingest(
+        partial(run, path=file, repo=repo, prune=prune, allow_mass_delete=allow_mass_delete),
         model,
         config,
         collection,
@@ -167,11 +147,11 @@ def sync_github(
             help="API of a GitHub Enterprise server, https://HOST/api/v3; else GITHUB_API_URL."
         ),
     ] = None,
-    allow_mass_delete: _MassDelete = False,
-    model: _Model = None,
-    config: _Config = "default",
-    collection: _Collection = "default",
-    as_json: _AsJson = False,
+    allow_mass_delete: MassDelete = False,
+    model: Model = None,
+    config: Config = "default",
+    collection: Collection = "default",
+    as_json: AsJson = False,
 ) -> None:
     """Fetch review threads, reviews and issues, and keep them up to date: run it again.
 
@@ -190,24 +170,17 @@ def sync_github(
         tell({"stage": "fetch", **asdict(event)})
 
     with open_github(api_url, on_wait=on_wait) as api:
-        _ingest(
-            lambda store, embedder, on_event: run(
-                store,
-                embedder,
-                repository,
-                api=api,
-                repo=repo,
-                full=full,
-                reviews=reviews,
-                on_fetched=on_fetched,
-                allow_mass_delete=allow_mass_delete,
-                on_event=on_event,
-            ),
-            model,
-            config,
-            collection,
-            as_json,
+        fetching = partial(
+            run,
+            repository=repository,
+            api=api,
+            repo=repo,
+            full=full,
+            reviews=reviews,
+            on_fetched=on_fetched,
+            allow_mass_delete=allow_mass_delete,
         )
+        ingest(fetching, model, config, collection, as_json)
 
 
 def _teller(as_json: bool) -> Callable[[dict[str, Any]], None]:
@@ -227,25 +200,3 @@ def _teller(as_json: bool) -> Callable[[dict[str, Any]], None]:
         sys.stderr.flush()
 
     return tell
-
-
-def _ingest(
-    run: Callable[..., IngestReport], model: str | None, config: str, collection: str, as_json: bool
-) -> None:
-    """Open what ``run`` takes (store, embedder, on_event), and show its report."""
-    from dataflow import load_config, terminal
-    from operators.embedding.embedder import load_embedder
-    from operators.postgres.store import open_store
-
-    embedder = load_embedder(model or load_config(config).embedding)
-    with (
-        open_store(collection=collection, create=True) as store,
-        terminal.progress(as_json) as on_event,
-    ):
-        report = run(store, embedder, on_event)
-    if as_json:
-        terminal.print_json(terminal.report_as_json(report))
-    else:
-        terminal.show_report(report)
-    if not report.ok:
-        raise typer.Exit(PARTLY_FAILED)

@@ -5,14 +5,22 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import polars as pl
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.text import Text
 
 from dataflow.doctor import Finding
@@ -99,34 +107,39 @@ def _where_time_went(provenance: Mapping[str, Any], most: int = 6) -> str:
 
 
 @contextmanager
-def progress(as_json: bool) -> Iterator[Callable[[Event], None]]:
-    """Show how far an ingestion is: a live line, JSON events, or nothing where nobody looks."""
+def telling(
+    as_json: bool, draw: Callable[[Callable[..., None], Any], None], *columns: ProgressColumn
+) -> Iterator[Callable[[Any], None]]:
+    """Tell of events: as JSON lines, in a live line, or not at all where nobody looks.
+
+    Args:
+        as_json: events, which are dataclasses, go to standard error as they are.
+        draw: shows one in the live line: it is given the line's ``update`` and the event.
+        columns: of the line, between the bar and the time left.
+    """
     if as_json:
         yield lambda event: print(json.dumps(asdict(event)), file=sys.stderr, flush=True)
         return
     if not _ERR.is_terminal:
         yield lambda event: None
         return
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[counts]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=_ERR, transient=True) as bars:
-        task = bars.add_task("scan", total=1.0, counts="")
+    named = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn())
+    with Progress(*named, *columns, TimeRemainingColumn(), console=_ERR, transient=True) as bars:
+        task = bars.add_task("begin", total=1.0, says="")
+        yield lambda event: draw(partial(bars.update, task), event)
 
-        def on_event(event: Event) -> None:
-            counts = f"{event.documents} new, {event.unchanged} unchanged, {event.chunks} chunks"
-            bars.update(
-                task,
-                description=event.stage,
-                completed=event.fraction,
-                counts=f"{counts}, {event.rate:.0f}/s",
-            )
 
-        yield on_event
+def progress(as_json: bool) -> AbstractContextManager[Callable[[Event], None]]:
+    """Show how far an ingestion is: a live line, JSON events, or nothing where nobody looks."""
+
+    def draw(update: Callable[..., None], event: Event) -> None:
+        says = (
+            f"{event.documents} new, {event.unchanged} unchanged, {event.chunks} chunks, "
+            f"{event.rate:.0f}/s"
+        )
+        update(description=event.stage, completed=event.fraction, says=says)
+
+    return telling(as_json, draw, TextColumn("{task.fields[says]}"))
 
 
 def report_as_json(report: IngestReport) -> dict[str, Any]:

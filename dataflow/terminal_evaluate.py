@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from dataflow.evaluation.sweep import Sweep
 from operators.evaluation.frames import Evaluation, measures_of
 from operators.evaluation.tables import SIGNIFICANT, comparison_rows, is_significant, slice_rows
 
@@ -41,7 +42,10 @@ def show_evaluation(evaluation: Evaluation, files: Sequence[Path]) -> None:
     """Means with intervals, the differences from the first configuration, slices, files."""
     measures = measures_of(evaluation.summary)
     title = f"{evaluation.queries.height} queries, mean [95 % interval]"
-    rows = [[name, *map(_short, cells)] for name, *cells in slice_rows(evaluation, "all")]
+    rows = [
+        [name, *(_short(cell).replace(" [", "\n[") for cell in cells)]
+        for name, *cells in slice_rows(evaluation, "all")
+    ]
     _OUT.print(_table(title, ["", *measures], rows))
     if evaluation.comparison.height:
         header = ["", "measure", "change", "95 %", "p", "corrected", "better/same/worse"]
@@ -60,6 +64,29 @@ def show_evaluation(evaluation: Evaluation, files: Sequence[Path]) -> None:
         _OUT.print(_slices(evaluation, names, measures[0]))
     for note in evaluation.notes:
         _OUT.print(Text(f"note: {note}", style="yellow"))
+    for path in files:
+        _OUT.print(Text(str(path), style="blue"), soft_wrap=True)
+
+
+def show_sweep(sweep: Sweep, files: Sequence[Path]) -> None:
+    """Every combination with its mean, interval and difference, a measure a table."""
+    for measure in measures_of(sweep.table):
+        rows = []
+        for row in sweep.table.filter(pl.col("measure") == measure).iter_rows(named=True):
+            star = " *" if is_significant(row) else ""
+            rows.append(
+                [
+                    *(str(row[name]) for name in sweep.settings),
+                    _short(f"{row['mean']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"),
+                    _short(f"{row['difference']:+.3f}{star}"),
+                    f"{row['p_corrected']:.4f}",
+                ]
+            )
+        title = f"{measure}, {sweep.queries} queries; as configured {sweep.unchanged[measure]:.3f}"
+        header = [*sweep.settings, "mean [95 %]", "change", "corrected p"]
+        _OUT.print(_table(title, header, rows))
+    if (sweep.table["difference"] == 0).all():
+        _OUT.print(Text("note: no combination changed a measure", style="yellow"))
     for path in files:
         _OUT.print(Text(str(path), style="blue"), soft_wrap=True)
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
@@ -13,17 +11,17 @@ from typing import Any
 import polars as pl
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+from rich.progress import TextColumn
 from rich.table import Table
 from rich.text import Text
 
 from dataflow.ingestion.switch import SwitchProgress, SwitchReport
+from dataflow.terminal import telling
 from operators.postgres.cutover import Switch
 from operators.postgres.store import CollectionInfo
 from operators.sources.items import printable
 
 _OUT = Console(soft_wrap=True, highlight=False)
-_ERR = Console(stderr=True, highlight=False)
 _FOUND_SHOWN = 20
 _NOT_READ = {
     "failed": "documents failed",
@@ -107,31 +105,14 @@ def show_verified(found: pl.DataFrame) -> None:
         _OUT.print("documents that lost a part come back when their source is ingested again")
 
 
-@contextmanager
-def switch_progress(as_json: bool) -> Iterator[Callable[[SwitchProgress], None]]:
+def switch_progress(as_json: bool) -> AbstractContextManager[Callable[[SwitchProgress], None]]:
     """Show how far a switch is: a live line, JSON events, or nothing where nobody looks."""
-    if as_json:
-        yield lambda event: print(json.dumps(asdict(event)), file=sys.stderr, flush=True)
-        return
-    if not _ERR.is_terminal:
-        yield lambda event: None
-        return
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed:.0f}/{task.total:.0f} chunks, {task.fields[rate]:.0f}/s"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=_ERR, transient=True) as bars:
-        task = bars.add_task("fill", total=1.0, rate=0.0)
-        yield lambda event: bars.update(
-            task,
-            description=event.stage,
-            completed=event.chunks,
-            total=event.total,
-            rate=event.rate,
-        )
+
+    def draw(update: Callable[..., None], event: SwitchProgress) -> None:
+        says = f"{event.chunks}/{event.total} chunks, {event.rate:.0f}/s"
+        update(description=event.stage, completed=event.chunks, total=event.total, says=says)
+
+    return telling(as_json, draw, TextColumn("{task.fields[says]}"))
 
 
 def show_switch(report: SwitchReport) -> None:

@@ -208,6 +208,93 @@ DOCUMENTS = pl.Schema(
     }
 )
 
+# How results came about, see operators/explain.
+
+MERGE_PARTS = pl.Schema(
+    {
+        "query_id": pl.UInt32(),
+        "chunk_id": pl.Int64(),
+        "vector_weight": pl.Float64(),
+        "vector_value": pl.Float64(),  # what the vector list gives, on the merge's scale
+        "text_weight": pl.Float64(),
+        "text_value": pl.Float64(),
+        "text_confidence": pl.Float64(),  # how much the words of the question count
+    }
+)
+"""``MERGED.score`` is ``vector_weight * vector_value + text_weight * (text_value *
+text_confidence)``; all null where it came about otherwise."""
+
+FUSION_PARTS = pl.Schema(
+    {
+        "query_id": pl.UInt32(),
+        "chunk_id": pl.Int64(),
+        "corpus": pl.String(),
+        "corpus_rank": pl.UInt32(),
+        "vector_weight": pl.Float64(),  # null: the fusion knows ranks or merged scores only
+        "vector_value": pl.Float64(),
+        "text_weight": pl.Float64(),
+        "text_value": pl.Float64(),
+        "text_confidence": pl.Float64(),
+        "part": pl.Float64(),  # what this corpus adds; null where the score came about otherwise
+        "recency": pl.Float64(),
+    }
+)
+"""``part`` is ``vector_weight * vector_value + text_weight * text_value * text_confidence`` where
+these are not null; ``FUSED.score`` is the sum of a chunk's parts times ``recency``."""
+
+SOUGHT = pl.Schema(
+    {
+        "query_id": pl.UInt32(),
+        "chunk_id": pl.Int64(),
+        "corpus": pl.String(),
+        "source_label": pl.String(),
+        "source_url": pl.String(),
+        "vector_distance": pl.Float64(),  # to the nearest text of the question; null: unknown
+        "hidden": pl.String(),  # why the question can't see it; null: it can
+    }
+)
+"""Chunks that a caller named, whether they were found or not."""
+
+VERDICTS = pl.Schema(
+    {
+        "query_id": pl.UInt32(),
+        "chunk_id": pl.Int64(),
+        "corpus": pl.String(),
+        "source_label": pl.String(),
+        "source_url": pl.String(),
+        "fate": pl.String(),  # one of operators.explain.verdicts.FATES
+        "reason": pl.String(),  # a sentence
+        "copy_of": pl.Int64(),  # the chunk that absorbed it
+        "vector_rank": pl.UInt32(),  # this and all ranks: null where it is not in that list
+        "text_rank": pl.UInt32(),
+        "merged_rank": pl.UInt32(),
+        "deduped_rank": pl.UInt32(),
+        "fused_rank": pl.UInt32(),
+        "weighted_rank": pl.UInt32(),
+        "reranked_rank": pl.UInt32(),
+        "unique_rank": pl.UInt32(),
+        "result_rank": pl.UInt32(),
+        "number": pl.UInt32(),  # place in the context, from 1
+        "citation": pl.UInt32(),  # place among the citations, from 1
+        "score": pl.Float64(),  # the last that it had
+        "copies": pl.List(SOURCE),  # what it absorbed
+    }
+)
+
+EXPLAIN = pl.Schema(
+    {
+        "query_id": pl.UInt32(),
+        "chunk_id": pl.Int64(),
+        "stage": pl.String(),
+        "quantity": pl.String(),
+        "value": pl.Float64(),
+        "rank": pl.UInt32(),  # the chunk's place in the stage's list
+        "other": pl.Int64(),  # the other chunk of a copy
+        "detail": pl.String(),
+    }
+)
+"""One row a chunk and number; see :func:`operators.explain.steps.explain`."""
+
 
 class FrameError(TypeError):
     """A frame does not have the columns or types that its node promises."""

@@ -120,13 +120,13 @@ def answer(
     sizes = {c: size for c, size in holdings.documents.items() if c in driver.config.corpora}
     found = [pl.DataFrame(schema=DOCUMENTS)]
     for batch in batches(asked, batch_size):
-        known = overrides_of(batch, query_embeddings)
+        known = overrides_of(driver, batch, query_embeddings)
         head, held = _documents(driver, known, {**given, "timings": clock}, alternates)
         for candidates in _deeper(driver.config, holdings, depth):
             short = shallow(head, batch, sizes, depth)
             if short.is_empty():
                 break
-            known = overrides_of(short, query_embeddings)
+            known = overrides_of(driver, short, query_embeddings)
             known |= {f"{corpus}.candidates": candidates for corpus in corpora}
             tail, more = _documents(driver, known, given, alternates)
             tail = tail.join(held, on=["query_id", "doc_id"], how="anti")
@@ -206,9 +206,11 @@ def documents_of(out: Mapping[str, Any], alternates: Alternates) -> pl.DataFrame
     return ranked_documents(out["unique"], chunks, alternates=alternates)
 
 
-def overrides_of(asked: pl.DataFrame, query_embeddings: pl.DataFrame | None) -> dict[str, Any]:
+def overrides_of(
+    driver: RetrievalDriver, asked: pl.DataFrame, query_embeddings: pl.DataFrame | None
+) -> dict[str, Any]:
     """What stands in for the graph's first nodes when ``asked`` is a batch."""
-    if query_embeddings is None:
+    if query_embeddings is None or "query_embeddings" not in driver.graph.nodes:
         return {"queries": asked}
     vectors = query_embeddings.join(asked, on="query_id", how="semi", maintain_order="left")
     return {"queries": asked, "query_embeddings": vectors}

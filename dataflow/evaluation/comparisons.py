@@ -5,11 +5,13 @@ from __future__ import annotations
 import polars as pl
 from hamilton.function_modifiers import tag
 
+from dataflow.evaluation.answers import Holdings
 from dataflow.runtime.config import Config
 from operators.evaluation import comparison as compared
 from operators.evaluation import measures, statistics
 from operators.evaluation.frames import MEASURES, Evaluation
 from operators.evaluation.notes import evaluation_notes
+from operators.postgres.store import Store
 
 
 @tag(stage="measures")
@@ -95,6 +97,8 @@ def notes(
 @tag(stage="comparison")
 def evaluation(
     configs: dict[str, Config],
+    store: Store,
+    holdings: Holdings,
     judged_queries: pl.DataFrame,
     qrels: pl.DataFrame,
     runs: pl.DataFrame,
@@ -119,4 +123,5 @@ def evaluation(
         changed=changed,
         timings=timings,
         notes=notes,
+        collection={"name": store.collection, "documents": dict(holdings.documents)},
     )

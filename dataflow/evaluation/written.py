@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import os
 import re
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, cast
 
 import polars as pl
 
+from dataflow.evaluation.sweep import Sweep
 from dataflow.runtime.config import Config, load_config
+from dataflow.runtime.pair import graph_pair
 from operators.errors import CrosscorpusError
 from operators.evaluation.frames import Evaluation
 from operators.evaluation.tables import as_json, as_markdown, per_query
 from operators.evaluation.trec import write_run
+from operators.report.evaluation import report_page
+from operators.report.sweep import sweep_page
 
 
 def named_configs(sources: Sequence[str]) -> dict[str, Config]:
@@ -38,6 +47,25 @@ def named_configs(sources: Sequence[str]) -> dict[str, Config]:
     return found
 
 
+def named_function(name: str) -> Callable[..., Any]:
+    """The function that ``MODULE:FUNCTION`` names; a module may lie in the working directory.
+
+    Raises:
+        CrosscorpusError: there is no such module, or no such function in it.
+    """
+    module, _, function = name.partition(":")
+    here = os.getcwd()
+    if here not in sys.path:
+        sys.path.append(here)
+    try:
+        found = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise CrosscorpusError(f"{name!r} is no MODULE:FUNCTION: {error}") from None
+    if not callable(found):
+        raise CrosscorpusError(f"{name!r} can't be called")
+    return cast("Callable[..., Any]", found)
+
+
 def write_evaluation(
     evaluation: Evaluation, configs: Mapping[str, Config], directory: Path
 ) -> list[Path]:
@@ -55,9 +83,11 @@ def write_evaluation(
     Raises:
         CrosscorpusError: the directory can't be written.
     """
-    try:
+    baseline = evaluation.configs[0]
+    graphs = {c: graph_pair(configs[baseline], configs[c]) for c in evaluation.configs[1:]}
+    paths = []
+    with _writing(directory):
         (directory / "runs").mkdir(parents=True, exist_ok=True)
-        paths = []
         for name in evaluation.configs:
             paths.append(directory / "runs" / f"{name}.trec")
             run = evaluation.runs.filter(pl.col("config") == name)
@@ -69,6 +99,31 @@ def write_evaluation(
         paths.append(directory / "evaluation.json")
         plain = json.dumps(as_json(evaluation), indent=1, ensure_ascii=False)
         paths[-1].write_text(plain + "\n", encoding="utf-8")
+        paths.append(directory / "report.html")
+        paths[-1].write_text(report_page(evaluation, graphs), encoding="utf-8")
+    return paths
+
+
+def write_sweep(found: Sweep, directory: Path, *, title: str = "Sweep") -> list[Path]:
+    """Write ``sweep.csv`` and ``sweep.html`` and return their paths.
+
+    Raises:
+        CrosscorpusError: the directory can't be written.
+    """
+    text = sweep_page(
+        found.table, found.settings, found.unchanged, queries=found.queries, title=title
+    )
+    paths = [directory / "sweep.csv", directory / "sweep.html"]
+    with _writing(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+        found.table.write_csv(paths[0])
+        paths[1].write_text(text, encoding="utf-8")
+    return paths
+
+
+@contextmanager
+def _writing(directory: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise CrosscorpusError(f"can't write to {directory}: {error.strerror}") from None
-    return paths

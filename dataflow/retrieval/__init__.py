@@ -1,1 +1,4 @@
-"""The retrieval graph, in the order in which the data flows: queries, corpus, fusion, assembly."""
+"""The retrieval graph, in the order in which the data flows: queries, corpus, fusion, assembly.
+
+What explains a result reads all of it: explanation.
+"""

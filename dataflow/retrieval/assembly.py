@@ -9,7 +9,6 @@ import polars as pl
 from hamilton.function_modifiers import config, resolve_from_config, tag
 
 from dataflow.retrieval.branches import from_each_corpus
-from operators.context import explain as numbers
 from operators.context import outcomes as happened
 from operators.context import packing
 from operators.context.citations import cite
@@ -145,11 +144,3 @@ def provenance(
         },
         "timings": dict(timings or {}),
     }
-
-
-@tag(stage="outcomes")
-def explain(
-    results: pl.DataFrame, recency: pl.DataFrame, fused: pl.DataFrame, weighted: pl.DataFrame
-) -> pl.DataFrame:
-    """Every number behind every result; computed only when it is asked for."""
-    return numbers.explain(results, recency, fused, weighted)

@@ -26,6 +26,7 @@ from operators import frames
 from operators.context import outcomes as happened
 from operators.context.unified import unify
 from operators.dedup import tokens, within
+from operators.explain import parts
 from operators.postgres import read, search
 from operators.postgres import store as database
 from operators.postgres import text_search as words
@@ -302,6 +303,15 @@ def deduped__guarded(
     )
 
 
+@config.when(deduped_variant="newest")
+@tag(stage="dedup")
+def deduped__newest(
+    merged: pl.DataFrame, chunks: pl.DataFrame, cosine_threshold: float = 0.95
+) -> pl.DataFrame:
+    """The merged list without near-copies in other documents of a later date."""
+    return within.newest(merged, chunks, threshold=cosine_threshold)
+
+
 @config.when(deduped_variant="off")
 @tag(stage="dedup")
 def deduped__off(merged: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
@@ -329,6 +339,41 @@ def _channels(merged_variant: str) -> Any:
 def searches(happenings: dict[str, pl.DataFrame]) -> pl.DataFrame:
     """What happened to the corpus's searches."""
     return frames.stacked(happenings.values())
+
+
+@config.when_in(merged_variant=["rrf", "vector_only", "text_only"])
+@tag(stage="explanation")
+def merge_parts__rrf(merged: pl.DataFrame, rrf_k: float = 60.0) -> pl.DataFrame:
+    """What each merged score is made of; computed only for ``explain``."""
+    return parts.merge_by_rank(merged, rrf_k=rrf_k)
+
+
+@config.when(merged_variant="weighted_rrf")
+@tag(stage="explanation")
+def merge_parts__weighted_rrf(
+    merged: pl.DataFrame, rrf_k: float = 60.0, vector_weight: float = 0.5
+) -> pl.DataFrame:
+    """What each merged score is made of; computed only for ``explain``."""
+    return parts.merge_by_rank(merged, rrf_k=rrf_k, vector_weight=vector_weight)
+
+
+@config.when(merged_variant="minmax")
+@tag(stage="explanation")
+def merge_parts__minmax(
+    merged: pl.DataFrame,
+    vector_weight: float = 0.5,
+    vector_norm: str = "min_max",
+    text_norm: str = "min_max",
+    full_text_score: float = 0.0,
+) -> pl.DataFrame:
+    """What each merged score is made of; computed only for ``explain``."""
+    return parts.merge_by_score(
+        merged,
+        vector_weight=vector_weight,
+        vector_norm=vector_norm,
+        text_norm=text_norm,
+        full_text_score=full_text_score,
+    )
 
 
 @tag(stage="outcomes")

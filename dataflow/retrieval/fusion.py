@@ -182,6 +182,16 @@ def unique__guarded(
     )
 
 
+@config.when(unique_variant="newest")
+@tag(stage="dedup")
+@resolve_from_config(decorate_with=from_each_corpus(chunks="chunks"))
+def unique__newest(
+    reranked: pl.DataFrame, chunks: dict[str, pl.DataFrame], cosine_threshold: float = 0.95
+) -> pl.DataFrame:
+    """The list without near-copies in other documents of a later date."""
+    return across.newest(reranked, list(chunks.values()), threshold=cosine_threshold)
+
+
 @config.when(unique_variant="off")
 @tag(stage="dedup")
 def unique__off(reranked: pl.DataFrame) -> pl.DataFrame:

@@ -20,7 +20,9 @@ from typing import Any
 from hamilton.function_modifiers.base import NodeResolver
 from hamilton.graph_utils import find_functions
 
-MODULES = tuple(f"dataflow.retrieval.{name}" for name in ("queries", "fusion", "assembly"))
+MODULES = tuple(
+    f"dataflow.retrieval.{name}" for name in ("queries", "fusion", "assembly", "explanation")
+)
 CORPUS_MODULES = ("dataflow.retrieval.corpus",)
 
 BOUND = frozenset({"store", "embedder", "timings"})
@@ -38,6 +40,7 @@ ASKED = frozenset(
         "only_corpora",
         "now",
         "reranker",
+        "explain_chunks",
     }
 )
 """Inputs that a caller gives to one run; all but ``query`` may be left out."""

@@ -8,10 +8,11 @@ gave what it had given before, nothing below it runs again.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from types import CodeType
 from typing import Any
 
+import numpy as np
 import polars as pl
 from hamilton.node import Node
 
@@ -86,7 +87,9 @@ def same(one: Any, two: Any) -> bool:
         return list(one) == list(two) and all(same(value, two[key]) for key, value in one.items())
     if isinstance(one, list | tuple):
         return len(one) == len(two) and all(map(same, one, two))
-    try:
-        return bool(one == two)
-    except ValueError:  # arrays have no one answer
-        return False
+    if isinstance(one, np.ndarray):
+        return one.dtype == two.dtype and np.array_equal(one, two)
+    if is_dataclass(one):
+        compared = (field.name for field in fields(one) if field.compare)
+        return all(same(getattr(one, name), getattr(two, name)) for name in compared)
+    return bool(one == two)

@@ -1,4 +1,4 @@
-"""Pictures of the graph that a configuration builds, and whether a picture is still true.
+"""Pictures of the graphs, and whether a picture is still true.
 
 No server and no model is needed: the graph is built, not run.
 """
@@ -15,23 +15,47 @@ from dataflow.runtime.dot import to_dot
 from dataflow.runtime.driver import build_graph
 from dataflow.runtime.mermaid import to_mermaid
 from dataflow.runtime.png import RenderError, draw, fingerprint, read_stamp, stamp
+from operators.errors import suggest
 
 Format = Literal["png", "dot", "mermaid"]
+GRAPHS = ("retrieval", "ingestion", "evaluation")
 _SUFFIXES: dict[str, Format] = {".png": "png", ".dot": "dot", ".gv": "dot", ".mmd": "mermaid"}
 
 
 def describe_config(config: Config, catalog: Catalog | None = None) -> Description:
-    """Describe the graph that ``config`` builds."""
+    """Describe the retrieval graph that ``config`` builds."""
     return describe(build_graph(config, catalog).graph, config.corpora)
 
 
+def describe_graph(name: str, config: Config) -> Description:
+    """Describe one of ``GRAPHS``; ``config`` is of the retrieval graph alone.
+
+    Raises:
+        RenderError: there is none of that name.
+    """
+    if name == "retrieval":
+        return describe_config(config)
+    if name == "ingestion":
+        from dataflow.ingestion.graph import build_ingestion_graph
+
+        return describe(build_ingestion_graph().graph)
+    if name == "evaluation":
+        from dataflow.evaluation.graph import build_evaluation_graph
+
+        return describe(build_evaluation_graph().graph)
+    raise RenderError(f"no graph {name!r}{suggest(name, GRAPHS)}: {', '.join(GRAPHS)}")
+
+
 def render(
-    config: Config, path: Path, format: Format | None = None, catalog: Catalog | None = None
+    graph: Config | Description,
+    path: Path,
+    format: Format | None = None,
+    catalog: Catalog | None = None,
 ) -> str:
-    """Write a picture of ``config``'s graph to ``path``.
+    """Write a picture of a graph to ``path``.
 
     Args:
-        config: the configuration.
+        graph: the configuration of a retrieval graph, or any graph described.
         path: the file to write.
         format: ``png``, ``dot`` or ``mermaid``; None: by the file's suffix
             (.png, .dot, .gv, .mmd).
@@ -46,7 +70,7 @@ def render(
     kind = format or _SUFFIXES.get(path.suffix.lower())
     if kind is None:
         raise RenderError(f"{path.name}: give a format, or a name in {', '.join(_SUFFIXES)}")
-    description = describe_config(config, catalog)
+    description = _described(graph, catalog)
     dot = to_dot(description)
     mark = fingerprint(dot)
     if kind == "png":
@@ -57,8 +81,8 @@ def render(
     return mark
 
 
-def check(path: Path, config: Config, catalog: Catalog | None = None) -> bool:
-    """Whether the PNG at ``path`` shows the graph that ``config`` builds; needs no Graphviz.
+def check(path: Path, graph: Config | Description, catalog: Catalog | None = None) -> bool:
+    """Whether the PNG at ``path`` shows ``graph``; needs no Graphviz.
 
     Raises:
         RenderError: there is no such file, or it is no PNG.
@@ -67,4 +91,8 @@ def check(path: Path, config: Config, catalog: Catalog | None = None) -> bool:
         found = read_stamp(path.read_bytes())
     except OSError as error:
         raise RenderError(f"can't read {path.name}: {error.strerror}") from None
-    return found == fingerprint(to_dot(describe_config(config, catalog)))
+    return found == fingerprint(to_dot(_described(graph, catalog)))
+
+
+def _described(graph: Config | Description, catalog: Catalog | None) -> Description:
+    return graph if isinstance(graph, Description) else describe_config(graph, catalog)

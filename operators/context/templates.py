@@ -5,7 +5,7 @@ path), and any key of the chunk's metadata (``{pr_number}``). A part in double s
 ``{title}[[ ({doc_date})]][[ > {anchor}]]``, vanishes when one of its fields has no value. Outside
 of such a part a field without a value vanishes with the text before it. The first field names the
 thing: without a value there, a label falls back to title, path, then document_id. A link needs all
-of its fields up to a ``#``: half a path is another page.
+of its fields up to a ``#``: half a path is another page. An address that has a fragment keeps it.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ FALLBACK = ("title", "path", "document_id")
 _COLUMNS = frozenset(CHUNKS) - {"metadata", "embedding"}
 _PLAIN_FIELD = re.compile(r"[A-Za-z0-9._~/-]*")
 _PLAIN_LABEL = re.compile(r"[ -;=?-Z^_a-~]*+")  # ASCII without what must be escaped
+_IN_FRAGMENT = "/=&:,;"  # the page of a PDF is a fragment page=12
 _PLAIN_URL = re.compile(
     r"https?://[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]{1,5})?"
     # ++ and *+ give nothing back: else a sign that is not allowed costs time without end
@@ -179,16 +180,17 @@ def _urls(chunks: pl.DataFrame, parts: tuple[Part, ...]) -> Sequence[str | None]
     simple, first = _format(parts).format, _whole_urls(parts)
     rows = list(_rows(chunks, names))
     urls = [
-        simple(*row) if None not in row and _PLAIN_FIELD.fullmatch("".join(row[first:])) else ""  # type: ignore[arg-type]
+        _of_one_fragment(simple(*row))
+        if None not in row and _PLAIN_FIELD.fullmatch("".join(row[first:]))  # type: ignore[arg-type]
+        else ""
         for row in rows
     ]
     if _PLAIN_URLS.fullmatch("\n".join([*urls, ""])):
         return urls
-    needed = [names.index(name) for name in _needed(parts)]
     return [
         url
         if _PLAIN_URL.fullmatch(url)
-        else _careful_url(dict(zip(names, row, strict=True)), parts, needed)
+        else _careful_url(dict(zip(names, row, strict=True)), parts)
         for url, row in zip(urls, rows, strict=True)
     ]
 
@@ -198,17 +200,20 @@ def _whole_urls(parts: tuple[Part, ...]) -> int:
     return int(parts[0].fields[:1] == (Field("", _names(parts)[0]),))
 
 
-def _careful_url(
-    row: dict[str, str | None], parts: tuple[Part, ...], needed: Sequence[int]
-) -> str | None:
+def _careful_url(values: tuple[str | None, ...], parts: tuple[Part, ...]) -> str | None:
     """A link with a field to escape or to do without, or none."""
-    values = list(row.values())
-    if any(values[place] is None for place in needed):
+    row = dict(zip(_names(parts), values, strict=True))
+    if any(row[name] is None for name in _needed(parts)):
         return None
-    first = _whole_urls(parts)
-    encoded = [value and quote(value, safe="/") for value in values]
-    encoded[:first] = values[:first]
-    return safe_url(_fill(parts, dict(zip(row, encoded, strict=True))))
+    whole = list(row)[: _whole_urls(parts)]
+    inside = _before_fragment(parts)
+    encoded = {
+        name: value
+        if value is None or name in whole
+        else quote(value, safe="/" if name in inside else _IN_FRAGMENT)
+        for name, value in row.items()
+    }
+    return safe_url(_of_one_fragment(_fill(parts, encoded)))
 
 
 def _rows(chunks: pl.DataFrame, names: list[str]) -> Iterator[tuple[str | None, ...]]:
@@ -269,10 +274,25 @@ def _names(parts: tuple[Part, ...]) -> list[str]:
 
 def _needed(parts: tuple[Part, ...]) -> list[str]:
     """The fields without which a link leads elsewhere: those before a #, not in brackets."""
-    names: list[str] = []
+    plain = [part for part in parts if part.fields and not part.optional]
+    inside = _before_fragment(parts)
+    return [part.fields[0].name for part in plain if part.fields[0].name in inside]
+
+
+def _before_fragment(parts: tuple[Part, ...]) -> set[str]:
+    """The fields before a #."""
+    names: set[str] = set()
     for part in parts:
-        if "#" in part.after or any("#" in field.before for field in part.fields):
+        for field in part.fields:
+            if "#" in field.before:
+                return names
+            names.add(field.name)
+        if "#" in part.after:
             break
-        if part.fields and not part.optional:
-            names.append(part.fields[0].name)
     return names
+
+
+def _of_one_fragment(url: str) -> str:
+    """``url`` up to a second #."""
+    page, mark, rest = url.partition("#")
+    return page + mark + rest.partition("#")[0]

@@ -14,6 +14,7 @@ import polars as pl
 from operators.dedup.cosine import cosine_keepers, unit_vectors
 from operators.dedup.guarded import guarded_keepers
 from operators.dedup.jaccard import jaccard_keepers
+from operators.dedup.newest import dates, documents, newest_keepers
 from operators.dedup.survivors import absorb
 from operators.dedup.tokens import TokenSets, sets_of
 from operators.ranking.order import Floats, Integers, listed, places, positions, replaced
@@ -76,6 +77,28 @@ def guarded(
         hits["text"].to_list(),
         jaccard_threshold=jaccard_threshold,
         cosine_threshold=cosine_threshold,
+    )
+    return _survivors(hits, keepers)
+
+
+def newest(
+    hits: pl.DataFrame, chunks: Sequence[pl.DataFrame], *, threshold: float = 0.95
+) -> pl.DataFrame:
+    """Without what another document of a later date says, by :mod:`operators.dedup.newest`.
+
+    What stays keeps its own place. As no ranking decides who stays, this may as well come before
+    reranking as after it.
+    """
+    hits = listed(hits)
+    vectors, place = _vectors(hits, chunks)
+    keepers = newest_keepers(
+        hits["query_id"].to_numpy(),
+        place,
+        vectors,
+        documents(hits),
+        dates(hits["doc_date"]),
+        hits["chunk_id"].to_numpy(),
+        threshold=threshold,
     )
     return _survivors(hits, keepers)
 

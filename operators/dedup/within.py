@@ -12,6 +12,7 @@ import polars as pl
 from operators.dedup.cosine import cosine_keepers, unit_vectors
 from operators.dedup.guarded import guarded_keepers
 from operators.dedup.jaccard import jaccard_keepers
+from operators.dedup.newest import dates, documents, newest_keepers
 from operators.dedup.survivors import drop_copies
 from operators.dedup.tokens import TokenSets
 from operators.ranking.order import Integers, index, listed, positions
@@ -64,6 +65,22 @@ def guarded(
         chunks["text"][row].to_list(),
         jaccard_threshold=jaccard_threshold,
         cosine_threshold=cosine_threshold,
+    )
+    return drop_copies(hits, keepers)
+
+
+def newest(merged: pl.DataFrame, chunks: pl.DataFrame, *, threshold: float = 0.95) -> pl.DataFrame:
+    """Without what another document of a later date says, by :mod:`operators.dedup.newest`."""
+    hits, row = _found(merged, chunks)
+    vectors, place = unit_vectors(chunks["embedding"])
+    keepers = newest_keepers(
+        hits["query_id"].to_numpy(),
+        place[row],
+        vectors,
+        documents(chunks)[row],
+        dates(chunks["doc_date"])[row],
+        hits["chunk_id"].to_numpy(),
+        threshold=threshold,
     )
     return drop_copies(hits, keepers)
 

@@ -9,11 +9,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import ir_measures
 import polars as pl
 
-from operators.errors import UnknownName, suggest
+from operators.errors import CrosscorpusError, UnknownName, suggest
 from operators.evaluation.frames import CORPUS_SCORES, MEASURES, SCORES, empty_scores
+
+
+class MissingMeasures(CrosscorpusError, ImportError):
+    """The library that computes the measures is not installed."""
+
+
+try:
+    import ir_measures
+except ImportError as error:
+    raise MissingMeasures(
+        f"an evaluation needs {error.name}: pip install 'crosscorpus[evaluate]'"
+    ) from None
 
 
 def scores(

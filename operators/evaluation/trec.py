@@ -22,16 +22,18 @@ def write_run(run: pl.DataFrame, path: Path, *, tag: str) -> None:
         tag: names the run, without white space.
 
     Raises:
-        JudgementError: an id has a tab or a line break, or is empty.
+        JudgementError: an id is empty, has a tab or a line break, or a space at an end.
     """
     ids = pl.concat([run["query_id"], run["doc_id"]]).unique(maintain_order=True)
-    broken = ids.filter(ids.str.contains(r"[\t\r\n\v\f\x85\u{2028}\u{2029}]") | (ids == ""))
+    broken = ids.filter(
+        ids.str.contains(r"[\t\r\n\v\f\x1c-\x1e\x85\u{2028}\u{2029}]|^\s|\s$") | (ids == "")
+    )
     if len(broken):
         raise JudgementError(
-            f"{path}: the id {broken[0]!r} can't stand in a run file: it is empty, or has a tab or "
-            "a line break"
+            f"{path}: the id {broken[0]!r} can't stand in a run file: it is empty, has a tab or a "
+            "line break, or begins or ends with a space"
         )
-    apart = "\t" if ids.str.contains(r"\s").any() else " "
+    apart = "\t" if ids.str.contains(r"[\s\x1f]").any() else " "
     line = pl.concat_str(
         "query_id",
         pl.lit("Q0"),

@@ -23,7 +23,11 @@ def changed_body(changed: pl.DataFrame, qrels: pl.DataFrame, baseline: str) -> H
     """
     wanted = qrels.join(changed.select("query_id").unique(), on="query_id", how="semi")
     grades = {(q, d): grade for q, d, grade in wanted.iter_rows()}
-    parts: list[Html] = []
+    note = (
+        "The queries whose score moved most, with the first ten documents of both lists; those "
+        "judged relevant are shaded."
+    )
+    parts = [element("p", note, class_="note")]
     for (config,), group in changed.group_by("config", maintain_order=True):
         parts.append(element("h3", f"{config} against {baseline}"))
         for place, row in enumerate(group.iter_rows(named=True)):

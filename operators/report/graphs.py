@@ -13,6 +13,20 @@ ADDED, REMOVED, CHANGED = "#b7e4c0", "#f5b8b8", "#ffe08a"
 """What the colours of a pair of pictures mean."""
 
 _SVG = "{http://www.w3.org/2000/svg}"
+_COLOURS = {
+    "white": "none",
+    "#ffffff": "var(--paper)",
+    "#fafbfc": "var(--panel)",
+    "#c4ccd6": "var(--rule)",
+    "#b6bec8": "var(--rule)",
+    "#8b949e": "var(--muted)",
+    "#57606a": "var(--muted)",
+    "#30363d": "var(--ink)",
+    "#1f5fa8": "var(--link)",
+    ADDED: "var(--added)",
+    REMOVED: "var(--removed)",
+    CHANGED: "var(--changed)",
+}
 _DRAWN = frozenset(
     ["svg", "g", "title", "text", "tspan", "path", "polygon", "polyline", "ellipse", "rect", "line"]
 )
@@ -47,9 +61,9 @@ def graph_pair(config: str, baseline: str, pair: GraphPair) -> Html:
         return join([element("p", why, class_="note"), told])
     key = element(
         "ul",
-        element("li", "changed", style=f"--swatch: {CHANGED}"),
-        element("li", f"only in {config}", style=f"--swatch: {ADDED}"),
-        element("li", f"only in {baseline}", style=f"--swatch: {REMOVED}"),
+        element("li", "changed", style="--swatch: var(--changed)"),
+        element("li", f"only in {config}", style="--swatch: var(--added)"),
+        element("li", f"only in {baseline}", style="--swatch: var(--removed)"),
         class_="key",
     )
     pictures = element(
@@ -68,7 +82,9 @@ def _figure(name: str, svg: str) -> Html:
 
 
 def inline_svg(svg: str, label: str) -> Html:
-    """A picture by Graphviz as a part of a page: shapes and text alone, without ids.
+    """A picture by ``dataflow.runtime.dot`` as a part of a page: shapes and text alone, no ids.
+
+    Its colours become the page's, so that it is readable on dark ground too.
 
     Args:
         svg: the file's text.
@@ -103,7 +119,7 @@ def _drop(node: etree._Element) -> None:
 
 
 def _tidy(root: etree._Element, label: str) -> None:
-    """The page's own font and background, and a size of the picture's own at most."""
+    """The page's own font and colours, and a size of the picture's own at most."""
     width = re.match(r"[\d.]+", root.get("width", ""))
     root.attrib.pop("height", None)
     root.attrib.pop("width", None)
@@ -111,9 +127,11 @@ def _tidy(root: etree._Element, label: str) -> None:
         root.set("style", f"width: {float(width[0]) * 4 / 3:.0f}px")
     root.set("role", "img")
     root.set("aria-label", label)
-    for shape in root.iter(f"{_SVG}polygon"):
-        if shape.get("fill") == "white" and shape.get("stroke") in (None, "none", "transparent"):
-            shape.set("fill", "none")
+    for shape in root.iter():
+        for attribute in ("fill", "stroke"):
+            colour = shape.get(attribute)
+            if colour in _COLOURS:
+                shape.set(attribute, _COLOURS[colour])
     for text in root.iter(f"{_SVG}text"):
         text.attrib.pop("font-family", None)
         text.attrib.pop("{http://www.w3.org/XML/1998/namespace}space", None)

@@ -62,7 +62,7 @@ def timings_body(timings: pl.DataFrame, configs: Sequence[str], queries: int) ->
 
 def nodes_table(each: pl.DataFrame, configs: Sequence[str]) -> Html:
     """The nodes that took longest in some configuration, and all others together."""
-    wide = each.pivot("config", index=["node", "stage"], values="ms", aggregate_function="sum")
+    wide = each.pivot("config", index=["node", "stage"], values="ms")
     absent = [config for config in configs if config not in wide.columns]
     wide = wide.with_columns(pl.lit(None, pl.Float64).alias(name) for name in absent)
     longest = pl.max_horizontal([pl.col(config) for config in configs])

@@ -36,6 +36,7 @@ from operators.sources.front_matter import (
     parse_block,
     plain_lines,
 )
+from operators.sources.html_dates import html_dates
 from operators.sources.pdf_dates import (
     PdfInfo,
     PdfUnreadable,
@@ -62,6 +63,7 @@ _KEYS = (
 _US_KEYS = frozenset({"ms.date"})
 
 _ASCIIDOC = frozenset({".adoc", ".asciidoc", ".asc", ".ad"})
+HTML = frozenset({".html", ".htm", ".xhtml"})
 _RST = frozenset({".rst", ".rest"})
 _METADATA_LINE = re.compile(r"([A-Za-z][A-Za-z0-9_. -]{0,40}?)[ \t]*:[ \t]+(\S.*)")
 _RST_FIELD = re.compile(r":([A-Za-z][A-Za-z0-9_. -]{0,40}):[ \t]+(\S.*)")
@@ -231,9 +233,9 @@ def _pdf(file: Path, info: tuple[str | None, str | None] | None) -> Iterator[_Fo
 
 
 def explicit_dates(text: str, suffix: str) -> list[_Found]:
-    """The dates that a text states in its front matter or header, the first to believe first.
+    """The dates that a text states of itself, the first to believe first.
 
-    ``suffix`` (``.adoc``, lower case) says which header follows the front matter.
+    ``suffix`` (``.adoc``, lower case) says what else there may be: a header, a page's ``meta``.
     """
     found: list[_Found] = []
     fields: dict[str, str] = {}
@@ -251,6 +253,8 @@ def explicit_dates(text: str, suffix: str) -> list[_Found]:
         dated = {k: v for k, v in header.attributes.items() if k in _KEYS}
         ordered = {"revdate": dated.pop("revdate", header.date or "")} | dated
         found += [_read("explicit", raw) for raw in ordered.values() if raw]
+    elif suffix in HTML:
+        found += _by_key(html_dates(text))
     elif block is None:
         found += _by_key(_metadata_lines(text, suffix))
     return found

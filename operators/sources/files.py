@@ -25,6 +25,10 @@ class Skipped(Exception):
     """A file is left out on purpose; says why."""
 
 
+class Gone(Skipped):
+    """There is no such file any more."""
+
+
 @dataclass(frozen=True, slots=True)
 class Content:
     """A file's bytes, and when it was last modified (seconds since 1970)."""
@@ -71,8 +75,9 @@ def read_file(root: bytes, path: bytes, limit: int) -> Content:
     """The content of the file at ``path`` below ``root``, at most ``limit`` bytes.
 
     Raises:
-        Skipped: the path leads out of ``root`` or over a symbolic link, the file is none, is gone,
-            or is larger than ``limit``.
+        Skipped: the path leads out of ``root`` or over a symbolic link, the file is none, or is
+            larger than ``limit``.
+        Gone: it is not there.
         OSError: it cannot be read.
     """
     if os.path.isabs(path) or b".." in path.split(b"/"):
@@ -88,7 +93,7 @@ def read_file(root: bytes, path: bytes, limit: int) -> Content:
             flags |= getattr(os, name, 0)
         opened = os.open(full, flags)
     except FileNotFoundError:
-        raise Skipped("gone since the folder was listed") from None
+        raise Gone("gone since the folder was listed") from None
     with open(opened, "rb") as stream:
         found = os.fstat(opened)
         _check(found, limit)
@@ -113,14 +118,24 @@ def decode_text(data: bytes) -> str:
     Raises:
         Skipped: the bytes are no text.
     """
+    text = decode_source(data)
+    marked = any(data.startswith(bom) for bom, _ in _BOMS)
+    if not marked and "\ufffd" in text and all(c == "\ufffd" for c in text if not c.isascii()):
+        text = clean_text(data.decode("cp1252", "replace"))
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def decode_source(data: bytes) -> str:
+    """Text with its line ends as they are: by byte-order mark, else UTF-8, else U+FFFD.
+
+    Raises:
+        Skipped: the bytes are no text.
+    """
     check_text(data)
     for bom, encoding in _BOMS:
         if data.startswith(bom):
-            return _lines(data[len(bom) :].decode(encoding, "replace"))
-    text = data.decode("utf-8", "replace")
-    if "\ufffd" in text and all(c == "\ufffd" for c in text if not c.isascii()):
-        text = data.decode("cp1252", "replace")
-    return _lines(text)
+            return clean_text(data[len(bom) :].decode(encoding, "replace"))
+    return clean_text(data.decode("utf-8", "replace"))
 
 
 def check_text(data: bytes) -> None:
@@ -132,10 +147,6 @@ def check_text(data: bytes) -> None:
     marked = any(data.startswith(bom) for bom, _ in _BOMS)
     if not marked and b"\0" in data[:_SNIFFED]:
         raise Skipped("binary")
-
-
-def _lines(text: str) -> str:
-    return clean_text(text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def _check(found: os.stat_result, limit: int) -> None:

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from operators.postgres.text_border import clean_text
 from operators.sources.asciidoc import asciidoc_text, asciidoc_title
-from operators.sources.dates import document_date
+from operators.sources.dates import HTML, document_date
 from operators.sources.documents import SourceError
 from operators.sources.files import (
     Content,
@@ -25,12 +25,7 @@ from operators.sources.files import (
     find_files,
     read_file,
 )
-from operators.sources.front_matter import (
-    FrontMatterRefused,
-    find_front_matter,
-    parse_block,
-    plain_lines,
-)
+from operators.sources.front_matter import stated_title
 from operators.sources.git_history import shown_path
 from operators.sources.git_tree import prose_title
 from operators.sources.html import decode_html, html_text
@@ -39,12 +34,10 @@ from operators.sources.languages import prose_format
 from operators.sources.pdf import PdfLimits, PdfReader, PdfRefused, pdf_text, pdf_title
 from operators.sources.versions import document_version, lineage_of
 
-READER = "folder/1"
+READER = "folder/2"
 MAX_TEXT = 20_000_000
 MAX_PDF = 200_000_000
 """Bytes; a larger file is left out before it is read."""
-
-_HTML = frozenset((".html", ".htm", ".xhtml"))
 
 
 class _Parsed:
@@ -97,7 +90,7 @@ def document_format(path: str) -> str | None:
     suffix = PurePosixPath(path).suffix.lower()
     if suffix == ".pdf":
         return "pdf"
-    return "html" if suffix in _HTML else prose_format(path)
+    return "html" if suffix in HTML else prose_format(path)
 
 
 class _Folder:
@@ -202,8 +195,11 @@ def parse_pdf(data: bytes, reader: PdfReader) -> _Parsed:
 
 
 def _parse_html(data: bytes) -> _Parsed:
-    page = html_text(decode_html(data))
-    return _Parsed(page.text, page.title)
+    source = decode_html(data)
+    page = html_text(source)
+    parsed = _Parsed(page.text, page.title)
+    parsed.stated = source
+    return parsed
 
 
 def _parse_asciidoc(data: bytes) -> _Parsed:
@@ -217,18 +213,6 @@ def _parse_asciidoc(data: bytes) -> _Parsed:
 def _parse_prose(data: bytes, path: str) -> _Parsed:
     text = decode_text(data)
     return _Parsed(text, stated_title(text) or prose_title(text, path))
-
-
-def stated_title(text: str) -> str | None:
-    """The ``title`` of a text's front matter."""
-    block = find_front_matter(text)
-    if block is None:
-        return None
-    try:
-        title = parse_block(block).get("title")
-    except FrontMatterRefused:
-        title = plain_lines(block).get("title")
-    return " ".join(title.split()) or None if isinstance(title, str) else None
 
 
 _PARSERS: dict[str, Callable[[bytes], _Parsed]] = {

@@ -131,6 +131,18 @@ def parse_block(block: Block) -> dict[str, Value]:
     return found
 
 
+def stated_title(text: str) -> str | None:
+    """The ``title`` of a text's front matter."""
+    block = find_front_matter(text)
+    if block is None:
+        return None
+    try:
+        title = parse_block(block).get("title")
+    except FrontMatterRefused:
+        title = plain_lines(block).get("title")
+    return " ".join(title.split()) or None if isinstance(title, str) else None
+
+
 def plain_lines(block: Block) -> dict[str, str]:
     """The ``key: value`` lines at the outermost level, for a block that is refused as a whole.
 

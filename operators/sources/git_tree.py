@@ -9,12 +9,14 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from operators.postgres.text_border import clean_text
+from operators.sources.dates import document_date
+from operators.sources.files import Gone, Skipped, decode_source, read_file
+from operators.sources.front_matter import stated_title
 from operators.sources.git_history import LastCommit, shown_path
 from operators.sources.git_repository import Repository, git_stream
 from operators.sources.headings import headings
@@ -25,13 +27,13 @@ from operators.sources.languages import (
     prose_format,
     script_language,
 )
+from operators.sources.versions import document_version, lineage_of
 
 MAX_FILE = 1_000_000
 """Bytes; a larger tracked file is data or generated, and is left out."""
 
 _SYMLINK, _SUBMODULE = "120000", "160000"
 _SNIFFED = 8192
-_BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 _TITLE_LINES = 100
 _FENCE = re.compile(r" {0,3}(```|~~~)")
 _ATX_TITLE = re.compile(r" {0,3}#{1,2}[ \t]+(.*?)[ \t]*#*[ \t]*")
@@ -44,10 +46,6 @@ class TrackedFile:
     path: bytes
     mode: str
     content: str
-
-
-class _Skipped(Exception):
-    pass
 
 
 def tracked_files(repository: Repository) -> list[TrackedFile]:
@@ -66,7 +64,6 @@ def read_tree(
     repository: Repository, tracked: list[TrackedFile], last: Mapping[bytes, LastCommit]
 ) -> Iterator[Item]:
     """Documents of the tracked files, and a fault for each that is left out or cannot be read."""
-    folders: dict[bytes, bool] = {}
     names = {file.path for file in tracked}
     for file in tracked:
         path = shown_path(file.path)
@@ -75,8 +72,10 @@ def read_tree(
             yield Fault(path, "another file has this very name", failed=False)
             continue
         try:
-            yield _document(repository, file, path, last.get(file.path), folders)
-        except _Skipped as reason:
+            yield _document(repository, file, path, last.get(file.path))
+        except Gone:
+            yield Fault(path, "not in the working tree", failed=False)
+        except Skipped as reason:
             yield Fault(path, str(reason), failed=False)
         except OSError as exc:
             corpus = "code" if prose_format(path) is None else "docs"
@@ -120,37 +119,32 @@ def _front_matter(lines: list[str]) -> int:
 
 
 def _document(
-    repository: Repository,
-    file: TrackedFile,
-    path: str,
-    last: LastCommit | None,
-    folders: dict[bytes, bool],
+    repository: Repository, file: TrackedFile, path: str, last: LastCommit | None
 ) -> Document:
     if file.mode == _SYMLINK:
-        raise _Skipped("symbolic link")
+        raise Skipped("symbolic link")
     if file.mode == _SUBMODULE:
-        raise _Skipped("submodule")
+        raise Skipped("submodule")
     if is_generated(path):
-        raise _Skipped("dependency lock or generated file")
+        raise Skipped("dependency lock or generated file")
     prose, language = prose_format(path), code_language(path)
     extension = Path(path).suffix
     if prose is None and language is None and extension:
-        raise _Skipped(f"no known text type: {extension}")
-    data = _read(repository.root, file.path, folders)
+        raise Skipped(f"no known text type: {extension}")
+    data = read_file(os.fsencode(repository.root), file.path, MAX_FILE).data
     if prose is None and language is None:
         language = script_language(data[:_SNIFFED])
         if language is None:
-            raise _Skipped("no known text type")
-    text = _decode(data)
+            raise Skipped("no known text type")
+    text = decode_source(data)
     committed = _content_id(data, file.content) == file.content
     linked = last is not None and last.exact and committed
     moment = last.moment if last else None
-    title = prose_title(text, path) if prose else None
-    return Document(
+    source = Document(
         document_id=clean_text(path),
         corpus="docs" if prose else "code",
         repo=repository.name,
-        title=clean_text(title or path),
+        title=clean_text(path),
         text=text,
         path=clean_text(path),
         uri=repository.file_link(last.commit, file.path) if last and linked else None,
@@ -158,63 +152,29 @@ def _document(
         created_at=moment,
         doc_date=moment,
         date_source="git" if moment else None,
+    )
+    commit = {
+        "commit": last.commit if last else None,
+        "short_commit": last.commit[:7] if last else None,
+        "uncommitted": None if linked else True,
+    }
+    if prose is None:
+        return replace(source, metadata=metadata_json(commit))
+    title = stated_title(text) or prose_title(text, path)
+    full = os.path.join(repository.root, os.fsdecode(file.path))
+    dated = document_date(full, text=text, git_date=moment)
+    version, version_source = document_version(path, text)
+    return replace(
+        source,
+        title=clean_text(title or path),
+        doc_date=dated.value,
+        date_source=dated.source if dated.value else None,
+        version=version,
+        lineage_id=lineage_of(path, title),
         metadata=metadata_json(
-            {
-                "commit": last.commit if last else None,
-                "short_commit": last.commit[:7] if last else None,
-                "uncommitted": None if linked else True,
-            }
+            {**commit, "date_trust": dated.trust, "version_source": version_source}
         ),
     )
-
-
-def _read(root: Path, path: bytes, folders: dict[bytes, bool]) -> bytes:
-    """The file's bytes, read once."""
-    base = os.fsencode(root)
-    folder = os.path.dirname(path)
-    if folder not in folders:
-        real = os.path.join(base, folder) if folder else base
-        folders[folder] = os.path.realpath(real) == os.path.normpath(real)
-    if not folders[folder]:
-        raise _Skipped("symbolic link on the way")
-    full = os.path.join(base, path)
-    try:
-        _check(os.lstat(full))
-        opened = os.open(full, os.O_RDONLY | _flags("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
-    except FileNotFoundError:
-        raise _Skipped("not in the working tree") from None
-    with open(opened, "rb") as stream:
-        _check(os.fstat(opened))
-        data = stream.read(MAX_FILE + 1)
-    if len(data) > MAX_FILE:
-        raise _Skipped(f"larger than {MAX_FILE} bytes")
-    return data
-
-
-def _check(found: os.stat_result) -> None:
-    if stat.S_ISLNK(found.st_mode):
-        raise _Skipped("symbolic link")
-    if not stat.S_ISREG(found.st_mode):
-        raise _Skipped("not a regular file")
-    if found.st_size > MAX_FILE:
-        raise _Skipped(f"larger than {MAX_FILE} bytes")
-
-
-def _flags(*names: str) -> int:
-    """Open flags, those that this platform has."""
-    flags = 0
-    for name in names:
-        flags |= getattr(os, name, 0)
-    return flags
-
-
-def _decode(data: bytes) -> str:
-    for bom, encoding in _BOMS:
-        if data.startswith(bom):
-            return clean_text(data[len(bom) :].decode(encoding, "replace"))
-    if b"\0" in data[:_SNIFFED]:
-        raise _Skipped("binary")
-    return clean_text(data.decode("utf-8", "replace"))
 
 
 def _content_id(data: bytes, tracked: str) -> str:

@@ -8,12 +8,9 @@ to gigabytes. So the child has bounds of memory, CPU and time, and a parent that
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
-import struct
 import subprocess
-import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -21,11 +18,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from operators.sources.child_process import exchange, start
+
 PAGE_BREAK = "\f"
 """A line of its own between two pages of a text that :func:`pdf_text` made."""
 
 _CHILD = Path(__file__).with_name("pdf_child.py")
-_KEPT_ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "TEMP", "TMP")
 _MAGIC_WITHIN = 1024
 _DOCUMENTS_A_CHILD = 500
 """Then a new one takes over: what a library leaks is given back."""
@@ -149,7 +147,7 @@ class PdfReader:
         if self._answered >= _DOCUMENTS_A_CHILD:
             self.close()
         if self._child is None:
-            self._child, self._answered = _start(self.limits), 0
+            self._child, self._answered = start(_CHILD, json.dumps(asdict(self.limits))), 0
         child = self._child
         late = threading.Event()
 
@@ -161,7 +159,7 @@ class PdfReader:
         clock.daemon = True
         clock.start()
         try:
-            reply = _exchange(child, data)
+            reply = exchange(child, data)
         except BaseException:
             self.close()
             raise
@@ -235,32 +233,3 @@ def _line_of(title: str, lines: Sequence[str], start: int) -> int | None:
 
 def _folded(text: str) -> str:
     return "".join(c for c in text.casefold() if c.isalnum())
-
-
-def _start(limits: PdfLimits) -> subprocess.Popen[bytes]:
-    # Its own environment: nothing that a hostile file takes over should find a password there.
-    return subprocess.Popen(
-        [sys.executable, "-I", str(_CHILD), json.dumps(asdict(limits))],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env={name: os.environ[name] for name in _KEPT_ENVIRONMENT if name in os.environ},
-    )
-
-
-def _exchange(child: subprocess.Popen[bytes], data: bytes) -> bytes | None:
-    """The child's reply; None if it ended before it gave one."""
-    assert child.stdin is not None
-    assert child.stdout is not None
-    try:
-        child.stdin.write(struct.pack(">I", len(data)))
-        child.stdin.write(data)
-        child.stdin.flush()
-    except (BrokenPipeError, OSError):
-        return None
-    header = child.stdout.read(4)
-    if len(header) < 4:
-        return None
-    (size,) = struct.unpack(">I", header)
-    reply = child.stdout.read(size)
-    return reply if len(reply) == size else None

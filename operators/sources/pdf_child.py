@@ -1,22 +1,23 @@
 """The process that reads PDFs: hostile bytes come in, text goes out, and it may be killed any time.
 
 Run as a script, not imported by the program: ``python -I pdf_child.py LIMITS`` with the limits as
-JSON. A request on standard input is a length (4 bytes, big-endian) and a PDF; a reply on standard
-output is a length and a JSON object: ``state`` (``text``, ``no_text``, ``encrypted``, ``failed``),
-``reason``, and of a text ``pages``, ``info``, ``outline`` ([level, title, page from 0]), ``unread``
-(pages that could not be read, from 1) and ``parser``.
+JSON. A request is a PDF; a reply is a JSON object: ``state`` (``text``, ``no_text``, ``encrypted``,
+``failed``), ``reason``, and of a text ``pages``, ``info``, ``outline`` ([level, title, page from
+0]), ``unread`` (pages that could not be read, from 1) and ``parser``.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import struct
 import sys
-from typing import Any, BinaryIO
+from pathlib import Path
+from typing import Any
 
 import pypdfium2
+
+sys.path.insert(0, str(Path(__file__).parents[2]))  # -I leaves it out
+
+from operators.sources.child_process import serve
 
 MAX_OUTLINE = 5_000
 OUTLINE_DEPTH = 6
@@ -26,22 +27,6 @@ _INFO = ("Title", "Author", "CreationDate", "ModDate")
 
 class _TooMuch(Exception):
     pass
-
-
-def main() -> None:
-    """Answer requests until standard input ends."""
-    limits: dict[str, int] = json.loads(sys.argv[1])
-    requests, replies = sys.stdin.buffer, _own_output()
-    _limit_memory(limits["memory_bytes"])
-    while header := requests.read(4):
-        (size,) = struct.unpack(">I", header)
-        data = requests.read(size)
-        if len(data) < size:
-            return
-        _limit_cpu(limits["cpu_s"])
-        reply = json.dumps(read(data, limits)).encode()
-        replies.write(struct.pack(">I", len(reply)) + reply)
-        replies.flush()
 
 
 def read(data: bytes, limits: dict[str, int]) -> dict[str, Any]:
@@ -192,36 +177,6 @@ def _check_total(characters: int, limits: dict[str, int]) -> None:
         raise _TooMuch(f"more than {limits['characters']} characters of text")
 
 
-def _own_output() -> BinaryIO:
-    """Standard output for the replies alone: what a library prints goes nowhere."""
-    replies = os.fdopen(os.dup(1), "wb")
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.dup2(nowhere, 2)
-    return replies
-
-
-def _limit_memory(size: int) -> None:
-    try:
-        import resource
-    except ImportError:  # Windows: the limit of time is all there is
-        return
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with contextlib.suppress(ValueError, OSError):  # macOS knows no such limit
-        resource.setrlimit(resource.RLIMIT_AS, (size, size))
-
-
-def _limit_cpu(seconds: int) -> None:
-    """Give this request ``seconds`` of CPU; the process is ended when they are used up."""
-    try:
-        import resource
-    except ImportError:
-        return
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    soft = int(used.ru_utime + used.ru_stime) + seconds + 1
-    with contextlib.suppress(ValueError, OSError):  # the bound that is in force is tighter
-        resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.getrlimit(resource.RLIMIT_CPU)[1]))
-
-
 if __name__ == "__main__":
-    main()
+    given: dict[str, int] = json.loads(sys.argv[1])
+    serve(lambda data: read(data, given), memory_bytes=given["memory_bytes"], cpu_s=given["cpu_s"])

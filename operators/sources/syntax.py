@@ -14,14 +14,13 @@ from __future__ import annotations
 import atexit
 import json
 import os
-import struct
 import subprocess
-import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from operators.sources.child_process import exchange, start
 from operators.sources.grammars import grammar_name, loaded
 
 MAX_PARSED = 1_000_000
@@ -31,7 +30,6 @@ MEMORY, CPU_SECONDS, WALL_SECONDS = 1 << 30, 5, 30.0
 """What the parser may take for one text; on Windows the clock alone bounds it."""
 
 _CHILD = Path(__file__).with_name("syntax_child.py")
-_KEPT_ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "TEMP", "TMP")
 _TEXTS_A_CHILD = 5_000
 """Then a new one takes over: what a grammar leaks is given back."""
 
@@ -138,12 +136,12 @@ class _Parser:
 
     def _try(self, request: bytes) -> bytes | None:
         if self._child is None:
-            self._child, self._answered = _start(), 0
+            self._child, self._answered = start(_CHILD, str(MEMORY), str(CPU_SECONDS)), 0
         clock = threading.Timer(WALL_SECONDS, self._child.kill)
         clock.daemon = True
         clock.start()
         try:
-            reply = _exchange(self._child, request)
+            reply = exchange(self._child, request)
         except BaseException:
             self.close()
             raise
@@ -160,33 +158,6 @@ class _Parser:
         if child is not None and self._owner == os.getpid():
             child.kill()
             child.communicate()
-
-
-def _start() -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-I", str(_CHILD), str(MEMORY), str(CPU_SECONDS)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env={name: os.environ[name] for name in _KEPT_ENVIRONMENT if name in os.environ},
-    )
-
-
-def _exchange(child: subprocess.Popen[bytes], request: bytes) -> bytes | None:
-    """The child's reply; None if it ended before it gave one."""
-    assert child.stdin is not None
-    assert child.stdout is not None
-    try:
-        child.stdin.write(struct.pack(">I", len(request)) + request)
-        child.stdin.flush()
-    except OSError:
-        return None
-    header = child.stdout.read(4)
-    if len(header) < 4:
-        return None
-    (size,) = struct.unpack(">I", header)
-    reply = child.stdout.read(size)
-    return reply if len(reply) == size else None
 
 
 _PARSER = _Parser()

@@ -25,7 +25,7 @@ from operators.sources.files import (
     find_files,
     read_file,
 )
-from operators.sources.folder import stated_title
+from operators.sources.front_matter import stated_title
 from operators.sources.git_history import (
     LastCommit,
     read_commits,

@@ -9,7 +9,7 @@ its content has to be the same. Two documents of one version are never one topic
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,7 +24,7 @@ from operators.versions.masks import Masked, masked
 from operators.versions.moves import joined
 from operators.versions.sketches import Hashes, alike, likely
 
-RULES = 1
+RULES = 2
 """Of finding lineages: others than those a corpus was looked through with mean another look."""
 
 CANDIDATES = pl.Schema(
@@ -61,6 +61,9 @@ SAME_NAMES = 0.2
 DATED = 0.5
 """Least likeness of documents whose names differ by a date: minutes of two meetings are no versions
 of each other."""
+
+LONGEST_NAME = 300
+"""Characters of a lineage's name."""
 
 _UNTRUSTED = (None, "mtime", "unknown")
 
@@ -100,7 +103,9 @@ def lineages(documents: pl.DataFrame) -> pl.DataFrame:
             only where others have one under the same names.
 
     Returns:
-        ``LINEAGES``, by lineage and position. The same for every order of ``documents``.
+        ``LINEAGES``, by lineage and position. A lineage is named by the path of its newest version
+        without that version, and by its title too where several have that path. The same for every
+        order of ``documents``.
     """
     check(documents, CANDIDATES, "documents")
     pages = sorted((_page(row) for row in documents.iter_rows(named=True)), key=_total)
@@ -108,16 +113,18 @@ def lineages(documents: pl.DataFrame) -> pl.DataFrame:
     for _, of in groupby(sorted(pages, key=lambda p: p.repo), key=lambda p: p.repo):
         found += _of_repo(list(of))
     rows = []
-    taken: dict[str, int] = {}
-    for pages_of in sorted(found, key=_name):
-        name = _name(pages_of)
-        taken[name] = taken.get(name, 0) + 1
-        if taken[name] > 1:
-            name = f"{name} ({taken[name]})"
-        last = len(pages_of) - 1
+    shared = Counter(_name(run) for run in found)
+    taken: Counter[str] = Counter()
+    for run in sorted(found, key=lambda run: (_name(run), _total(run[-1]))):
+        name = _name(run)
+        if shared[name] > 1:
+            name = f"{name}#{run[-1].names.title or ''}"[:LONGEST_NAME]
+            taken[name] += 1
+            name += f" ({taken[name]})" if taken[name] > 1 else ""
+        last = len(run) - 1
         rows += [
             (p.key, name, p.names.version, place, place == last, p.released_at)
-            for place, p in enumerate(pages_of)
+            for place, p in enumerate(run)
         ]
     return pl.DataFrame(rows, schema=LINEAGES, orient="row")
 
@@ -230,7 +237,7 @@ def _name(run: list[Page]) -> str:
     names = newest.names
     name = names.path or names.title or names.identifier
     name = f"{newest.repo}/{name}" if newest.repo else name
-    return f"{name}#{names.title}"[:300] if names.path and names.title else name[:300]
+    return name[:LONGEST_NAME]
 
 
 def _total(page: Page) -> tuple[tuple[int, VersionKey, float], str]:

@@ -210,20 +210,6 @@ def test_provenance_tells_how_the_answer_came_about(driver_of: Drivers, world: A
     assert told["timings"]["fused"] > 0
 
 
-def test_every_result_can_be_explained(driver_of: Drivers, world: Any, make_queries: Any) -> None:
-    overrides = {**world.overrides(0, 1), "queries": make_queries(0, 1, trigger="pr_review")}
-    wanted = ["explain", "results", "weighted"]
-    out = driver_of().execute(wanted, {"now": NOW}, overrides=overrides)
-    told = out["explain"]
-    assert told.select("query_id", "chunk_id").equals(out["results"].select("query_id", "chunk_id"))
-    assert told["score"].to_list() == out["results"]["score"].to_list()
-    raised = told["source_label"].str.contains("^.(code|review):")
-    for weight, up in zip(told["weight"], raised, strict=True):
-        assert weight is None or weight == pytest.approx(1.2 if up else 1.0)
-    assert set(told["recency"]) == {1.0, 1.15}
-    assert told["copies"].max() == 2
-
-
 def test_a_question_in_words_reaches_the_graph(driver_of: Drivers, world: Any) -> None:
     driver = driver_of()
     inputs = {"query": ["question 0", "src/cache.py"], "trigger": {"issue": 0.5, "slack": 0.5}}

@@ -245,3 +245,27 @@ def test_what_if_keeps_the_model_and_says_so(driver):
     trace = driver.trace(["results"], QUESTION)
     with pytest.raises(CrosscorpusError, match="for 'static' build another driver"):
         driver.what_if(trace, {"embedding": "static"})
+
+
+def test_a_named_chunk_is_explained_whether_it_was_found_or_not(driver):
+    found = driver.execute(["results", "code.merged"], QUESTION)
+    labels = found["results"]["source_label"].to_list()
+    chunk = found["code.merged"]["chunk_id"][0]
+    wanted = ["explain", "verdicts"]
+    out = driver.execute(wanted, {**QUESTION, "top_k": 0, "explain_chunks": [labels[0], chunk]})
+    assert set(out["verdicts"]["fate"]) == {"below_top_k"}
+    narrow = {**QUESTION, "only_corpora": ["wiki"], "explain_chunks": ["guide.md"]}
+    told = driver.execute(wanted, narrow)["verdicts"].filter(corpus="docs")
+    reason = "the question asks wiki only, and this is in docs"
+    assert told.select("fate", "reason").rows() == [("hidden", reason)]
+    with pytest.raises(CrosscorpusError, match=r"no chunk or document 'guide\.mdx' to explain"):
+        driver.execute(wanted, {**QUESTION, "explain_chunks": ["guide.mdx"]})
+
+
+def test_what_the_candidates_cut_off_says_how_far_away_it_is(driver):
+    trace = driver.trace(["verdicts"], {**QUESTION, "explain_chunks": ["guide.md"]})
+    (seen,) = trace["verdicts"].filter(corpus="docs")["fate"].to_list()
+    assert seen == "context"
+    none = {"corpora": {"docs": {"parameters": {"candidates": 0}}}}
+    told = driver.what_if(trace, none)["verdicts"].filter(corpus="docs").row(0, named=True)
+    assert told["fate"] == "below_candidates"

@@ -11,7 +11,7 @@ from dataflow.runtime import png
 from dataflow.runtime.dot import drawn_edges, drawn_nodes, to_dot
 from dataflow.runtime.mermaid import to_mermaid
 from dataflow.runtime.png import RenderError, fingerprint, read_stamp, stamp
-from dataflow.runtime.render import check, describe_config, render
+from dataflow.runtime.render import check, describe_config, describe_graph, render
 
 
 @pytest.fixture
@@ -155,3 +155,19 @@ def _blank_png():
     head = struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0)
     body = png._chunk(b"IHDR", head) + png._chunk(b"IEND", b"")
     return b"\x89PNG\r\n\x1a\n" + body
+
+
+def test_the_graph_of_ingestion_is_drawn_and_checked_like_the_other(small, tmp_path):
+    shown = describe_graph("ingestion", small())
+    stages = {node.stage for node in shown.nodes.values()}
+    assert stages == {"read", "date", "chunk", "embed", "store"}
+    picture = tmp_path / "ingestion.png"
+    mark = render(shown, tmp_path / "ingestion.dot")
+    picture.write_bytes(stamp(png._SIGNATURE + png._chunk(b"IHDR", bytes(13)), mark))
+    assert check(picture, shown)
+    assert not check(picture, describe_graph("evaluation", small()))
+
+
+def test_a_graph_that_there_is_not_names_the_nearest(small):
+    with pytest.raises(RenderError, match="did you mean 'ingestion'"):
+        describe_graph("ingest", small())

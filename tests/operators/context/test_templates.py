@@ -74,6 +74,18 @@ def test_a_label_takes_what_there_is(
             "https://h/x#L1-L2",
         ),
         ("{uri}#L{start_line}", {"uri": "https://h/x"}, "https://h/x"),
+        *(
+            ("{uri}[[#{fragment}]]", {"uri": uri, "metadata": metadata}, url)
+            for uri, metadata, url in [
+                ("https://h/x", '{"fragment": "set-up"}', "https://h/x#set-up"),
+                ("https://h/x.pdf", '{"fragment": "page=12"}', "https://h/x.pdf#page=12"),
+                ("https://h/x", '{"fragment": "über](e"}', "https://h/x#%C3%BCber%5D%28e"),
+                ("https://h/x", "{}", "https://h/x"),
+                ("https://h/x#own", '{"fragment": "set-up"}', "https://h/x#own"),
+                ("https://h/x#own", '{"fragment": "a b"}', "https://h/x#own"),
+                (None, '{"fragment": "set-up"}', None),
+            ]
+        ),
         ("{uri}", {}, None),
         (
             "https://h/{repo}/{path}",

@@ -78,6 +78,24 @@ def test_across_corpora_it_holds_too(make_chunks: Make, make_hits: Make) -> None
     assert across.guarded(hits, [chunks])["chunk_id"].to_list() == [0, 1]
 
 
+def test_the_survivor_has_the_best_rank_of_its_group_and_names_the_others(
+    make_chunks: Make, make_hits: Make
+) -> None:
+    texts = ["another thing altogether", BASE, BASE.replace(" ", "\n"), BASE]
+    labels = ["[docs: x]", "[docs: a, v3]", "[docs: a, v2]", "[docs: a, v1]"]
+    chunks = make_chunks(*({"chunk_id": n, "text": t} for n, t in enumerate(texts)))
+    hits = make_hits(
+        *(
+            {"chunk_id": n, "rank": n, "text": t, "source_label": labels[n]}
+            for n, t in enumerate(texts)
+        )
+    )
+    unique = across.guarded(hits, [chunks])
+    assert unique["source_label"].to_list() == labels[:2]
+    others = [other["source_label"] for other in unique["alternate_sources"][1]]
+    assert others == labels[2:]
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [

@@ -24,11 +24,13 @@ DAMAGE = {
     "no_posting": "DELETE FROM postings WHERE chunk_id = 10",
     "wrong_posting": "UPDATE postings SET language = 'cobol' WHERE chunk_id = 10",
     "stray_posting": "UPDATE postings SET chunk_id = 99 WHERE chunk_id = 10",
+    "wrong_terms": "UPDATE postings SET terms = terms[2:], counts = counts[2:]",
     "wrong_df": "UPDATE terms SET df = df + 1 WHERE term_id = (SELECT min(term_id) FROM terms)",
     "wrong_totals": "UPDATE corpora SET chunks = chunks + 3, total_length = total_length + 7",
     "unfinished": "DO $$ BEGIN EXECUTE 'DROP INDEX postings_code_terms'; END $$",
 }
 MORE_DAMAGE = {
+    "wrong_terms": "UPDATE postings SET counts[1] = counts[1] + 1 WHERE chunk_id = 11",
     "lost_chunks": "UPDATE documents SET state = 'failed', chunks = 0 WHERE document_id = 'd1'",
     "wrong_df": "DELETE FROM terms",
     "wrong_totals": "UPDATE repos SET chunks = 40",
@@ -91,13 +93,35 @@ def test_each_damage_is_found_then_repaired(whole: Store, kind: str, statement: 
 
 
 @pytest.mark.parametrize(
-    "kind", ["no_posting", "wrong_posting", "stray_posting", "wrong_df", "wrong_totals"]
+    "kind",
+    ["no_posting", "wrong_posting", "stray_posting", "wrong_terms", "wrong_df", "wrong_totals"],
 )
 def test_what_follows_from_the_chunks_is_made_again_as_it_was(whole: Store, kind: str) -> None:
     before = held(whole)
     damaged(whole, DAMAGE[kind])
     verify(whole, repair=True)
     assert held(whole) == before
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "length = length + 1",
+        "bm25 = '{1:0.5}/1000000000'",
+        "terms = '{7}', counts = '{1}', length = 1",
+    ],
+)
+def test_terms_lengths_and_weights_are_computed_again_from_the_text(
+    whole: Store, damage: str
+) -> None:
+    before = held(whole)
+    damaged(whole, f"UPDATE postings SET {damage} WHERE chunk_id = 10")
+    found = verify(whole, repair=True).filter(kind="wrong_terms")
+    assert found["says"].to_list() == [
+        "text search knows 1 chunks by other terms than their text has"
+    ]
+    assert held(whole) == before
+    assert verify(whole).is_empty()
 
 
 def test_a_damaged_document_is_taken_out_whole_and_read_again(whole: Store) -> None:

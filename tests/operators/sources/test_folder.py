@@ -209,11 +209,12 @@ def test_a_bad_file_is_a_fault_with_its_hash_and_the_others_are_read(
     write(tmp_path, "c.pdf", make_pdf([""]))
     write(tmp_path, "d.md", "# D\n")
     found = faults(tmp_path)
-    assert {name: f.reason for name, f in found.items()} == {
-        "a.pdf": "encrypted: it asks for a password",
-        "b.pdf": "empty file",
-        "c.pdf": "no_text: its page has no text: scanned?",
+    assert {name: (f.state, f.reason) for name, f in found.items()} == {
+        "a.pdf": ("encrypted", "it asks for a password"),
+        "b.pdf": ("failed", "empty file"),
+        "c.pdf": ("no_text", "its page has no text: scanned?"),
     }
+    assert str(found["c.pdf"]) == "c.pdf: no_text: its page has no text: scanned?"
     assert all(f.failed and f.key and f.content for f in found.values())
     assert list(documents(tmp_path)) == ["d.md"]
 

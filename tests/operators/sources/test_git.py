@@ -104,6 +104,55 @@ def test_a_file_bears_the_date_of_its_last_commit_and_a_link_there(repo: Path) -
     assert json.loads(got["a b#.py"].metadata) == {"commit": old, "short_commit": old[:7]}
 
 
+def test_what_a_page_says_of_its_date_is_believed_before_the_commit(repo: Path) -> None:
+    files = {
+        "a.md": "---\ndate: 2019-03-04\ntitle: The Guide\n---\ntext\n",
+        "b.adoc": "= B\nAnn\nv1.2, 2018-01-02\n\ntext\n",
+        "2017-05-06-post.md": "# Post\n",
+        "d.md": "---\ndate: 2999-01-01\n---\n# D\n",
+    }
+    commit(repo, "one", **files)
+    found = documents(repo, "docs")
+    assert {name: (d.doc_date, d.date_source) for name, d in found.items()} == {
+        "a.md": (datetime(2019, 3, 4, tzinfo=UTC), "explicit"),
+        "b.adoc": (datetime(2018, 1, 2, tzinfo=UTC), "explicit"),
+        "2017-05-06-post.md": (moment(EPOCH + 60), "git"),
+        "d.md": (moment(EPOCH + 60), "git"),
+    }
+    # A question as of a moment asks for what was there then: what the commit left.
+    assert {d.created_at for d in found.values()} == {moment(EPOCH + 60)}
+    assert found["a.md"].title == "The Guide"
+    assert json.loads(found["a.md"].metadata)["date_trust"] == 1.0
+
+
+def test_a_page_that_was_never_committed_bears_the_date_in_its_name(repo: Path) -> None:
+    commit(repo, "one", **{"a.py": "1"})
+    write(repo, "2017-05-06-post.md", "# Post\n")
+    run(repo, "add", ".")
+    post = documents(repo, "docs")["2017-05-06-post.md"]
+    assert (post.doc_date, post.date_source) == (datetime(2017, 5, 6, tzinfo=UTC), "name")
+    assert post.created_at is None
+
+
+def test_versions_of_one_page_share_a_lineage_and_code_has_none(repo: Path) -> None:
+    files = {
+        "docs/v1.2/guide.md": "# Guide\n",
+        "docs/v1.10/guide.md": "# Guide\n",
+        "docs/next/guide.md": "---\nversion: 2.0\n---\n# Guide\n",
+        "v1.2/a.py": "x = 1\n",
+    }
+    commit(repo, "one", **files)
+    found = documents(repo, "docs")
+    assert {name: d.version for name, d in found.items()} == {
+        "docs/v1.2/guide.md": "1.2",
+        "docs/v1.10/guide.md": "1.10",
+        "docs/next/guide.md": "2.0",
+    }
+    assert found["docs/v1.2/guide.md"].lineage_id == found["docs/v1.10/guide.md"].lineage_id
+    [code] = documents(repo, "code").values()
+    assert (code.version, code.lineage_id) == (None, None)
+
+
 def test_a_new_commit_changes_only_the_documents_it_touched(repo: Path) -> None:
     run(repo, "remote", "add", "origin", "git@github.com:org/app.git")
     commit(repo, "one", **{"a.py": "1", "b.py": "1"})

@@ -1,0 +1,186 @@
+"""Commands that read what lies on this machine into a collection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from dataflow.ingestion.report import IngestReport
+
+PARTLY_FAILED = 3
+
+MassDelete = Annotated[
+    bool,
+    typer.Option("--allow-mass-delete", help="Delete even more than 30 % of what was there."),
+]
+Model = Annotated[
+    str | None,
+    typer.Option(help="minilm, static, onnx:DIR or openai:MODEL@URL; else the configuration's."),
+]
+Config = Annotated[
+    str, typer.Option("--config", "-c", help="`default`, or the path of a YAML file.")
+]
+Collection = Annotated[
+    str, typer.Option("--collection", "-C", help="Data set to use; several live side by side.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
+
+
+def register(app: typer.Typer) -> typer.Typer:
+    """Add `crosscorpus ingest` and these commands to it; return it for others to add theirs."""
+    group = typer.Typer(no_args_is_help=True, help="Read sources into a collection.")
+    group.command("documents")(ingest_documents)
+    group.command("git")(ingest_git)
+    group.command("folder")(ingest_folder)
+    group.command("wiki")(ingest_wiki)
+    app.add_typer(group, name="ingest")
+    return group
+
+
+def ingest(
+    run: Callable[..., IngestReport], model: str | None, config: str, collection: str, as_json: bool
+) -> None:
+    """Open what ``run`` takes (store, embedder, on_event), run it, and show its report."""
+    from dataflow import load_config, terminal
+    from operators.embedding.embedder import load_embedder
+    from operators.postgres.store import open_store
+
+    embedder = load_embedder(model or load_config(config).embedding)
+    with (
+        open_store(collection=collection, create=True) as store,
+        terminal.progress(as_json) as on_event,
+    ):
+        report = run(store, embedder, on_event=on_event)
+    if as_json:
+        terminal.print_json(terminal.report_as_json(report))
+    else:
+        terminal.show_report(report)
+    if not report.ok:
+        raise typer.Exit(PARTLY_FAILED)
+
+
+def ingest_documents(
+    file: Annotated[Path, typer.Argument(help="JSON, one document a line; may be gzipped.")],
+    prune: Annotated[
+        bool,
+        typer.Option("--prune", help="Delete documents that an earlier file had and this lacks."),
+    ] = False,
+    allow_mass_delete: MassDelete = False,
+    model: Model = None,
+    config: Config = "default",
+    collection: Collection = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Read documents in the generic form.
+
+    A line has doc_id, corpus and text; optionally title, path, url, created_at, repo, version,
+    language, state and metadata. Example: crosscorpus ingest documents export.jsonl.gz -C team
+    """
+    from dataflow.ingestion import ingest_documents as run
+
+    ingest(
+        partial(run, path=file, prune=prune, allow_mass_delete=allow_mass_delete),
+        model,
+        config,
+        collection,
+        as_json,
+    )
+
+
+def ingest_git(
+    path: Annotated[Path, typer.Argument(help="A git working tree.")] = Path(),
+    repo: Annotated[
+        str | None, typer.Option(help="Name it is filed under; else owner/name of `origin`.")
+    ] = None,
+    allow_mass_delete: MassDelete = False,
+    model: Model = None,
+    config: Config = "default",
+    collection: Collection = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Read a working tree: files into `code`, commits into `history`, Markdown into `docs`.
+
+    Example: crosscorpus ingest git ~/src/app --repo org/app
+    """
+    from dataflow.ingestion import ingest_git as run
+
+    ingest(
+        partial(run, path=path, repo=repo, allow_mass_delete=allow_mass_delete),
+        model,
+        config,
+        collection,
+        as_json,
+    )
+
+
+def ingest_folder(
+    path: Annotated[Path, typer.Argument(help="PDF, Markdown, AsciiDoc, HTML, plain text.")],
+    corpus: Annotated[str, typer.Option(help="Where they belong.")] = "docs",
+    repo: Annotated[
+        str | None, typer.Option(help="Name it is filed under; else the folder's.")
+    ] = None,
+    base_url: Annotated[
+        str | None, typer.Option(help="The folder's web address, for links.")
+    ] = None,
+    allow_mass_delete: MassDelete = False,
+    model: Model = None,
+    config: Config = "default",
+    collection: Collection = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Read a folder of documents into `docs`.
+
+    Example: crosscorpus ingest folder ~/handbook --base-url https://docs.example.org
+    """
+    from dataflow.ingestion import ingest_folder as run
+
+    ingest(
+        partial(
+            run,
+            path=path,
+            corpus=corpus,
+            repo=repo,
+            base_url=base_url,
+            allow_mass_delete=allow_mass_delete,
+        ),
+        model,
+        config,
+        collection,
+        as_json,
+    )
+
+
+def ingest_wiki(
+    path: Annotated[
+        Path, typer.Argument(help="A folder or clone of Markdown or MediaWiki pages, or a dump.")
+    ],
+    repo: Annotated[
+        str | None, typer.Option(help="Name it is filed under; else the wiki's own.")
+    ] = None,
+    base_url: Annotated[
+        str | None, typer.Option(help="What a page's name is appended to, for links.")
+    ] = None,
+    allow_mass_delete: MassDelete = False,
+    model: Model = None,
+    config: Config = "default",
+    collection: Collection = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Read a wiki into `wiki`: pages of a folder, of a git clone, or of a MediaWiki XML dump.
+
+    Example: crosscorpus ingest wiki ~/src/app.wiki
+    """
+    from dataflow.ingestion import ingest_wiki as run
+
+    ingest(
+        partial(run, path=path, repo=repo, base_url=base_url, allow_mass_delete=allow_mass_delete),
+        model,
+        config,
+        collection,
+        as_json,
+    )

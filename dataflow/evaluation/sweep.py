@@ -1,0 +1,194 @@
+"""A measure over a grid of settings; what a setting does not reach is computed once a batch.
+
+The queries go through the graph batch by batch, and each batch through every combination: from one
+to the next only the nodes run that differ (``what_if``), so that the searches run again only where
+a setting changes how they search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from dataflow.evaluation.answers import (
+    BATCH_SIZE,
+    as_run,
+    batches,
+    check_corpora,
+    documents_of,
+    for_evaluation,
+    outputs,
+    overrides_of,
+    questions,
+)
+from dataflow.evaluation.graph import check_models
+from dataflow.runtime.config import Config
+from dataflow.runtime.driver import RetrievalDriver, build_driver
+from dataflow.runtime.render import describe_config
+from dataflow.runtime.settings import with_setting, with_settings
+from operators.context.question import query_texts
+from operators.embedding.embedder import Embedder
+from operators.embedding.query_file import embed_kept_queries
+from operators.errors import CrosscorpusError
+from operators.evaluation.comparison import comparison, summary
+from operators.evaluation.frames import CORPUS_SCORES, SCORES
+from operators.evaluation.grid import grid, point_name, sweep_table
+from operators.evaluation.judgements import check_judged, read_qrels, read_queries
+from operators.evaluation.measures import scores
+from operators.postgres.store import Store
+
+MEASURES = ("nDCG@10", "R@50")
+UNCHANGED = "as configured"
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What a sweep found: ``table`` as of :func:`operators.evaluation.grid.sweep_table`."""
+
+    settings: tuple[str, ...]
+    queries: int
+    table: pl.DataFrame
+    scores: pl.DataFrame  # SCORES; configurations are the combinations and UNCHANGED
+    unchanged: dict[str, float]  # measure -> mean of the configuration without changes
+
+
+def sweep(
+    store: Store,
+    config: Config,
+    settings: Mapping[str, Sequence[Any]],
+    queries: Path,
+    qrels: Path,
+    *,
+    embedder: Embedder | None = None,
+    measures: Sequence[str] = MEASURES,
+    blind: bool = False,
+    batch_size: int = BATCH_SIZE,
+    vectors_directory: Path | None = None,
+    on_batch: Callable[[int], object] | None = None,
+) -> Sweep:
+    """Measure every combination of ``settings``.
+
+    Lists are as a user gets them: a run is not continued with more candidates, so that recall too
+    says what a setting costs.
+
+    Args:
+        store: the open collection.
+        config: what the settings change, and what every combination is compared with.
+        settings: names as of :func:`dataflow.runtime.settings.with_setting`, and their values.
+        queries: see :func:`operators.evaluation.judgements.read_queries`.
+        qrels: see :func:`operators.evaluation.judgements.read_qrels`.
+        embedder: the collection's model; None: it is loaded.
+        measures: what is measured.
+        blind: search every corpus, whatever a query judges.
+        batch_size: queries a batch.
+        vectors_directory: keeps the vectors of the queries from one run to the next.
+        on_batch: told how many more queries are done with all combinations.
+
+    Raises:
+        UnknownName: no parameter or stage has a setting's name.
+        CrosscorpusError: a file can't be used, a setting changes nothing, or a search failed.
+    """
+    points = grid(settings)
+    check_reach(config, settings)
+    ordered = grid({name: settings[name] for name in _slowest_first(config, settings)})
+    configs = {point_name(point): with_settings(config, point) for point in points}
+    order = [point_name({name: point[name] for name in settings}) for point in ordered]
+    asked, judged = check_judged(read_queries(queries), read_qrels(qrels))
+    check_corpora(asked, {"": config})
+    model = embedder or check_models(store, {UNCHANGED: config})
+    texts = query_texts(questions(asked, (), blind=True))
+    vectors = embed_kept_queries(model, texts["text"].to_list(), vectors_directory)
+    dtype = pl.Array(pl.Float32, model.dimensions)
+    embedded = texts.with_columns(pl.Series("embedding", vectors, dtype=dtype))
+    found = [pl.DataFrame(schema=SCORES)]
+    with build_driver(for_evaluation(config), store=store, embedder=model) as driver:
+        frame = questions(asked, sorted(config.corpora), blind=blind)
+        for batch in batches(frame, batch_size):
+            runs = _batch_runs(
+                driver, overrides_of(driver, batch, embedded), {n: configs[n] for n in order}, asked
+            )
+            here = asked.join(batch, left_on="number", right_on="query_id", how="semi")
+            graded = judged.join(here, on="query_id", how="semi", maintain_order="left")
+            found.append(scores(runs, graded, [UNCHANGED, *configs], measures=measures))
+            if on_batch:
+                on_batch(batch.height)
+    values = _with_silent(pl.concat(found), asked, [UNCHANGED, *configs], measures)
+    means = summary(values, pl.DataFrame(schema=CORPUS_SCORES), asked)
+    plain = means.filter(pl.col("config") == UNCHANGED, pl.col("slice") == "all")
+    return Sweep(
+        settings=tuple(settings),
+        queries=asked.height,
+        table=sweep_table(points, means, comparison(values, UNCHANGED)),
+        scores=values,
+        unchanged=dict(plain.select("measure", "mean").iter_rows()),
+    )
+
+
+def check_reach(config: Config, settings: Mapping[str, Sequence[Any]]) -> None:
+    """Raise if a setting, beside the first values of the others, changes no node of the ranking."""
+    first = {name: values[0] for name, values in settings.items()}
+    for name, values in settings.items():
+        built = [_ranking(with_settings(config, first | {name: value})) for value in values]
+        if all(one == _ranking(config) for one in built):
+            raise CrosscorpusError(
+                f"{name!r} changes nothing: no node that ranks reads it in this configuration"
+            )
+
+
+def _slowest_first(config: Config, settings: Mapping[str, Sequence[Any]]) -> list[str]:
+    """The settings that change a search before the others: the last varies fastest."""
+
+    def searches(one: Config) -> dict[str, Any]:
+        return {node: what for node, what in _ranking(one).items() if node.endswith("_search")}
+
+    def searched_anew(name: str) -> bool:
+        built = [searches(with_setting(config, name, value)) for value in settings[name]]
+        return any(one != built[0] for one in built)
+
+    return sorted(settings, key=lambda name: not searched_anew(name))
+
+
+def _ranking(config: Config) -> dict[str, Any]:
+    """What the nodes are that the ranking comes from: function and parameters, by name."""
+    nodes = describe_config(config).nodes
+    found: dict[str, Any] = {}
+    waiting = ["unique"]
+    while waiting:
+        name = waiting.pop()
+        if name in nodes and name not in found:
+            found[name] = (nodes[name].implementation, nodes[name].parameters)
+            waiting += nodes[name].needs
+    return found
+
+
+def _batch_runs(
+    driver: RetrievalDriver,
+    overrides: dict[str, Any],
+    configs: Mapping[str, Config],
+    queries: pl.DataFrame,
+) -> pl.DataFrame:
+    """The runs of one batch, of the driver's configuration and of ``configs``."""
+    trace = driver.trace(outputs(driver.config), overrides=overrides)
+    runs = [as_run(documents_of(trace, "expand"), queries, UNCHANGED)]
+    for name, config in configs.items():
+        trace = driver.what_if(trace, for_evaluation(config))
+        runs.append(as_run(documents_of(trace, "expand"), queries, name))
+    return pl.concat(runs)
+
+
+def _with_silent(
+    values: pl.DataFrame, queries: pl.DataFrame, configs: Sequence[str], measures: Sequence[str]
+) -> pl.DataFrame:
+    """``values`` with 0 for the queries that judge no corpus of the configuration."""
+    every = (
+        pl.DataFrame({"config": configs})
+        .join(pl.DataFrame({"measure": measures}), how="cross")
+        .join(queries.select("query_id"), how="cross")
+    )
+    keys = ["config", "measure", "query_id"]
+    joined = every.join(values, on=keys, how="left", maintain_order="left")
+    return joined.with_columns(pl.col("value").fill_null(0.0)).select(list(SCORES))

@@ -1,0 +1,187 @@
+"""Why a passage is where it is, or is not there: computed only when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+from hamilton.function_modifiers import config, resolve_from_config, tag
+
+from dataflow.retrieval.branches import from_each_corpus
+from operators import frames
+from operators.explain import parts, steps
+from operators.explain import sought as names
+from operators.explain import verdicts as fates
+from operators.postgres import read
+from operators.postgres import store as database
+from operators.postgres.locate import locate
+from operators.ranking.scope import narrowed
+
+
+@tag(stage="explanation", io="postgres")
+@resolve_from_config(decorate_with=from_each_corpus(merged="merged"))
+def sought(
+    store: database.Store,
+    embedder: Any,
+    queries: pl.DataFrame,
+    corpus_hits: pl.DataFrame,
+    merged: dict[str, pl.DataFrame],
+    corpora: dict[str, Any],
+    explain_chunks: list[Any] | None = None,
+) -> pl.DataFrame:
+    """The chunks that a caller names for an explanation, found or not; none by default."""
+    if not explain_chunks:
+        return frames.empty(frames.SOUGHT)
+    labels = dict(corpus_hits["source_label", "chunk_id"].iter_rows())
+    wanted = [labels.get(name, name) for name in explain_chunks]
+    ids = [int(name) for name in wanted if names.is_id(name)]
+    called = [text for name in wanted for text in names.spellings(str(name))]
+    rows: list[dict[str, Any]] = []
+    for query in queries.iter_rows(named=True):
+        asked = queries.filter(query_id=query["query_id"])
+        found = locate(store, ids, called, repos=query["repos"])
+        known = names.labelled(found, corpora)
+        visible, distances = _visible(store, embedder, asked, known, corpora)
+        hits = pl.concat(merged.values()).filter(query_id=query["query_id"])
+        ranks = dict(hits["chunk_id", "rank"].iter_rows())
+        for name in wanted:
+            for chunk_id in names.meant(name, known, ranks, distances):
+                chunk = known.row(by_predicate=pl.col("chunk_id") == chunk_id, named=True)
+                hidden = names.hidden(chunk, query, corpora, visible)
+                own = {"query_id": query["query_id"], "hidden": hidden}
+                rows.append({**chunk, **own, "vector_distance": distances.get(chunk_id)})
+    return names.sought_frame(rows)
+
+
+def _visible(
+    store: database.Store,
+    embedder: Any,
+    asked: pl.DataFrame,
+    known: pl.DataFrame,
+    corpora: Mapping[str, Any],
+) -> tuple[set[int], dict[int, float]]:
+    """Which of the known chunks one question may see, and how far they are from it."""
+    vectors = np.asarray(embedder.embed_queries(asked["texts"].item().to_list()), np.float64)
+    distances: dict[int, float] = {}
+    visible: set[int] = set()
+    for (corpus,), some in known.group_by("corpus", maintain_order=True):
+        if corpus in corpora:
+            scope = narrowed(asked, str(corpus), corpora[corpus]["inputs"]["filters"])
+            chunks = read.fetch_chunks(store, str(corpus), some["chunk_id"], scope)
+            visible |= set(chunks["chunk_id"])
+            distances |= names.nearest(chunks, vectors)
+    return visible, distances
+
+
+@config.when(fused_variant="rrf")
+@tag(stage="explanation")
+def fusion_parts__rrf(
+    recency: pl.DataFrame, fused: pl.DataFrame, rrf_k: float = 60.0
+) -> pl.DataFrame:
+    """What each fused score is made of."""
+    return parts.fusion_by_rank(recency, fused, rrf_k=rrf_k)
+
+
+@config.when(fused_variant="score")
+@tag(stage="explanation")
+def fusion_parts__score(recency: pl.DataFrame, fused: pl.DataFrame) -> pl.DataFrame:
+    """What each fused score is made of."""
+    return parts.fusion_by_score(recency, fused)
+
+
+@config.when(fused_variant="convex")
+@tag(stage="explanation")
+def fusion_parts__convex(
+    recency: pl.DataFrame,
+    fused: pl.DataFrame,
+    corpora: dict[str, Any],
+    full_text_score: float = 0.0,
+) -> pl.DataFrame:
+    """What each fused score is made of."""
+    weights = {name: options["inputs"]["vector_weight"] for name, options in corpora.items()}
+    return parts.fusion_by_combination(recency, fused, weights, full_text_score=full_text_score)
+
+
+@tag(stage="explanation")
+@resolve_from_config(decorate_with=from_each_corpus(merged="merged", deduped="deduped"))
+def stages(
+    queries: pl.DataFrame,
+    outcomes: pl.DataFrame,
+    merged: dict[str, pl.DataFrame],
+    deduped: dict[str, pl.DataFrame],
+    corpus_hits: pl.DataFrame,
+    fused: pl.DataFrame,
+    weighted: pl.DataFrame,
+    reranked: pl.DataFrame,
+    unique: pl.DataFrame,
+    results: pl.DataFrame,
+    packed: pl.DataFrame,
+    citations: pl.DataFrame,
+    sought: pl.DataFrame,
+) -> fates.Run:
+    """The frames of all stages, side by side."""
+    return fates.Run(
+        queries=queries,
+        outcomes=outcomes,
+        merged=fates.of_all(merged),
+        deduped=fates.of_all(deduped),
+        corpus_hits=corpus_hits,
+        fused=fused,
+        weighted=weighted,
+        reranked=reranked,
+        unique=unique,
+        results=results,
+        packed=packed,
+        citations=citations,
+        sought=sought,
+    )
+
+
+@tag(stage="explanation")
+def verdicts(
+    stages: fates.Run,
+    corpora: dict[str, Any],
+    packed_variant: str,
+    top_k: int = 10,
+    context_budget: int = 12_000,
+    max_citations: int = 8,
+) -> pl.DataFrame:
+    """What became of every result and every named chunk: its places, its fate and the reason."""
+    limits = fates.Limits(
+        candidates={name: one["inputs"]["candidates"] for name, one in corpora.items()},
+        top_k=top_k,
+        budget=context_budget,
+        unit=packed_variant,
+        max_citations=max_citations,
+    )
+    return fates.verdicts(stages, limits)
+
+
+@tag(stage="explanation")
+@resolve_from_config(decorate_with=from_each_corpus(merge_parts="merge_parts"))
+def explain(
+    stages: fates.Run,
+    verdicts: pl.DataFrame,
+    merge_parts: dict[str, pl.DataFrame],
+    fusion_parts: pl.DataFrame,
+    queries: pl.DataFrame,
+    source_weights: dict[str, dict[str, float]],
+    weighted_variant: str,
+    reranked_variant: str,
+    context_budget: int = 12_000,
+) -> pl.DataFrame:
+    """Every number behind every result and every named chunk, one a row."""
+    weights = None
+    if weighted_variant != "off":
+        weights = parts.weights(stages.weighted, queries, source_weights)
+    return steps.explain(
+        stages,
+        verdicts,
+        pl.concat(merge_parts.values()),
+        fusion_parts,
+        weights,
+        reranked=reranked_variant != "off",
+        budget=context_budget,
+    )

@@ -1,0 +1,97 @@
+"""The plain rule for versions: of near-copies in different files the one of the latest date stays.
+
+Near is a cosine of at least 0.95, which a changed number does not lower: this rule hides what is
+news, and the version that somebody asked for. It stands here to be compared with (guarded copies
+and the versions of a topic keep both); it is no default.
+
+Chunks are taken from the latest date on, so that who stays does not depend on the order they come
+in; what goes removes nobody.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from operators.dedup.cosine import cosine_keepers, unit_vectors
+from operators.ranking.order import Column, Floats, Integers, index
+
+
+def deduplicate_near_duplicates(chunks: pl.DataFrame, threshold: float = 0.95) -> pl.DataFrame:
+    """``chunks`` without those that a chunk of another file and a later date nearly repeats.
+
+    Args:
+        chunks: columns ``chunk_id``, ``corpus``, ``repo``, ``document_id``, ``doc_date`` (null: the
+            oldest) and ``embedding``, any others too. Of one date the smaller chunk_id stays.
+        threshold: the cosine from which on two chunks are near-copies, above 0 and at most 1. A
+            vector that is missing, zero or not finite is near nothing.
+
+    Returns:
+        The rows that stay, in the order they came.
+
+    Raises:
+        ValueError: the threshold is out of range.
+
+    >>> from datetime import datetime
+    >>> chunks = pl.DataFrame({
+    ...     "chunk_id": [1, 2], "corpus": "docs", "repo": "", "document_id": ["old", "new"],
+    ...     "doc_date": [datetime(2020, 1, 1), datetime(2021, 1, 1)], "embedding": [[1.0, 0.0]] * 2,
+    ... })
+    >>> deduplicate_near_duplicates(chunks)["document_id"].to_list()
+    ['new']
+    """
+    vectors, place = unit_vectors(chunks["embedding"])
+    keepers = newest_keepers(
+        np.zeros(len(chunks)),
+        place,
+        vectors,
+        documents(chunks),
+        dates(chunks["doc_date"]),
+        chunks["chunk_id"].to_numpy(),
+        threshold=threshold,
+    )
+    return chunks[index(np.flatnonzero(keepers == np.arange(len(chunks))))]
+
+
+def newest_keepers(
+    query_id: Column,
+    number: Integers,
+    vectors: Floats,
+    document: Integers,
+    date: Floats,
+    chunk_id: Column,
+    *,
+    threshold: float,
+) -> Integers:
+    """Which row each row belongs to when near-copies go from the latest date on.
+
+    Args:
+        query_id: the query of each row, in any order.
+        number: each row's vector in ``vectors``, or -1 for none.
+        vectors: unit vectors, as :func:`operators.dedup.cosine.unit_vectors` gives them.
+        document: a number for each row's file; rows of one file are no copies.
+        date: of each row, as :func:`dates` gives them.
+        chunk_id: decides between rows of one date: the smaller stays.
+        threshold: the cosine from which on two rows are near-copies, above 0 and at most 1.
+
+    Raises:
+        ValueError: the threshold is out of range.
+    """
+    order = np.lexsort((chunk_id, -date, query_id))
+    found = cosine_keepers(
+        query_id[order], number[order], vectors, document[order], threshold=threshold
+    )
+    keepers = np.empty(len(order), np.int64)
+    keepers[order] = order[found]
+    return keepers
+
+
+def documents(rows: pl.DataFrame) -> Integers:
+    """A number for the file of each row, from ``corpus``, ``repo`` and ``document_id``."""
+    identity = pl.struct("corpus", "repo", "document_id").rank("dense")
+    return rows.select(identity.cast(pl.Int64)).to_series().to_numpy()
+
+
+def dates(column: pl.Series) -> Floats:
+    """Dates as numbers that grow with time; minus infinity where there is none."""
+    return column.cast(pl.Int64).cast(pl.Float64).fill_null(-np.inf).to_numpy()

@@ -1,0 +1,125 @@
+"""A grid of settings: the values that a person names, and every combination of them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+import yaml
+
+from operators.errors import CrosscorpusError
+
+LARGEST = 500
+
+
+class GridError(CrosscorpusError):
+    """Settings that make no grid; the message says which."""
+
+
+def read_settings(given: Sequence[str]) -> dict[str, list[Any]]:
+    """Settings as a command line has them.
+
+    >>> read_settings(["rrf_k=2,60", "merged=rrf,minmax"])
+    {'rrf_k': [2, 60], 'merged': ['rrf', 'minmax']}
+
+    Raises:
+        GridError: one is not ``NAME=V1,V2,...``, has a value twice, or is given twice.
+    """
+    settings: dict[str, list[Any]] = {}
+    for text in given:
+        name, equals, listed = text.partition("=")
+        values = [_value(item) for item in listed.split(",")]
+        if not equals or not name.strip() or None in values:
+            raise GridError(f"{text!r} is no setting: write it as rrf_k=2,10,60")
+        if len({repr(value) for value in values}) < len(values):
+            raise GridError(f"{text!r} has a value twice")
+        if name.strip() in settings:
+            raise GridError(f"{name.strip()!r} is set twice: give all its values at once")
+        settings[name.strip()] = values
+    return settings
+
+
+def _value(text: str) -> Any:
+    """A number, a truth or a word; YAML's bare ``off`` is a variant's name."""
+    if text.strip() in ("on", "off", "yes", "no"):
+        return text.strip()
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError:
+        return text.strip()
+    return value if isinstance(value, int | float | str | None) else text.strip()
+
+
+def grid(settings: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """Every combination, the last setting varying fastest.
+
+    Raises:
+        GridError: there is no setting, or there are over ``LARGEST`` combinations.
+    """
+    points = [
+        dict(zip(settings, values, strict=True)) for values in itertools.product(*settings.values())
+    ]
+    if not settings or not points:
+        raise GridError("a sweep needs a setting with values, such as rrf_k=2,10,60")
+    if len(points) > LARGEST:
+        raise GridError(f"{len(points)} combinations are too many: at most {LARGEST}")
+    return points
+
+
+def point_name(point: Mapping[str, Any]) -> str:
+    """What a combination is called.
+
+    >>> point_name({"rrf_k": 60, "merged": "rrf"})
+    'rrf_k=60 merged=rrf'
+    """
+    return " ".join(f"{name}={value}" for name, value in point.items())
+
+
+def sweep_table(
+    points: Sequence[Mapping[str, Any]], summary: pl.DataFrame, comparison: pl.DataFrame
+) -> pl.DataFrame:
+    """One row a combination and measure, with what it is and how it did.
+
+    Args:
+        points: the combinations.
+        summary: columns ``SUMMARY``; configurations are named by :func:`point_name`.
+        comparison: columns ``COMPARISON``, against the configuration without changes.
+
+    Returns:
+        ``point``, a column a setting, ``measure``, ``mean``, ``low``, ``high`` of the summary, and
+        ``difference``, ``difference_low``, ``difference_high``, ``p``, ``p_corrected`` of the
+        comparison; in the order of the points and of the measures.
+    """
+    names = [point_name(point) for point in points]
+    settings = {name: [point[name] for point in points] for name in points[0]}
+    table = pl.DataFrame(
+        {"point": names, **{k: pl.Series(v, strict=False) for k, v in settings.items()}}
+    ).with_row_index("order")
+    means = summary.filter(pl.col("slice") == "all").drop("slice", "queries")
+    against = comparison.select(
+        "config",
+        "measure",
+        "difference",
+        "p",
+        "p_corrected",
+        difference_low="low",
+        difference_high="high",
+    )
+    return (
+        table.join(means, left_on="point", right_on="config", maintain_order="left_right")
+        .join(
+            against,
+            left_on=["point", "measure"],
+            right_on=["config", "measure"],
+            how="left",
+            maintain_order="left",
+        )
+        .select(
+            "point",
+            *settings,
+            *("measure", "mean", "low", "high"),
+            *("difference", "difference_low", "difference_high", "p", "p_corrected"),
+        )
+    )

@@ -1,0 +1,201 @@
+"""The way of every passage in numbers, one a row, from the searches to the context.
+
+The numbers of a passage give its score to the last bit, by these formulas, each from left to right:
+
+- merged ``score`` = ``vector_weight * vector_value + text_weight * (text_value * text_confidence)``
+- fused ``part`` = ``vector_weight * vector_value + text_weight * text_value * text_confidence``
+  where these are told; by ranks ``1 / (k + corpus rank)``, by scores the merged score
+- fused ``score`` = the sum of its parts, in their order, times ``recency``
+- weighted ``score`` = fused score times ``weight``
+- reranked ``score`` = the model's, or the weighted score where no model read it
+- the results' ``score`` = the reranked one
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from operators.explain.verdicts import Run
+from operators.frames import EXPLAIN
+
+_KEY = ["query_id", "chunk_id"]
+_FACTORS = ["vector_weight", "vector_value", "text_weight", "text_value", "text_confidence"]
+_ORDER = ["query_id", "place", "stage_no", "quantity_no", "rank", "other"]
+
+
+def explain(
+    run: Run,
+    verdicts: pl.DataFrame,
+    merge_parts: pl.DataFrame,
+    fusion_parts: pl.DataFrame,
+    weights: pl.DataFrame | None,
+    *,
+    reranked: bool,
+    budget: int,
+) -> pl.DataFrame:
+    """``EXPLAIN``: every number of every chunk of ``verdicts``, in its order.
+
+    The stages and their quantities; what a chunk never reached it has no row of:
+
+    - ``vector``: ``distance``; ``text``: ``score``; ``rank`` is the place in the list, null where
+      a named chunk is not in it
+    - ``merged``: the factors of ``MERGE_PARTS``, ``score``
+    - ``deduped``: ``score``; ``copy`` for each it absorbed, ``copy of`` where one absorbed it
+      (``other`` is that chunk, ``detail`` its label)
+    - ``fused``: the factors of ``FUSION_PARTS``, ``part`` for each corpus (``detail``),
+      ``recency``, ``score``
+    - ``weighted``: ``weight``, ``score``; ``reranked``: ``score``; neither where it is off
+    - ``unique``: ``score``; ``copy``, ``copy of``
+    - ``results``: ``score``
+    - ``context``: ``number``, ``cost``, ``budget``; ``citations``: ``number``
+    - ``end``: the chunk's fate, ``detail`` the reason, ``other`` what absorbed it
+
+    Args:
+        run: the frames of the run.
+        verdicts: columns ``VERDICTS``.
+        merge_parts: ``MERGE_PARTS`` of all corpora.
+        fusion_parts: columns ``FUSION_PARTS``.
+        weights: query_id, corpus and weight; None where sources are not weighted.
+        reranked: whether a model gave scores.
+        budget: of the context.
+    """
+    asked = verdicts.select(*_KEY, "corpus").with_row_index("place")
+    tables = [
+        _told(asked, frame, stage_no, quantity_no, stage, quantity)
+        for stage_no, (stage, quantities) in enumerate(
+            _stages(run, verdicts, merge_parts, fusion_parts, weights, reranked, budget)
+        )
+        for quantity_no, (quantity, frame) in enumerate(quantities)
+    ]
+    return pl.concat(tables).sort(_ORDER, maintain_order=True).select(list(EXPLAIN))
+
+
+Quantities = list[tuple[str, pl.DataFrame]]
+
+
+def _stages(
+    run: Run,
+    verdicts: pl.DataFrame,
+    merge_parts: pl.DataFrame,
+    fusion_parts: pl.DataFrame,
+    weights: pl.DataFrame | None,
+    reranked: bool,
+    budget: int,
+) -> Iterator[tuple[str, Quantities]]:
+    """Each stage with its quantities: the key, ``value``, and what else ``EXPLAIN`` has."""
+    merged, copies, packed = run.merged, _copies(run, verdicts), run.packed.drop_nulls("number")
+    ends = verdicts.filter(pl.col("copy_of").is_not_null()).select(
+        *_KEY, "fate", value=pl.lit(None, pl.Float64), other="copy_of", detail="reason"
+    )
+    further = run.sought.join(merged.drop_nulls("vector_rank"), on=_KEY, how="anti")
+    near = _of(merged, "vector_distance", "vector_rank")
+    near = pl.concat([near, _of(further, "vector_distance")], how="diagonal")
+    yield "vector", [("distance", near)]
+    yield "text", [("score", _of(merged, "text_score", "text_rank"))]
+    yield "merged", [*((name, _of(merge_parts, name)) for name in _FACTORS), _score(merged)]
+    yield (
+        "deduped",
+        [
+            _score(run.deduped),
+            ("copy", copies.filter("within")),
+            ("copy of", ends.filter(fate="copy_within")),
+        ],
+    )
+    by_rank = fusion_parts.sort("corpus_rank", maintain_order=True)
+    recency = by_rank.unique(_KEY, keep="first", maintain_order=True)
+    yield (
+        "fused",
+        [
+            *((name, _of(recency, name)) for name in _FACTORS),
+            ("part", _of(fusion_parts, "part", "corpus_rank", detail="corpus")),
+            ("recency", _of(recency, "recency")),
+            _score(run.fused),
+        ],
+    )
+    if weights is not None:
+        weighed = run.weighted.select(*_KEY, "corpus").join(weights, on=["query_id", "corpus"])
+        yield "weighted", [("weight", _of(weighed, "weight")), _score(run.weighted)]
+    if reranked:
+        yield "reranked", [_score(run.reranked)]
+    yield (
+        "unique",
+        [
+            _score(run.unique),
+            ("copy", copies.filter(~pl.col("within"))),
+            ("copy of", ends.filter(fate="copy_across")),
+        ],
+    )
+    yield "results", [_score(run.results)]
+    yield (
+        "context",
+        [
+            ("number", _of(packed, "number")),
+            ("cost", _of(packed, "cost")),
+            ("budget", packed.select(*_KEY, value=pl.lit(float(budget)))),
+        ],
+    )
+    yield "citations", [("number", _of(run.citations, "number"))]
+    fates = verdicts["fate"].unique(maintain_order=True)
+    end = verdicts.select(
+        *_KEY, "fate", value=pl.lit(None, pl.Float64), other="copy_of", detail="reason"
+    )
+    yield "end", [(fate, end.filter(fate=fate)) for fate in fates]
+
+
+def _score(frame: pl.DataFrame) -> tuple[str, pl.DataFrame]:
+    return "score", _of(frame, "score", "rank")
+
+
+def _of(
+    frame: pl.DataFrame, value: str, rank: str | None = None, *, detail: str | None = None
+) -> pl.DataFrame:
+    columns = [*_KEY, pl.col(value).cast(pl.Float64).alias("value")]
+    if rank is not None:
+        columns.append(pl.col(rank).cast(pl.UInt32).alias("rank"))
+    if detail is not None:
+        columns.append(pl.col(detail).alias("detail"))
+    return frame.select(columns).drop_nulls("value")
+
+
+def _copies(run: Run, verdicts: pl.DataFrame) -> pl.DataFrame:
+    """What each chunk absorbed, and whether within its corpus."""
+    within = run.deduped.select("query_id", "chunk_id", other="duplicates")
+    within = within.filter(pl.col("other").list.len() > 0).explode("other")
+    copies = verdicts.select(*_KEY, "copies").filter(pl.col("copies").list.len() > 0)
+    copies = copies.explode("copies").select(
+        *_KEY,
+        value=pl.lit(None, pl.Float64),
+        other=pl.col("copies").struct.field("chunk_id"),
+        detail=pl.col("copies").struct.field("source_label"),
+    )
+    marked = within.with_columns(within=pl.lit(True))
+    copies = copies.join(marked, on=[*_KEY, "other"], how="left", maintain_order="left")
+    return copies.with_columns(pl.col("within").fill_null(False))
+
+
+def _told(
+    asked: pl.DataFrame,
+    frame: pl.DataFrame,
+    stage_no: int,
+    quantity_no: int,
+    stage: str,
+    quantity: str,
+) -> pl.DataFrame:
+    """The rows of the chunks that are asked for, in the form of ``EXPLAIN``."""
+    rows = asked.drop("corpus").join(frame, on=_KEY, maintain_order="left_right")
+    named = {"stage": stage, "quantity": quantity}
+    return rows.select(
+        "place",
+        stage_no=pl.lit(stage_no),
+        quantity_no=pl.lit(quantity_no),
+        **{
+            name: pl.lit(named[name])
+            if name in named
+            else pl.col(name).cast(dtype)
+            if name in rows.columns
+            else pl.lit(None, dtype)
+            for name, dtype in EXPLAIN.items()
+        },
+    )

@@ -1,0 +1,153 @@
+"""A topic's versions, as a person asks for them: by path, title, identifier or name."""
+
+from __future__ import annotations
+
+import difflib
+from typing import NamedTuple
+
+import polars as pl
+
+from operators.errors import CrosscorpusError, UnknownName
+from operators.frames import UTC
+from operators.postgres.store import Connection, Store
+
+TOPICS = pl.Schema(
+    {
+        "corpus": pl.String(),
+        "lineage_id": pl.String(),
+        "versions": pl.Int64(),
+        "oldest": pl.String(),
+        "newest": pl.String(),
+        "title": pl.String(),  # of the newest version; so is the next
+        "path": pl.String(),
+    }
+)
+
+MEMBERS = pl.Schema(
+    {
+        "document_key": pl.String(),
+        "corpus": pl.String(),
+        "lineage_id": pl.String(),
+        "version": pl.String(),
+        "position": pl.Int64(),
+        "newest": pl.Boolean(),
+        "released_at": UTC,
+        "date_source": pl.String(),
+        "repo": pl.String(),
+        "document_id": pl.String(),
+        "path": pl.String(),
+        "title": pl.String(),
+        "passages": pl.Int64(),
+    }
+)
+
+NAMED = 8
+"""Names that an error gives."""
+
+_MEMBERS = """
+    SELECT v.document_key::text, v.corpus, v.lineage_id, v.version, v.position, v.newest,
+           v.released_at, CASE WHEN v.released_at IS NOT NULL THEN d.date_source END,
+           d.repo, d.document_id, d.path, d.title, d.chunks
+    FROM document_versions v JOIN documents d USING (document_key)
+    WHERE (v.corpus, v.lineage_id) IN (SELECT corpus, lineage_id FROM asked)
+    ORDER BY v.corpus, v.lineage_id COLLATE "C", v.position
+"""
+# The first way of asking that finds something is what was meant.
+_WAYS = (
+    "v.lineage_id = %(name)s OR d.document_id = %(name)s",
+    "d.path = %(name)s",
+    "d.title = %(name)s",
+    "lower(d.path) LIKE '%%/' || lower(%(like)s) OR lower(d.title) = lower(%(name)s)",
+)
+
+
+class _Alone(NamedTuple):
+    path: str
+    version: str | None
+
+
+def topics(store: Store, corpus: str | None = None) -> pl.DataFrame:
+    """Every topic of two versions or more: columns ``TOPICS``, by corpus and name."""
+    rows = store.run(
+        lambda conn: conn.execute(
+            "SELECT v.corpus, v.lineage_id, count(*),"
+            " min(v.version) FILTER (WHERE v.position = 0),"
+            " min(v.version) FILTER (WHERE v.newest),"
+            " min(d.title) FILTER (WHERE v.newest), min(d.path) FILTER (WHERE v.newest)"
+            " FROM document_versions v JOIN documents d USING (document_key)"
+            " WHERE %(corpus)s::text IS NULL OR v.corpus = %(corpus)s"
+            ' GROUP BY 1, 2 ORDER BY v.corpus, v.lineage_id COLLATE "C"',
+            {"corpus": corpus},
+        ).fetchall()
+    )
+    return pl.DataFrame(rows, schema=TOPICS, orient="row")
+
+
+def lineage_named(store: Store, name: str, corpus: str | None = None) -> pl.DataFrame:
+    """The versions of the one topic that ``name`` names, oldest first: columns ``MEMBERS``.
+
+    Args:
+        store: the open collection.
+        name: a lineage's name, or the path (or its end), title or identifier of one of its
+            documents.
+        corpus: the corpus that it is in; None: any.
+
+    Raises:
+        UnknownName: no topic of several versions has that name; names the nearest.
+        CrosscorpusError: several have; names them.
+    """
+    name = name.strip()
+    members = store.run(lambda conn: _members(conn, name, corpus))
+    found = members.select("corpus", "lineage_id").unique(maintain_order=True)
+    if found.is_empty():
+        raise UnknownName(store.run(lambda conn: _unknown(conn, name, corpus)))
+    if len(found) > 1:
+        names = found["lineage_id"].to_list()
+        shown = ", ".join(repr(one) for one in names[:NAMED])
+        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        raise CrosscorpusError(f"{name!r} is in {len(names)} topics, name one: {shown}{more}")
+    return members
+
+
+def _members(conn: Connection, name: str, corpus: str | None) -> pl.DataFrame:
+    like = name.replace("\\", "\\\\").replace("%", r"\%").replace("_", r"\_")
+    for way in _WAYS:
+        asked = (
+            "WITH asked AS (SELECT DISTINCT v.corpus, v.lineage_id FROM document_versions v"
+            f" JOIN documents d USING (document_key) WHERE ({way})"
+            " AND (%(corpus)s::text IS NULL OR v.corpus = %(corpus)s))"
+        )
+        rows = conn.execute(
+            asked + _MEMBERS, {"name": name, "like": like, "corpus": corpus}
+        ).fetchall()
+        if rows:
+            return pl.DataFrame(rows, schema=MEMBERS, orient="row")
+    return pl.DataFrame(schema=MEMBERS)
+
+
+def _unknown(conn: Connection, name: str, corpus: str | None) -> str:
+    values = {"name": name, "corpus": corpus}
+    only = " AND (%(corpus)s::text IS NULL OR corpus = %(corpus)s)"
+    row = conn.execute(
+        "SELECT coalesce(path, title, document_id), version FROM documents"
+        " WHERE %(name)s IN (path, title, document_id)" + only + " ORDER BY document_key LIMIT 1",
+        values,
+    ).fetchone()
+    if row:
+        alone = _Alone(*row)
+        version = f", version {alone.version}" if alone.version else ""
+        return f"{alone.path!r} is there once only{version}: no other version of it was found"
+    rows = conn.execute(
+        "SELECT DISTINCT unnest(ARRAY[v.lineage_id, d.path, d.title])"
+        " FROM document_versions v JOIN documents d USING (document_key)"
+        " WHERE v.newest AND (%(corpus)s::text IS NULL OR v.corpus = %(corpus)s)",
+        values,
+    ).fetchall()
+    names = sorted(str(row[0]) for row in rows if row[0])
+    if not names:
+        return "no document has a second version here: ingest one, or see `crosscorpus verify`"
+    near = difflib.get_close_matches(name, names, 3, 0.5)
+    near += [n for n in names if name.lower() in n.lower() and n not in near][: 3 - len(near)]
+    if near:
+        return f"no topic {name!r}, did you mean {' or '.join(map(repr, near))}?"
+    return f"no topic {name!r}: `crosscorpus lineage` lists those that have several versions"

@@ -1,0 +1,129 @@
+"""The page of a sweep: a measure over a grid of settings, with its intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import altair as alt
+import polars as pl
+
+from operators.evaluation.frames import measures_of
+from operators.evaluation.grid import point_name
+from operators.report import charts
+from operators.report.page import Html, Section, element, join, page, table
+
+SIGNIFICANT = 0.05
+
+
+def sweep_page(
+    points: pl.DataFrame,
+    settings: Sequence[str],
+    unchanged: Mapping[str, float],
+    *,
+    queries: int,
+    title: str = "Sweep",
+) -> str:
+    """The whole page, everything inline.
+
+    Args:
+        points: as of :func:`operators.evaluation.grid.sweep_table`.
+        settings: the columns that were varied; the first is the x axis, the others make the lines.
+        unchanged: measure -> mean of the configuration without changes.
+        queries: how many were asked.
+        title: of the page.
+
+    Returns:
+        HTML; it loads nothing.
+    """
+    sections = [
+        Section(
+            measure,
+            join([_curve(points, settings, measure, unchanged), _numbers(points, measure)]),
+        )
+        for measure in measures_of(points)
+    ]
+    lead = element(
+        "p",
+        f"{queries} judged queries, {points['point'].n_unique()} combinations of "
+        f"{', '.join(settings)}. A line across is the configuration without changes. A bar is the "
+        "95 % bootstrap interval of a mean; the differences in the table are paired, and tell more "
+        "than bars that overlap. The best of many combinations is in part luck: confirm it on "
+        "queries that did not choose it.",
+        class_="lead",
+    )
+    return page(title, sections, lead=lead, scripts=charts.scripts())
+
+
+def _curve(
+    points: pl.DataFrame, settings: Sequence[str], measure: str, unchanged: Mapping[str, float]
+) -> Html:
+    first, *others = settings
+    values = points.filter(pl.col("measure") == measure)
+    numeric = values[first].dtype.is_numeric()
+    records = [
+        {
+            "x": row[first] if numeric else str(row[first]),
+            "line": point_name({name: row[name] for name in others}) or measure,
+            **{name: row[name] for name in ("mean", "low", "high", "point")},
+        }
+        for row in values.iter_rows(named=True)
+    ]
+    lines = list(dict.fromkeys(record["line"] for record in records))
+    colour = alt.Color(
+        "line:N",
+        scale=alt.Scale(
+            domain=lines,
+            range=[charts.SERIES[1 + at % (len(charts.SERIES) - 1)] for at in range(len(lines))],
+        ),
+        legend=alt.Legend() if others else None,
+    )
+    along = alt.X("x:Q" if numeric else "x:O", title=first).sort(None)
+    if numeric:
+        along = along.scale(zero=False, padding=12)
+    shown = [
+        alt.Tooltip("point:N", title="setting"),
+        *(alt.Tooltip(f"{name}:Q", format=".3f") for name in ("mean", "low", "high")),
+    ]
+    base = alt.Chart(charts.rows(records))
+    bars = base.mark_rule(strokeWidth=2, opacity=0.45).encode(
+        x=along,
+        y=alt.Y("low:Q", title=measure).scale(zero=False),
+        y2="high:Q",
+        color=colour,
+        tooltip=shown,
+    )
+    line = base.mark_line(point=alt.OverlayMarkDef(size=60, filled=True), strokeWidth=2).encode(
+        x=along, y="mean:Q", color=colour, tooltip=shown
+    )
+    layers: list[alt.Chart] = [bars, line]
+    if measure in unchanged:
+        across = alt.Chart(charts.rows([{"y": unchanged[measure]}]))
+        layers.append(across.mark_rule(strokeDash=[4, 4], color=charts.MUTED).encode(y="y:Q"))
+    return charts.chart(
+        alt.layer(*layers).properties(width="container", height=280),
+        title=f"{measure} by {', '.join(settings)}",
+        label=f"Mean {measure} with its 95 % interval over the values of {first}",
+    )
+
+
+def _numbers(points: pl.DataFrame, measure: str) -> Html:
+    rows = []
+    for row in points.filter(pl.col("measure") == measure).iter_rows(named=True):
+        known = row["difference"] is not None
+        star = " *" if known and row["p_corrected"] < SIGNIFICANT else ""
+        rows.append(
+            [
+                row["point"],
+                f"{row['mean']:.3f}",
+                f"{row['low']:.3f} to {row['high']:.3f}",
+                f"{row['difference']:+.3f}{star}" if known else "",
+                f"{row['difference_low']:+.3f} to {row['difference_high']:+.3f}" if known else "",
+                f"{row['p_corrected']:.4f}" if known else "",
+            ]
+        )
+    return table(
+        f"{measure} of every combination; * differs from the configuration without changes",
+        ["setting", "mean", "95 % interval", "difference", "95 % interval", "corrected p"],
+        rows,
+        numeric=range(1, 6),
+    )

@@ -1,0 +1,146 @@
+"""What changed from one version of a document to another, for a person to read.
+
+Documents are compared by paragraphs, not by the passages that searches return, so that a passage
+that only ends elsewhere now is no change.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from operators.versions.alignment import Pair, Passage, align
+
+CONTEXT_WORDS = 12
+"""Words that are kept on either side of a change."""
+
+LONGEST = 20_000
+"""Words of a paragraph beyond which it is told whole, old and new."""
+
+Kind = Literal["added", "removed", "revised"]
+
+_PARAGRAPHS = re.compile(r"\n[ \t]*\n+")
+_TOKEN = re.compile(r"\s+|\w+|[^\w\s]")
+
+
+class Run(NamedTuple):
+    """A stretch of a paragraph: ``=`` in both, ``-`` only in the old one, ``+`` only in the new."""
+
+    sign: str
+    text: str
+
+
+class Change(NamedTuple):
+    """A paragraph that is not as it was.
+
+    Attributes:
+        kind: added, removed or revised.
+        heading: of the section it is in, or None.
+        old: its text before; None: added.
+        new: its text now; None: removed.
+    """
+
+    kind: Kind
+    heading: str | None
+    old: str | None
+    new: str | None
+
+
+def changes(old: Sequence[Passage], new: Sequence[Passage]) -> list[Change]:
+    """The paragraphs that were added, removed or revised, in the order of the new document.
+
+    A removed one stands after what was before it.
+    """
+    before, after = _paragraphs(old), _paragraphs(new)
+    found: list[tuple[int, int, int, Change]] = []
+    at = -1
+    for pair in align(before, after):
+        if pair.relation == "same":
+            at = pair.new if pair.new is not None else at
+            continue
+        change = _change(pair, before, after)
+        if pair.new is not None:
+            at = pair.new if pair.old is not None else at
+            found.append((pair.new, 0, pair.old or 0, change))
+        else:
+            found.append((at, 1, pair.old or 0, change))
+    return [change for *_, change in sorted(found, key=lambda item: item[:3])]
+
+
+def word_diff(old: str, new: str) -> list[Run]:
+    """How ``new`` came from ``old``, word by word; joined, the runs are both texts.
+
+    >>> word_diff("at most 100 entries", "at most 250 entries")[1:3]
+    [Run(sign='-', text='100'), Run(sign='+', text='250')]
+    """
+    ones, twos = _TOKEN.findall(old), _TOKEN.findall(new)
+    if max(len(ones), len(twos)) > LONGEST:
+        return [Run("-", old), Run("+", new)]
+    # A white space is as good as another, and no place to go on from.
+    one, two = ([" " if t.isspace() else t for t in tokens] for tokens in (ones, twos))
+    matcher = difflib.SequenceMatcher(None, one, two, autojunk=False)
+    runs: list[Run] = []
+    for tag, i0, i1, j0, j1 in matcher.get_opcodes():
+        if tag == "equal":
+            runs.append(Run("=", "".join(twos[j0:j1])))
+            continue
+        if i1 > i0:
+            runs.append(Run("-", "".join(ones[i0:i1])))
+        if j1 > j0:
+            runs.append(Run("+", "".join(twos[j0:j1])))
+    return _readable(runs)
+
+
+def shortened(runs: Sequence[Run], words: int = CONTEXT_WORDS) -> list[Run]:
+    """``runs`` with no more than ``words`` words kept around each change; ``…`` for the others."""
+    last = len(runs) - 1
+    short = []
+    for place, (sign, text) in enumerate(runs):
+        pieces = re.findall(r"\s*\S+\s*", text)
+        head, tail = (0 if place == 0 else words), (0 if place == last else words)
+        if sign == "=" and len(pieces) > head + tail + 1:
+            kept = "".join(pieces[:head]).rstrip(), "".join(pieces[len(pieces) - tail :]).lstrip()
+            text = " … ".join(kept)
+        short.append(Run(sign, text))
+    return short
+
+
+def _paragraphs(passages: Sequence[Passage]) -> list[Passage]:
+    return [
+        Passage(heading, part.strip("\n"))
+        for heading, text in passages
+        for part in _PARAGRAPHS.split(text)
+        if part.strip()
+    ]
+
+
+def _change(pair: Pair, before: Sequence[Passage], after: Sequence[Passage]) -> Change:
+    old = before[pair.old] if pair.old is not None else None
+    new = after[pair.new] if pair.new is not None else None
+    heading = new.heading if new else old.heading if old else None
+    kind: Kind = "added" if old is None else "removed" if new is None else "revised"
+    return Change(kind, heading, old.text if old else None, new.text if new else None)
+
+
+def _readable(runs: Sequence[Run]) -> list[Run]:
+    """Changes that only a white space lies between are one change."""
+    result: list[Run] = []
+    place = 0
+    while place < len(runs):
+        if runs[place].sign == "=":
+            result.append(runs[place])
+            place += 1
+            continue
+        old = new = ""
+        while place < len(runs):
+            sign, text = runs[place]
+            between = sign == "=" and text.isspace() and place + 1 < len(runs)
+            if sign == "=" and not between:
+                break
+            old += text if sign in "-=" else ""
+            new += text if sign in "+=" else ""
+            place += 1
+        result += [Run(sign, text) for sign, text in (("-", old), ("+", new)) if text]
+    return result

@@ -1,0 +1,206 @@
+"""The whole experiment graph on a small judged collection."""
+
+import json
+
+import polars as pl
+import pytest
+
+from dataflow import build_driver, load_config
+from dataflow.evaluation.answers import for_evaluation, questions
+from dataflow.evaluation.graph import build_evaluation_graph, check_models, evaluate
+from operators.errors import CrosscorpusError, UnknownName
+from operators.evaluation import frames
+from operators.evaluation.judgements import JudgementError, read_queries
+from operators.evaluation.measures import scores
+from operators.frames import check
+from operators.postgres.store import ModelMismatch
+
+DEFAULT = load_config("default")
+
+
+def asked(judged, configs=None, **options):
+    options = {"resamples": 200, "permutations": 500, "depth": 5, **options}
+    return evaluate(
+        judged.store,
+        configs or {"default": DEFAULT},
+        options.pop("queries", judged.queries),
+        options.pop("qrels", judged.qrels),
+        embedder=judged.embedder,
+        **options,
+    )
+
+
+@pytest.fixture(scope="module")
+def found(judged):
+    configs = {"default": DEFAULT, "again": DEFAULT, "words": load_config("text_only")}
+    return asked(judged, configs, batch_size=5)
+
+
+def documents(evaluation, query, config="default"):
+    part = evaluation.runs.filter(pl.col("config") == config, pl.col("query_id") == query)
+    return part.sort("rank")["doc_id"].to_list()
+
+
+def test_every_frame_is_what_it_says(found):
+    for name in (
+        "qrels",
+        "runs",
+        "scores",
+        "corpus_scores",
+        "summary",
+        "comparison",
+        "changed",
+        "timings",
+    ):
+        schema = getattr(frames, "RUN" if name == "runs" else name.upper())
+        check(getattr(found, name), schema, name)
+    check(found.queries, frames.JUDGED_QUERIES, "queries")
+    assert found.configs == ("default", "again", "words")
+    assert found.collection["documents"] == {"code": 36, "review": 12, "wiki": 6}
+
+
+def test_scores_are_those_of_the_runs(found):
+    assert found.scores.equals(scores(found.runs, found.qrels, list(found.configs)))
+    assert found.scores.height == 3 * 4 * 18
+
+
+def test_the_same_configuration_twice_differs_in_nothing(found):
+    same = found.comparison.filter(pl.col("config") == "again")
+    assert (
+        same["difference"].to_list() == same["low"].to_list() == same["high"].to_list() == [0] * 4
+    )
+    assert same["p"].to_list() == [1.0] * 4
+    assert same["ties"].to_list() == [18] * 4
+    assert "again" not in found.changed["config"].to_list()
+
+
+def test_a_run_begins_with_what_a_user_gets(judged, found):
+    queries = read_queries(judged.queries)
+    with build_driver(DEFAULT, store=judged.store, embedder=judged.embedder) as driver:
+        batch = questions(queries, sorted(DEFAULT.corpora))
+        results = driver.execute(["results"], overrides={"queries": batch})["results"]
+    for number, query in queries.select("number", "query_id").iter_rows():
+        first = results.filter(pl.col("query_id") == number).sort("rank")["document_id"]
+        listed = documents(found, query)
+        survivors = [document for document in listed if document in set(first)]
+        assert survivors == first.unique(maintain_order=True).to_list()
+
+
+def test_the_size_of_a_batch_changes_no_run(judged, found):
+    assert asked(judged, batch_size=2).runs.equals(found.runs.filter(pl.col("config") == "default"))
+
+
+def test_only_judged_corpora_are_ranked_unless_blind(judged, found):
+    def corpora(evaluation):
+        part = evaluation.runs.filter(pl.col("query_id") == "code-lock")
+        return set(part["corpus"])
+
+    assert corpora(found) == {"code"}
+    assert corpora(asked(judged, blind=True)) == {"code", "review", "wiki"}
+
+
+def test_nothing_of_as_of_or_later_is_ranked(found):
+    assert set(documents(found, "old-lock")) == {
+        f"pr/{n}{c}" for n in (0, 1, 2) for c in ("", "-copy")
+    }
+
+
+def test_a_run_has_as_many_documents_of_each_corpus_as_were_asked_for(judged):
+    few = DEFAULT.with_changes({"corpus_defaults": {"parameters": {"candidates": 2}}})
+    counted = asked(judged, {"few": few}, depth=7).runs.group_by("query_id", "corpus").len()
+    least = dict(counted.group_by("corpus").agg(pl.col("len").min()).iter_rows())
+    assert least["code"] >= 7
+    assert least["wiki"] == 6  # all that there are
+    assert least["review"] == 6  # all of before as_of
+    shallow = asked(judged, {"few": few}, depth=0).runs.group_by("query_id", "corpus").len()
+    assert shallow["len"].max() <= 5
+
+
+def test_more_depth_only_adds_below(judged):
+    few = DEFAULT.with_changes({"corpus_defaults": {"parameters": {"candidates": 2}}})
+    head = asked(judged, {"few": few}, depth=0)
+    deep = asked(judged, {"few": few}, depth=20)
+    for query in head.queries["query_id"]:
+        short, long = documents(head, query, "few"), documents(deep, query, "few")
+        assert long[: len(short)] == short
+        assert len(set(long)) == len(long)
+
+
+def test_a_copy_follows_its_survivor_or_is_left_out(judged, found):
+    listed = documents(found, "all-cache")
+    assert listed.index("pr/0-copy") == listed.index("pr/0") + 1 or (
+        listed.index("pr/0") == listed.index("pr/0-copy") + 1
+    )
+    dropped = documents(asked(judged, alternates="drop"), "all-cache")
+    assert len({"pr/0", "pr/0-copy"} & set(dropped)) == 1
+
+
+def test_a_query_that_judges_a_corpus_that_is_switched_off_has_no_answer_and_score_0(judged):
+    evaluation = asked(judged, {"default": DEFAULT, "no_review": load_config("no_review")})
+    assert documents(evaluation, "old-cache", "no_review") == []
+    assert documents(evaluation, "old-cache") != []
+    value = evaluation.scores.filter(
+        pl.col("config") == "no_review", pl.col("query_id") == "old-cache"
+    )
+    assert value["value"].to_list() == [0.0] * 4
+    assert any("no_review answers nothing to 6 queries" in note for note in evaluation.notes)
+
+
+def test_timings_name_stages_of_the_graph(found):
+    stages = set(found.timings["stage"])
+    assert {"search", "merge", "dedup", "fusion"} <= stages
+    assert "" not in stages
+    assert (found.timings["ms"] >= 0).all()
+
+
+def test_a_reranker_of_the_caller_reaches_the_graph(judged):
+    def longest_first(pairs):
+        return [float(len(passage)) for _, passage in pairs]
+
+    evaluation = asked(
+        judged,
+        {"reranked": load_config("reranked")},
+        retrieval_inputs={"reranker": longest_first},
+    )
+    first = documents(evaluation, "code-cache", "reranked")[:2]
+    assert first == ["code/cache5.py", "code/index5.py"] or first[0].endswith("5.py")
+
+
+def test_a_failing_search_is_an_error_and_no_bad_ranking(judged):
+    with pytest.raises(CrosscorpusError, match="pg_textsearch"):
+        asked(judged, {"pg_textsearch": load_config("pg_textsearch")})
+
+
+def test_what_does_not_fit_together_is_an_error_that_says_so(judged, tmp_path):
+    line = {"query_id": "q", "text": "t", "judged_corpora": ["wki"]}
+    (tmp_path / "q").write_text(json.dumps(line))
+    (tmp_path / "r").write_text("q 0 code/cache0.py 1")
+    with pytest.raises(UnknownName, match="unknown judged corpus 'wki', did you mean 'wiki'"):
+        asked(judged, queries=tmp_path / "q", qrels=tmp_path / "r")
+    (tmp_path / "r").write_text("other 0 code/cache0.py 1")
+    with pytest.raises(JudgementError, match="no query has a judgement"):
+        asked(judged, queries=tmp_path / "q", qrels=tmp_path / "r")
+    (tmp_path / "r").write_text("q 0 elsewhere 1")
+    with pytest.raises(CrosscorpusError, match="has none of the 1 judged documents"):
+        asked(judged, queries=tmp_path / "q", qrels=tmp_path / "r")
+    with pytest.raises(CrosscorpusError, match="unknown option 'dpth'"):
+        asked(judged, dpth=3)
+
+
+def test_another_model_than_the_collections_is_an_error(judged):
+    with pytest.raises(ModelMismatch, match="configuration 'default' embeds with 'minilm'"):
+        check_models(judged.store, {"default": DEFAULT})
+
+
+def test_what_is_measured_fails_loudly_and_has_time():
+    config = for_evaluation(DEFAULT)
+    assert config.on_corpus_error == "raise"
+    assert {config.deadline_of(corpus) for corpus in config.corpora} == {None}
+
+
+def test_every_node_of_the_graph_has_a_stage_and_a_sentence():
+    nodes = [n for n in build_evaluation_graph().graph.nodes.values() if not n.user_defined]
+    assert len(nodes) > 15
+    for node in nodes:
+        assert node.tags.get("stage") or node.name == "judged", node.name
+        assert node.documentation, node.name

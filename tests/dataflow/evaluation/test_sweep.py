@@ -1,0 +1,91 @@
+import polars as pl
+import pytest
+
+from dataflow import load_config
+from dataflow.evaluation.graph import evaluate
+from dataflow.evaluation.sweep import UNCHANGED, sweep
+from dataflow.runtime.settings import with_settings
+from operators.errors import CrosscorpusError, UnknownName
+
+DEFAULT = load_config("default")
+
+
+def swept(judged, settings, **options):
+    return sweep(
+        judged.store,
+        options.pop("config", DEFAULT),
+        settings,
+        judged.queries,
+        judged.qrels,
+        embedder=judged.embedder,
+        **options,
+    )
+
+
+def test_every_combination_has_the_scores_of_an_evaluation_of_its_own(judged):
+    settings = {
+        "vector_weight": [0.0, 0.6, 1.0],
+        "candidates": [2, 50],
+        "unique": ["jaccard", "off"],
+    }
+    found = swept(judged, settings, batch_size=7)
+    assert found.table["point"].n_unique() == 12
+    for weight, candidates, unique in ((0.0, 2, "off"), (1.0, 50, "jaccard"), (0.6, 2, "jaccard")):
+        point = {"vector_weight": weight, "candidates": candidates, "unique": unique}
+        name = " ".join(f"{k}={v}" for k, v in point.items())
+        alone = evaluate(
+            judged.store,
+            {name: with_settings(DEFAULT, point)},
+            judged.queries,
+            judged.qrels,
+            embedder=judged.embedder,
+            depth=0,
+            measure_names=("nDCG@10", "R@50"),
+        )
+        keys = ["measure", "query_id"]
+        ours = found.scores.filter(pl.col("config") == name).sort(keys)
+        assert ours.select("query_id", "value").equals(
+            alone.scores.sort(keys).select("query_id", "value")
+        )
+
+
+def test_the_combination_that_is_the_configuration_differs_in_nothing(judged):
+    found = swept(judged, {"candidates": [50, 3]}, measures=["AP"])
+    same = found.table.row(0, named=True)
+    assert (same["candidates"], same["difference"], same["p"]) == (50, 0.0, 1.0)
+    assert same["mean"] == pytest.approx(found.unchanged["AP"])
+    assert UNCHANGED not in found.table["point"].to_list()
+
+
+def test_stages_and_single_corpora_can_be_varied(judged):
+    found = swept(
+        judged, {"merged": ["minmax", "text_only", "vector_only"], "fused": ["convex", "rrf"]}
+    )
+    assert found.table["point"].n_unique() == 6
+    one = swept(
+        judged,
+        {"code.vector_weight": [0.1, 0.9]},
+        config=load_config("rrf_steep").with_changes(
+            {"corpora": {"code": {"variants": {"merged": "weighted_rrf"}}}}
+        ),
+    )
+    assert one.settings == ("code.vector_weight",)
+
+
+def test_a_configuration_that_needs_no_vectors_can_be_the_base(judged):
+    found = swept(judged, {"merged": ["text_only", "minmax"]}, config=load_config("text_only"))
+    assert found.table["difference"][0] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "said"),
+    [
+        ({"zebra": [1]}, UnknownName, "no parameter or stage 'zebra'"),
+        ({"candidates": ["many"]}, CrosscorpusError, "expected int, got 'many'"),
+        ({"cosine_threshold": [0.9, 0.95]}, CrosscorpusError, "'cosine_threshold' changes nothing"),
+        ({}, CrosscorpusError, "needs a setting"),
+    ],
+)
+def test_a_sweep_of_nothing_is_an_error_before_any_search(judged, settings, error, said):
+    with pytest.raises(error, match=said):
+        swept(judged, settings)

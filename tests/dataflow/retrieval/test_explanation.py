@@ -1,0 +1,293 @@
+"""Explanations over made-up searches: numbers give the score, every passage has its fate."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from operators import frames
+from operators.explain.verdicts import FATES
+
+Drivers = Callable[..., Any]
+NOW = datetime(2025, 6, 1, tzinfo=UTC)
+WANTED = ["explain", "verdicts", "results", "weighted", "context_window"]
+
+words = [f"word{n}" for n in range(12)]
+near = st.lists(st.sampled_from(words), min_size=8, max_size=14).map(" ".join)
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> dict[str, Any]:
+    base = draw(st.lists(near, min_size=2, max_size=5))
+    texts = {
+        corpus: {
+            10 * number + chunk: draw(st.sampled_from(base)) + draw(st.sampled_from(["", " more"]))
+            for chunk in range(1, 8)
+        }
+        for number, corpus in enumerate(("code", "review", "wiki"))
+    }
+    lists = {
+        corpus: st.lists(st.sampled_from(list(pool)), unique=True, max_size=6)
+        for corpus, pool in texts.items()
+    }
+    found = {
+        query: {corpus: (draw(some), draw(some)) for corpus, some in lists.items()}
+        for query in range(draw(st.integers(1, 3)))
+    }
+    ages = draw(st.lists(st.none() | st.integers(-2, 90), min_size=28, max_size=28))
+    dates = {n: None if age is None else NOW - timedelta(days=age) for n, age in enumerate(ages)}
+    return {"texts": texts, "found": found, "dates": dates}
+
+
+def given_score(told: pl.DataFrame) -> dict[str, float]:
+    """The score of each stage, worked out from the numbers of one passage alone."""
+    rows = told.drop_nulls("value").select("stage", "quantity", "value").iter_rows()
+    numbers: dict[tuple[str, str], float] = {}
+    parts = []
+    for stage, quantity, value in rows:
+        numbers[stage, quantity] = value
+        if quantity == "part":
+            parts.append(value)
+
+    def of(stage: str, *names: str) -> list[float]:
+        return [numbers[stage, name] for name in names]
+
+    factors = ("vector_weight", "vector_value", "text_weight", "text_value", "text_confidence")
+    vw, vv, tw, tv, tc = of("merged", *factors)
+    scores = {"merged": vw * vv + tw * (tv * tc)}
+    if ("fused", "vector_weight") in numbers:
+        vw, vv, tw, tv, tc = of("fused", *factors)
+        assert parts == [vw * vv + tw * tv * tc]
+    total = parts[0]
+    for part in parts[1:]:
+        total += part
+    scores["fused"] = total * numbers["fused", "recency"]
+    last = scores["fused"]
+    if ("weighted", "weight") in numbers:
+        last = scores["weighted"] = last * numbers["weighted", "weight"]
+    scores["results"] = numbers.get(("reranked", "score"), last)
+    return scores
+
+
+@given(
+    case=worlds(),
+    merged=st.sampled_from(["rrf", "weighted_rrf", "minmax", "vector_only", "text_only"]),
+    fused=st.sampled_from(["rrf", "score", "convex"]),
+    recency=st.sampled_from(["step", "half_life", "off"]),
+    weighted=st.sampled_from(["by_trigger", "off"]),
+    norms=st.tuples(*[st.sampled_from(["min_max", "max", "raw", "three_sigma"])] * 2),
+    share=st.sampled_from([0.0, 0.1, 0.5, 0.6, 0.7, 1.0]),
+    trigger=st.sampled_from(["none", "pr_review", "question"]),
+)
+@settings(
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+def test_the_numbers_of_every_result_give_its_score_to_the_last_bit(
+    driver_of: Drivers,
+    make_world: Any,
+    make_queries: Any,
+    case: dict[str, Any],
+    merged: str,
+    fused: str,
+    recency: str,
+    weighted: str,
+    norms: tuple[str, str],
+    share: float,
+    trigger: str,
+) -> None:
+    driver = driver_of({"fused": fused, "recency": recency, "weighted": weighted}, merged=merged)
+    world = make_world(**case)
+    ids = sorted(world.found)
+    overrides = {**world.overrides(*ids), "queries": make_queries(*ids, trigger=trigger)}
+    if merged in ("minmax", "weighted_rrf"):
+        overrides |= {f"{corpus}.vector_weight": share for corpus in world.texts}
+    if merged == "minmax":
+        overrides |= {f"{corpus}.vector_norm": norms[0] for corpus in world.texts}
+        overrides |= {f"{corpus}.text_norm": norms[1] for corpus in world.texts}
+    clock = {} if recency == "off" else {"now": NOW}
+    out = driver.execute([*WANTED, "code.merged"], clock, overrides=overrides)
+    frames.check(out["explain"], frames.EXPLAIN, "explain")
+    frames.check(out["verdicts"], frames.VERDICTS, "verdicts")
+    key = ["query_id", "chunk_id"]
+    assert out["verdicts"].select(key).equals(out["results"].select(key))
+    told = dict(out["explain"].partition_by(key, as_dict=True, maintain_order=True).items())
+    for row in out["results"].iter_rows(named=True):
+        mine = told[row["query_id"], row["chunk_id"]]
+        scores = given_score(mine)
+        assert scores["results"] == row["score"]
+        assert scores["merged"] == row["rrf_score"]
+        shown = mine.filter(quantity="score").select("stage", "value").iter_rows()
+        assert all(scores[stage] == value for stage, value in shown if stage in scores)
+
+
+def explained(driver: Any, world: Any, queries: pl.DataFrame, **inputs: Any) -> dict[str, Any]:
+    overrides = {**world.overrides(*queries["query_id"]), "queries": queries}
+    sought = inputs.pop("sought", None)
+    if sought is not None:
+        overrides["sought"] = sought
+    out: dict[str, Any] = driver.execute(WANTED, {"now": NOW, **inputs}, overrides=overrides)
+    return out
+
+
+def named(*chunks: int, corpus: str = "code", **columns: Any) -> pl.DataFrame:
+    rows = [
+        {"query_id": 0, "chunk_id": chunk, "corpus": corpus, "source_label": f"[{chunk}]"} | columns
+        for chunk in chunks
+    ]
+    return pl.DataFrame(rows, schema=frames.SOUGHT)
+
+
+def fates(out: dict[str, Any]) -> dict[int, tuple[str, str, int | None]]:
+    rows = out["verdicts"].select("chunk_id", "fate", "reason", "copy_of").iter_rows()
+    return {chunk: tuple(rest) for chunk, *rest in rows}
+
+
+def test_a_copy_of_another_corpus_names_what_absorbed_it(
+    driver_of: Drivers, world: Any, make_queries: Any
+) -> None:
+    out = explained(driver_of(), world, make_queries(0), sought=named(3, 11, 22, corpus="review"))
+    told = fates(out)
+    (kept,) = [chunk for chunk in (3, 11, 22) if told[chunk][0] == "context"]
+    for copy in {3, 11, 22} - {kept}:
+        assert told[copy][0] == "copy_across"
+        assert told[copy][2] == kept
+    rows = out["explain"].filter(chunk_id=kept, stage="unique", quantity="copy")
+    assert set(rows["other"]) == {3, 11, 22} - {kept}
+    assert rows["detail"].is_not_null().all()
+    (survivor,) = out["verdicts"].filter(chunk_id=kept)["copies"].to_list()
+    assert {one["chunk_id"] for one in survivor} == {3, 11, 22} - {kept}
+
+
+def test_a_copy_within_a_corpus_names_what_absorbed_it(
+    driver_of: Drivers, make_world: Any, make_queries: Any
+) -> None:
+    same = "the cache is flushed twice"
+    world = make_world(
+        texts={"code": {1: same, 2: same.upper(), 3: "other"}, "review": {}, "wiki": {}},
+        found={0: {"code": ([1, 2, 3], [])}},
+    )
+    out = explained(driver_of(), world, make_queries(0), sought=named(2))
+    fate, reason, other = fates(out)[2]
+    assert (fate, other) == ("copy_within", 1)
+    assert "Title 1" in reason or "src/1.py" in reason
+    assert out["explain"].filter(chunk_id=1, stage="deduped", quantity="copy")["other"][0] == 2
+
+
+@pytest.mark.parametrize(
+    ("case", "fate", "reason"),
+    [
+        ({"top_k": 1}, "below_top_k", "5th without the copies; the results end after 1"),
+        ({"context_budget": 99}, "over_budget", "were left"),
+        ({"max_citations": 1}, "context", "not cited, as only the first 1 are"),
+        ({}, "context", "of 12,000 characters; cited"),
+    ],
+)
+def test_every_cut_says_where_it_cut(
+    driver_of: Drivers,
+    world: Any,
+    make_queries: Any,
+    case: dict[str, int],
+    fate: str,
+    reason: str,
+) -> None:
+    out = explained(driver_of(), world, make_queries(0))
+    last = out["results"]["chunk_id"].to_list()[-1]
+    out = explained(driver_of(), world, make_queries(0), sought=named(last), **case)
+    assert fates(out)[last][0] == fate
+    assert reason in fates(out)[last][1]
+
+
+@given(budget=st.integers(60, 700), case=worlds())
+@settings(
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+def test_what_did_not_fit_needs_more_than_was_left(
+    driver_of: Drivers, make_world: Any, make_queries: Any, budget: int, case: dict[str, Any]
+) -> None:
+    driver, world = driver_of(), make_world(**case)
+    out = explained(driver, world, make_queries(0), context_budget=budget)
+    for row in out["verdicts"].filter(fate="over_budget").iter_rows(named=True):
+        need, left, whole = (int(n) for n in re.findall(r"\d+", row["reason"]))
+        assert 0 <= left < need
+        assert whole == budget
+
+
+def test_what_no_list_has_says_how_far_the_lists_went(
+    driver_of: Drivers, world: Any, make_queries: Any
+) -> None:
+    sought = named(99, vector_distance=0.9)
+    full = explained(driver_of(), world, make_queries(0), sought=sought)
+    assert fates(full)[99][:2] == ("not_found", "without a word of the question")
+    config = driver_of().config.with_changes({"corpus_defaults": {"parameters": {"candidates": 2}}})
+    overrides = {**world.overrides(0), "queries": make_queries(0), "sought": sought}
+    trace = driver_of().trace(WANTED, {"now": NOW}, overrides)
+    cut = fates(dict(driver_of().what_if(trace, config)))[99]
+    assert cut[0] == "below_candidates"
+    assert cut[1].startswith(
+        "further away (its distance is 0.900) than the 2 nearest, which end at"
+    )
+
+
+def test_what_is_hidden_or_not_searched_says_so(
+    driver_of: Drivers, world: Any, make_queries: Any
+) -> None:
+    world.failing = {("wiki", "vector"): TimeoutError("slow"), ("wiki", "text"): OSError("gone")}
+    sought = pl.concat([named(98, hidden="created later"), named(99, corpus="wiki")])
+    told = fates(explained(driver_of(), world, make_queries(0), sought=sought))
+    assert told[98][:2] == ("hidden", "created later")
+    assert told[99][:2] == (
+        "not_searched",
+        "its vector search timed out and its text search failed",
+    )
+
+
+def test_a_stage_that_was_overridden_shows_no_number_that_does_not_add_up(
+    driver_of: Drivers, world: Any, make_queries: Any
+) -> None:
+    driver = driver_of()
+    overrides = {**world.overrides(0), "queries": make_queries(0)}
+    merged = driver.execute(["code.merged"], {"now": NOW}, overrides=overrides)["code.merged"]
+    overrides["code.merged"] = merged.with_columns(score=pl.col("score") * 0.9)
+    out = driver.execute(["explain", "fused"], {"now": NOW}, overrides=overrides)["explain"]
+    of_code = out.filter(pl.col("chunk_id").is_in(merged["chunk_id"].to_list()), stage="merged")
+    assert set(of_code["quantity"]) == {"score"}
+    overrides["fused"] = pl.DataFrame(schema=frames.FUSED)
+    told = driver.execute(["verdicts"], {"now": NOW}, {**overrides, "sought": named(1)})
+    assert told["verdicts"]["fate"].to_list() == ["dropped"]
+
+
+def test_every_fate_is_one_of_the_listed(driver_of: Drivers, world: Any, make_queries: Any) -> None:
+    out = explained(driver_of(), world, make_queries(0, 1), sought=named(1, 2, 3, 11, 99))
+    assert set(out["verdicts"]["fate"]) <= set(FATES)
+    ends = out["explain"].filter(stage="end")
+    assert ends["quantity"].to_list() == out["verdicts"]["fate"].to_list()
+
+
+def test_a_reranked_score_is_the_model_s(driver_of: Drivers, world: Any, make_queries: Any) -> None:
+    driver = driver_of({"reranked": "cross_encoder"})
+    out = explained(
+        driver, world, make_queries(0), reranker=lambda pairs: [float(n) for n in range(len(pairs))]
+    )
+    for row in out["results"].iter_rows(named=True):
+        mine = out["explain"].filter(chunk_id=row["chunk_id"])
+        assert given_score(mine)["results"] == row["score"]
+
+
+def test_nothing_is_explained_unless_it_is_asked_for(
+    driver_of: Drivers, world: Any, make_queries: Any
+) -> None:
+    overrides = {**world.overrides(0), "queries": make_queries(0)}
+    wanted = ["results", "context_window", "citations", "notes", "provenance"]
+    ran = driver_of().trace(wanted, {"now": NOW}, overrides).computed
+    assert not [name for name in ran if "part" in name or name in ("sought", "stages", "explain")]

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from operators.dedup import across, within
+from operators.dedup.newest import deduplicate_near_duplicates
+from operators.frames import CHUNKS, MERGED
+
+Make = Callable[..., pl.DataFrame]
+
+DAY = datetime(2020, 1, 1, tzinfo=UTC)
+VECTORS = st.sampled_from(
+    [
+        None,
+        [0.0, 0.0],
+        [math.nan, 1.0],
+        *([math.cos(a), math.sin(a)] for a in (0, 0.1, 0.3, 0.35, 2)),
+    ]
+)
+ROWS = st.lists(st.tuples(VECTORS, st.integers(0, 3), st.none() | st.integers(0, 3)), max_size=12)
+
+
+def chunks(rows: list[tuple[list[float] | None, int, int | None]]) -> pl.DataFrame:
+    return pl.DataFrame(
+        [
+            {
+                "chunk_id": number, "corpus": "docs", "repo": "", "document_id": f"d{document}",
+                "doc_date": None if day is None else DAY + timedelta(day), "embedding": vector,
+                "text": f"text {number}",
+            }
+            for number, (vector, document, day) in enumerate(rows)
+        ],
+        schema={c: t for c, t in CHUNKS.items() if c in _COLUMNS},
+    )  # fmt: skip
+
+
+_COLUMNS = {"chunk_id", "corpus", "repo", "document_id", "doc_date", "embedding", "text"}
+
+
+def near(one: dict[str, Any], two: dict[str, Any]) -> bool:
+    a, b = one["embedding"], two["embedding"]
+    if a is None or b is None or not all(math.isfinite(x) for x in a + b):
+        return False
+    if not any(a) or not any(b):
+        return False
+    cosine = sum(x * y for x, y in zip(a, b, strict=True)) / math.hypot(*a) / math.hypot(*b)
+    return bool(one["document_id"] != two["document_id"] and cosine >= 0.95)
+
+
+def stays(frame: pl.DataFrame) -> list[int]:
+    return deduplicate_near_duplicates(frame)["chunk_id"].to_list()
+
+
+@given(ROWS, st.randoms(use_true_random=False))
+def test_the_same_stay_whatever_order_they_come_in(rows: list[Any], chance: Any) -> None:
+    frame = chunks(rows)
+    places = list(range(len(frame)))
+    chance.shuffle(places)
+    assert set(stays(frame)) == set(stays(frame[places]))
+
+
+@given(ROWS)
+def test_what_stays_keeps_its_order(rows: list[Any]) -> None:
+    assert stays(chunks(rows)) == sorted(stays(chunks(rows)))
+
+
+@given(ROWS)
+def test_what_goes_has_a_near_copy_of_its_date_or_later_that_stays(rows: list[Any]) -> None:
+    frame = chunks(rows)
+    by_id = {row["chunk_id"]: row for row in frame.iter_rows(named=True)}
+    kept = [by_id[n] for n in stays(frame)]
+    oldest = DAY - timedelta(1)
+    for row in by_id.values():
+        if row not in kept:
+            date = row["doc_date"] or oldest
+            assert any(near(row, k) and (k["doc_date"] or oldest) >= date for k in kept)
+    for one in kept:
+        assert not any(near(one, two) for two in kept)
+
+
+@given(ROWS)
+def test_a_second_pass_removes_nothing(rows: list[Any]) -> None:
+    once = deduplicate_near_duplicates(chunks(rows))
+    assert deduplicate_near_duplicates(once).equals(once)
+
+
+def test_what_was_removed_removes_nobody() -> None:
+    # b is near a and c; a and c are not near each other. a removes b, so that c stays.
+    turned = [[math.cos(a), math.sin(a)] for a in (0.0, 0.25, 0.5)]
+    assert stays(chunks([(turned[0], 0, 3), (turned[1], 1, 2), (turned[2], 2, 1)])) == [0, 2]
+
+
+def test_chunks_of_one_file_are_no_copies() -> None:
+    assert stays(chunks([([1.0, 0.0], 0, 1), ([1.0, 0.0], 0, 2)])) == [0, 1]
+
+
+@pytest.mark.parametrize("vector", [None, [0.0, 0.0], [math.nan, 1.0]])
+def test_missing_and_unusable_vectors_are_no_copies(vector: list[float] | None) -> None:
+    assert stays(chunks([(vector, 0, 1), (vector, 1, 2)])) == [0, 1]
+
+
+def test_of_chunks_without_a_date_the_smaller_id_stays() -> None:
+    assert stays(chunks([([1.0, 0.0], 1, None), ([1.0, 0.0], 2, None)])) == [0]
+
+
+def test_no_chunks_are_no_trouble() -> None:
+    assert deduplicate_near_duplicates(chunks([])).is_empty()
+
+
+def test_within_a_corpus_the_later_one_stays_in_its_own_place(
+    make_merged: Make, make_chunks: Make
+) -> None:
+    merged = make_merged(*({"chunk_id": n, "rank": n} for n in range(3)))
+    found = make_chunks(
+        {"chunk_id": 0, "document_id": "old", "doc_date": DAY, "embedding": [1.0, 0.0]},
+        {"chunk_id": 1, "document_id": "other", "doc_date": DAY, "embedding": [0.0, 1.0]},
+        {
+            "chunk_id": 2,
+            "document_id": "new",
+            "doc_date": DAY + timedelta(1),
+            "embedding": [1.0, 0.0],
+        },
+    )
+    deduped = within.newest(merged, found)
+    assert deduped["chunk_id"].to_list() == [1, 2]
+    assert deduped["rank"].to_list() == [0, 1]
+    assert deduped["duplicates"].to_list() == [[], [0]]
+    assert set(MERGED) <= set(deduped.columns)
+
+
+def test_across_corpora_the_later_one_names_the_other(make_hits: Make, make_chunks: Make) -> None:
+    hits = make_hits(
+        {"chunk_id": 0, "rank": 0, "doc_date": DAY, "source_label": "[wiki: old]"},
+        {"chunk_id": 1, "rank": 1, "corpus": "docs", "doc_date": DAY + timedelta(1)},
+    )
+    vectors = make_chunks(*({"chunk_id": n, "embedding": [1.0, 0.0]} for n in range(2)))
+    unique = across.newest(hits, [vectors])
+    assert unique["chunk_id"].to_list() == [1]
+    assert unique["alternate_sources"][0][0]["source_label"] == "[wiki: old]"

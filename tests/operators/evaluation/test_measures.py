@@ -1,0 +1,112 @@
+import math
+
+import ir_measures
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ir_measures import AP, RR, R, nDCG
+
+from operators.errors import UnknownName
+from operators.evaluation.frames import CORPUS_SCORES, JUDGED_QUERIES, MEASURES, QRELS, SCORES
+from operators.evaluation.measures import corpus_scores, scores
+from operators.evaluation.trec import numbered
+from operators.frames import check
+
+
+def run_of(lists, config="a"):
+    rows = [(q, d, c) for q, documents in lists.items() for d, c in documents]
+    schema = {"query_id": pl.String, "doc_id": pl.String, "corpus": pl.String}
+    return numbered(pl.DataFrame(rows, schema=schema, orient="row"), config)
+
+
+def qrels_of(*rows):
+    return pl.DataFrame(rows, schema=QRELS, orient="row")
+
+
+def values(frame, query, config="a"):
+    part = frame.filter(pl.col("query_id") == query, pl.col("config") == config)
+    return dict(part.select("measure", "value").iter_rows())
+
+
+def test_measures_are_those_that_one_computes_by_hand():
+    run = run_of({"q": [("x", "code"), ("b", "code"), ("y", "code"), ("a", "code")]})
+    found = check(
+        scores(run, qrels_of(("q", "a", 2), ("q", "b", 1), ("q", "gone", 1)), ["a"]),
+        SCORES,
+        "scores",
+    )
+    # gains 3 for a and 1 for b and gone, discounted by log2(place + 1)
+    ideal = 3 / math.log2(2) + 1 / math.log2(3) + 1 / math.log2(4)
+    assert values(found, "q") == pytest.approx(
+        {
+            "nDCG@10": (1 / math.log2(3) + 3 / math.log2(5)) / ideal,
+            "R@50": 2 / 3,
+            "RR@10": 1 / 2,
+            "AP": (1 / 2 + 2 / 4) / 3,
+        }
+    )
+
+
+def test_a_query_or_configuration_without_an_answer_has_zero():
+    run = run_of({"q": [("a", "code")]})
+    qrels = qrels_of(("q", "a", 1), ("silent", "a", 1), ("none relevant", "a", 0))
+    found = scores(run, qrels, ["a", "mute"])
+    assert values(found, "q") == dict.fromkeys(MEASURES, 1.0)
+    for query in ("silent", "none relevant"):
+        assert values(found, query) == dict.fromkeys(MEASURES, 0.0)
+    assert values(found, "q", "mute") == dict.fromkeys(MEASURES, 0.0)
+    assert found.height == 2 * 3 * len(MEASURES)
+
+
+def test_a_negative_grade_is_not_relevant():
+    run = run_of({"q": [("spam", "code"), ("a", "code")]})
+    found = values(scores(run, qrels_of(("q", "a", 1), ("q", "spam", -2)), ["a"]), "q")
+    assert found["RR@10"] == 0.5
+    assert found["nDCG@10"] == pytest.approx(1 / math.log2(3))
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.dictionaries(st.sampled_from("pqr"), st.permutations("abcdefghijklmnop"), min_size=1),
+    st.dictionaries(
+        st.tuples(st.sampled_from("pqrs"), st.sampled_from("abcdefxyz")),
+        st.integers(0, 6),
+        min_size=1,
+    ),
+)
+def test_measures_are_those_of_ir_measures(lists, grades):
+    run = run_of({q: [(d, "code") for d in documents] for q, documents in lists.items()})
+    qrels = qrels_of(*((q, d, grade) for (q, d), grade in grades.items()))
+    found = scores(run, qrels, ["a"])
+    theirs = [ir_measures.Qrel(q, d, grade) for (q, d), grade in grades.items()]
+    ours = [
+        ir_measures.ScoredDoc(q, d, score)
+        for q, d, score in run.select("query_id", "doc_id", "score").iter_rows()
+    ]
+    gained = nDCG(gains={grade: 2**grade - 1 for grade in range(1, 7)}) @ 10
+    for name, measure in zip(MEASURES, (gained, R @ 50, RR @ 10, AP), strict=True):
+        expected = {m.query_id: m.value for m in ir_measures.iter_calc([measure], theirs, ours)}
+        got = dict(found.filter(pl.col("measure") == name).select("query_id", "value").iter_rows())
+        assert got == pytest.approx({q: expected.get(q, 0.0) for q in qrels["query_id"].unique()})
+
+
+def test_a_corpus_is_judged_by_its_own_documents():
+    run = run_of({"q": [("w", "wiki"), ("c", "code")], "p": [("w", "wiki")]})
+    qrels = qrels_of(("q", "c", 1), ("q", "w2", 1), ("p", "w", 1), ("p", "c", 1))
+    homes = pl.DataFrame({"doc_id": ["c", "w", "w2"], "corpus": ["code", "wiki", "wiki"]})
+    rows = [{"query_id": "q"}, {"query_id": "p", "corpora": ["wiki"]}]
+    queries = pl.DataFrame(rows, schema=JUDGED_QUERIES)
+    found = check(
+        corpus_scores(run, queries, qrels, homes, ["a"], measures=["RR@10"]), CORPUS_SCORES, "found"
+    )
+    assert found.select("corpus", "query_id", "value").rows() == [
+        ("code", "q", 1.0),
+        ("wiki", "p", 1.0),
+        ("wiki", "q", 0.0),
+    ]
+
+
+def test_an_unknown_measure_is_an_error():
+    with pytest.raises(UnknownName, match=r"unknown measure 'nDCG@5', did you mean 'nDCG@10'\?"):
+        scores(run_of({}), qrels_of(("q", "a", 1)), ["a"], measures=["nDCG@5"])

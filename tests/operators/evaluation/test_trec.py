@@ -1,0 +1,78 @@
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ir_measures import read_trec_run
+
+from operators.evaluation.frames import RUN
+from operators.evaluation.judgements import JudgementError
+from operators.evaluation.trec import numbered, read_run, write_run
+from operators.frames import check
+
+
+def run_of(lists, config="a"):
+    rows = [(q, d, "code") for q, documents in lists.items() for d in documents]
+    schema = {"query_id": pl.String, "doc_id": pl.String, "corpus": pl.String}
+    return numbered(pl.DataFrame(rows, schema=schema, orient="row"), config)
+
+
+def test_other_tools_read_a_run_in_its_order(tmp_path):
+    write_run(run_of({"q2": ["b", "a"], "q1": ["c"]}), tmp_path / "x.trec", tag="my run")
+    lines = (tmp_path / "x.trec").read_text().splitlines()
+    assert lines[0] == "q2 Q0 b 1 2.0 my_run"
+    found = list(read_trec_run(str(tmp_path / "x.trec")))
+    assert [(s.query_id, s.doc_id, s.score) for s in found] == [
+        ("q2", "b", 2.0),
+        ("q2", "a", 1.0),
+        ("q1", "c", 1.0),
+    ]
+
+
+ids = st.text(
+    st.characters(
+        codec="utf-8", exclude_characters="\t\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029", min_codepoint=32
+    ),
+    min_size=1,
+).filter(lambda text: text == text.strip())
+
+
+@settings(deadline=None)
+@given(st.dictionaries(ids, st.lists(ids, unique=True, min_size=1, max_size=4), max_size=3))
+def test_a_run_that_is_written_is_read_back(tmp_path_factory, lists):
+    run = run_of(lists)
+    path = tmp_path_factory.mktemp("runs") / "x.trec"
+    write_run(run, path, tag="x")
+    read = check(read_run(path, config="a"), RUN, "run")
+    assert read.drop("corpus").equals(run.sort("query_id", "rank").drop("corpus"))
+
+
+@pytest.mark.parametrize("broken", ["a\tb", "a\nb", "a\u2028b", "", " a", "a\u00a0"])
+def test_an_id_that_no_line_can_hold_is_refused(tmp_path, broken):
+    with pytest.raises(JudgementError, match="can't stand in a run file"):
+        write_run(run_of({"q": [broken]}), tmp_path / "x.trec", tag="x")
+
+
+def test_a_foreign_run_is_ordered_by_its_scores(tmp_path):
+    path = tmp_path / "x.trec"
+    path.write_text("q Q0 a 1 0.5 t\nq Q0 b 2 0.9 t\nq Q0 c 3 0.5 t\n")
+    assert read_run(path, config="x").select("doc_id", "rank", "score").rows() == [
+        ("b", 0, 3.0),
+        ("a", 1, 2.0),
+        ("c", 2, 1.0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("q Q0 a 1 0.5", "line 1: expected"),
+        ("q Q0 a one 0.5 t", "line 1: expected"),
+        ("q Q0 a 1 0.5 t\nq Q0 a 2 0.4 t", "the same document twice"),
+        ("q Q0 a 1 nan t", "a score is no number"),
+    ],
+)
+def test_a_broken_run_is_an_error(tmp_path, text, said):
+    path = tmp_path / "x.trec"
+    path.write_text(text)
+    with pytest.raises(JudgementError, match=said):
+        read_run(path, config="x")

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import json
+import math
+
+import altair as alt
+from lxml import html
+
+from operators.report import charts
+
+
+def _bars(name: str) -> alt.Chart:
+    data = charts.rows([{"name": name, "value": 1.0}, {"name": "b", "value": math.nan}])
+    return alt.Chart(data, width="container").mark_bar().encode(x="value:Q", y="name:N")
+
+
+def test_a_chart_carries_its_data_and_says_what_it_shows() -> None:
+    figure = html.fragment_fromstring(charts.chart(_bars("a"), title="T", label="Bars", note="N"))
+    place = figure.find("div")
+    spec = json.loads(figure.findtext("script"))
+    assert place.get("data-label") == "Bars"
+    assert place.get("data-spec") == figure.find("script").get("id")
+    assert figure.findtext("figcaption") == "N"
+    assert "vega/v6" in spec["$schema"]  # compiled: the page needs no Vega-Lite
+    values = next(data["values"] for data in spec["data"] if "values" in data)
+    assert values == [{"name": "a", "value": 1.0}, {"name": "b", "value": None}]
+
+
+def test_no_content_of_a_chart_ends_its_script(hostile: str) -> None:
+    figure = html.fragment_fromstring(charts.chart(_bars(hostile), title=hostile, label=hostile))
+    assert [child.tag for child in figure] == ["p", "script", "div"]
+    assert figure.findtext("p").startswith("</script><script>")
+
+
+def test_no_content_of_shared_data_ends_its_script(hostile: str) -> None:
+    body = html.fragment_fromstring(
+        charts.scripts({"queries": [{"t": hostile, "s": [[1.0, math.inf]]}]}), create_parent=True
+    )
+    data, *code = body.findall("script")
+    assert json.loads(data.text)[0]["s"] == [[1.0, None]]
+    assert len(code) == 2
+    assert not body.findall("img")
+
+
+def test_the_runtime_is_vega_without_vega_lite() -> None:
+    made = charts.scripts()
+    assert "chartRuntime" in made
+    assert len(made) < 700_000
+
+
+def test_the_same_chart_is_the_same_text() -> None:
+    first, second = (charts.chart(_bars("a"), title="T", label="L") for _ in range(2))
+    assert first == second
+
+
+def test_a_choice_names_its_signal_and_its_values_in_json() -> None:
+    control = html.fragment_fromstring(charts.choice("Slice", "slice", [('a"b', "A"), (2, "B")]))
+    (select,) = control.iter("select")
+    assert select.get("data-signal") == "slice"
+    assert [json.loads(option.get("value")) for option in select] == ['a"b', 2]

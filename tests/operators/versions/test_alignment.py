@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from operators.versions.alignment import Passage, align, holder
+
+WORDS = st.lists(st.sampled_from("abcdefghij"), min_size=1, max_size=12).map(" ".join)
+PASSAGES = st.lists(st.builds(Passage, st.sampled_from([None, "One", "Two"]), WORDS), max_size=12)
+
+PROSE = (
+    "The cache keeps at most one hundred entries for each user of the machine.",
+    "Printing goes through the spooler which is restarted every night at four.",
+    "Backups are written to the second disk before the nightly restart begins.",
+    "Mail that cannot be delivered is returned to its sender after three days.",
+)
+
+
+def passages(*texts: str, heading: str | None = None) -> list[Passage]:
+    return [Passage(heading, text) for text in texts]
+
+
+@given(PASSAGES)
+def test_a_version_is_the_same_as_itself(version: list[Passage]) -> None:
+    pairs = align(version, version)
+    assert [pair.relation for pair in pairs] == ["same"] * len(version)
+    assert [pair.old for pair in pairs] == list(range(len(version)))
+
+
+@given(PASSAGES, PASSAGES)
+def test_every_old_passage_is_told_of_once_and_new_ones_hold_nothing_old(
+    old: list[Passage], new: list[Passage]
+) -> None:
+    pairs = align(old, new)
+    assert [pair.old for pair in pairs if pair.relation != "new"] == list(range(len(old)))
+    added = [pair.new for pair in pairs if pair.relation == "new"]
+    assert len(set(added)) == len(added)
+    assert not set(added) & {pair.new for pair in pairs if pair.old is not None}
+    for pair in pairs:
+        assert (pair.old is None) == (pair.relation == "new")
+        assert (pair.new is None) == (pair.relation == "gone")
+
+
+@given(PASSAGES, PASSAGES)
+def test_as_many_texts_are_equal_one_way_as_the_other(
+    old: list[Passage], new: list[Passage]
+) -> None:
+    def equal(one: list[Passage], two: list[Passage]) -> int:
+        return sum(
+            pair.new is not None
+            and pair.old is not None
+            and one[pair.old].text == two[pair.new].text
+            for pair in align(one, two)
+            if pair.relation == "same"
+        )
+
+    texts = [p.text for p in old] + [p.text for p in new]
+    if len(set(texts[: len(old)])) == len(old) and len(set(texts[len(old) :])) == len(new):
+        common = len({p.text for p in old} & {p.text for p in new})
+        assert equal(old, new) >= common
+        assert equal(new, old) >= common
+
+
+@given(PASSAGES)
+def test_all_is_gone_from_an_empty_version_and_all_is_new_after_one(version: list[Passage]) -> None:
+    assert [pair.relation for pair in align(version, [])] == ["gone"] * len(version)
+    assert [pair.relation for pair in align([], version)] == ["new"] * len(version)
+
+
+@given(PASSAGES, PASSAGES)
+def test_the_same_versions_are_aligned_the_same_way(old: list[Passage], new: list[Passage]) -> None:
+    assert align(old, new) == align(list(old), list(new))
+
+
+def test_white_space_is_no_change() -> None:
+    assert align(passages("a  b\n c"), passages("a b c "))[0].relation == "same"
+
+
+def test_a_changed_number_is_a_revision() -> None:
+    old = passages(*PROSE)
+    new = passages(PROSE[0].replace("one", "two"), *PROSE[1:])
+    assert [p.relation for p in align(old, new)] == ["revised", "same", "same", "same"]
+
+
+def test_what_has_no_counterpart_is_gone_and_new() -> None:
+    old, new = passages(*PROSE[:3]), passages(PROSE[0], PROSE[3], PROSE[2])
+    assert [(p.old, p.new, p.relation) for p in align(old, new)] == [
+        (0, 0, "same"), (1, None, "gone"), (2, 2, "same"), (None, 1, "new"),
+    ]  # fmt: skip
+
+
+def test_a_passage_cut_in_two_is_still_there() -> None:
+    whole = f"{PROSE[0]} {PROSE[1]}"
+    one, two = (
+        align(passages(whole), passages(*PROSE[:2])),
+        align(passages(*PROSE[:2]), passages(whole)),
+    )
+    assert [p.relation for p in one] == ["same"]
+    assert [(p.new, p.relation) for p in two] == [(0, "same"), (0, "same")]
+
+
+def test_cuts_in_other_places_change_nothing() -> None:
+    words = " ".join(PROSE).split()
+    old = passages(*(" ".join(words[n : n + 10]) for n in range(0, len(words), 10)))
+    new = passages(*(" ".join(words[n : n + 13]) for n in range(0, len(words), 13)))
+    assert {p.relation for p in align(old, new)} == {"same"}
+
+
+def test_a_passage_that_was_moved_is_the_same() -> None:
+    old, new = passages(*PROSE), passages(PROSE[3], *PROSE[:3])
+    assert [(p.new, p.relation) for p in align(old, new)] == [
+        (1, "same"), (2, "same"), (3, "same"), (0, "same"),
+    ]  # fmt: skip
+
+
+def test_a_passage_that_was_moved_and_revised_is_not_gone() -> None:
+    moved = PROSE[3].replace("three", "seven")
+    assert align(passages(*PROSE), passages(moved, *PROSE[:3]))[3][1:] == (0, "revised")
+
+
+def test_a_heading_in_common_makes_a_rewritten_section_a_revision() -> None:
+    one, two = "Entries in the cache are kept by size", "The size of entries is what decides here"
+    before, after = passages("intro"), passages("intro")
+    plain = align(before + passages(one), after + passages(two))
+    under = align(before + passages(one, heading="Size"), after + passages(two, heading="Size"))
+    assert plain[1].relation == "gone"
+    assert under[1].relation == "revised"
+
+
+def test_the_holder_of_a_text_is_the_passage_with_the_most_of_it() -> None:
+    new = passages("a b", "c d e f", "g")
+    assert holder("b c d e", new) == 1
+    assert holder("b d", new) is None
+    assert holder("", new) is None
+
+
+def test_long_versions_without_anything_in_common_are_compared_in_blocks() -> None:
+    old = passages(*(f"old{n} passage{n} text{n}" for n in range(700)))
+    new = passages(*(f"new{n} words{n} here{n}" for n in range(900)))
+    assert {p.relation for p in align(old, new)} == {"gone", "new"}

@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.judged import data_folder
+from benchmarks.lineage import candidates, judge, truth
+from operators.versions.lineage import CANDIDATES, lineages
+from operators.versions.sketches import sketch
+
+
+def words(seed: int, count: int = 120) -> list[str]:
+    chance = random.Random(seed)
+    return [f"{chance.choice('abcdefgh')}{chance.randrange(400)}" for _ in range(count)]
+
+
+def text(seed: int, changed: float = 0.0) -> str:
+    kept = words(seed)
+    number = round(len(kept) * changed)
+    return " ".join(kept[number:] + words(seed + 1000, number))
+
+
+def page(path: str | None, version: str | None = None, **fields: Any) -> dict[str, Any]:
+    body = fields.pop("text", text(1))
+    date = fields.pop("date", None)
+    row = {
+        "document_key": f"{path}|{version}|{fields.get('title')}",
+        "repo": "", "document_id": fields.get("document_key", f"{path}|{version}"),
+        "path": path, "title": None, "version": version,
+        "doc_date": datetime.fromisoformat(date).replace(tzinfo=UTC) if date else None,
+        "date_source": "explicit" if date else None,
+        "sketch": sketch(body).astype("<u4").tobytes(),
+    }  # fmt: skip
+    return row | fields
+
+
+def found(*pages: dict[str, Any]) -> list[list[str]]:
+    """The lineages as lists of document keys, oldest first."""
+    frame = lineages(pl.DataFrame(list(pages), schema=CANDIDATES))
+    return [
+        of["document_key"].to_list() for _, of in frame.group_by("lineage_id", maintain_order=True)
+    ]
+
+
+def keys(*pages: dict[str, Any]) -> list[str]:
+    return [p["document_key"] for p in pages]
+
+
+def test_versions_go_by_number_and_not_by_date() -> None:
+    pages = [
+        page("doc/v18.20.8/a.md", "18.20.8", date="2025-03-27"),
+        page("doc/v22.14.0/a.md", "22.14.0", date="2025-02-11"),
+        page("doc/v9.1.0/a.md", "9.1.0", date="2018-01-01"),
+    ]
+    assert found(*pages) == [keys(pages[2], pages[0], pages[1])]
+
+
+def test_a_path_without_its_version_is_one_topic_whatever_the_text_has_become() -> None:
+    old, new = page("d/1.0/a.md", "1.0"), page("d/2.0/a.md", "2.0", text=text(5))
+    assert found(new, old) == [keys(old, new)]
+
+
+def test_a_version_that_only_the_document_states_is_enough() -> None:
+    old, new = page("a.rst", "1.0", title="A (1.0)"), page("a.rst", "2.0", title="A (2.0)")
+    assert found(new, old) == [keys(old, new)]
+
+
+def test_two_pages_of_one_version_are_never_one_topic() -> None:
+    pages = [page("d/1.0/a.md", "1.0"), page("d/1.0/b.md", "1.0"), page("d/2.0/a.md", "2.0")]
+    assert found(*pages) == [keys(pages[0], pages[2])]
+
+
+def test_sections_that_share_path_and_title_find_their_own_by_content() -> None:
+    pages = [
+        page("d/a.md", version, title="Details", text=text(seed, changed), document_key=key,
+             document_id=key)
+        for version, changed in (("1.0", 0.0), ("2.0", 0.1))
+        for seed, key in ((1, f"x{version}"), (2, f"y{version}"))
+    ]  # fmt: skip
+    assert found(*reversed(pages)) == [["x1.0", "x2.0"], ["y1.0", "y2.0"]]
+
+
+def test_a_moved_page_is_found_by_name_title_and_some_of_its_text() -> None:
+    old = page("d/1.0/assert.md", "1.0", title="Asserting")
+    new = page("d/2.0/howto/assert.md", "2.0", title="Asserting", text=text(1, 0.4))
+    other = page("d/2.0/other.md", "2.0", title="Other", text=text(9))
+    assert found(old, new, other) == [keys(old, new)]
+
+
+def test_a_renamed_page_is_found_by_its_text_alone() -> None:
+    old = page("d/1.0/cli.md", "1.0", title="Command line")
+    new = page("d/2.0/commands.md", "2.0", title="Commands", text=text(1, 0.05))
+    assert found(old, new) == [keys(old, new)]
+
+
+def test_a_page_that_is_only_a_little_like_one_that_ended_is_another() -> None:
+    old = page("d/1.0/cli.md", "1.0", title="Command line")
+    new = page("d/2.0/commands.md", "2.0", title="Commands", text=text(1, 0.5))
+    assert found(old, new) == []
+
+
+def test_a_page_that_both_versions_have_was_not_renamed() -> None:
+    pages = [
+        page("d/1.0/a.md", "1.0", title="A"), page("d/2.0/a.md", "2.0", title="A"),
+        page("d/2.0/copy.md", "2.0", title="Copy"),
+    ]  # fmt: skip
+    assert found(*pages) == [keys(pages[0], pages[1])]
+
+
+def test_a_page_that_comes_back_after_a_version_without_it_is_not_joined_by_text_alone() -> None:
+    pages = [
+        page("d/1.0/old.md", "1.0", title="Old"), page("d/3.0/new.md", "3.0", title="New"),
+        page("d/2.0/b.md", "2.0", title="B", text=text(7)),
+    ]  # fmt: skip
+    assert found(*pages) == []
+
+
+def test_repositories_do_not_share_topics() -> None:
+    assert found(page("d/1.0/a.md", "1.0", repo="x"), page("d/2.0/a.md", "2.0", repo="y")) == []
+
+
+def test_the_page_of_a_folder_latest_is_the_newest() -> None:
+    old, new = page("d/1.0/a.md", "1.0"), page("d/latest/a.md", None)
+    assert found(new, old) == [keys(old, new)]
+
+
+def test_a_page_without_a_version_and_an_older_date_comes_before() -> None:
+    old = page("d/a.md", None, date="2019-01-01")
+    new = page("d/1.0/a.md", "1.0", date="2020-01-01")
+    assert found(new, old) == [keys(old, new)]
+
+
+def test_names_that_differ_by_a_date_are_versions_if_most_of_the_text_is_the_same() -> None:
+    pages = [
+        page("rules-2021-03-01.md", date="2021-03-01"),
+        page("rules-2023-03-01.md", date="2023-03-01", text=text(1, 0.1)),
+        page("minutes-2021-03-01.md", date="2021-03-01", text=text(3)),
+        page("minutes-2023-03-01.md", date="2023-03-01", text=text(4)),
+    ]
+    assert found(*pages) == [keys(pages[0], pages[1])]
+
+
+def test_a_modification_time_is_no_date() -> None:
+    row = page("d/1.0/a.md", "1.0", date="2020-01-01") | {"date_source": "mtime"}
+    frame = lineages(pl.DataFrame([row, page("d/2.0/a.md", "2.0")], schema=CANDIDATES))
+    assert frame["released_at"].null_count() == 2
+
+
+@given(st.randoms(use_true_random=False))
+def test_the_order_of_the_documents_does_not_matter(chance: random.Random) -> None:
+    pages = [
+        page(f"d/{v}/{name}.md", v, title=name.title(), text=text(seed, changed))
+        for v, changed in (("1.0", 0.0), ("1.1", 0.05), ("2.0", 0.1))
+        for seed, name in enumerate("abc")
+        if (v, name) not in {("2.0", "a"), ("1.0", "c")}
+    ] + [page("d/2.0/renamed.md", "2.0", title="Renamed", text=text(0, 0.1))]
+    expected = lineages(pl.DataFrame(pages, schema=CANDIDATES))
+    shuffled = chance.sample(pages, len(pages))
+    assert lineages(pl.DataFrame(shuffled, schema=CANDIDATES)).equals(expected)
+    for _, of in expected.group_by("lineage_id"):
+        assert of["version"].n_unique() == of.height
+        assert of["newest"].sum() == 1
+
+
+@pytest.mark.parametrize(("name", "precision"), [("rpcver", 0.999), ("btc", 0.999)])
+def test_judged_topics_are_found(name: str, precision: float) -> None:
+    folder = data_folder() / name
+    if not folder.exists():
+        pytest.skip(f"the judged set {name} is not on this machine")
+    topics, newest = truth(folder)
+    result = judge(lineages(candidates(folder)), topics, newest)
+    assert result["precision"] >= precision
+    assert result["recall"] >= 0.99
+    assert result["topics newest"] >= 0.99
