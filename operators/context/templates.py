@@ -188,9 +188,7 @@ def _urls(chunks: pl.DataFrame, parts: tuple[Part, ...]) -> Sequence[str | None]
     if _PLAIN_URLS.fullmatch("\n".join([*urls, ""])):
         return urls
     return [
-        url
-        if _PLAIN_URL.fullmatch(url)
-        else _careful_url(dict(zip(names, row, strict=True)), parts)
+        url if _PLAIN_URL.fullmatch(url) else _careful_url(row, parts)
         for url, row in zip(urls, rows, strict=True)
     ]
 
