@@ -23,7 +23,7 @@ import polars as pl
 
 from dataflow import load_config
 from dataflow.runtime.driver import RetrievalDriver, build_graph
-from operators.frames import CHUNKS, OUTCOMES, QUERIES
+from operators.frames import OUTCOMES, QUERIES, READ_CHUNKS
 
 CORPORA = ("code", "review", "wiki")
 WORDS = 120
@@ -61,9 +61,9 @@ def make_chunks(corpus: str, texts: list[str], first: int) -> pl.DataFrame:
         "created_at": [NOW - timedelta(days=int(number % 400)) for number in ids],
         "metadata": ['{"pr_number": 12}'] * count,
     }
-    missing = [pl.lit(None, dtype).alias(c) for c, dtype in CHUNKS.items() if c not in columns]
-    schema = {name: CHUNKS[name] for name in columns}
-    return pl.DataFrame(columns, schema=schema).with_columns(missing).select(list(CHUNKS))
+    missing = [pl.lit(None, dtype).alias(c) for c, dtype in READ_CHUNKS.items() if c not in columns]
+    schema = {name: READ_CHUNKS[name] for name in columns}
+    return pl.DataFrame(columns, schema=schema).with_columns(missing).select(list(READ_CHUNKS))
 
 
 def make_case(hits: int, queries: int, pool: int | None, seed: int = 7) -> dict[str, Any]:

@@ -34,6 +34,28 @@ QUERIES = pl.Schema(
         "state": pl.String(),
         "as_of": UTC,  # null: now; else only what was created strictly before
         "corpora": pl.List(pl.String),  # null: every corpus
+        "version_policy": pl.String(),  # newest | all | pinned | as_of; null: nothing asked for
+        "versions": pl.List(pl.String),  # as a caller wrote them; null: none
+    }
+)
+
+SCOPED_QUERIES = pl.Schema(
+    {
+        **QUERIES,
+        # each an asked version as the collection spells it; of several the newest in each topic
+        "pinned": pl.List(pl.List(pl.String)),
+        "versions_as_of": UTC,  # as ``as_of``, but only where topics have versions
+    }
+)
+
+VERSION_SCOPE = pl.Schema(
+    {
+        "query_id": pl.UInt32(),
+        "version_policy": pl.String(),  # newest | all | pinned | as_of
+        "pinned": pl.List(pl.List(pl.String)),
+        "versions_as_of": UTC,
+        "basis": pl.String(),  # what decided: input | question | config
+        "notes": pl.List(pl.String),
     }
 )
 
@@ -109,6 +131,10 @@ CHUNKS = pl.Schema(
     }
 )
 
+READ_CHUNKS = pl.Schema({**CHUNKS, "only_up_to": pl.String()})
+"""``CHUNKS`` as a store gives them: ``lineage_id`` and ``version`` are those of a topic's versions;
+``only_up_to`` is the last version that has the passage, null where the newest does."""
+
 UNIFIED = pl.Schema(
     {
         "query_id": pl.UInt32(),
@@ -128,6 +154,9 @@ UNIFIED = pl.Schema(
         "created_at": UTC,
         "doc_date": UTC,
         "version": pl.String(),
+        "lineage_id": pl.String(),  # what all versions of a topic share
+        "anchor": pl.String(),
+        "only_up_to": pl.String(),  # the last version that has it; null: the newest does
         "metadata": pl.String(),
         "alternate_sources": pl.List(SOURCE),
     }

@@ -15,6 +15,7 @@ from operators.context.citations import cite
 from operators.context.question import shortened
 from operators.context.token_counts import token_measure
 from operators.ranking.order import cut
+from operators.versions import policy
 
 
 @tag(stage="results")
@@ -27,12 +28,14 @@ def results(unique: pl.DataFrame, top_k: int = 10) -> pl.DataFrame:
 def notes(
     outcomes: pl.DataFrame,
     queries: pl.DataFrame,
+    version_scope: pl.DataFrame,
     query: str | list[str] = "",
     max_query_characters: int = 20_000,
 ) -> pl.DataFrame:
-    """What a reader must know: corpora not ingested, searches that failed, a question cut short."""
+    """What a reader must know: what was not searched, what was cut, and which versions answer."""
     cut = shortened(query, max_query_characters)
-    return happened.notes(outcomes, queries, of_all=cut)
+    searched = happened.notes(outcomes, queries, of_all=cut)
+    return pl.concat([searched, policy.notes(version_scope)], rechunk=True)
 
 
 @config.when(packed_variant="characters")
@@ -90,6 +93,7 @@ def provenance(
     counts: dict[str, dict[str, int]],
     outcomes: pl.DataFrame,
     queries: pl.DataFrame,
+    version_scope: pl.DataFrame,
     fused: pl.DataFrame,
     unique: pl.DataFrame,
     results: pl.DataFrame,
@@ -119,6 +123,9 @@ def provenance(
         "queries": queries.height,
         "texts": queries["texts"].to_list(),
         "trigger": queries["trigger"].to_list(),
+        "versions": version_scope[
+            ["version_policy", "pinned", "versions_as_of", "basis"]
+        ].to_dicts(),
         "model": embedder.model,
         "counts": {
             "corpora": counts,

@@ -67,7 +67,7 @@ def vector_search(
     store: database.Store,
     collection: database.CollectionInfo,
     corpus: str,
-    queries: pl.DataFrame,
+    scoped_queries: pl.DataFrame,
     query_embeddings: pl.DataFrame,
     filters: dict[str, Any],
     deadline_s: float | None,
@@ -89,7 +89,7 @@ def vector_search(
             timeout_s=_seconds(deadline_s, asked),
         )
 
-    return _searched("vector", corpus, collection, queries, filters, find)
+    return _searched("vector", corpus, collection, scoped_queries, filters, find)
 
 
 @config.when(text_search_variant="bm25")
@@ -99,7 +99,7 @@ def text_search__bm25(
     store: database.Store,
     collection: database.CollectionInfo,
     corpus: str,
-    queries: pl.DataFrame,
+    scoped_queries: pl.DataFrame,
     filters: dict[str, Any],
     deadline_s: float | None,
     candidates: int = 50,
@@ -117,7 +117,7 @@ def text_search__bm25(
             timeout_s=_seconds(deadline_s, asked),
         )
 
-    return _searched("text", corpus, collection, queries, filters, find)
+    return _searched("text", corpus, collection, scoped_queries, filters, find)
 
 
 @config.when(text_search_variant="plain")
@@ -127,7 +127,7 @@ def text_search__plain(
     store: database.Store,
     collection: database.CollectionInfo,
     corpus: str,
-    queries: pl.DataFrame,
+    scoped_queries: pl.DataFrame,
     filters: dict[str, Any],
     deadline_s: float | None,
     candidates: int = 50,
@@ -139,7 +139,7 @@ def text_search__plain(
             store, corpus, asked, k=candidates, timeout_s=_seconds(deadline_s, asked)
         )
 
-    return _searched("text", corpus, collection, queries, filters, find)
+    return _searched("text", corpus, collection, scoped_queries, filters, find)
 
 
 @config.when(text_search_variant="pg_textsearch")
@@ -149,7 +149,7 @@ def text_search__pg_textsearch(
     store: database.Store,
     collection: database.CollectionInfo,
     corpus: str,
-    queries: pl.DataFrame,
+    scoped_queries: pl.DataFrame,
     filters: dict[str, Any],
     deadline_s: float | None,
     candidates: int = 50,
@@ -161,7 +161,7 @@ def text_search__pg_textsearch(
             store, corpus, asked, k=candidates, timeout_s=_seconds(deadline_s, asked)
         )
 
-    return _searched("text", corpus, collection, queries, filters, find)
+    return _searched("text", corpus, collection, scoped_queries, filters, find)
 
 
 @tag(stage="search")
@@ -243,14 +243,14 @@ def chunk_ids(merged: pl.DataFrame) -> pl.Series:
 def read_chunks(
     store: database.Store,
     corpus: str,
-    queries: pl.DataFrame,
+    scoped_queries: pl.DataFrame,
     chunk_ids: pl.Series,
     filters: dict[str, Any],
     deadline_s: float | None,
 ) -> dict[str, pl.DataFrame]:
     """The chunks of the merged lists; an outcome only if that goes wrong."""
-    asked = narrowed(queries, corpus, filters)
-    chunks = frames.empty(frames.CHUNKS)
+    asked = narrowed(scoped_queries, corpus, filters)
+    chunks = frames.empty(frames.READ_CHUNKS)
     if len(chunk_ids):
         seconds = _seconds(deadline_s, asked)
         chunks = read.fetch_chunks(store, corpus, chunk_ids, asked, timeout_s=seconds)

@@ -28,6 +28,7 @@ def queries(
     state: str | None = None,
     as_of: datetime | None = None,
     only_corpora: list[str] | None = None,
+    versions: str | list[str] | None = None,
     max_query_characters: int = 20_000,
 ) -> pl.DataFrame:
     """The questions with their filters and triggers, one row a question."""
@@ -40,6 +41,7 @@ def queries(
         state=state,
         as_of=as_of,
         corpora=only_corpora,
+        versions=versions,
         known_triggers=triggers,
         known_corpora=corpora,
         longest=max_query_characters,

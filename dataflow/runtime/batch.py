@@ -15,6 +15,9 @@ from operators.frames import QUERIES, TRIGGER_SHARE, FrameError, check
 _NAMED_SHARES = pl.List(TRIGGER_SHARE)
 
 
+POLICIES = ("newest", "all", "pinned", "as_of")
+
+
 class BatchError(CrosscorpusError):
     """A frame of queries that can't be run; the message names the column."""
 
@@ -90,6 +93,8 @@ def _check_values(frame: pl.DataFrame, triggers: Collection[str], corpora: Colle
     texts = frame["texts"].explode(empty_as_null=True)
     if texts.is_null().any() or (texts.str.strip_chars() == "").any():
         raise BatchError("queries: an empty query; leave it out or give it words")
+    for policy in frame["version_policy"].drop_nulls().unique(maintain_order=True):
+        check_known("version policy", policy, POLICIES)
     shares = frame["trigger"].explode().drop_nulls()
     for trigger in (
         shares.struct.field("trigger").unique(maintain_order=True) if len(shares) else ()

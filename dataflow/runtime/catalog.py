@@ -21,7 +21,8 @@ from hamilton.function_modifiers.base import NodeResolver
 from hamilton.graph_utils import find_functions
 
 MODULES = tuple(
-    f"dataflow.retrieval.{name}" for name in ("queries", "fusion", "assembly", "explanation")
+    f"dataflow.retrieval.{name}"
+    for name in ("queries", "versions", "fusion", "assembly", "explanation")
 )
 CORPUS_MODULES = ("dataflow.retrieval.corpus",)
 
@@ -38,6 +39,7 @@ ASKED = frozenset(
         "state",
         "as_of",
         "only_corpora",
+        "versions",
         "now",
         "reranker",
         "explain_chunks",

@@ -175,8 +175,9 @@ class RetrievalDriver:
             final_vars: node names, of any stage: ``results``, ``wiki.merged``, ...
             inputs: ``query`` (one text, or several ways to put one question), ``trigger``,
                 ``repos``, ``path_prefix``, ``language``, ``state``, ``as_of``, ``only_corpora``,
-                ``now``; any parameter by its name (``top_k``), for this run only; and ``timings``,
-                a dict that receives the milliseconds each node took.
+                ``versions`` (a version, several, or ``newest`` or ``all``), ``now``; any
+                parameter by its name (``top_k``), for this run only; and ``timings``, a dict that
+                receives the milliseconds each node took.
             overrides: values that stand in for nodes. ``queries`` takes a batch: a frame with at
                 least ``query_id`` and ``text``.
 
@@ -299,6 +300,9 @@ class RetrievalDriver:
     ) -> tuple[list[str], dict[str, Any], dict[str, Any]]:
         """A call as the scheduler takes it, or an error that says what is wrong with it."""
         given, instead = dict(inputs or {}), dict(overrides or {})
+        if given.get("version_policy") in ("newest", "all"):
+            # asked for in this run, it beats what the text names; the configuration's does not
+            given.setdefault("versions", given["version_policy"])
         for name in self._parameters & given.keys():
             instead[name] = given.pop(name)
         wanted = [final_vars] if isinstance(final_vars, str) else list(final_vars)
@@ -329,7 +333,7 @@ class RetrievalDriver:
         if node_tags(node).get("io") != "postgres":
             return None
         seconds = self.config.deadline_of(node.name.partition(".")[0])
-        queries = arguments.get("queries")
+        queries = arguments.get("scoped_queries", arguments.get("queries"))
         batch = queries.height if isinstance(queries, pl.DataFrame) else 1
         return None if seconds is None else seconds * max(batch, 1)
 

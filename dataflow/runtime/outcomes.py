@@ -8,33 +8,37 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+import polars as pl
 from hamilton.node import Node
 
 from operators.context.outcomes import overridden, unsuccessful
 from operators.dedup.tokens import token_sets
 from operators.frames import (
-    CHUNKS,
     DEDUPED,
     MERGED,
     OUTCOMES,
+    READ_CHUNKS,
     TEXT_LISTS,
     VECTOR_LISTS,
     empty,
 )
+from operators.postgres.versions import KNOWN_VERSIONS
 
 _RESULTS = {
     "vector_search": ("vector", "vector_lists", VECTOR_LISTS),
     "text_search": ("text", "text_lists", TEXT_LISTS),
-    "read_chunks": ("chunks", "chunks", CHUNKS),
+    "read_chunks": ("chunks", "chunks", READ_CHUNKS),
 }
 
 
-def failed_search(node: Node, error: Exception, seconds: float) -> dict[str, Any]:
+def failed_search(node: Node, error: Exception, seconds: float) -> dict[str, Any] | pl.DataFrame:
     """An empty result and an outcome that says what happened, for what reads a corpus.
 
     Raises:
         Exception: ``error`` itself, if the node is no search.
     """
+    if node.name == "known_versions":  # then nothing is pinned
+        return empty(KNOWN_VERSIONS)
     corpus, _, name = node.name.rpartition(".")
     if name not in _RESULTS:
         raise error
@@ -72,6 +76,6 @@ def not_searched(given: Mapping[str, Any], corpora: Collection[str]) -> dict[str
                 f"{corpus}.merged": empty(MERGED),
                 f"{corpus}.deduped": empty(DEDUPED),
                 f"{corpus}.chunk_ids": own["unified"]["chunk_id"].unique().sort(),
-                f"{corpus}.token_sets": token_sets(empty(CHUNKS)),
+                f"{corpus}.token_sets": token_sets(empty(READ_CHUNKS)),
             }
     return instead

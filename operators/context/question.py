@@ -12,6 +12,7 @@ from operators.errors import CrosscorpusError, UnknownName, suggest
 from operators.frames import QUERIES
 from operators.ranking.weighting import read_trigger
 
+LONGEST_VERSION = 100
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -29,6 +30,7 @@ def ask(
     state: str | None = None,
     as_of: datetime | None = None,
     corpora: str | Sequence[str] | None = None,
+    versions: str | Sequence[str] | None = None,
     known_triggers: Sequence[str] = (),
     known_corpora: Collection[str] = (),
     longest: int = 20_000,
@@ -45,6 +47,8 @@ def ask(
         state: only this state.
         as_of: only what was created before; a naive moment is UTC.
         corpora: only these corpora; None: all.
+        versions: the versions to answer for, or a policy (``newest``, ``all``); None: what the
+            question names, else what the configuration says.
         known_triggers: the triggers that exist.
         known_corpora: the corpora that exist.
         longest: characters of one text.
@@ -52,6 +56,7 @@ def ask(
     Raises:
         EmptyQuery: no text has a character other than white space.
         UnknownName: an unknown trigger or corpus.
+        CrosscorpusError: an empty version.
     """
     given = [query] if isinstance(query, str) else list(query)
     texts = list(dict.fromkeys(_UNSTORABLE.sub("�", text)[:longest] for text in given))
@@ -63,6 +68,7 @@ def ask(
         if name not in known_corpora:
             raise UnknownName(f"unknown corpus {name!r}{suggest(name, known_corpora)}")
     mix = read_trigger(trigger, known_triggers)
+    policy, named = read_versions(versions)
     row = {
         "query_id": 0,
         "texts": texts,
@@ -73,8 +79,30 @@ def ask(
         "state": state,
         "as_of": as_of.replace(tzinfo=UTC) if as_of and as_of.tzinfo is None else as_of,
         "corpora": only,
+        "version_policy": policy,
+        "versions": named,
     }
     return pl.DataFrame([row], schema=QUERIES)
+
+
+def read_versions(
+    versions: str | Sequence[str] | None,
+) -> tuple[str | None, list[str] | None]:
+    """What a caller asks of versions, as a policy and a list of versions.
+
+    >>> read_versions("all"), read_versions(["3.5.3"]), read_versions(None)
+    (('all', None), ('pinned', ['3.5.3']), (None, None))
+
+    Raises:
+        CrosscorpusError: an empty version.
+    """
+    if versions in ("newest", "all"):
+        return str(versions), None
+    named = [versions] if isinstance(versions, str) else list(versions or ())
+    named = [_UNSTORABLE.sub("�", version).strip()[:LONGEST_VERSION] for version in named]
+    if not all(named):
+        raise CrosscorpusError("an empty version: name one such as 3.5.3, or leave it out")
+    return ("pinned", list(dict.fromkeys(named))) if named else (None, None)
 
 
 def shortened(query: str | Sequence[str], longest: int) -> list[str]:

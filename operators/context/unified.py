@@ -7,10 +7,10 @@ import polars as pl
 
 from operators.context.templates import describe
 from operators.dedup.survivors import lists
-from operators.frames import CHUNKS, DEDUPED, SOURCE, UNIFIED, frame_of
+from operators.frames import DEDUPED, READ_CHUNKS, SOURCE, UNIFIED, frame_of
 from operators.ranking.order import positions, take
 
-_OF_CHUNK = [name for name in UNIFIED if name in CHUNKS and name != "corpus"]
+_OF_CHUNK = [name for name in UNIFIED if name in READ_CHUNKS and name != "corpus"]
 _OF_HIT = [name for name in UNIFIED if name in DEDUPED and name != "chunk_id"]
 _SOURCE = pl.Schema(SOURCE.to_schema())
 
@@ -22,7 +22,7 @@ def unify(
 
     Args:
         deduped: columns ``DEDUPED``; a row whose chunk is not in ``chunks`` is left out.
-        chunks: columns ``CHUNKS``, one row a distinct chunk.
+        chunks: columns ``READ_CHUNKS``, one row a distinct chunk.
         corpus: the corpus's name.
         label: template of ``source_label``, see :mod:`operators.context.templates`.
         link: template of ``source_url``; None or empty: no links.

@@ -10,13 +10,17 @@ Meaning of a query's filter columns:
 - ``path_prefix``: the path begins so, to the letter; a chunk without a path does not match
 - ``language``, ``state``: equal
 - ``as_of``: created strictly before. A chunk of unknown creation time stays, because it may be old
+- ``version_policy``: which versions of a topic answer. ``newest`` (null too): not what a newer
+  version replaces, and what no newer one has stays; with an ``as_of``, the newest of that time.
+  ``pinned``: where a topic has one of the versions, only those, else as ``newest``. ``all``: all.
+  Corpora whose topics have no versions are searched as if it were not there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import polars as pl
@@ -27,6 +31,9 @@ from operators.postgres.text_border import clean_text
 INDEXED_PATH = 200
 """How many characters of a path the index on paths holds."""
 
+FOREVER = datetime.max.replace(tzinfo=UTC)
+"""Later than every moment: the ``as_of`` of a query that has none, where one is needed."""
+
 
 @dataclass(frozen=True)
 class Filter:
@@ -36,11 +43,14 @@ class Filter:
     path_prefix: str | None = None
     language: str | None = None
     state: str | None = None
+    current: bool = False
+    pinned: tuple[tuple[str, ...], ...] = ()
 
     @property
     def only_repos(self) -> bool:
-        """Whether the repo list alone decides."""
-        return self.path_prefix is None and self.language is None and self.state is None
+        """Whether the repo list decides, and what newer versions replace, but nothing else."""
+        others = (self.path_prefix, self.language, self.state)
+        return not self.pinned and all(value is None for value in others)
 
 
 @dataclass(frozen=True)
@@ -52,11 +62,17 @@ class Scope:
     as_of: datetime | None
 
 
-def scopes(queries: pl.DataFrame, corpus: str) -> list[Scope]:
-    """The filter of each query of ``queries`` (columns: ``QUERIES``) that may search ``corpus``.
+def scopes(queries: pl.DataFrame, corpus: str, *, versioned: bool) -> list[Scope]:
+    """The filter of each query of ``queries`` that may search ``corpus``.
 
     A query that cannot see anything there - the corpus is not listed, or its repo list is empty -
     is left out.
+
+    Args:
+        queries: columns ``SCOPED_QUERIES``, or ``QUERIES``, whose versions then are taken to the
+            letter.
+        corpus: the corpus.
+        versioned: whether topics of the corpus have versions.
     """
     found = []
     for row in queries.iter_rows(named=True):
@@ -66,10 +82,18 @@ def scopes(queries: pl.DataFrame, corpus: str) -> list[Scope]:
         listed = row["corpora"] is None or corpus in row["corpora"]
         if not listed or repos == ():
             continue
+        current = versioned and row["version_policy"] != "all"
+        pinned = row["pinned"] if "pinned" in row else [[v] for v in row["versions"] or ()]
         one = Filter(
-            repos, _cleaned(row["path_prefix"]), _cleaned(row["language"]), _cleaned(row["state"])
+            repos,
+            _cleaned(row["path_prefix"]),
+            _cleaned(row["language"]),
+            _cleaned(row["state"]),
+            current,
+            tuple(tuple(sorted(map(clean_text, of))) for of in pinned or ()) if current else (),
         )
-        found.append(Scope(row["query_id"], one, row["as_of"]))
+        moments = [row["as_of"], row.get("versions_as_of") if current else None]
+        found.append(Scope(row["query_id"], one, min(filter(None, moments), default=None)))
     return found
 
 
@@ -98,6 +122,76 @@ def condition(one: Filter, alias: str, parameters: dict[str, Any], *, number: in
     return " AND ".join(clauses) or "true"
 
 
+def outdated(one: Filter, parameters: dict[str, Any], *, number: int = 0) -> str | None:
+    """A subquery of the chunks that ``one``'s versions leave out, or None for none.
+
+    Its columns are chunk_id and ``since``, the moment of ``as_of`` after which each is left out.
+    ``parameters`` must have ``corpus``, and gets its values under names that end in ``number``.
+    """
+    if not one.current:
+        return None
+    if not one.pinned:
+        return """
+            SELECT s.chunk_id, coalesce(s.superseded_at, '-infinity') AS since
+            FROM superseded_chunks s WHERE s.corpus = %(corpus)s AND s.relation <> 'gone'
+        """
+    parameters[f"pins_{number}"] = [version for of in one.pinned for version in of]
+    parameters[f"pin_groups_{number}"] = [n for n, of in enumerate(one.pinned) for _ in of]
+    # of each topic, the newest version among those that one name stands for
+    wanted = f"""
+        SELECT DISTINCT ON (v.lineage_id, p.pin) v.lineage_id, v.version
+        FROM unnest(%(pins_{number})s::text[], %(pin_groups_{number})s::int[]) AS p(version, pin)
+        JOIN document_versions v ON v.corpus = %(corpus)s AND v.version = p.version
+        ORDER BY v.lineage_id, p.pin, v.position DESC
+    """
+    topics = f"""
+        SELECT v.document_key FROM document_versions v WHERE v.corpus = %(corpus)s
+        AND v.lineage_id IN (SELECT w.lineage_id FROM ({wanted}) AS w)
+    """
+    pinned = f"""
+        SELECT v.document_key FROM document_versions v WHERE v.corpus = %(corpus)s
+        AND (v.lineage_id, v.version) IN ({wanted})
+    """
+    return f"""
+        SELECT s.chunk_id, CASE WHEN s.document_key IN ({topics}) THEN '-infinity'
+            ELSE coalesce(s.superseded_at, '-infinity') END AS since
+        FROM superseded_chunks s
+        WHERE s.corpus = %(corpus)s AND s.document_key NOT IN ({pinned})
+          AND (s.relation <> 'gone' OR s.document_key IN ({topics}))
+        UNION ALL
+        SELECT n.chunk_id, '-infinity'::timestamptz FROM document_versions v
+        JOIN chunks n ON n.document_key = v.document_key AND n.corpus = %(corpus)s
+        WHERE v.corpus = %(corpus)s AND v.newest
+          AND v.document_key IN ({topics}) AND v.document_key NOT IN ({pinned})
+    """
+
+
+def up_to_date(
+    one: Filter,
+    alias: str,
+    parameters: dict[str, Any],
+    *,
+    moment: str | None = None,
+    row_by_row: bool = False,
+    number: int = 0,
+) -> str:
+    """The clause that holds for the rows of ``alias`` that ``one``'s versions let through.
+
+    ``moment`` is an SQL expression for ``as_of``, None for none. ``row_by_row`` asks for each row
+    when it is met, for scans that end early.
+    """
+    left_out = outdated(one, parameters, number=number)
+    if left_out is None:
+        return "true"
+    # an OFFSET keeps the planner from a join, before which all rows would have to be there
+    each = "OFFSET 0" if row_by_row else ""
+    by_then = "" if moment is None else f" AND o.since < {moment}"
+    return (
+        f"NOT EXISTS (SELECT 1 FROM ({left_out}) AS o"
+        f" WHERE o.chunk_id = {alias}.chunk_id{by_then} {each})"
+    )
+
+
 def created_before(alias: str, moment: str) -> str:
     """The clause of ``as_of``: ``moment`` is an SQL expression, ``infinity`` for none."""
     return f"({alias}.created_at IS NULL OR {alias}.created_at < {moment})"
@@ -105,7 +199,7 @@ def created_before(alias: str, moment: str) -> str:
 
 def moment(as_of: datetime | None) -> str:
     """``as_of`` as the server reads it; ``infinity`` for none."""
-    return "infinity" if as_of is None else as_of.isoformat()
+    return "infinity" if as_of in (None, FOREVER) else as_of.isoformat()
 
 
 def count_visible(
@@ -114,17 +208,20 @@ def count_visible(
     one: Filter,
     moments: Sequence[datetime | None],
     repo_sizes: Mapping[str, int],
+    superseded: int = 0,
     *,
     limit: int,
 ) -> list[int]:
     """How many chunks of ``corpus`` each of ``moments`` (``as_of``) leaves visible, at most.
 
-    ``repo_sizes`` answers without a look at the chunks where it can: exactly when the repo list
-    alone decides, and with an upper bound when the listed repos hold no more than ``limit`` chunks.
-    Else they are counted, up to ``limit`` + 1.
+    ``repo_sizes``, and ``superseded`` (how many chunks a newer version replaces), answer without a
+    look at the chunks where they can: exactly when the repo list alone decides, and with an upper
+    bound when that is no more than ``limit`` chunks. Else they are counted, up to ``limit`` + 1.
     """
     names = repo_sizes if one.repos is None else one.repos
     bound = sum(repo_sizes.get(name, 0) for name in names)
+    if one.current and not one.pinned and all(moment is None for moment in moments):
+        bound = min(bound, sum(repo_sizes.values()) - superseded)
     if bound <= limit or (one.only_repos and all(moment is None for moment in moments)):
         return [bound] * len(moments)
     distinct = sorted({moment(value) for value in moments})
@@ -134,6 +231,7 @@ def count_visible(
             SELECT 1 FROM chunks c
             WHERE c.corpus = %(corpus)s AND {condition(one, "c", parameters)}
               AND {created_before("c", "m.at::timestamptz")}
+              AND {up_to_date(one, "c", parameters, moment="m.at::timestamptz")}
             LIMIT %(limit)s) AS visible)
         FROM unnest(%(moments)s::text[]) AS m(at)
     """

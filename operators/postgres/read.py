@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -13,19 +14,39 @@ from psycopg.abc import Buffer
 from psycopg.adapt import Loader
 from psycopg.pq import Format
 
-from operators.frames import CHUNKS, EMBEDDING
+from operators.frames import EMBEDDING, READ_CHUNKS
 from operators.postgres.batches import Deadline, run
 from operators.postgres.copy_binary import EPOCH_2000_US
-from operators.postgres.filters import Filter, condition, created_before, moment, scopes
+from operators.postgres.filters import (
+    FOREVER,
+    Filter,
+    condition,
+    created_before,
+    moment,
+    scopes,
+    up_to_date,
+)
 from operators.postgres.store import Connection, Store, collection_info
 
 FILTERS_AT_ONCE = 50
 
-_COLUMNS = {
-    name: "item_state AS state" if name == "state" else name
-    for name in CHUNKS
+_STORED = {
+    name: "c.item_state" if name == "state" else f"c.{name}"
+    for name in READ_CHUNKS
     if name != "embedding"
 }
+_PLAIN = {**_STORED, "only_up_to": "NULL::text"}
+_VERSIONED = {
+    **_STORED,
+    "version": "coalesce(v.version, c.version)",
+    "lineage_id": "coalesce(v.lineage_id, c.lineage_id)",
+    "only_up_to": "g.last_version",
+}
+_OF_VERSIONS = """
+    LEFT JOIN document_versions v ON v.document_key = c.document_key
+    LEFT JOIN superseded_chunks g
+        ON g.corpus = c.corpus AND g.chunk_id = c.chunk_id AND g.relation = 'gone'
+"""
 _INT8 = struct.Struct(">q")
 
 
@@ -52,58 +73,79 @@ def fetch_chunks(
         store: the open collection.
         corpus: the corpus that is read.
         chunk_ids: Int64, in any order and with repeats.
-        queries: columns ``QUERIES``, whose filters are kept.
+        queries: columns ``SCOPED_QUERIES``, whose filters are kept; of versions, what any moment
+            from the earliest to the latest ``as_of`` of a filter lets through.
         timeout_s: seconds for all of it.
 
     Returns:
-        Columns ``CHUNKS``, each chunk once, ordered by chunk_id; ``embedding`` is
+        Columns ``READ_CHUNKS``, each chunk once, ordered by chunk_id; ``embedding`` is
         Array(Float32, dimensions of the collection).
 
     Raises:
         SearchTimeout: ``timeout_s`` has passed.
     """
     deadline = Deadline.after(timeout_s, f"reading chunks of corpus {corpus!r}")
-    dimensions = collection_info(store).dimensions
+    info = collection_info(store)
+    dimensions, versioned = info.dimensions, corpus in info.superseded
     ids = chunk_ids.drop_nulls().unique().sort().to_list()
-    visible = list(_widest(queries, corpus).items())
+    visible = list(_widest(queries, corpus, versioned=versioned).items())
     if not ids or not visible or dimensions is None:
         return _frame([], dimensions or 0)
     rows: dict[int, tuple[Any, ...]] = {}
     for start in range(0, len(visible), FILTERS_AT_ONCE):
         part = visible[start : start + FILTERS_AT_ONCE]
-        found = run(store, deadline, lambda conn, part=part: _read(conn, corpus, ids, part))  # type: ignore[misc]
+        read = partial(_read, corpus=corpus, ids=ids, visible=part, versioned=versioned)
+        found = run(store, deadline, read)
         rows.update((row[0], row) for row in found)
     return _frame([row for _, row in sorted(rows.items())], dimensions)
 
 
-def _widest(queries: pl.DataFrame, corpus: str) -> dict[Filter, datetime | None]:
-    """The filters of a batch, each with its latest ``as_of`` (None: no limit)."""
-    latest: dict[Filter, datetime | None] = {}
-    for scope in scopes(queries, corpus):
-        known = latest.setdefault(scope.filter, scope.as_of)
-        if known is not None and (scope.as_of is None or scope.as_of > known):
-            latest[scope.filter] = scope.as_of
-    return latest
+def _widest(
+    queries: pl.DataFrame, corpus: str, *, versioned: bool
+) -> dict[Filter, tuple[str, str]]:
+    """The filters of a batch, each with its earliest and latest ``as_of``."""
+    spans: dict[Filter, tuple[datetime, datetime]] = {}
+    for scope in scopes(queries, corpus, versioned=versioned):
+        at = scope.as_of or FOREVER
+        early, late = spans.get(scope.filter, (at, at))
+        spans[scope.filter] = min(early, at), max(late, at)
+    return {one: (moment(early), moment(late)) for one, (early, late) in spans.items()}
 
 
 def _read(
     conn: Connection,
+    *,
     corpus: str,
     ids: list[int],
-    visible: Sequence[tuple[Filter, datetime | None]],
+    visible: Sequence[tuple[Filter, tuple[str, str]]],
+    versioned: bool,
 ) -> list[tuple[Any, ...]]:
     # one literal: thousands of numbers one by one would cost more than reading the rows
     parameters: dict[str, Any] = {"corpus": corpus, "ids": "{" + ",".join(map(str, ids)) + "}"}
     clauses = []
-    for number, (one, as_of) in enumerate(visible):
-        clause: str = condition(one, "c", parameters, number=number)
-        if as_of is not None:
-            parameters[f"as_of_{number}"] = moment(as_of)
-            clause += " AND " + created_before("c", f"%(as_of_{number})s::timestamptz")
+    for number, (one, (early, late)) in enumerate(visible):
+        parameters |= {f"early_{number}": early, f"late_{number}": late}
+        clause = " AND ".join(
+            [
+                condition(one, "c", parameters, number=number),
+                created_before("c", f"%(late_{number})s::timestamptz"),
+                up_to_date(
+                    one,
+                    "c",
+                    parameters,
+                    moment=f"%(early_{number})s::timestamptz",
+                    row_by_row=True,
+                    number=number,
+                ),
+            ]
+        )
         clauses.append(f"({clause})")
+    columns = (_VERSIONED if versioned else _PLAIN).values()
     statement = f"""
-        SELECT {", ".join(_COLUMNS.values())}, halfvec_send(embedding) FROM chunks c
-        WHERE corpus = %(corpus)s AND chunk_id = ANY(%(ids)s::bigint[]) AND ({" OR ".join(clauses)})
+        SELECT {", ".join(columns)}, halfvec_send(c.embedding)
+        FROM chunks c {_OF_VERSIONS if versioned else ""}
+        WHERE c.corpus = %(corpus)s AND c.chunk_id = ANY(%(ids)s::bigint[])
+          AND ({" OR ".join(clauses)})
     """
     with conn.cursor(binary=True) as cursor:
         cursor.adapters.register_loader("timestamptz", _Microseconds)
@@ -114,9 +156,9 @@ def _read(
 def _frame(rows: list[tuple[Any, ...]], dimensions: int) -> pl.DataFrame:
     width = pl.Array(pl.Float32, dimensions) if dimensions else EMBEDDING
     if not rows:
-        return pl.DataFrame(schema={**CHUNKS, "embedding": width})
+        return pl.DataFrame(schema={**READ_CHUNKS, "embedding": width})
     *columns, vectors = zip(*rows, strict=True)
-    series = [_series(name, values) for name, values in zip(_COLUMNS, columns, strict=True)]
+    series = [_series(name, values) for name, values in zip(_STORED, columns, strict=True)]
     # before its values, a vector has two half-words: their number and a reserved one
     halves = np.frombuffer(b"".join(vectors), dtype=">f2").reshape(len(rows), -1)
     width = pl.Array(pl.Float32, halves.shape[1] - 2)  # a new model may just have come in
@@ -125,7 +167,7 @@ def _frame(rows: list[tuple[Any, ...]], dimensions: int) -> pl.DataFrame:
 
 
 def _series(name: str, values: Sequence[Any]) -> pl.Series:
-    dtype = CHUNKS[name]
+    dtype = READ_CHUNKS[name]
     if isinstance(dtype, pl.Datetime):
         since_2000 = pl.Series(name, values, dtype=pl.Int64)
         return (since_2000 + EPOCH_2000_US).cast(dtype)

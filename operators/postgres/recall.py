@@ -19,7 +19,8 @@ def index_recall(store: Store, corpus: str, *, samples: int = 20, k: int = 10) -
     ids = store.run(lambda conn: _lowest_ids(conn, corpus, samples))
     if not ids:
         return None
-    queries = pl.DataFrame([{"query_id": number} for number in range(len(ids))], schema=QUERIES)
+    every = [{"query_id": number, "version_policy": "all"} for number in range(len(ids))]
+    queries = pl.DataFrame(every, schema=QUERIES)
     chunks = fetch_chunks(store, corpus, pl.Series(ids, dtype=pl.Int64), queries)
     embeddings = pl.DataFrame(
         {

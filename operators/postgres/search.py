@@ -28,7 +28,9 @@ from operators.postgres.filters import (
     count_visible,
     created_before,
     moment,
+    outdated,
     scopes,
+    up_to_date,
 )
 from operators.postgres.store import (
     Connection,
@@ -71,7 +73,7 @@ def vector_search(
     Args:
         store: the open collection.
         corpus: the corpus to search; one that the collection lacks gives no rows.
-        queries: columns ``QUERIES``; their filters are kept to the letter.
+        queries: columns ``SCOPED_QUERIES``; their filters are kept to the letter.
         query_embeddings: columns ``QUERY_EMBEDDINGS``.
         k: rows a list.
         exact_below: filtered sets of up to this many chunks are scanned exactly.
@@ -100,7 +102,7 @@ def vector_search(
     for place, (query_id, _) in enumerate(texts):
         places[query_id].append(place)
     groups: dict[Filter, list[_Item]] = defaultdict(list)
-    for scope in scopes(queries, corpus):
+    for scope in scopes(queries, corpus, versioned=corpus in info.superseded):
         for place in places.get(scope.query_id, ()):
             groups[scope.filter].append(_Item(place, _literal(vectors[place]), scope.as_of))
 
@@ -122,6 +124,7 @@ def vector_search(
                 one=one,
                 moments=[item.as_of for item in items],
                 repo_sizes=sizes,
+                superseded=info.superseded.get(corpus, 0),
                 limit=exact_below,
             )
             visible = run(store, deadline, count)
@@ -151,13 +154,19 @@ def _exactly(
     # single one does without the copy.
     parameters = _parameters(items, corpus, space, k)
     once = "MATERIALIZED" if len(items) > 1 else "NOT MATERIALIZED"
-    dated = created_before("f", "q.as_of") if _dated(items) else "true"
+    visible = f"c.corpus = %(corpus)s AND {condition(one, 'c', parameters)}"
+    columns, source, dated = "c.chunk_id, c.embedding, c.created_at", "chunks c", "true"
+    if not _dated(items):
+        visible += " AND " + up_to_date(one, "c", parameters)
+    else:
+        dated = created_before("f", "q.as_of")
+        if left_out := outdated(one, parameters):
+            columns += ", o.since"
+            source += f" LEFT JOIN ({left_out}) AS o ON o.chunk_id = c.chunk_id"
+            dated += " AND (f.since IS NULL OR f.since >= q.as_of)"
     statement = f"""
         WITH q AS MATERIALIZED ({_QUERIES}),
-        f AS {once} (
-            SELECT c.chunk_id, c.embedding, c.created_at FROM chunks c
-            WHERE c.corpus = %(corpus)s AND {condition(one, "c", parameters)}
-        )
+        f AS {once} (SELECT {columns} FROM {source} WHERE {visible})
         SELECT q.number, h.chunk_id, h.distance FROM q CROSS JOIN LATERAL (
             SELECT f.chunk_id, (f.embedding <=> q.vector) + 0 AS distance FROM f
             WHERE {dated}
@@ -173,13 +182,17 @@ def _by_index(
     # An index scan in relaxed order delivers nearly sorted rows, but the planner takes them for
     # sorted (pgvector issue 862): `+ 0` makes it sort them.
     parameters = _parameters(items, corpus, space, k)
-    dated = created_before("c", "q.as_of") if _dated(items) else "true"
+    dated, moment_of = "true", None
+    if _dated(items):
+        dated, moment_of = created_before("c", "q.as_of"), "q.as_of"
+    current = up_to_date(one, "c", parameters, moment=moment_of, row_by_row=True)
     statement = f"""
         WITH q AS MATERIALIZED ({_QUERIES})
         SELECT q.number, h.chunk_id, h.distance FROM q CROSS JOIN LATERAL (
             SELECT nearest.chunk_id, nearest.distance FROM (
                 SELECT c.chunk_id, c.embedding <=> q.vector AS distance FROM chunks c
                 WHERE c.corpus = %(corpus)s AND {condition(one, "c", parameters)} AND {dated}
+                  AND {current}
                 ORDER BY c.embedding <=> q.vector LIMIT %(wanted)s
             ) AS nearest
             ORDER BY nearest.distance + 0, nearest.chunk_id LIMIT %(k)s

@@ -61,6 +61,7 @@ class CollectionInfo:
         dimensions: of its vectors, or None.
         corpora: chunks of each corpus that has any.
         repos: chunks of each repo, by corpus.
+        superseded: of each corpus whose topics have versions, the chunks that a newer one replaces.
     """
 
     model: str | None
@@ -68,6 +69,7 @@ class CollectionInfo:
     dimensions: int | None
     corpora: dict[str, int]
     repos: dict[str, dict[str, int]]
+    superseded: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass
@@ -75,6 +77,7 @@ class _Held:
     """What a collection was last seen to hold, shared by the views of one store."""
 
     info: tuple[float, CollectionInfo] | None = None
+    superseded: tuple[list[TupleRow], dict[str, int]] | None = None
 
 
 @dataclass
@@ -255,13 +258,13 @@ def collection_info(store: Store) -> CollectionInfo:
     now = time.monotonic()
     if cached and now - cached[0] < INFO_SECONDS:
         return cached[1]
-    head, rows = store.run(_read_info)
+    head, rows, superseded = store.run(lambda conn: _read_info(conn, store._info))
     repos: dict[str, dict[str, int]] = {}
     for corpus, repo, chunks in sorted(rows):
         repos.setdefault(corpus, {})[repo] = chunks
     model, space, dimensions = head
     corpora = {corpus: sum(of.values()) for corpus, of in repos.items()}
-    info = CollectionInfo(model, space, dimensions, corpora, repos)
+    info = CollectionInfo(model, space, dimensions, corpora, repos, superseded)
     store._info.info = (now, info)
     return info
 
@@ -318,10 +321,21 @@ def add_vectors(conn: Connection, column: str, dimensions: int) -> None:
         conn.execute(sql.SQL("ALTER TABLE chunks ALTER COLUMN {} SET STORAGE PLAIN").format(name))
 
 
-def _read_info(conn: Connection) -> tuple[TupleRow, list[TupleRow]]:
+def _read_info(conn: Connection, held: _Held) -> tuple[TupleRow, list[TupleRow], dict[str, int]]:
     head = conn.execute("SELECT model, space, dimensions FROM collection").fetchone()
     rows = conn.execute("SELECT corpus, repo, chunks FROM repos WHERE chunks > 0").fetchall()
-    return head or (None, None, None), rows
+    # counted anew only when the versions of a corpus were: many rows take long to count
+    found = conn.execute("SELECT corpus, found_at FROM versioned_corpora ORDER BY 1").fetchall()
+    known, superseded = held.superseded or (None, {})
+    settled = {row[0] for row in found} if known == found else set()
+    counted = conn.execute(
+        "SELECT corpus, count(*) FILTER (WHERE relation <> 'gone') FROM superseded_chunks"
+        " WHERE corpus <> ALL(%s) GROUP BY corpus",
+        (sorted(settled),),
+    ).fetchall()
+    superseded = {c: n for c, n in superseded.items() if c in settled} | dict(counted)
+    held.superseded = (found, superseded)
+    return head or (None, None, None), rows, superseded
 
 
 def _bring_up_to_date(conn: Connection, collection: str, schema: str) -> None:

@@ -27,9 +27,12 @@ from operators.postgres.filters import (
     count_visible,
     created_before,
     moment,
+    outdated,
     scopes,
+    up_to_date,
 )
 from operators.postgres.store import (
+    CollectionInfo,
     Connection,
     MissingExtension,
     Store,
@@ -74,7 +77,7 @@ def bm25_search(
     Args:
         store: the open collection.
         corpus: the corpus to search; one that the collection lacks gives no rows.
-        queries: columns ``QUERIES``; their filters are kept to the letter.
+        queries: columns ``SCOPED_QUERIES``; their filters are kept to the letter.
         k: rows a list.
         candidate_cap: about how many chunks are scored a query text; a filter that leaves no more
             than that is searched exactly, and so is one where that costs no more.
@@ -88,11 +91,12 @@ def bm25_search(
     Raises:
         SearchTimeout: ``timeout_s`` has passed.
     """
-    sizes = collection_info(store).repos.get(corpus, {})
+    info = collection_info(store)
+    sizes = info.repos.get(corpus, {})
     if not sizes or k < 1:
         return empty(TEXT_LISTS)
     deadline = Deadline.after(timeout_s, f"the text search of corpus {corpus!r}")
-    groups = _groups(queries, corpus)
+    groups = _groups(queries, corpus, info)
     counts = {
         text: bm25.query_counts(text)
         for text in {item.text for items in groups.values() for item in items}
@@ -110,6 +114,7 @@ def bm25_search(
             one=one,
             moments=[item.as_of for item in items],
             repo_sizes=sizes,
+            superseded=info.superseded.get(corpus, 0),
             limit=limit,
         )
         visible = run(store, deadline, count)
@@ -143,10 +148,11 @@ def plain_search(
     errors as in :func:`bm25_search`.
     """
     deadline = Deadline.after(timeout_s, f"the text search of corpus {corpus!r}")
-    if k < 1 or corpus not in collection_info(store).corpora:
+    info = collection_info(store)
+    if k < 1 or corpus not in info.corpora:
         return empty(TEXT_LISTS)
     found: list[Found] = []
-    for one, items in _groups(queries, corpus).items():
+    for one, items in _groups(queries, corpus, info).items():
         found += run_slices(
             store, deadline, items, partial(_rank_plainly, corpus=corpus, one=one, k=k)
         )
@@ -171,12 +177,13 @@ def pg_textsearch_search(
         SearchTimeout: ``timeout_s`` has passed.
     """
     deadline = Deadline.after(timeout_s, f"the text search of corpus {corpus!r}")
-    if k < 1 or corpus not in collection_info(store).corpora:
+    info = collection_info(store)
+    if k < 1 or corpus not in info.corpora:
         return empty(TEXT_LISTS)
     index = identifier(f"chunks_{corpus}_bm25")
     run(store, deadline, partial(_check_pg_textsearch, corpus=corpus, index=index))
     found: list[Found] = []
-    for one, items in _groups(queries, corpus).items():
+    for one, items in _groups(queries, corpus, info).items():
         for item in items:  # the index answers one query a statement
             found += run(
                 store,
@@ -194,10 +201,10 @@ def has_pg_textsearch(conn: Connection) -> bool:
     return row is not None
 
 
-def _groups(queries: pl.DataFrame, corpus: str) -> dict[Filter, list[_Text]]:
+def _groups(queries: pl.DataFrame, corpus: str, info: CollectionInfo) -> dict[Filter, list[_Text]]:
     texts = dict(queries.select("query_id", "texts").iter_rows())
     groups: dict[Filter, list[_Text]] = defaultdict(list)
-    for scope in scopes(queries, corpus):
+    for scope in scopes(queries, corpus, versioned=corpus in info.superseded):
         for number, text in enumerate(texts[scope.query_id] or ()):
             groups[scope.filter].append(_Text(scope.query_id, number, scope.as_of, text or ""))
     return groups
@@ -234,14 +241,21 @@ def _score(
         "candidates": [item.candidates for item in items],
     }
     visible = f"p.corpus = %(corpus)s AND {condition(one, 'p', parameters)}"
+    dated = created_before("p", "q.as_of") if _dated(items) else "true"
     if pick:
-        dated = created_before("p", "q.as_of") if _dated(items) else "true"
-        chosen, source = "", f"postings p WHERE {visible} AND {dated} AND p.terms && q.candidates"
+        current = up_to_date(one, "p", parameters, moment=_moment_of(items))
+        chosen = ""
+        source = f"postings p WHERE {visible} AND {dated} AND {current} AND p.terms && q.candidates"
     else:
-        dated = created_before("p", "q.as_of") if _dated(items) else "true"
         once = "MATERIALIZED" if len(items) > 1 else "NOT MATERIALIZED"
-        columns = "p.chunk_id, p.bm25, p.created_at"
-        chosen = f", f AS {once} (SELECT {columns} FROM postings p WHERE {visible})"
+        columns, table = "p.chunk_id, p.bm25, p.created_at", "postings p"
+        if not _dated(items):
+            visible += " AND " + up_to_date(one, "p", parameters)
+        elif left_out := outdated(one, parameters):
+            columns += ", o.since"
+            table += f" LEFT JOIN ({left_out}) AS o ON o.chunk_id = p.chunk_id"
+            dated += " AND (p.since IS NULL OR p.since >= q.as_of)"
+        chosen = f", f AS {once} (SELECT {columns} FROM {table} WHERE {visible})"
         source = f"f AS p WHERE {dated}"
     statement = f"""
         WITH q AS MATERIALIZED (
@@ -269,6 +283,7 @@ def _rank_plainly(
         "texts": [clean_text(item.text[: bm25.MAX_QUERY_CHARACTERS]) for item in items]
     }
     dated = created_before("c", "q.as_of") if _dated(items) else "true"
+    current = up_to_date(one, "c", parameters, moment=_moment_of(items))
     statement = f"""
         WITH q AS MATERIALIZED (
             SELECT t.query_id, t.text_no, plainto_tsquery('english', t.text) AS words,
@@ -279,7 +294,7 @@ def _rank_plainly(
         SELECT q.query_id, q.text_no, h.chunk_id, h.score FROM q CROSS JOIN LATERAL (
             SELECT c.chunk_id, ts_rank(c.search_tsv, q.words)::float8 AS score FROM chunks c
             WHERE c.corpus = %(corpus)s AND {condition(one, "c", parameters)} AND {dated}
-              AND c.search_tsv @@ q.words
+              AND {current} AND c.search_tsv @@ q.words
             ORDER BY score DESC, c.chunk_id LIMIT %(k)s
         ) AS h
     """
@@ -306,12 +321,14 @@ def _rank_by_pg_textsearch(
         "index": index,
         "as_of": moment(item.as_of),
     }
+    at = "%(as_of)s::timestamptz"
+    current = up_to_date(one, "c", parameters, moment=at, row_by_row=True)
     words = "to_bm25query(%(text)s::text, %(index)s::text)"
     statement = f"""
         SELECT h.chunk_id, -h.score FROM (
             SELECT c.chunk_id, (c.text <@> {words})::float8 AS score FROM chunks c
             WHERE c.corpus = %(corpus)s AND {condition(one, "c", parameters)}
-              AND {created_before("c", "%(as_of)s::timestamptz")}
+              AND {created_before("c", at)} AND {current}
             ORDER BY c.text <@> {words} LIMIT %(k)s
         ) AS h WHERE h.score < 0
     """
@@ -331,6 +348,10 @@ def _parameters(items: Sequence[AnyText], corpus: str, k: int) -> dict[str, Any]
 
 def _dated(items: Sequence[AnyText]) -> bool:
     return any(item.as_of is not None for item in items)
+
+
+def _moment_of(items: Sequence[AnyText]) -> str | None:
+    return "q.as_of" if _dated(items) else None
 
 
 def _lists(found: list[Found]) -> pl.DataFrame:

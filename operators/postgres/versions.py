@@ -289,6 +289,28 @@ def forget_versions(store: Store, corpus: str, keys: Sequence[str]) -> None:
     store.run(work)
 
 
+def broken(store: Store) -> list[tuple[str, int]]:
+    """The corpora with rows that point at a chunk that is not there, and how many there are."""
+    return store.run(
+        lambda conn: conn.execute(
+            "SELECT s.corpus, count(*) FROM superseded_chunks s"
+            " LEFT JOIN chunks c ON c.corpus = s.corpus AND c.chunk_id = s.chunk_id"
+            " LEFT JOIN chunks n ON n.corpus = s.corpus AND n.chunk_id = s.by_chunk"
+            " WHERE c.chunk_id IS NULL OR c.document_key <> s.document_key"
+            " OR (s.by_chunk IS NOT NULL AND n.chunk_id IS NULL) GROUP BY 1 ORDER BY 1"
+        ).fetchall()
+    )
+
+
+def doubt(store: Store, corpus: str) -> None:
+    """Have all of a corpus's versions be found anew."""
+    store.run(
+        lambda conn: conn.execute(
+            "UPDATE versioned_corpora SET rules = -1 WHERE corpus = %s", (corpus,)
+        )
+    )
+
+
 def _one_writer(conn: Connection, corpus: str) -> None:
     conn.execute(
         "SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || '/versions/' || %s, 0))",

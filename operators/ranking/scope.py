@@ -7,14 +7,12 @@ from typing import Any
 
 import polars as pl
 
-from operators.frames import QUERIES
-
 
 def narrowed(queries: pl.DataFrame, corpus: str, filters: Mapping[str, Any]) -> pl.DataFrame:
     """The queries that search ``corpus``, with what ``filters`` allows at most.
 
     Args:
-        queries: columns ``QUERIES``.
+        queries: columns ``QUERIES``, or more.
         corpus: queries that name other corpora only are left out.
         filters: ``repos``, ``path_prefix``, ``language``, ``state``, each where it narrows. A query
             whose own filter contradicts one is left out, because nothing can match both.
@@ -28,7 +26,7 @@ def narrowed(queries: pl.DataFrame, corpus: str, filters: Mapping[str, Any]) -> 
         narrow = {name: _both(name, row[name], allowed) for name, allowed in filters.items()}
         if all(value not in ((), []) for value in narrow.values()):
             rows.append({**row, **narrow})
-    return pl.DataFrame(rows, schema=QUERIES)
+    return pl.DataFrame(rows, schema=queries.schema)
 
 
 def _both(name: str, asked: Any, allowed: Any) -> Any:

@@ -34,6 +34,18 @@ _SOURCES = Path(__file__).parents[2] / "operators" / "sources"
 
 
 @pytest.fixture(scope="session")
+def shapes() -> ModuleType:
+    """Items in the shapes of GitHub's API."""
+    return _load(_SOURCES / "github_shapes.py")
+
+
+@pytest.fixture(scope="session")
+def github_server() -> ModuleType:
+    """A GitHub that runs on this machine."""
+    return _load(_SOURCES / "github_server.py")
+
+
+@pytest.fixture(scope="session")
 def make_pdf() -> Callable[..., bytes]:
     """Small PDFs with text, bookmarks, an information dictionary or a password."""
     made: Callable[..., bytes] = _load(_SOURCES / "pdf_maker.py").make_pdf

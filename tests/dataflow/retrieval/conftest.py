@@ -14,7 +14,7 @@ import pytest
 from dataflow.runtime.config import load_config
 from dataflow.runtime.driver import RetrievalDriver, build_graph
 from operators.context import outcomes as happened
-from operators.frames import CHUNKS, OUTCOMES, TEXT_LISTS, VECTOR_LISTS, empty
+from operators.frames import OUTCOMES, READ_CHUNKS, TEXT_LISTS, VECTOR_LISTS, empty
 
 CORPORA = ("code", "review", "wiki")
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
@@ -75,7 +75,7 @@ class World:
             for chunk, text in self.texts[corpus].items()
             if chunk in seen
         ]
-        return pl.DataFrame(rows, schema=CHUNKS)
+        return pl.DataFrame(rows, schema=READ_CHUNKS)
 
 
 def queries_frame(*ids: int, **columns: Any) -> pl.DataFrame:

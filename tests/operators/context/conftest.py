@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import settings
 
-from operators.frames import CHUNKS, DEDUPED, FUSED, NOTES, QUERIES
+from operators.frames import DEDUPED, FUSED, NOTES, QUERIES, READ_CHUNKS
 
 # A machine that others use too makes no example slow.
 settings.register_profile("unhurried", deadline=None)
@@ -26,9 +26,9 @@ def _rows(plain: dict[str, Any], schema: pl.Schema) -> Callable[..., pl.DataFram
 
 @pytest.fixture(scope="session")
 def make_chunks() -> Callable[..., pl.DataFrame]:
-    """CHUNKS from what differs from a plain row."""
+    """READ_CHUNKS from what differs from a plain row."""
     plain = {"chunk_id": 0, "corpus": "code", "repo": "", "document_id": "d", "text": ""}
-    return _rows(plain, CHUNKS)
+    return _rows(plain, READ_CHUNKS)
 
 
 @pytest.fixture(scope="session")

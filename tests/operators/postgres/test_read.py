@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from operators.frames import CHUNKS, check
+from operators.frames import READ_CHUNKS, check
 from operators.postgres.batches import SearchTimeout
 from operators.postgres.read import fetch_chunks
 from operators.postgres.store import Store
@@ -17,7 +17,7 @@ def test_chunks_come_once_each_and_by_chunk_id(store: Store, filling: Any) -> No
     found = fetch_chunks(store, "code", ids, filling.queries([{}, {}]))
     assert found["chunk_id"].to_list() == [2, 9]
     assert found["embedding"].dtype == pl.Array(pl.Float32, 8)
-    check(found, CHUNKS, "chunks")
+    check(found, READ_CHUNKS, "chunks")
 
 
 @pytest.mark.parametrize("ids", [[], [404]])
@@ -28,7 +28,7 @@ def test_no_chunk_is_a_frame_of_the_same_columns(
     found = fetch_chunks(store, "code", pl.Series(ids, dtype=pl.Int64), filling.queries([{}]))
     assert found.is_empty()
     assert found["embedding"].dtype == pl.Array(pl.Float32, 8)
-    check(found, CHUNKS, "chunks")
+    check(found, READ_CHUNKS, "chunks")
 
 
 def test_without_a_query_nothing_may_be_seen(store: Store, filling: Any) -> None:

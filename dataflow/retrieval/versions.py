@@ -1,0 +1,45 @@
+"""Which versions of a topic answer: the newest by default, else what the question asks for.
+
+An explicit input (``versions``, ``as_of``) beats what the question's text names, the text beats the
+configuration's ``version_policy``.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import polars as pl
+from hamilton.function_modifiers import tag
+
+from operators.postgres import store as database
+from operators.postgres import versions as stored
+from operators.versions import policy
+
+
+@tag(stage="queries", io="postgres", fail_open="yes")
+def known_versions(
+    store: database.Store, queries: pl.DataFrame, understand_versions: bool = True
+) -> pl.DataFrame:
+    """Every version of every topic; read only where a question may ask for one."""
+    if not policy.may_ask(queries, understand=understand_versions):
+        return pl.DataFrame(schema=stored.KNOWN_VERSIONS)
+    return stored.known_versions(store)
+
+
+@tag(stage="queries")
+def version_scope(
+    queries: pl.DataFrame,
+    known_versions: pl.DataFrame,
+    version_policy: Literal["newest", "all", "pinned", "as_of"] = "newest",
+    understand_versions: bool = True,
+) -> pl.DataFrame:
+    """The policy of each question, the versions it pins, and what a reader must know of them."""
+    return policy.version_scope(
+        queries, known_versions, default=version_policy, understand=understand_versions
+    )
+
+
+@tag(stage="queries")
+def scoped_queries(queries: pl.DataFrame, version_scope: pl.DataFrame) -> pl.DataFrame:
+    """The questions as the corpora are searched with them."""
+    return policy.scoped(queries, version_scope)

@@ -1,0 +1,318 @@
+"""What version or date a question names, by its wording alone.
+
+Careful, because a wrong version hides the right answer: only a question or a request names one
+("What does it return in 3.5.3?"), a statement does not ("fixed a regression in 8.0.0"); and not in
+code, URLs, paths and comparisons, not after ``since``, not where a change is planned or merely
+dated ("will be removed in 0.18", "which was added in 0.20"), not a number with a unit. Whether
+there is such a version is for :mod:`operators.versions.known` to say. A date is never filled in
+from today.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Literal
+
+LONGEST = 2_000
+"""Characters that are read of a text: a question that is longer is a report."""
+MOST_WORDS = 80
+KEYWORDS = 8
+"""Words of a text without a verb that is taken for a search ("spark 3.5.3 release notes")."""
+
+Strength = Literal["marked", "product", "plain", "bare"]
+
+
+@dataclass(frozen=True)
+class Mention:
+    """A version or a date that a question names.
+
+    Attributes:
+        written: as it stands there, without a leading ``v``; of a date with its preposition.
+        strength: how surely it is a version: ``marked`` as one ("version 3.5.3", "v5.3"), after a
+            name ("Spark 3.5.3"), ``plain`` after a preposition ("in 3.5.3"), or ``bare``.
+        before: whether the versions before it are asked for.
+        product: the word before it, where that is a name.
+        until: of a date, the first moment that is too late; None for a version.
+    """
+
+    written: str
+    strength: Strength = "bare"
+    before: bool = False
+    product: str | None = None
+    until: datetime | None = None
+
+
+def words(listed: str) -> frozenset[str]:
+    """The words of ``listed``, which white space separates."""
+    return frozenset(listed.split())
+
+
+_FLAGS = re.IGNORECASE
+_STAGE = r"(?:[-.]?(?:rc|alpha|beta|dev|pre|a|b)[-.]?[0-9]{1,3})"
+_NUMBER = rf"[0-9]{{1,4}}(?:\.[0-9]{{1,5}}){{0,4}}(?:\.x)?{_STAGE}?"
+_VERSION = re.compile(
+    r"(?<![\w.+\-/$#@:=<>~^%&*|\\])(?P<mark>(?:versions?|ver\.?|releases?)\s+v?|v\.?\s?)?"
+    rf"(?P<v>{_NUMBER})(?![\w%°+=*/\\]|\.[0-9]|[-:][\w])",
+    _FLAGS,
+)
+_CODE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`", re.DOTALL)
+_ONLY_VERSION = re.compile(rf"`v?{_NUMBER}`", _FLAGS)
+# addresses, paths, options and assignments, comparisons
+_NO_PROSE = re.compile(
+    r"\w+://\S+|\S*[/\\]\S*[/\\]\S*|\S*\w[/\\]\w\S*|\S*@\S+|(?<!\S)--?[A-Za-z]\S*|\S*[<>=~!]=?\s*v?[0-9]\S*"
+)
+_SENTENCE = re.compile(r"[^.?!\n]+(?:[.?!](?!\s|\Z|[\"')\]])[^.?!\n]*)*[.?!]*")
+_WORD = re.compile(r"[^\s,;()\[\]\"“”]+")
+
+_ASKS = words(
+    """what which how why when where who whose is are was were does do did can could should would
+    will has have had may"""
+)
+_REQUESTS = words(
+    """show tell explain describe list give find compare summarize summarise name look get
+    provide help define document need want please"""
+)
+_STATES = re.compile(
+    r"(?:re)?(?:fix|add|remov|deprecat|introduc|chang|updat|bump|drop|support|prepar|revert|mak|use"
+    r"|allow|improv|mov|renam|clean|refactor|delay|releas)\w*:?",
+    _FLAGS,
+)
+_USES = re.compile(
+    r"\b(?:i|we)(?:\s+am|'m|’m|\s+are|'re|’re)?\s+(?:\w+\s+)?(?:on|us\w+|run\w*)\b", _FLAGS
+)
+
+_AT = words("in for of on under with at using running within inside until through by")
+_JOINS = words("and or to vs vs. versus & , than")
+_LATER = words("since after past beyond than above over starting newer later")
+_BEFORE = words("before pre predating preceding")
+_MOVES = re.compile(r"(?:upgrad|updat|mov|migrat|switch|bump|port|go|jump|chang)\w*", _FLAGS)
+_CHANGED = re.compile(
+    r"(?:add|introduc|deprecat|remov|chang|fix|releas|ship|regress|renam|drop|land|replac|creat|break|broke)\w*",
+    _FLAGS,
+)
+_TO_BE = words("was were is are been got get be being it")
+_RELATIVE = words("which that it they this")
+_PLANNED = re.compile(
+    r"\b(?:will|to|shall)\s+(?:\w+\s+)?be\b|\b(?:scheduled|planned|slated|marked|due|targeted)\b",
+    _FLAGS,
+)
+_AFTERWARDS = re.compile(
+    r"\s*(?:\+|(?:and|or)\s+(?:new|lat|high|up|abov|old|low|less|earli|below|great)\w*|onwards?\b"
+    r"|[kmg]?i?b\b|[munµ]?s\b|secs?\b|seconds?|minutes?|hours?|days?|weeks?|months?|years?|times\b"
+    r"|percent|bytes?|bits?|pixels?|px\b|[kmg]?hz\b|kvb\b|vb\b|sat|btc\b|usd\b|eur\b|items?|rows?|x\b)",
+    _FLAGS,
+)
+_NO_PRODUCT = words(
+    """section chapter figure fig table step part appendix page rule item level point equation eq
+    line lines port issue pr bug ticket bip rfc cve iso ieee pep jep ip utf id number no nr
+    least most about around approximately roughly exactly only size length width value factor
+    ratio probability score top first last next"""
+)
+"""Before a number they say that it is no version."""
+_HEDGED = words("and or the a an its their this that our my your latest newest older")
+
+_MONTHS = [
+    *("january", "february", "march", "april", "may", "june", "july", "august"),
+    *("september", "october", "november", "december"),
+]
+_MONTH = (
+    rf"(?P<month>{'|'.join(f'{m[:3]}(?:{m[3:]})?' if len(m) > 3 else m for m in _MONTHS)}|sept)\.?"
+)
+_YEAR = r"(?P<year>(?:19|20)[0-9]{2})"
+_DATE = re.compile(
+    rf"\b(?P<when>before|prior\s+to|until|till|up\s+to|as\s+of|as\s+at|in|during|by|at)\s+"
+    rf"(?P<date>(?:the\s+)?(?:(?P<edge>start|beginning|end)\s+of\s+)?(?:the\s+year\s+)?"
+    rf"(?:{_YEAR}-(?P<m>[0-9]{{2}})(?:-(?P<d>[0-9]{{2}}))?"
+    rf"|(?:(?P<day1>[0-9]{{1,2}})(?:st|nd|rd|th)?\s+)?{_MONTH}\s+(?:(?P<day2>[0-9]{{1,2}})(?:st|nd|rd|th)?,?\s+)?"
+    rf"{_YEAR.replace('year', 'year2')}|{_YEAR.replace('year', 'year3')}))(?![\w%]|[-./:][\w])",
+    _FLAGS,
+)
+
+
+def mentions(text: str) -> list[Mention]:
+    """The versions and dates that ``text`` asks for, in its order, each once.
+
+    >>> [m.written for m in mentions("What does it return in Spark 3.5.3, and in v3.3?")]
+    ['3.5.3', '3.3']
+    >>> mentions("Fixed a regression in 8.0.0.")
+    []
+    """
+    text = text[:LONGEST]
+    if not any(character.isdigit() for character in text):
+        return []
+    prose = _NO_PROSE.sub(_blank, _CODE.sub(_code, text))
+    length = len(prose.split())
+    if length > MOST_WORDS:
+        return []
+    found: list[Mention] = []
+    for sentence in _asking(prose, length):
+        dated = list(_dates(sentence))
+        for start, end, _ in dated:
+            sentence = sentence[:start] + " " * (end - start) + sentence[end:]
+        found += [mention for _, _, mention in dated]
+        found += _versions(sentence)
+    return list(dict.fromkeys(found))
+
+
+def _asking(prose: str, length: int) -> Iterator[str]:
+    """The sentences of a question or request; of one who says what they use, that too."""
+    sentences = [match[0].strip() for match in _SENTENCE.finditer(prose) if match[0].strip()]
+    asks = [_asks(sentence) for sentence in sentences]
+    if len(sentences) == 1 and not asks[0] and length <= KEYWORDS:
+        searched = not sentences[0].endswith((".", "!")) and not _STATES.match(sentences[0])
+        asks = [searched]
+    for sentence, does in zip(sentences, asks, strict=True):
+        if does or (any(asks) and _USES.search(sentence)):
+            yield sentence
+
+
+def _asks(sentence: str) -> bool:
+    first = re.match(r"\W*([A-Za-z]+)", sentence)
+    word = first[1].lower() if first else ""
+    if sentence.endswith("?") or word in _REQUESTS:
+        return True
+    return word in _ASKS and not sentence.endswith((".", "!", ":"))
+
+
+def _versions(sentence: str) -> list[Mention]:
+    found: list[tuple[int, int, Mention]] = []
+    moving: list[tuple[int, int, Mention]] = []  # from one version, until it says to which
+    for match in _VERSION.finditer(sentence):
+        before, after = sentence[: match.start()], sentence[match.end() :]
+        if _AFTERWARDS.match(after) or _PLANNED.search(_clause(before)):
+            continue
+        mention = Mention(match["v"], "marked" if match["mark"] else "bare")
+        leading = [word.strip("'’:.") for word in _WORD.findall(before)][-7:]
+        last = leading[-1].lower() if leading else ""
+        joined = (
+            last in _JOINS
+            or (not leading and before.strip() == "")
+            or before.rstrip().endswith(",")
+        )
+        linked = bool(found) and len(_WORD.findall(sentence[found[-1][1] : match.start()])) <= 3
+        if last in _NO_PRODUCT and not match["mark"]:
+            continue
+        if last == "from":
+            moving = [(match.start(), match.end(), mention)]
+            continue
+        if moving and last == "to":
+            found += [
+                *moving,
+                (match.start(), match.end(), replace(mention, strength=_plain(mention))),
+            ]
+            moving = []
+            continue
+        if joined and linked and last not in _LATER:
+            earlier = found[-1][2]
+            strength = earlier.strength if mention.strength == "bare" else mention.strength
+            found.append((match.start(), match.end(), replace(mention, strength=strength)))
+            continue
+        if (placed := _placed(mention, leading)) is not None:
+            found.append((match.start(), match.end(), placed))
+    return [mention for _, _, mention in found]
+
+
+def _placed(mention: Mention, leading: list[str]) -> Mention | None:
+    """``mention`` by the words before it; None where they say that it is not asked for."""
+    product, at = None, len(leading)
+    while at and len(leading) - at < 4 and not _governs(leading[at - 1].lower()):
+        at -= 1
+        if product is None and _names(leading[at]):
+            product = leading[at]
+    governor = leading[at - 1].lower() if at and _governs(leading[at - 1].lower()) else None
+    if governor is None:
+        product = leading[-1] if leading and leading[-1] == product else None
+        if product is None and mention.strength == "bare":
+            return mention
+        return replace(mention, strength=_strongest(mention, product), product=product)
+    if governor in _LATER:
+        return None
+    previous = leading[at - 2] if at > 1 else ""
+    if governor == "to" and _MOVES.fullmatch(previous):
+        return None
+    if governor in _BEFORE or (governor == "to" and previous.lower() == "prior"):
+        return replace(mention, before=True, strength=_strongest(mention, product), product=product)
+    if _CHANGED.fullmatch(previous) and not _asked_about(leading[: at - 2]):
+        return None
+    return replace(mention, strength=_strongest(mention, product), product=product)
+
+
+def _asked_about(leading: list[str]) -> bool:
+    """Whether the change after ``leading`` is what the question is about: "was it added in ..."."""
+    lower = [word.lower() for word in leading]
+    if lower[-1:] in (["what"], ["which"], ["who"]):
+        return True
+    for place in range(len(lower) - 1, max(len(lower) - 8, -1), -1):
+        if lower[place] in _TO_BE:
+            return place == 0 or lower[place - 1] not in _RELATIVE
+    return False
+
+
+def _governs(word: str) -> bool:
+    return word in _AT or word in _LATER or word in _BEFORE or word in ("to", "from", "between")
+
+
+def _names(word: str) -> bool:
+    lower = word.lower()
+    return lower not in _HEDGED | _ASKS | _REQUESTS and re.search("[a-z]", lower) is not None
+
+
+def _strongest(mention: Mention, product: str | None) -> Strength:
+    if mention.strength == "marked":
+        return "marked"
+    return "product" if product else "plain"
+
+
+def _plain(mention: Mention) -> Strength:
+    return "marked" if mention.strength == "marked" else "plain"
+
+
+def _clause(before: str) -> str:
+    return re.split(r"[,;:]", before)[-1]
+
+
+def _dates(sentence: str) -> Iterator[tuple[int, int, Mention]]:
+    for match in _DATE.finditer(sentence):
+        if (until := _until(match)) is not None:
+            yield match.start(), match.end(), Mention(" ".join(match[0].split()), until=until)
+
+
+def _until(match: re.Match[str]) -> datetime | None:
+    """The first moment that is too late for what ``match`` says."""
+    year = int(match["year"] or match["year2"] or match["year3"])
+    month = int(match["m"] or 0)
+    if match["month"]:
+        month = next(
+            n for n, m in enumerate(_MONTHS, 1) if m.startswith(match["month"][:3].lower())
+        )
+    day = int(match["d"] or match["day1"] or match["day2"] or 0)
+    early = (
+        match["when"].lower() in ("before", "by", "until", "till")
+        or "prior" in match["when"].lower()
+    )
+    if match["edge"]:
+        early = match["edge"].lower() != "end"
+    try:
+        begin = datetime(year, month or 1, day or 1, tzinfo=UTC)
+    except ValueError:
+        return None
+    if early:
+        return begin
+    if day:
+        return datetime.fromtimestamp(begin.timestamp() + 86_400, UTC)
+    if month:
+        return datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
+    return datetime(year + 1, 1, 1, tzinfo=UTC)
+
+
+def _code(match: re.Match[str]) -> str:
+    if _ONLY_VERSION.fullmatch(match[0]):
+        return " " + match[0][1:-1] + " "
+    return _blank(match)
+
+
+def _blank(match: re.Match[str]) -> str:
+    return "§" + " " * (len(match[0]) - 1)

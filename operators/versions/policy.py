@@ -1,0 +1,112 @@
+"""Which versions of a topic answer a question, and what is said about that.
+
+What a caller asks for explicitly beats what the question's text names, and that beats the default:
+
+- ``newest``: of each topic the newest version, and passages that only an older one has
+- ``pinned``: where a topic has one of the versions, that one; elsewhere as ``newest``
+- ``as_of``: the newest version of a moment
+- ``all``: every version
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import polars as pl
+
+from operators.frames import NOTES, SCOPED_QUERIES, VERSION_SCOPE, empty
+from operators.ranking.order import replaced
+from operators.versions.known import Known
+from operators.versions.mentions import Mention, mentions
+
+MOST_MENTIONS = 8
+"""Of one question; a text with more is a table of versions, and asks for none."""
+
+
+def may_ask(queries: pl.DataFrame, *, understand: bool) -> bool:
+    """Whether a question may ask for a version, so that the known ones must be looked at.
+
+    Args:
+        queries: columns ``QUERIES``.
+        understand: whether the texts are read.
+    """
+    asked: list[list[str] | None] = queries["versions"].to_list()
+    return any(asked) or (understand and any(map(_named, queries["texts"].to_list())))
+
+
+def version_scope(
+    queries: pl.DataFrame, known: pl.DataFrame, *, default: str, understand: bool
+) -> pl.DataFrame:
+    """``VERSION_SCOPE``: the policy of each of ``queries``, in their order.
+
+    Args:
+        queries: columns ``QUERIES``.
+        known: columns ``KNOWN_VERSIONS``; empty: no version is ever pinned.
+        default: the policy of a question that asks for none.
+        understand: whether a version or date in the text counts.
+    """
+    versions = Known(known)
+    rows = [
+        _decide(row, versions, default, understand)
+        for row in queries[["query_id", "texts", "as_of", "version_policy", "versions"]].iter_rows(
+            named=True
+        )
+    ]
+    return pl.DataFrame(rows, schema=VERSION_SCOPE, orient="row")
+
+
+def scoped(queries: pl.DataFrame, scope: pl.DataFrame) -> pl.DataFrame:
+    """``SCOPED_QUERIES``: ``queries`` with what ``scope`` (of the same rows) says.
+
+    Raises:
+        ValueError: the frames are not of the same queries in the same order.
+    """
+    if queries["query_id"].to_list() != scope["query_id"].to_list():
+        raise ValueError("version_scope is not of these queries, in their order")
+    said = [scope[name] for name in ("version_policy", "pinned", "versions_as_of")]
+    return replaced(queries, *said)[list(SCOPED_QUERIES)]
+
+
+def notes(scope: pl.DataFrame) -> pl.DataFrame:
+    """``NOTES``: what was understood of versions, and which do not exist."""
+    rows = [
+        (query_id, note)
+        for query_id, said in scope["query_id", "notes"].iter_rows()
+        for note in said or ()
+    ]
+    return pl.DataFrame(rows, schema=NOTES, orient="row") if rows else empty(NOTES)
+
+
+def _named(texts: Sequence[str] | None) -> list[Mention]:
+    found = [mention for text in texts or () for mention in mentions(text)]
+    return found if len(found) <= MOST_MENTIONS else []
+
+
+def _decide(
+    row: Mapping[str, Any], known: Known, default: str, understand: bool
+) -> tuple[Any, ...]:
+    policy, as_of = row["version_policy"], row["as_of"]
+    pinned: list[list[str]] = []
+    said: list[str] = []
+    until: datetime | None = None
+    basis = "input" if policy or row["versions"] or as_of else "config"
+    if row["versions"]:
+        for version in row["versions"]:
+            spellings, note = known.asked(version, " ".join(row["texts"] or ()))
+            pinned += [spellings] if spellings else []
+            said += [note] if note else []
+    elif policy is None and understand and known:
+        pinned, until, said = known.understood(_named(row["texts"]), row["texts"] or ())
+        until = until if as_of is None else None
+        basis = "question" if pinned or until else basis
+    if pinned:
+        chosen = "pinned"
+    elif policy in ("newest", "all"):
+        chosen = policy
+    elif as_of or until:
+        chosen = "all" if default == "all" and not until else "as_of"
+    else:
+        chosen = default if default in ("newest", "all") else "newest"
+    return row["query_id"], chosen, pinned, until, basis, list(dict.fromkeys(said))
