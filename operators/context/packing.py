@@ -16,8 +16,8 @@ import numpy as np
 import polars as pl
 
 from operators.context.escape import defused
-from operators.frames import CONTEXT, PACKED, frame_of
-from operators.ranking.order import listed, take
+from operators.frames import CONTEXT, PACKED
+from operators.ranking.order import index, listed
 
 SEPARATOR = "\n\n"
 _OF_RESULT = ["query_id", "chunk_id", "corpus", "source_label", "source_url", "alternate_sources"]
@@ -60,12 +60,12 @@ def pack(
     for row, query_id in enumerate(results["query_id"].to_list()):
         by_query.setdefault(query_id, []).append(row)
     noted: dict[int, list[str]] = {}
-    for query_id, note in notes["query_id", "note"].rows():
+    for query_id, note in notes["query_id", "note"].iter_rows():
         noted.setdefault(query_id, []).append(note)
 
     chosen: list[tuple[int, int, str, str, int]] = []
     blocks: list[tuple[int, str, str, int]] = []
-    for query_id, asked in queries["query_id", "texts"].rows():
+    for query_id, asked in queries["query_id", "texts"].iter_rows():
         rows = by_query.get(query_id, [])
         remarks = noted.get(query_id, [])
         said = [*remarks, *(labels[row] for row in rows), *(texts[row] for row in rows)]
@@ -96,8 +96,7 @@ def _frame(
         pl.Series(name, list(values), dtype=PACKED[name])
         for name, values in zip(("number", "boundary", "entry", "cost"), made, strict=True)
     ]
-    packed = take(results[_OF_RESULT], np.array(rows, np.int64))
-    packed = frame_of([*packed.get_columns(), *columns], PACKED)
+    packed = results[_OF_RESULT][index(np.array(rows, np.int64))].hstack(columns)[list(PACKED)]
     if not blocks:
         return packed
     notes = pl.DataFrame(
@@ -111,7 +110,7 @@ def compose(packed: pl.DataFrame, queries: pl.DataFrame, *, budget: int) -> pl.D
     entries: dict[int, list[str]] = {}
     used: dict[int, int] = {}
     keys: dict[int, str] = {}
-    for query_id, key, entry, cost in packed["query_id", "boundary", "entry", "cost"].rows():
+    for query_id, key, entry, cost in packed["query_id", "boundary", "entry", "cost"].iter_rows():
         entries.setdefault(query_id, []).append(entry)
         used[query_id] = used.get(query_id, 0) + cost
         keys[query_id] = key
