@@ -20,8 +20,10 @@ ALL = {
     "ingestion": [],
     "quality": ["secp", "btc", "cosqa", "cranfield", "--channels"],
     "end_to_end": ["btc"],
+    "lineage": [],
+    "neardup": [],
 }
-JUDGED = {"quality", "end_to_end"}
+JUDGED = {"quality", "end_to_end", "lineage", "neardup"}
 
 
 def main() -> int:

@@ -45,18 +45,21 @@ def verify(
     collection: _Collection = "default",
     as_json: _AsJson = False,
 ) -> None:
-    """Compare a collection's ledger with its chunks, vectors and text index.
+    """Compare a collection's ledger with its chunks, vectors, text index and versions.
 
     Exit code 3 where something was found, repaired or not. A document that lost a part is taken
     out; ingesting its source again brings it back. Example: crosscorpus verify --repair -C team
     """
+    import polars as pl
+
+    from dataflow.ingestion.versions import verify_versions
     from dataflow.terminal import print_json
     from dataflow.terminal_upkeep import show_verified
     from operators.postgres.store import open_store
     from operators.postgres.verify import verify as look
 
     with open_store(collection=collection) as store:
-        found = look(store, repair=repair)
+        found = pl.concat([look(store, repair=repair), verify_versions(store, repair=repair)])
     if as_json:
         print_json(found.to_dicts())
     else:

@@ -90,7 +90,7 @@ def _cell(value: object) -> str:
 def show_verified(found: pl.DataFrame) -> None:
     """One line a finding, and what became of it."""
     if found.is_empty():
-        _OUT.print("[green]ledger, chunks, vectors and text index agree[/]")
+        _OUT.print("[green]ledger, chunks, vectors, text index and versions agree[/]")
         return
     for kind, corpus, repo, document_id, says, repaired in found.head(_FOUND_SHOWN).iter_rows():
         where = " ".join(printable(part) for part in (corpus, repo, document_id) if part)

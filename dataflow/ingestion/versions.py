@@ -15,6 +15,7 @@ import polars as pl
 
 from operators.postgres import versions as stored
 from operators.postgres.store import Store
+from operators.postgres.verify import FINDINGS
 from operators.postgres.versions import Superseded
 from operators.versions import alignment, lineage, sketches
 from operators.versions.alignment import align, holder
@@ -57,6 +58,30 @@ def find_versions(store: Store, on_compared: OnCompared | None = None) -> Versio
         if whole:
             stored.mark_found(store, changed.corpus, changed.ledger, RULES)
     return found
+
+
+def verify_versions(store: Store, *, repair: bool = False) -> pl.DataFrame:
+    """Whether a collection's versions are those of its documents; put right if ``repair``.
+
+    Returns:
+        Columns ``operators.postgres.verify.FINDINGS``: ``stale_versions`` for a corpus that was
+        changed, or ingested by an earlier release, since its versions were found; and
+        ``wrong_versions`` for one with passages that are superseded by none.
+    """
+    broken = stored.broken(store)
+    stale = {changed.corpus for changed in stored.changed_corpora(store, RULES)}
+    rows = [
+        ("wrong_versions", corpus, f"{count} passages are said to stand for others that are gone")
+        for corpus, count in broken
+    ]
+    says = "its documents have changed since versions were looked for"
+    rows += [("stale_versions", corpus, says) for corpus in sorted(stale)]
+    if repair:
+        for corpus, _ in broken:
+            stored.doubt(store, corpus)
+        find_versions(store)
+    found = [(kind, corpus, None, None, text, repair) for kind, corpus, text in rows]
+    return pl.DataFrame(found, schema=FINDINGS, orient="row")
 
 
 def _of_corpus(

@@ -22,9 +22,9 @@ from operators.postgres.filters import (
     Filter,
     condition,
     created_before,
+    each_up_to_date,
     moment,
     scopes,
-    up_to_date,
 )
 from operators.postgres.store import Connection, Store, collection_info
 
@@ -130,13 +130,8 @@ def _read(
             [
                 condition(one, "c", parameters, number=number),
                 created_before("c", f"%(late_{number})s::timestamptz"),
-                up_to_date(
-                    one,
-                    "c",
-                    parameters,
-                    moment=f"%(early_{number})s::timestamptz",
-                    row_by_row=True,
-                    number=number,
+                each_up_to_date(
+                    one, parameters, moment=f"%(early_{number})s::timestamptz", number=number
                 ),
             ]
         )

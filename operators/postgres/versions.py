@@ -14,7 +14,7 @@ from uuid import UUID
 import polars as pl
 
 from operators.frames import UTC
-from operators.postgres.store import Connection, Store
+from operators.postgres.store import Connection, Store, collection_info
 from operators.versions.alignment import Passage
 from operators.versions.lineage import CANDIDATES
 
@@ -87,15 +87,22 @@ class Stored(NamedTuple):
 def known_versions(store: Store) -> pl.DataFrame:
     """Every version of every topic that has two or more: columns ``KNOWN_VERSIONS``.
 
-    In the order of corpus, lineage and position (0: the oldest).
+    In the order of corpus, lineage and position (0: the oldest). Read again only when the versions
+    of a corpus were found anew.
     """
+    at, held = collection_info(store).versions_at, store._info.versions
+    if at is not None and held is not None and held[0] == at:
+        known: pl.DataFrame = held[1]
+        return known
     rows = store.run(
         lambda conn: conn.execute(
             "SELECT corpus, lineage_id, version, position, newest, released_at"
             ' FROM document_versions ORDER BY corpus, lineage_id COLLATE "C", position'
         ).fetchall()
     )
-    return pl.DataFrame(rows, schema=KNOWN_VERSIONS, orient="row")
+    known = pl.DataFrame(rows, schema=KNOWN_VERSIONS, orient="row")
+    store._info.versions = None if at is None else (at, known)
+    return known
 
 
 def changed_corpora(store: Store, rules: int) -> list[Changed]:
@@ -287,6 +294,28 @@ def forget_versions(store: Store, corpus: str, keys: Sequence[str]) -> None:
         _forget(conn, keys)
 
     store.run(work)
+
+
+def broken(store: Store) -> list[tuple[str, int]]:
+    """The corpora with rows that point at a chunk that is not there, and how many there are."""
+    return store.run(
+        lambda conn: conn.execute(
+            "SELECT s.corpus, count(*) FROM superseded_chunks s"
+            " LEFT JOIN chunks c ON c.corpus = s.corpus AND c.chunk_id = s.chunk_id"
+            " LEFT JOIN chunks n ON n.corpus = s.corpus AND n.chunk_id = s.by_chunk"
+            " WHERE c.chunk_id IS NULL OR c.document_key <> s.document_key"
+            " OR (s.by_chunk IS NOT NULL AND n.chunk_id IS NULL) GROUP BY 1 ORDER BY 1"
+        ).fetchall()
+    )
+
+
+def doubt(store: Store, corpus: str) -> None:
+    """Have all of a corpus's versions be found anew."""
+    store.run(
+        lambda conn: conn.execute(
+            "UPDATE versioned_corpora SET rules = -1 WHERE corpus = %s", (corpus,)
+        )
+    )
 
 
 def _one_writer(conn: Connection, corpus: str) -> None:

@@ -53,14 +53,12 @@ def fuse_convex(
     similarity = 1 - hits["vector_distance"].to_numpy()
     text_score = hits["text_score"].to_numpy().astype(np.float64)
     share, part = _by_corpus(hits["corpus"], vector_weights)
-    by_corpus = np.lexsort((part, query_id))
-    edges = np.flatnonzero(np.r_[True, np.diff(query_id[by_corpus]) | np.diff(part[by_corpus])])[
-        : len(hits)
-    ]
+    one_list = query_id.astype(np.int64) * len(vector_weights) + part  # a query and a corpus
+    by_list = np.argsort(one_list, kind="stable")
     by_query = np.argsort(query_id, kind="stable")
     begins = starts(query_id[by_query])
     vector, text, confidence = (np.empty(len(hits)) for _ in range(3))
-    vector[by_corpus] = max_ratio(similarity[by_corpus], edges)
+    vector[by_list] = max_ratio(similarity[by_list], starts(one_list[by_list]))
     text[by_query] = max_ratio(text_score[by_query], begins)
     confidence[by_query] = text_confidence(text_score[by_query], begins, full_text_score)
     return _fused(hits, share * vector + (1 - share) * text * confidence)
@@ -68,9 +66,9 @@ def fuse_convex(
 
 def _by_corpus(corpus: pl.Series, weights: Mapping[str, float]) -> tuple[Floats, Integers]:
     """Each row's weight, and a number for its corpus."""
-    names = sorted(weights)
-    number = pl.Series(names).search_sorted(corpus).to_numpy().astype(np.int64)
-    return np.array([check_share(weights[name]) for name in names])[number], number
+    numbers = {name: number for number, name in enumerate(weights)}
+    number = np.array([numbers[name] for name in corpus.to_list()], np.int64)
+    return np.array([check_share(weight) for weight in weights.values()])[number], number
 
 
 def _fused(hits: pl.DataFrame, score: Floats) -> pl.DataFrame:

@@ -36,10 +36,14 @@ def joined(runs: Sequence[list[Page]]) -> list[list[Page]]:
         The runs, each from its oldest version on.
     """
     versions = _versions(runs)
-    pairs = {
-        *_at_one_path(runs),
-        *likely([run[-1].hashes for run in runs], [run[0].hashes for run in runs]),
-    }
+    if not runs:
+        return []
+    every = [key for keys in versions.values() for key in keys]
+    newest, oldest = max(every), min(every)
+    ended = [n for n, run in enumerate(runs) if run[-1].order[1] < newest]
+    begun = [n for n, run in enumerate(runs) if run[0].order[1] > oldest]
+    by_text = likely([runs[n][-1].hashes for n in ended], [runs[n][0].hashes for n in begun])
+    pairs = {*_at_one_path(runs), *((ended[i], begun[j]) for i, j in by_text)}
     scored = []
     alone = _alone_at_their_path(runs)
     for one, two in pairs:

@@ -22,6 +22,9 @@ RULES = 1
 """Of sketches that may be compared with each other."""
 
 SIZE = 128
+PROBED = 48
+"""Hashes of a document that likely pairs are found by."""
+
 COMMON = 64
 """Documents that have a hash; what more have is found in no search for likely pairs."""
 
@@ -62,16 +65,16 @@ def alike(one: Hashes, two: Hashes) -> float:
 def likely(ones: Sequence[Hashes], twos: Sequence[Hashes]) -> list[tuple[int, int]]:
     """The pairs (place in ``ones``, place in ``twos``) that share a hash few documents have.
 
-    What shares more than a tenth of its word pairs is nearly always among them. Close to linear:
+    What shares a fifth of its word pairs is nearly always among them. Close to linear:
     a hash that more than ``COMMON`` documents have makes no pair.
     """
     holders: dict[int, list[int]] = {}
     for place, hashes in enumerate(twos):
-        for value in hashes.tolist():
+        for value in hashes[:PROBED].tolist():
             holders.setdefault(value, []).append(place)
     found: set[tuple[int, int]] = set()
     for place, hashes in enumerate(ones):
-        for value in hashes.tolist():
+        for value in hashes[:PROBED].tolist():
             of = holders.get(value, ())
             if len(of) <= COMMON:
                 found.update((place, other) for other in of)

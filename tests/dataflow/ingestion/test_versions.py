@@ -165,3 +165,29 @@ def test_code_in_folders_v1_and_v2_is_no_topic_with_versions(
     ]
     ingest_documents(store, small, write_lines(*files))
     assert known_versions(store).is_empty()
+
+
+def test_verify_finds_versions_of_an_earlier_ledger_and_makes_them_good(
+    store: Store, small: Any, write_lines: Write
+) -> None:
+    ingest_documents(store, small, write_lines(OLD, NEW))
+    assert step.verify_versions(store).is_empty()
+    store.run(lambda conn: conn.execute("UPDATE documents SET indexed_at = now()"))
+    assert step.verify_versions(store)["kind"].to_list() == ["stale_versions"]
+    assert step.verify_versions(store, repair=True)["repaired"].all()
+    assert step.verify_versions(store).is_empty()
+
+
+def test_verify_finds_rows_of_chunks_that_are_gone(
+    store: Store, small: Any, write_lines: Write
+) -> None:
+    ingest_documents(store, small, write_lines(OLD, NEW))
+    before = _superseded(store)
+    store.run(
+        lambda conn: conn.execute(
+            "UPDATE superseded_chunks SET by_chunk = 17 WHERE by_chunk IS NOT NULL"
+        )
+    )
+    assert step.verify_versions(store, repair=True)["kind"].to_list() == ["wrong_versions"]
+    assert step.verify_versions(store).is_empty()
+    assert _superseded(store) == before
