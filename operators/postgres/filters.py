@@ -48,9 +48,8 @@ class Filter:
 
     @property
     def only_repos(self) -> bool:
-        """Whether the repo list decides, and what newer versions replace, but nothing else."""
-        others = (self.path_prefix, self.language, self.state)
-        return not self.pinned and all(value is None for value in others)
+        """Whether the repo list decides, and which versions are asked for, but nothing else."""
+        return self.path_prefix is None and self.language is None and self.state is None
 
 
 @dataclass(frozen=True)
@@ -250,17 +249,21 @@ def count_visible(
     """How many chunks of ``corpus`` each of ``moments`` (``as_of``) leaves visible, at most.
 
     ``repo_sizes``, and ``superseded`` (how many chunks a newer version replaces), answer without a
-    look at the chunks where they can: exactly when the repo list alone decides, and with an upper
-    bound when that is no more than ``limit`` chunks. Else they are counted, up to ``limit`` + 1.
+    look at the chunks where they can: when the repo list and versions alone decide, exactly but for
+    lists of repos or versions, then with an upper bound; and where an upper bound is no more than
+    ``limit`` chunks. Else they are counted, up to ``limit`` + 1.
     """
     names = repo_sizes if one.repos is None else one.repos
     bound = sum(repo_sizes.get(name, 0) for name in names)
-    if one.current and not one.pinned and all(moment is None for moment in moments):
-        bound = min(bound, sum(repo_sizes.values()) - superseded)
-    if bound <= limit or (one.only_repos and all(moment is None for moment in moments)):
+    parameters: dict[str, Any] = {"corpus": corpus}
+    undated = all(moment is None for moment in moments)
+    if one.current and undated and bound > limit:
+        pinned = _pinned_chunks(conn, one, parameters) if one.pinned else 0
+        bound = min(bound, sum(repo_sizes.values()) - superseded + pinned)
+    if bound <= limit or (one.only_repos and undated):
         return [bound] * len(moments)
     distinct = sorted({moment(value) for value in moments})
-    parameters: dict[str, Any] = {"corpus": corpus, "moments": distinct, "limit": limit + 1}
+    parameters |= {"moments": distinct, "limit": limit + 1}
     statement = f"""
         SELECT m.at, (SELECT count(*) FROM (
             SELECT 1 FROM chunks c
@@ -272,6 +275,16 @@ def count_visible(
     """
     counted: dict[str, int] = dict(conn.execute(statement, parameters).fetchall())
     return [int(counted[moment(value)]) for value in moments]
+
+
+def _pinned_chunks(conn: Connection, one: Filter, parameters: dict[str, Any]) -> int:
+    asked = _asked(one, parameters, 0)
+    row = conn.execute(
+        "SELECT coalesce(sum(d.chunks), 0) FROM documents d"
+        f" WHERE d.document_key IN (SELECT a.document_key FROM ({asked}) AS a)",
+        parameters,
+    ).fetchone()
+    return int(row[0]) if row else 0
 
 
 def _cleaned(value: str | None) -> str | None:
