@@ -107,9 +107,10 @@ def joined_topics(found: pl.DataFrame, topics: Mapping[str, str]) -> dict[str, l
 def main(names: list[str]) -> None:
     """Print the table."""
     print(
-        "set          ids  docs lineages precision recall  newest (topics, old versions)  seconds"
+        "set          ids  docs lineages joined precision recall  newest: topics, old versions"
+        "  seconds"
     )
-    for name in names or SETS:
+    for name in [name for name in names if name != "--joined"] or SETS:
         folder = data_folder() / name
         if not folder.exists():
             print(f"{name}: the judged data is not here")
@@ -123,7 +124,8 @@ def main(names: list[str]) -> None:
             found = judge(made, topics, newest)
             print(
                 f"{name:12} {'yes' if identifiers else 'no':4}{documents.height:5}"
-                f" {found['lineages']:8.0f} {found['joined']:6.0f} {found['precision']:9.4f} {found['recall']:6.4f}"
+                f" {found['lineages']:8.0f} {found['joined']:6.0f}"
+                f" {found['precision']:9.4f} {found['recall']:6.4f}"
                 f" {found['topics newest']:8.3f} {found['old newest']:6.3f} {took:24.1f}"
             )
         if "--joined" in names:

@@ -93,6 +93,17 @@ def query(
     context: Annotated[
         bool, typer.Option("--context", help="Print the context window too.")
     ] = False,
+    explain: Annotated[
+        Path | None,
+        typer.Option(help="Write an HTML page that explains every result, to this file."),
+    ] = None,
+    explain_chunk: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Say what became of this passage too: a chunk's id or label, or its document's "
+            "id, path or title; may be given again."
+        ),
+    ] = None,
     config: ConfigName = "default",
     collection: Collection = "default",
     as_json: AsJson = False,
@@ -100,13 +111,20 @@ def query(
     """Ask one question of every corpus.
 
     Example: crosscorpus query "why is the cache flushed twice?" --trigger pr_review --repo org/app
+
+    Why is a page missing? crosscorpus query "..." --explain why.html --explain-chunk docs/cache.md
     """
     from dataflow import build_driver, load_config, terminal
+
+    if explain:  # what draws may not be installed: say so before the search
+        from operators.report.explanation import explanation_page
 
     settings = load_config(config)
     if top_k:
         settings = settings.with_changes({"parameters": {"top_k": top_k}})
     outputs = ["results", "context_window", "citations", "notes", "provenance"]
+    if explain or explain_chunk:
+        outputs += ["queries", "outcomes", "verdicts", "explain"]
     with build_driver(settings, collection=collection) as driver:
         answer = driver.execute(
             outputs,
@@ -119,8 +137,11 @@ def query(
                 "state": state,
                 "as_of": as_of,
                 "only_corpora": corpus or None,
+                "explain_chunks": explain_chunk or None,
             },
         )
+    if explain:
+        explain.write_text(explanation_page(answer), encoding="utf-8")
     if as_json:
         terminal.print_json(terminal.answer_as_json(answer))
     else:

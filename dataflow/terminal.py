@@ -27,6 +27,7 @@ from dataflow.doctor import Finding
 from dataflow.ingestion.report import IngestReport
 from dataflow.ingestion.report import Progress as Event
 from operators.embedding.install import ModelStatus
+from operators.explain.verdicts import FATES
 
 _OUT = Console(soft_wrap=True, highlight=False)
 _ERR = Console(stderr=True, highlight=False)
@@ -58,6 +59,7 @@ def answer_as_json(answer: Mapping[str, Any]) -> dict[str, Any]:
         "citations": answer["citations"]["citation"].to_list(),
         "notes": answer["notes"]["note"].to_list(),
         "provenance": answer["provenance"],
+        **({"verdicts": answer["verdicts"].to_dicts()} if "verdicts" in answer else {}),
     }
 
 
@@ -91,6 +93,12 @@ def show_answer(answer: Mapping[str, Any], *, with_context: bool) -> None:
         _OUT.rule("notes")
         for note in answer["notes"]["note"]:
             _OUT.print(Text(note, style="yellow"))
+    if "verdicts" in answer:
+        missing = answer["verdicts"].filter(pl.col("result_rank").is_null())
+        if missing.height:
+            _OUT.rule("asked about")
+        for label, fate, reason in missing["source_label", "fate", "reason"].iter_rows():
+            _OUT.print(Text.assemble((label, "bold"), f"  {FATES[fate]}: {reason}"))
     _OUT.rule("time")
     _OUT.print(Text(_where_time_went(answer["provenance"]), style="dim"))
 
@@ -162,6 +170,8 @@ def show_report(report: IngestReport) -> None:
         f"[bold]{report.chunks}[/] chunks in {report.seconds:.1f} s "
         f"(embedding {report.embedded} of them: {report.embedding_seconds:.1f} s)"
     )
+    if report.replaced:
+        _OUT.print(f"[yellow]{report.replaced} characters[/] that cannot be stored became U+FFFD")
     for title, style, faults in (
         ("failed", "red", report.failed),
         ("left out", "yellow", report.skipped),

@@ -128,6 +128,8 @@ def answer(
                 break
             known = overrides_of(driver, short, query_embeddings)
             known |= {f"{corpus}.candidates": candidates for corpus in corpora}
+            if "rerank_depth" in driver.graph.nodes:
+                known["rerank_depth"] = 0  # what is reranked is the head already
             tail, more = _documents(driver, known, given, alternates)
             tail = tail.join(held, on=["query_id", "doc_id"], how="anti")
             if tail.is_empty():

@@ -35,6 +35,20 @@ INPUTS = frozenset(
     }
 )
 
+PARAMETERS = frozenset(
+    {
+        "depth",
+        "alternates",
+        "blind",
+        "batch_size",
+        "measure_names",
+        "resamples",
+        "permutations",
+        "seed",
+        "most_changed",
+    }
+)
+
 
 def build_evaluation_graph(config: Mapping[str, Any] | None = None) -> driver.Driver:
     """The experiment graph alone, without a server or a model; ``config``: parameters by name."""
@@ -49,21 +63,6 @@ def build_evaluation_graph(config: Mapping[str, Any] | None = None) -> driver.Dr
     built.graph_executor = Forgetting(built.adapter)
     check_declared(built.graph, INPUTS | PARAMETERS)
     return built
-
-
-PARAMETERS = frozenset(
-    {
-        "depth",
-        "alternates",
-        "blind",
-        "batch_size",
-        "measure_names",
-        "resamples",
-        "permutations",
-        "seed",
-        "most_changed",
-    }
-)
 
 
 def evaluate(

@@ -28,6 +28,7 @@ from operators.postgres.ledger import (
 )
 from operators.postgres.runs import begin_run, end_run, meet_corpus
 from operators.postgres.store import ModelMismatch, Store, set_model
+from operators.postgres.text_border import replaced_characters
 from operators.postgres.unfinished import unfinished_corpora
 from operators.postgres.write import Written, delete_documents
 from operators.sources import chunking, places
@@ -129,6 +130,7 @@ class _Run:
         adapters = [self.nodes, *graph.pop("adapters", ())]
         self.graph = build_ingestion_graph(adapters=adapters, **graph)
         self.began = self.told = time.monotonic()
+        self.replaced_before = replaced_characters()
         scopes = source.scopes or ()
         self.number = begin_run(store, source.reader, (corpus for corpus, _ in scopes))
         self.met = False
@@ -220,6 +222,7 @@ class _Run:
             finish_load(self.store, sorted(corpora))
         find_versions(self.store, lambda done, of: self._tell("finish"))
         end_run(self.store, self.number, self.report.ok, self.report.counts())
+        self.report.replaced += replaced_characters() - self.replaced_before
         self.report.seconds = time.monotonic() - self.began
         self.report.embedding_seconds = self.nodes.seconds.get("new_vectors", 0.0)
         self._tell("done")
@@ -335,6 +338,7 @@ class _Run:
             made = self.graph.execute(["written", "ledger_entries"], inputs=inputs)
         written: Written = made["written"]
         self.report.chunks += written.chunks
+        self.report.replaced += written.replaced
         noted = made["ledger_entries"].drop_nulls("note").select("document_id", "note")
         self.report.notes += [Fault(where, note, failed=False) for where, note in noted.iter_rows()]
         self.failures_in_a_row = 0

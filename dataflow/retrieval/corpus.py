@@ -338,7 +338,7 @@ def _channels(merged_variant: str) -> Any:
 @resolve_from_config(decorate_with=_channels)
 def searches(happenings: dict[str, pl.DataFrame]) -> pl.DataFrame:
     """What happened to the corpus's searches."""
-    return pl.concat(list(happenings.values()), rechunk=False)
+    return frames.stacked(happenings.values())
 
 
 @config.when_in(merged_variant=["rrf", "vector_only", "text_only"])

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from operators.frames import CITATIONS
-from operators.ranking.order import index
+from operators.frames import CITATIONS, frame_of
+from operators.ranking.order import take
 
 MOST_ALTERNATES = 5
 
@@ -25,14 +25,14 @@ def cite(packed: pl.DataFrame, *, max_citations: int = 8) -> pl.DataFrame:
         max_citations: of each query.
     """
     place = packed["number"].to_numpy()  # NaN for the notes
-    cited = packed[index(np.flatnonzero(place <= max_citations))]
+    cited = take(packed, np.flatnonzero(place <= max_citations))
     names = ("source_label", "source_url", "alternate_sources")
     said = [
         citation(label, url, others or ())
         for label, url, others in zip(*(cited[name].to_list() for name in names), strict=True)
     ]
-    kept = cited[[name for name in CITATIONS if name != "citation"]]
-    return kept.hstack([pl.Series("citation", said, dtype=pl.String)])
+    citations = pl.Series("citation", said, dtype=pl.String)
+    return frame_of([*cited.get_columns(), citations], CITATIONS)
 
 
 def citation(label: str, url: str | None, alternates: Sequence[dict[str, Any]]) -> str:

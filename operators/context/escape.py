@@ -28,6 +28,7 @@ _RUNS = "[\ufe00-\ufe0f]{2,}"
 _IN_TEXT = re.compile(f"[{_CONTROL}{_UNSEEN}]|{_JOINERS}|{_RUNS}")
 _IN_LABEL = re.compile(f"[\t\n{_CONTROL}{_UNSEEN}]|{_JOINERS}|{_RUNS}")
 _MARKUP = re.compile(r"[\\\[\]`<>]")
+_PLAIN = re.compile(r"[\t\n -~]*+")
 _IN_URL = "/?#:@!$&*+,;=%~-._"
 
 
@@ -88,11 +89,12 @@ def defused(texts: pl.Series, corpora: Iterable[str]) -> list[str]:
     ['\\\\[wiki: Policy] a[0]']
     """
     names = "|".join(re.escape(name) for name in [*sorted(corpora), "source"])
-    opening = rf"(?i)\[\s*(?:{names})\b"
-    suspect = texts.str.contains(rf"[^\t\n -~]|{opening}").to_list()
+    opening = re.compile(rf"\[\s*(?i:{names})\b")
     return [
-        re.sub(opening, _escaped, visible(text)) if some else text or ""
-        for text, some in zip(texts.to_list(), suspect, strict=True)
+        text
+        if _PLAIN.fullmatch(text) and not ("[" in text and opening.search(text))
+        else opening.sub(_escaped, visible(text))
+        for text in (text or "" for text in texts.to_list())
     ]
 
 

@@ -14,7 +14,7 @@ import polars as pl
 
 from operators.context.escape import label_text
 from operators.errors import SearchError
-from operators.frames import NOTES, OUTCOMES, empty
+from operators.frames import NOTES, OUTCOMES, empty, stacked
 
 _CREDENTIALS = re.compile(r"(?<=://)[^\s/@]+@|(?i:password|passwd|token|secret)\s*[=:]\s*\S+")
 _LONGEST = 160
@@ -57,7 +57,7 @@ def collect(outcomes: Sequence[pl.DataFrame]) -> pl.DataFrame:
     Raises:
         SearchError: there were searches, and no corpus gave an answer, not even an empty one.
     """
-    everything = pl.concat(outcomes) if outcomes else empty(OUTCOMES)
+    everything = stacked(outcomes) if outcomes else empty(OUTCOMES)
     rows = everything.rows()
     bad = [row for row in rows if row[2] in ("failed", "timed_out")]
     if bad:
@@ -93,7 +93,7 @@ def remarks(outcomes: pl.DataFrame) -> list[tuple[str, str]]:
     """A corpus and a sentence for everything in ``outcomes`` that went otherwise than well."""
     by_corpus: dict[str, list[tuple[str, str, float, str | None]]] = {}
     columns = outcomes["corpus", "channel", "status", "elapsed_ms", "error"]
-    for corpus, *row in columns.iter_rows():
+    for corpus, *row in columns.rows():
         by_corpus.setdefault(corpus, []).append((row[0], row[1], row[2], row[3]))
     found = []
     for corpus, rows in by_corpus.items():

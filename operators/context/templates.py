@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -29,12 +29,14 @@ FALLBACK = ("title", "path", "document_id")
 
 _COLUMNS = frozenset(CHUNKS) - {"metadata", "embedding"}
 _PLAIN_FIELD = re.compile(r"[A-Za-z0-9._~/-]*")
+_PLAIN_LABEL = re.compile(r"[ -;=?-Z^_a-~]*+")  # ASCII without what must be escaped
 _IN_FRAGMENT = "/=&:,;"  # the page of a PDF is a fragment page=12
-_SUSPECT = re.compile(r"[^ -Z^-_a-~]|[<>]")  # what must be escaped, and all that is not ASCII
 _PLAIN_URL = re.compile(
     r"https?://[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]{1,5})?"
-    r"(?:[/?#](?:[A-Za-z0-9._~!$&*+,;=:@/?#-]+|%[0-9A-Fa-f]{2})*)?"
+    # ++ and *+ give nothing back: else a sign that is not allowed costs time without end
+    r"(?:[/?#](?:[A-Za-z0-9._~!$&*+,;=:@/?#-]++|%[0-9A-Fa-f]{2})*+)?"
 )
+_PLAIN_URLS = re.compile(rf"(?:{_PLAIN_URL.pattern}\n)*+")
 
 _PIECE = re.compile(
     r"\[\[(?P<group>.*?)\]\]|\{(?P<field>[^{}]*)\}|(?P<text>(?:[^{}\[\]]|\[|\])+?(?=\[\[|\{|\}|$))"
@@ -131,7 +133,7 @@ def describe(
     whole = _WHOLE.fullmatch(label)
     template, begins = (whole[2], f"{whole[1]}: ") if whole else (label, f"{corpus}: ")
     labels = [f"[{begins}{body}]" for body in _labels(chunks, parse(template))]
-    urls = list(_urls(chunks, parse(link or "")))
+    urls = _urls(chunks, parse(link or ""))
     return (
         pl.Series("source_label", labels, dtype=pl.String),
         pl.Series("source_url", urls, dtype=pl.String),
@@ -145,13 +147,13 @@ def _labels(chunks: pl.DataFrame, parts: tuple[Part, ...]) -> list[str]:
     bodies = ["" if None in row else simple(*row) for row in rows]
     if (
         all(bodies)
-        and not _SUSPECT.search("".join(bodies))
+        and _PLAIN_LABEL.fullmatch("".join(bodies))
         and max(map(len, bodies), default=0) <= LONGEST
     ):
         return bodies
     return [
         body
-        if body and len(body) <= LONGEST and not _SUSPECT.search(body)
+        if body and len(body) <= LONGEST and _PLAIN_LABEL.fullmatch(body)
         else _careful_label(dict(zip(names, row, strict=True)), parts, chunks, number)
         for number, (body, row) in enumerate(zip(bodies, rows, strict=True))
     ]
@@ -171,26 +173,45 @@ def _label_text(text: str) -> str:
     return label_text(text if len(text) <= LONGEST else f"{text[:half]}…{text[1 - half :]}")
 
 
-def _urls(chunks: pl.DataFrame, parts: tuple[Part, ...]) -> Iterator[str | None]:
+def _urls(chunks: pl.DataFrame, parts: tuple[Part, ...]) -> Sequence[str | None]:
     names = _names(parts)
     if not names:
-        yield from [None] * chunks.height
-        return
-    simple, needed = _format(parts).format, [names.index(name) for name in _needed(parts)]
+        return [None] * chunks.height
+    simple, first = _format(parts).format, _whole_urls(parts)
+    rows = list(_rows(chunks, names))
+    urls = [
+        _of_one_fragment(simple(*row))
+        if None not in row and _PLAIN_FIELD.fullmatch("".join(row[first:]))  # type: ignore[arg-type]
+        else ""
+        for row in rows
+    ]
+    if _PLAIN_URLS.fullmatch("\n".join([*urls, ""])):
+        return urls
+    return [
+        url if _PLAIN_URL.fullmatch(url) else _careful_url(row, parts)
+        for url, row in zip(urls, rows, strict=True)
+    ]
+
+
+def _whole_urls(parts: tuple[Part, ...]) -> int:
+    """1 if the first field is a URL and no part of one, else 0."""
+    return int(parts[0].fields[:1] == (Field("", _names(parts)[0]),))
+
+
+def _careful_url(values: tuple[str | None, ...], parts: tuple[Part, ...]) -> str | None:
+    """A link with a field to escape or to do without, or none."""
+    row = dict(zip(_names(parts), values, strict=True))
+    if any(row[name] is None for name in _needed(parts)):
+        return None
+    whole = list(row)[: _whole_urls(parts)]
     inside = _before_fragment(parts)
-    safe = ["/" if name in inside else _IN_FRAGMENT for name in names]
-    plain_field, plain_url = _PLAIN_FIELD.fullmatch, _PLAIN_URL.fullmatch
-    first = int(parts[0].fields[:1] == (Field("", names[0]),))  # it is a URL and no part of one
-    for row in _rows(chunks, names):
-        if None not in row and plain_field("".join(row[first:])):  # type: ignore[arg-type]
-            url = _of_one_fragment(simple(*row))
-            yield url if plain_url(url) else safe_url(url)
-        elif any(row[place] is None for place in needed):
-            yield None
-        else:
-            encoded = [v and quote(v, safe=s) for v, s in zip(row, safe, strict=True)]
-            encoded[:first] = row[:first]
-            yield safe_url(_of_one_fragment(_fill(parts, dict(zip(names, encoded, strict=True)))))
+    encoded = {
+        name: value
+        if value is None or name in whole
+        else quote(value, safe="/" if name in inside else _IN_FRAGMENT)
+        for name, value in row.items()
+    }
+    return safe_url(_of_one_fragment(_fill(parts, encoded)))
 
 
 def _rows(chunks: pl.DataFrame, names: list[str]) -> Iterator[tuple[str | None, ...]]:
@@ -211,7 +232,10 @@ def _rows(chunks: pl.DataFrame, names: list[str]) -> Iterator[tuple[str | None, 
         if name == "file":
             columns.append([p and (p.rstrip("/").rpartition("/")[2] or None) for p in listed])
         elif values.dtype != pl.String:
-            columns.append([None if v is None else str(v) for v in listed])
+            known = not values.null_count()
+            columns.append(
+                list(map(str, listed)) if known else [None if v is None else str(v) for v in listed]
+            )
         else:
             columns.append([v or None for v in listed] if "" in listed else listed)
     return zip(*columns, strict=True)
@@ -234,12 +258,14 @@ def _fill(parts: tuple[Part, ...], values: dict[str, str | None]) -> str:
     return filled
 
 
+@cache
 def _format(parts: tuple[Part, ...]) -> str:
     """The same for fields that all have a value, as Python's own template."""
     places = {name: f"{{{place}}}" for place, name in enumerate(_names(parts))}
     return _fill(parts, dict(places))
 
 
+@cache
 def _names(parts: tuple[Part, ...]) -> list[str]:
     return list(dict.fromkeys(field.name for part in parts for field in part.fields))
 

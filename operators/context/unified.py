@@ -7,22 +7,12 @@ import polars as pl
 
 from operators.context.templates import describe
 from operators.dedup.survivors import lists
-from operators.ranking.order import index, positions
+from operators.frames import DEDUPED, READ_CHUNKS, SOURCE, UNIFIED, frame_of
+from operators.ranking.order import positions, take
 
-_OF_CHUNK = [
-    "document_id",
-    "repo",
-    "text",
-    "created_at",
-    "doc_date",
-    "version",
-    "lineage_id",
-    "anchor",
-    "only_up_to",
-    "metadata",
-]
-_OF_HIT = ["query_id", "rank", "vector_rank", "text_rank", "vector_distance", "text_score"]
-_SOURCE = ["chunk_id", "corpus", "source_label", "source_url"]
+_OF_CHUNK = [name for name in UNIFIED if name in READ_CHUNKS and name != "corpus"]
+_OF_HIT = [name for name in UNIFIED if name in DEDUPED and name != "chunk_id"]
+_SOURCE = pl.Schema(SOURCE.to_schema())
 
 
 def unify(
@@ -44,17 +34,30 @@ def unify(
     ids = chunks["chunk_id"].to_numpy()
     row = positions(ids, deduped["chunk_id"].to_numpy())
     if (row < 0).any():
-        deduped, row = deduped[index(np.flatnonzero(row >= 0))], row[row >= 0]
-    named = chunks[["chunk_id", *_OF_CHUNK]].hstack(
-        [
-            pl.Series("corpus", [corpus], dtype=pl.String).new_from_index(0, chunks.height),
-            *describe(chunks, corpus, label, link),
-        ]
-    )
-    copies = [(n, copy) for n, many in enumerate(deduped["duplicates"].to_list()) for copy in many]
+        there = np.flatnonzero(row >= 0)
+        deduped, row = take(deduped, there), row[there]
+    columns = [chunks[name] for name in _OF_CHUNK]
+    described = frame_of([*columns, *describe(chunks, corpus, label, link)])
+    own = [
+        *take(described, row).get_columns(),
+        _everywhere(corpus, deduped.height),
+        *(deduped[name] for name in _OF_HIT),
+        deduped["score"].alias("rrf_score"),
+        _alternates(deduped["duplicates"], described, corpus),
+    ]
+    return frame_of(own, UNIFIED)
+
+
+def _alternates(duplicates: pl.Series, described: pl.DataFrame, corpus: str) -> pl.Series:
+    """The labels and links of each row's ``duplicates`` that are among the ``described``."""
+    copies = [(row, copy) for row, many in enumerate(duplicates.to_list()) for copy in many]
     owner, wanted = np.array(copies, np.int64).reshape(-1, 2).T
-    place = positions(ids, wanted)
-    sources = named[_SOURCE][index(place[place >= 0])].to_struct("alternate_sources")
-    alternates = lists("alternate_sources", sources, owner[place >= 0], deduped.height)
-    own = [deduped[name] for name in _OF_HIT]
-    return named[index(row)].hstack([*own, deduped["score"].alias("rrf_score"), alternates])
+    place = positions(described["chunk_id"].to_numpy(), wanted)
+    there = np.flatnonzero(place >= 0)
+    named = [described[name] for name in ("chunk_id", "source_label", "source_url")]
+    found = take(frame_of([*named, _everywhere(corpus, described.height)], _SOURCE), place[there])
+    return lists(found.to_struct("alternate_sources"), owner[there], len(duplicates))
+
+
+def _everywhere(corpus: str, rows: int) -> pl.Series:
+    return pl.Series("corpus", [corpus], dtype=pl.String).new_from_index(0, rows)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from operators.ranking.order import Integers, changes, index, places, replaced, take
+from operators.frames import SOURCE, frame_of
+from operators.ranking.order import Integers, changes, index, lengths, places, replaced, take
 
-_SOURCE = ["chunk_id", "corpus", "source_label", "source_url"]
+_SOURCE = [field.name for field in SOURCE.fields]
+_FEW = 100  # lists that are made one by one; more are made together
 
 
 def drop_copies(merged: pl.DataFrame, keepers: Integers) -> pl.DataFrame:
@@ -18,7 +20,10 @@ def drop_copies(merged: pl.DataFrame, keepers: Integers) -> pl.DataFrame:
     gone, kept = _split(keepers)
     place = np.cumsum(keepers == np.arange(len(keepers))) - 1
     chosen = take(merged, kept) if len(gone) else merged
-    copies = lists("duplicates", merged["chunk_id"][index(gone)], place[keepers[gone]], len(kept))
+    owner = place[keepers[gone]]
+    order = np.argsort(owner, kind="stable")
+    names = merged["chunk_id"][index(gone[order])].alias("duplicates")
+    copies = lists(names, owner[order], len(kept))
     rank = pl.Series("rank", places(chosen["query_id"].to_numpy()))
     return replaced(chosen, rank, copies)
 
@@ -32,48 +37,52 @@ def absorb(hits: pl.DataFrame, keepers: Integers) -> pl.DataFrame:
     gone, kept = _split(keepers)
     if not len(gone):
         return hits
-    touched, place = np.unique(keepers[gone], return_inverse=True)
-    carried = hits["alternate_sources"]
-    own = hits[_SOURCE][index(gone)].to_struct("alternate_sources")
-    before, before_owner = _flat(carried[index(touched)], own)
-    after, after_owner = _flat(carried[index(gone)], own)
-    turn = 2 * np.arange(len(gone))
-    sources = before.append(own).append(after)
-    owner = np.concatenate([before_owner, place, place[after_owner]])
-    when = np.concatenate([np.full(len(before_owner), -1), turn, turn[after_owner] + 1])
-    order = np.lexsort((when, owner))
-    renewed = lists("alternate_sources", sources[index(order)], owner[order], len(touched))
-    everything = pl.DataFrame([pl.concat([carried, renewed])])
-    row = np.arange(len(hits))
-    row[touched] = len(hits) + np.arange(len(touched))
-    rest = hits[[name for name in hits.columns if name != carried.name]]
-    return rest[index(kept)].hstack(take(everything, row[kept]))[hits.columns]
+    carried, carrier = flat(hits["alternate_sources"])
+    copies = take(hits[_SOURCE], gone).to_struct("alternate_sources")
+    sources = carried.append(copies)
+    row = np.concatenate([carrier, gone])
+    keeper = keepers[row]
+    is_copy = np.arange(len(row)) >= len(carrier)
+    order = np.lexsort((~is_copy, row, row != keeper, keeper))
+    place = np.cumsum(keepers == np.arange(len(keepers))) - 1
+    alternates = lists(sources[index(order)], place[keeper[order]], len(kept))
+    return replaced(take(hits, kept), alternates)
 
 
-def lists(name: str, values: pl.Series, owner: Integers, rows: int) -> pl.Series:
-    """A column of ``rows`` lists: each value goes into the list of its ``owner``, in order."""
-    if not rows:
-        return pl.Series(name, [], dtype=pl.List(values.dtype))
-    if (owner[1:] < owner[:-1]).any():
-        order = np.argsort(owner, kind="stable")
-        values, owner = values[index(order)], owner[order]
-    filled = [values.clear()] * rows
-    begins = np.flatnonzero(changes(owner)).tolist()
-    for begin, end in zip(begins, [*begins[1:], len(owner)], strict=False):
-        filled[owner[begin]] = values[begin:end]
-    return pl.Series(name, filled)
+def lists(values: pl.Series, owner: Integers, rows: int) -> pl.Series:
+    """A column of ``rows`` lists, named as ``values``: each value goes to the list of its owner.
 
-
-def _flat(column: pl.Series, like: pl.Series) -> tuple[pl.Series, Integers]:
-    """The values of a column of lists one after the other, and the row each comes from.
-
-    ``like`` has the type of a value.
+    Args:
+        values: what stands in the lists, one list after the other.
+        owner: for each value the row of its list, ascending.
+        rows: how many lists there are; those without a value are empty.
     """
-    sizes = column.list.len().fill_null(0).to_numpy().astype(np.int64)
-    filled = np.flatnonzero(sizes)
-    if not len(filled):
-        return like.clear(), filled
-    return column[index(filled)].explode(), np.repeat(filled, sizes[filled])
+    begins = np.flatnonzero(changes(owner))
+    filled = _many(values, owner) if len(begins) > _FEW else _few(values, begins)
+    place = np.zeros(rows, np.int64)
+    place[owner[begins]] = np.arange(1, len(begins) + 1)
+    return filled[index(place)]
+
+
+def _few(values: pl.Series, begins: Integers) -> pl.Series:
+    """An empty list, then one from each of ``begins`` to the next."""
+    cuts = zip(begins.tolist(), lengths(begins, len(values)).tolist(), strict=True)
+    some = [values.slice(begin, length) for begin, length in cuts]
+    return pl.Series(values.name, [values.clear(), *some])
+
+
+def _many(values: pl.Series, owner: Integers) -> pl.Series:
+    """The same for any number of lists, at a higher fixed price."""
+    owners = pl.Series("owner", owner)
+    some = pl.DataFrame([owners, values]).group_by("owner", maintain_order=True).agg(values.name)
+    return pl.concat([_few(values.clear(), owner[:0]), some[values.name]], rechunk=True)
+
+
+def flat(column: pl.Series) -> tuple[pl.Series, Integers]:
+    """The values of a column of lists one after the other, and the row each comes from."""
+    rows = pl.Series("row", np.arange(len(column)))
+    long = frame_of([rows, column]).explode(column.name, empty_as_null=False, keep_nulls=False)
+    return long[column.name], long["row"].to_numpy()
 
 
 def _split(keepers: Integers) -> tuple[Integers, Integers]:

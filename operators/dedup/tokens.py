@@ -30,11 +30,9 @@ _SPACES = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000
 _FOLD = bytes(ord(chr(b).lower()) if b < 128 else b for b in range(256)).translate(
     bytes(32 if b < 128 and chr(b).isspace() else b for b in range(256))
 )
-# what a token of 0 to 16 bytes has of its first eight bytes, and of its second eight
-_FIRST = np.array([(1 << (8 * min(n, 8))) - 1 for n in range(17)], np.uint64)
-_SECOND = np.array([(1 << (8 * max(n - 8, 0))) - 1 for n in range(17)], np.uint64)
+_FIRST_BYTES = np.array([(1 << (8 * n)) - 1 for n in range(9)], np.uint64)  # 0 to 8 of them
 _ODD = [np.uint64(n) for n in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93)]
-_1, _7, _29, _32, _63 = (np.uint64(n) for n in (1, 7, 29, 32, 63))
+_1, _3, _7, _32, _63 = (np.uint64(n) for n in (1, 3, 7, 32, 63))
 
 
 @dataclass(frozen=True)
@@ -104,40 +102,35 @@ def _hash_block(block: list[bytes]) -> tuple[Integers, Words]:
     """How many distinct tokens each text has, and the tokens of one text after the other."""
     data = b" ".join([b"", *block, b""]).translate(_FOLD)
     spaces = np.flatnonzero(np.frombuffer(data, np.uint8) == 32)
-    length = spaces[1:] - spaces[:-1] - 1
     start = spaces[:-1] + 1
-    if (length == 0).any():
-        some = length > 0
+    length = spaces[1:] - start
+    if not length.all():
+        some = np.flatnonzero(length)
         start, length = start[some], length[some]
-    hashed = _hash_tokens(data, start, length)
-    text_starts = np.cumsum([1, *(len(text) + 1 for text in block)])
+    text_starts = offsets(np.array([len(text) + 1 for text in block])) + 1
     per_text = np.diff(np.searchsorted(start, text_starts))
-    text_no = np.repeat(np.arange(len(block), dtype=np.uint64), per_text)
-    key = np.sort((text_no << _HASH_BITS) | (hashed >> _DROPPED_BITS))
-    key = key[changes(key)]
     text_begins = np.arange(len(block) + 1, dtype=np.uint64) << _HASH_BITS
-    begins = np.searchsorted(key, text_begins)
-    return begins[1:] - begins[:-1], key & _HASH
+    key = _hash_tokens(data, start, length)
+    key >>= _DROPPED_BITS
+    key |= np.repeat(text_begins[:-1], per_text)
+    key.sort()
+    key = key[changes(key)]
+    return np.diff(np.searchsorted(key, text_begins)), key & _HASH
 
 
 def _hash_tokens(data: bytes, start: Integers, length: Integers) -> Words:
-    """A 64-bit hash of each token: of its first 16 bytes at once, of what follows by eights."""
-    words = np.frombuffer(data + bytes(32 - len(data) % 8), "<u8")
-    size = length.astype(np.uint64)
-    shift = (start.astype(np.uint64) & _7) << np.uint64(3)
-    back = _63 - shift
-    place = start >> 3
-    middle, last = words[place + 1], words[place + 2]
-    # two shifts for the upper part of a number, because a shift by 64 is undefined
-    first = ((words[place] >> shift) | ((middle << _1) << back)) & _FIRST[np.minimum(length, 16)]
-    second = ((middle >> shift) | ((last << _1) << back)) & _SECOND[np.minimum(length, 16)]
-    hashed = _mix(first * _ODD[0] + second * _ODD[1] + size * _ODD[2])
-    rest = np.flatnonzero(length > 16)
-    for offset in range(16, _LONG, 8):
+    """A 64-bit hash of each token, eight bytes after the other: most have no more."""
+    words = np.frombuffer(data + bytes(24 - len(data) % 8), "<u8")
+    hashed = _eight_bytes(words, start, length)
+    hashed *= _ODD[0]
+    hashed += length.view(np.uint64) * _ODD[2]
+    hashed = _mix(hashed)
+    rest = np.flatnonzero(length > 8)
+    for offset in range(8, _LONG, 8):
         if not len(rest):
             break
         more = _eight_bytes(words, start[rest] + offset, length[rest] - offset)
-        hashed[rest] = _mix(hashed[rest] * _ODD[1] + more)
+        hashed[rest] = _mix(hashed[rest] * _ODD[0] + more)
         rest = rest[length[rest] > offset + 8]
     for token in rest:
         body = data[start[token] : start[token] + length[token]]
@@ -148,14 +141,15 @@ def _hash_tokens(data: bytes, start: Integers, length: Integers) -> Words:
 
 def _eight_bytes(words: Words, start: Integers, length: Integers) -> Words:
     """The bytes from ``start`` on, at most 8 and at most ``length``, as one number."""
-    shift = (start.astype(np.uint64) & _7) << np.uint64(3)
+    shift = (start.view(np.uint64) & _7) << _3
     place = start >> 3
-    value = (words[place] >> shift) | ((words[place + 1] << _1) << (_63 - shift))
-    masked: Words = value & _FIRST[np.minimum(length, 8)]
-    return masked
+    value: Words = words[place] >> shift
+    # two shifts for the upper part of a number, because a shift by 64 is undefined
+    value |= (words[place + 1] << _1) << (shift ^ _63)
+    value &= _FIRST_BYTES.take(length, mode="clip")
+    return value
 
 
 def _mix(value: Words) -> Words:
-    value = (value ^ (value >> _32)) * _ODD[2]
-    value = (value ^ (value >> _29)) * _ODD[1]
-    return value ^ (value >> _32)
+    """Every bit of ``value`` in the upper bits of another number; distinct ones stay distinct."""
+    return (value ^ (value >> _32)) * _ODD[1]

@@ -8,11 +8,19 @@ failing its batch; what was replaced is counted, so that it can be told.
 from __future__ import annotations
 
 import re
+import threading
 
 import polars as pl
 
 REPLACEMENT = "�"
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+class _Count(threading.local):
+    replaced = 0
+
+
+_count = _Count()
 
 
 def clean_text(text: str) -> str:
@@ -21,7 +29,14 @@ def clean_text(text: str) -> str:
     >>> clean_text("a\\x00b") == "a" + REPLACEMENT + "b"
     True
     """
-    return _UNSTORABLE.sub(REPLACEMENT, text)
+    cleaned, replaced = _UNSTORABLE.subn(REPLACEMENT, text)
+    _count.replaced += replaced
+    return cleaned
+
+
+def replaced_characters() -> int:
+    """How many characters :func:`clean_text` has replaced in this thread so far."""
+    return _count.replaced
 
 
 def clean_frame(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:

@@ -45,7 +45,7 @@ def fuse_convex(
 ) -> pl.DataFrame:
     """A convex combination of similarity and text score, each on one scale.
 
-    ``w * near * similarity / best of its corpus + (1 - w) * confidence * text score / best of all``
+    ``w * near * similarity / best of its corpus + (1 - w) * confidence * text score / best of all``.
     All bests are the query's. BM25 scores of all corpora are comparable, as sums of the weights of
     the same words. Similarities are less so, since a model puts code and prose at different
     distances from a question; and yet the corpus that has the nearest passage is more likely to be
@@ -109,9 +109,9 @@ def combination(
 
 def _by_corpus(corpus: pl.Series, weights: Mapping[str, float]) -> tuple[Floats, Integers]:
     """Each row's weight, and a number for its corpus."""
-    names = sorted(weights)
-    number = pl.Series(names).search_sorted(corpus).to_numpy().astype(np.int64)
-    return np.array([check_share(weights[name]) for name in names])[number], number
+    numbers = {name: number for number, name in enumerate(weights)}
+    number = np.array([numbers[name] for name in corpus.to_list()], np.int64)
+    return np.array([check_share(weight) for weight in weights.values()])[number], number
 
 
 def _fused(hits: pl.DataFrame, score: Floats) -> pl.DataFrame:

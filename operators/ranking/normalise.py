@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from operators.errors import UnknownName, suggest
-from operators.ranking.order import Floats, Integers
+from operators.ranking.order import Floats, Integers, lengths
 
 
 def min_max(values: Floats, query_starts: Integers) -> Floats:
@@ -28,7 +28,7 @@ def max_ratio(values: Floats, query_starts: Integers) -> Floats:
     """``x / max`` within the query's list: min-max whose minimum is the theoretical one, 0."""
     high = _spread(np.fmax, values, query_starts)
     scaled = np.divide(values, high, out=np.zeros_like(values), where=high > 0)
-    return _absent_is_zero(np.clip(scaled, 0.0, 1.0), values)
+    return np.fmax(scaled, 0.0)  # of NaN and 0 that is 0
 
 
 def raw(values: Floats, query_starts: Integers) -> Floats:
@@ -41,7 +41,7 @@ def three_sigma(values: Floats, query_starts: Integers) -> Floats:
 
     sd is the population's. A list whose values are all equal gets 0.5.
     """
-    query = np.repeat(np.arange(len(query_starts)), np.diff(query_starts, append=len(values)))
+    query = np.repeat(np.arange(len(query_starts)), lengths(query_starts, len(values)))
     present = ~np.isnan(values)
     filled = np.where(present, values, 0.0)
     many = len(query_starts)
@@ -82,7 +82,7 @@ def _spread(reduce: np.ufunc, values: Floats, query_starts: Integers) -> Floats:
     if not len(values):
         return values
     reduced = reduce.reduceat(values, query_starts)
-    return np.repeat(reduced, np.diff(query_starts, append=len(values)))
+    return np.repeat(reduced, lengths(query_starts, len(values)))
 
 
 def _absent_is_zero(scaled: Floats, values: Floats) -> Floats:

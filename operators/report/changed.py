@@ -14,7 +14,7 @@ _SUMMARY, _TEXT = 105, 700
 
 
 def changed_body(changed: pl.DataFrame, qrels: pl.DataFrame, baseline: str) -> Html:
-    """A fold for every changed query; the first of each configuration is open.
+    """A fold for every changed query; the first is open.
 
     Args:
         changed: columns ``CHANGED``.
@@ -30,8 +30,8 @@ def changed_body(changed: pl.DataFrame, qrels: pl.DataFrame, baseline: str) -> H
     parts = [element("p", note, class_="note")]
     for (config,), group in changed.group_by("config", maintain_order=True):
         parts.append(element("h3", f"{config} against {baseline}"))
-        for place, row in enumerate(group.iter_rows(named=True)):
-            parts.append(_fold(row, grades, baseline, opened=place == 0))
+        for row in group.iter_rows(named=True):
+            parts.append(_fold(row, grades, baseline, opened=len(parts) == 2))
     return join(parts)
 
 

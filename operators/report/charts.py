@@ -36,6 +36,12 @@ one, for what the others are compared with."""
 
 GAIN, LOSS, INK, MUTED, RULE = (f"var(--{n})" for n in ("gain", "loss", "ink", "muted", "rule"))
 
+LONG_LABEL = (
+    "length(datum.label) > 25 ? slice(datum.label, 0, 10) + '…' + slice(datum.label, -12)"
+    " : datum.label"
+)
+"""``labelExpr`` of an axis with names: long ones lose their middle, their ends tell them apart."""
+
 _FONT = 'system-ui, -apple-system, "Segoe UI", "Noto Sans", "Liberation Sans", sans-serif'
 _CONFIG: dict[str, Any] = {
     "background": None,
@@ -56,7 +62,7 @@ _CONFIG: dict[str, Any] = {
         "labelFontSize": 12,
         "titleFontSize": 12,
         "titleFontWeight": "normal",
-        "labelLimit": 170,
+        "labelLimit": 190,
         "titlePadding": 8,
     },
     "axisY": {"domain": False, "ticks": False, "labelPadding": 8},
@@ -85,6 +91,7 @@ def chart(
     title: str,
     label: str,
     note: str = "",
+    meanings: Html | None = None,
     frames: Sequence[str] = (),
 ) -> Html:
     """A figure with a chart in it.
@@ -94,6 +101,7 @@ def chart(
         title: stands above it.
         label: what it shows, for who can't see it; the numbers should be in a table too.
         note: stands under it.
+        meanings: of its colours, by :func:`operators.report.page.key`, instead of a legend.
         frames: names of the data sets, given to :func:`scripts`, that it reads by
             ``alt.NamedData``.
 
@@ -109,6 +117,7 @@ def chart(
     return element(
         "figure",
         element("p", title, class_="title"),
+        meanings or Html(),
         Html(f'<script type="application/json" id="{name}">{text}</script>'),
         element(
             "div",

@@ -12,7 +12,7 @@ import polars as pl
 from operators.evaluation.frames import measures_of
 from operators.report import charts
 from operators.report.page import Html, element, join, table
-from operators.report.scores import Layers, colours, interval_dots
+from operators.report.scores import Layers, colour_key, colours, interval_dots
 
 SIGNIFICANT = 0.05
 QUERIES = "queries"
@@ -84,10 +84,12 @@ def comparison_body(comparison: pl.DataFrame, configs: Sequence[str]) -> Html:
     """
     measures = measures_of(comparison)
     points = comparison.select("config", "low", "high", row="measure", mean="difference")
+    scale = colours(configs, without_first=True)
     picture = charts.chart(
-        interval_dots(points, colours(configs, without_first=True), measures, signed=True),
+        interval_dots(points, scale, measures, signed=True),
         title=f"Difference from {configs[0]}, with its 95 % interval",
         label=f"The difference of every configuration from {configs[0]} in every measure",
+        meanings=colour_key(scale),
         note="An interval that leaves out 0 is a difference that these queries show clearly; the "
         "table's corrected p also allows for looking at several at once.",
     )

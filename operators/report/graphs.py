@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from lxml import etree
 
-from operators.report.page import Html, element, join
+from operators.report.page import Html, element, join, key
 
 ADDED, REMOVED, CHANGED = "#b7e4c0", "#f5b8b8", "#ffe08a"
 """What the colours of a pair of pictures mean."""
@@ -59,17 +59,17 @@ def graph_pair(config: str, baseline: str, pair: GraphPair) -> Html:
             "There is no picture, for Graphviz is not installed: pip install 'crosscorpus[render]'."
         )
         return join([element("p", why, class_="note"), told])
-    key = element(
-        "ul",
-        element("li", "changed", style="--swatch: var(--changed)"),
-        element("li", f"only in {config}", style="--swatch: var(--added)"),
-        element("li", f"only in {baseline}", style="--swatch: var(--removed)"),
-        class_="key",
+    meanings = key(
+        [
+            ("changed", "var(--changed)"),
+            (f"only in {config}", "var(--added)"),
+            (f"only in {baseline}", "var(--removed)"),
+        ]
     )
     pictures = element(
         "div", _figure(baseline, pair.before), _figure(config, pair.after), class_="grid"
     )
-    return join([key, pictures, told])
+    return join([meanings, pictures, told])
 
 
 def _figure(name: str, svg: str) -> Html:

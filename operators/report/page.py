@@ -111,6 +111,19 @@ def table(
     return element("div", inner, class_="scroll", role="region", aria_label=caption, tabindex=0)
 
 
+def key(entries: Iterable[tuple[str, str]]) -> Html:
+    """What colours mean: a list that wraps where the page is narrow.
+
+    Args:
+        entries: each a meaning and a CSS colour, such as ``var(--s1)``.
+    """
+    return element(
+        "ul",
+        *(element("li", meaning, style=f"--swatch: {colour}") for meaning, colour in entries),
+        class_="key",
+    )
+
+
 def page(title: str, sections: Sequence[Section], *, lead: str = "", scripts: str = "") -> str:
     """A whole HTML page.
 

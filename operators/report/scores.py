@@ -9,7 +9,7 @@ import polars as pl
 
 from operators.evaluation.frames import measures_of
 from operators.report import charts
-from operators.report.page import Html, element, join, table
+from operators.report.page import Html, element, join, key, table
 
 MEANINGS = {
     "nDCG@10": "how good the first ten documents are, the first counting most",
@@ -31,10 +31,16 @@ def slice_name(name: str) -> str:
 
 
 def colours(configs: Sequence[str], *, without_first: bool = False) -> alt.Scale:
-    """One colour a configuration, the same in every chart; the first has the quiet one."""
-    listed = [charts.SERIES[place % len(charts.SERIES)] for place in range(len(configs))]
+    """One colour a configuration, the same in every chart; the first alone has the quiet one."""
+    quiet, *others = charts.SERIES
+    listed = [quiet, *(others[place % len(others)] for place in range(len(configs) - 1))]
     start = int(without_first)
     return alt.Scale(domain=list(configs)[start:], range=listed[start:])
+
+
+def colour_key(scale: alt.Scale) -> Html:
+    """What the colours of :func:`colours` mean."""
+    return key(zip(scale.domain, scale.range, strict=True))
 
 
 def scores_body(summary: pl.DataFrame, configs: Sequence[str]) -> Html:
@@ -78,6 +84,7 @@ def slices_body(summary: pl.DataFrame, configs: Sequence[str]) -> Html:
         ),
         title="Mean with its 95 % interval",
         label="The mean of the chosen measure for every slice and configuration",
+        meanings=colour_key(colours(configs)),
         note="In brackets the number of queries: few queries make wide intervals. Of a corpus, its "
         "documents alone count, and the queries that judge it.",
     )
@@ -92,10 +99,11 @@ def slices_body(summary: pl.DataFrame, configs: Sequence[str]) -> Html:
 def measure_bars(summary: pl.DataFrame, configs: Sequence[str]) -> Layers:
     """One measure: a bar a configuration with its interval, for the slice that is chosen."""
     chosen = alt.param(name="slice", value=ALL)
+    names = alt.Axis(labelExpr=charts.LONG_LABEL)
     base = (
         alt.Chart(charts.rows(summary.iter_rows(named=True)))
         .transform_filter("datum.slice === slice")
-        .encode(y=alt.Y("config:N", sort=list(configs), title=None))
+        .encode(y=alt.Y("config:N", sort=list(configs), title=None, axis=names))
     )
     tooltip = [
         alt.Tooltip("config:N", title="configuration"),
@@ -135,9 +143,14 @@ def interval_dots(
     """
     form = "+.3f" if signed else ".3f"
     base = alt.Chart(charts.rows(points.iter_rows(named=True))).encode(
-        y=alt.Y("row:N", sort=list(order), title=None, axis=alt.Axis(grid=True)),
+        y=alt.Y(
+            "row:N",
+            sort=list(order),
+            title=None,
+            axis=alt.Axis(grid=True, labelExpr=charts.LONG_LABEL),
+        ),
         yOffset=alt.YOffset("config:N", sort=list(colour.domain)),
-        color=alt.Color("config:N", scale=colour),
+        color=alt.Color("config:N", scale=colour, legend=None),
         tooltip=[
             alt.Tooltip("row:N", title=" "),
             alt.Tooltip("config:N", title="configuration"),

@@ -9,7 +9,7 @@ import polars as pl
 
 from operators.report import charts
 from operators.report.page import Html, join, table
-from operators.report.scores import colours
+from operators.report.scores import colour_key, colours
 
 _NODES = 15
 
@@ -41,7 +41,7 @@ def timings_body(timings: pl.DataFrame, configs: Sequence[str], queries: int) ->
             y=alt.Y("stage:N", sort=order, title=None),
             yOffset=alt.YOffset("config:N", sort=list(configs)),
             x=alt.X("ms:Q", title="milliseconds a query", axis=alt.Axis(tickCount=6)),
-            color=alt.Color("config:N", scale=colours(configs)),
+            color=alt.Color("config:N", scale=colours(configs), legend=None),
             tooltip=[
                 "stage:N",
                 alt.Tooltip("config:N", title="configuration"),
@@ -54,6 +54,7 @@ def timings_body(timings: pl.DataFrame, configs: Sequence[str], queries: int) ->
         bars,
         title="Time by stage",
         label="Milliseconds a query that each configuration spent in each stage",
+        meanings=colour_key(colours(configs)),
         note="Summed over the nodes of a stage. Searches of several corpora run at once, so that a "
         "query takes less than the sum.",
     )

@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import groupby
+from itertools import groupby, pairwise
 
 import numpy as np
 import polars as pl
@@ -24,7 +24,7 @@ from operators.versions.masks import Masked, masked
 from operators.versions.moves import joined
 from operators.versions.sketches import Hashes, alike, likely
 
-RULES = 2
+RULES = 3
 """Of finding lineages: others than those a corpus was looked through with mean another look."""
 
 CANDIDATES = pl.Schema(
@@ -65,6 +65,7 @@ of each other."""
 LONGEST_NAME = 300
 """Characters of a lineage's name."""
 
+_TOLD_BY_FILE = ("pdf", "name")
 _UNTRUSTED = (None, "mtime", "unknown")
 
 
@@ -78,6 +79,7 @@ class Page:
         names: its path, title and identifier without the version.
         order: what its place among the versions follows from.
         released_at: its date, if that is trusted.
+        date_source: where that is from.
         hashes: its sketch.
     """
 
@@ -86,6 +88,7 @@ class Page:
     names: Masked
     order: tuple[int, VersionKey, float]
     released_at: datetime | None
+    date_source: str | None
     hashes: Hashes
 
 
@@ -123,8 +126,8 @@ def lineages(documents: pl.DataFrame) -> pl.DataFrame:
             name += f" ({taken[name]})" if taken[name] > 1 else ""
         last = len(run) - 1
         rows += [
-            (p.key, name, p.names.version, place, place == last, p.released_at)
-            for place, p in enumerate(run)
+            (p.key, name, p.names.version, place, place == last, date)
+            for place, (p, date) in enumerate(zip(run, _released(run), strict=True))
         ]
     return pl.DataFrame(rows, schema=LINEAGES, orient="row")
 
@@ -132,7 +135,8 @@ def lineages(documents: pl.DataFrame) -> pl.DataFrame:
 def _page(row: dict[str, object]) -> Page:
     text = {k: v if isinstance(v, str) else None for k, v in row.items()}
     names = masked(text["path"], text["title"], text["document_id"] or "", text["version"])
-    date = row["doc_date"] if text["date_source"] not in _UNTRUSTED else None
+    source = text["date_source"]
+    date = row["doc_date"] if source not in _UNTRUSTED else None
     date = date if isinstance(date, datetime) else None
     moment = date.timestamp() if date else float("inf")
     sketch = row["sketch"]
@@ -140,7 +144,7 @@ def _page(row: dict[str, object]) -> Page:
     kind = 1 if names.version is not None else 2 if names.dated else 3
     # A page without a version is looked at last, and finds its place by its date.
     order = (kind, version_key(names.version), 0.0 if kind == 1 else moment)
-    return Page(text["document_key"] or "", text["repo"] or "", names, order, date, hashes)
+    return Page(text["document_key"] or "", text["repo"] or "", names, order, date, source, hashes)
 
 
 def _of_repo(pages: list[Page]) -> list[list[Page]]:
@@ -230,6 +234,17 @@ def _settle(loose: Sequence[Page], runs: list[list[Page]]) -> None:
         later = [n for n, p in enumerate(run) if date and p.released_at and p.released_at > date]
         # Versions go by number, so that only what all later versions follow in time is placed.
         run.insert(later[0] if later and len(later) == len(run) - later[0] else len(run), page)
+
+
+def _released(run: Sequence[Page]) -> list[datetime | None]:
+    """The pages' dates; those that only a file tells count where they grow with the versions.
+
+    A PDF printed today says today, whatever its version.
+    """
+    told = [p.released_at for p in run if p.date_source in _TOLD_BY_FILE and p.released_at]
+    if all(one <= two for one, two in pairwise(told)):
+        return [p.released_at for p in run]
+    return [None if p.date_source in _TOLD_BY_FILE else p.released_at for p in run]
 
 
 def _name(run: list[Page]) -> str:

@@ -77,6 +77,22 @@ def test_a_person_sees_labels_context_and_where_the_time_went(
     assert "ms" in done.stdout.rsplit("time", 1)[1]
 
 
+def test_a_person_may_ask_why_a_passage_is_missing(
+    home: dict[str, str], collection: str, tmp_path: Path
+) -> None:
+    page = tmp_path / "why.html"
+    asked = ["query", "cache", "-C", collection, "--corpus", "code"]
+    why = ["--explain", str(page), "--explain-chunk", "docs/cache.md"]
+    done = crosscorpus(home, *asked, *why)
+    assert "not visible to this question: the question asks code only" in done.stdout
+    text = page.read_text(encoding="utf-8")
+    assert "src/cache.py" in text
+    assert "[docs: cache.md" in text
+    unknown = crosscorpus(home, *asked, "--explain-chunk", "docs/cahe.md")
+    assert unknown.returncode == 1
+    assert "no chunk or document 'docs/cahe.md' to explain" in unknown.stderr
+
+
 def test_filters_of_the_command_reach_the_searches(home: dict[str, str], collection: str) -> None:
     def corpora_of(*options: str) -> set[str]:
         done = crosscorpus(home, "query", "cache", "-C", collection, "--json", *options)

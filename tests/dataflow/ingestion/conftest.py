@@ -46,9 +46,15 @@ def github_server() -> ModuleType:
 
 
 @pytest.fixture(scope="session")
-def make_pdf() -> Callable[..., bytes]:
+def pdf_maker() -> ModuleType:
+    """Small PDFs, hostile ones among them."""
+    return _load(_SOURCES / "pdf_maker.py")
+
+
+@pytest.fixture(scope="session")
+def make_pdf(pdf_maker: ModuleType) -> Callable[..., bytes]:
     """Small PDFs with text, bookmarks, an information dictionary or a password."""
-    made: Callable[..., bytes] = _load(_SOURCES / "pdf_maker.py").make_pdf
+    made: Callable[..., bytes] = pdf_maker.make_pdf
     return made
 
 
@@ -58,7 +64,7 @@ def embedder() -> Any:
     return WordEmbedder()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def new_embedder() -> Any:
     """The class of :func:`embedder`."""
     return WordEmbedder

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from operators import frames
 from operators.explain.verdicts import FATES
+from operators.explain.waterfall import FACTORS, waterfall
 
 Drivers = Callable[..., Any]
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
@@ -291,3 +292,37 @@ def test_nothing_is_explained_unless_it_is_asked_for(
     wanted = ["results", "context_window", "citations", "notes", "provenance"]
     ran = driver_of().trace(wanted, {"now": NOW}, overrides).computed
     assert not [name for name in ran if "part" in name or name in ("sought", "stages", "explain")]
+
+
+@given(
+    case=worlds(),
+    merged=st.sampled_from(["rrf", "minmax", "text_only"]),
+    fused=st.sampled_from(["rrf", "score", "convex"]),
+    reranked=st.sampled_from(["off", "cross_encoder"]),
+)
+@settings(
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+def test_a_waterfall_goes_from_nothing_to_the_score_without_a_gap(
+    driver_of: Drivers,
+    make_world: Any,
+    make_queries: Any,
+    case: dict[str, Any],
+    merged: str,
+    fused: str,
+    reranked: str,
+) -> None:
+    driver = driver_of({"fused": fused, "reranked": reranked}, merged=merged)
+    world, asked = make_world(**case), make_queries(0, trigger="pr_review")
+    reranker = {"reranker": lambda pairs: [len(text) / 7 for _, text in pairs]}
+    sought = named(1, 2, 3)
+    inputs = reranker if reranked != "off" else {}
+    out = explained(driver, world, asked, sought=sought, **inputs)
+    for row in out["verdicts"].iter_rows(named=True):
+        steps = waterfall(out["explain"].filter(chunk_id=row["chunk_id"]))
+        ends = [0.0, *(step.after for step in steps)]
+        assert [step.before for step in steps] == ends[:-1]
+        assert (ends[-1] if steps else None) == row["score"]
+        assert {step.factor for step in steps} <= set(FACTORS)

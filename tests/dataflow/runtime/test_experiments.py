@@ -19,6 +19,7 @@ INTENDED = {
     "guarded_dedup": DEDUP,
     "half_life": {"recency"},
     "min_max": LISTS,
+    "newest_dedup": DEDUP | {"token_sets"},
     "no_dedup": DEDUP | {"token_sets"},
     "no_recency": {"recency"},
     "no_weights": {"weighted"},

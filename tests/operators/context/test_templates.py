@@ -150,3 +150,14 @@ def test_hostile_titles_and_names_make_one_label(
     name = label_of(make_chunks, "{path}", path="\x1b]0;pwn\x07\x1b[2J.md")
     assert name == "[docs: \\u{1b}\\]0;pwn\\u{7}\\u{1b}\\[2J.md]"
     assert label_of(make_chunks, "{title}", title="\u202egnp.exe") == "[docs: \\u{202e}gnp.exe]"
+
+
+def test_a_link_with_a_bracket_after_a_long_path_is_encoded(make_chunks: Make) -> None:
+    uri = f"https://h/{'a' * 100}_(b)"
+    assert link_of(make_chunks, "{uri}", uri=uri) == f"https://h/{'a' * 100}_%28b%29"
+
+
+def test_one_careful_link_leaves_the_others_as_they_are(make_chunks: Make) -> None:
+    chunks = make_chunks({"uri": "https://h/a"}, {"uri": "https://h/b c"}, {"uri": None})
+    links = describe(chunks, "docs", "x", "{uri}")[1]
+    assert links.to_list() == ["https://h/a", "https://h/b%20c", None]

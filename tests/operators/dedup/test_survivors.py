@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.dedup import across, within
-from operators.dedup.survivors import absorb, drop_copies
+from operators.dedup.survivors import absorb, drop_copies, flat, lists
 from operators.dedup.tokens import token_sets
 from operators.frames import DEDUPED, FUSED, check
 
@@ -109,3 +109,14 @@ def test_copies_of_different_queries_stay(make_hits: Make) -> None:
         {"query_id": 1, "chunk_id": 2, "rank": 1, "text": "a"},
     )
     assert across.jaccard(hits).select("query_id", "chunk_id").rows() == [(0, 1), (1, 1)]
+
+
+@given(st.lists(st.integers(0, 3), max_size=300))
+def test_lists_are_made_of_values_and_taken_apart_again(sizes: list[int]) -> None:
+    owner = np.repeat(np.arange(len(sizes)), sizes).astype(np.int64)
+    values = pl.Series("a", np.arange(len(owner)))
+    made = lists(values, owner, len(sizes))
+    assert [len(one) for one in made.to_list()] == sizes
+    again, row = flat(made)
+    assert again.to_list() == values.to_list()
+    assert row.tolist() == owner.tolist()

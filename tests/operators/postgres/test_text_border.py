@@ -4,7 +4,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.postgres.text_border import REPLACEMENT, clean_frame, clean_text
+from operators.postgres.text_border import REPLACEMENT, clean_frame, clean_text, replaced_characters
 
 
 @given(st.text(alphabet=st.characters()))
@@ -24,3 +24,10 @@ def test_a_frame_tells_how_many_characters_were_replaced() -> None:
     assert replaced == 3
     assert cleaned["a"].to_list() == [f"x{REPLACEMENT}y{REPLACEMENT}", None, "z"]
     assert frame["b"][0] == "\0", "the input is not changed"
+
+
+def test_what_is_replaced_is_counted() -> None:
+    before = replaced_characters()
+    clean_text("a\x00b\ud800")
+    clean_text("clean")
+    assert replaced_characters() - before == 2

@@ -54,3 +54,25 @@ def test_a_deleted_document_takes_its_rows_along(store: Store, filling: Any) -> 
 def test_only_documents_of_the_ledger_have_versions(store: Store) -> None:
     with pytest.raises(Exception, match="document_versions"):
         _place(store, "nowhere", "1", 0)
+
+
+def test_what_a_deleted_document_stood_for_is_current_again(store: Store, filling: Any) -> None:
+    rows = [{"corpus": "docs", "document_id": d, "chunk_id": n} for n, d in enumerate("ab")]
+    filling.write(store, rows)
+    insert = "INSERT INTO superseded_chunks VALUES ('docs', 0, %s, 'same', 1, NULL, NULL)"
+    key = document_key("docs", "", "a")
+    store.run(lambda conn: conn.execute(insert, (key,)))
+    filling.write(store, rows[1:])
+    assert len(store.run(lambda c: c.execute("SELECT 1 FROM superseded_chunks").fetchall())) == 1
+    delete_documents(store, "docs", "", ["b"])
+    assert store.run(lambda c: c.execute("SELECT 1 FROM superseded_chunks").fetchall()) == []
+
+
+def test_a_document_written_anew_is_superseded_by_nothing_yet(store: Store, filling: Any) -> None:
+    rows = [{"corpus": "docs", "document_id": d, "chunk_id": n} for n, d in enumerate("ab")]
+    filling.write(store, rows)
+    insert = "INSERT INTO superseded_chunks VALUES ('docs', 0, %s, 'same', 1, NULL, NULL)"
+    key = document_key("docs", "", "a")
+    store.run(lambda conn: conn.execute(insert, (key,)))
+    filling.write(store, rows[:1])
+    assert store.run(lambda c: c.execute("SELECT 1 FROM superseded_chunks").fetchall()) == []

@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from typing import Any
 
 import polars as pl
 import pytest
 
+from operators import frames
 from operators.evaluation.comparison import changed, comparison, summary
 from operators.evaluation.frames import JUDGED_QUERIES, QRELS, TIMINGS, Evaluation
 from operators.evaluation.measures import corpus_scores, scores
@@ -97,3 +99,61 @@ def plain_evaluation() -> Evaluation:
 @pytest.fixture(scope="session")
 def hostile_evaluation() -> Evaluation:
     return evaluate(("default", f"rrf {HOSTILE}"), HOSTILE)
+
+
+@pytest.fixture
+def explained() -> Callable[[str], dict[str, Any]]:
+    """What a run gives for its explanation, with a word wherever a text may stand.
+
+    A result with a copy, one below the results, and one that nothing found.
+    """
+
+    def make(word: str) -> dict[str, Any]:
+        copy = {"chunk_id": 9, "corpus": "code", "source_label": f"[code: {word}]"}
+        plain = {"query_id": 4, "corpus": "wiki", "copies": []}
+        rows = [
+            {"chunk_id": 1, "fate": "context", "score": 0.75, "result_rank": 0, "number": 1}
+            | {"copies": [{**copy, "source_url": "https://example.org/copy"}]},
+            {"chunk_id": 2, "fate": "below_top_k", "score": 0.25, "unique_rank": 70},
+            {"chunk_id": 3, "fate": "not_found"},
+        ]
+        verdicts = [
+            {**plain, "source_label": f"[wiki: {row['chunk_id']} {word}]", "reason": f"r {word}"}
+            | {"vector_rank": place, "source_url": "https://example.org/page"}
+            | row
+            for place, row in zip((0, 40, None), rows, strict=True)
+        ]
+        told = [
+            (chunk, stage, quantity, value, rank)
+            for chunk, score in ((1, 0.75), (2, 0.25))
+            for stage, quantity, value, rank in (
+                ("fused", "part", 0.5, 0),
+                ("fused", "recency", 1.0, None),
+                ("fused", "score", 0.5, 0),
+                ("weighted", "weight", score / 0.5, None),
+                ("weighted", "score", score, 0),
+            )
+        ]
+        explain = [
+            {"query_id": 4, "chunk_id": c, "stage": s, "quantity": q, "value": v, "rank": r}
+            | {"detail": word}
+            for c, s, q, v, r in told
+        ]
+        question = {"query_id": 4, "texts": [f"why {word}?", word], "trigger": []}
+        result = {"query_id": 4, "chunk_id": 1, "text": word * 900, "alternate_sources": []}
+        outcome = ("wiki", "vector", "failed", 0, 1.0, word)
+        return {
+            "queries": pl.DataFrame([question], schema=frames.QUERIES),
+            "results": pl.DataFrame([result], schema=frames.FUSED),
+            "explain": pl.DataFrame(explain, schema=frames.EXPLAIN),
+            "verdicts": pl.DataFrame(verdicts, schema=frames.VERDICTS),
+            "outcomes": pl.DataFrame([outcome], schema=frames.OUTCOMES, orient="row"),
+            "provenance": {
+                "degraded": [word],
+                "model": word,
+                "variants": {"fused": word, "corpora": {"wiki": {"merged_variant": word}}},
+                "parameters": {"top_k": 1, "corpora": {}},
+            },
+        }
+
+    return make

@@ -2,14 +2,17 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lxml import html
 
 from operators.evaluation.frames import Evaluation
 from operators.report.evaluation import report_page
+from operators.report.explanation import explanation_page
 from operators.report.graphs import GraphPair
 
 _QUIET = (
@@ -58,3 +61,19 @@ def test_hostile_content_does_nothing_in_a_browser(
     assert "data-acted" not in page.attrib
     assert not page.findall(".//img")
     assert all(place.findall("svg") for place in page.find_class("chart"))
+
+
+def test_an_explanation_s_charts_are_drawn_and_hostile_passages_do_nothing(
+    explained: Callable[[str], dict[str, Any]], hostile: str, tmp_path: Path
+) -> None:
+    page, said = rendered(explanation_page(explained(hostile)), tmp_path)
+    assert said == []
+    assert "data-acted" not in page.attrib
+    assert not page.findall(".//img")
+    drawn = page.find_class("chart")
+    assert len(drawn) == 4  # all scores, all places, and the two passages that have a score
+    for place in drawn:
+        (picture,) = place.findall("svg")
+        assert picture.findall(".//path")
+        assert "undefined" not in picture.text_content()
+        assert "NaN" not in html.tostring(picture, encoding="unicode")

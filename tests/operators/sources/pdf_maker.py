@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import zlib
 from collections.abc import Mapping, Sequence
 
 _PADDING = bytes.fromhex("28BF4E5E4E758A4164004E56FFFA01082E2E00B6D0683E802F0CA9FE6453697A")
@@ -109,3 +110,22 @@ def make_pdf(
         )
         + b"startxref\n%d\n%%%%EOF\n" % len(made)
     )
+
+
+def make_bomb(part: bytes, times: int) -> bytes:
+    """A PDF of one page whose content unfolds to ``times`` times ``part``."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    block = packer.compress(part) + packer.flush(zlib.Z_FULL_FLUSH)  # may follow itself
+    check = 1
+    for _ in range(times):
+        check = zlib.adler32(part, check)
+    stream = b"\x78\x9c" + block * times + b"\x03\x00" + check.to_bytes(4, "big")
+    plain = make_pdf(["?"])
+    content = b"<</Length %d/Filter/FlateDecode>>stream\n%s\nendstream" % (len(stream), stream)
+    before, _, rest = plain.partition(b"5 0 obj\n")
+    return before + b"5 0 obj\n" + content + b"\nendobj\n" + rest.partition(b"endobj\n")[2]
+
+
+def make_loop() -> bytes:
+    """A PDF whose tree of pages is its own child, and has no other."""
+    return make_pdf(["?"]).replace(b"/Kids[4", b"/Kids[2").replace(b"/Type/Page/", b"/Type/None/")

@@ -152,6 +152,19 @@ def test_a_modification_time_is_no_date() -> None:
     assert frame["released_at"].null_count() == 2
 
 
+def test_dates_of_files_that_go_against_the_versions_are_no_dates_of_release() -> None:
+    def dates(*days: str, source: str = "pdf") -> list[Any]:
+        pages = [
+            page(f"d/{n}.0/a.pdf", f"{n}.0", date=day) | {"date_source": source}
+            for n, day in enumerate(days)
+        ]
+        return lineages(pl.DataFrame(pages, schema=CANDIDATES))["released_at"].to_list()
+
+    assert None not in dates("2020-01-01", "2021-01-01")
+    assert dates("2025-04-12", "2025-04-11") == [None, None]
+    assert None not in dates("2025-03-27", "2025-02-11", source="explicit")
+
+
 @given(st.randoms(use_true_random=False))
 def test_the_order_of_the_documents_does_not_matter(chance: random.Random) -> None:
     pages = [

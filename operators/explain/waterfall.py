@@ -1,0 +1,94 @@
+"""How a score came about, factor by factor: from nothing to the score itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+FACTORS = {
+    "meaning": "how near it is to the question in meaning",
+    "words": "the words that it shares with the question",
+    "place": "its place in its corpus",
+    "corpus": "its score in its corpus",
+    "others": "the same passage in other corpora",
+    "recency": "how new it is",
+    "weight": "the weight of its source for what asks",
+    "reranker": "the reranking model",
+}
+"""Every factor and what it means, in the order in which they come in."""
+
+_FACTORS = ("vector_weight", "vector_value", "text_weight", "text_value", "text_confidence")
+
+
+@dataclass(frozen=True)
+class Step:
+    """A factor and the score before and after it; ``formula`` says what it does with numbers."""
+
+    factor: str
+    before: float
+    after: float
+    formula: str
+
+
+def waterfall(told: pl.DataFrame) -> list[Step]:
+    """The steps from 0 to the last score that a chunk had.
+
+    Args:
+        told: the rows of ``EXPLAIN`` of one chunk and question.
+
+    Returns:
+        Steps that begin where the one before ends; the last ends at the score, to the last bit.
+        Factors that are told nowhere, because a stage was overridden, are one step.
+    """
+    rows = told.drop_nulls("value").select("stage", "quantity", "value").rows()
+    numbers = {(stage, quantity): value for stage, quantity, value in rows}
+    parts = [value for stage, quantity, value in rows if quantity == "part"]
+    steps: list[Step] = []
+
+    def step(factor: str, after: float | None, formula: str) -> None:
+        if after is not None:
+            steps.append(Step(factor, steps[-1].after if steps else 0.0, after, formula))
+
+    fused = numbers.get(("fused", "score"))
+    base = parts[0] if parts else numbers.get(("merged", "score")) if fused is None else fused
+    if base is None:
+        return []
+    if parts and ("fused", "vector_weight") in numbers:
+        stage = "fused"
+    elif base == numbers.get(("merged", "score")) and ("merged", "vector_weight") in numbers:
+        stage = "merged"
+    else:
+        stage = ""
+    if stage:
+        vw, vv, tw, tv, tc = (numbers[stage, name] for name in _FACTORS)
+        sure = "" if tc == 1 else f" × {spell(tc)}"
+        step("meaning", vw * vv, f"{spell(vw)} × {spell(vv)}")
+        step("words", base, f"+ {spell(tw)} × {spell(tv)}{sure}")
+    elif parts and base != numbers.get(("merged", "score")):
+        step("place", base, "one over a constant and its rank")
+    else:
+        step("corpus", base, "as its corpus gave it")
+    total = base
+    for part in parts[1:]:
+        total += part
+        step("others", total, f"+ {spell(part)}")
+    recency = numbers.get(("fused", "recency"))
+    if parts and recency is not None and recency != 1:
+        step("recency", fused, f"× {spell(recency)}")
+    weight = numbers.get(("weighted", "weight"))
+    if weight is not None and weight != 1:
+        step("weight", numbers.get(("weighted", "score")), f"× {spell(weight)}")
+    reranked = numbers.get(("reranked", "score"))
+    if reranked is not None and reranked != steps[-1].after:
+        step("reranker", reranked, "the model's own score in its place")
+    return steps
+
+
+def spell(value: float) -> str:
+    """A number as a person reads it: six digits, without what says nothing.
+
+    >>> spell(0.6), spell(1.15), spell(0.9792638), spell(1/61)
+    ('0.6', '1.15', '0.979264', '0.0163934')
+    """
+    return f"{value:.6g}"

@@ -1,0 +1,252 @@
+"""The page that explains one answer: why each passage is where it is, or why it is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from operators.explain.verdicts import FATES
+from operators.explain.waterfall import FACTORS, spell, waterfall
+from operators.report import charts
+from operators.report.page import Html, Section, element, join, page, table
+from operators.report.passages import Passage, moves, score_bars, steps_bars, used_factors
+
+_LONGEST = 600  # characters of a passage's text that are shown
+
+
+def explanation_page(answer: Mapping[str, Any], *, query_id: int | None = None) -> str:
+    """The whole page for one question, everything inline.
+
+    Args:
+        answer: the outputs ``queries``, ``results``, ``explain``, ``verdicts``, ``outcomes`` and
+            ``provenance`` of one run.
+        query_id: the question; None: the first.
+
+    Returns:
+        HTML; it loads nothing, and without scripts it lacks the charts only.
+    """
+    questions = answer["queries"]
+    number = questions["query_id"][0] if query_id is None else query_id
+    question = questions.row(by_predicate=pl.col("query_id") == number, named=True)
+    own = {
+        name: answer[name].filter(query_id=number) for name in ("results", "explain", "verdicts")
+    }
+    passages = _passages(own["verdicts"], own["explain"])
+    texts = dict(own["results"]["chunk_id", "text"].iter_rows())
+    results = [one for one in passages if one.place is not None]
+    named = [one for one in passages if one.place is None]
+    sections = []
+    if passages:
+        sections.append(Section("What each score is made of", _scores(passages), "Scores"))
+        sections.append(Section("From stage to stage", moves(passages), "Stages"))
+    if named:
+        body = join([_details(one, None, open_=True) for one in named])
+        sections.append(Section("Passages asked about", body, "Asked about"))
+    if results:
+        body = join([_details(one, texts.get(one.chunk_id), open_=False) for one in results])
+        sections.append(Section("Results", body))
+    sections.append(Section("The searches", _searches(answer["outcomes"]), "Searches"))
+    sections.append(Section("How it was set", _settings(answer["provenance"]), "Settings"))
+    texts_asked = question["texts"]
+    return page(
+        texts_asked[0],
+        sections,
+        lead=_lead(question, results, named, answer["provenance"]),
+        scripts=charts.scripts() if passages else "",
+    )
+
+
+def _passages(verdicts: pl.DataFrame, told: pl.DataFrame) -> list[Passage]:
+    """The passages in their order: results by place, then those asked about, A, B, ..."""
+    by_chunk = told.partition_by("chunk_id", as_dict=True, maintain_order=True)
+    found: list[Passage] = []
+    asked = 0
+    for row in verdicts.iter_rows(named=True):
+        rank = row["result_rank"]
+        if rank is None:
+            asked += 1
+        name = str(rank + 1) if rank is not None else _letters(asked)
+        rows = by_chunk.get((row["chunk_id"],), told.clear())
+        found.append(Passage(name, row, rows, waterfall(rows)))
+    return found
+
+
+def _letters(number: int) -> str:
+    """A, B, ... Z, AA, ...
+
+    >>> _letters(1), _letters(26), _letters(27)
+    ('A', 'Z', 'AA')
+    """
+    letters = ""
+    while number:
+        number, rest = divmod(number - 1, 26)
+        letters = chr(65 + rest) + letters
+    return letters
+
+
+def _lead(
+    question: Mapping[str, Any],
+    results: Sequence[Passage],
+    named: Sequence[Passage],
+    provenance: Mapping[str, Any],
+) -> Html:
+    used = sum(one.row["number"] is not None for one in results)
+    corpora = len({one.row["corpus"] for one in results})
+    said = f"{_count(len(results), 'result')} of {_count(corpora, 'corpus', 'corpora')}, "
+    said += f"{used} in the context"
+    if named:
+        said += f"; {_count(len(named), 'passage')} asked about"
+    facts = [f"also put as: {text}" for text in question["texts"][1:]]
+    if question["trigger"]:
+        mix = [f"{one['trigger']} {spell(one['share'])}" for one in question["trigger"]]
+        single = len(mix) == 1 and question["trigger"][0]["trigger"]
+        facts.append(f"asked by {single or ', '.join(mix)}")
+    for name, what in (("repos", "in"), ("corpora", "only")):
+        if question[name] is not None:
+            facts.append(f"{what} {', '.join(question[name]) or 'nothing'}")
+    single_values = [n for n in ("path_prefix", "language", "state") if question[n] is not None]
+    facts += [f"{name.replace('_', ' ')} {question[name]}" for name in single_values]
+    if question["as_of"] is not None:
+        facts.append(f"as of {question['as_of']:%Y-%m-%d %H:%M} UTC")
+    parts = [element("p", f"{said}.", class_="lead")]
+    if facts:
+        parts.append(element("p", join(facts, "; "), class_="note"))
+    if provenance["degraded"]:
+        notes = [element("li", note) for note in provenance["degraded"]]
+        parts.append(element("ul", *notes, class_="notes"))
+    return join(parts)
+
+
+def _scores(passages: Sequence[Passage]) -> Html:
+    scored = [one for one in passages if one.steps]
+    factors = used_factors(scored)
+    meanings = "; ".join(f"{factor}: {FACTORS[factor]}" for factor in factors)
+    lettered = "Letters: passages that were asked about and are no results."
+    if all(one.place is not None for one in passages):
+        lettered = ""
+    picture = charts.chart(
+        score_bars(scored),
+        title="Score",
+        label="The score of each passage, one part for each factor",
+        note=f"{meanings.capitalize()}. {lettered}".strip(),
+    )
+    rows = [
+        [
+            one.name,
+            _link(one),
+            "" if one.row["score"] is None else f"{one.row['score']:.4f}",
+            FATES[one.row["fate"]],
+            str(one.row["number"] or ""),
+            str(len(one.row["copies"]) or ""),
+        ]
+        for one in passages
+    ]
+    head = ["", "passage", "score", "what became of it", "in the context", "copies"]
+    listed = table("The passages", head, rows, numeric=(2, 4, 5))
+    return join([picture if scored else "", listed])
+
+
+def _link(one: Passage) -> Html:
+    label, url = one.row["source_label"], one.row["source_url"]
+    return element("a", label, href=url, rel="noreferrer") if url else join([label])
+
+
+def _details(one: Passage, text: str | None, *, open_: bool) -> Html:
+    """Everything about one passage."""
+    row = one.row
+    score = "" if row["score"] is None else f"  {spell(row['score'])}"
+    heading = [
+        element("strong", one.name),
+        f" {row['source_label']} ",
+        element("span", score, class_="quiet"),
+    ]
+    fate = "" if row["fate"] == "context" else f"{FATES[row['fate']]}: "
+    said = f"{fate}{row['reason']}."
+    parts: list[Html] = [element("p", said[:1].upper() + said[1:])]
+    if row["source_url"]:
+        parts.append(element("p", element("a", row["source_url"], href=row["source_url"])))
+    if one.steps:
+        drawn = charts.chart(
+            steps_bars(one),
+            title="From nothing to its score",
+            label=f"What each factor adds to the score of passage {one.name}",
+        )
+        formulas = [[step.factor, step.formula, spell(step.after)] for step in one.steps]
+        head = ["factor", "what it does", "score so far"]
+        parts += [drawn, table("Factors", head, formulas, numeric=(2,))]
+    parts.append(_numbers(one.told))
+    if row["copies"]:
+        copies = [element("li", _source(copy)) for copy in row["copies"]]
+        parts += [element("h4", "Also found in"), element("ul", *copies)]
+    if text:
+        shown = text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+        parts += [element("h4", "Text"), element("blockquote", shown)]
+    return element("details", element("summary", *heading), *parts, open=open_)
+
+
+def _source(copy: Mapping[str, Any]) -> Html:
+    label, url = copy["source_label"], copy["source_url"]
+    return element("a", label, href=url, rel="noreferrer") if url else join([label])
+
+
+def _numbers(told: pl.DataFrame) -> Html:
+    """Every number, in full, and the place in every list."""
+    rows = []
+    for row in told.filter(pl.col("stage") != "end").iter_rows(named=True):
+        whole = row["stage"] in ("context", "citations")
+        number = (
+            "" if row["value"] is None else f"{row['value']:.0f}" if whole else repr(row["value"])
+        )
+        value = element("span", number, class_="id")
+        place = "" if row["rank"] is None else str(row["rank"] + 1)
+        rows.append([row["stage"], row["quantity"], value, place, row["detail"] or ""])
+    head = ["stage", "quantity", "value", "place", ""]
+    every = table("All numbers, to the last digit", head, rows, numeric=(2, 3))
+    return element("details", element("summary", "All numbers"), every)
+
+
+def _searches(outcomes: pl.DataFrame) -> Html:
+    rows = [
+        [
+            row["corpus"],
+            row["channel"],
+            row["status"].replace("_", " "),
+            str(row["rows"]),
+            f"{row['elapsed_ms']:.1f}",
+            row["error"] or "",
+        ]
+        for row in outcomes.iter_rows(named=True)
+    ]
+    head = ["corpus", "search", "outcome", "rows", "ms", "error"]
+    return table("What each search gave", head, rows, numeric=(3, 4))
+
+
+def _settings(provenance: Mapping[str, Any]) -> Html:
+    variants = [
+        [stage, str(variant)]
+        for stage, variant in provenance["variants"].items()
+        if stage != "corpora"
+    ]
+    parameters = [
+        [name, str(value)] for name, value in provenance["parameters"].items() if name != "corpora"
+    ]
+    chosen = provenance["variants"]["corpora"]
+    stages = sorted({stage for one in chosen.values() for stage in one})
+    of_corpora = [
+        [corpus, *(str(one.get(stage, "")) for stage in stages)] for corpus, one in chosen.items()
+    ]
+    named = [stage.removesuffix("_variant") for stage in stages]
+    both = element(
+        "div",
+        table("Stages around the corpora", ["stage", "variant"], variants),
+        table("Parameters", ["parameter", "value"], parameters),
+        class_="grid",
+    )
+    model = element("p", f"Model: {provenance['model']}.", class_="note")
+    return join([both, table("Stages of the corpora", ["corpus", *named], of_corpora), model])
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"

@@ -1,0 +1,262 @@
+"""Passages as charts: what their scores are made of, and their places from stage to stage."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from operators.explain.waterfall import FACTORS, Step, spell
+from operators.report import charts
+from operators.report.page import Html, element, join, table
+from operators.report.scores import Layers
+
+STAGES = {
+    "vector_rank": "vectors",
+    "text_rank": "words",
+    "merged_rank": "merged",
+    "deduped_rank": "deduped",
+    "fused_rank": "fused",
+    "weighted_rank": "weighted",
+    "reranked_rank": "reranked",
+    "unique_rank": "unique",
+    "result_rank": "results",
+}
+"""The lists that a passage goes through; up to deduped they are those of its corpus."""
+
+_ACROSS = "fused"  # the first list of all corpora
+_LABEL = 46  # characters
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A passage of an explanation: how it is called there, and what is told of it.
+
+    Attributes:
+        name: its place among the results, or a letter.
+        row: its row of ``VERDICTS``.
+        told: its rows of ``EXPLAIN``.
+        steps: its waterfall.
+    """
+
+    name: str
+    row: Mapping[str, Any]
+    told: pl.DataFrame
+    steps: Sequence[Step]
+
+    @property
+    def place(self) -> int | None:
+        """Its place among the results, from 1."""
+        rank = self.row["result_rank"]
+        return None if rank is None else int(rank) + 1
+
+    @property
+    def chunk_id(self) -> int:
+        """Its chunk."""
+        return int(self.row["chunk_id"])
+
+    @property
+    def label(self) -> str:
+        """Its name and as much of its label as fits beside a bar."""
+        text = self.row["source_label"]
+        half = _LABEL // 2
+        short = text if len(text) <= _LABEL else f"{text[:half]}…{text[1 - half :]}"
+        return f"{self.name}  {short}"
+
+
+def used_factors(passages: Sequence[Passage]) -> list[str]:
+    """The factors that some passage has, in their order."""
+    there = {step.factor for one in passages for step in one.steps}
+    return [factor for factor in FACTORS if factor in there]
+
+
+def _colours(factors: Sequence[str]) -> alt.Scale:
+    places = {factor: place for place, factor in enumerate(FACTORS)}
+    colours = [charts.SERIES[(places[factor] + 1) % len(charts.SERIES)] for factor in factors]
+    return alt.Scale(domain=list(factors), range=colours)
+
+
+def score_bars(passages: Sequence[Passage]) -> Layers:
+    """A bar a passage, a part of it for each factor, its score at the end."""
+    records = [{"passage": one.label, **_record(step)} for one in passages for step in one.steps]
+    ends = [{"passage": one.label, "after": one.row["score"]} for one in passages]
+    order = [one.label for one in passages]
+    y = alt.Y(
+        "passage:N",
+        sort=order,
+        title=None,
+        # beside a narrow chart there is room for the number and the corpus only
+        axis=alt.Axis(
+            labelLimit=320,
+            labelExpr="containerSize()[0] > 600 ? datum.label : replace(substring("
+            "datum.label, 0, indexof(datum.label, ':')), '[', '')",
+        ),
+    )
+    bars = (
+        alt.Chart(charts.rows(records))
+        .mark_bar(height={"band": 0.66})
+        .encode(
+            y=y,
+            x=alt.X("before:Q", title=None, axis=alt.Axis(tickCount=5)),
+            x2="after:Q",
+            color=alt.Color("factor:N", scale=_colours(used_factors(passages))),
+            tooltip=[
+                alt.Tooltip("passage:N", title=" "),
+                alt.Tooltip("factor:N"),
+                alt.Tooltip("formula:N", title="does"),
+                alt.Tooltip("score:N", title="score so far"),
+            ],
+        )
+    )
+    numbers = (
+        alt.Chart(charts.rows(ends))
+        .mark_text(align="left", dx=6)
+        .encode(y=y, x="after:Q", text=alt.Text("after:Q", format=".3f"))
+    )
+    return alt.layer(bars, numbers).properties(
+        width="container", height=alt.Step(26), padding={"right": 40}
+    )
+
+
+def steps_bars(one: Passage) -> Layers:
+    """The waterfall of one passage: a row a factor, each beginning where the one before ends."""
+    records = [_record(step) for step in one.steps]
+    order = [step.factor for step in one.steps]
+    y = alt.Y("factor:N", sort=order, title=None)
+    base = alt.Chart(charts.rows(records)).encode(y=y)
+    bars = base.mark_bar(height={"band": 0.6}).encode(
+        x=alt.X("before:Q", title=None, axis=alt.Axis(tickCount=5)),
+        x2="after:Q",
+        color=alt.Color("factor:N", scale=_colours(order), legend=None),
+        tooltip=[
+            alt.Tooltip("factor:N"),
+            alt.Tooltip("formula:N", title="does"),
+            alt.Tooltip("score:N", title="score so far"),
+        ],
+    )
+    numbers = base.mark_text(align="left", dx=6).encode(x="high:Q", text="change:N")
+    joints = (
+        base.mark_tick(thickness=1, size=26, color=charts.MUTED, opacity=0.6)
+        .encode(x="after:Q")
+        .transform_filter(f"datum.factor !== '{order[-1]}'")
+    )
+    return alt.layer(bars, joints, numbers).properties(
+        width="container", height=alt.Step(28), padding={"right": 56}
+    )
+
+
+def _record(step: Step) -> dict[str, Any]:
+    change = step.after - step.before
+    return {
+        "factor": step.factor,
+        "before": step.before,
+        "after": step.after,
+        "high": max(step.before, step.after),
+        "formula": step.formula,
+        "score": spell(step.after),
+        "change": f"{change:+.3f}",
+    }
+
+
+def moves(passages: Sequence[Passage]) -> Html:
+    """A line a passage through its places in every list, best on top."""
+    stages = {column: name for column, name in STAGES.items() if _is_told(passages, column)}
+    records = [
+        {
+            "name": one.name,
+            "passage": one.label,
+            "corpus": one.row["corpus"],
+            "asked": one.place is None,
+            "stage": name,
+            "place": one.row[column] + 1,
+        }
+        for one in passages
+        for column, name in stages.items()
+        if one.row[column] is not None
+    ]
+    picture = charts.chart(
+        _bumps(records, list(stages.values())),
+        title="Place in each list",
+        label="The place of each passage in the list of each stage",
+        note="Logarithmic, the first place on top. Up to deduped the lists are those of a "
+        "passage's own corpus, from fused on there is one list of all. Dashed: passages that were "
+        "asked about and are no results. A line ends where its passage was left out.",
+    )
+    rows = [
+        [one.name, *("" if (r := one.row[c]) is None else str(r + 1) for c in stages)]
+        for one in passages
+    ]
+    listed = table("Places", ["", *stages.values()], rows, numeric=range(1, len(stages) + 1))
+    return join([picture, element("details", element("summary", "All places"), listed)])
+
+
+def _is_told(passages: Sequence[Passage], column: str) -> bool:
+    """Whether a stage says something of its own: reranked does only where a model has read."""
+    if column != "reranked_rank":
+        return any(one.row[column] is not None for one in passages)
+    return any(one.told["stage"].is_in(["reranked"]).any() for one in passages)
+
+
+def _bumps(records: Sequence[Mapping[str, Any]], stages: Sequence[str]) -> Layers:
+    corpora = sorted({record["corpus"] for record in records})
+    colours = [charts.SERIES[(place + 1) % len(charts.SERIES)] for place in range(len(corpora))]
+    # passages of several corpora may have one place in their lists: they stand side by side
+    middle = (len(corpora) - 1) / 2
+    gap = min(0.2, 0.3 / max(middle, 0.5))
+    aside = {corpus: gap * (place - middle) for place, corpus in enumerate(corpora)}
+    across = stages.index(_ACROSS) if _ACROSS in stages else len(stages)
+    placed = [
+        {
+            **record,
+            "x": stages.index(record["stage"])
+            + (aside[record["corpus"]] if stages.index(record["stage"]) < across else 0),
+        }
+        for record in records
+    ]
+    last = max((record["place"] for record in records), default=1)
+    ticks = [tick for tick in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if tick <= last]
+    names = json.dumps(list(stages))
+    base = alt.Chart(charts.rows(placed)).encode(
+        x=alt.X(
+            "x:Q",
+            title=None,
+            axis=alt.Axis(
+                values=list(range(len(stages))),
+                labelExpr=f"{names}[datum.value]",
+                labelAngle=alt.ExprRef("containerSize()[0] < 600 ? -60 : 0"),
+                labelAlign=alt.ExprRef("containerSize()[0] < 600 ? 'left' : 'center'"),
+                labelOverlap=False,
+                orient="top",
+                domain=False,
+                ticks=False,
+            ),
+            scale=alt.Scale(domain=[-0.35, len(stages) - 0.65], nice=False),
+        ),
+        y=alt.Y(
+            "place:Q",
+            title=None,
+            scale=alt.Scale(type="log", domain=[last * 1.15, 0.87], nice=False),
+            axis=alt.Axis(values=ticks, format="d"),
+        ),
+        detail="name:N",
+        color=alt.Color("corpus:N", scale=alt.Scale(domain=corpora, range=colours)),
+        tooltip=[
+            alt.Tooltip("passage:N", title=" "),
+            alt.Tooltip("stage:N"),
+            alt.Tooltip("place:Q"),
+        ],
+    )
+    line = base.mark_line(strokeWidth=2, opacity=0.75).encode(
+        strokeDash=alt.StrokeDash(
+            "asked:N", scale=alt.Scale(domain=[False, True], range=[[1, 0], [5, 4]]), legend=None
+        )
+    )
+    points = base.mark_circle(size=200, opacity=1)
+    inside = base.mark_text(fontSize=9, fontWeight="bold").encode(
+        text="name:N", color=alt.value("var(--paper)")
+    )
+    return alt.layer(line, points, inside).properties(width="container", height=420)

@@ -1,0 +1,44 @@
+"""The notebook does what it says, from an empty collection on."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+NOTEBOOK = Path(__file__).parents[1] / "examples" / "experiment.py"
+
+
+@pytest.fixture(scope="module")
+def told(server_dsn: str) -> str:
+    """What the notebook prints when it runs without a browser."""
+    pytest.importorskip("marimo", reason="the notebook needs the extra notebook")
+    done = subprocess.run(
+        [sys.executable, str(NOTEBOOK)],
+        env={**os.environ, "CROSSCORPUS_DSN": server_dsn},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_notebook_compares_explains_and_sweeps(told: str) -> None:
+    assert "~ fused: fusion.fused__convex -> fusion.fused__rrf" in told
+    assert "p_corrected" in told
+    assert "operators/ranking/rec" in told  # the file that was expected and asked for
+    assert "vector_weight=0.4" in told
+
+
+def test_what_if_runs_again_only_what_lies_behind_the_swapped_node(told: str) -> None:
+    (line,) = [line for line in told.splitlines() if line.startswith("ran again: ")]
+    assert line == "ran again: fused, weighted, reranked, unique, results"
+
+
+def test_the_notebook_has_ten_cells() -> None:
+    assert NOTEBOOK.read_text(encoding="utf-8").count("@app.cell") >= 9
