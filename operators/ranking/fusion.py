@@ -45,11 +45,11 @@ def fuse_convex(
 ) -> pl.DataFrame:
     """A convex combination of similarity and text score, each on one scale.
 
-    ``w * near * similarity / best of corpus + (1 - w) * confidence * text score / best of all``; all
-    bests are the query's. BM25 scores of all corpora are comparable, as sums of the weights of the
-    same words. Similarities are less so, since a model puts code and prose at different distances
-    from a question; and yet the corpus that has the nearest passage is more likely to be the right
-    one: ``near = (best of corpus / best of all) ** (1 - own_scale)``. What a list lacks counts 0.
+    ``w * near * similarity / best of corpus + (1 - w) * confidence * text score / best of all``;
+    all bests are the query's. BM25 scores of all corpora are comparable, as sums of the weights of
+    the same words. Similarities are less so: a model puts code and prose at different distances
+    from a question. Yet the corpus that has the nearest passage is more likely to be the right one:
+    ``near = (best of corpus / best of all) ** (1 - own_scale)``. What a list lacks counts 0.
 
     Args:
         hits: as above.
