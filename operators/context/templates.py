@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -43,6 +43,8 @@ _PIECE = re.compile(
 )
 _WHOLE = re.compile(r"\[(\w+): (.*)\]", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")
+
+Row = tuple[str | None, ...]
 
 
 @dataclass(frozen=True)
@@ -143,8 +145,7 @@ def describe(
 def _labels(chunks: pl.DataFrame, parts: tuple[Part, ...]) -> list[str]:
     names = _names(parts)
     rows = list(_rows(chunks, names))
-    simple = _format(parts).format
-    bodies = ["" if None in row else simple(*row) for row in rows]
+    bodies = list(map(_plain(parts, names[:1]), rows))
     if (
         all(bodies)
         and _PLAIN_LABEL.fullmatch("".join(bodies))
@@ -177,11 +178,11 @@ def _urls(chunks: pl.DataFrame, parts: tuple[Part, ...]) -> Sequence[str | None]
     names = _names(parts)
     if not names:
         return [None] * chunks.height
-    simple, first = _format(parts).format, _whole_urls(parts)
+    fill, first = _plain(parts, _needed(parts)), _whole_urls(parts)
     rows = list(_rows(chunks, names))
     urls = [
-        _of_one_fragment(simple(*row))
-        if None not in row and _PLAIN_FIELD.fullmatch("".join(row[first:]))  # type: ignore[arg-type]
+        _of_one_fragment(fill(row))
+        if _PLAIN_FIELD.fullmatch("".join([value for value in row[first:] if value]))
         else ""
         for row in rows
     ]
@@ -198,7 +199,7 @@ def _whole_urls(parts: tuple[Part, ...]) -> int:
     return int(parts[0].fields[:1] == (Field("", _names(parts)[0]),))
 
 
-def _careful_url(values: tuple[str | None, ...], parts: tuple[Part, ...]) -> str | None:
+def _careful_url(values: Row, parts: tuple[Part, ...]) -> str | None:
     """A link with a field to escape or to do without, or none."""
     row = dict(zip(_names(parts), values, strict=True))
     if any(row[name] is None for name in _needed(parts)):
@@ -214,7 +215,7 @@ def _careful_url(values: tuple[str | None, ...], parts: tuple[Part, ...]) -> str
     return safe_url(_of_one_fragment(_fill(parts, encoded)))
 
 
-def _rows(chunks: pl.DataFrame, names: list[str]) -> Iterator[tuple[str | None, ...]]:
+def _rows(chunks: pl.DataFrame, names: list[str]) -> Iterator[Row]:
     """The fields of each row as text; None where one has no value."""
     if not names:
         return iter([()] * chunks.height)
@@ -258,11 +259,21 @@ def _fill(parts: tuple[Part, ...], values: dict[str, str | None]) -> str:
     return filled
 
 
-@cache
-def _format(parts: tuple[Part, ...]) -> str:
-    """The same for fields that all have a value, as Python's own template."""
-    places = {name: f"{{{place}}}" for place, name in enumerate(_names(parts))}
-    return _fill(parts, dict(places))
+def _plain(parts: tuple[Part, ...], needed: Sequence[str]) -> Callable[[Row], str]:
+    """Fills the parts with values that need no escaping; "" without one of those ``needed``."""
+    names = _names(parts)
+    formats: dict[tuple[bool, ...], str] = {}  # by the fields that have no value
+
+    def fill(row: Row) -> str:
+        absent = tuple([value is None for value in row])
+        if absent not in formats:
+            places = {name: f"{{{place}}}" for place, name in enumerate(names)}
+            there = {n: None if gone else places[n] for n, gone in zip(names, absent, strict=True)}
+            enough = all(there[name] for name in needed)
+            formats[absent] = _fill(parts, there) if enough else ""
+        return formats[absent].format(*row)
+
+    return fill
 
 
 @cache
@@ -292,5 +303,4 @@ def _before_fragment(parts: tuple[Part, ...]) -> set[str]:
 
 def _of_one_fragment(url: str) -> str:
     """``url`` up to a second #."""
-    page, mark, rest = url.partition("#")
-    return page + mark + rest.partition("#")[0]
+    return url if url.count("#") < 2 else "#".join(url.split("#")[:2])
