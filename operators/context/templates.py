@@ -220,7 +220,9 @@ def _rows(chunks: pl.DataFrame, names: list[str]) -> Iterator[Row]:
     if not names:
         return iter([()] * chunks.height)
     metadata = [name for name in names if name != "file" and name not in _COLUMNS]
-    keyed = [json.loads(keys or "{}") for keys in chunks["metadata"]] if metadata else []
+    texts = chunks["metadata"].to_list() if metadata else []
+    read = {text: json.loads(text or "{}") for text in set(texts)}  # chunks of a document share it
+    keyed = [read[text] for text in texts]
     columns: list[list[str | None]] = []
     for name in names:
         if name in metadata:
