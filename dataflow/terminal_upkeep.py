@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 import polars as pl
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import TextColumn
@@ -48,13 +49,22 @@ def show_status(
 ) -> None:
     """One row a corpus; below it why documents failed."""
     model = f"{info.model} ({info.dimensions} dimensions, space {info.space})"
-    table = Table(title=escape(f"collection {collection}: {model if info.model else 'no model'}"))
-    shown = corpora.drop("reasons", "notes", "last_run_source")
-    for name in shown.columns:
-        numeric = shown.schema[name].is_numeric()
-        table.add_column(name.replace("_", " "), justify="right" if numeric else "left")
-    for row in shown.rename({"average_length": "tokens a chunk"}).iter_rows():
-        table.add_row(*(escape(_cell(value)) for value in row))
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
+    _OUT.print(Text(f"collection {collection}: {model if info.model else 'no model'}"))
+    for name in ("corpus", "documents", "chunks", "MB", "vectors", "dates", "last run"):
+        number = name in ("documents", "chunks", "MB")
+        table.add_column(name, justify="right" if number else "left", no_wrap=True)
+    for held in corpora.iter_rows(named=True):
+        table.add_row(
+            escape(held["corpus"]),
+            f"{held['documents']:,}",
+            f"{held['chunks']:,}",
+            f"{held['bytes'] / 1e6:.1f}",
+            "index" if held["vector_index"] else "exact",
+            f"{_day(held['oldest'])}\n{_day(held['newest'])}",
+            f"{_day(held['last_run'], '%Y-%m-%d %H:%M')}\n"
+            + escape(" ".join(filter(None, (held["last_run_source"], held["last_run_state"])))),
+        )
     _OUT.print(table)
     if coming is not None:
         done = coming.chunks - coming.missing
@@ -75,16 +85,8 @@ def show_status(
             _OUT.print(Text(f"{held['corpus']}: {printable(note)}", style="yellow"))
 
 
-def _cell(value: object) -> str:
-    if value is None:
-        return "-"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:.1f}"
-    if isinstance(value, datetime):
-        return value.strftime("%Y-%m-%d %H:%M")
-    return f"{value:,}" if isinstance(value, int) else str(value)
+def _day(moment: datetime | None, form: str = "%Y-%m-%d") -> str:
+    return "-" if moment is None else moment.strftime(form)
 
 
 def show_verified(found: pl.DataFrame) -> None:

@@ -147,14 +147,19 @@ def _(found, mo, pl):
 
 
 @app.cell
-def _(alt, found):
+def _(alt, configs, folder, found, mo):
     # 6. A picture of it. Intervals that overlap much: these questions are too few to tell.
+    from dataflow.evaluation.written import write_evaluation
+
+    page = write_evaluation(found, configs, folder / "report")[-1]
+    print(f"the whole report: {page}")
     every = alt.Chart(alt.InlineData(values=found.summary.filter(slice="all").to_dicts()))
     rows = every.encode(y=alt.Y("config:N", sort=None, title=None))
     bars = rows.mark_bar().encode(x="mean:Q", color=alt.Color("config:N", legend=None))
     intervals = rows.mark_rule().encode(x=alt.X("low:Q", title="mean"), x2="high:Q")
     both = alt.layer(bars, intervals, data=every.data).properties(width=300)
-    both.facet(alt.Facet("measure:N", title=None), columns=2)
+    charts = both.facet(alt.Facet("measure:N", title=None), columns=2)
+    mo.vstack([mo.md("## In pictures"), charts, mo.md(f"The whole report: `{page}`")])
     return
 
 

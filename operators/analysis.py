@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import chain
 
@@ -46,6 +47,25 @@ def tokens(text: str) -> list[str]:
     ['http', 'server', 'httpserver', 'make', 'file', 'makefile', 'flush', 'twice']
     """
     return list(chain.from_iterable(map(_terms_of_word, _PIECE.findall(text))))
+
+
+def words(text: str) -> Iterator[str]:
+    """The words of ``text`` in reading order, as they are written.
+
+    >>> list(words("open_file() fails"))
+    ['open_file', 'fails']
+    """
+    return (found.group() for found in _PIECE.finditer(text))
+
+
+def is_name(word: str) -> bool:
+    """Whether ``word`` is made of several parts, as names in code are.
+
+    >>> is_name("makeFile"), is_name("sha256"), is_name("Makefile")
+    (True, True, False)
+    """
+    pattern = _ASCII_PART if word.isascii() else _PART
+    return len(pattern.findall(word[:MAX_TOKEN_LENGTH])) > 1
 
 
 def term_id(term: str) -> int:

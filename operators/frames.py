@@ -62,6 +62,9 @@ VERSION_SCOPE = pl.Schema(
 # ``embedding`` is Array(Float32, dimensions of the model); schemas name it as a list of Float32.
 EMBEDDING = pl.List(pl.Float32)
 
+# How much the words of a question count beside its meaning, 0..1.
+TEXT_CONFIDENCE = pl.Schema({"query_id": pl.UInt32(), "text_confidence": pl.Float64()})
+
 QUERY_EMBEDDINGS = pl.Schema(
     {"query_id": pl.UInt32(), "text_no": pl.UInt32(), "text": pl.String(), "embedding": EMBEDDING}
 )

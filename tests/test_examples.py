@@ -13,12 +13,16 @@ NOTEBOOK = Path(__file__).parents[1] / "examples" / "experiment.py"
 
 
 @pytest.fixture(scope="module")
-def told(server_dsn: str) -> str:
+def told(server_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> str:
     """What the notebook prints when it runs without a browser."""
     pytest.importorskip("marimo", reason="the notebook needs the extra notebook")
     done = subprocess.run(
         [sys.executable, str(NOTEBOOK)],
-        env={**os.environ, "CROSSCORPUS_DSN": server_dsn},
+        env={
+            **os.environ,
+            "CROSSCORPUS_DSN": server_dsn,
+            "TMPDIR": str(tmp_path_factory.mktemp("notebook")),
+        },
         capture_output=True,
         text=True,
         timeout=600,

@@ -202,19 +202,19 @@ def merged__weighted_rrf(
 def merged__minmax(
     vector_hits: pl.DataFrame,
     text_hits: pl.DataFrame,
+    text_confidence: pl.DataFrame,
     vector_weight: float = 0.5,
     vector_norm: str = "min_max",
     text_norm: str = "min_max",
-    full_text_score: float = 0.0,
 ) -> pl.DataFrame:
     """Both lists as one, by a convex combination of their normalised scores."""
     return merge.minmax(
         vector_hits,
         text_hits,
+        text_confidence,
         vector_weight=vector_weight,
         vector_norm=vector_norm,
         text_norm=text_norm,
-        full_text_score=full_text_score,
     )
 
 
@@ -361,18 +361,18 @@ def merge_parts__weighted_rrf(
 @tag(stage="explanation")
 def merge_parts__minmax(
     merged: pl.DataFrame,
+    text_confidence: pl.DataFrame,
     vector_weight: float = 0.5,
     vector_norm: str = "min_max",
     text_norm: str = "min_max",
-    full_text_score: float = 0.0,
 ) -> pl.DataFrame:
     """What each merged score is made of; computed only for ``explain``."""
     return parts.merge_by_score(
         merged,
+        text_confidence,
         vector_weight=vector_weight,
         vector_norm=vector_norm,
         text_norm=text_norm,
-        full_text_score=full_text_score,
     )
 
 

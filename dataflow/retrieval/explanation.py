@@ -96,12 +96,15 @@ def fusion_parts__score(recency: pl.DataFrame, fused: pl.DataFrame) -> pl.DataFr
 def fusion_parts__convex(
     recency: pl.DataFrame,
     fused: pl.DataFrame,
+    text_confidence: pl.DataFrame,
     corpora: dict[str, Any],
-    full_text_score: float = 0.0,
+    own_scale: float = 0.5,
 ) -> pl.DataFrame:
     """What each fused score is made of."""
     weights = {name: options["inputs"]["vector_weight"] for name, options in corpora.items()}
-    return parts.fusion_by_combination(recency, fused, weights, full_text_score=full_text_score)
+    return parts.fusion_by_combination(
+        recency, fused, weights, text_confidence, own_scale=own_scale
+    )
 
 
 @tag(stage="explanation")

@@ -102,12 +102,13 @@ def fused__score(recency: pl.DataFrame) -> pl.DataFrame:
 @tag(stage="fusion")
 def fused__convex(
     recency: pl.DataFrame,
+    text_confidence: pl.DataFrame,
     corpora: dict[str, Any],
-    full_text_score: float = 0.0,
+    own_scale: float = 0.5,
 ) -> pl.DataFrame:
     """All hits as one list, by a convex combination of their scores, each on one scale."""
     weights = {name: options["inputs"]["vector_weight"] for name, options in corpora.items()}
-    return fusion.fuse_convex(recency, weights, full_text_score=full_text_score)
+    return fusion.fuse_convex(recency, weights, text_confidence, own_scale=own_scale)
 
 
 @config.when(weighted_variant="by_trigger")

@@ -14,6 +14,7 @@ import polars as pl
 from hamilton.function_modifiers import tag
 
 from operators.context.question import ask, query_texts
+from operators.ranking import wording
 
 
 @tag(stage="queries")
@@ -46,6 +47,12 @@ def queries(
         known_corpora=corpora,
         longest=max_query_characters,
     )
+
+
+@tag(stage="queries")
+def text_confidence(queries: pl.DataFrame, full_text_words: int = 8) -> pl.DataFrame:
+    """How much the words of each question count beside its meaning."""
+    return wording.text_confidence(queries, full_text_words=full_text_words)
 
 
 @tag(stage="queries", io="embedding")

@@ -68,22 +68,27 @@ def pack(
     for query_id, asked in queries["query_id", "texts"].iter_rows():
         rows = by_query.get(query_id, [])
         remarks = noted.get(query_id, [])
-        said = [*remarks, *(labels[row] for row in rows), *(texts[row] for row in rows)]
-        key = boundary([*asked, *(str(ids[row]) for row in rows)], said)
+        contents = [*remarks, *(labels[row] for row in rows), *(texts[row] for row in rows)]
+        key = boundary([*asked, *(str(ids[row]) for row in rows)], contents)
         block = _notes(key, remarks, budget, measure)
         left = budget - sum(measure([SEPARATOR + block])) if block else budget
         number = 0
         for row in rows:
-            entry = f"=== {key} {number + 1} {labels[row]}\n{texts[row]}"
-            (cost,) = measure([SEPARATOR + entry if number else entry])
+            said = entry(key, number + 1, labels[row], texts[row])
+            (cost,) = measure([SEPARATOR + said if number else said])
             if cost <= left:
                 left -= cost
                 number += 1
-                chosen.append((row, number, key, entry, cost))
+                chosen.append((row, number, key, said, cost))
         if block:
             (cost,) = measure([SEPARATOR + block if number else block])
             blocks.append((query_id, key, block, cost))
     return _frame(results, chosen, blocks)
+
+
+def entry(key: str, number: int, label: str, text: str) -> str:
+    """A passage as it stands in the context, under its header."""
+    return f"=== {key} {number} {label}\n{text}"
 
 
 def _frame(

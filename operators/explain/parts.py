@@ -12,10 +12,12 @@ import numpy as np
 import polars as pl
 
 from operators.frames import FUSION_PARTS
+from operators.ranking.fusion import combination
 from operators.ranking.merge import check_share, reciprocal
-from operators.ranking.normalise import normalise, text_confidence
+from operators.ranking.normalise import normalise
 from operators.ranking.order import Floats, starts
 from operators.ranking.weighting import SourceWeights, mix_weight
+from operators.ranking.wording import of_rows
 
 _KEY = ["query_id", "chunk_id"]
 _FACTORS = ["vector_weight", "vector_value", "text_weight", "text_value", "text_confidence"]
@@ -41,11 +43,11 @@ def merge_by_rank(
 
 def merge_by_score(
     merged: pl.DataFrame,
+    text_confidence: pl.DataFrame | None = None,
     *,
     vector_weight: float = 0.5,
     vector_norm: str = "min_max",
     text_norm: str = "min_max",
-    full_text_score: float = 0.0,
 ) -> pl.DataFrame:
     """``MERGE_PARTS`` of a convex combination; arguments as :func:`operators.ranking.merge.minmax`.
 
@@ -61,7 +63,7 @@ def merge_by_score(
         normalise(vector_norm, similarity, begins),
         full * (1 - vector_weight),
         normalise(text_norm, text_score, begins),
-        text_confidence(text_score, begins, full_text_score),
+        of_rows(text_confidence, merged["query_id"].to_numpy()),
     )
     return _merge_parts(merged, factors)
 
@@ -97,42 +99,18 @@ def fusion_by_combination(
     recency: pl.DataFrame,
     fused: pl.DataFrame,
     vector_weights: Mapping[str, float],
+    text_confidence: pl.DataFrame | None = None,
     *,
-    full_text_score: float = 0.0,
+    own_scale: float = 0.5,
 ) -> pl.DataFrame:
     """``FUSION_PARTS`` of a convex combination, see :func:`operators.ranking.fusion.fuse_convex`.
 
-    ``vector_value`` is the similarity over the best of its corpus, ``text_value`` the text score
-    over the best of all corpora.
+    ``vector_value`` is the similarity over its scale, ``text_value`` the text score over the best
+    of all corpora.
     """
-    weight = pl.col("corpus").replace_strict(
-        {name: float(share) for name, share in vector_weights.items()},
-        default=None,
-        return_dtype=pl.Float64,
-    )
-    best_text = pl.col("text_score").max().over("query_id")
-    confidence = (best_text.fill_null(0.0) / full_text_score).clip(0.0, 1.0)
-    parts = (
-        recency.with_columns(similarity=1 - pl.col("vector_distance"))
-        .with_columns(
-            vector_weight=weight,
-            vector_value=_over_best("similarity", "query_id", "corpus"),
-            text_weight=1 - weight,
-            text_value=_over_best("text_score", "query_id"),
-            text_confidence=confidence if full_text_score else pl.lit(1.0),
-        )
-        .with_columns(
-            part=pl.col("vector_weight") * pl.col("vector_value")
-            + pl.col("text_weight") * pl.col("text_value") * pl.col("text_confidence")
-        )
-    )
-    return _fusion_parts(parts, fused)
-
-
-def _over_best(value: str, *group: str) -> pl.Expr:
-    best = pl.col(value).max().over(*group)
-    scaled = pl.when(best > 0).then((pl.col(value) / best).clip(0.0, 1.0))
-    return scaled.otherwise(0.0).fill_null(0.0)
+    made = combination(recency, vector_weights, text_confidence, own_scale=own_scale)
+    factors = [pl.Series(name, getattr(made, name)) for name in _FACTORS]
+    return _fusion_parts(recency.hstack([*factors, pl.Series("part", made.score)]), fused)
 
 
 def _fusion_parts(parts: pl.DataFrame, fused: pl.DataFrame) -> pl.DataFrame:

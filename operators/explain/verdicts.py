@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from operators.context.escape import defused
-from operators.context.packing import SEPARATOR, boundary
+from operators.context.packing import SEPARATOR, boundary, entry
 from operators.frames import VERDICTS
 
 FATES = {
@@ -229,15 +229,17 @@ def _in_context(row: Mapping[str, Any], looked: _Looked) -> str:
 def _too_long(row: Mapping[str, Any], looked: _Looked) -> str:
     """Why it is not in the context; what it costs is known where the unit is characters."""
     limits = looked.limits
-    before = [e for e in looked.costs.get(row["query_id"], []) if e[0] < row["result_rank"]]
+    packed = looked.costs.get(row["query_id"], [])
+    before = [one for one in packed if one[0] < row["result_rank"]]
     left = limits.budget - sum(cost for *_, cost in before)
+    if packed and all(rank < 0 for rank, *_ in packed):  # the notes kept room to be set apart
+        left -= len(SEPARATOR)
     if limits.unit != "characters":
         return f"it did not fit into the {left:,} {limits.unit} that were left"
     number = sum(rank >= 0 for rank, *_ in before) + 1
-    header = f"=== {boundary([], [])} {number} {row['source_label']}\n"
     text = looked.texts[row["query_id"], row["chunk_id"]]
-    # notes stand behind a separator only where an entry stands before them
-    need = len(header) + len(text) + (len(SEPARATOR) if before else 0)
+    said = entry(boundary([], []), number, row["source_label"], text)  # all boundaries are as long
+    need = len(said) + (len(SEPARATOR) if number > 1 else 0)
     return f"it needs {need:,} {limits.unit}, and {left:,} of {limits.budget:,} were left"
 
 

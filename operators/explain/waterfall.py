@@ -66,7 +66,8 @@ def waterfall(told: pl.DataFrame) -> list[Step]:
         step("meaning", vw * vv, f"{spell(vw)} × {spell(vv)}")
         step("words", base, f"+ {spell(tw)} × {spell(tv)}{sure}")
     elif parts and base != numbers.get(("merged", "score")):
-        step("place", base, "one over a constant and its rank")
+        (rank, *_) = told.filter(quantity="part")["rank"]
+        step("place", base, f"1 / ({spell(1 / base - rank)} + {rank})")
     else:
         step("corpus", base, "as its corpus gave it")
     total = base

@@ -14,14 +14,16 @@ its best rank; its scores add up in the order of the rows, and the others become
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from operators.dedup.survivors import absorb
 from operators.ranking.merge import check_share, reciprocal
-from operators.ranking.normalise import max_ratio, text_confidence
+from operators.ranking.normalise import best, max_ratio
 from operators.ranking.order import Floats, Integers, ranked, starts
+from operators.ranking.wording import of_rows
 
 
 def fuse_rrf(hits: pl.DataFrame, *, rrf_k: float = 60) -> pl.DataFrame:
@@ -35,20 +37,55 @@ def fuse_score(hits: pl.DataFrame) -> pl.DataFrame:
 
 
 def fuse_convex(
-    hits: pl.DataFrame, vector_weights: Mapping[str, float], *, full_text_score: float = 0.0
+    hits: pl.DataFrame,
+    vector_weights: Mapping[str, float],
+    text_confidence: pl.DataFrame | None = None,
+    *,
+    own_scale: float = 0.5,
 ) -> pl.DataFrame:
-    """``w * similarity / best of its corpus + (1 - w) * text score / best of all corpora``.
+    """A convex combination of similarity and text score, each on one scale.
 
-    Both bests are the query's. Similarities are scaled a corpus by itself, since a model puts code
-    and prose at different distances from a question; BM25 scores of all corpora are comparable,
-    as sums of the weights of the same words. What a list lacks counts 0.
+    ``w * near * similarity / best of corpus + (1 - w) * confidence * text score / best of all``;
+    all bests are the query's. BM25 scores of all corpora are comparable, as sums of the weights of
+    the same words. Similarities are less so: a model puts code and prose at different distances
+    from a question. Yet the corpus that has the nearest passage is more likely to be the right one:
+    ``near = (best of corpus / best of all) ** (1 - own_scale)``. What a list lacks counts 0.
 
     Args:
         hits: as above.
         vector_weights: ``w`` of each corpus, 0 to 1.
-        full_text_score: the best text score from which on the words of a query count in full; see
-            :func:`operators.ranking.normalise.text_confidence`.
+        text_confidence: columns ``TEXT_CONFIDENCE``, a factor of each query's text scores; None: 1.
+        own_scale: 1 scales the similarities of each corpus by itself, 0 those of all together.
     """
+    made = combination(hits, vector_weights, text_confidence, own_scale=own_scale)
+    return _fused(hits, made.score)
+
+
+@dataclass(frozen=True)
+class Combination:
+    """What the score of each hit is made of, as :func:`fuse_convex` says."""
+
+    vector_weight: Floats
+    vector_value: Floats
+    text_weight: Floats
+    text_value: Floats
+    text_confidence: Floats
+
+    @property
+    def score(self) -> Floats:
+        """The convex combination, without recency."""
+        text = self.text_weight * self.text_value * self.text_confidence
+        return self.vector_weight * self.vector_value + text
+
+
+def combination(
+    hits: pl.DataFrame,
+    vector_weights: Mapping[str, float],
+    text_confidence: pl.DataFrame | None = None,
+    *,
+    own_scale: float = 0.5,
+) -> Combination:
+    """The parts of the scores that :func:`fuse_convex` gives ``hits``; arguments as there."""
     query_id = hits["query_id"].to_numpy()
     similarity = 1 - hits["vector_distance"].to_numpy()
     text_score = hits["text_score"].to_numpy().astype(np.float64)
@@ -57,11 +94,16 @@ def fuse_convex(
     by_list = np.argsort(one_list, kind="stable")
     by_query = np.argsort(query_id, kind="stable")
     begins = starts(query_id[by_query])
-    vector, text, confidence = (np.empty(len(hits)) for _ in range(3))
-    vector[by_list] = max_ratio(similarity[by_list], starts(one_list[by_list]))
+    vector, own, every, text = (np.empty(len(hits)) for _ in range(4))
+    edges = starts(one_list[by_list])
+    vector[by_list] = max_ratio(similarity[by_list], edges)
+    own[by_list] = best(similarity[by_list], edges)
+    every[by_query] = best(similarity[by_query], begins)
     text[by_query] = max_ratio(text_score[by_query], begins)
-    confidence[by_query] = text_confidence(text_score[by_query], begins, full_text_score)
-    return _fused(hits, share * vector + (1 - share) * text * confidence)
+    near = np.divide(own, every, out=np.zeros_like(own), where=every > 0)
+    vector *= near ** (1 - own_scale)
+    confidence = of_rows(text_confidence, query_id)
+    return Combination(share, vector, 1 - share, text, confidence)
 
 
 def _by_corpus(corpus: pl.Series, weights: Mapping[str, float]) -> tuple[Floats, Integers]:

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from operators.frames import TEXT_HITS, VECTOR_HITS, empty
-from operators.ranking.normalise import normalise, text_confidence
+from operators.ranking.normalise import normalise
 from operators.ranking.order import (
     Column,
     Floats,
@@ -27,6 +27,7 @@ from operators.ranking.order import (
     places,
     starts,
 )
+from operators.ranking.wording import of_rows
 
 
 def rrf(vector_hits: pl.DataFrame, text_hits: pl.DataFrame, *, rrf_k: float = 60) -> pl.DataFrame:
@@ -53,11 +54,11 @@ def weighted_rrf(
 def minmax(
     vector_hits: pl.DataFrame,
     text_hits: pl.DataFrame,
+    text_confidence: pl.DataFrame | None = None,
     *,
     vector_weight: float = 0.5,
     vector_norm: str = "min_max",
     text_norm: str = "min_max",
-    full_text_score: float = 0.0,
 ) -> pl.DataFrame:
     """``w * norm(1 - distance) + (1 - w) * norm(text score)``: a convex combination.
 
@@ -67,18 +68,17 @@ def minmax(
     Args:
         vector_hits: columns ``VECTOR_HITS``.
         text_hits: columns ``TEXT_HITS``.
+        text_confidence: columns ``TEXT_CONFIDENCE``, a factor of each query's text scores; None: 1.
         vector_weight: ``w``, 0 to 1.
         vector_norm: how similarities are scaled, see :mod:`operators.ranking.normalise`.
         text_norm: how text scores are scaled.
-        full_text_score: the best text score from which on the words of a query count in full; below
-            it they count in proportion (:func:`text_confidence`). 0: always in full.
     """
     share = check_share(vector_weight)
     both = _align(vector_hits, text_hits)
     begins = starts(both.query_id)
     vector = normalise(vector_norm, 1 - both.vector_distance, begins)
     text = normalise(text_norm, both.text_score, begins)
-    text = text * text_confidence(both.text_score, begins, full_text_score)
+    text = text * of_rows(text_confidence, both.query_id)
     return _merged(both, share * vector + (1 - share) * text)
 
 

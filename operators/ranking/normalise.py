@@ -53,19 +53,6 @@ def three_sigma(values: Floats, query_starts: Integers) -> Floats:
     return _absent_is_zero(np.clip(scaled, 0.0, 1.0), values)
 
 
-def text_confidence(values: Floats, query_starts: Integers, full_text_score: float) -> Floats:
-    """``min(1, best / full_text_score)``, the same for all rows of a query; 0 turns it off.
-
-    A BM25 score sums up how rare the matched words are. Where even the best is low, the question
-    has few words or common ones, and what they say about a chunk should count less than its
-    meaning.
-    """
-    if not full_text_score:
-        return np.ones_like(values)
-    best = _spread(np.fmax, values, query_starts) / full_text_score
-    return np.fmin(np.fmax(best, 0.0), 1.0)  # of NaN and 0 that is 0
-
-
 NORMALISATIONS: dict[str, Callable[[Floats, Integers], Floats]] = {
     "min_max": min_max,
     "max": max_ratio,
@@ -83,6 +70,11 @@ def normalise(name: str, values: Floats, query_starts: Integers) -> Floats:
     if name not in NORMALISATIONS:
         raise UnknownName(f"unknown normalisation {name!r}{suggest(name, NORMALISATIONS)}")
     return NORMALISATIONS[name](values, query_starts)
+
+
+def best(values: Floats, query_starts: Integers) -> Floats:
+    """Each query's highest value, or 0 where that is lower or there is none, on all its rows."""
+    return np.fmax(_spread(np.fmax, values, query_starts), 0.0)
 
 
 def _spread(reduce: np.ufunc, values: Floats, query_starts: Integers) -> Floats:

@@ -28,6 +28,11 @@ STAGES = {
 }
 """The lists that a passage goes through; up to deduped they are those of its corpus."""
 
+# what a score begins with is never there twice, so that it may have one colour
+_SHADES = {"meaning": 1, "place": 1, "corpus": 1, "words": 2, "weight": 3, "recency": 4} | {
+    "others": 5,
+    "reranker": 6,
+}
 _ACROSS = "fused"  # the first list of all corpora
 _LABEL = 46  # characters
 
@@ -75,9 +80,7 @@ def used_factors(passages: Sequence[Passage]) -> list[str]:
 
 
 def _colours(factors: Sequence[str]) -> alt.Scale:
-    places = {factor: place for place, factor in enumerate(FACTORS)}
-    colours = [charts.SERIES[(places[factor] + 1) % len(charts.SERIES)] for factor in factors]
-    return alt.Scale(domain=list(factors), range=colours)
+    return alt.Scale(domain=list(factors), range=[charts.SERIES[_SHADES[f]] for f in factors])
 
 
 def score_bars(passages: Sequence[Passage]) -> Layers:
@@ -115,7 +118,7 @@ def score_bars(passages: Sequence[Passage]) -> Layers:
     numbers = (
         alt.Chart(charts.rows(ends))
         .mark_text(align="left", dx=6)
-        .encode(y=y, x="after:Q", text=alt.Text("after:Q", format=".3f"))
+        .encode(y=y, x="after:Q", text=alt.Text("after:Q", format=".3r"))
     )
     return alt.layer(bars, numbers).properties(
         width="container", height=alt.Step(26), padding={"right": 40}
@@ -158,7 +161,7 @@ def _record(step: Step) -> dict[str, Any]:
         "high": max(step.before, step.after),
         "formula": step.formula,
         "score": spell(step.after),
-        "change": f"{change:+.3f}",
+        "change": f"{change:+.3g}",
     }
 
 
@@ -259,4 +262,5 @@ def _bumps(records: Sequence[Mapping[str, Any]], stages: Sequence[str]) -> Layer
     inside = base.mark_text(fontSize=9, fontWeight="bold").encode(
         text="name:N", color=alt.value("var(--paper)")
     )
-    return alt.layer(line, points, inside).properties(width="container", height=420)
+    height = 400 + 8 * max(len({record["name"] for record in records}) - 12, 0)
+    return alt.layer(line, points, inside).properties(width="container", height=height)

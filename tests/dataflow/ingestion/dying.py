@@ -131,18 +131,23 @@ def _caller() -> str:
 
 
 def run(dsn: str, collection: str, work: str, source: str) -> None:
-    """Bring a collection to ``source``, or (``work`` is switch) to another model."""
+    """Bring a collection to ``source``, perhaps (recut) by another chunker, or to another model."""
     from dataflow.ingestion import ingest_documents
     from dataflow.ingestion.switch import switch_model
     from operators.postgres.store import open_store
+    from operators.sources import chunking
 
+    embedder = WordEmbedder()
+    if work == "recut":
+        chunking.VERSION += ".recut"
+        embedder.max_tokens = 25
     with open_store(dsn, collection, create=True, max_size=2) as store:
         if work == "switch":
             switch_model(store, WordEmbedder("words-2"), chunks_at_once=8, exact_below=20)
             return
         ingest_documents(
             store,
-            WordEmbedder(),
+            embedder,
             source,
             prune=True,
             batch_documents=5,

@@ -23,6 +23,7 @@ from dataflow.ingestion import ingest_documents
 from dataflow.ingestion.switch import switch_model
 from operators.postgres.store import Store, collection_info, open_store, schema_of
 from operators.postgres.verify import verify
+from operators.sources import chunking
 
 ROOT = Path(__file__).parents[3]
 DYING = Path(__file__).parent / "dying.py"
@@ -128,7 +129,7 @@ def everything(dsn: str) -> str:
     return repr((indexes, rows, held))
 
 
-@pytest.mark.parametrize("work", ["create", "update", "switch"])
+@pytest.mark.parametrize("work", ["create", "update", "recut", "switch"])
 def test_wherever_a_run_is_killed_the_next_ends_as_an_undisturbed_one(
     work: str,
     dying: Callable[..., dict[str, Any]],
@@ -136,20 +137,24 @@ def test_wherever_a_run_is_killed_the_next_ends_as_an_undisturbed_one(
     new_embedder: Any,
     write_lines: Callable[..., Path],
     contents: Read,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     first = write_lines(*lines(range(12)), name="first.jsonl")
+    renamed = [{**line, "doc_id": f"renamed {line['doc_id']}"} for line in lines(range(2))]
     second = write_lines(
-        *lines(range(2, 8)), *lines(range(8, 12), " changed"), *lines(range(20, 30)), name="2.jsonl"
-    )
-    source = first if work == "create" else second
+        *renamed, *lines(range(2, 8)), *lines(range(8, 12), " changed"), *lines(range(20, 28)),
+        name="2.jsonl",
+    )  # fmt: skip
+    source = second if work == "update" else first
 
     def finish(store: Store) -> None:
         if work == "switch":
             switch_model(store, new_embedder("words-2"), chunks_at_once=8, exact_below=20)
         else:
-            report = ingest_documents(
-                store, new_embedder(), source, prune=True, allow_mass_delete=True
-            )
+            embedder = new_embedder()
+            if work == "recut":
+                embedder.max_tokens = 25
+            report = ingest_documents(store, embedder, source, prune=True, allow_mass_delete=True)
             assert report.ok, report.failed
 
     base = copies(None, "kill_base")
@@ -160,6 +165,8 @@ def test_wherever_a_run_is_killed_the_next_ends_as_an_undisturbed_one(
         with open_store(base, NAME, create=True) as store:
             ingest_documents(store, new_embedder(), first, prune=True)
             before = read_documents(store)
+    if work == "recut":
+        monkeypatch.setattr(chunking, "VERSION", f"{chunking.VERSION}.recut")
     order = {"collection": NAME, "work": work, "source": str(source)}
     whole = copies("kill_base", "kill_whole")
     met = dying(dsn=whole, point=0, **order)["met"]

@@ -207,16 +207,23 @@ def test_every_cut_says_where_it_cut(
     assert reason in fates(out)[last][1]
 
 
-@given(budget=st.integers(60, 700), case=worlds())
+@given(budget=st.integers(60, 700), case=worlds(), noted=st.booleans())
 @settings(
     max_examples=40,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_what_did_not_fit_needs_more_than_was_left(
-    driver_of: Drivers, make_world: Any, make_queries: Any, budget: int, case: dict[str, Any]
+    driver_of: Drivers,
+    make_world: Any,
+    make_queries: Any,
+    budget: int,
+    case: dict[str, Any],
+    noted: bool,
 ) -> None:
     driver, world = driver_of(), make_world(**case)
+    if noted:
+        world.failing = {("wiki", "vector"): OSError("gone")}
     out = explained(driver, world, make_queries(0), context_budget=budget)
     for row in out["verdicts"].filter(fate="over_budget").iter_rows(named=True):
         need, left, whole = (int(n) for n in re.findall(r"\d+", row["reason"]))

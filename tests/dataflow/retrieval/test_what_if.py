@@ -20,7 +20,10 @@ from dataflow.runtime.memory import same
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
 CORPORA = ("code", "review", "wiki")
 EXPERIMENTS = sorted(
-    name for name in shipped() if load_config(name).embedding == load_config().embedding
+    name
+    for name in shipped()
+    if load_config(name).embedding == load_config().embedding
+    and load_config(name).variants["reranked"] == "off"
 )
 STAGES = [
     *(

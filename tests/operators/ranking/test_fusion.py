@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from operators.frames import FUSED, check
+from operators.frames import FUSED, TEXT_CONFIDENCE, check
 from operators.ranking.fusion import fuse_convex, fuse_rrf, fuse_score
 
 Make = Callable[..., pl.DataFrame]
@@ -111,36 +111,38 @@ scored = st.lists(
 WEIGHTS = {"code": 0.5, "review": 0.75, "wiki": 0.25}
 
 
-@given(scored, st.sampled_from([0.0, 8.0, 30.0]))
+CONFIDENCE = pl.DataFrame(
+    {"query_id": [2, 0], "text_confidence": [0.25, 0.5]}, schema=TEXT_CONFIDENCE
+)
+
+
+@given(scored, st.sampled_from([0.0, 1.0]), st.sampled_from([CONFIDENCE, None]))
 @fixture_is_a_function
-def test_convex_fusion_scales_similarity_by_corpus_and_text_over_all_corpora(
-    make_hits: Make, rows: list[dict[str, Any]], full: float
+def test_convex_fusion_scales_similarity_by_corpus_or_over_all_and_text_over_all_corpora(
+    make_hits: Make, rows: list[dict[str, Any]], own_scale: float, confidence: pl.DataFrame | None
 ) -> None:
+    factors = {} if confidence is None else dict(confidence.iter_rows())
+
     def convex(row: dict[str, Any]) -> float:
-        def best(key: str, **same: Any) -> float:
-            values = [other[key] for other in rows if same.items() <= other.items()]
-            return max((value for value in values if value is not None), default=0.0)
+        def nearest(**scope: Any) -> float:
+            same = [other for other in rows if scope.items() <= other.items()]
+            return max(
+                [0.0, *(1 - o["vector_distance"] for o in same if o["vector_distance"] is not None)]
+            )
 
-        similar = [
-            {**other, "similarity": 1 - other["vector_distance"]}
-            for other in rows
-            if other["vector_distance"] is not None
-        ]
-        nearest = max(
-            one["similarity"]
-            for one in [*similar, {**row, "similarity": 0.0}]
-            if (one["query_id"], one["corpus"]) == (row["query_id"], row["corpus"])
-        )
-        top = best("text_score", query_id=row["query_id"])
+        own = nearest(query_id=row["query_id"], corpus=row["corpus"])
+        every = nearest(query_id=row["query_id"])
+        texts = [o["text_score"] for o in rows if o["query_id"] == row["query_id"]]
         vector = text = 0.0
-        if row["vector_distance"] is not None and nearest > 0:
-            vector = max((1 - row["vector_distance"]) / nearest, 0.0)
+        if row["vector_distance"] is not None and own > 0:
+            vector = max((1 - row["vector_distance"]) / own, 0.0)
+            vector *= 1.0 if own_scale else own / every
         if row["text_score"] is not None:
-            text = row["text_score"] / top * (min(top / full, 1.0) if full else 1.0)
+            text = row["text_score"] / max(one for one in texts if one is not None)
         weight = WEIGHTS[row["corpus"]]
-        return weight * vector + (1 - weight) * text
+        return weight * vector + (1 - weight) * text * factors.get(row["query_id"], 1.0)
 
-    fused = fuse_convex(frame(make_hits, rows), WEIGHTS, full_text_score=full)
+    fused = fuse_convex(frame(make_hits, rows), WEIGHTS, confidence, own_scale=own_scale)
     check(fused, FUSED, "fused")
     found = fused.select("query_id", "chunk_id", "corpus", "rank", "score").rows()
     assert found == expected(rows, convex)
@@ -155,10 +157,20 @@ def test_in_convex_fusion_a_corpus_without_a_good_match_in_words_gives_way(make_
     assert fused["score"].to_list() == [1.0, 0.5 + 0.5 * 2.0 / 40.0]
 
 
-def test_in_convex_fusion_few_common_words_count_in_proportion(make_hits: Make) -> None:
-    rows = make_hits({"vector_distance": 0.4, "text_score": 6.0}).with_columns(recency=pl.lit(1.0))
-    (score,) = fuse_convex(rows, {"code": 0.6}, full_text_score=30.0)["score"]
-    assert score == 0.6 + 0.4 * 6.0 / 30.0
+def test_in_convex_fusion_a_scale_in_between_is_the_geometric_mean_of_both(make_hits: Make) -> None:
+    rows = make_hits(
+        {"corpus": "code", "chunk_id": 1, "vector_distance": 0.2},
+        {"corpus": "wiki", "chunk_id": 2, "vector_distance": 0.8},
+    ).with_columns(recency=pl.lit(1.0))
+    fused = fuse_convex(rows, {"code": 1.0, "wiki": 1.0}, own_scale=0.5)
+    assert fused["score"].to_list() == pytest.approx([1.0, math.sqrt(0.2 / 0.8)])
+
+
+def test_in_convex_fusion_the_words_of_a_question_count_by_its_confidence(make_hits: Make) -> None:
+    rows = make_hits({"query_id": 2, "vector_distance": 0.4, "text_score": 6.0})
+    rows = rows.with_columns(recency=pl.lit(1.0))
+    (score,) = fuse_convex(rows, {"code": 0.6}, CONFIDENCE)["score"]
+    assert score == 0.6 + (1 - 0.6) * 0.25
 
 
 def test_convex_fusion_refuses_a_weight_that_is_no_share(make_hits: Make) -> None:

@@ -23,7 +23,7 @@ DOCUMENT = Document(
 
 
 def test_a_document_has_the_frames_columns_in_their_order() -> None:
-    assert [f.name for f in fields(Document)] == [*DOCUMENTS, "source_hash"]
+    assert [f.name for f in fields(Document)] == [*DOCUMENTS, "source_hash", "note"]
 
 
 def test_documents_become_a_frame_row_by_row() -> None:

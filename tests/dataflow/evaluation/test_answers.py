@@ -1,0 +1,61 @@
+import polars as pl
+import pytest
+
+from dataflow import load_config
+from dataflow.evaluation.answers import as_run, batches, check_corpora, questions
+from dataflow.runtime.batch import complete_queries
+from operators.errors import UnknownName
+from operators.evaluation.documents import DOCUMENTS
+from operators.evaluation.frames import JUDGED_QUERIES, RUN
+from operators.frames import check
+
+QUERIES = pl.DataFrame(
+    [
+        {"query_id": "a", "number": 0, "texts": ["one"], "corpora": ["wiki", "code"]},
+        {"query_id": "b", "number": 1, "texts": ["two", "zwei"], "trigger": "question"},
+        {"query_id": "c", "number": 2, "texts": ["three"], "corpora": ["memory"], "repos": ["x"]},
+    ],
+    schema=JUDGED_QUERIES,
+)
+
+
+def test_judged_queries_are_asked_of_the_corpora_that_there_are():
+    asked = questions(QUERIES, ["code", "wiki"])
+    assert asked.select("query_id", "corpora").rows() == [(0, ["code", "wiki"]), (1, None)]
+    blind = questions(QUERIES, ["code", "wiki"], blind=True)
+    assert blind.select("query_id", "corpora").rows() == [(0, None), (1, None), (2, None)]
+
+
+def test_the_graph_takes_them_as_its_queries():
+    config = load_config("default")
+    asked = questions(QUERIES, sorted(config.corpora))
+    complete = complete_queries(asked, triggers=config.triggers, corpora=config.corpora)
+    assert complete["texts"].to_list() == [["one"], ["two", "zwei"], ["three"]]
+    assert [len(shares) for shares in complete["trigger"]] == [0, 1, 0]
+    assert complete["repos"].to_list() == [None, None, ["x"]]
+
+
+def test_a_judged_corpus_must_be_in_one_of_the_configurations():
+    small = load_config("default").with_changes({"corpora": {"memory": None}})
+    check_corpora(QUERIES, {"small": small, "default": load_config("default")})
+    with pytest.raises(UnknownName, match="unknown judged corpus 'memory'"):
+        check_corpora(QUERIES, {"small": small})
+
+
+def test_batches_are_all_rows_in_order():
+    asked = questions(QUERIES, (), blind=True)
+    parts = list(batches(asked, 2))
+    assert [part.height for part in parts] == [2, 1]
+    assert pl.concat(parts).equals(asked)
+
+
+def test_a_run_names_the_queries_as_the_judgements_do():
+    rows = [(2, "d1", "code", 0), (0, "d2", "wiki", 1), (0, "d1", "code", 0)]
+    run = check(
+        as_run(pl.DataFrame(rows, schema=DOCUMENTS, orient="row"), QUERIES, "mine"), RUN, "run"
+    )
+    assert run.select("config", "query_id", "doc_id", "rank", "score").rows() == [
+        ("mine", "a", "d1", 0, 2.0),
+        ("mine", "a", "d2", 1, 1.0),
+        ("mine", "c", "d1", 0, 1.0),
+    ]
