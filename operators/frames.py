@@ -134,9 +134,10 @@ CHUNKS = pl.Schema(
     }
 )
 
-READ_CHUNKS = pl.Schema({**CHUNKS, "only_up_to": pl.String()})
+READ_CHUNKS = pl.Schema({**CHUNKS, "only_up_to": pl.String(), "gone_since": UTC})
 """``CHUNKS`` as a store gives them: ``lineage_id`` and ``version`` are those of a topic's versions;
-``only_up_to`` is the last version that has the passage, null where the newest does."""
+``only_up_to`` is the last version that has the passage, null where the newest does, and
+``gone_since`` the date of the first that lacks it, null where that is unknown too."""
 
 UNIFIED = pl.Schema(
     {
@@ -160,6 +161,7 @@ UNIFIED = pl.Schema(
         "lineage_id": pl.String(),  # what all versions of a topic share
         "anchor": pl.String(),
         "only_up_to": pl.String(),  # the last version that has it; null: the newest does
+        "gone_since": UTC,  # the date of the first version that lacks it
         "metadata": pl.String(),
         "alternate_sources": pl.List(SOURCE),
     }

@@ -47,11 +47,23 @@ def corpus_hits(branches: dict[str, pl.DataFrame], outcomes: pl.DataFrame) -> pl
     ).rechunk()
 
 
+@tag(stage="fusion")
+def gone_factor(
+    corpus_hits: pl.DataFrame,
+    queries: pl.DataFrame,
+    version_scope: pl.DataFrame,
+    gone_weight: float = 0.7,
+) -> pl.Series:
+    """The factor of each hit: below 1 where only an older version than the asked one has it."""
+    return pl.Series(ages.outdated(corpus_hits, queries, version_scope, weight=gone_weight))
+
+
 @config.when(recency_variant="step")
 @tag(stage="fusion")
 def recency__step(
     corpus_hits: pl.DataFrame,
     queries: pl.DataFrame,
+    gone_factor: pl.Series,
     now: datetime | None = None,
     recency_days: float = 30.0,
     recency_boost: float = 1.15,
@@ -59,7 +71,7 @@ def recency__step(
     """The hits with the factor of their age: a boost up to a number of days."""
     age = ages.ages(corpus_hits, queries, now)
     factor = ages.step(age, days=recency_days, boost=recency_boost)
-    return corpus_hits.hstack([pl.Series("recency", factor)])
+    return corpus_hits.hstack([pl.Series("recency", factor) * gone_factor])
 
 
 @config.when(recency_variant="half_life")
@@ -67,6 +79,7 @@ def recency__step(
 def recency__half_life(
     corpus_hits: pl.DataFrame,
     queries: pl.DataFrame,
+    gone_factor: pl.Series,
     now: datetime | None = None,
     recency_days: float = 30.0,
     recency_boost: float = 1.15,
@@ -74,14 +87,14 @@ def recency__half_life(
     """The hits with the factor of their age: a boost that halves with each number of days."""
     age = ages.ages(corpus_hits, queries, now)
     factor = ages.half_life(age, days=recency_days, boost=recency_boost)
-    return corpus_hits.hstack([pl.Series("recency", factor)])
+    return corpus_hits.hstack([pl.Series("recency", factor) * gone_factor])
 
 
 @config.when(recency_variant="off")
 @tag(stage="fusion")
-def recency__off(corpus_hits: pl.DataFrame) -> pl.DataFrame:
-    """The hits with the factor 1."""
-    return corpus_hits.hstack([pl.Series("recency", [1.0]).new_from_index(0, corpus_hits.height)])
+def recency__off(corpus_hits: pl.DataFrame, gone_factor: pl.Series) -> pl.DataFrame:
+    """The hits with no factor of their age."""
+    return corpus_hits.hstack([gone_factor.alias("recency")])
 
 
 @config.when(fused_variant="rrf")

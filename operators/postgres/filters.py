@@ -48,9 +48,8 @@ class Filter:
 
     @property
     def only_repos(self) -> bool:
-        """Whether the repo list decides, and what newer versions replace, but nothing else."""
-        others = (self.path_prefix, self.language, self.state)
-        return not self.pinned and all(value is None for value in others)
+        """Whether the repo list decides, and which versions are asked for, but nothing else."""
+        return self.path_prefix is None and self.language is None and self.state is None
 
 
 @dataclass(frozen=True)
@@ -122,47 +121,65 @@ def condition(one: Filter, alias: str, parameters: dict[str, Any], *, number: in
     return " AND ".join(clauses) or "true"
 
 
-def outdated(one: Filter, parameters: dict[str, Any], *, number: int = 0) -> str | None:
+def outdated(
+    one: Filter, parameters: dict[str, Any], *, dated: bool, number: int = 0
+) -> str | None:
     """A subquery of the chunks that ``one``'s versions leave out, or None for none.
 
-    Its columns are chunk_id and ``since``, the moment of ``as_of`` after which each is left out.
-    ``parameters`` must have ``corpus``, and gets its values under names that end in ``number``.
+    Its columns are chunk_id and, if ``dated``, ``since``: the moment of ``as_of`` after which each
+    is left out. ``parameters`` must have ``corpus``, and gets its values under names that end in
+    ``number``.
     """
     if not one.current:
         return None
+    since = "coalesce(s.superseded_at, '-infinity')"
     if not one.pinned:
-        return """
-            SELECT s.chunk_id, coalesce(s.superseded_at, '-infinity') AS since
+        return f"""
+            SELECT s.chunk_id{f", {since} AS since" if dated else ""}
             FROM superseded_chunks s WHERE s.corpus = %(corpus)s AND s.relation <> 'gone'
         """
-    parameters[f"pins_{number}"] = [version for of in one.pinned for version in of]
-    parameters[f"pin_groups_{number}"] = [n for n, of in enumerate(one.pinned) for _ in of]
-    # of each topic, the newest version among those that one name stands for
-    wanted = f"""
-        SELECT DISTINCT ON (v.lineage_id, p.pin) v.lineage_id, v.version
-        FROM unnest(%(pins_{number})s::text[], %(pin_groups_{number})s::int[]) AS p(version, pin)
-        JOIN document_versions v ON v.corpus = %(corpus)s AND v.version = p.version
-        ORDER BY v.lineage_id, p.pin, v.position DESC
-    """
-    topics = f"""
-        SELECT v.document_key FROM document_versions v WHERE v.corpus = %(corpus)s
-        AND v.lineage_id IN (SELECT w.lineage_id FROM ({wanted}) AS w)
-    """
-    pinned = f"""
-        SELECT v.document_key FROM document_versions v WHERE v.corpus = %(corpus)s
-        AND (v.lineage_id, v.version) IN ({wanted})
-    """
+    topic = """EXISTS (SELECT 1 FROM document_versions v WHERE v.document_key = s.document_key
+        AND v.lineage_id IN (SELECT a.lineage_id FROM asked a))"""
+    since = f", CASE WHEN {topic} THEN '-infinity' ELSE {since} END AS since" if dated else ""
+    always = ", '-infinity'::timestamptz" if dated else ""
     return f"""
-        SELECT s.chunk_id, CASE WHEN s.document_key IN ({topics}) THEN '-infinity'
-            ELSE coalesce(s.superseded_at, '-infinity') END AS since
-        FROM superseded_chunks s
-        WHERE s.corpus = %(corpus)s AND s.document_key NOT IN ({pinned})
-          AND (s.relation <> 'gone' OR s.document_key IN ({topics}))
+        WITH asked AS MATERIALIZED ({_asked(one, parameters, number)})
+        SELECT s.chunk_id{since} FROM superseded_chunks s
+        WHERE s.corpus = %(corpus)s AND s.relation <> 'gone'
+          AND s.document_key NOT IN (SELECT a.document_key FROM asked a)
         UNION ALL
-        SELECT n.chunk_id, '-infinity'::timestamptz FROM document_versions v
-        JOIN chunks n ON n.document_key = v.document_key AND n.corpus = %(corpus)s
+        SELECT s.chunk_id{always} FROM superseded_chunks s
+        WHERE s.corpus = %(corpus)s AND s.relation = 'gone' AND {topic}
+          AND s.document_key NOT IN (SELECT a.document_key FROM asked a)
+        UNION ALL
+        SELECT n.chunk_id{always} FROM document_versions v
+        JOIN chunks n ON n.corpus = %(corpus)s AND n.document_key = v.document_key
         WHERE v.corpus = %(corpus)s AND v.newest
-          AND v.document_key IN ({topics}) AND v.document_key NOT IN ({pinned})
+          AND v.lineage_id IN (SELECT a.lineage_id FROM asked a)
+          AND v.document_key NOT IN (SELECT a.document_key FROM asked a)
+    """
+
+
+def _asked(one: Filter, parameters: dict[str, Any], number: int) -> str:
+    """A subquery of the documents that ``one`` pins, and their topics.
+
+    Of the versions that one name stands for, those of the newest that the topic has.
+    """
+    parameters[f"pins_{number}"] = [version for of in one.pinned for version in of]
+    if all(len(of) == 1 for of in one.pinned):
+        return f"""
+            SELECT v.document_key, v.lineage_id FROM document_versions v
+            WHERE v.corpus = %(corpus)s AND v.version = ANY(%(pins_{number})s::text[])
+        """
+    parameters[f"pin_groups_{number}"] = [n for n, of in enumerate(one.pinned) for _ in of]
+    return f"""
+        SELECT m.document_key, m.lineage_id FROM (
+            SELECT v.document_key, v.lineage_id, v.version, first_value(v.version)
+                OVER (PARTITION BY v.lineage_id, p.pin ORDER BY v.position DESC) AS newest
+            FROM unnest(%(pins_{number})s::text[], %(pin_groups_{number})s::int[])
+                 AS p(version, pin)
+            JOIN document_versions v ON v.corpus = %(corpus)s AND v.version = p.version
+        ) AS m WHERE m.version = m.newest
     """
 
 
@@ -172,24 +189,41 @@ def up_to_date(
     parameters: dict[str, Any],
     *,
     moment: str | None = None,
-    row_by_row: bool = False,
     number: int = 0,
 ) -> str:
     """The clause that holds for the rows of ``alias`` that ``one``'s versions let through.
 
-    ``moment`` is an SQL expression for ``as_of``, None for none. ``row_by_row`` asks for each row
-    when it is met, for scans that end early.
+    ``moment`` is an SQL expression for ``as_of``, None for none.
     """
-    left_out = outdated(one, parameters, number=number)
+    left_out = outdated(one, parameters, dated=moment is not None, number=number)
     if left_out is None:
         return "true"
-    # an OFFSET keeps the planner from a join, before which all rows would have to be there
-    each = "OFFSET 0" if row_by_row else ""
     by_then = "" if moment is None else f" AND o.since < {moment}"
     return (
-        f"NOT EXISTS (SELECT 1 FROM ({left_out}) AS o"
-        f" WHERE o.chunk_id = {alias}.chunk_id{by_then} {each})"
+        f"NOT EXISTS (SELECT 1 FROM ({left_out}) AS o WHERE o.chunk_id = {alias}.chunk_id{by_then})"
     )
+
+
+def each_up_to_date(
+    one: Filter, parameters: dict[str, Any], *, moment: str | None = None, number: int = 0
+) -> str:
+    """As :func:`up_to_date` for chunks ``c``, asked of each when it is met.
+
+    For few rows, and for scans that end early: a join would need all rows at its start.
+    """
+    if not one.current:
+        return "true"
+    by_then = "" if moment is None else f"AND coalesce(s.superseded_at, '-infinity') < {moment}"
+    # an OFFSET keeps the planner from a join
+    newest = f"""NOT EXISTS (SELECT 1 FROM superseded_chunks s WHERE s.corpus = c.corpus
+        AND s.chunk_id = c.chunk_id AND s.relation <> 'gone' {by_then} OFFSET 0)"""
+    if not one.pinned:
+        return newest
+    asked = _asked(one, parameters, number)
+    return f"""(c.document_key IN (SELECT a.document_key FROM ({asked}) AS a)
+        OR ({newest} AND NOT EXISTS (
+            SELECT 1 FROM document_versions v WHERE v.document_key = c.document_key
+            AND v.lineage_id IN (SELECT a.lineage_id FROM ({asked}) AS a) OFFSET 0)))"""
 
 
 def created_before(alias: str, moment: str) -> str:
@@ -215,17 +249,21 @@ def count_visible(
     """How many chunks of ``corpus`` each of ``moments`` (``as_of``) leaves visible, at most.
 
     ``repo_sizes``, and ``superseded`` (how many chunks a newer version replaces), answer without a
-    look at the chunks where they can: exactly when the repo list alone decides, and with an upper
-    bound when that is no more than ``limit`` chunks. Else they are counted, up to ``limit`` + 1.
+    look at the chunks where they can: when the repo list and versions alone decide, exactly but for
+    lists of repos or versions, then with an upper bound; and where an upper bound is no more than
+    ``limit`` chunks. Else they are counted, up to ``limit`` + 1.
     """
     names = repo_sizes if one.repos is None else one.repos
     bound = sum(repo_sizes.get(name, 0) for name in names)
-    if one.current and not one.pinned and all(moment is None for moment in moments):
-        bound = min(bound, sum(repo_sizes.values()) - superseded)
-    if bound <= limit or (one.only_repos and all(moment is None for moment in moments)):
+    parameters: dict[str, Any] = {"corpus": corpus}
+    undated = all(moment is None for moment in moments)
+    if one.current and undated and bound > limit:
+        pinned = _pinned_chunks(conn, one, parameters) if one.pinned else 0
+        bound = min(bound, sum(repo_sizes.values()) - superseded + pinned)
+    if bound <= limit or (one.only_repos and undated):
         return [bound] * len(moments)
     distinct = sorted({moment(value) for value in moments})
-    parameters: dict[str, Any] = {"corpus": corpus, "moments": distinct, "limit": limit + 1}
+    parameters |= {"moments": distinct, "limit": limit + 1}
     statement = f"""
         SELECT m.at, (SELECT count(*) FROM (
             SELECT 1 FROM chunks c
@@ -237,6 +275,16 @@ def count_visible(
     """
     counted: dict[str, int] = dict(conn.execute(statement, parameters).fetchall())
     return [int(counted[moment(value)]) for value in moments]
+
+
+def _pinned_chunks(conn: Connection, one: Filter, parameters: dict[str, Any]) -> int:
+    asked = _asked(one, parameters, 0)
+    row = conn.execute(
+        "SELECT coalesce(sum(d.chunks), 0) FROM documents d"
+        f" WHERE d.document_key IN (SELECT a.document_key FROM ({asked}) AS a)",
+        parameters,
+    ).fetchone()
+    return int(row[0]) if row else 0
 
 
 def _cleaned(value: str | None) -> str | None:

@@ -22,9 +22,9 @@ from operators.postgres.filters import (
     Filter,
     condition,
     created_before,
+    each_up_to_date,
     moment,
     scopes,
-    up_to_date,
 )
 from operators.postgres.store import Connection, Store, collection_info
 
@@ -35,12 +35,13 @@ _STORED = {
     for name in READ_CHUNKS
     if name != "embedding"
 }
-_PLAIN = {**_STORED, "only_up_to": "NULL::text"}
+_PLAIN = {**_STORED, "only_up_to": "NULL::text", "gone_since": "NULL::timestamptz"}
 _VERSIONED = {
     **_STORED,
     "version": "coalesce(v.version, c.version)",
     "lineage_id": "coalesce(v.lineage_id, c.lineage_id)",
     "only_up_to": "g.last_version",
+    "gone_since": "g.superseded_at",
 }
 _OF_VERSIONS = """
     LEFT JOIN document_versions v ON v.document_key = c.document_key
@@ -129,13 +130,8 @@ def _read(
             [
                 condition(one, "c", parameters, number=number),
                 created_before("c", f"%(late_{number})s::timestamptz"),
-                up_to_date(
-                    one,
-                    "c",
-                    parameters,
-                    moment=f"%(early_{number})s::timestamptz",
-                    row_by_row=True,
-                    number=number,
+                each_up_to_date(
+                    one, parameters, moment=f"%(early_{number})s::timestamptz", number=number
                 ),
             ]
         )

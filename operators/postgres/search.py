@@ -27,6 +27,7 @@ from operators.postgres.filters import (
     condition,
     count_visible,
     created_before,
+    each_up_to_date,
     moment,
     outdated,
     scopes,
@@ -160,7 +161,7 @@ def _exactly(
         visible += " AND " + up_to_date(one, "c", parameters)
     else:
         dated = created_before("f", "q.as_of")
-        if left_out := outdated(one, parameters):
+        if left_out := outdated(one, parameters, dated=True):
             columns += ", o.since"
             source += f" LEFT JOIN ({left_out}) AS o ON o.chunk_id = c.chunk_id"
             dated += " AND (f.since IS NULL OR f.since >= q.as_of)"
@@ -185,7 +186,7 @@ def _by_index(
     dated, moment_of = "true", None
     if _dated(items):
         dated, moment_of = created_before("c", "q.as_of"), "q.as_of"
-    current = up_to_date(one, "c", parameters, moment=moment_of, row_by_row=True)
+    current = each_up_to_date(one, parameters, moment=moment_of)
     statement = f"""
         WITH q AS MATERIALIZED ({_QUERIES})
         SELECT q.number, h.chunk_id, h.distance FROM q CROSS JOIN LATERAL (

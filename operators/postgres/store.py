@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import psycopg
 from psycopg import sql
@@ -62,6 +62,7 @@ class CollectionInfo:
         corpora: chunks of each corpus that has any.
         repos: chunks of each repo, by corpus.
         superseded: of each corpus whose topics have versions, the chunks that a newer one replaces.
+        versions_at: what stands for the present state of all versions; None while it changes.
     """
 
     model: str | None
@@ -70,6 +71,7 @@ class CollectionInfo:
     corpora: dict[str, int]
     repos: dict[str, dict[str, int]]
     superseded: dict[str, int] = field(default_factory=dict)
+    versions_at: tuple[TupleRow, ...] | None = None
 
 
 @dataclass
@@ -78,6 +80,7 @@ class _Held:
 
     info: tuple[float, CollectionInfo] | None = None
     superseded: tuple[list[TupleRow], dict[str, int]] | None = None
+    versions: tuple[tuple[TupleRow, ...], Any] | None = None
 
 
 @dataclass
@@ -258,13 +261,15 @@ def collection_info(store: Store) -> CollectionInfo:
     now = time.monotonic()
     if cached and now - cached[0] < INFO_SECONDS:
         return cached[1]
-    head, rows, superseded = store.run(lambda conn: _read_info(conn, store._info))
+    head, rows, (found, superseded) = store.run(lambda conn: _read_info(conn, store._info))
     repos: dict[str, dict[str, int]] = {}
     for corpus, repo, chunks in sorted(rows):
         repos.setdefault(corpus, {})[repo] = chunks
     model, space, dimensions = head
     corpora = {corpus: sum(of.values()) for corpus, of in repos.items()}
-    info = CollectionInfo(model, space, dimensions, corpora, repos, superseded)
+    settled = superseded.keys() <= {row[0] for row in found}
+    at = tuple(found) if settled else None
+    info = CollectionInfo(model, space, dimensions, corpora, repos, superseded, at)
     store._info.info = (now, info)
     return info
 
@@ -321,7 +326,9 @@ def add_vectors(conn: Connection, column: str, dimensions: int) -> None:
         conn.execute(sql.SQL("ALTER TABLE chunks ALTER COLUMN {} SET STORAGE PLAIN").format(name))
 
 
-def _read_info(conn: Connection, held: _Held) -> tuple[TupleRow, list[TupleRow], dict[str, int]]:
+def _read_info(
+    conn: Connection, held: _Held
+) -> tuple[TupleRow, list[TupleRow], tuple[list[TupleRow], dict[str, int]]]:
     head = conn.execute("SELECT model, space, dimensions FROM collection").fetchone()
     rows = conn.execute("SELECT corpus, repo, chunks FROM repos WHERE chunks > 0").fetchall()
     # counted anew only when the versions of a corpus were: many rows take long to count
@@ -335,7 +342,7 @@ def _read_info(conn: Connection, held: _Held) -> tuple[TupleRow, list[TupleRow],
     ).fetchall()
     superseded = {c: n for c, n in superseded.items() if c in settled} | dict(counted)
     held.superseded = (found, superseded)
-    return head or (None, None, None), rows, superseded
+    return head or (None, None, None), rows, held.superseded
 
 
 def _bring_up_to_date(conn: Connection, collection: str, schema: str) -> None:

@@ -26,6 +26,7 @@ from operators.postgres.filters import (
     condition,
     count_visible,
     created_before,
+    each_up_to_date,
     moment,
     outdated,
     scopes,
@@ -251,7 +252,7 @@ def _score(
         columns, table = "p.chunk_id, p.bm25, p.created_at", "postings p"
         if not _dated(items):
             visible += " AND " + up_to_date(one, "p", parameters)
-        elif left_out := outdated(one, parameters):
+        elif left_out := outdated(one, parameters, dated=True):
             columns += ", o.since"
             table += f" LEFT JOIN ({left_out}) AS o ON o.chunk_id = p.chunk_id"
             dated += " AND (p.since IS NULL OR p.since >= q.as_of)"
@@ -322,7 +323,7 @@ def _rank_by_pg_textsearch(
         "as_of": moment(item.as_of),
     }
     at = "%(as_of)s::timestamptz"
-    current = up_to_date(one, "c", parameters, moment=at, row_by_row=True)
+    current = each_up_to_date(one, parameters, moment=at)
     words = "to_bm25query(%(text)s::text, %(index)s::text)"
     statement = f"""
         SELECT h.chunk_id, -h.score FROM (

@@ -14,7 +14,7 @@ from uuid import UUID
 import polars as pl
 
 from operators.frames import UTC
-from operators.postgres.store import Connection, Store
+from operators.postgres.store import Connection, Store, collection_info
 from operators.versions.alignment import Passage
 from operators.versions.lineage import CANDIDATES
 
@@ -87,15 +87,22 @@ class Stored(NamedTuple):
 def known_versions(store: Store) -> pl.DataFrame:
     """Every version of every topic that has two or more: columns ``KNOWN_VERSIONS``.
 
-    In the order of corpus, lineage and position (0: the oldest).
+    In the order of corpus, lineage and position (0: the oldest). Read again only when the versions
+    of a corpus were found anew.
     """
+    at, held = collection_info(store).versions_at, store._info.versions
+    if at is not None and held is not None and held[0] == at:
+        known: pl.DataFrame = held[1]
+        return known
     rows = store.run(
         lambda conn: conn.execute(
             "SELECT corpus, lineage_id, version, position, newest, released_at"
             ' FROM document_versions ORDER BY corpus, lineage_id COLLATE "C", position'
         ).fetchall()
     )
-    return pl.DataFrame(rows, schema=KNOWN_VERSIONS, orient="row")
+    known = pl.DataFrame(rows, schema=KNOWN_VERSIONS, orient="row")
+    store._info.versions = None if at is None else (at, known)
+    return known
 
 
 def changed_corpora(store: Store, rules: int) -> list[Changed]:

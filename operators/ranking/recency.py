@@ -1,4 +1,4 @@
-"""What a chunk's age does to its score."""
+"""What a chunk's age, and that newer versions lack it, do to its score."""
 
 from __future__ import annotations
 
@@ -35,6 +35,43 @@ def half_life(age_us: Integers, *, days: float = 30, boost: float = 1.15) -> Flo
         raise ValueError(f"a half-life must be above 0 days, got {days}")
     age = np.where(age_us >= 0, age_us, 0) / (days * DAY_US)
     return np.where(age_us >= 0, 1 + (boost - 1) * np.exp2(-age), 1.0)
+
+
+def outdated(
+    hits: pl.DataFrame, queries: pl.DataFrame, scope: pl.DataFrame, *, weight: float = 0.7
+) -> Floats:
+    """``weight`` for what only versions have that the question does not ask for, else 1.
+
+    Where all versions are asked for, none is outdated; nor is a passage for a question about its
+    version, or about a time before the first version that lacks it.
+
+    Args:
+        hits: columns ``UNIFIED``.
+        queries: columns ``QUERIES``.
+        scope: columns ``VERSION_SCOPE``.
+        weight: the factor.
+    """
+    factor = np.ones(hits.height)
+    if hits["only_up_to"].null_count() == hits.height:
+        return factor
+    as_of = dict(queries["query_id", "as_of"].iter_rows())
+    asked = {
+        row["query_id"]: (
+            row["version_policy"],
+            {version for of in row["pinned"] or () for version in of},
+            min(filter(None, (as_of.get(row["query_id"]), row["versions_as_of"])), default=None),
+        )
+        for row in scope.iter_rows(named=True)
+    }
+    columns = hits["query_id", "version", "only_up_to", "gone_since"]
+    for number, (query_id, version, last, since) in enumerate(columns.iter_rows()):
+        if last is None or query_id not in asked:
+            continue
+        policy, pinned, moment = asked[query_id]
+        still_there = moment is not None and since is not None and moment <= since
+        if policy != "all" and version not in pinned and not still_there:
+            factor[number] = weight
+    return factor
 
 
 def ages(hits: pl.DataFrame, queries: pl.DataFrame, now: datetime | None) -> Integers:

@@ -212,7 +212,13 @@ def _versions(sentence: str) -> list[Mention]:
             continue
         if (placed := _placed(mention, leading)) is not None:
             found.append((match.start(), match.end(), placed))
-    return [mention for _, _, mention in found]
+    return [mention for _, _, mention in found if _is_sure(mention)]
+
+
+def _is_sure(mention: Mention) -> bool:
+    """Whether it is more than a whole number behind some word."""
+    named = mention.product is not None and mention.product[0].isupper()
+    return "." in mention.written or mention.strength == "marked" or named
 
 
 def _placed(mention: Mention, leading: list[str]) -> Mention | None:
@@ -231,7 +237,7 @@ def _placed(mention: Mention, leading: list[str]) -> Mention | None:
     if governor in _LATER:
         return None
     previous = leading[at - 2] if at > 1 else ""
-    if governor == "to" and _MOVES.fullmatch(previous):
+    if previous.lower() in _NO_PRODUCT or (governor == "to" and _MOVES.fullmatch(previous)):
         return None
     if governor in _BEFORE or (governor == "to" and previous.lower() == "prior"):
         return replace(mention, before=True, strength=_strongest(mention, product), product=product)

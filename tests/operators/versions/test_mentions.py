@@ -1,0 +1,157 @@
+"""What a question names, and what a text with numbers in it does not."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from operators.versions.mentions import LONGEST, Mention, mentions
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("What does it return in 3.5.3?", ["3.5.3"]),
+        ("What does it return in Spark 3.5.3, and in v3.3?", ["3.5.3", "3.3"]),
+        ("What is the signature of the Error class in Node.js version 16.20.2?", ["16.20.2"]),
+        ("What can the object be used for in Node.js Assert version 14.21.3?", ["14.21.3"]),
+        ("What is this error in Node.js version 22.14.0, and when does it occur?", ["22.14.0"]),
+        ("What type of release is Apache Spark 2.4.7?", ["2.4.7"]),
+        ("In v5.3, how do I use modals?", ["5.3"]),
+        ("I'm using Node.js 16.20.2. What does ERR_X mean?", ["16.20.2"]),
+        ("We are on 5.3.3, why does the modal not open?", ["5.3.3"]),
+        ("spark 3.5.3 release notes", ["3.5.3"]),
+        ("Tell me what getblock returns in version 22.", ["22"]),
+        ("What is new in bootstrap v5?", ["5"]),
+        ("How does it behave on 0.21.x?", ["0.21.x"]),
+        ("Is there anything in release 0.21 about fees?", ["0.21"]),
+        ("Is `3.5.3` supported?", ["3.5.3"]),
+        ("Show the Spark (3.5.3) release notes", ["3.5.3"]),
+        ("Does 1.0.0-rc.1 have it?", ["1.0.0-rc.1"]),
+        ("What changed between 5.3.3 and 5.3.4?", ["5.3.3", "5.3.4"]),
+        ("What changed from 5.3.3 to 5.3.4?", ["5.3.3", "5.3.4"]),
+        ("How do I upgrade from 5.2 to 5.3?", ["5.2", "5.3"]),
+        ("compare 5.3.3 vs 5.3.4", ["5.3.3", "5.3.4"]),
+        ("Node.js 22.14.0 vs 23.11.0 assert differences", ["22.14.0", "23.11.0"]),
+        ("What changed in 5.3.3, 5.3.4 and 5.3.5?", ["5.3.3", "5.3.4", "5.3.5"]),
+        ("How does 3.3.4 differ compared to 3.5.3?", ["3.3.4", "3.5.3"]),
+        ("Was the object introduced as new feature in Assert version 14.21.3?", ["14.21.3"]),
+        ("Was it added in 0.21?", ["0.21"]),
+        ("Which options were deprecated in 0.21?", ["0.21"]),
+        ("Does section 4 of 0.21.0 mention it?", ["0.21.0"]),
+    ],
+)
+def test_a_question_names_a_version(text: str, expected: list[str]) -> None:
+    assert [mention.written for mention in mentions(text)] == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Fix a regression in pytest 8.0.0 whereby autouse fixtures are lost",
+        "Fixed a regression in `8.0.2`.",
+        "To use `signrawtransaction` in v0.17, restart bitcoind.",
+        "The value is deprecated and will be fully removed in v0.18.",
+        "Clients must transition before upgrading to v0.18.",
+        "Since 0.20, the field returns a list, as notified in the 0.20 release notes.",
+        "What will be removed in v0.18?",
+        "What is scheduled for removal in 2.0?",
+        "What replaced it, which was removed in 0.18?",
+        "Why does the flag added in 0.20 fail?",
+        "Is the option deprecated since 0.21?",
+        "What must I do before upgrading to v0.18?",
+        "How do I migrate to 5.3?",
+        "Does it work with Python 3.9 or newer?",
+        "Does it need 3.9+?",
+        "Does pip install foo==1.2.3 work?",
+        "Is foo>=1.5.0 needed?",
+        "What is in docs/v1.2/guide.md?",
+        "What does https://example.org/tree/0.17/doc say?",
+        "What does --depth=1.2.3 do?",
+        "What does `call(3.5.3)` do?",
+        "Why does this fail?\n```\nversion 3.5.3\n```",
+        "How long is 5.3 ms?",
+        "Why is it 17.4% smaller?",
+        "What is in section 3.3?",
+        "Which version added it?",
+        "What does PEP 440 say?",
+        "Why is the limit 30?",
+        "Is spark_3.5.3.pdf there?",
+        "What is at 127.0.0.1:8080?",
+        "",
+        "????",
+    ],
+)
+def test_a_number_that_asks_for_no_version_names_none(text: str) -> None:
+    assert mentions(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "until"),
+    [
+        ("How did it work before 2022?", datetime(2022, 1, 1, tzinfo=UTC)),
+        ("How did it work before March 2021?", datetime(2021, 3, 1, tzinfo=UTC)),
+        ("What did the page say as of March 2021?", datetime(2021, 4, 1, tzinfo=UTC)),
+        ("What did the page say as of 2021-03-15?", datetime(2021, 3, 16, tzinfo=UTC)),
+        ("What was it at the end of 2020?", datetime(2021, 1, 1, tzinfo=UTC)),
+        ("What did it return in December 2021?", datetime(2022, 1, 1, tzinfo=UTC)),
+        ("What was the default on page one prior to 5 May 2020?", datetime(2020, 5, 5, tzinfo=UTC)),
+        ("What was the default until Jan 5, 2021?", datetime(2021, 1, 5, tzinfo=UTC)),
+    ],
+)
+def test_a_question_names_a_date(text: str, until: datetime) -> None:
+    (mention,) = mentions(text)
+    assert mention.until == until
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "This was decided before 2022.",
+        "What changed since 2021?",
+        "Why is the limit 2021?",
+        "What happened in issue 2021?",
+        "What was it before 2021-13-45?",
+        "What is before 2022-style?",
+    ],
+)
+def test_a_text_without_a_date_that_it_asks_for_names_none(text: str) -> None:
+    assert [mention for mention in mentions(text) if mention.until] == []
+
+
+def test_the_versions_before_one_are_asked_for() -> None:
+    assert mentions("How did getblock work before 0.18?") == [Mention("0.18", "plain", before=True)]
+    assert mentions("What did it return prior to v0.16?")[0].before
+
+
+def test_a_long_report_names_none() -> None:
+    assert mentions("What about 3.5.3? " + "word " * 100) == []
+
+
+@given(st.text(max_size=3 * LONGEST))
+def test_no_text_breaks_it(text: str) -> None:
+    for mention in mentions(text):
+        assert mention.written
+
+
+@given(
+    st.lists(st.integers(0, 999), min_size=3, max_size=4),
+    st.sampled_from(["in", "for", "of", "on", "under"]),
+    st.sampled_from(["", "v", "version ", "release ", "Spark ", "the Spark version "]),
+)
+def test_any_version_is_found_after_a_preposition(
+    parts: list[int], preposition: str, mark: str
+) -> None:
+    version = ".".join(map(str, parts))
+    found = mentions(f"What does the page say {preposition} {mark}{version}?")
+    assert [mention.written for mention in found] == [version]
+
+
+@given(st.lists(st.integers(0, 999), min_size=2, max_size=4))
+def test_no_statement_about_a_version_asks_for_it(parts: list[int]) -> None:
+    version = ".".join(map(str, parts))
+    assert mentions(f"The old flag was removed in {version}, use the new one instead.") == []
+    assert mentions(f"Fixed a crash of the parser in {version}.") == []
