@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -47,6 +47,8 @@ _PIECE = re.compile(
 )
 _WHOLE = re.compile(r"\[(\w+): (.*)\]", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")
+
+Row = tuple[str | None, ...]
 
 
 @dataclass(frozen=True)
@@ -154,11 +156,7 @@ def describe(
 def _labels(chunks: pl.DataFrame, parts: tuple[Part, ...]) -> list[str]:
     names = _names(parts)
     rows = list(_rows(chunks, names, of_label=True))
-    simple = cache(lambda given: _format(parts, given).format)
-    bodies = [
-        "" if row and row[0] is None else simple(tuple(v is not None for v in row))(*row)
-        for row in rows
-    ]
+    bodies = list(map(_plain(parts, names[:1]), rows))
     if (
         all(bodies)
         and _PLAIN_LABEL.fullmatch("".join(bodies))
@@ -191,11 +189,11 @@ def _urls(chunks: pl.DataFrame, parts: tuple[Part, ...]) -> Sequence[str | None]
     names = _names(parts)
     if not names:
         return [None] * chunks.height
-    simple, first = _format(parts, (True,) * len(names)).format, _whole_urls(parts)
+    fill, first = _plain(parts, _needed(parts)), _whole_urls(parts)
     rows = list(_rows(chunks, names, of_label=False))
     urls = [
-        _of_one_fragment(simple(*row))
-        if None not in row and _PLAIN_FIELD.fullmatch("".join(row[first:]))  # type: ignore[arg-type]
+        _of_one_fragment(fill(row))
+        if _PLAIN_FIELD.fullmatch("".join([value for value in row[first:] if value]))
         else ""
         for row in rows
     ]
@@ -212,7 +210,7 @@ def _whole_urls(parts: tuple[Part, ...]) -> int:
     return int(parts[0].fields[:1] == (Field("", _names(parts)[0]),))
 
 
-def _careful_url(values: tuple[str | None, ...], parts: tuple[Part, ...]) -> str | None:
+def _careful_url(values: Row, parts: tuple[Part, ...]) -> str | None:
     """A link with a field to escape or to do without, or none."""
     row = dict(zip(_names(parts), values, strict=True))
     if any(row[name] is None for name in _needed(parts)):
@@ -228,14 +226,14 @@ def _careful_url(values: tuple[str | None, ...], parts: tuple[Part, ...]) -> str
     return safe_url(_of_one_fragment(_fill(parts, encoded)))
 
 
-def _rows(
-    chunks: pl.DataFrame, names: list[str], *, of_label: bool
-) -> Iterator[tuple[str | None, ...]]:
+def _rows(chunks: pl.DataFrame, names: list[str], *, of_label: bool) -> Iterator[Row]:
     """The fields of each row as text; None where one has no value."""
     if not names:
         return iter([()] * chunks.height)
     metadata = [name for name in names if name not in _DERIVED and name not in _COLUMNS]
-    keyed = [json.loads(keys or "{}") for keys in chunks["metadata"]] if metadata else []
+    texts = chunks["metadata"].to_list() if metadata else []
+    read = {text: json.loads(text or "{}") for text in set(texts)}  # chunks of a document share it
+    keyed = [read[text] for text in texts]
     columns: list[list[str | None]] = []
     for name in names:
         if name in metadata:
@@ -290,11 +288,21 @@ def _fill(parts: tuple[Part, ...], values: dict[str, str | None]) -> str:
     return filled
 
 
-@cache
-def _format(parts: tuple[Part, ...], given: tuple[bool, ...]) -> str:
-    """The same as Python's own template; ``given`` says which of the fields have a value."""
-    places = enumerate(zip(_names(parts), given, strict=True))
-    return _fill(parts, {name: f"{{{at}}}" if has else None for at, (name, has) in places})
+def _plain(parts: tuple[Part, ...], needed: Sequence[str]) -> Callable[[Row], str]:
+    """Fills the parts with values that need no escaping; "" without one of those ``needed``."""
+    names = _names(parts)
+    formats: dict[tuple[bool, ...], str] = {}  # by the fields that have no value
+
+    def fill(row: Row) -> str:
+        absent = tuple([value is None for value in row])
+        if absent not in formats:
+            places = {name: f"{{{place}}}" for place, name in enumerate(names)}
+            there = {n: None if gone else places[n] for n, gone in zip(names, absent, strict=True)}
+            enough = all(there[name] for name in needed)
+            formats[absent] = _fill(parts, there) if enough else ""
+        return formats[absent].format(*row)
+
+    return fill
 
 
 @cache
@@ -325,5 +333,4 @@ def _before_fragment(parts: tuple[Part, ...]) -> set[str]:
 
 def _of_one_fragment(url: str) -> str:
     """``url`` up to a second #."""
-    page, mark, rest = url.partition("#")
-    return page + mark + rest.partition("#")[0]
+    return url if url.count("#") < 2 else "#".join(url.split("#")[:2])

@@ -12,7 +12,7 @@ import numpy as np
 
 from operators.dedup.greedy import Flags, Pairs, greedy
 from operators.dedup.parts import parts_of, ranges
-from operators.dedup.tokens import TokenSets
+from operators.dedup.tokens import TokenSets, Words
 from operators.ranking.order import Column, Floats, Integers, changes, offsets
 
 _PAIRS_AT_ONCE = 256  # 8 bits beside the 55 of a token
@@ -76,6 +76,10 @@ class Finder:
         ends = offsets(np.array([len(one.keys) for one in parts], np.int64))
         begins = [one.begins[:-1] + end for one, end in zip(parts, ends, strict=False)]
         self.begins = _joined([*begins, ends[-1:]])
+        if len(query_id) and query_id[0] != query_id[-1]:
+            # most parts have no second set at all: found out once, not once a query
+            shared = _repeated(self.keys)
+            self.keys, self.begins = self.keys[shared], offsets(shared)[self.begins]
 
     def first_of_equal(self) -> Integers:
         """For each row the first row of its query with an equal set."""
@@ -145,6 +149,19 @@ class Finder:
             some = worth[begin : begin + _PAIRS_AT_ONCE]
             copies[some] = jaccard(self.sets, one[some], two[some]) >= self.threshold
         return copies if where is None else copies[where]
+
+
+def _repeated(keys: Words) -> Flags:
+    """Whether another of ``keys`` equals each; seldom so of one that has no equal."""
+    bits = np.uint64(len(keys).bit_length())
+    mask = (np.uint64(1) << bits) - np.uint64(1)
+    tagged = (keys * _ODD[1]) & ~mask | np.arange(len(keys), dtype=np.uint64)
+    tagged.sort()
+    equal = np.zeros(len(keys) + 1, bool)  # to the one before
+    equal[1:-1] = tagged[1:] >> bits == tagged[:-1] >> bits
+    repeated = np.zeros(len(keys), bool)
+    repeated[(tagged & mask)[equal[1:] | equal[:-1]].astype(np.int64)] = True
+    return repeated
 
 
 def jaccard(sets: Sequence[TokenSets], one: Integers, two: Integers) -> Floats:
