@@ -52,7 +52,10 @@ def evaluate(
         Alternates,
         typer.Option(help="A copy that dedup dropped follows its survivor, or is left out."),
     ] = Alternates.expand,
-    blind: _Blind = False,
+    blind: Annotated[
+        bool,
+        typer.Option("--blind", help="Judge all that is found, whatever `judged_corpora` says."),
+    ] = False,
     reranker: Annotated[
         str | None,
         typer.Option(

@@ -9,19 +9,33 @@ from dataflow.evaluation.answers import Holdings
 from dataflow.runtime.config import Config
 from operators.evaluation import comparison as compared
 from operators.evaluation import measures, statistics
-from operators.evaluation.frames import MEASURES, Evaluation
+from operators.evaluation.frames import MEASURES, Evaluation, empty_scores
 from operators.evaluation.notes import evaluation_notes
 from operators.postgres.store import Store
 
 
 @tag(stage="measures")
 def scores(
-    runs: pl.DataFrame,
+    judged_runs: pl.DataFrame,
     qrels: pl.DataFrame,
     configs: dict[str, Config],
     measure_names: tuple[str, ...] = MEASURES,
 ) -> pl.DataFrame:
     """The value of each measure for each query and configuration."""
+    return measures.scores(judged_runs, qrels, list(configs), measures=measure_names)
+
+
+@tag(stage="measures")
+def unasked_scores(
+    runs: pl.DataFrame,
+    judged_queries: pl.DataFrame,
+    qrels: pl.DataFrame,
+    configs: dict[str, Config],
+    measure_names: tuple[str, ...] = MEASURES,
+) -> pl.DataFrame:
+    """The same with all corpora in one list, as for a user who names none."""
+    if judged_queries["corpora"].is_null().all():
+        return empty_scores()
     return measures.scores(runs, qrels, list(configs), measures=measure_names)
 
 
@@ -44,12 +58,20 @@ def corpus_scores(
 def summary(
     scores: pl.DataFrame,
     corpus_scores: pl.DataFrame,
+    unasked_scores: pl.DataFrame,
     judged_queries: pl.DataFrame,
     resamples: int = statistics.RESAMPLES,
     seed: int = statistics.SEED,
 ) -> pl.DataFrame:
     """Means with their intervals, over all queries and over each slice."""
-    return compared.summary(scores, corpus_scores, judged_queries, resamples=resamples, seed=seed)
+    return compared.summary(
+        scores,
+        corpus_scores,
+        judged_queries,
+        unasked_scores=unasked_scores,
+        resamples=resamples,
+        seed=seed,
+    )
 
 
 @tag(stage="comparison")
@@ -69,13 +91,13 @@ def comparison(
 @tag(stage="comparison")
 def changed(
     scores: pl.DataFrame,
-    runs: pl.DataFrame,
+    judged_runs: pl.DataFrame,
     judged_queries: pl.DataFrame,
     baseline: str,
     most_changed: int = 10,
 ) -> pl.DataFrame:
     """The queries that changed most, with both lists."""
-    return compared.changed(scores, runs, judged_queries, baseline, most=most_changed)
+    return compared.changed(scores, judged_runs, judged_queries, baseline, most=most_changed)
 
 
 @tag(stage="comparison")
@@ -85,12 +107,12 @@ def notes(
     judged_queries: pl.DataFrame,
     qrels: pl.DataFrame,
     homes: pl.DataFrame,
-    runs: pl.DataFrame,
+    judged_runs: pl.DataFrame,
     configs: dict[str, Config],
 ) -> tuple[str, ...]:
     """What a reader of the numbers must know."""
     return evaluation_notes(
-        given_queries, given_qrels, judged_queries, qrels, homes, runs, list(configs)
+        given_queries, given_qrels, judged_queries, qrels, homes, judged_runs, list(configs)
     )
 
 

@@ -87,10 +87,10 @@ def evaluate(
         queries: see :func:`operators.evaluation.judgements.read_queries`.
         qrels: see :func:`operators.evaluation.judgements.read_qrels`.
         embedder: the collection's model; None: it is loaded.
-        depth: documents of each searched corpus in a run, at least; 0: what a user would get.
+        depth: documents of each corpus in a run, at least; 0: what a user would get.
         alternates: ``expand``: a copy that dedup dropped follows its survivor; ``drop``: it is left
             out.
-        blind: search every corpus, also where a query says which are judged.
+        blind: judge what is found in every corpus, also where a query says which are judged.
         vectors_directory: keeps the vectors of the queries from one evaluation to the next.
         on_batch: told a configuration's name and how many more queries are done.
         options: any parameter of the graph's nodes (``batch_size``, ``resamples``, ``seed``, ...),

@@ -25,6 +25,7 @@ from operators.context.question import query_texts
 from operators.embedding.embedder import Embedder
 from operators.embedding.query_file import embed_kept_queries
 from operators.errors import CrosscorpusError
+from operators.evaluation.documents import of_judged_corpora
 from operators.evaluation.judgements import check_judged, read_qrels, read_queries
 from operators.postgres.documents import count_documents, document_homes
 from operators.postgres.store import Store, collection_info
@@ -90,12 +91,11 @@ def answers(
     holdings: Holdings,
     depth: int = 100,
     alternates: str = "expand",
-    blind: bool = False,
     batch_size: int = BATCH_SIZE,
     retrieval_inputs: Mapping[str, Any] | None = None,
     on_batch: Callable[[str, int], None] | None = None,
 ) -> dict[str, Answers]:
-    """What each configuration answers, one configuration after the other."""
+    """What each configuration finds in all corpora, one configuration after the other."""
     check_corpora(judged_queries, configs)
     found = {}
     for name, config in configs.items():
@@ -107,7 +107,7 @@ def answers(
                 holdings,
                 depth=depth,
                 alternates="drop" if alternates == "drop" else "expand",
-                blind=blind,
+                blind=True,
                 batch_size=batch_size,
                 inputs=retrieval_inputs,
                 query_embeddings=query_embeddings,
@@ -120,6 +120,14 @@ def answers(
 def runs(answers: dict[str, Answers]) -> pl.DataFrame:
     """All runs, one after the other."""
     return pl.concat(one.run for one in answers.values())
+
+
+@tag(stage="runs")
+def judged_runs(
+    runs: pl.DataFrame, judged_queries: pl.DataFrame, blind: bool = False
+) -> pl.DataFrame:
+    """What counts of the runs: of each query the corpora that it judges; ``blind``: all."""
+    return runs if blind else of_judged_corpora(runs, judged_queries)
 
 
 @tag(stage="runs")

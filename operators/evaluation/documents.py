@@ -52,6 +52,19 @@ def ranked_documents(
     )
 
 
+def of_judged_corpora(run: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
+    """The documents of a run in the corpora that their query judges, in the run's order.
+
+    Args:
+        run: columns ``RUN``.
+        queries: columns ``JUDGED_QUERIES``; null judges every corpus.
+    """
+    judged = queries.select("query_id", "corpora")
+    kept = pl.col("corpora").is_null() | pl.col("corpora").list.contains(pl.col("corpus"))
+    joined = run.join(judged, on="query_id", how="left", maintain_order="left")
+    return joined.filter(kept).drop("corpora")
+
+
 def continued(head: pl.DataFrame, tail: pl.DataFrame) -> pl.DataFrame:
     """``head`` with the documents that only ``tail`` has after it, both columns ``DOCUMENTS``."""
     more = tail.join(head, on=["query_id", "doc_id"], how="anti")

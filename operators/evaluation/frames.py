@@ -58,13 +58,17 @@ SUMMARY = pl.Schema(
     {
         "config": pl.String(),
         "measure": pl.String(),
-        "slice": pl.String(),  # all | corpus=docs | kind=... | trigger=... | several corpora
+        "slice": pl.String(),  # see below
         "queries": pl.UInt32(),
         "mean": pl.Float64(),
         "low": pl.Float64(),  # 95 % bootstrap interval of the mean
         "high": pl.Float64(),
     }
 )
+
+# A slice is "all", "several corpora" (queries that judge more than one), "all corpora, unasked"
+# (the documents of every corpus in one list, as for a user who names none), "corpus=docs"
+# (documents of one corpus), "kind=..." or "trigger=..." (queries).
 
 COMPARISON = pl.Schema(
     {

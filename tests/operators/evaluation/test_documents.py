@@ -1,6 +1,12 @@
 import polars as pl
 
-from operators.evaluation.documents import DOCUMENTS, continued, ranked_documents, shallow
+from operators.evaluation.documents import (
+    DOCUMENTS,
+    continued,
+    of_judged_corpora,
+    ranked_documents,
+    shallow,
+)
 from operators.frames import SOURCE, check
 
 CHUNKS = pl.DataFrame(
@@ -71,3 +77,14 @@ def test_queries_that_lack_documents_are_asked_for_the_corpora_that_they_lack():
     assert short.rows() == [(0, ["x"], ["wiki"]), (1, ["y"], ["wiki"]), (2, ["z"], ["code"])]
     assert shallow(documents, asked, {"code": 1, "wiki": 1}, 9)["query_id"].to_list() == [2]
     assert shallow(documents, asked, {}, 9).is_empty()
+
+
+def test_only_documents_of_judged_corpora_count():
+    queries = pl.DataFrame(
+        {"query_id": ["a", "b"], "corpora": [["docs"], None]},
+        schema={"query_id": pl.String, "corpora": pl.List(pl.String)},
+    )
+    run = pl.DataFrame(
+        {"query_id": ["a", "a", "b"], "doc_id": ["1", "2", "3"], "corpus": ["code", "docs", "code"]}
+    )
+    assert of_judged_corpora(run, queries).rows() == [("a", "2", "docs"), ("b", "3", "code")]
