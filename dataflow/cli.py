@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from dataflow import cli_evaluate, cli_ingest, cli_sync, cli_upkeep, cli_versions
+from dataflow import cli_evaluate, cli_ingest, cli_learn, cli_sync, cli_upkeep, cli_versions
 from operators.errors import CrosscorpusError
 
 FAILED, PARTLY_FAILED = 1, 3
@@ -42,6 +42,7 @@ app.add_typer(models_app, name="models")
 ingest_app = cli_ingest.register(app)
 cli_sync.register(app, ingest_app)
 cli_evaluate.register(app)
+cli_learn.register(app)
 
 Collection = Annotated[
     str, typer.Option("--collection", "-C", help="Data set to use; several live side by side.")

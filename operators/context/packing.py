@@ -16,8 +16,8 @@ import numpy as np
 import polars as pl
 
 from operators.context.escape import defused
-from operators.frames import CONTEXT, PACKED
-from operators.ranking.order import index, listed
+from operators.frames import CONTEXT, PACKED, frame_of
+from operators.ranking.order import listed, take
 
 SEPARATOR = "\n\n"
 _OF_RESULT = ["query_id", "chunk_id", "corpus", "source_label", "source_url", "alternate_sources"]
@@ -101,7 +101,8 @@ def _frame(
         pl.Series(name, list(values), dtype=PACKED[name])
         for name, values in zip(("number", "boundary", "entry", "cost"), made, strict=True)
     ]
-    packed = results[_OF_RESULT][index(np.array(rows, np.int64))].hstack(columns)[list(PACKED)]
+    packed = take(frame_of(results[name] for name in _OF_RESULT), np.array(rows, np.int64))
+    packed = frame_of([*packed.get_columns(), *columns], PACKED)
     if not blocks:
         return packed
     notes = pl.DataFrame(
@@ -115,7 +116,7 @@ def compose(packed: pl.DataFrame, queries: pl.DataFrame, *, budget: int) -> pl.D
     entries: dict[int, list[str]] = {}
     used: dict[int, int] = {}
     keys: dict[int, str] = {}
-    for query_id, key, entry, cost in packed["query_id", "boundary", "entry", "cost"].iter_rows():
+    for query_id, key, entry, cost in packed["query_id", "boundary", "entry", "cost"].rows():
         entries.setdefault(query_id, []).append(entry)
         used[query_id] = used.get(query_id, 0) + cost
         keys[query_id] = key

@@ -291,15 +291,15 @@ def _fill(parts: tuple[Part, ...], values: dict[str, str | None]) -> str:
 def _plain(parts: tuple[Part, ...], needed: Sequence[str]) -> Callable[[Row], str]:
     """Fills the parts with values that need no escaping; "" without one of those ``needed``."""
     names = _names(parts)
-    formats: dict[tuple[bool, ...], str] = {}  # by the fields that have no value
+    places = {name: f"{{{place}}}" for place, name in enumerate(names)}
+    formats: dict[tuple[bool, ...], str] = {(): _fill(parts, dict(places))}
 
     def fill(row: Row) -> str:
-        absent = tuple([value is None for value in row])
+        absent = tuple([value is None for value in row]) if None in row else ()
         if absent not in formats:
-            places = {name: f"{{{place}}}" for place, name in enumerate(names)}
-            there = {n: None if gone else places[n] for n, gone in zip(names, absent, strict=True)}
-            enough = all(there[name] for name in needed)
-            formats[absent] = _fill(parts, there) if enough else ""
+            gone = {name for name, missing in zip(names, absent, strict=True) if missing}
+            there = {name: None if name in gone else place for name, place in places.items()}
+            formats[absent] = "" if gone.intersection(needed) else _fill(parts, there)
         return formats[absent].format(*row)
 
     return fill

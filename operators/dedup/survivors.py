@@ -38,7 +38,7 @@ def absorb(hits: pl.DataFrame, keepers: Integers) -> pl.DataFrame:
     if not len(gone):
         return hits
     carried, carrier = flat(hits["alternate_sources"])
-    copies = take(hits[_SOURCE], gone).to_struct("alternate_sources")
+    copies = take(frame_of(hits[name] for name in _SOURCE), gone).to_struct("alternate_sources")
     sources = carried.append(copies)
     row = np.concatenate([carrier, gone])
     keeper = keepers[row]

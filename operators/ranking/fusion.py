@@ -25,6 +25,8 @@ from operators.ranking.normalise import best, max_ratio
 from operators.ranking.order import Floats, Integers, ranked, starts
 from operators.ranking.wording import of_rows
 
+_MANY = 10_000  # rows that are worth a column of another type
+
 
 def fuse_rrf(hits: pl.DataFrame, *, rrf_k: float = 60) -> pl.DataFrame:
     """The sum over the corpora of ``1 / (rrf_k + rank in the corpus)``, times ``recency``."""
@@ -108,8 +110,11 @@ def combination(
 
 def _by_corpus(corpus: pl.Series, weights: Mapping[str, float]) -> tuple[Floats, Integers]:
     """Each row's weight, and a number for its corpus."""
-    numbers = {name: number for number, name in enumerate(weights)}
-    number = np.array([numbers[name] for name in corpus.to_list()], np.int64)
+    if len(corpus) > _MANY:
+        number = corpus.cast(pl.Enum(list(weights))).to_physical().to_numpy().astype(np.int64)
+    else:
+        numbers = {name: number for number, name in enumerate(weights)}
+        number = np.array([numbers[name] for name in corpus.to_list()], np.int64)
     return np.array([check_share(weight) for weight in weights.values()])[number], number
 
 

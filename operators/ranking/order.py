@@ -18,7 +18,9 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Column = NDArray[Any]
 
-_MANY = 10_000  # rows that are worth several threads
+_MANY = 10_000  # rows that are worth several threads, or a sort of another kind
+_NO_RANK = (1 << 20) - 1
+_QUERY_BITS = 24
 
 
 def best_first(frame: pl.DataFrame, score: Floats) -> Integers:
@@ -41,13 +43,53 @@ def permutation(
     query_id: Column, score: Column, vector_rank: Column, text_rank: Column, chunk_id: Column
 ) -> Integers:
     """As :func:`best_first`, on arrays; an absent rank is NaN."""
-    order = np.lexsort((-score, query_id))
+    keys = (chunk_id, text_rank, vector_rank, -score, query_id)
+    if len(query_id) > _MANY:
+        return _quickly(query_id, score, vector_rank, text_rank, chunk_id)
+    order = np.lexsort(keys[3:])
     query, value = query_id[order], score[order]
-    tied = np.zeros(len(order) + 1, bool)  # with the row before; NaN is tied with everything
-    tied[1:-1] = (query[1:] == query[:-1]) & ~(value[1:] < value[:-1])
-    if tied.any():  # they are few, so that three more keys for all would be a waste
-        some = np.flatnonzero(tied[1:] | tied[:-1])
-        keys = (chunk_id, text_rank, vector_rank, -score, query_id)
+    # NaN is tied with everything
+    return _untied(order, (query[1:] == query[:-1]) & ~(value[1:] < value[:-1]), keys)
+
+
+def _quickly(
+    query_id: Column, score: Column, vector_rank: Column, text_rank: Column, chunk_id: Column
+) -> Integers:
+    """The same order by sorting whole numbers of 64 bits, which takes a tenth of the time.
+
+    The first holds the query and as much of the score as fits beside it, the second which rows are
+    tied in that, and their ranks; what is still tied is few, and sorted by all keys.
+    """
+    keys = (chunk_id, text_rank, vector_rank, -score, query_id)
+    width = int(query_id.max()).bit_length()
+    ranks = [np.where(np.isnan(rank), _NO_RANK, rank) for rank in (vector_rank, text_rank)]
+    highest = max(float(rank.max()) for rank in ranks)
+    if np.isnan(score).any() or width > _QUERY_BITS or highest > _NO_RANK:
+        return np.lexsort(keys)
+    bits = (-score).view(np.int64)
+    bits ^= (bits >> 63) & np.iinfo(np.int64).max  # whole numbers in the order of the floats
+    shifted = bits.view(np.uint64) ^ np.uint64(1 << 63)
+    first = query_id.astype(np.uint64) << np.uint64(64 - width) if width else np.uint64(0)
+    first = first | (shifted >> np.uint64(width))
+    order = np.argsort(first)
+    group = np.cumsum(changes(first[order]), dtype=np.uint64)
+    if group[-1] == len(order):
+        return order
+    packed = [rank.astype(np.uint64)[order] for rank in ranks]
+    second = group << np.uint64(40) | packed[0] << np.uint64(20) | packed[1]
+    value = score[order]
+    if group[-1] >= 1 << 24 or ((value[1:] != value[:-1]) & (group[1:] == group[:-1])).any():
+        return _untied(order, group[1:] == group[:-1], keys)
+    again = np.argsort(second)
+    order, place = order[again], np.empty(len(order), np.uint64)
+    place[order] = second[again]
+    return _untied(order, second[again][1:] == second[again][:-1], (chunk_id, place))
+
+
+def _untied(order: Integers, tied: Column, keys: tuple[Column, ...]) -> Integers:
+    """``order`` with the rows that are ``tied`` with the next one sorted by ``keys``."""
+    if tied.any():  # they are few, so that all keys for all rows would be a waste
+        some = np.flatnonzero(np.append(tied, False) | np.insert(tied, 0, False))
         order[some] = order[some][np.lexsort(tuple(key[order[some]] for key in keys))]
     return order
 
@@ -139,8 +181,10 @@ def cut(frame: pl.DataFrame, top_k: int) -> pl.DataFrame:
     if top_k < 0:
         raise ValueError(f"top_k must be 0 or more, got {top_k}")
     frame = listed(frame)
-    place = places(frame["query_id"].to_numpy())
-    return frame if (place < top_k).all() else take(frame, np.flatnonzero(place < top_k))
+    kept = np.flatnonzero(places(frame["query_id"].to_numpy()) < top_k)
+    if not len(kept) or kept[-1] == len(kept) - 1:  # one query, or all of it
+        return frame.head(len(kept))
+    return take(frame, kept)
 
 
 def listed(frame: pl.DataFrame) -> pl.DataFrame:

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
+from operators.frames import frame_of
 from operators.ranking.merge import reciprocal
 from operators.ranking.order import Column, permutation, places, starts
 
@@ -34,7 +35,7 @@ def fuse_texts(
     """
     text_no = lists["text_no"].to_numpy()
     if not len(text_no) or (text_no == text_no[0]).all():
-        return lists[["query_id", "chunk_id", "rank", value]]
+        return frame_of(lists[name] for name in ("query_id", "chunk_id", "rank", value))
 
     query_id, chunk_id = lists["query_id"].to_numpy(), lists["chunk_id"].to_numpy()
     rank = lists["rank"].to_numpy()

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from operators.ranking.order import cut, listed, ranked, take
+from operators.ranking.order import _quickly, cut, listed, permutation, ranked, take
 
 Make = Callable[..., pl.DataFrame]
 
@@ -53,3 +57,29 @@ def test_a_long_frame_is_gathered_like_a_short_one(make_hits: Make, rows: int) -
     )
     order = np.random.default_rng(1).permutation(rows)[: rows * 4 // 5]
     assert take(hits, order).equals(hits[order])
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 3) | st.integers(0, 2**24),
+            st.sampled_from([0.5, 0.5 + 2**-50, 1 / 61, -0.25, 0.0]) | st.floats(-1, 2),
+            st.none() | st.integers(0, 3),
+            st.none() | st.integers(0, 3),
+        ),
+        min_size=1,
+        max_size=40,
+    ),
+    st.sampled_from([1.0, math.nan]),
+    st.randoms(use_true_random=False),
+)
+def test_many_rows_are_ordered_as_few_are(
+    rows: list[tuple[Any, ...]], last: float, random: Any
+) -> None:
+    query, score, vector, text = (np.array(column, float) for column in zip(*rows, strict=True))
+    score[-1] *= last
+    chunk = np.array(random.sample(range(1000), len(rows)))
+    columns = (query.astype(np.uint32), score, vector, text, chunk)
+    expected = np.lexsort((chunk, text, vector, -score, query))
+    assert _quickly(*columns).tolist() == expected.tolist()
+    assert permutation(*columns).tolist() == expected.tolist()

@@ -34,14 +34,15 @@ def test_documents_become_a_frame_row_by_row() -> None:
     check(document_frame([]), DOCUMENTS, "documents")
 
 
-def test_the_hash_changes_with_every_field_and_with_nothing_else() -> None:
+def test_the_hash_changes_with_every_field_of_the_document_and_with_nothing_else() -> None:
     other = {"created_at": None, "doc_date": datetime(2021, 1, 1, tzinfo=UTC), "metadata": "{ }"}
+    names = [f.name for f in fields(Document) if f.name != "note"]
     changed = [
-        replace(DOCUMENT, **{f.name: other.get(f.name, "other")})  # type: ignore[arg-type]
-        for f in fields(Document)
+        replace(DOCUMENT, **{name: other.get(name, "other")})  # type: ignore[arg-type]
+        for name in names
     ]
-    assert len({content_hash(d) for d in [DOCUMENT, *changed]}) == len(fields(Document)) + 1
-    assert content_hash(DOCUMENT) == content_hash(replace(DOCUMENT))
+    assert len({content_hash(d) for d in [DOCUMENT, *changed]}) == len(names) + 1
+    assert content_hash(DOCUMENT) == content_hash(replace(DOCUMENT, note="read oddly"))
 
 
 def test_a_readers_own_hash_stands_for_the_fields() -> None:

@@ -1,0 +1,104 @@
+"""The command that fits the fusion's weights to judged queries."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Method(StrEnum):
+    """What is fitted."""
+
+    convex = "convex"
+    rrf = "rrf"
+
+
+def register(app: typer.Typer) -> None:
+    """Add this module's command to `crosscorpus`."""
+    app.command()(learn)
+
+
+def learn(
+    queries: Annotated[
+        Path,
+        typer.Option(
+            "--queries",
+            help="JSON, one a line: query_id, text, and more if known; queries of one `group` stay "
+            "together.",
+        ),
+    ],
+    qrels: Annotated[Path, typer.Option("--qrels", help="TREC: `query_id 0 doc_id grade` a line.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Experiment file to write.")],
+    method: Annotated[
+        Method, typer.Option(help="Fusion of scores (convex combination) or of ranks.")
+    ] = Method.convex,
+    training_queries: Annotated[
+        int | None, typer.Option(min=4, help="Learn from so many at most; else from half.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the split into halves.")] = 0,
+    blind: Annotated[
+        bool, typer.Option("--blind", help="Search every corpus, whatever `judged_corpora` says.")
+    ] = False,
+    config: Annotated[
+        str, typer.Option(help="Where the fit begins: a shipped name or a YAML file.")
+    ] = "default",
+    collection: Annotated[
+        str, typer.Option("--collection", "-C", help="Data set to use.")
+    ] = "default",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a program.")] = False,
+) -> None:
+    """Fit weights to half of the judged queries, and tell what they are worth on the other half.
+
+    Writes an experiment file for `--config` and `evaluate`. Example: crosscorpus learn -C team
+    --queries q.jsonl --qrels q.tsv --out team.yaml
+    """
+    from dataflow import load_config, terminal_evaluate
+    from dataflow.evaluation.learning import experiment_text
+    from dataflow.evaluation.learning import learn as run
+    from dataflow.terminal import print_json
+    from operators.evaluation.tables import as_json as plain
+    from operators.home import data_home
+    from operators.postgres.store import open_store
+
+    settings = load_config(config)
+    with (
+        open_store(collection=collection) as store,
+        terminal_evaluate.progress(["training", "base", "learned"], 0) as on_batch,
+    ):
+        lesson = run(
+            store,
+            settings,
+            queries,
+            qrels,
+            extends=config,
+            method=method.value,
+            training_queries=training_queries,
+            seed=seed,
+            blind=blind,
+            vectors_directory=data_home() / "query_vectors",
+            on_batch=on_batch,
+        )
+    text = experiment_text(lesson, collection=collection, method=method.value, seed=seed)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(text, encoding="utf-8")
+    if as_json:
+        learned = lesson.learned
+        gains = [
+            {"strength": strength, "gain": gain, "error": error}
+            for strength, (gain, error) in learned.gains.items()
+        ]
+        print_json(
+            {
+                "experiment": lesson.experiment,
+                "training_queries": lesson.training,
+                "strength": learned.strength,
+                "cross_validation": gains,
+                "test": plain(lesson.evaluation),
+            }
+        )
+        return
+    typer.echo(text)
+    terminal_evaluate.show_evaluation(lesson.evaluation, [out])

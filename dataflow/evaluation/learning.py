@@ -1,0 +1,308 @@
+"""Weights learned on half of the judged queries, tried on the other half by real runs.
+
+The searches of the training half run once; the fit works on their hits. What it found is an
+experiment file, and what that is worth is measured as for any other experiment.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import polars as pl
+import yaml
+
+from dataflow.evaluation.answers import (
+    BATCH_SIZE,
+    batches,
+    check_corpora,
+    for_evaluation,
+    overrides_of,
+    questions,
+)
+from dataflow.evaluation.graph import check_models, evaluate
+from dataflow.runtime.config import Config, hamilton_config
+from dataflow.runtime.driver import RetrievalDriver, build_driver
+from operators.context.question import query_texts
+from operators.embedding.embedder import Embedder
+from operators.embedding.query_file import embed_kept_queries
+from operators.errors import UnknownName, suggest
+from operators.evaluation import learning
+from operators.evaluation.candidates import Candidates, candidates
+from operators.evaluation.frames import Evaluation
+from operators.evaluation.judgements import check_judged, lines, read_qrels, read_queries
+from operators.postgres.store import Store, collection_info
+
+METHODS = ("convex", "rrf")
+_STAGES = {
+    "convex": {"merged": "minmax", "fused": "convex"},
+    "rrf": {"merged": "weighted_rrf", "fused": "score"},
+}
+_OWN = {"convex": ("full_text_words", "own_scale"), "rrf": ("rrf_k",)}
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What was learned, from what, and what it is worth on queries it did not see."""
+
+    learned: learning.Learned
+    base: learning.Parameters
+    experiment: dict[str, Any]  # as a configuration file; only ``extends`` where nothing gained
+    training: int  # queries
+    evaluation: Evaluation  # of the test half; the first configuration is the one learned from
+
+
+def learn(
+    store: Store,
+    config: Config,
+    queries: Path,
+    qrels: Path,
+    *,
+    extends: str = "default",
+    method: str = "convex",
+    training_queries: int | None = None,
+    seed: int = 0,
+    blind: bool = False,
+    embedder: Embedder | None = None,
+    vectors_directory: Path | None = None,
+    on_batch: Callable[[str, int], object] | None = None,
+) -> Lesson:
+    """Fit the fusion's weights to judged queries.
+
+    Args:
+        store: the open collection.
+        config: where the fit begins.
+        queries: see :func:`operators.evaluation.judgements.read_queries`; queries with the same
+            ``group`` are on one side.
+        qrels: see :func:`operators.evaluation.judgements.read_qrels`.
+        extends: what the experiment file calls ``config``.
+        method: ``convex``: vector weights, corpus weights by trigger, ``full_text_words``,
+            ``own_scale``; ``rrf``: vector weights, corpus weights and ``rrf_k``.
+        training_queries: of the training half at most so many are used; None: all.
+        seed: of the split and of the folds.
+        blind: search every corpus, also where a query says which are judged.
+        embedder: the collection's model; None: it is loaded.
+        vectors_directory: keeps the vectors of the queries.
+        on_batch: told a name and how many more queries are done.
+
+    Raises:
+        TooFewQueries: there are not enough to learn and to check.
+        JudgementError: a file can't be used.
+        CrosscorpusError: a search failed.
+    """
+    if method not in METHODS:
+        raise UnknownName(f"unknown method {method!r}{suggest(method, METHODS)}")
+    begin = _with_stages(config, method)
+    judged, grades = check_judged(read_queries(queries), read_qrels(qrels))
+    check_corpora(judged, {"base": config})
+    model = embedder or check_models(store, {"base": config})
+    groups = _groups(queries, judged["query_id"].to_list())
+    training, test = learning.halves(groups, seed=seed)
+    training = learning.some(training, groups, training_queries, seed=seed)
+    found = _candidates(
+        store,
+        begin,
+        judged[training],
+        grades,
+        model,
+        blind=blind,
+        vectors_directory=vectors_directory,
+        on_batch=on_batch,
+    )
+    base = base_parameters(begin, found, method)
+    learned = learning.learn(
+        found,
+        [groups[number] for number in training.tolist()],
+        base,
+        list(base),
+        method=method,
+        seed=seed,
+    )
+    experiment = as_experiment(learned, base, method, config, extends)
+    tried = config.with_changes({k: v for k, v in experiment.items() if k != "extends"})
+    with TemporaryDirectory() as folder:
+        files = _written(Path(folder), queries, set(judged["query_id"][test]), grades)
+        evaluation = evaluate(
+            store,
+            {"base": config, "learned": tried},
+            *files,
+            embedder=model,
+            blind=blind,
+            vectors_directory=vectors_directory,
+            on_batch=on_batch,
+        )
+    return Lesson(learned, base, experiment, len(training), evaluation)
+
+
+def search_once(
+    driver: RetrievalDriver,
+    judged: pl.DataFrame,
+    qrels: pl.DataFrame,
+    corpora: Sequence[str],
+    *,
+    blind: bool = False,
+    query_embeddings: pl.DataFrame | None = None,
+    on_batch: Callable[[int], object] | None = None,
+) -> Candidates:
+    """The hits of judged queries, ready for any weights.
+
+    Args:
+        driver: of :func:`for_evaluation`'s configuration.
+        judged: columns ``JUDGED_QUERIES``.
+        qrels: columns ``QRELS``.
+        corpora: those that weights are for: of the configuration and of the collection.
+        blind: search every corpus, whatever a query judges.
+        query_embeddings: columns ``QUERY_EMBEDDINGS`` of all queries; None: made batch by batch.
+        on_batch: told the number of queries that are done.
+    """
+    columns = ["query_id", "corpus", "document_id", "vector_rank", "text_rank", "vector_distance"]
+    parts = []
+    for batch in batches(questions(judged, corpora, blind=blind), BATCH_SIZE):
+        overrides = overrides_of(driver, batch, query_embeddings)
+        out = driver.execute(["recency"], overrides=overrides)["recency"]
+        parts.append(out.select(*columns, "text_score", "recency"))
+        if on_batch:
+            on_batch(batch.height)
+    grades = qrels.join(judged, on="query_id", how="semi")
+    return candidates(pl.concat(parts), judged, grades, corpora)
+
+
+def base_parameters(
+    config: Config, found: Candidates, method: str = "convex"
+) -> learning.Parameters:
+    """What ``config`` sets, for the corpora and triggers of ``found``."""
+    settings = hamilton_config(config)
+    base = {
+        f"vector_weight.{name}": float(settings["corpora"][name]["inputs"]["vector_weight"])
+        for name in found.corpora
+    }
+    base |= {name: float(settings[name]) for name in _OWN[method]}
+    weights: Mapping[str, Mapping[str, float]] = settings["source_weights"]
+    if settings["weighted_variant"] == "by_trigger":
+        base |= {
+            f"weight.{name}.{trigger}": float(weights.get(name, {}).get(trigger, 1.0))
+            for name in found.corpora
+            for trigger in found.triggers
+            if len(found.corpora) > 1
+        }
+    return base
+
+
+def as_experiment(
+    learned: learning.Learned,
+    base: learning.Parameters,
+    method: str,
+    config: Config,
+    extends: str,
+) -> dict[str, Any]:
+    """The content of an experiment file with what differs from ``config``."""
+    experiment: dict[str, Any] = {"extends": extends}
+    if learned.strength is None:
+        return experiment
+    corpora: dict[str, dict[str, Any]] = {}
+    for name, value in learned.parameters.items():
+        kind, _, rest = name.partition(".")
+        if value == base[name] and _with_stages(config, method) == config:
+            continue
+        if kind == "vector_weight":
+            corpora.setdefault(rest, {})["parameters"] = {kind: value}
+        elif kind == "weight":
+            corpus, _, trigger = rest.rpartition(".")
+            corpora.setdefault(corpus, {}).setdefault("weights", {})[trigger] = value
+        else:
+            number = int(value) if kind == "full_text_words" else value
+            experiment.setdefault("parameters", {})[kind] = number
+    if _with_stages(config, method) != config:
+        stages = _STAGES[method]
+        experiment["variants"] = {"fused": stages["fused"]}
+        experiment["corpus_defaults"] = {"variants": {"merged": stages["merged"]}}
+        if "rrf_k" in learned.parameters:
+            experiment["corpus_defaults"]["parameters"] = {"rrf_k": learned.parameters["rrf_k"]}
+    if corpora:
+        experiment["corpora"] = corpora
+    return experiment
+
+
+def experiment_text(lesson: Lesson, *, collection: str, method: str, seed: int) -> str:
+    """The experiment as a file that says how it came about."""
+    test = lesson.evaluation.queries.height
+    story = (
+        f"# Learned from {lesson.training} judged queries of collection {collection} "
+        f"({method}, seed {seed}).\n"
+    )
+    if lesson.learned.strength is None:
+        story += "# No change gained in cross-validation, so that nothing is changed.\n"
+    else:
+        gain, error = lesson.learned.gains[lesson.learned.strength]
+        row = lesson.evaluation.comparison.filter(measure="nDCG@10").row(0, named=True)
+        story += (
+            f"# nDCG@10 in cross-validation: {gain:+.4f}, standard error {error:.4f}.\n"
+            f"# On {test} queries it did not see: {row['difference']:+.4f} "
+            f"[{row['low']:+.4f}, {row['high']:+.4f}], p = {row['p']:.4f}.\n"
+        )
+    return story + yaml.safe_dump(lesson.experiment, sort_keys=False, default_flow_style=None)
+
+
+def _candidates(
+    store: Store,
+    config: Config,
+    judged: pl.DataFrame,
+    qrels: pl.DataFrame,
+    embedder: Embedder,
+    *,
+    blind: bool,
+    vectors_directory: Path | None,
+    on_batch: Callable[[str, int], object] | None,
+) -> Candidates:
+    held = collection_info(store).corpora
+    corpora = sorted(name for name in config.corpora if name in held)
+    texts = query_texts(questions(judged, (), blind=True))
+    vectors = embed_kept_queries(embedder, texts["text"].to_list(), vectors_directory)
+    embeddings = texts.with_columns(
+        pl.Series("embedding", vectors, dtype=pl.Array(pl.Float32, embedder.dimensions))
+    )
+    with build_driver(for_evaluation(config), store=store, embedder=embedder) as driver:
+        return search_once(
+            driver,
+            judged,
+            qrels,
+            corpora,
+            blind=blind,
+            query_embeddings=embeddings,
+            on_batch=(lambda done: on_batch("training", done)) if on_batch else None,
+        )
+
+
+def _with_stages(config: Config, method: str) -> Config:
+    """``config`` with the stages whose parameters the method fits."""
+    stages = _STAGES[method]
+    return config.with_changes(
+        {
+            "variants": {"fused": stages["fused"]},
+            "corpus_defaults": {"variants": {"merged": stages["merged"]}},
+        }
+    )
+
+
+def _groups(path: Path, query_ids: Sequence[str]) -> list[str]:
+    """What each query belongs to: its ``group``, else itself."""
+    rows = (json.loads(line) for _, line in lines(path))
+    groups = {str(row["query_id"]): row.get("group") for row in rows}
+    return [str(groups.get(name) or name) for name in query_ids]
+
+
+def _written(
+    folder: Path, queries: Path, wanted: set[str], qrels: pl.DataFrame
+) -> tuple[Path, Path]:
+    """Files of the wanted queries and their judgements."""
+    kept = [line for _, line in lines(queries) if str(json.loads(line)["query_id"]) in wanted]
+    grades = qrels.filter(pl.col("query_id").is_in(sorted(wanted)))
+    rows = [f"{query}\t0\t{document}\t{grade}" for query, document, grade in grades.iter_rows()]
+    files = folder / "queries.jsonl", folder / "qrels.tsv"
+    files[0].write_text("\n".join(kept) + "\n", encoding="utf-8")
+    files[1].write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return files

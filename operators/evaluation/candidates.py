@@ -1,0 +1,204 @@
+"""What every ranking of the same searches shares: each hit with the numbers that scores come from.
+
+The searches run once; after that, what a set of weights would rank is arithmetic on these arrays, a
+few milliseconds for hundreds of questions. Copies across corpora stay in, so that a value here is
+close to what a run of the graph measures, not equal to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from operators.ranking.fusion import combination
+from operators.ranking.order import Column, Floats, Integers, changes, positions, starts
+from operators.ranking.wording import text_confidence
+
+MISSING = -1
+_CUT = 10
+_DISCOUNT = 1 / np.log2(np.arange(2, _CUT + 2))
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Hits by question and document; a question's number is its place in ``query_ids``."""
+
+    query_ids: tuple[str, ...]
+    texts: pl.DataFrame  # query_id (the place), texts
+    corpora: tuple[str, ...]
+    triggers: tuple[str, ...]
+    trigger: Integers  # of each question; MISSING: none
+    query: Integers  # and so on: of each hit
+    corpus: Integers
+    document: Integers
+    vector_rank: Floats  # NaN: not in that list
+    text_rank: Floats
+    similarity: Floats
+    text_score: Floats
+    recency: Floats
+    gain: Floats  # 2 ** grade - 1 of the hit's document
+    ideal: Floats  # of each question: the best DCG@10 there is
+
+    @cached_property
+    def hits(self) -> pl.DataFrame:
+        """As :func:`operators.ranking.fusion.combination` takes them."""
+        return pl.DataFrame(
+            {
+                "query_id": self.query.astype(np.uint32),
+                "corpus": np.array(self.corpora, dtype=object)[self.corpus]
+                if len(self.corpus)
+                else [],
+                "vector_distance": 1 - self.similarity,
+                "text_score": self.text_score,
+            },
+            schema={
+                "query_id": pl.UInt32,
+                "corpus": pl.String,
+                "vector_distance": pl.Float64,
+                "text_score": pl.Float64,
+            },
+        )
+
+    def values(self, own_scale: float) -> tuple[Floats, Floats]:
+        """Similarity and text score of each hit, scaled as the convex fusion scales them."""
+        if own_scale not in self._values:
+            made = combination(self.hits, dict.fromkeys(self.corpora, 0.5), own_scale=own_scale)
+            self._values[own_scale] = made.vector_value, made.text_value
+        return self._values[own_scale]
+
+    def confidence(self, full_text_words: int) -> Floats:
+        """The factor of each question's text scores."""
+        if full_text_words not in self._confidence:
+            factors = text_confidence(self.texts, full_text_words=full_text_words)
+            self._confidence[full_text_words] = factors["text_confidence"].to_numpy()
+        return self._confidence[full_text_words]
+
+    @cached_property
+    def _values(self) -> dict[float, tuple[Floats, Floats]]:
+        return {}
+
+    @cached_property
+    def _confidence(self) -> dict[int, Floats]:
+        return {}
+
+    def part(self, numbers: Sequence[int] | Integers) -> Candidates:
+        """The questions with these numbers, in this order."""
+        chosen = np.asarray(numbers, np.int64)
+        place = np.full(len(self.query_ids), MISSING)
+        place[chosen] = np.arange(len(chosen))
+        kept = place[self.query] != MISSING
+        columns = {
+            name: getattr(self, name)[kept]
+            for name in (
+                "corpus",
+                "document",
+                "vector_rank",
+                "text_rank",
+                "similarity",
+                "text_score",
+                "recency",
+                "gain",
+            )
+        }
+        return Candidates(
+            query_ids=tuple(self.query_ids[number] for number in chosen),
+            texts=self.texts[chosen].with_columns(
+                pl.Series("query_id", np.arange(len(chosen)), pl.UInt32)
+            ),
+            corpora=self.corpora,
+            triggers=self.triggers,
+            trigger=self.trigger[chosen],
+            query=place[self.query[kept]],
+            ideal=self.ideal[chosen],
+            **columns,
+        )
+
+    @cached_property
+    def _documents(self) -> tuple[Integers, Integers, Integers, Integers]:
+        """Order of the hits by document, where each begins, its question, its place there."""
+        order = np.lexsort((self.document, self.query))
+        query, document = self.query[order], self.document[order]
+        begins = np.flatnonzero(changes(query) | changes(document))
+        owner = query[begins]
+        first = starts(owner)
+        sizes = np.diff(first, append=len(owner))
+        return order, begins, owner, np.arange(len(owner)) - np.repeat(first, sizes)
+
+    def ndcg(self, score: Floats) -> Floats:
+        """nDCG@10 of each question when hits are ranked by ``score``, a document at its best hit.
+
+        The gain of a document is 2 ** grade - 1 (Burges et al., ICML 2005).
+        """
+        many = len(self.query_ids)
+        if not len(self.query):
+            return np.zeros(many)
+        order, begins, owner, place = self._documents
+        width = max(int(place.max()) + 1, _CUT)
+        table, gains = np.full((many, width), -np.inf), np.zeros((many, width))
+        table[owner, place] = np.maximum.reduceat(score[order], begins)
+        gains[owner, place] = self.gain[order][begins]
+        top = np.argpartition(-table, _CUT - 1, axis=1)[:, :_CUT]
+        row = np.arange(many)[:, None]
+        top = top[row, np.argsort(-table[row, top], axis=1, kind="stable")]
+        found = (gains[row, top] * _DISCOUNT).sum(axis=1)
+        return np.divide(found, self.ideal, out=np.zeros(many), where=self.ideal > 0)
+
+
+def candidates(
+    hits: pl.DataFrame, queries: pl.DataFrame, qrels: pl.DataFrame, corpora: Sequence[str]
+) -> Candidates:
+    """The arrays of what was found for judged queries.
+
+    Args:
+        hits: columns ``UNIFIED`` and ``recency``, of all corpora, after dedup within each.
+        queries: columns ``JUDGED_QUERIES``; one without a hit has nDCG 0.
+        qrels: columns ``QRELS``, of these queries.
+        corpora: the corpora that weights are for; others may not occur.
+    """
+    ids = queries["query_id"].to_list()
+    known = sorted(corpora)
+    document_ids = hits["document_id"].unique().sort()
+    document = document_ids.search_sorted(hits["document_id"]).to_numpy().astype(np.int64)
+    query = positions(queries["number"].to_numpy(), hits["query_id"].to_numpy())
+    graded = qrels.filter(pl.col("grade") > 0).with_columns(
+        gain=2.0 ** pl.col("grade").cast(pl.Float64) - 1
+    )
+    place = {query_id: number for number, query_id in enumerate(ids)}
+    ideal = np.zeros(len(ids))
+    for (query_id,), part in graded.group_by("query_id"):
+        best = np.sort(part["gain"].to_numpy())[::-1][:_CUT]
+        ideal[place[str(query_id)]] = (best * _DISCOUNT[: len(best)]).sum()
+    key = pl.DataFrame(
+        {"query_id": [ids[number] for number in query.tolist()], "doc_id": hits["document_id"]},
+        schema={"query_id": pl.String, "doc_id": pl.String},
+    )
+    gain = key.join(graded, on=["query_id", "doc_id"], how="left", maintain_order="left")["gain"]
+    triggers = queries["trigger"].drop_nulls().unique().sort().to_list()
+    numbers = {name: number for number, name in enumerate(triggers)}
+    return Candidates(
+        query_ids=tuple(ids),
+        texts=queries.select(pl.int_range(pl.len(), dtype=pl.UInt32).alias("query_id"), "texts"),
+        corpora=tuple(known),
+        triggers=tuple(triggers),
+        trigger=np.array([numbers.get(name, MISSING) for name in queries["trigger"]], np.int64),
+        query=query,
+        corpus=pl.Series(known).search_sorted(hits["corpus"]).to_numpy().astype(np.int64),
+        document=document,
+        vector_rank=_floats(hits["vector_rank"]),
+        text_rank=_floats(hits["text_rank"]),
+        similarity=1 - _floats(hits["vector_distance"]),
+        text_score=_floats(hits["text_score"]),
+        recency=hits["recency"].to_numpy(),
+        gain=gain.fill_null(0.0).to_numpy(),
+        ideal=ideal,
+    )
+
+
+def _floats(column: pl.Series) -> NDArray[np.float64]:
+    values: Column = column.cast(pl.Float64).to_numpy()
+    return values.astype(np.float64)
