@@ -207,5 +207,18 @@ def _(alt, baseline, embedder, qrels, queries, store):
     return
 
 
+@app.cell
+def _(baseline, embedder, folder, mo, qrels, queries, store):
+    # 10. Or let half of the questions set the weights, and ask the other half what that is worth.
+    from dataflow.evaluation.learning import experiment_text, learn
+
+    lesson = learn(store, baseline, queries, qrels, embedder=embedder)
+    learned = experiment_text(lesson, collection="experiment", method="convex", seed=0)
+    (folder / "learned.yaml").write_text(learned)
+    print(learned)
+    mo.md(f"## Learned, as a file for `--config`\n```yaml\n{learned}```")
+    return
+
+
 if __name__ == "__main__":
     app.run()

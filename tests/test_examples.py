@@ -32,11 +32,12 @@ def told(server_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> str:
     return done.stdout
 
 
-def test_the_notebook_compares_explains_and_sweeps(told: str) -> None:
+def test_the_notebook_compares_explains_sweeps_and_learns(told: str) -> None:
     assert "~ fused: fusion.fused__convex -> fusion.fused__rrf" in told
     assert "p_corrected" in told
     assert "operators/ranking/rec" in told  # the file that was expected and asked for
     assert "vector_weight=0.4" in told
+    assert "judged queries of collection experiment" in told
 
 
 def test_what_if_runs_again_only_what_lies_behind_the_swapped_node(told: str) -> None:
@@ -45,4 +46,4 @@ def test_what_if_runs_again_only_what_lies_behind_the_swapped_node(told: str) ->
 
 
 def test_the_notebook_has_ten_cells() -> None:
-    assert NOTEBOOK.read_text(encoding="utf-8").count("@app.cell") >= 9
+    assert NOTEBOOK.read_text(encoding="utf-8").count("@app.cell") == 10

@@ -18,6 +18,7 @@ MEANINGS = {
     "AP": "precision at each relevant document, averaged over all of them",
 }
 ALL = "all"
+_PLAIN = {ALL: "all queries", "all corpora, unasked": "in all corpora"}
 Layers = alt.LayerChart | alt.FacetChart  # what Altair says that layers are
 
 
@@ -27,7 +28,7 @@ def slice_name(name: str) -> str:
     >>> slice_name("kind=issue"), slice_name("corpus=docs"), slice_name("several corpora")
     ('kind: issue', 'corpus: docs', 'several corpora')
     """
-    return "all queries" if name == ALL else name.replace("=", ": ", 1)
+    return _PLAIN.get(name) or name.replace("=", ": ", 1)
 
 
 def colours(configs: Sequence[str], *, without_first: bool = False) -> alt.Scale:
@@ -86,7 +87,8 @@ def slices_body(summary: pl.DataFrame, configs: Sequence[str]) -> Html:
         label="The mean of the chosen measure for every slice and configuration",
         meanings=colour_key(colours(configs)),
         note="In brackets the number of queries: few queries make wide intervals. Of a corpus, its "
-        "documents alone count, and the queries that judge it.",
+        "documents alone count, and the queries that judge it. In all corpora: what is found "
+        "anywhere stands in one list, also where a query names the corpora that it judges.",
     )
     numbers = element(
         "details",
