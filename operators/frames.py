@@ -11,6 +11,7 @@ corpus, repo, document and ordinal (see :func:`operators.sources.chunking.chunk_
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 
 import polars as pl
 
@@ -336,7 +337,13 @@ class FrameError(TypeError):
 
 def empty(schema: pl.Schema) -> pl.DataFrame:
     """A frame of no rows with ``schema``'s columns."""
-    return pl.DataFrame(schema=schema)
+    return _empty(tuple(schema.items())).clone()
+
+
+@cache
+def _empty(columns: tuple[tuple[str, pl.DataType], ...]) -> pl.DataFrame:
+    """Made once: for many columns it costs as much as a stage of the graph."""
+    return pl.DataFrame(schema=dict(columns))
 
 
 def frame_of(columns: Iterable[pl.Series], schema: pl.Schema | None = None) -> pl.DataFrame:

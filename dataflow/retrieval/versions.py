@@ -11,6 +11,7 @@ from typing import Literal
 import polars as pl
 from hamilton.function_modifiers import tag
 
+from operators.frames import empty
 from operators.postgres import store as database
 from operators.postgres import versions as stored
 from operators.versions import policy
@@ -22,7 +23,7 @@ def known_versions(
 ) -> pl.DataFrame:
     """Every version of every topic; read only where a question may ask for one."""
     if not policy.may_ask(queries, understand=understand_versions):
-        return pl.DataFrame(schema=stored.KNOWN_VERSIONS)
+        return empty(stored.KNOWN_VERSIONS)
     return stored.known_versions(store)
 
 
