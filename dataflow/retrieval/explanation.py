@@ -25,7 +25,7 @@ from operators.ranking.scope import narrowed
 def sought(
     store: database.Store,
     embedder: Any,
-    queries: pl.DataFrame,
+    scoped_queries: pl.DataFrame,
     corpus_hits: pl.DataFrame,
     merged: dict[str, pl.DataFrame],
     corpora: dict[str, Any],
@@ -39,8 +39,8 @@ def sought(
     ids = [int(name) for name in wanted if names.is_id(name)]
     called = [text for name in wanted for text in names.spellings(str(name))]
     rows: list[dict[str, Any]] = []
-    for query in queries.iter_rows(named=True):
-        asked = queries.filter(query_id=query["query_id"])
+    for query in scoped_queries.iter_rows(named=True):
+        asked = scoped_queries.filter(query_id=query["query_id"])
         found = locate(store, ids, called, repos=query["repos"])
         known = names.labelled(found, corpora)
         visible, distances = _visible(store, embedder, asked, known, corpora)

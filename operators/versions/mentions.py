@@ -60,6 +60,7 @@ _VERSION = re.compile(
 )
 _CODE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`", re.DOTALL)
 _ONLY_VERSION = re.compile(rf"`v?{_NUMBER}`", _FLAGS)
+_NO_WORD = re.compile(r"\S{81,}")
 # addresses, paths, options and assignments, comparisons
 _NO_PROSE = re.compile(
     r"\w+://\S+|\S*[/\\]\S*[/\\]\S*|\S*\w[/\\]\w\S*|\S*@\S+|(?<!\S)--?[A-Za-z]\S*|\S*[<>=~!]=?\s*v?[0-9]\S*"
@@ -143,7 +144,7 @@ def mentions(text: str) -> list[Mention]:
     text = text[:LONGEST]
     if not any(character.isdigit() for character in text):
         return []
-    prose = _NO_PROSE.sub(_blank, _CODE.sub(_code, text))
+    prose = _NO_PROSE.sub(_blank, _NO_WORD.sub(_blank, _CODE.sub(_code, text)))
     length = len(prose.split())
     if length > MOST_WORDS:
         return []

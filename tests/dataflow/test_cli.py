@@ -104,6 +104,18 @@ def test_filters_of_the_command_reach_the_searches(home: dict[str, str], collect
     assert corpora_of("--as-of", "2001-01-01") == set()
 
 
+def test_a_version_is_asked_for_by_option(home: dict[str, str], collection: str) -> None:
+    ask = ("query", "when is the cache flushed?", "-C", collection, "--json")
+    pinned = json.loads(crosscorpus(home, *ask, "--version", "3.5.3").stdout)
+    assert any("version 3.5.3 is not here" in note for note in pinned["notes"])
+    every = json.loads(crosscorpus(home, *ask, "--versions", "all").stdout)
+    assert every["provenance"]["versions"][0]["version_policy"] == "all"
+    assert "prefer the newest" in every["system_prompt"]
+    wrong = crosscorpus(home, *ask, "--versions", "3.5.3")
+    assert wrong.returncode == 2
+    assert "--version" in wrong.stderr
+
+
 def test_ingesting_again_changes_nothing(
     home: dict[str, str], collection: str, repository: Path
 ) -> None:

@@ -19,6 +19,7 @@ from operators.postgres.read import fetch_chunks
 from operators.postgres.search import vector_search
 from operators.postgres.store import Store, collection_info
 from operators.postgres.text_search import bm25_search, plain_search
+from operators.postgres.versions import known_versions, mark_found
 from operators.postgres.write import document_key, finish_load
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
@@ -222,6 +223,30 @@ def test_a_corpus_without_versions_is_searched_without_a_look_at_them(
     assert bm25_search(store, "code", queries, k=5)["chunk_id"].to_list() == [1]
     found = fetch_chunks(store, "code", pl.Series([1]), queries)
     assert found["only_up_to"].to_list() == [None]
+
+
+def test_known_versions_are_read_again_only_when_they_were_found_anew(
+    make_store: Callable[..., Store], filling: Any
+) -> None:
+    store = make_store()
+    filling.write(store, [{"chunk_id": n, "document_id": f"d{n}"} for n in range(2)])
+
+    def place(conn: Any, number: int) -> None:
+        key = document_key("code", "", f"d{number}")
+        conn.execute(
+            "INSERT INTO document_versions VALUES (%s, 'code', 't', %s, %s, true, NULL, now())",
+            (key, f"1.{number}", number),
+        )
+
+    store.run(lambda conn: place(conn, 0))
+    mark_found(store, "code", 0, 1)
+    store.forget_info()
+    first = known_versions(store)
+    store.run(lambda conn: place(conn, 1))
+    assert known_versions(store) is first
+    mark_found(store, "code", 0, 1)
+    store.forget_info()
+    assert known_versions(store)["version"].to_list() == ["1.0", "1.1"]
 
 
 def test_a_topic_of_a_thousand_versions_gives_the_one_that_is_asked_for(

@@ -131,6 +131,11 @@ def test_a_long_report_names_none() -> None:
     assert mentions("What about 3.5.3? " + "word " * 100) == []
 
 
+def test_a_token_of_thousands_of_characters_is_no_version() -> None:
+    for token in ("1." * 990, "a" * 1_990, "." * 1_990):
+        assert mentions(f"{token} 1?") == []
+
+
 @given(st.text(max_size=3 * LONGEST))
 def test_no_text_breaks_it(text: str) -> None:
     for mention in mentions(text):
