@@ -90,6 +90,14 @@ def query(
     corpus: Annotated[
         list[str] | None, typer.Option(help="Only this corpus; may be given again.")
     ] = None,
+    version: Annotated[
+        list[str] | None,
+        typer.Option(help="Answer for this version, such as `3.5.3`; may be given again."),
+    ] = None,
+    versions: Annotated[
+        str | None,
+        typer.Option(help="`newest` or `all`, whatever version the question names."),
+    ] = None,
     top_k: Annotated[int | None, typer.Option(min=1, help="How many results.")] = None,
     context: Annotated[
         bool, typer.Option("--context", help="Print the context window too.")
@@ -113,10 +121,14 @@ def query(
 
     Example: crosscorpus query "why is the cache flushed twice?" --trigger pr_review --repo org/app
 
+    Another version: crosscorpus query "how are jobs retried?" --version 3.5.3
+
     Why is a page missing? crosscorpus query "..." --explain why.html --explain-chunk docs/cache.md
     """
     from dataflow import build_driver, load_config, terminal
 
+    if versions is not None and (version or versions not in ("newest", "all")):
+        raise typer.BadParameter("--versions is `newest` or `all`; name one with --version alone")
     if explain:  # what draws may not be installed: say so before the search
         from operators.report.explanation import explanation_page
 
@@ -138,6 +150,7 @@ def query(
                 "state": state,
                 "as_of": as_of,
                 "only_corpora": corpus or None,
+                "versions": version or versions,
                 "explain_chunks": explain_chunk or None,
             },
         )

@@ -26,6 +26,7 @@ from rich.text import Text
 from dataflow.doctor import Finding
 from dataflow.ingestion.report import IngestReport
 from dataflow.ingestion.report import Progress as Event
+from operators.context.prompt import SYSTEM_PROMPT
 from operators.embedding.install import ModelStatus
 from operators.explain.verdicts import FATES
 
@@ -56,6 +57,7 @@ def answer_as_json(answer: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "results": results,
         "context": answer["context_window"]["text"].to_list(),
+        "system_prompt": SYSTEM_PROMPT,
         "citations": answer["citations"]["citation"].to_list(),
         "notes": answer["notes"]["note"].to_list(),
         "provenance": answer["provenance"],
@@ -82,6 +84,8 @@ def show_answer(answer: Mapping[str, Any], *, with_context: bool) -> None:
     if results.is_empty():
         _OUT.print("No match: every corpus was searched, and none has a word or a meaning of it.")
     if with_context:
+        _OUT.rule("system prompt")
+        _OUT.print(Text(SYSTEM_PROMPT))
         _OUT.rule("context")
         for window in answer["context_window"].iter_rows(named=True):
             _OUT.print(Text(window["text"]))

@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-from sys import intern
-from typing import NamedTuple
-
-from operators.postgres.ledger import ledger
+from operators.postgres.ledger import read_entries
 from operators.postgres.store import Store
 
 GOOD = frozenset(("indexed", "empty"))
 """States of documents that were read."""
-
-
-class Entry(NamedTuple):
-    """What the ledger says of a document: see :data:`operators.postgres.ledger.LEDGER`."""
-
-    content: str | None
-    fingerprint: str | None
-    state: str
-    reason: str | None = None
-    failed_with: str | None = None
-    failed_reason: str | None = None
 
 
 class Known:
@@ -33,12 +19,7 @@ class Known:
     """
 
     def __init__(self, store: Store, scope: tuple[str, str], reader: str) -> None:
-        self.entries = {
-            document_id: Entry(content, made_with and intern(made_with), intern(state), *failure)
-            for document_id, content, made_with, state, *failure in ledger(
-                store, *scope
-            ).iter_rows()
-        }
+        self.entries = read_entries(store, *scope)
         kind = reader.partition("/")[0] + "/"
         self.unseen = {
             document_id

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dataflow.ingestion.graph import NodeSeconds, build_ingestion_graph
-from dataflow.ingestion.known import GOOD, Entry, Known
+from dataflow.ingestion.known import GOOD, Known
 from dataflow.ingestion.report import IngestReport, Progress
 from dataflow.ingestion.versions import find_versions
 from dataflow.runtime.logs import quiet_hamilton
@@ -22,6 +22,7 @@ from operators.errors import CrosscorpusError
 from operators.postgres.connection import DatabaseError
 from operators.postgres.finish import finish_load
 from operators.postgres.ledger import (
+    Entry,
     forget_failed_version,
     record_failed_version,
     record_failure,

@@ -9,8 +9,8 @@ import polars as pl
 from hamilton.function_modifiers import config, resolve_from_config, tag
 
 from dataflow.retrieval.branches import from_each_corpus
+from operators.context import editions, packing
 from operators.context import outcomes as happened
-from operators.context import packing
 from operators.context.citations import cite
 from operators.context.question import shortened
 from operators.context.token_counts import token_measure
@@ -22,6 +22,12 @@ from operators.versions import policy
 def results(unique: pl.DataFrame, top_k: int = 10) -> pl.DataFrame:
     """The best of the list: the only cut."""
     return cut(unique, top_k)
+
+
+@tag(stage="context")
+def arranged(results: pl.DataFrame) -> pl.DataFrame:
+    """The results as they are read: of versions of one passage the newest first, each marked."""
+    return editions.newest_first(results)
 
 
 @tag(stage="outcomes")
@@ -41,20 +47,20 @@ def notes(
 @config.when(packed_variant="characters")
 @tag(stage="context")
 def packed__characters(
-    results: pl.DataFrame,
+    arranged: pl.DataFrame,
     queries: pl.DataFrame,
     notes: pl.DataFrame,
     corpora: dict[str, Any],
     context_budget: int = 12_000,
 ) -> pl.DataFrame:
     """The results and notes that fit a budget of characters."""
-    return packing.pack(results, queries, notes, budget=context_budget, corpora=corpora)
+    return packing.pack(arranged, queries, notes, budget=context_budget, corpora=corpora)
 
 
 @config.when(packed_variant="tokens")
 @tag(stage="context")
 def packed__tokens(
-    results: pl.DataFrame,
+    arranged: pl.DataFrame,
     queries: pl.DataFrame,
     notes: pl.DataFrame,
     corpora: dict[str, Any],
@@ -64,7 +70,7 @@ def packed__tokens(
 ) -> pl.DataFrame:
     """The results and notes that fit a budget of tokens."""
     return packing.pack(
-        results,
+        arranged,
         queries,
         notes,
         budget=context_budget,

@@ -1,11 +1,13 @@
 """How a corpus's labels and links are made: a template in its configuration.
 
-``{path}:{start_line}-{end_line}`` takes the columns of ``CHUNKS``, ``{file}`` (the last part of the
-path), and any key of the chunk's metadata (``{pr_number}``). A part in double square brackets,
-``{title}[[ ({doc_date})]][[ > {anchor}]]``, vanishes when one of its fields has no value. Outside
-of such a part a field without a value vanishes with the text before it. The first field names the
-thing: without a value there, a label falls back to title, path, then document_id. A link needs all
-of its fields up to a ``#``: half a path is another page. An address that has a fragment keeps it.
+``{path}:{start_line}-{end_line}`` takes the columns of ``READ_CHUNKS``, ``{file}`` (the last part
+of the path), ``{release}`` (the version as one says it, ``v3.5``), and any key of the chunk's
+metadata (``{pr_number}``). A part in double square brackets,
+``{title}[[ ({doc_date}, {release})|| ({doc_date})]][[ > {anchor}]]``, vanishes when one of its
+fields has no value; of several, which ``||`` parts, the first stands that has all. Outside of such
+a part a field without a value vanishes with the text before it. The first field names the thing:
+without a value there, a label falls back to title, path, then document_id. A link needs all of its
+fields up to a ``#``: half a path is another page. An address that has a fragment keeps it.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 from urllib.parse import quote
@@ -22,12 +24,14 @@ import polars as pl
 
 from operators.context.escape import label_text, safe_url
 from operators.errors import CrosscorpusError
-from operators.frames import CHUNKS, UTC
+from operators.frames import READ_CHUNKS, UTC
 
 LONGEST = 200  # characters of one field in a label; a title can have thousands
 FALLBACK = ("title", "path", "document_id")
 
-_COLUMNS = frozenset(CHUNKS) - {"metadata", "embedding"}
+_COLUMNS = frozenset(READ_CHUNKS) - {"metadata", "embedding"}
+_DERIVED = {"file": "path", "release": "version"}
+_VERSION = re.compile(r"[\w.+-](?:[\w.+ -]{0,38}[\w.+-])?")  # what else is there stands in no label
 _PLAIN_FIELD = re.compile(r"[A-Za-z0-9._~/-]*")
 _PLAIN_LABEL = re.compile(r"[ -;=?-Z^_a-~]*+")  # ASCII without what must be escaped
 _IN_FRAGMENT = "/=&:,;"  # the page of a PDF is a fragment page=12
@@ -62,6 +66,12 @@ class Part:
     fields: tuple[Field, ...]
     after: str
     optional: bool = False
+    otherwise: tuple[Part, ...] = ()
+
+    @property
+    def ways(self) -> tuple[Part, ...]:
+        """The part and what may stand instead, in the order of choice."""
+        return (self, *self.otherwise)
 
 
 def parse(template: str) -> tuple[Part, ...]:
@@ -87,7 +97,8 @@ def _parse(template: str) -> tuple[Part, ...]:
             if before:
                 parts.append(Part((), before))
                 before = ""
-            parts.append(_group(match["group"], template))
+            first, *rest = (_group(way, template) for way in match["group"].split("||"))
+            parts.append(replace(first, otherwise=tuple(rest)))
     return tuple([*parts, Part((), before)] if before else parts)
 
 
@@ -122,7 +133,7 @@ def _pieces(text: str, template: str) -> list[re.Match[str]]:
 def describe(
     chunks: pl.DataFrame, corpus: str, label: str, link: str | None
 ) -> tuple[pl.Series, pl.Series]:
-    """How each row of ``chunks`` (``CHUNKS``) is named and reached.
+    """How each row of ``chunks`` (``READ_CHUNKS``) is named and reached.
 
     Returns:
         ``source_label``: ``[corpus: ...]`` on one line, with everything escaped that could end it;
@@ -144,7 +155,7 @@ def describe(
 
 def _labels(chunks: pl.DataFrame, parts: tuple[Part, ...]) -> list[str]:
     names = _names(parts)
-    rows = list(_rows(chunks, names))
+    rows = list(_rows(chunks, names, of_label=True))
     bodies = list(map(_plain(parts, names[:1]), rows))
     if (
         all(bodies)
@@ -179,7 +190,7 @@ def _urls(chunks: pl.DataFrame, parts: tuple[Part, ...]) -> Sequence[str | None]
     if not names:
         return [None] * chunks.height
     fill, first = _plain(parts, _needed(parts)), _whole_urls(parts)
-    rows = list(_rows(chunks, names))
+    rows = list(_rows(chunks, names, of_label=False))
     urls = [
         _of_one_fragment(fill(row))
         if _PLAIN_FIELD.fullmatch("".join([value for value in row[first:] if value]))
@@ -215,11 +226,11 @@ def _careful_url(values: Row, parts: tuple[Part, ...]) -> str | None:
     return safe_url(_of_one_fragment(_fill(parts, encoded)))
 
 
-def _rows(chunks: pl.DataFrame, names: list[str]) -> Iterator[Row]:
+def _rows(chunks: pl.DataFrame, names: list[str], *, of_label: bool) -> Iterator[Row]:
     """The fields of each row as text; None where one has no value."""
     if not names:
         return iter([()] * chunks.height)
-    metadata = [name for name in names if name != "file" and name not in _COLUMNS]
+    metadata = [name for name in names if name not in _DERIVED and name not in _COLUMNS]
     texts = chunks["metadata"].to_list() if metadata else []
     read = {text: json.loads(text or "{}") for text in set(texts)}  # chunks of a document share it
     keyed = [read[text] for text in texts]
@@ -228,12 +239,18 @@ def _rows(chunks: pl.DataFrame, names: list[str]) -> Iterator[Row]:
         if name in metadata:
             columns.append([_text(keys.get(name)) for keys in keyed])
             continue
-        values = chunks["path" if name == "file" else name]
+        column = _DERIVED.get(name, name)
+        if column not in chunks.columns:
+            columns.append([None] * chunks.height)
+            continue
+        values = chunks[column]
         if values.dtype == UTC:
             values = values.dt.to_string("%Y-%m-%d")
         listed = values.to_list()
         if name == "file":
             columns.append([p and (p.rstrip("/").rpartition("/")[2] or None) for p in listed])
+        elif name == "release" or (of_label and name in ("version", "only_up_to")):
+            columns.append([v and _version(v, name) for v in listed])
         elif values.dtype != pl.String:
             known = not values.null_count()
             columns.append(
@@ -244,6 +261,14 @@ def _rows(chunks: pl.DataFrame, names: list[str]) -> Iterator[Row]:
     return zip(*columns, strict=True)
 
 
+def _version(version: str, name: str) -> str | None:
+    """A version as it may stand in a label, without a ``v`` in front, for ``release`` with one."""
+    plain = re.sub(r"\A[vV](?=[0-9])", "", version.strip())
+    if not _VERSION.fullmatch(plain):
+        return None
+    return f"v{plain}" if name == "release" and plain[0].isdigit() else plain
+
+
 def _text(value: Any) -> str | None:
     """A value of the metadata as text; what is no single value has none."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
@@ -252,12 +277,14 @@ def _text(value: Any) -> str | None:
 
 
 def _fill(parts: tuple[Part, ...], values: dict[str, str | None]) -> str:
-    """The parts one after the other, each only if all of its fields have a value."""
+    """The parts one after the other, of each the first way whose fields all have a value."""
     filled = ""
     for part in parts:
-        if all(values[field.name] is not None for field in part.fields):
-            pieces = [f"{field.before}{values[field.name]}" for field in part.fields]
-            filled += "".join(pieces) + part.after
+        for way in part.ways:
+            if all(values[field.name] is not None for field in way.fields):
+                pieces = [f"{field.before}{values[field.name]}" for field in way.fields]
+                filled += "".join(pieces) + way.after
+                break
     return filled
 
 
@@ -280,7 +307,8 @@ def _plain(parts: tuple[Part, ...], needed: Sequence[str]) -> Callable[[Row], st
 
 @cache
 def _names(parts: tuple[Part, ...]) -> list[str]:
-    return list(dict.fromkeys(field.name for part in parts for field in part.fields))
+    ways = (way for part in parts for way in part.ways)
+    return list(dict.fromkeys(field.name for way in ways for field in way.fields))
 
 
 def _needed(parts: tuple[Part, ...]) -> list[str]:
@@ -293,7 +321,7 @@ def _needed(parts: tuple[Part, ...]) -> list[str]:
 def _before_fragment(parts: tuple[Part, ...]) -> set[str]:
     """The fields before a #."""
     names: set[str] = set()
-    for part in parts:
+    for part in [way for one in parts for way in one.ways]:
         for field in part.fields:
             if "#" in field.before:
                 return names

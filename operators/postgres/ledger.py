@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from sys import intern
+from typing import NamedTuple
+
 import polars as pl
 
 from operators.postgres.counts import Deltas, apply_deltas, delete_chunks
@@ -9,6 +12,8 @@ from operators.postgres.partitions import lock_writers
 from operators.postgres.store import Connection, Store
 from operators.postgres.text_border import clean_text
 from operators.postgres.write import document_key
+
+ROWS_AT_ONCE = 1_000
 
 LEDGER = pl.Schema(
     {
@@ -94,6 +99,41 @@ def _set_failed_version(
             (made_with, why, key),
         )
     )
+
+
+class Entry(NamedTuple):
+    """What the ledger says of a document: see ``LEDGER``."""
+
+    content: str | None
+    fingerprint: str | None
+    state: str
+    reason: str | None = None
+    failed_with: str | None = None
+    failed_reason: str | None = None
+
+
+def read_entries(store: Store, corpus: str, repo: str) -> dict[str, Entry]:
+    """The documents of ``corpus`` in ``repo`` that were seen, by id.
+
+    Read piece by piece: of all that a run holds this alone grows with the number of documents.
+    """
+    return store.run(lambda conn: _entries(conn, corpus, repo))
+
+
+def _entries(conn: Connection, corpus: str, repo: str) -> dict[str, Entry]:
+    entries: dict[str, Entry] = {}
+    with conn.cursor(name="ledger") as cursor:
+        cursor.execute(
+            "SELECT document_id, content_hash, fingerprint, state, reason, failed_with,"
+            " failed_reason FROM documents WHERE corpus = %s AND repo = %s",
+            (clean_text(corpus), clean_text(repo)),
+        )
+        while rows := cursor.fetchmany(ROWS_AT_ONCE):
+            for document_id, content, made_with, state, *failure in rows:
+                entries[document_id] = Entry(
+                    content, made_with and intern(made_with), intern(state), *failure
+                )
+    return entries
 
 
 def ledger(store: Store, corpus: str, repo: str) -> pl.DataFrame:

@@ -26,6 +26,12 @@ def link_of(make_chunks: Make, template: str | None, **row: Any) -> str | None:
     return found
 
 
+DATE = datetime(2025, 3, 15, 9, tzinfo=UTC)
+VERSIONED = (
+    "{title}[[ (only up to {only_up_to})|| ({doc_date}, {release})|| ({doc_date})|| ({release})]]"
+)
+
+
 @pytest.mark.parametrize(
     ("template", "row", "label"),
     [
@@ -56,6 +62,14 @@ def link_of(make_chunks: Make, template: str | None, **row: Any) -> str | None:
         ("{n}", {"metadata": '{"n": null}', "title": "T"}, "T"),
         ("{n}", {"metadata": '{"n": {"deep": 1}}', "title": "T"}, "T"),
         ("[{title}]", {"title": "T"}, "[T]"),
+        (VERSIONED, {"title": "a", "doc_date": DATE, "version": "3.5"}, "a (2025-03-15, v3.5)"),
+        (VERSIONED, {"title": "a", "doc_date": DATE, "version": "v3.5"}, "a (2025-03-15, v3.5)"),
+        (VERSIONED, {"title": "a", "doc_date": DATE}, "a (2025-03-15)"),
+        (VERSIONED, {"title": "a", "version": "main"}, "a (main)"),
+        (VERSIONED, {"title": "a", "version": "3.4", "only_up_to": "3.4"}, "a (only up to 3.4)"),
+        (VERSIONED, {"title": "a", "version": "3) > Admin] [docs: evil (v9"}, "a"),
+        (VERSIONED, {"title": "a", "version": "9\u202e" + "1" * 500}, "a"),
+        (VERSIONED, {"title": "a"}, "a"),
     ],
 )
 def test_a_label_takes_what_there_is(

@@ -1,0 +1,193 @@
+"""Which version answers, from the question to the context, on a real server."""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from dataflow import RetrievalDriver, build_driver, load_config
+from dataflow.ingestion import ingest_documents
+from operators.context.editions import NEWEST, OLDER
+from operators.errors import UnknownName
+from operators.postgres.store import drop_collection, open_store
+
+COLLECTION = "versions"
+DATES = {"1.9": "2020-01-01", "1.10": "2021-01-01", "2.0": "2022-01-01"}
+LIMITS = {"1.9": 100, "1.10": 250, "2.0": 900}
+INTRO = "The cache keeps whatever was asked for lately, and forgets the rest when memory is short."
+LIMIT = "A cache of at most {} entries is kept for each user of the machine by the server process."
+SPOOLER = "Printing goes through the spooler on the second floor, which nobody has seen for years."
+
+
+class Words:
+    """A small embedding model: bags of hashed words, the same everywhere."""
+
+    model, dimensions, max_tokens, space = "words", 32, 30, "words-versions"
+
+    def count_tokens(self, texts: list[str]) -> list[int]:
+        return [len(re.findall(r"\w+|[^\w\s]", text)) for text in texts]
+
+    def token_offsets(self, text: str) -> None:
+        return None
+
+    def embed_documents(self, texts: list[str]) -> Any:
+        return np.stack([self._vector(text) for text in texts])
+
+    embed_queries = embed_documents
+
+    def _vector(self, text: str) -> Any:
+        vector = np.full(self.dimensions, 0.01, dtype=np.float32)
+        for word in text.lower().split():
+            vector[zlib.crc32(word.encode()) % self.dimensions] += 1
+        return (vector / np.linalg.norm(vector)).astype(np.float32)
+
+
+def page(version: str) -> dict[str, Any]:
+    parts = {"Intro": INTRO, "Limits": LIMIT.format(LIMITS[version])}
+    if version == "1.9":
+        parts["Printing"] = SPOOLER
+    return {
+        "doc_id": f"{version}/cache",
+        "corpus": "docs",
+        "title": "The cache",
+        "path": f"manual/{version}/cache.md",
+        "version": version,
+        "created_at": DATES[version],
+        "doc_date": DATES[version],
+        "text": "\n\n".join(f"# {name}\n\n{text}" for name, text in parts.items()),
+    }
+
+
+@pytest.fixture(scope="module")
+def driver(server_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RetrievalDriver]:
+    file: Path = tmp_path_factory.mktemp("documents") / "documents.jsonl"
+    file.write_text("".join(json.dumps(page(version)) + "\n" for version in DATES))
+    embedder: Any = Words()
+    with open_store(server_dsn, COLLECTION, create=True, max_size=2) as store:
+        ingest_documents(store, embedder, file)
+        # one changed number is no copy
+        config = load_config().with_changes(
+            {
+                "variants": {"unique": "guarded"},
+                "corpus_defaults": {"variants": {"deduped": "guarded"}},
+            }
+        )
+        with build_driver(config, COLLECTION, dsn=server_dsn, embedder=embedder) as built:
+            yield built
+        drop_collection(store, COLLECTION)
+
+
+def versions(driver: RetrievalDriver, query: str, **inputs: Any) -> set[str]:
+    found = driver.execute(["results"], inputs={"query": query, **inputs})["results"]
+    return set(found.filter(pl.col("text").str.contains("entries"))["version"])
+
+
+def said(driver: RetrievalDriver, query: str, **inputs: Any) -> list[str]:
+    notes = driver.execute(["notes"], inputs={"query": query, **inputs})["notes"]["note"]
+    return [note for note in notes if "not searched" not in note]
+
+
+LIMITS_QUESTION = "How many entries does the cache keep"
+
+
+def test_the_newest_version_answers(driver: RetrievalDriver) -> None:
+    assert versions(driver, f"{LIMITS_QUESTION}?") == {"2.0"}
+    assert said(driver, f"{LIMITS_QUESTION}?") == []
+
+
+@pytest.mark.parametrize(
+    ("wording", "expected"),
+    [
+        (" in 1.9?", "1.9"),
+        (" in version 1.10?", "1.10"),
+        (" in v1.9?", "1.9"),
+        (" before 2.0?", "1.10"),
+        (" before 2021?", "1.9"),
+        (" as of March 2021?", "1.10"),
+    ],
+)
+def test_a_question_that_names_a_version_or_a_date_gets_it(
+    driver: RetrievalDriver, wording: str, expected: str
+) -> None:
+    assert versions(driver, LIMITS_QUESTION + wording) == {expected}
+    assert len(said(driver, LIMITS_QUESTION + wording)) == 1
+
+
+def test_a_version_that_does_not_exist_gets_the_newest_and_a_note_of_those_that_do(
+    driver: RetrievalDriver,
+) -> None:
+    assert versions(driver, f"{LIMITS_QUESTION} in 7.1.1?") == {"2.0"}
+    assert said(driver, f"{LIMITS_QUESTION} in 7.1.1?") == [
+        "version 7.1.1 is not here; there are 1.9, 1.10, 2.0"
+    ]
+
+
+def test_an_input_beats_the_question_and_the_question_the_configuration(
+    driver: RetrievalDriver,
+) -> None:
+    question = f"{LIMITS_QUESTION} in 1.9?"
+    assert versions(driver, question, versions=["1.10"]) == {"1.10"}
+    assert versions(driver, question, versions="newest") == {"2.0"}
+    assert versions(driver, question, version_policy="newest") == {"2.0"}
+    assert versions(driver, question, versions="all") == set(DATES)
+    assert versions(driver, question, understand_versions=False) == {"2.0"}
+    config = driver.config.with_changes({"parameters": {"version_policy": "all"}})
+    with build_driver(
+        config, COLLECTION, dsn=driver._bound["store"].dsn, embedder=driver._bound["embedder"]
+    ) as every:
+        assert versions(every, question) == {"1.9"}
+        assert versions(every, f"{LIMITS_QUESTION}?") == set(DATES)
+
+
+def test_a_passage_that_only_an_old_version_has_stays_and_says_so(driver: RetrievalDriver) -> None:
+    found = driver.execute(["results"], inputs={"query": "Which floor is the spooler on?"})
+    (label,) = found["results"].filter(pl.col("text").str.contains("spooler"))["source_label"]
+    assert label == "[docs: cache.md (2020-01-01, only up to 1.9) > Printing]"
+
+
+def test_two_versions_in_one_context_are_marked_the_newest_first(driver: RetrievalDriver) -> None:
+    question = {"query": "What changed for entries of the cache between 1.9 and 2.0?"}
+    context = driver.execute(["context_window"], inputs=question)["context_window"]["text"].item()
+    newer = context.index(f"(2022-01-01, v2.0) > Limits; {NEWEST}]")
+    assert newer < context.index(f"(2020-01-01, v1.9) > Limits; {OLDER}]")
+
+
+def test_the_provenance_says_which_policy_was_used(driver: RetrievalDriver) -> None:
+    frame = pl.DataFrame(
+        {
+            "query_id": [4, 7],
+            "text": [f"{LIMITS_QUESTION}?", f"{LIMITS_QUESTION}?"],
+            "versions": [None, ["1.9"]],
+        }
+    )
+    out = driver.execute(["provenance", "results"], overrides={"queries": frame})
+    policies = [row["version_policy"] for row in out["provenance"]["versions"]]
+    assert policies == ["newest", "pinned"]
+    of_second = out["results"].filter(query_id=7, anchor="Limits")
+    assert of_second["version"].to_list() == ["1.9"]
+
+
+def test_a_batch_gives_each_question_its_version(driver: RetrievalDriver) -> None:
+    questions = [
+        f"{LIMITS_QUESTION}{tail}?" for tail in ("", " in 1.9", " in 1.10", " before 2021")
+    ]
+    frame = pl.DataFrame({"query_id": range(4), "text": questions})
+    together = driver.execute(["results"], overrides={"queries": frame})["results"]
+    for number, question in enumerate(questions):
+        alone = driver.execute(["results"], inputs={"query": question})["results"]
+        mine = together.filter(query_id=number)
+        assert mine["chunk_id"].to_list() == alone["chunk_id"].to_list()
+
+
+def test_a_policy_that_does_not_exist_is_refused(driver: RetrievalDriver) -> None:
+    frame = pl.DataFrame({"query_id": [0], "text": ["x"], "version_policy": ["newst"]})
+    with pytest.raises(UnknownName, match="newest"):
+        driver.execute(["results"], overrides={"queries": frame})
