@@ -13,10 +13,9 @@ from functools import cached_property
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from operators.ranking.fusion import combination
-from operators.ranking.order import Column, Floats, Integers, changes, positions, starts
+from operators.ranking.order import Floats, Integers, changes, positions, starts
 from operators.ranking.wording import text_confidence
 
 MISSING = -1
@@ -75,7 +74,7 @@ class Candidates:
         """The factor of each question's text scores."""
         if full_text_words not in self._confidence:
             factors = text_confidence(self.texts, full_text_words=full_text_words)
-            self._confidence[full_text_words] = factors["text_confidence"].to_numpy()
+            self._confidence[full_text_words] = _floats(factors["text_confidence"])
         return self._confidence[full_text_words]
 
     @cached_property
@@ -146,7 +145,8 @@ class Candidates:
         row = np.arange(many)[:, None]
         top = top[row, np.argsort(-table[row, top], axis=1, kind="stable")]
         found = (gains[row, top] * _DISCOUNT).sum(axis=1)
-        return np.divide(found, self.ideal, out=np.zeros(many), where=self.ideal > 0)
+        value: Floats = np.divide(found, self.ideal, out=np.zeros(many), where=self.ideal > 0)
+        return value
 
 
 def candidates(
@@ -199,6 +199,6 @@ def candidates(
     )
 
 
-def _floats(column: pl.Series) -> NDArray[np.float64]:
-    values: Column = column.cast(pl.Float64).to_numpy()
-    return values.astype(np.float64)
+def _floats(column: pl.Series) -> Floats:
+    values: Floats = column.cast(pl.Float64).to_numpy().astype(np.float64)
+    return values

@@ -26,5 +26,5 @@ def test_frames_are_stacked_in_their_order() -> None:
 
 
 def test_a_column_of_another_type_is_named() -> None:
-    with pytest.raises(FrameError, match="notes: .*column 'note' is Int64, expected String"):
+    with pytest.raises(FrameError, match=r"notes: .*column 'note' is Int64, expected String"):
         check(pl.DataFrame({"query_id": [1], "note": [2]}), NOTES, "notes")

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import gzip
-import json
-import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +11,7 @@ import pytest
 from hamilton.ad_hoc_utils import create_temporary_module
 from hamilton.function_modifiers import tag
 
-from dataflow.ingestion import Progress, ingest_documents, ingest_git
+from dataflow.ingestion import Progress, ingest_documents
 from dataflow.ingestion.run import FAILURES_IN_A_ROW
 from operators.postgres.ledger import ledger
 from operators.postgres.status import status
@@ -326,111 +324,3 @@ def test_a_node_is_swapped_by_a_module_with_one_of_its_name(
     mine = create_temporary_module(chunks, module_name="mine")
     report = ingest_documents(store, embedder, write_lines(document(1)), modules=[mine])
     assert report.chunks == 1
-
-
-# -- git ---------------------------------------------------------------------------------------
-
-
-def git(path: Path, *arguments: str) -> None:
-    identity = ["-c", "user.name=Ann", "-c", "user.email=a@example.org"]
-    subprocess.run(["git", *identity, *arguments], cwd=path, check=True, capture_output=True)
-
-
-def commit(path: Path, message: str, files: dict[str, str | None]) -> None:
-    for name, text in files.items():
-        file = path / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        if text is None:
-            file.unlink()
-        else:
-            file.write_text(text)
-    git(path, "add", "-A")
-    git(path, "commit", "-q", "-m", message)
-
-
-@pytest.fixture
-def tree(tmp_path: Path) -> Path:
-    path = tmp_path / "app"
-    path.mkdir()
-    git(path, "init", "-q")
-    git(path, "remote", "add", "origin", "https://github.com/org/app.git")
-    files = {f"src/m{n}.py": f"def f{n}():\n    return {n}\n" for n in range(6)}
-    commit(path, "First", files | {"README.md": "# App\n\nHello.\n"})
-    return path
-
-
-def test_a_working_tree_fills_three_corpora_and_twice_changes_nothing(
-    store: Store, embedder: Any, tree: Path, row_versions: Read
-) -> None:
-    report = ingest_git(store, embedder, tree)
-    assert report.ok
-    assert collection_info(store).repos == {
-        "code": {"org/app": 6}, "docs": {"org/app": 1}, "history": {"org/app": 1},
-    }  # fmt: skip
-    before = row_versions(store)
-    embedder.counted = 0
-    report = ingest_git(store, embedder, tree)
-    assert (report.documents_unchanged, report.chunks, embedder.counted) == (8, 0, 0)
-    assert row_versions(store) == before
-
-
-def test_edits_renames_and_deletions_follow(
-    new_store: Callable[[], Store], embedder: Any, tree: Path, contents: Read
-) -> None:
-    store = new_store()
-    ingest_git(store, embedder, tree)
-    commit(
-        tree, "Second",
-        {"src/m0.py": "def g():\n    return 0\n", "src/m1.py": None, "new.py": "x = 1\n"},
-    )  # fmt: skip
-    report = ingest_git(store, embedder, tree)
-    assert report.ok
-    assert (report.documents_new, report.documents_changed, report.documents_deleted) == (2, 1, 1)
-    fresh = new_store()
-    ingest_git(fresh, embedder, tree)
-    here, there = contents(store), contents(fresh)
-    assert set(here.pop("embedding_cache")) >= set(there.pop("embedding_cache"))
-    assert here == there
-
-
-def test_a_tree_whose_files_are_gone_deletes_nothing(
-    store: Store, embedder: Any, tree: Path
-) -> None:
-    ingest_git(store, embedder, tree)
-    for file in (tree / "src").iterdir():
-        file.unlink()
-    report = ingest_git(store, embedder, tree)
-    assert not report.ok
-    assert "6 of 6 documents are gone" in str(report.failed[0])
-    assert len(texts(store, "code")) == 6
-
-
-def test_what_another_reader_brought_into_the_same_repo_stays(
-    store: Store, embedder: Any, tree: Path, write_lines: Write
-) -> None:
-    file = write_lines(document(1), document(2))
-    ingest_documents(store, embedder, file)
-    assert ingest_git(store, embedder, tree).documents_deleted == 0
-    assert set(texts(store)) == {"d001", "d002", "README.md"}
-    ingest_documents(store, embedder, file, prune=True)
-    assert set(texts(store)) == {"d001", "d002", "README.md"}
-
-
-def test_a_file_that_became_binary_leaves_the_store(
-    store: Store, embedder: Any, tree: Path
-) -> None:
-    ingest_git(store, embedder, tree)
-    (tree / "src" / "m2.py").write_bytes(b"\0\1")
-    report = ingest_git(store, embedder, tree)
-    assert report.ok
-    assert [str(fault) for fault in report.skipped] == ["src/m2.py: binary"]
-    assert "src/m2.py" not in texts(store, "code")
-
-
-def test_metadata_reaches_the_chunks(store: Store, embedder: Any, tree: Path) -> None:
-    ingest_git(store, embedder, tree)
-    with store.transaction() as conn:
-        row = conn.execute("SELECT title, uri, metadata FROM chunks WHERE corpus = 'history'")
-        title, uri, metadata = row.fetchone() or ("", "", "{}")
-    assert title == "First"
-    assert uri == "https://github.com/org/app/commit/" + json.loads(metadata)["commit"]

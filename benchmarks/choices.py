@@ -1,0 +1,97 @@
+"""What each choice of the default is worth: every experiment against it, on the judged sets.
+
+    python -m benchmarks.choices SET [SET ...] > benchmarks/quality.md
+
+A row is a shipped experiment that undoes one choice: the difference it makes to nDCG@10, with its
+95 % bootstrap interval, asked (judged corpora only) and blind (every corpus searched).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+from benchmarks.judged import NDCG, data_folder
+from dataflow import load_config
+from dataflow.evaluation.graph import evaluate
+from operators.embedding.embedder import load_embedder
+from operators.evaluation.frames import Evaluation
+from operators.home import data_home
+from operators.postgres.store import collection_info, open_store
+
+CHOICES = {
+    "full_text_weight": "`full_text_words: 8`: few plain words lean on the vectors",
+    "vector_lean": "`vector_weight: 0.5`: meaning and words alike",
+    "own_scale": "`own_scale: 0.5` instead of a scale for each corpus",
+    "one_scale": "`own_scale: 0.5` instead of one scale for all corpora",
+    "corpus_ranks": "`fused: convex` instead of ranks over corpora",
+    "score_fusion": "`fused: convex` instead of the merged scores as they are",
+    "min_max": "scores over the best of a list instead of min-max",
+    "rrf": "scores instead of ranks, within and over corpora",
+    "text_only": "vectors beside the words",
+    "vector_only": "words beside the vectors",
+    "plain_text_search": "`text_search: bm25` instead of Postgres's own ranking",
+    "candidates_10": "`candidates: 50` instead of 10",
+    "candidates_200": "`candidates: 50` instead of 200",
+    "no_dedup": "`deduped: jaccard`, `unique: jaccard`",
+    "no_weights": "`weighted: by_trigger`",
+    "no_recency": "`recency: step`",
+}
+
+
+def main() -> None:
+    print(INTRODUCTION)
+    for name in sys.argv[1:]:
+        for line in table(name):
+            print(line, flush=True)
+
+
+INTRODUCTION = """# What the default's choices are worth
+
+Written by `python -m benchmarks.choices`. Each row undoes one choice by a shipped experiment: the
+difference in nDCG@10 to the default and its 95 % bootstrap interval, p by paired randomisation and
+Holm's correction over the rows; * where that is below 0.05. A negative number speaks for the
+choice. Asked: only the corpora that a query judges are searched; blind: all of them."""
+
+
+def table(name: str) -> Iterator[str]:
+    folder = data_folder() / name / "dev"
+    configs = {"default": load_config("default")} | {one: load_config(one) for one in CHOICES}
+    embedder = load_embedder(configs["default"].embedding)
+    found: dict[str, Evaluation] = {}
+    with open_store(collection=name) as store:
+        for mode in ("asked", "blind") if len(collection_info(store).corpora) > 1 else ("asked",):
+            found[mode] = evaluate(
+                store,
+                configs,
+                folder / "queries.jsonl",
+                folder / "qrels.tsv",
+                embedder=embedder,
+                depth=0,
+                blind=mode == "blind",
+                vectors_directory=data_home() / "query_vectors",
+                measure_names=(NDCG,),
+            )
+    yield f"\n## {name}: {found['asked'].queries.height} queries\n"
+    yield "| choice | undone by | " + " | ".join(found) + " |"
+    yield "|---|---|" + "---|" * len(found)
+    means = [_mean(one, "default") for one in found.values()]
+    yield "| the default | | " + " | ".join(f"{mean:.3f}" for mean in means) + " |"
+    for experiment, choice in CHOICES.items():
+        cells = [_cell(one, experiment) for one in found.values()]
+        yield f"| {choice} | `{experiment}` | " + " | ".join(cells) + " |"
+
+
+def _mean(evaluation: Evaluation, config: str) -> float:
+    row = evaluation.summary.filter(config=config, slice="all", measure=NDCG).row(0, named=True)
+    return float(row["mean"])
+
+
+def _cell(evaluation: Evaluation, config: str) -> str:
+    row = evaluation.comparison.filter(config=config, measure=NDCG).row(0, named=True)
+    star = " *" if row["p_corrected"] < 0.05 else ""
+    return f"{row['difference']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]{star}"
+
+
+if __name__ == "__main__":
+    main()

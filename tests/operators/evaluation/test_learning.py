@@ -1,0 +1,132 @@
+"""Weights fitted to judged questions."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from operators.evaluation import learning
+from operators.evaluation.candidates import Candidates, candidates
+from operators.evaluation.frames import JUDGED_QUERIES, QRELS
+from operators.frames import UNIFIED
+
+BASE = {
+    "vector_weight.code": 0.5,
+    "vector_weight.wiki": 0.5,
+    "full_text_words": 8.0,
+    "own_scale": 0.5,
+    "weight.code.question": 1.0,
+    "weight.wiki.question": 1.2,
+}
+WEIGHTS = [name for name in BASE if name.startswith("weight")]
+
+
+def made(questions: int, *, right: str = "code", seed: int = 1) -> Candidates:
+    """Two documents a question, much alike, one in each corpus; the one of ``right`` is judged."""
+    random = np.random.default_rng(seed)
+    hits, queries, qrels = [], [], []
+    for number in range(questions):
+        queries.append(
+            {"query_id": f"q{number}", "number": number, "texts": ["why"], "trigger": "question"}
+        )
+        qrels.append((f"q{number}", f"{right}-{number}", 1))
+        for rank, corpus in enumerate(("code", "wiki")):
+            row = {
+                "query_id": number,
+                "chunk_id": 2 * number + rank,
+                "corpus": corpus,
+                "document_id": f"{corpus}-{number}",
+                "vector_rank": 0,
+                "text_rank": 0,
+                "vector_distance": 0.3 + random.uniform(0, 0.02),
+                "text_score": 20 + random.uniform(0, 0.5),
+            }
+            hits.append(row)
+    frame = pl.DataFrame(hits, schema={n: t for n, t in UNIFIED.items() if n in hits[0]})
+    return candidates(
+        frame.with_columns(recency=pl.lit(1.0)),
+        pl.DataFrame(queries, schema=JUDGED_QUERIES),
+        pl.DataFrame(qrels, schema=QRELS, orient="row"),
+        ["code", "wiki"],
+    )
+
+
+@given(
+    st.lists(st.sampled_from("abcdefgh"), min_size=2, max_size=40).filter(
+        lambda g: len(set(g)) > 1
+    ),
+    st.integers(0, 9),
+)
+def test_no_group_is_on_both_sides_and_every_query_is_on_one(groups: list[str], seed: int) -> None:
+    training, test = learning.halves(groups, seed=seed)
+    assert sorted([*training, *test]) == list(range(len(groups)))
+    assert len(training)
+    assert len(test)
+    assert not {groups[n] for n in training} & {groups[n] for n in test}
+
+
+def test_one_group_cannot_be_split() -> None:
+    with pytest.raises(learning.TooFewQueries):
+        learning.halves(["a", "a"])
+
+
+def test_fewer_training_queries_are_part_of_more() -> None:
+    groups = [f"g{number // 2}" for number in range(20)]
+    training, _ = learning.halves(groups)
+    few, more = (learning.some(training, groups, count) for count in (3, 6))
+    assert set(few) < set(more) <= set(training)
+    assert learning.some(training, groups, None).tolist() == training.tolist()
+
+
+def test_the_value_of_a_ranking_is_its_ndcg() -> None:
+    one = made(3)
+    score = np.where(one.corpus == 0, 1.0, 2.0)
+    assert one.ndcg(score).tolist() == pytest.approx([1 / math.log2(3)] * 3)
+    assert one.ndcg(-score).tolist() == [1.0] * 3
+
+
+def test_a_corpus_that_is_always_right_gains_weight_and_left_out_questions_confirm_it() -> None:
+    all_of_them = made(40)
+    groups = list(all_of_them.query_ids)
+    found = learning.learn(all_of_them, groups, BASE, WEIGHTS)
+    assert found.strength is not None
+    assert found.gains[found.strength][0] > 0.1
+    ratio = found.parameters["weight.wiki.question"] / found.parameters["weight.code.question"]
+    assert ratio < 1.0
+    assert learning.ndcg(made(40, seed=2), found.parameters).mean() > 0.95
+
+
+def test_where_nothing_can_be_gained_nothing_is_changed() -> None:
+    all_of_them = made(20, right="wiki")
+    found = learning.learn(all_of_them, list(all_of_them.query_ids), BASE, WEIGHTS)
+    assert found.strength is None
+    assert found.parameters == BASE
+
+
+def test_a_strong_penalty_holds_the_parameters_where_they_are() -> None:
+    assert learning.fit(made(10), BASE, WEIGHTS, strength=1e6) == BASE
+
+
+def test_the_same_questions_and_seed_give_the_same_parameters() -> None:
+    first, second = (
+        learning.learn(one, list(one.query_ids), BASE, WEIGHTS, seed=3) for one in (made(20),) * 2
+    )
+    assert first == second
+
+
+def test_a_part_ranks_as_the_whole_does() -> None:
+    whole = made(12)
+    part = whole.part([7, 2, 5])
+    assert part.query_ids == ("q7", "q2", "q5")
+    assert learning.ndcg(part, BASE).tolist() == learning.ndcg(whole, BASE)[[7, 2, 5]].tolist()
+
+
+def test_ranks_are_fused_by_their_own_method() -> None:
+    one = made(2)
+    base = {"vector_weight.code": 0.5, "vector_weight.wiki": 0.25, "rrf_k": 60.0}
+    assert learning.scores(one, base, method="rrf").tolist() == pytest.approx([1 / 60] * 4)
