@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from dataflow.cli_options import AsJson, Blind, Collection, Qrels
+
 
 class Method(StrEnum):
     """What is fitted."""
@@ -30,7 +32,7 @@ def learn(
             "together.",
         ),
     ],
-    qrels: Annotated[Path, typer.Option("--qrels", help="TREC: `query_id 0 doc_id grade` a line.")],
+    qrels: Qrels,
     out: Annotated[Path, typer.Option("--out", "-o", help="Experiment file to write.")],
     method: Annotated[
         Method, typer.Option(help="Fusion of scores (convex combination) or of ranks.")
@@ -39,21 +41,19 @@ def learn(
         int | None, typer.Option(min=4, help="Learn from so many at most; else from half.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the split into halves.")] = 0,
-    blind: Annotated[
-        bool, typer.Option("--blind", help="Search every corpus, whatever `judged_corpora` says.")
-    ] = False,
+    blind: Blind = False,
     config: Annotated[
-        str, typer.Option(help="Where the fit begins: a shipped name or a YAML file.")
+        str,
+        typer.Option("--config", "-c", help="Where the fit begins: a shipped name or a YAML file."),
     ] = "default",
-    collection: Annotated[
-        str, typer.Option("--collection", "-C", help="Data set to use.")
-    ] = "default",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a program.")] = False,
+    collection: Collection = "default",
+    as_json: AsJson = False,
 ) -> None:
     """Fit weights to half of the judged queries, and tell what they are worth on the other half.
 
-    Writes an experiment file for `--config` and `evaluate`. Example: crosscorpus learn -C team
-    --queries q.jsonl --qrels q.tsv --out team.yaml
+    Writes an experiment file for `--config` and `evaluate`.
+
+    Example: crosscorpus learn -C team --queries q.jsonl --qrels q.tsv --out team.yaml
     """
     from dataflow import load_config, terminal_evaluate
     from dataflow.evaluation.learning import experiment_text

@@ -1,6 +1,7 @@
 """Weights learned on half of the judged queries, tried on the other half by real runs.
 
-The searches of the training half run once; the fit works on their hits. What it found is an
+The searches of the training half run once, in every corpus, whatever a query judges: that corpora
+compete is what their weights are learned from. The fit works on these hits. What it found is an
 experiment file, and what that is worth is measured as for any other experiment.
 """
 
@@ -84,7 +85,7 @@ def learn(
             ``own_scale``; ``rrf``: vector weights, corpus weights and ``rrf_k``.
         training_queries: of the training half at most so many are used; None: all.
         seed: of the split and of the folds.
-        blind: search every corpus, also where a query says which are judged.
+        blind: search every corpus on the test half too; the training half is always searched so.
         embedder: the collection's model; None: it is loaded.
         vectors_directory: keeps the vectors of the queries.
         on_batch: told a name and how many more queries are done.
@@ -109,7 +110,6 @@ def learn(
         judged[training],
         grades,
         model,
-        blind=blind,
         vectors_directory=vectors_directory,
         on_batch=on_batch,
     )
@@ -254,10 +254,10 @@ def _candidates(
     qrels: pl.DataFrame,
     embedder: Embedder,
     *,
-    blind: bool,
     vectors_directory: Path | None,
     on_batch: Callable[[str, int], object] | None,
 ) -> Candidates:
+    """The hits in every corpus: a weight shows what it does where corpora compete."""
     held = collection_info(store).corpora
     corpora = sorted(name for name in config.corpora if name in held)
     texts = query_texts(questions(judged, (), blind=True))
@@ -271,7 +271,7 @@ def _candidates(
             judged,
             qrels,
             corpora,
-            blind=blind,
+            blind=True,
             query_embeddings=embeddings,
             on_batch=(lambda done: on_batch("training", done)) if on_batch else None,
         )
