@@ -10,9 +10,8 @@ from typing import Annotated
 import typer
 
 from dataflow import cli_evaluate, cli_ingest, cli_learn, cli_sync, cli_upkeep, cli_versions
+from dataflow.cli_options import FAILED, PARTLY, AsJson, Collection, Config
 from operators.errors import CrosscorpusError
-
-FAILED, PARTLY_FAILED = 1, 3
 
 app = typer.Typer(
     name="crosscorpus",
@@ -39,18 +38,6 @@ moves it, `CROSSCORPUS_DSN` names a server of your own instead.""",
 )
 models_app = typer.Typer(no_args_is_help=True, help="The embedding models on this machine.")
 app.add_typer(models_app, name="models")
-ingest_app = cli_ingest.register(app)
-cli_sync.register(app, ingest_app)
-cli_evaluate.register(app)
-cli_learn.register(app)
-
-Collection = Annotated[
-    str, typer.Option("--collection", "-C", help="Data set to use; several live side by side.")
-]
-ConfigName = Annotated[
-    str, typer.Option("--config", "-c", help="`default`, or the path of a YAML file.")
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 
 
 def main() -> None:
@@ -113,7 +100,7 @@ def query(
             "id, path or title; may be given again."
         ),
     ] = None,
-    config: ConfigName = "default",
+    config: Config = "default",
     collection: Collection = "default",
     as_json: AsJson = False,
 ) -> None:
@@ -161,7 +148,7 @@ def query(
     else:
         terminal.show_answer(answer, with_context=context)
     if answer["provenance"]["degraded"]:
-        raise typer.Exit(PARTLY_FAILED)
+        raise typer.Exit(PARTLY)
 
 
 @app.command()
@@ -176,11 +163,11 @@ def render(
     graph: Annotated[
         str, typer.Option(help="Which one: retrieval (as configured), ingestion or evaluation.")
     ] = "retrieval",
-    config: ConfigName = "default",
+    config: Config = "default",
 ) -> None:
     """Draw the graph that a configuration builds, or that of ingestion or evaluation.
 
-    Example: crosscorpus render --config configs/experiments/rrf.yaml --out rrf.png
+    Example: crosscorpus render --config rrf --out rrf.png
     """
     from dataflow import load_config
     from dataflow.runtime import render as pictures
@@ -197,8 +184,8 @@ def render(
 
 @app.command()
 def diff(
-    before: Annotated[str, typer.Argument(help="A configuration.")],
-    after: Annotated[str, typer.Argument(help="Another one.")],
+    before: Annotated[str, typer.Argument(help="A shipped name or a YAML file.")],
+    after: Annotated[str, typer.Argument(help="What it is compared with.")],
     exit_code: Annotated[
         bool, typer.Option("--exit-code", help="Exit with 1 where they differ.")
     ] = False,
@@ -206,7 +193,7 @@ def diff(
 ) -> None:
     """Tell which nodes, edges, variants and parameters differ between two configurations.
 
-    Example: crosscorpus diff default configs/experiments/rrf.yaml
+    Example: crosscorpus diff default rrf
     """
     from dataflow import load_config, terminal
     from dataflow.runtime.diff import diff as compare
@@ -225,12 +212,14 @@ def diff(
 def doctor(
     collection: Collection = "default",
     samples: Annotated[int, typer.Option(min=1, help="Sample queries a corpus.")] = 20,
-    config: ConfigName = "default",
+    config: Config = "default",
     as_json: AsJson = False,
 ) -> None:
     """Check server, model and collection, and compare HNSW with an exact scan (recall).
 
     Exit code 1 where something does not work.
+
+    Example: crosscorpus doctor -C team
     """
     from dataflow import load_config, terminal
     from dataflow.doctor import examine
@@ -261,8 +250,12 @@ def models_status(as_json: AsJson = False) -> None:
     terminal.show_models(read(), as_json=as_json)
 
 
+# The help lists the commands in this order.
 cli_upkeep.register(app, models_app)
 cli_versions.register(app)
+cli_evaluate.register(app)
+cli_learn.register(app)
+cli_sync.register(app, cli_ingest.register(app))
 
 
 def _trigger(text: str | None) -> str | dict[str, float] | None:

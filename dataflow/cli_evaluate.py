@@ -8,17 +8,7 @@ from typing import Annotated
 
 import typer
 
-_Collection = Annotated[
-    str, typer.Option("--collection", "-C", help="Data set to use; several live side by side.")
-]
-_AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
-_Queries = Annotated[
-    Path, typer.Option("--queries", help="JSON, one a line: query_id, text, and more if known.")
-]
-_Qrels = Annotated[Path, typer.Option("--qrels", help="TREC: `query_id 0 doc_id grade` a line.")]
-_Blind = Annotated[
-    bool, typer.Option("--blind", help="Search every corpus, whatever `judged_corpora` says.")
-]
+from dataflow.cli_options import AsJson, Blind, Collection, Qrels, Queries
 
 
 class Alternates(StrEnum):
@@ -42,8 +32,8 @@ def evaluate(
             help="Shipped names or YAML files; all are compared with the first.",
         ),
     ],
-    queries: _Queries,
-    qrels: _Qrels,
+    queries: Queries,
+    qrels: Qrels,
     out: Annotated[Path, typer.Option("--out", "-o", help="Directory for runs and report.")],
     depth: Annotated[
         int, typer.Option(min=0, help="Documents a corpus in a run, at least; 0: as a user gets.")
@@ -64,15 +54,16 @@ def evaluate(
             "pairs, returns a number a pair, higher is better.",
         ),
     ] = None,
-    collection: _Collection = "default",
-    as_json: _AsJson = False,
+    collection: Collection = "default",
+    as_json: AsJson = False,
 ) -> None:
     """Ask judged queries of configurations, and tell what differs and whether it is luck.
 
     A line of the queries has query_id, text and, where known, kind, trigger, as_of and
     judged_corpora. Writes runs/NAME.trec, per_query.csv, tables.md, evaluation.json and
-    report.html. Example: crosscorpus evaluate default rrf -C team --queries q.jsonl --qrels q.tsv
-    --out tried
+    report.html.
+
+    Example: crosscorpus evaluate default rrf -C team --queries q.jsonl --qrels q.tsv --out tried
     """
     from dataflow import terminal_evaluate as show
     from dataflow.evaluation.graph import evaluate as run
@@ -110,8 +101,8 @@ def evaluate(
 
 
 def sweep(
-    queries: _Queries,
-    qrels: _Qrels,
+    queries: Queries,
+    qrels: Qrels,
     out: Annotated[Path, typer.Option("--out", "-o", help="Directory for table and picture.")],
     settings: Annotated[
         list[str],
@@ -128,14 +119,16 @@ def sweep(
         list[str] | None,
         typer.Option("--measure", help="nDCG@10, R@50, RR@10 or AP; the first two if none."),
     ] = None,
-    blind: _Blind = False,
-    collection: _Collection = "default",
-    as_json: _AsJson = False,
+    blind: Blind = False,
+    collection: Collection = "default",
+    as_json: AsJson = False,
 ) -> None:
     """Measure every combination of settings on judged queries.
 
     Searches run again only where a setting changes how they search. Writes sweep.csv and
-    sweep.html. Example: crosscorpus sweep -C team --queries q.jsonl --qrels q.tsv --set
+    sweep.html.
+
+    Example: crosscorpus sweep -C team --queries q.jsonl --qrels q.tsv --set
     vector_weight=0,0.25,0.5,0.75,1 --set candidates=10,50,200 --out swept
     """
     from dataflow import load_config

@@ -9,26 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dataflow.cli_options import PARTLY, AsJson, Collection, Config, MassDelete, Model
+
 if TYPE_CHECKING:
     from dataflow.ingestion.report import IngestReport
-
-PARTLY_FAILED = 3
-
-MassDelete = Annotated[
-    bool,
-    typer.Option("--allow-mass-delete", help="Delete even more than 30 % of what was there."),
-]
-Model = Annotated[
-    str | None,
-    typer.Option(help="minilm, static, onnx:DIR or openai:MODEL@URL; else the configuration's."),
-]
-Config = Annotated[
-    str, typer.Option("--config", "-c", help="`default`, or the path of a YAML file.")
-]
-Collection = Annotated[
-    str, typer.Option("--collection", "-C", help="Data set to use; several live side by side.")
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 
 
 def register(app: typer.Typer) -> typer.Typer:
@@ -61,7 +45,7 @@ def ingest(
     else:
         terminal.show_report(report)
     if not report.ok:
-        raise typer.Exit(PARTLY_FAILED)
+        raise typer.Exit(PARTLY)
 
 
 def ingest_documents(
@@ -79,7 +63,9 @@ def ingest_documents(
     """Read documents in the generic form.
 
     A line has doc_id, corpus and text; optionally title, path, url, created_at, repo, version,
-    language, state and metadata. Example: crosscorpus ingest documents export.jsonl.gz -C team
+    language, state and metadata.
+
+    Example: crosscorpus ingest documents export.jsonl.gz -C team
     """
     from dataflow.ingestion import ingest_documents as run
 

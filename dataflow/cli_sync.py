@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dataflow.cli_ingest import AsJson, Collection, Config, MassDelete, Model, ingest
+from dataflow.cli_ingest import ingest
+from dataflow.cli_options import AsJson, Collection, Config, MassDelete, Model
 
 if TYPE_CHECKING:
     from operators.sources.github_sync import Fetched
@@ -109,6 +110,7 @@ def ingest_memory(
     """Read learned findings into `memory`.
 
     A line has repo, file_path and finding; optionally severity, category, outcome, line and id.
+
     Example: crosscorpus ingest memory findings.jsonl
     """
     from dataflow.ingestion.github import ingest_memory as run
@@ -156,7 +158,9 @@ def sync_github(
     """Fetch review threads, reviews and issues, and keep them up to date: run it again.
 
     The token comes from GITHUB_TOKEN or GH_TOKEN; without one public repositories can be read, at
-    60 requests an hour. Example: crosscorpus sync github org/app
+    60 requests an hour.
+
+    Example: crosscorpus sync github org/app
     """
     from dataflow.ingestion.github import sync_github as run
     from operators.sources.github_api import open_github

@@ -7,12 +7,7 @@ from typing import Annotated
 
 import typer
 
-FOUND = 3
-
-_Collection = Annotated[
-    str, typer.Option("--collection", "-C", help="Data set to use; several live side by side.")
-]
-_AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
+from dataflow.cli_options import PARTLY, AsJson, Collection
 
 
 def register(app: typer.Typer, models_app: typer.Typer) -> None:
@@ -22,8 +17,11 @@ def register(app: typer.Typer, models_app: typer.Typer) -> None:
     models_app.command("switch")(models_switch)
 
 
-def status(collection: _Collection = "default", as_json: _AsJson = False) -> None:
-    """Show what a collection holds, by corpus: documents, failures with reasons, runs, dates."""
+def status(collection: Collection = "default", as_json: AsJson = False) -> None:
+    """Show what a collection holds, by corpus: documents, failures with reasons, runs, dates.
+
+    Example: crosscorpus status -C team
+    """
     from dataflow import terminal_upkeep as show
     from dataflow.terminal import print_json
     from operators.postgres.cutover import pending_switch
@@ -42,13 +40,15 @@ def verify(
     repair: Annotated[
         bool, typer.Option("--repair", help="Put right what was found, then say what.")
     ] = False,
-    collection: _Collection = "default",
-    as_json: _AsJson = False,
+    collection: Collection = "default",
+    as_json: AsJson = False,
 ) -> None:
     """Compare a collection's ledger with its chunks, vectors, text index and versions.
 
     Exit code 3 where something was found, repaired or not. A document that lost a part is taken
-    out; ingesting its source again brings it back. Example: crosscorpus verify --repair -C team
+    out; ingesting its source again brings it back.
+
+    Example: crosscorpus verify --repair -C team
     """
     import polars as pl
 
@@ -65,7 +65,7 @@ def verify(
     else:
         show_verified(found)
     if not found.is_empty():
-        raise typer.Exit(FOUND)
+        raise typer.Exit(PARTLY)
 
 
 def models_switch(
@@ -78,15 +78,16 @@ def models_switch(
     abandon: Annotated[
         bool, typer.Option("--abandon", help="Give up the switch that is under way.")
     ] = False,
-    collection: _Collection = "default",
-    as_json: _AsJson = False,
+    collection: Collection = "default",
+    as_json: AsJson = False,
 ) -> None:
     """Bring a collection to another embedding model while it stays in use.
 
     Vectors are made beside the old ones; when all are there, one transaction changes over. Run it
     again after an interruption: it goes on. A process that has the collection open then searches
-    by words only, and says so, until it is started with the new model. Example: crosscorpus models
-    switch static -C team
+    by words only, and says so, until it is started with the new model.
+
+    Example: crosscorpus models switch static -C team
     """
     from dataflow import terminal_upkeep as show
     from dataflow.ingestion.switch import switch_model

@@ -6,11 +6,9 @@ from typing import Annotated
 
 import typer
 
-_Collection = Annotated[
-    str, typer.Option("--collection", "-C", help="Data set to use; several live side by side.")
-]
+from dataflow.cli_options import AsJson, Collection
+
 _Corpus = Annotated[str | None, typer.Option("--corpus", help="Only topics of this corpus.")]
-_AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -27,14 +25,15 @@ def lineage(
         ),
     ] = None,
     corpus: _Corpus = None,
-    collection: _Collection = "default",
-    as_json: _AsJson = False,
+    collection: Collection = "default",
+    as_json: AsJson = False,
 ) -> None:
     """Show the versions of a topic in their order, with dates, and what each changed.
 
     Against the version before: how many passages are the same, revised, gone (only in the old one)
-    or new. Versions go by their number where there is one, not by date. Example: crosscorpus
-    lineage docs/3.5/install.md -C manuals
+    or new. Versions go by their number where there is one, not by date.
+
+    Example: crosscorpus lineage docs/3.5/install.md -C manuals
     """
     from dataflow import lineages as find
     from dataflow import terminal_versions as show
@@ -63,12 +62,13 @@ def changes(
         str | None, typer.Option("--to", help="Newer version; else the newest.")
     ] = None,
     corpus: _Corpus = None,
-    collection: _Collection = "default",
-    as_json: _AsJson = False,
+    collection: Collection = "default",
+    as_json: AsJson = False,
 ) -> None:
     """Show what changed in a topic between two versions: added, removed and revised paragraphs.
 
     A revised paragraph is shown once, what went in [-brackets-] and what came in {+braces+}.
+
     Example: crosscorpus changes docs/install.md --from 3.4 --to 3.5 -C manuals
     """
     from dataflow import terminal_versions as show
