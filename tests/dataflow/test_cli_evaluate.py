@@ -116,10 +116,9 @@ def test_a_program_gets_the_numbers_that_other_tools_compute_from_the_run(
     theirs = calc_aggregate([RR @ 10], read_trec_qrels(str(qrels)), read_trec_run(str(run)))
     assert ours["all", "RR@10"] == pytest.approx(theirs[RR @ 10])
     lines = [line.split("\t") for line in written.splitlines()]
-    assert {line[2] for line in lines if line[0] == "q2"} == set(DOCUMENTS["code"])
-    assert {line[2] for line in lines if line[0] == "q1"} == {
-        name for documents in DOCUMENTS.values() for name in documents
-    }
+    everything = {name for documents in DOCUMENTS.values() for name in documents}
+    for query_id in ("q1", "q2"):  # whatever corpora a query judges
+        assert {line[2] for line in lines if line[0] == query_id} == everything
 
 
 def test_a_grid_is_swept_to_a_table_and_a_page(
