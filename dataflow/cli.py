@@ -47,6 +47,11 @@ def main() -> None:
     except CrosscorpusError as error:
         typer.secho(f"crosscorpus: {error}", fg="red", err=True)
         sys.exit(FAILED)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        typer.secho(f"crosscorpus: {error.filename}: {error.strerror}", fg="red", err=True)
+        sys.exit(FAILED)
     except KeyboardInterrupt:
         typer.secho("crosscorpus: interrupted; what was committed stays", fg="yellow", err=True)
         sys.exit(130)

@@ -39,7 +39,7 @@ def draw(dot: str, *, dpi: int = 110, format: Literal["png", "svg"] = "png") -> 
         if program is None:
             raise RenderError(
                 "drawing needs Graphviz: pip install 'crosscorpus[render]', or install the "
-                "program dot; --format dot and --format mermaid need neither"
+                "program dot; a picture that ends in .dot or .mmd needs neither"
             ) from None
         command = [program, f"-T{format}", *options]
         done = subprocess.run(command, input=dot.encode(), capture_output=True, check=False)

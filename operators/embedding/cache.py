@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from operators.embedding.embedder import Embedder, Vectors
+from operators.embedding.embedder import Vectors
 
 Embed = Callable[[Sequence[str]], Vectors]
 
@@ -20,26 +20,6 @@ def text_hash(text: str) -> bytes:
     Together with a space it is the key of a stored vector; a model's prefix is part of the space.
     """
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-
-
-def embed_missing(
-    embedder: Embedder, texts: Sequence[str], cached: Mapping[bytes, Vectors]
-) -> tuple[Vectors, dict[bytes, Vectors]]:
-    """Embed documents, each distinct text once and only if ``cached`` lacks it.
-
-    Args:
-        embedder: the model.
-        texts: n texts.
-        cached: vector by :func:`text_hash`, all of ``embedder.space``.
-
-    Returns:
-        The (n, d) array in the order of ``texts``, and the new vectors by hash, to be stored.
-    """
-    hashes = [text_hash(text) for text in texts]
-    missing = {h: text for h, text in zip(hashes, texts, strict=True) if h not in cached}
-    vectors = embedder.embed_documents(list(missing.values()))
-    new = dict(zip(missing, vectors, strict=True))
-    return _stack([new[h] if h in new else cached[h] for h in hashes], embedder.dimensions), new
 
 
 class QueryCache:

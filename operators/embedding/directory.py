@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from operators.embedding import word_pieces
 from operators.embedding.cache import QueryCache
 from operators.embedding.embedder import (
     EmbeddingError,
@@ -41,7 +42,6 @@ SETTINGS_FILE = "crosscorpus.json"
 MAX_QUERY_WINDOWS = 16
 PAD_MULTIPLE = 8
 
-_SLICE = 512  # texts tokenized at once; their encodings take some 25 kB each
 _LOG = logging.getLogger(__name__)
 
 
@@ -86,17 +86,11 @@ class DirectoryEmbedder:
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Count word-pieces, without markers and prefix; 0 for an empty text."""
-        counts: list[int] = []
-        for start in range(0, len(texts), _SLICE):
-            batch = readable(texts[start : start + _SLICE])
-            encoded = self._tokenizer.encode_batch_fast(batch, add_special_tokens=False)
-            counts += map(len, encoded)
-        return counts
+        return word_pieces.count_tokens(self._tokenizer, texts)
 
     def token_offsets(self, text: str) -> list[tuple[int, int]]:
         """Return each word-piece's (start, end) in characters, without markers and prefix."""
-        encoding = self._tokenizer.encode(readable([text])[0], add_special_tokens=False)
-        return list(encoding.offsets)
+        return word_pieces.token_offsets(self._tokenizer, text)
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Embed n texts into (n, dimensions).
@@ -106,8 +100,8 @@ class DirectoryEmbedder:
         """
         prefix, room = self.settings.document_prefix, self._room()
         vectors = np.empty((len(texts), self.dimensions), np.float32)
-        for start in range(0, len(texts), _SLICE):
-            pieces = self._pieces(texts[start : start + _SLICE], prefix)
+        for start in range(0, len(texts), word_pieces.AT_ONCE):
+            pieces = self._pieces(texts[start : start + word_pieces.AT_ONCE], prefix)
             for offset, ids in enumerate(pieces):
                 if len(ids) > room:
                     raise TextTooLong(

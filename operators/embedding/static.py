@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from operators.embedding import word_pieces
 from operators.embedding.embedder import (
     ModelNotInstalled,
     Vectors,
@@ -26,7 +27,6 @@ from operators.embedding.embedder import (
 
 _WEIGHTS = "weights/l2_supercat_256.safetensors"
 _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
-_SLICE = 512  # texts tokenized at once; their encodings take some 25 kB each
 
 
 @dataclass(frozen=True)
@@ -50,23 +50,17 @@ class StaticEmbedder:
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Count word-pieces; 0 for an empty text."""
-        counts: list[int] = []
-        for start in range(0, len(texts), _SLICE):
-            batch = readable(texts[start : start + _SLICE])
-            encoded = self._tokenizer.encode_batch_fast(batch, add_special_tokens=False)
-            counts += map(len, encoded)
-        return counts
+        return word_pieces.count_tokens(self._tokenizer, texts)
 
     def token_offsets(self, text: str) -> list[tuple[int, int]]:
         """Return each word-piece's (start, end) in characters."""
-        encoding = self._tokenizer.encode(readable([text])[0], add_special_tokens=False)
-        return list(encoding.offsets)
+        return word_pieces.token_offsets(self._tokenizer, text)
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Embed n texts into (n, dimensions); an empty text as one blank."""
         sums = np.empty((len(texts), self.dimensions), np.float32)
-        for start in range(0, len(texts), _SLICE):
-            batch = [text or " " for text in readable(texts[start : start + _SLICE])]
+        for start in range(0, len(texts), word_pieces.AT_ONCE):
+            batch = [text or " " for text in readable(texts[start : start + word_pieces.AT_ONCE])]
             encoded = self._tokenizer.encode_batch_fast(batch, add_special_tokens=False)
             for row, encoding in enumerate(encoded, start):
                 # Each text on its own: its bits don't depend on the batch.

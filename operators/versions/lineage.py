@@ -92,12 +92,6 @@ class Page:
     hashes: Hashes
 
 
-def may_have_versions(path: str | None, version: str | None, document_id: str = "") -> bool:
-    """Whether a document names a version or a date of its own."""
-    names = masked(path, None, document_id, version)
-    return names.version is not None or names.dated
-
-
 def lineages(documents: pl.DataFrame) -> pl.DataFrame:
     """The topics of one corpus that have two versions or more.
 

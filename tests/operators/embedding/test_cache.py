@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from operators.embedding.cache import QueryCache, embed_missing, text_hash
-from operators.embedding.embedder import Vectors, load_embedder
+from operators.embedding.cache import QueryCache, text_hash
+from operators.embedding.embedder import Vectors
 
 
 class Counting:
@@ -87,14 +87,3 @@ def test_many_threads_get_right_answers() -> None:
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(ask, range(2000)))
     assert len(cache) <= 5
-
-
-def test_only_missing_documents_are_embedded_and_in_order() -> None:
-    static = load_embedder("static")
-    vectors, new = embed_missing(static, ["one", "two", "one"], {})
-    assert set(new) == {text_hash("one"), text_hash("two")}
-    again, none = embed_missing(static, ["two", "one"], new)
-    assert none == {}
-    assert again.tobytes() == vectors[[1, 0]].tobytes()
-    empty, _ = embed_missing(static, [], {})
-    assert empty.shape == (0, static.dimensions)
