@@ -1,6 +1,6 @@
 """Weights fitted to judged questions, held near where they began, and checked on other questions.
 
-Coordinate ascent over a grid: each parameter in turn takes the value that gives the best mean
+Coordinate ascent over a grid: each parameter in turn moves step by step while that raises the mean
 nDCG@10 less a penalty for its distance from where it began, until none moves (Metzler and Croft,
 Information Retrieval 2007). How strong the penalty is, cross-validation tells; where no strength
 gains on the folds that were left out, nothing is changed.
@@ -148,12 +148,15 @@ def fit(
     for _ in range(_ROUNDS):
         moved = False
         for name in free:
-            for value in GRIDS[name.partition(".")[0]]:
-                if value == found[name]:
-                    continue
-                tried = worth({**found, name: value})
-                if tried > best + 1e-9:
-                    best, found[name], moved = tried, value, True
+            grid = sorted({*GRIDS[name.partition(".")[0]], base[name]})
+            for step in (1, -1):
+                at = grid.index(found[name]) + step
+                while 0 <= at < len(grid):
+                    tried = worth({**found, name: grid[at]})
+                    if tried <= best + 1e-9:
+                        break
+                    best, found[name], moved = tried, grid[at], True
+                    at += step
         if not moved:
             break
     return found
@@ -169,7 +172,10 @@ def learn(
     seed: int = 0,
     strengths: Sequence[float] = STRENGTHS,
 ) -> Learned:
-    """Fit on all of ``candidates`` with the penalty that does best on folds that were left out.
+    """Fit on all of ``candidates`` with a penalty that does well on folds that were left out.
+
+    It is the strongest whose gain there is within one standard error of the best (Breiman et al.,
+    Classification and Regression Trees, 1984).
 
     Args:
         candidates: of the training questions.
@@ -198,9 +204,11 @@ def learn(
             gained[numbers] = ndcg(test, tried, method=method) - before[numbers]
         error = float(gained.std(ddof=1) / math.sqrt(len(gained))) if len(gained) > 1 else 0.0
         gains[strength] = (float(gained.mean()), error)
-    best = max(strengths, key=lambda strength: (gains[strength][0], strength))
-    if gains[best][0] <= 0:
+    highest, error = max(gains.values())
+    if highest <= 0:
         return Learned(dict(base), None, gains)
+    enough = max(highest - error, 1e-9)
+    best = max(strength for strength in strengths if gains[strength][0] >= enough)
     found = fit(candidates, base, free, strength=best, method=method)
     return Learned(found, best, gains)
 

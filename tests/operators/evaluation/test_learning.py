@@ -98,7 +98,9 @@ def test_a_corpus_that_is_always_right_gains_weight_and_left_out_questions_confi
     assert found.gains[found.strength][0] > 0.1
     ratio = found.parameters["weight.wiki.question"] / found.parameters["weight.code.question"]
     assert ratio < 1.0
-    assert learning.ndcg(made(40, seed=2), found.parameters).mean() > 0.95
+    others = made(40, seed=2)
+    gained = learning.ndcg(others, found.parameters) - learning.ndcg(others, BASE)
+    assert gained.mean() > 0.1
 
 
 def test_where_nothing_can_be_gained_nothing_is_changed() -> None:
