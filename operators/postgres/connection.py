@@ -17,7 +17,7 @@ from psycopg_pool import ConnectionPool
 
 from operators.home import server_directory
 from operators.postgres.environment import undisturbed
-from operators.postgres.explain import (
+from operators.postgres.errors import (
     ENABLE_VECTOR,
     DatabaseError,
     explain,
