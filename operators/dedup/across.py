@@ -17,7 +17,7 @@ from operators.dedup.jaccard import jaccard_keepers
 from operators.dedup.newest import dates, documents, newest_keepers
 from operators.dedup.survivors import absorb
 from operators.dedup.tokens import TokenSets, sets_of
-from operators.ranking.order import Floats, Integers, listed, places, positions, replaced
+from operators.ranking.order import Floats, Integers, index, listed, places, positions, replaced
 
 
 def jaccard(
@@ -47,7 +47,7 @@ def cosine(
         threshold: a cosine.
     """
     hits = listed(hits)
-    vectors, place = _vectors(hits, chunks)
+    vectors, place = _vectors(hits["chunk_id"].to_numpy(), chunks)
     identity = pl.struct("corpus", "repo", "document_id").rank("dense")
     document = hits.select(identity).to_series().to_numpy()
     keepers = cosine_keepers(
@@ -67,13 +67,12 @@ def guarded(
     """Without what says the same, by :mod:`operators.dedup.guarded`; arguments as above."""
     hits = listed(hits)
     sets, number = sets_of(hits, known)
-    vectors, place = _vectors(hits, chunks)
+    chunk_id = hits["chunk_id"].to_numpy()
     keepers = guarded_keepers(
         hits["query_id"].to_numpy(),
         number,
         sets,
-        vectors,
-        place,
+        lambda rows: _vectors(chunk_id[rows], chunks),
         hits["text"].to_list(),
         jaccard_threshold=jaccard_threshold,
         cosine_threshold=cosine_threshold,
@@ -90,7 +89,7 @@ def newest(
     reranking as after it.
     """
     hits = listed(hits)
-    vectors, place = _vectors(hits, chunks)
+    vectors, place = _vectors(hits["chunk_id"].to_numpy(), chunks)
     keepers = newest_keepers(
         hits["query_id"].to_numpy(),
         place,
@@ -110,13 +109,19 @@ def _survivors(hits: pl.DataFrame, keepers: Integers) -> pl.DataFrame:
     return replaced(stay, pl.Series("rank", places(stay["query_id"].to_numpy())))
 
 
-def _vectors(hits: pl.DataFrame, chunks: Sequence[pl.DataFrame]) -> tuple[Floats, Integers]:
-    """The usable vectors of ``chunks`` and each hit's place among them, -1 for none."""
-    listed_ = [frame["chunk_id", "embedding"] for frame in chunks if frame.height]
-    if not listed_:
-        return np.zeros((0, 0)), np.full(hits.height, -1)
-    lists = [frame.with_columns(pl.col("embedding").cast(pl.List(pl.Float32))) for frame in listed_]
-    everything = pl.concat(lists)
+def _vectors(chunk_id: Integers, chunks: Sequence[pl.DataFrame]) -> tuple[Floats, Integers]:
+    """The usable vectors of these chunks and the place of each one's among them, -1 for none."""
+    found = [np.flatnonzero(np.isin(frame["chunk_id"].to_numpy(), chunk_id)) for frame in chunks]
+    held = [
+        frame["chunk_id", "embedding"][index(rows)]
+        for frame, rows in zip(chunks, found, strict=True)
+        if len(rows)
+    ]
+    if not held:
+        return np.zeros((0, 0)), np.full(len(chunk_id), -1)
+    if len({frame.schema["embedding"] for frame in held}) > 1:
+        held = [f.with_columns(pl.col("embedding").cast(pl.List(pl.Float32))) for f in held]
+    everything = pl.concat(held)
     vectors, place = unit_vectors(everything["embedding"])
-    row = positions(everything["chunk_id"].to_numpy(), hits["chunk_id"].to_numpy())
+    row = positions(everything["chunk_id"].to_numpy(), chunk_id)
     return vectors, np.where(row >= 0, np.append(place, -1)[row], -1)

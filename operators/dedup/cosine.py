@@ -79,18 +79,25 @@ def unit_vectors(embeddings: pl.Series) -> tuple[Floats, NDArray[np.int64]]:
 
     A row that is null, zero, not finite or of another length than most has the place -1.
     """
-    if isinstance(embeddings.dtype, pl.Array):
-        embeddings = embeddings.cast(pl.List(embeddings.dtype.inner))
-    sizes = embeddings.list.len().fill_null(0).to_numpy().astype(np.int64)
-    usual = int(np.bincount(sizes[sizes > 0]).argmax()) if (sizes > 0).any() else 0
-    place = np.full(len(sizes), -1)
-    rows = np.flatnonzero(sizes == usual) if usual else np.zeros(0, np.int64)
-    values = embeddings[rows].explode().to_numpy() if len(rows) else np.zeros(0)
-    matrix = values.astype(np.float64).reshape(len(rows), usual)
+    rows, matrix = _matrix(embeddings)
+    place = np.full(len(embeddings), -1)
     length = np.sqrt(np.einsum("ij,ij->i", matrix, matrix))
     good = np.isfinite(length) & (length > 0)
     place[rows[good]] = np.arange(int(good.sum()))
     return matrix[good] / length[good, None], place
+
+
+def _matrix(embeddings: pl.Series) -> tuple[NDArray[np.int64], Floats]:
+    """The rows that have a vector of the usual length, and these vectors."""
+    if isinstance(embeddings.dtype, pl.Array):
+        if len(embeddings) and not embeddings.null_count():
+            return np.arange(len(embeddings)), embeddings.to_numpy().astype(np.float64)
+        embeddings = embeddings.cast(pl.List(embeddings.dtype.inner))
+    sizes = embeddings.list.len().fill_null(0).to_numpy().astype(np.int64)
+    usual = int(np.bincount(sizes[sizes > 0]).argmax()) if (sizes > 0).any() else 0
+    rows = np.flatnonzero(sizes == usual) if usual else np.zeros(0, np.int64)
+    values = embeddings[rows].explode().to_numpy() if len(rows) else np.zeros(0)
+    return rows, values.astype(np.float64).reshape(len(rows), usual)
 
 
 def _spans(query_id: Column) -> list[slice]:

@@ -8,8 +8,9 @@ are high and both have the same numbers, negations, modal words and identifiers,
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
+from itertools import chain
 
 import numpy as np
 
@@ -31,13 +32,15 @@ _GUARDED = frozenset(f"{_NEGATIONS} {_MODALS} {_NUMBERS}".split())
 _WORD = re.compile(r"[+\-<>=!]*\w+(?:(?:[.:/@$#\-]|->|::|['’])\w+)*|[<>=!]=|[<>]")
 _PLAIN = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+")  # prose: lower case, capitalised or all capitals
 
+UnitVectors = Callable[[Integers], tuple[Floats, Integers]]
+"""Takes row numbers, gives unit vectors and the place of each row's among them, -1 for none."""
+
 
 def guarded_keepers(
     query_id: Column,
     number: Integers,
     sets: Sequence[TokenSets],
-    vectors: Floats,
-    place: Integers,
+    vectors: UnitVectors,
     texts: Sequence[str | None],
     *,
     jaccard_threshold: float,
@@ -49,8 +52,7 @@ def guarded_keepers(
         query_id: the query of each row; rows are sorted by query and rank.
         number: each row's set, counted through all of ``sets``.
         sets: token sets.
-        vectors: unit vectors.
-        place: each row's vector in ``vectors``, or -1 for none.
+        vectors: called with the few rows whose texts are nearly equal.
         texts: one a row.
         jaccard_threshold: the least Jaccard index of copies.
         cosine_threshold: the least cosine of copies.
@@ -66,16 +68,23 @@ def guarded_keepers(
 
     def find(rows: Integers, may_better: Flags, may_worse: Flags) -> Pairs:
         better, worse = finder.pairs(rows, may_better, may_worse)
-        alike = np.zeros(len(better), bool)
-        both = np.flatnonzero((place[better] >= 0) & (place[worse] >= 0))
-        similar = cosine.cosines(vectors, place[better[both]], place[worse[both]])
-        alike[both] = similar >= cosine_threshold
-        copies = [
-            folded(one) == folded(two) or (near and said(one) == said(two))
-            for one, two, near in zip(better.tolist(), worse.tolist(), alike.tolist(), strict=True)
-        ]
-        some = np.array(copies, bool)
-        return better[some], worse[some]
+        pairs = list(zip(better.tolist(), worse.tolist(), strict=True))
+        copies = np.array([folded(one) == folded(two) for one, two in pairs], bool)
+        unsure = np.flatnonzero(~copies)
+        for place in unsure[near(better[unsure], worse[unsure])].tolist():
+            one, two = pairs[place]
+            copies[place] = said(one) == said(two)
+        return better[copies], worse[copies]
+
+    def near(one: Integers, two: Integers) -> Flags:
+        close = np.zeros(len(one), bool)
+        if len(one):
+            rows = np.unique(np.concatenate([one, two]))
+            units, place = vectors(rows)
+            first, second = place[np.searchsorted(rows, one)], place[np.searchsorted(rows, two)]
+            both = np.flatnonzero((first >= 0) & (second >= 0))
+            close[both] = cosine.cosines(units, first[both], second[both]) >= cosine_threshold
+        return close
 
     return greedy(query_id, find)
 
@@ -86,8 +95,14 @@ def guards(text: str) -> tuple[str, ...]:
     >>> guards("The limit must not exceed 30 MB; see max_size or HTTPServer.")
     ('must', 'not', '30', 'max_size', 'HTTPServer')
     """
+    return tuple(chain.from_iterable(map(_guards_of_piece, text.split())))
+
+
+@lru_cache(maxsize=16_384)
+def _guards_of_piece(piece: str) -> tuple[str, ...]:
+    """The guards in what stands between two white spaces; no word has one inside."""
     found = []
-    for word in _WORD.findall(text):
+    for word in _WORD.findall(piece):
         lower = word.lower()
         if lower in _GUARDED or lower.endswith(("n't", "n’t")):
             found.append(lower)

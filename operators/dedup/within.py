@@ -55,13 +55,11 @@ def guarded(
 ) -> pl.DataFrame:
     """Without what says the same, by :mod:`operators.dedup.guarded`; arguments as above."""
     hits, row = _found(merged, chunks)
-    vectors, place = unit_vectors(chunks["embedding"])
     keepers = guarded_keepers(
         hits["query_id"].to_numpy(),
         row,
         [sets],
-        vectors,
-        place[row],
+        lambda rows: unit_vectors(chunks["embedding"][index(row[rows])]),
         chunks["text"][row].to_list(),
         jaccard_threshold=jaccard_threshold,
         cosine_threshold=cosine_threshold,
