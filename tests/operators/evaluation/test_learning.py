@@ -43,8 +43,8 @@ def made(questions: int, *, right: str = "code", seed: int = 1) -> Candidates:
                 "document_id": f"{corpus}-{number}",
                 "vector_rank": 0,
                 "text_rank": 0,
-                "vector_distance": 0.3 + random.uniform(0, 0.02),
-                "text_score": 20 + random.uniform(0, 0.5),
+                "vector_distance": 0.3 + random.uniform(0, 0.2),
+                "text_score": 20 + random.uniform(0, 5),
             }
             hits.append(row)
     frame = pl.DataFrame(hits, schema={n: t for n, t in UNIFIED.items() if n in hits[0]})
