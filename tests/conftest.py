@@ -1,18 +1,21 @@
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from operators.postgres.server import Server, in_use, start
+from operators.postgres.store import Store, collections, drop_collection, open_store
 
 # Durability against a crash of the machine is not what a test run is for.
 FAST = {"fsync": "off", "full_page_writes": "off", "shared_buffers": "128MB"}
 TEST_PASSWORD = "correct horse battery"
+_numbers = itertools.count()
 
 
 def open_temporary_directory() -> Path:
@@ -63,3 +66,27 @@ def server_dsn(embedded_server: Server) -> str:
 def tcp_server_dsn(embedded_server: Server) -> str:
     """The same server over TCP, with a password (scram)."""
     return embedded_server.dsn
+
+
+@pytest.fixture
+def new_store(server_dsn: str) -> Iterator[Callable[[], Store]]:
+    """Empty collections, dropped afterwards."""
+    opened: list[Store] = []
+
+    def make() -> Store:
+        name = f"test-{next(_numbers)}"
+        opened.append(open_store(server_dsn, name, create=True, max_size=2))
+        return opened[-1]
+
+    yield make
+    left = set(collections(server_dsn))
+    for store in opened:
+        store.close()
+        if store.collection in left:
+            drop_collection(server_dsn, store.collection)
+
+
+@pytest.fixture
+def store(new_store: Callable[[], Store]) -> Store:
+    """An empty collection, dropped afterwards."""
+    return new_store()

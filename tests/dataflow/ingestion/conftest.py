@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import importlib.util
-import itertools
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -12,11 +11,10 @@ from typing import Any
 import pytest
 from psycopg import sql
 
-from operators.postgres.store import Store, collections, drop_collection, open_store
+from operators.postgres.store import Store
 
 DYING = Path(__file__).parent / "dying.py"
 TABLES = ("documents", "chunks", "postings", "terms", "corpora", "repos", "embedding_cache")
-_numbers = itertools.count()
 
 
 def _load(path: Path) -> ModuleType:
@@ -68,29 +66,6 @@ def embedder() -> Any:
 def new_embedder() -> Any:
     """The class of :func:`embedder`."""
     return WordEmbedder
-
-
-@pytest.fixture
-def new_store(server_dsn: str) -> Iterator[Callable[[], Store]]:
-    """Empty collections, dropped afterwards."""
-    opened: list[Store] = []
-
-    def make() -> Store:
-        name = f"ingestion-{next(_numbers)}"
-        opened.append(open_store(server_dsn, name, create=True, max_size=2))
-        return opened[-1]
-
-    yield make
-    left = set(collections(server_dsn))
-    for store in opened:
-        store.close()
-        if store.collection in left:
-            drop_collection(server_dsn, store.collection)
-
-
-@pytest.fixture
-def store(new_store: Callable[[], Store]) -> Store:
-    return new_store()
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import importlib.util
-import itertools
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -10,10 +9,6 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-
-from operators.postgres.store import Store, drop_collection, open_store
-
-_numbers = itertools.count()
 
 
 def _load(name: str) -> ModuleType:
@@ -67,24 +62,3 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         monkeypatch.delenv(name, raising=False)
     with _SERVER.serving(_SERVER.GitHub()) as state:
         yield state
-
-
-@pytest.fixture
-def new_store(server_dsn: str) -> Iterator[Callable[[], Store]]:
-    """Empty collections, dropped afterwards."""
-    opened: list[Store] = []
-
-    def make() -> Store:
-        name = f"sources-{next(_numbers)}"
-        opened.append(open_store(server_dsn, name, create=True, max_size=2))
-        return opened[-1]
-
-    yield make
-    for store in opened:
-        drop_collection(store, store.collection)
-        store.close()
-
-
-@pytest.fixture
-def store(new_store: Callable[[], Store]) -> Store:
-    return new_store()
