@@ -1,7 +1,7 @@
 """Weights learned on half of the judged queries, tried on the other half by real runs.
 
-The searches of the training half run once, in every corpus, whatever a query judges: that corpora
-compete is what their weights are learned from. The fit works on these hits. What it found is an
+The searches of the training half run twice, in the corpora that a query judges and in all: that
+corpora compete is what their weights are learned from. The fit works on these hits. What it found is an
 experiment file, and what that is worth is measured as for any other experiment.
 """
 
@@ -33,7 +33,7 @@ from operators.embedding.embedder import Embedder
 from operators.embedding.query_file import embed_kept_queries
 from operators.errors import UnknownName, suggest
 from operators.evaluation import learning
-from operators.evaluation.candidates import Candidates, candidates
+from operators.evaluation.candidates import Candidates, candidates, together
 from operators.evaluation.frames import Evaluation
 from operators.evaluation.judgements import check_judged, lines, read_qrels, read_queries
 from operators.postgres.store import Store, collection_info
@@ -85,7 +85,7 @@ def learn(
             ``own_scale``; ``rrf``: vector weights, corpus weights and ``rrf_k``.
         training_queries: of the training half at most so many are used; None: all.
         seed: of the split and of the folds.
-        blind: search every corpus on the test half too; the training half is always searched so.
+        blind: search every corpus on the test half; the training half is searched in both ways.
         embedder: the collection's model; None: it is loaded.
         vectors_directory: keeps the vectors of the queries.
         on_batch: told a name and how many more queries are done.
@@ -116,7 +116,7 @@ def learn(
     base = base_parameters(begin, found, method)
     learned = learning.learn(
         found,
-        [groups[number] for number in training.tolist()],
+        [groups[number] for number in training.tolist()] * 2,
         base,
         list(base),
         method=method,
@@ -257,7 +257,7 @@ def _candidates(
     vectors_directory: Path | None,
     on_batch: Callable[[str, int], object] | None,
 ) -> Candidates:
-    """The hits in every corpus: a weight shows what it does where corpora compete."""
+    """The hits in the judged corpora, and again those in all, where weights of corpora show."""
     held = collection_info(store).corpora
     corpora = sorted(name for name in config.corpora if name in held)
     texts = query_texts(questions(judged, (), blind=True))
@@ -266,15 +266,19 @@ def _candidates(
         pl.Series("embedding", vectors, dtype=pl.Array(pl.Float32, embedder.dimensions))
     )
     with build_driver(for_evaluation(config), store=store, embedder=embedder) as driver:
-        return search_once(
-            driver,
-            judged,
-            qrels,
-            corpora,
-            blind=True,
-            query_embeddings=embeddings,
-            on_batch=(lambda done: on_batch("training", done)) if on_batch else None,
-        )
+        found = [
+            search_once(
+                driver,
+                judged,
+                qrels,
+                corpora,
+                blind=blind,
+                query_embeddings=embeddings,
+                on_batch=(lambda done: on_batch("training", done)) if on_batch else None,
+            )
+            for blind in (False, True)
+        ]
+    return together(*found)
 
 
 def _with_stages(config: Config, method: str) -> Config:

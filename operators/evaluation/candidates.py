@@ -199,6 +199,40 @@ def candidates(
     )
 
 
+def together(first: Candidates, second: Candidates) -> Candidates:
+    """The questions of both, one after the other; a question may be in both.
+
+    Args:
+        first: any candidates.
+        second: of the same corpora and triggers.
+    """
+    count = len(first.query_ids)
+    arrays = (
+        "trigger",
+        "corpus",
+        "document",
+        "vector_rank",
+        "text_rank",
+        "similarity",
+        "text_score",
+        "recency",
+        "gain",
+        "ideal",
+    )
+    joined = {
+        name: np.concatenate([getattr(first, name), getattr(second, name)]) for name in arrays
+    }
+    texts = pl.concat([first.texts, second.texts])
+    return Candidates(
+        query_ids=first.query_ids + second.query_ids,
+        texts=texts.with_columns(pl.Series("query_id", np.arange(texts.height), pl.UInt32)),
+        corpora=first.corpora,
+        triggers=first.triggers,
+        query=np.concatenate([first.query, second.query + count]),
+        **joined,
+    )
+
+
 def _floats(column: pl.Series) -> Floats:
     values: Floats = column.cast(pl.Float64).to_numpy().astype(np.float64)
     return values

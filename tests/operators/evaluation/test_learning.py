@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.evaluation import learning
-from operators.evaluation.candidates import Candidates, candidates
+from operators.evaluation.candidates import Candidates, candidates, together
 from operators.evaluation.frames import JUDGED_QUERIES, QRELS
 from operators.frames import UNIFIED
 
@@ -132,3 +132,10 @@ def test_ranks_are_fused_by_their_own_method() -> None:
     one = made(2)
     base = {"vector_weight.code": 0.5, "vector_weight.wiki": 0.25, "rrf_k": 60.0}
     assert learning.scores(one, base, method="rrf").tolist() == pytest.approx([1 / 60] * 4)
+
+
+def test_questions_of_two_searches_stand_together_as_they_were_apart() -> None:
+    first, second = made(3), made(4, seed=5)
+    both = learning.ndcg(together(first, second), BASE)
+    apart = [*learning.ndcg(first, BASE), *learning.ndcg(second, BASE)]
+    assert both.tolist() == apart
