@@ -1,8 +1,8 @@
 """Weights learned on half of the judged queries, tried on the other half by real runs.
 
 The searches of the training half run twice, in the corpora that a query judges and in all: that
-corpora compete is what their weights are learned from. The fit works on these hits. What it found is an
-experiment file, and what that is worth is measured as for any other experiment.
+corpora compete is what their weights are learned from. The fit works on these hits. What it found
+is an experiment file, and what that is worth is measured as for any other experiment.
 """
 
 from __future__ import annotations
