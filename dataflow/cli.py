@@ -191,6 +191,10 @@ def render(
 def diff(
     before: Annotated[str, typer.Argument(help="A shipped name or a YAML file.")],
     after: Annotated[str, typer.Argument(help="What it is compared with.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Draw both in one picture too; ends in .png or .dot."),
+    ] = None,
     exit_code: Annotated[
         bool, typer.Option("--exit-code", help="Exit with 1 where they differ.")
     ] = False,
@@ -198,13 +202,16 @@ def diff(
 ) -> None:
     """Tell which nodes, edges, variants and parameters differ between two configurations.
 
-    Example: crosscorpus diff default rrf
+    Example: crosscorpus diff default rrf --out diff.png
     """
     from dataflow import load_config, terminal
     from dataflow.runtime.diff import diff as compare
-    from dataflow.runtime.diff import to_text
+    from dataflow.runtime.diff import render_diff, to_text
 
-    found = compare(load_config(before), load_config(after))
+    first, second = load_config(before), load_config(after)
+    found = compare(first, second)
+    if out:
+        render_diff(first, second, out)
     if as_json:
         terminal.print_json(found.to_json())
     else:

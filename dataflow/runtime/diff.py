@@ -9,13 +9,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from dataflow.runtime.catalog import Catalog
 from dataflow.runtime.config import Config
 from dataflow.runtime.describe import Described, Description
 from dataflow.runtime.dot import to_dot
-from dataflow.runtime.render import describe_config
+from dataflow.runtime.png import RenderError
+from dataflow.runtime.render import describe_config, write_dot
 
 ADDED, REMOVED, CHANGED = "#b7e4c0", "#f5b8b8", "#ffe08a"
 
@@ -180,3 +182,24 @@ def to_diff_dot(first: Description, second: Description) -> str:
     )
     legend = {"added": ADDED, "removed": REMOVED, "changed": CHANGED, "the same": "#ffffff"}
     return to_dot(both, colours=colours, legend=legend)
+
+
+def render_diff(before: Config, after: Config, path: Path) -> str:
+    """Write the picture of :func:`to_diff_dot` to ``path``.
+
+    Args:
+        before: a configuration.
+        after: the one that it is compared with.
+        path: the file to write; its name ends in .png or .dot.
+
+    Returns:
+        The picture's fingerprint: SHA-256 of its DOT text.
+
+    Raises:
+        RenderError: the name ends otherwise, or a PNG is asked for and Graphviz is missing.
+    """
+    ending = path.suffix.lower()
+    if ending not in (".png", ".dot"):
+        raise RenderError(f"{path.name}: a difference is drawn as .png or .dot")
+    dot = to_diff_dot(describe_config(before), describe_config(after))
+    return write_dot(dot, path, png=ending == ".png")

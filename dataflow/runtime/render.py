@@ -72,12 +72,23 @@ def render(
         raise RenderError(f"{path.name}: give a format, or a name in {', '.join(_SUFFIXES)}")
     description = _described(graph, catalog)
     dot = to_dot(description)
+    if kind != "mermaid":
+        return write_dot(dot, path, png=kind == "png")
+    path.write_text(to_mermaid(description), encoding="utf-8")
+    return fingerprint(dot)
+
+
+def write_dot(dot: str, path: Path, *, png: bool) -> str:
+    """Write DOT text to ``path``, drawn or as it is; return its fingerprint.
+
+    Raises:
+        RenderError: a PNG is asked for and Graphviz is missing.
+    """
     mark = fingerprint(dot)
-    if kind == "png":
+    if png:
         path.write_bytes(stamp(draw(dot), mark))
     else:
-        text = dot if kind == "dot" else to_mermaid(description)
-        path.write_text(text, encoding="utf-8")
+        path.write_text(dot, encoding="utf-8")
     return mark
 
 

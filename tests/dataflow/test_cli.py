@@ -196,6 +196,9 @@ def test_diff_names_the_variants_that_differ_and_render_check_tells_a_stale_pict
     other = crosscorpus(home, "diff", "default", "rrf", "--exit-code")
     assert other.returncode == 1
     assert "rrf" in other.stdout
+    both = tmp_path / "both.dot"
+    assert crosscorpus(home, "diff", "default", "rrf", "-o", str(both)).returncode == 0
+    assert "code.merged" in both.read_text()
     picture = tmp_path / "dag.png"
     assert crosscorpus(home, "render", "-o", str(picture)).returncode == 0
     assert crosscorpus(home, "render", "-o", str(picture), "--check").returncode == 0
