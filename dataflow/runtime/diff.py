@@ -18,8 +18,7 @@ from dataflow.runtime.describe import Described, Description
 from dataflow.runtime.dot import to_dot
 from dataflow.runtime.png import RenderError
 from dataflow.runtime.render import describe_config, write_dot
-
-ADDED, REMOVED, CHANGED = "#b7e4c0", "#f5b8b8", "#ffe08a"
+from operators.report.graphs import ADDED, CHANGED, REMOVED
 
 
 @dataclass(frozen=True)

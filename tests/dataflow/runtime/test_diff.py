@@ -2,8 +2,9 @@
 
 import json
 
-from dataflow.runtime.diff import ADDED, CHANGED, Change, diff, to_diff_dot, to_text
+from dataflow.runtime.diff import Change, diff, to_diff_dot, to_text
 from dataflow.runtime.render import describe_config
+from operators.report.graphs import ADDED, CHANGED
 
 
 def defaults(**variants):
