@@ -33,7 +33,8 @@ CHOICES = {
     "plain_text_search": "`text_search: bm25` instead of Postgres's own ranking",
     "candidates_10": "`candidates: 50` instead of 10",
     "candidates_200": "`candidates: 50` instead of 200",
-    "no_dedup": "`deduped: jaccard`, `unique: jaccard`",
+    "no_dedup": "`deduped: guarded`, `unique: guarded`",
+    "jaccard_dedup": "copies by what they say instead of by their words alone",
     "no_weights": "`weighted: by_trigger`",
     "no_recency": "`recency: step`",
 }

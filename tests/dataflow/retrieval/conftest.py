@@ -117,7 +117,7 @@ def world() -> World:
     return World(
         texts={
             "code": {1: "def flush(self): ...", 2: "class Cache: ...", 3: same},
-            "review": {11: same.upper(), 12: "Please rename this."},
+            "review": {11: same.replace(" ", "\n"), 12: "Please rename this."},
             "wiki": {21: "Caching in general.", 22: f"  {same}"},
         },
         found={

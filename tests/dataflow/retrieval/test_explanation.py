@@ -173,7 +173,7 @@ def test_a_copy_within_a_corpus_names_what_absorbed_it(
 ) -> None:
     same = "the cache is flushed twice"
     world = make_world(
-        texts={"code": {1: same, 2: same.upper(), 3: "other"}, "review": {}, "wiki": {}},
+        texts={"code": {1: same, 2: f" {same}\n", 3: "other"}, "review": {}, "wiki": {}},
         found={0: {"code": ([1, 2, 3], [])}},
     )
     out = explained(driver_of(), world, make_queries(0), sought=named(2))

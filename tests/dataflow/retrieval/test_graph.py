@@ -203,7 +203,7 @@ def test_provenance_tells_how_the_answer_came_about(driver_of: Drivers, world: A
     }
     assert told["counts"]["results"] == out["results"].height
     assert told["parameters"]["top_k"] == 10
-    assert told["variants"]["unique"] == "jaccard"
+    assert told["variants"]["unique"] == "guarded"
     assert told["variants"]["corpora"]["code"]["merged_variant"] == "minmax"
     assert told["model"] == "none"
     assert told["degraded"] == []

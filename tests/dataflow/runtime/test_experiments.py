@@ -16,7 +16,7 @@ INTENDED = {
     "corpus_ranks": {"fused"},
     "cosine_dedup": DEDUP | {"token_sets"},
     "full_text_weight": {"text_confidence"},
-    "guarded_dedup": DEDUP,
+    "jaccard_dedup": DEDUP,
     "half_life": {"recency"},
     "min_max": LISTS,
     "newest_dedup": DEDUP | {"token_sets"},
