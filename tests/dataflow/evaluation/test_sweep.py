@@ -82,7 +82,7 @@ def test_a_configuration_that_needs_no_vectors_can_be_the_base(judged):
     [
         ({"zebra": [1]}, UnknownName, "no parameter or stage 'zebra'"),
         ({"candidates": ["many"]}, CrosscorpusError, "expected int, got 'many'"),
-        ({"cosine_threshold": [0.9, 0.95]}, CrosscorpusError, "'cosine_threshold' changes nothing"),
+        ({"rerank_depth": [10, 20]}, CrosscorpusError, "'rerank_depth' changes nothing"),
         ({}, CrosscorpusError, "needs a setting"),
     ],
 )
