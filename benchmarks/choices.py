@@ -3,7 +3,7 @@
     python -m benchmarks.choices SET [SET ...] > benchmarks/quality.md
 
 A row is a shipped experiment that undoes one choice: the difference it makes to nDCG@10, with its
-95 % bootstrap interval, asked (judged corpora only) and blind (every corpus searched).
+95 % bootstrap interval, asked (only judged corpora count) and blind (all do).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ INTRODUCTION = """# What the default's choices are worth
 Written by `python -m benchmarks.choices`. Each row undoes one choice by a shipped experiment: the
 difference in nDCG@10 to the default and its 95 % bootstrap interval, p by paired randomisation and
 Holm's correction over the rows; * where that is below 0.05. A negative number speaks for the
-choice. Asked: only the corpora that a query judges are searched; blind: all of them."""
+choice. Asked: of what all corpora give, only those that a query judges count; blind: all do."""
 
 
 def table(name: str) -> Iterator[str]:
