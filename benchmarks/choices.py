@@ -11,11 +11,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
+import polars as pl
+
 from benchmarks.judged import NDCG, data_folder
 from dataflow import load_config
 from dataflow.evaluation.graph import evaluate
 from operators.embedding.embedder import load_embedder
-from operators.evaluation.frames import Evaluation
+from operators.evaluation.comparison import comparison
+from operators.evaluation.measures import scores
 from operators.home import data_home
 from operators.postgres.store import collection_info, open_store
 
@@ -59,37 +62,34 @@ def table(name: str) -> Iterator[str]:
     folder = data_folder() / name / "dev"
     configs = {"default": load_config("default")} | {one: load_config(one) for one in CHOICES}
     embedder = load_embedder(configs["default"].embedding)
-    found: dict[str, Evaluation] = {}
     with open_store(collection=name) as store:
-        for mode in ("asked", "blind") if len(collection_info(store).corpora) > 1 else ("asked",):
-            found[mode] = evaluate(
-                store,
-                configs,
-                folder / "queries.jsonl",
-                folder / "qrels.tsv",
-                embedder=embedder,
-                depth=0,
-                blind=mode == "blind",
-                vectors_directory=data_home() / "query_vectors",
-                measure_names=(NDCG,),
-            )
-    yield f"\n## {name}: {found['asked'].queries.height} queries\n"
+        several = len(collection_info(store).corpora) > 1
+        evaluation = evaluate(
+            store,
+            configs,
+            folder / "queries.jsonl",
+            folder / "qrels.tsv",
+            embedder=embedder,
+            depth=0,
+            vectors_directory=data_home() / "query_vectors",
+            measure_names=(NDCG,),
+        )
+    found = {"asked": evaluation.scores}
+    if several:
+        found["blind"] = scores(evaluation.runs, evaluation.qrels, list(configs), measures=(NDCG,))
+    differences = {mode: comparison(values, "default") for mode, values in found.items()}
+    yield f"\n## {name}: {evaluation.queries.height} queries\n"
     yield "| choice | undone by | " + " | ".join(found) + " |"
     yield "|---|---|" + "---|" * len(found)
-    means = [_mean(one, "default") for one in found.values()]
+    means = [one.filter(config="default")["value"].mean() for one in found.values()]
     yield "| the default | | " + " | ".join(f"{mean:.3f}" for mean in means) + " |"
     for experiment, choice in CHOICES.items():
-        cells = [_cell(one, experiment) for one in found.values()]
+        cells = [_cell(one, experiment) for one in differences.values()]
         yield f"| {choice} | `{experiment}` | " + " | ".join(cells) + " |"
 
 
-def _mean(evaluation: Evaluation, config: str) -> float:
-    row = evaluation.summary.filter(config=config, slice="all", measure=NDCG).row(0, named=True)
-    return float(row["mean"])
-
-
-def _cell(evaluation: Evaluation, config: str) -> str:
-    row = evaluation.comparison.filter(config=config, measure=NDCG).row(0, named=True)
+def _cell(differences: pl.DataFrame, config: str) -> str:
+    row = differences.filter(config=config).row(0, named=True)
     star = " *" if row["p_corrected"] < 0.05 else ""
     return f"{row['difference']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]{star}"
 

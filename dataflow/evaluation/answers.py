@@ -92,13 +92,12 @@ def answer(
     *,
     depth: int = 100,
     alternates: Alternates = "expand",
-    blind: bool = False,
     batch_size: int = BATCH_SIZE,
     inputs: Mapping[str, Any] | None = None,
     query_embeddings: pl.DataFrame | None = None,
     on_batch: Callable[[int], object] | None = None,
 ) -> Answers:
-    """Ask the judged queries.
+    """Ask the judged queries of every corpus, whatever they judge.
 
     Args:
         driver: built of :func:`for_evaluation`'s configuration.
@@ -108,7 +107,6 @@ def answer(
         depth: documents a searched corpus and query at least, where the corpus has as many that
             the lists can reach; 0: what the configuration gives.
         alternates: whether copies that dedup dropped follow their survivors.
-        blind: search every corpus, whatever a query judges.
         batch_size: queries a batch.
         inputs: run-time inputs of the graph, such as ``reranker`` or ``now``.
         query_embeddings: columns ``QUERY_EMBEDDINGS`` of all queries; None: made batch by batch.
@@ -116,7 +114,7 @@ def answer(
     """
     given, clock = dict(inputs or {}), dict[str, float]()
     corpora = sorted(driver.config.corpora)
-    asked = questions(queries, corpora, blind=blind)
+    asked = questions(queries, corpora, blind=True)
     sizes = {c: size for c, size in holdings.documents.items() if c in driver.config.corpora}
     found = [pl.DataFrame(schema=DOCUMENTS)]
     for batch in batches(asked, batch_size):

@@ -107,7 +107,6 @@ def answers(
                 holdings,
                 depth=depth,
                 alternates="drop" if alternates == "drop" else "expand",
-                blind=True,
                 batch_size=batch_size,
                 inputs=retrieval_inputs,
                 query_embeddings=query_embeddings,

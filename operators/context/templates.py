@@ -74,17 +74,13 @@ class Part:
         return (self, *self.otherwise)
 
 
+@cache
 def parse(template: str) -> tuple[Part, ...]:
     """The parts of ``template``.
 
     Raises:
         CrosscorpusError: braces or double brackets do not match, or a field has no proper name.
     """
-    return _parse(template)
-
-
-@cache
-def _parse(template: str) -> tuple[Part, ...]:
     parts: list[Part] = []
     before = ""
     for match in _pieces(template, template):
