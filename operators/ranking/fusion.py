@@ -21,7 +21,7 @@ import polars as pl
 
 from operators.dedup.survivors import absorb
 from operators.ranking.merge import check_share, reciprocal
-from operators.ranking.normalise import best, max_ratio
+from operators.ranking.normalise import best, last, max_ratio
 from operators.ranking.order import Floats, Integers, ranked, starts
 from operators.ranking.wording import of_rows
 
@@ -44,6 +44,8 @@ def fuse_convex(
     text_confidence: pl.DataFrame | None = None,
     *,
     own_scale: float = 0.5,
+    absent_share: float = 0.0,
+    depths: Mapping[str, int] | None = None,
 ) -> pl.DataFrame:
     """A convex combination of similarity and text score, each on one scale.
 
@@ -51,15 +53,28 @@ def fuse_convex(
     all bests are the query's. BM25 scores of all corpora are comparable, as sums of the weights of
     the same words. Similarities are less so: a model puts code and prose at different distances
     from a question. Yet the corpus that has the nearest passage is more likely to be the right one:
-    ``near = (best of corpus / best of all) ** (1 - own_scale)``. What a list lacks counts 0.
+    ``near = (best of corpus / best of all) ** (1 - own_scale)``.
+
+    What a list lacks counts there ``absent_share`` of the list's last: it may be no worse than what
+    came just within the cut. A list that ends before the cut lacks only what does not match, so
+    that the share goes down with its length.
 
     Args:
         hits: as above.
         vector_weights: ``w`` of each corpus, 0 to 1.
         text_confidence: columns ``TEXT_CONFIDENCE``, a factor of each query's text scores; None: 1.
         own_scale: 1 scales the similarities of each corpus by itself, 0 those of all together.
+        absent_share: 0 to 1.
+        depths: after how many hits the lists of each corpus were cut; None: all were cut.
     """
-    made = combination(hits, vector_weights, text_confidence, own_scale=own_scale)
+    made = combination(
+        hits,
+        vector_weights,
+        text_confidence,
+        own_scale=own_scale,
+        absent_share=absent_share,
+        depths=depths,
+    )
     return _fused(hits, made.score)
 
 
@@ -86,6 +101,8 @@ def combination(
     text_confidence: pl.DataFrame | None = None,
     *,
     own_scale: float = 0.5,
+    absent_share: float = 0.0,
+    depths: Mapping[str, int] | None = None,
 ) -> Combination:
     """The parts of the scores that :func:`fuse_convex` gives ``hits``; arguments as there."""
     query_id = hits["query_id"].to_numpy()
@@ -98,6 +115,13 @@ def combination(
     begins = starts(query_id[by_query])
     vector, own, every, text = (np.empty(len(hits)) for _ in range(4))
     edges = starts(one_list[by_list])
+    if absent_share:
+        cuts = np.array([(depths or {}).get(name, 1) for name in vector_weights], np.float64)
+        for values, rank in ((similarity, "vector_rank"), (text_score, "text_rank")):
+            in_list = values[by_list]
+            length = 1 + best(hits[rank].to_numpy()[by_list].astype(np.float64), edges)
+            absent = np.minimum(1.0, length / cuts[part][by_list]) * last(in_list, edges)
+            values[by_list] = np.where(np.isnan(in_list), absent_share * absent, in_list)
     vector[by_list] = max_ratio(similarity[by_list], edges)
     own[by_list] = best(similarity[by_list], edges)
     every[by_query] = best(similarity[by_query], begins)
