@@ -87,8 +87,8 @@ class Stored(NamedTuple):
 def known_versions(store: Store) -> pl.DataFrame:
     """Every version of every topic that has two or more: columns ``KNOWN_VERSIONS``.
 
-    In the order of corpus, lineage and position (0: the oldest). Read again only when the versions
-    of a corpus were found anew.
+    In the order of corpus, lineage and position (0: the oldest). Read again only when a lineage has
+    changed.
     """
     at, held = collection_info(store).versions_at, store._info.versions
     if at is not None and held is not None and held[0] == at:
@@ -263,7 +263,7 @@ def write_lineage(
         ).fetchall()
         if len(rows) < len(keys):
             return False
-        _forget(conn, keys)
+        _forget(conn, corpus, keys)
         columns = [versions[c].to_list() for c in ("lineage_id", "version", "position", "newest")]
         conn.execute(
             "INSERT INTO document_versions (document_key, corpus, lineage_id, version, position,"
@@ -291,7 +291,7 @@ def forget_versions(store: Store, corpus: str, keys: Sequence[str]) -> None:
 
     def work(conn: Connection) -> None:
         _one_writer(conn, corpus)
-        _forget(conn, keys)
+        _forget(conn, corpus, keys)
 
     store.run(work)
 
@@ -325,7 +325,11 @@ def _one_writer(conn: Connection, corpus: str) -> None:
     )
 
 
-def _forget(conn: Connection, keys: Sequence[str]) -> None:
+def _forget(conn: Connection, corpus: str, keys: Sequence[str]) -> None:
+    # whoever keeps something of the corpus's versions sees by this that they have changed
+    conn.execute(
+        "UPDATE versioned_corpora SET found_at = clock_timestamp() WHERE corpus = %s", (corpus,)
+    )
     for table in ("document_versions", "superseded_chunks"):
         conn.execute(f"DELETE FROM {table} WHERE document_key = ANY(%s::uuid[])", (list(keys),))
 
