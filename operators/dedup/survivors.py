@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import numpy as np
 import polars as pl
 
@@ -43,6 +45,8 @@ def absorb(hits: pl.DataFrame, keepers: Integers) -> pl.DataFrame:
     Order and ``rank`` stay as they are.
     """
     gone, kept = _split(keepers)
+    if not len(gone):
+        return hits
     place = np.cumsum(keepers == np.arange(len(keepers))) - 1
     survivor = place[keepers[gone]]
     order = np.argsort(survivor, kind="stable")
@@ -75,8 +79,9 @@ def survivors(
         order = np.lexsort((is_carried, turn[row], owner[row]))
         sources, survivor = sources.append(carried)[index(order)], owner[row[order]]
     alternates = lists(sources, survivor, len(kept))
-    others = [name for name in hits.columns if name != alternates.name]
-    return frame_of([*take(hits[others], kept).get_columns(), alternates], hits.schema)
+    others = frame_of(one for one in hits.get_columns() if one.name != alternates.name)
+    at = hits.get_column_index(alternates.name)
+    return take(others, kept).insert_column(at, alternates)
 
 
 def lists(values: pl.Series, owner: Integers, rows: int) -> pl.Series:
@@ -117,10 +122,28 @@ def _many(values: pl.Series, owner: Integers, rows: int) -> pl.Series:
 
 def flat(column: pl.Series) -> tuple[pl.Series, Integers]:
     """The values of a column of lists one after the other, and the row each comes from."""
+    if 0 < len(column) <= _FEW:  # what explodes a column wakes threads, and waits for them
+        some = list(column)
+        values = some[0].alias(column.name)
+        for one in some[1:]:
+            if len(one):
+                values.append(one)
+        return values.rechunk(), np.repeat(np.arange(len(some)), [len(one) for one in some])
     values = column.explode(empty_as_null=False, keep_nulls=False)
     if not len(values):
         return values, np.empty(0, np.int64)
-    return values, np.repeat(np.arange(len(column)), column.list.len().fill_null(0).to_numpy())
+    sizes = np.nan_to_num(column.list.len().to_numpy())  # of null it is 0
+    return values, np.repeat(np.arange(len(column)), sizes.astype(np.int64))
+
+
+def numbers(column: pl.Series) -> tuple[Integers, Integers]:
+    """As :func:`flat`, of a column of lists of Int64 without nulls; much faster for a short one."""
+    if len(column) > _FEW:
+        values, owner = flat(column)
+        return values.to_numpy(), owner
+    some = column.to_list()
+    owner = np.repeat(np.arange(len(some)), [len(one) for one in some])
+    return np.fromiter(chain.from_iterable(some), np.int64, len(owner)), owner
 
 
 def _split(keepers: Integers) -> tuple[Integers, Integers]:

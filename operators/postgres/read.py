@@ -19,6 +19,7 @@ from operators.postgres.batches import Deadline, run
 from operators.postgres.copy_binary import EPOCH_2000_US
 from operators.postgres.filters import (
     FOREVER,
+    OF_VERSIONS,
     Filter,
     by_documents,
     condition,
@@ -41,14 +42,9 @@ _VERSIONED = {
     **_STORED,
     "version": "coalesce(v.version, c.version)",
     "lineage_id": "coalesce(v.lineage_id, c.lineage_id)",
-    "only_up_to": "g.last_version",
-    "gone_since": "g.superseded_at",
+    "only_up_to": "CASE WHEN s.relation = 'gone' THEN s.last_version END",
+    "gone_since": "CASE WHEN s.relation = 'gone' THEN s.superseded_at END",
 }
-_OF_VERSIONS = """
-    LEFT JOIN document_versions v ON v.document_key = c.document_key
-    LEFT JOIN superseded_chunks g
-        ON g.corpus = c.corpus AND g.chunk_id = c.chunk_id AND g.relation = 'gone'
-"""
 _INT8 = struct.Struct(">q")
 
 
@@ -140,7 +136,7 @@ def _read(
         clauses.append(f"({clause})")
     statement = f"""
         SELECT {", ".join(columns.values())}, halfvec_send(c.embedding)
-        FROM chunks c {_OF_VERSIONS if columns is _VERSIONED else ""}
+        FROM chunks c {OF_VERSIONS if columns is _VERSIONED else ""}
         WHERE c.corpus = %(corpus)s AND c.chunk_id = ANY(%(ids)s::bigint[])
           AND ({" OR ".join(clauses)})
     """

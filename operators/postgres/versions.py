@@ -231,21 +231,23 @@ def passages(store: Store, corpus: str, key: str) -> tuple[datetime | None, Stor
     return (rows[0][0] if rows else None), Stored([row[1] for row in held], texts)
 
 
-def write_lineage(
+def write_lineages(
     store: Store,
     corpus: str,
     versions: pl.DataFrame,
-    indexed_at: Sequence[datetime],
+    indexed_at: Sequence[datetime | None],
     superseded: Sequence[Superseded],
+    leaving: Sequence[str] = (),
 ) -> bool:
-    """Put a lineage in the place of what was known of its documents, in one transaction.
+    """Put lineages in the place of what was known of their documents, in one transaction.
 
     Args:
         store: the open collection.
-        corpus: of all its documents.
-        versions: columns of ``operators.versions.lineage.LINEAGES``, of one lineage.
-        indexed_at: of each of its documents, as its passages were read.
+        corpus: of all these documents.
+        versions: columns of ``operators.versions.lineage.LINEAGES``, of whole lineages.
+        indexed_at: of each of its documents, as its passages were read; None: it is gone.
         superseded: the passages that have a place after the newest ones.
+        leaving: documents that were in lineages and now are in none.
 
     Returns:
         False, and nothing is written, if a document has changed since its passages were read.
@@ -263,7 +265,7 @@ def write_lineage(
         ).fetchall()
         if len(rows) < len(keys):
             return False
-        _forget(conn, corpus, keys)
+        _forget(conn, corpus, [*keys, *leaving])
         columns = [versions[c].to_list() for c in ("lineage_id", "version", "position", "newest")]
         conn.execute(
             "INSERT INTO document_versions (document_key, corpus, lineage_id, version, position,"
@@ -284,16 +286,6 @@ def write_lineage(
         return True
 
     return store.run(work)
-
-
-def forget_versions(store: Store, corpus: str, keys: Sequence[str]) -> None:
-    """Take documents out of the lineages that they were in."""
-
-    def work(conn: Connection) -> None:
-        _one_writer(conn, corpus)
-        _forget(conn, corpus, keys)
-
-    store.run(work)
 
 
 def broken(store: Store) -> list[tuple[str, int]]:

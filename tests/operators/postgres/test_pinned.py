@@ -15,7 +15,7 @@ from operators.postgres.filters import Filter
 from operators.postgres.pinned import MOST_KEPT, with_chunks
 from operators.postgres.store import Store, collection_info
 from operators.postgres.text_search import bm25_search
-from operators.postgres.versions import Superseded, mark_found, write_lineage
+from operators.postgres.versions import Superseded, mark_found, write_lineages
 from operators.postgres.write import document_key
 from operators.versions.lineage import LINEAGES
 
@@ -45,7 +45,7 @@ def place(store: Store, versions: Sequence[str]) -> None:
     )
     old = [Superseded(n, key, "revised", n + 1, None, None) for n, key in enumerate(keys[:-1])]
     frame = pl.DataFrame(rows, schema=LINEAGES)
-    assert write_lineage(store, "code", frame, [read[key] for key in keys], old)
+    assert write_lineages(store, "code", frame, [read[key] for key in keys], old)
 
 
 @pytest.fixture
