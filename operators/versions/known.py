@@ -75,6 +75,10 @@ class Known:
                 said.append(self._absent(mention.written, " ".join(texts)))
         return pinned, until, said
 
+    def has_origins(self, of: Sequence[str]) -> bool:
+        """Whether the versions of ``of`` (words of a question) may be those that are here."""
+        return not any(word.lower() in _PLATFORMS and not self._names_a_topic(word) for word in of)
+
     def _meant(self, mention: Mention) -> list[str]:
         """The spellings that ``mention`` stands for, as far as its wording is sure enough."""
         version, parts = mention.written, mention.written.count(".")

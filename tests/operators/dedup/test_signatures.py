@@ -79,7 +79,7 @@ def test_an_unusable_vector_is_near_nothing(vector: list[float] | None) -> None:
 
 
 def test_corpora_are_compared_with_each_other_and_other_lengths_of_vectors_with_none() -> None:
-    known = [signatures(chunks([[1.0, 1.0]])), signatures(chunks([[2.0, 2.0]]))]
+    known = [signatures(chunks([[1.0, 1.0]], ["a"])), signatures(chunks([[2.0, 2.0]], ["b"]))]
     assert pairs(known, [0, 0], [0, 1], 0.9) == {(0, 1)}
     longer = signatures(chunks([[1.0] * 300] * 2))
     assert pairs([*known, longer], [0] * 4, [0, 1, 2, 3], 0.9) == {(2, 3)}
