@@ -41,6 +41,7 @@ EXPERIMENTS = {
     "score_fusion": "`fused: convex` instead of the merged scores as they are",
     "rrf": "`merged: minmax`: scores instead of ranks, within and over corpora",
     "min_max": "scores over the best of a list instead of min-max, within and over corpora",
+    "absent_share": "what a list lacks counts 0 there instead of 0.75 of the list's last",
     "vector_lean": "`vector_weight: 0.5`: meaning and words alike",
     "text_only": "vectors beside the words",
     "vector_only": "words beside the vectors",
