@@ -22,7 +22,7 @@ import polars as pl
 
 from operators.dedup.survivors import survivors
 from operators.ranking.merge import check_share, reciprocal
-from operators.ranking.normalise import ratio
+from operators.ranking.normalise import best, ratio
 from operators.ranking.order import (
     Column,
     Floats,
@@ -38,6 +38,8 @@ from operators.ranking.order import (
 )
 from operators.ranking.packed import blocks, lexorder
 from operators.ranking.wording import of_rows
+
+_FEW = 1000  # names that are compared faster one by one
 
 
 def fuse_rrf(hits: pl.DataFrame, *, rrf_k: float = 60) -> pl.DataFrame:
@@ -100,28 +102,34 @@ def combination(
     own_scale: float = 0.5,
 ) -> Combination:
     """The parts of the scores that :func:`fuse_convex` gives ``hits``; arguments as there."""
-    query_id, corpus = hits["query_id"].to_numpy(), hits["corpus"]
+    query_id = hits["query_id"].to_numpy()
     similarity = 1 - hits["vector_distance"].to_numpy()
     text_score = hits["text_score"].to_numpy().astype(np.float64, copy=False)
     # rows of one query and corpus stand together: what they share is worked out for such a piece
-    begins = np.flatnonzero(changes(query_id) | _changes(corpus))
-    sizes = lengths(begins, len(hits))
-    query, part = query_id[begins], _numbers(corpus[index(begins)], vector_weights)
-    nearest = np.fmax.reduceat(similarity, begins)
-    own, every = _highest(nearest, query, part), _highest(nearest, query)
+    begins = np.flatnonzero(changes(query_id) | _changes(hits["corpus"]))
+    query, part = query_id[begins], _numbers(hits["corpus"][index(begins)], vector_weights)
+    order, key = lexorder(query, part)
+    by_list, by_query = starts(key), starts(query[order])
+    nearest = np.fmax.reduceat(similarity, begins)[order]
+    own, every = best(nearest, by_list), best(nearest, by_query)
     near = np.divide(own, every, out=np.zeros_like(own), where=every > 0) ** (1 - own_scale)
-    words = _highest(np.fmax.reduceat(text_score, begins), query)
+    words = best(np.fmax.reduceat(text_score, begins)[order], by_query)
     share = np.array([check_share(weight) for weight in vector_weights.values()])[part]
+    piece = np.empty_like(order)  # of a piece, its place by query and corpus
+    piece[order] = np.arange(len(order))
+    sizes = lengths(begins, len(hits))
     return Combination(
         np.repeat(share, sizes),
-        ratio(similarity, np.repeat(own, sizes)) * np.repeat(near, sizes),
+        ratio(similarity, np.repeat(own[piece], sizes)) * np.repeat(near[piece], sizes),
         np.repeat(1 - share, sizes),
-        ratio(text_score, np.repeat(words, sizes)),
+        ratio(text_score, np.repeat(words[piece], sizes)),
         np.repeat(of_rows(text_confidence, query), sizes),
     )
 
 
 def _changes(corpus: pl.Series) -> Column:
+    if len(corpus) <= _FEW:
+        return changes(np.array(corpus.to_list(), object))
     found = np.ones(len(corpus), bool)
     found[1:] = (corpus[1:] != corpus[:-1]).to_numpy()
     return found
@@ -130,16 +138,6 @@ def _changes(corpus: pl.Series) -> Column:
 def _numbers(corpus: pl.Series, weights: Mapping[str, float]) -> Integers:
     number = {name: place for place, name in enumerate(weights)}
     return np.array([number[name] for name in corpus.to_list()], np.int64)
-
-
-def _highest(values: Floats, *groups: Column) -> Floats:
-    """The highest of the values of each one's group; 0 if that is lower or there is none."""
-    order, group = lexorder(*groups)
-    begins = starts(group)
-    found = np.empty_like(values)
-    highest = np.fmax.reduceat(values[order], begins)
-    found[order] = np.repeat(highest, lengths(begins, len(values)))
-    return np.fmax(found, 0.0)
 
 
 class _Hits(NamedTuple):
@@ -191,9 +189,9 @@ def _fuse(hits: _Hits, rows: Integers) -> _List:
     kept = rows[first]
     score = score * hits.recency[kept]
     ranks = hits.vector_rank[kept], hits.text_rank[kept]
-    best = permutation(hits.query_id[kept], score, *ranks, hits.chunk_id[kept])
-    copies, survivor = _copies(begins, first, best, len(rows))
-    return _List(kept[best], score[best], rows[copies], survivor)
+    best_first = permutation(hits.query_id[kept], score, *ranks, hits.chunk_id[kept])
+    copies, survivor = _copies(begins, first, best_first, len(rows))
+    return _List(kept[best_first], score[best_first], rows[copies], survivor)
 
 
 def _summed(score: Floats, rank: Column, begins: Integers) -> tuple[Integers, Floats]:
@@ -218,13 +216,13 @@ def _summed(score: Floats, rank: Column, begins: Integers) -> tuple[Integers, Fl
 
 
 def _copies(
-    begins: Integers, first: Integers, best: Integers, rows: int
+    begins: Integers, first: Integers, best_first: Integers, rows: int
 ) -> tuple[Integers, Integers]:
-    """The rows that are not the first of their chunk, by the chunk's place in ``best``."""
+    """The rows that are not the first of their chunk, by the chunk's place in ``best_first``."""
     if len(begins) == rows:
         return begins[:0], begins[:0]
-    place = np.empty_like(best)
-    place[best] = np.arange(len(best))
+    place = np.empty_like(best_first)
+    place[best_first] = np.arange(len(best_first))
     stays = np.zeros(rows, bool)
     stays[first] = True
     gone = np.flatnonzero(~stays)
