@@ -8,20 +8,16 @@ are high and both have the same numbers, negations, modal words and identifiers,
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import chain, compress
 from operator import ne
-
-import numpy as np
 
 from operators.dedup import cosine
 from operators.dedup.greedy import greedy
 from operators.dedup.jaccard import check_threshold
 from operators.dedup.signatures import Lookalikes, Signatures
-from operators.ranking.order import Column, Floats, Integers, offsets
+from operators.ranking.order import Column, Integers
 
 _NEGATIONS = """not no never none neither nor nothing nobody nowhere without cannot except unless
                 false disabled"""
@@ -58,28 +54,24 @@ def guarded_keepers(
     """
     check_threshold(jaccard_threshold)
     cosine.check_threshold(cosine_threshold)
-    begins = offsets(np.array([len(one.chunk_id) for one in known], np.int64)).tolist()
+    found = Lookalikes(query_id, number, known, cosine_threshold)
+    numbers = number.tolist()
 
     @cache
-    def passage(number: int) -> _Passage:
-        part = bisect_right(begins, number) - 1
-        return _passage(known[part], number - begins[part])
+    def tokens(number: int) -> frozenset[str]:
+        return frozenset(map(str.lower, found.words(number)))
 
     @cache
     def copies(one: int, two: int) -> bool:
-        first, second = passage(one), passage(two)
-        if first.ending == second.ending and first.words == second.words:
+        first, second = found.words(one), found.words(two)
+        if first == second:
             return True
-        return (
-            _cosine(first.unit, second.unit) >= cosine_threshold
-            and _jaccard(first.tokens, second.tokens) >= jaccard_threshold
-            and _guarded_alike(first.words, second.words)
-        )
+        index = _jaccard(tokens(one), tokens(two))
+        return index >= jaccard_threshold and _guarded_alike(first, second)
 
-    numbers = number.tolist()
     return greedy(
         query_id,
-        Lookalikes(query_id, number, known, cosine_threshold).pairs,
+        found.pairs,
         confirm=lambda better, worse: copies(numbers[better], numbers[worse]),
     )
 
@@ -119,32 +111,8 @@ def _guarded_alike(one: list[str], two: list[str]) -> bool:
     return _guards(one) == _guards(two)
 
 
-@dataclass(frozen=True)
-class _Passage:
-    """A chunk that is read in full; its vector is empty where it has none."""
-
-    ending: int
-    unit: Floats
-    words: list[str]
-    tokens: frozenset[str]
-
-
-def _passage(known: Signatures, row: int) -> _Passage:
-    text = known.text[row] or ""
-    vector = known.vectors[row].astype(np.float64)
-    if not known.short[row].any():
-        vector = vector[:0]
-    unit = vector / np.sqrt(vector @ vector)
-    return _Passage(int(known.ending[row]), unit, text.split(), frozenset(text.lower().split()))
-
-
-def _cosine(one: Floats, two: Floats) -> float:
-    """0 where one of both is empty or of another length."""
-    return float(one @ two) if len(one) == len(two) > 0 else 0.0
-
-
 def _jaccard(one: frozenset[str], two: frozenset[str]) -> float:
-    """Of two empty ones 1."""
+    """Common tokens over all tokens; of two empty sets 1."""
     common = len(one & two)
     every = len(one) + len(two) - common
     return common / every if every else 1.0

@@ -8,8 +8,10 @@ text: equal texts end alike.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -17,7 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from operators.dedup.greedy import Flags, Pairs
-from operators.ranking.order import Column, Integers, offsets, positions, starts
+from operators.ranking.order import Column, Floats, Integers, offsets, positions, starts
 
 Singles = NDArray[np.float32]
 Words = NDArray[np.uint64]
@@ -93,27 +95,33 @@ def signatures_of(
 
 
 class Lookalikes:
-    """Finds the rows of one query that may be copies, by their signatures.
+    """Finds the rows of one query whose vectors are near, or whose texts are equal.
 
     Args:
         query_id: the query of each row; rows are sorted by query and rank.
         number: each row's signature, counted through all of ``known``.
         known: signatures.
-        threshold: no pair of at least this cosine is left out, nor one of equal texts.
+        threshold: the least cosine of what is near.
     """
 
     def __init__(
         self, query_id: Column, number: Integers, known: Sequence[Signatures], threshold: float
     ) -> None:
         self.query_id, self.number, self.threshold = query_id, number, threshold
+        self.known = known
+        self.begins = offsets(np.array([len(one.chunk_id) for one in known], np.int64)).tolist()
         self.short = _stacked([one.short for one in known])
         self.ending = np.concatenate([np.zeros(0, np.uint64), *(one.ending for one in known)])
-        self.vectors = [one.vectors for one in known]
-        self.begins = offsets(np.array([len(one.chunk_id) for one in known], np.int64))
+        self.words = cache(self._words)
+
+    def _words(self, number: int) -> list[str]:
+        """What stands between the white spaces of this signature's text; ``words`` keeps it."""
+        part = bisect_right(self.begins, number) - 1
+        return (self.known[part].text[number - self.begins[part]] or "").split()
 
     def pairs(self, rows: Integers, may_better: Flags, may_worse: Flags) -> Pairs:
         """The pairs (better, worse) of ``rows``, of those that may be so; some come twice."""
-        found = self._alike(rows, may_better, may_worse)
+        found = self._equal(rows, may_better, may_worse)
         begins = starts(self.query_id[rows])
         for begin, end in pairwise([*begins.tolist(), len(rows)]):
             own = slice(begin, end)
@@ -123,42 +131,48 @@ class Lookalikes:
 
     def _near(self, better: Integers, worse: Integers) -> Pairs:
         """The pairs of one query's rows whose vectors are near."""
-        least = self.threshold - _SLACK
-        one, two = _near(better, worse, self.short, self.number, least)
+        one, two = _near(better, worse, self.short, self.number, self.threshold - _SLACK)
         if not len(one):
             return one, two
         used, place = np.unique(self.number[np.concatenate([one, two])], return_inverse=True)
         unit = self._units(used)
-        near = np.einsum("ij,ij->i", unit[place[: len(one)]], unit[place[len(one) :]]) >= least
+        cosine = np.einsum("ij,ij->i", unit[place[: len(one)]], unit[place[len(one) :]])
+        near = cosine >= self.threshold
         return one[near], two[near]
 
-    def _alike(self, rows: Integers, may_better: Flags, may_worse: Flags) -> list[Pairs]:
-        """The pairs of one query's rows whose texts end alike."""
+    def _equal(self, rows: Integers, may_better: Flags, may_worse: Flags) -> list[Pairs]:
+        """The pairs of one query's rows whose texts are equal but for white space."""
         key = self.ending[self.number[rows]] + self.query_id[rows].astype(np.uint64) * _ODD
         order = np.argsort(key, kind="stable")
-        key, found = key[order], [(rows[:0], rows[:0])]
-        at = np.flatnonzero(key[1:] == key[:-1])
-        for step in range(1, len(key)):
-            at = at[: np.searchsorted(at, len(key) - step)]
-            at = at[key[at] == key[at + step]]
+        twice = np.flatnonzero(key[order][1:] == key[order][:-1])
+        found = [(rows[:0], rows[:0])]
+        if not len(twice):
+            return found
+        some = np.sort(order[np.unique(np.concatenate([twice, twice + 1]))])
+        ids: dict[tuple[int, str], int] = {}
+        texts = [" ".join(self.words(number)) for number in self.number[rows[some]].tolist()]
+        asked = zip(self.query_id[rows[some]].tolist(), texts, strict=True)
+        text = np.array([ids.setdefault(one, len(ids)) for one in asked])
+        order = np.argsort(text, kind="stable")
+        text, order = text[order], some[order]
+        for step in range(1, len(text)):
+            at = np.flatnonzero(text[step:] == text[:-step])
             if not len(at):
                 break
             better, worse = order[at], order[at + step]
-            some = may_better[better] & may_worse[worse]
-            found.append((rows[better[some]], rows[worse[some]]))
+            both = may_better[better] & may_worse[worse]
+            found.append((rows[better[both]], rows[worse[both]]))
         return found
 
-    def _units(self, number: Integers) -> Singles:
+    def _units(self, number: Integers) -> Floats:
         """The unit vectors of these signatures, ascending; each has one, of one length."""
-        edges = np.searchsorted(number, self.begins)
+        edges = np.searchsorted(number, self.begins).tolist()
         found = [
-            vectors[number[low:high] - begin]
-            for vectors, begin, (low, high) in zip(
-                self.vectors, self.begins.tolist(), pairwise(edges.tolist()), strict=False
-            )
+            self.known[part].vectors[number[low:high] - self.begins[part]]
+            for part, (low, high) in enumerate(pairwise(edges))
             if high > low
         ]
-        vectors = np.concatenate(found)
+        vectors = np.concatenate(found).astype(np.float64)
         vectors /= np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
         return vectors
 

@@ -22,7 +22,7 @@ import polars as pl
 
 from operators.dedup.survivors import survivors
 from operators.ranking.merge import check_share, reciprocal
-from operators.ranking.normalise import best, ratio
+from operators.ranking.normalise import ratio
 from operators.ranking.order import (
     Column,
     Floats,
@@ -58,6 +58,8 @@ def fuse_convex(
     text_confidence: pl.DataFrame | None = None,
     *,
     own_scale: float = 0.5,
+    absent_share: float = 0.0,
+    depths: Mapping[str, int] | None = None,
 ) -> pl.DataFrame:
     """A convex combination of similarity and text score, each on one scale.
 
@@ -65,15 +67,28 @@ def fuse_convex(
     all bests are the query's. BM25 scores of all corpora are comparable, as sums of the weights of
     the same words. Similarities are less so: a model puts code and prose at different distances
     from a question. Yet the corpus that has the nearest passage is more likely to be the right one:
-    ``near = (best of corpus / best of all) ** (1 - own_scale)``. What a list lacks counts 0.
+    ``near = (best of corpus / best of all) ** (1 - own_scale)``.
+
+    What a list lacks counts there ``absent_share`` of the list's last: it may be no worse than what
+    came just within the cut. A list that ends before the cut lacks only what does not match, so
+    that the share goes down with its length.
 
     Args:
         hits: as above.
         vector_weights: ``w`` of each corpus, 0 to 1.
         text_confidence: columns ``TEXT_CONFIDENCE``, a factor of each query's text scores; None: 1.
         own_scale: 1 scales the similarities of each corpus by itself, 0 those of all together.
+        absent_share: 0 to 1.
+        depths: after how many hits the lists of each corpus were cut; None: all were cut.
     """
-    made = combination(hits, vector_weights, text_confidence, own_scale=own_scale)
+    made = combination(
+        hits,
+        vector_weights,
+        text_confidence,
+        own_scale=own_scale,
+        absent_share=absent_share,
+        depths=depths,
+    )
     return _fused(hits, made.score)
 
 
@@ -100,29 +115,34 @@ def combination(
     text_confidence: pl.DataFrame | None = None,
     *,
     own_scale: float = 0.5,
+    absent_share: float = 0.0,
+    depths: Mapping[str, int] | None = None,
 ) -> Combination:
     """The parts of the scores that :func:`fuse_convex` gives ``hits``; arguments as there."""
-    query_id = hits["query_id"].to_numpy()
+    query_id, corpus = hits["query_id"].to_numpy(), hits["corpus"]
     similarity = 1 - hits["vector_distance"].to_numpy()
     text_score = hits["text_score"].to_numpy().astype(np.float64, copy=False)
     # rows of one query and corpus stand together: what they share is worked out for such a piece
-    begins = np.flatnonzero(changes(query_id) | _changes(hits["corpus"]))
-    query, part = query_id[begins], _numbers(hits["corpus"][index(begins)], vector_weights)
-    order, key = lexorder(query, part)
-    by_list, by_query = starts(key), starts(query[order])
-    nearest = np.fmax.reduceat(similarity, begins)[order]
-    own, every = best(nearest, by_list), best(nearest, by_query)
-    near = np.divide(own, every, out=np.zeros_like(own), where=every > 0) ** (1 - own_scale)
-    words = best(np.fmax.reduceat(text_score, begins)[order], by_query)
-    share = np.array([check_share(weight) for weight in vector_weights.values()])[part]
-    piece = np.empty_like(order)  # of a piece, its place by query and corpus
-    piece[order] = np.arange(len(order))
+    begins = np.flatnonzero(changes(query_id) | _changes(corpus))
     sizes = lengths(begins, len(hits))
+    query, part = query_id[begins], _numbers(corpus[index(begins)], vector_weights)
+    if absent_share:
+        cut = np.array([(depths or {}).get(name, 1) for name in vector_weights], np.float64)[part]
+        pieces = begins, cut, query, part
+        vector_last = absent_share * _last(similarity, hits["vector_rank"], *pieces)
+        text_last = absent_share * _last(text_score, hits["text_rank"], *pieces)
+        similarity = np.where(np.isnan(similarity), np.repeat(vector_last, sizes), similarity)
+        text_score = np.where(np.isnan(text_score), np.repeat(text_last, sizes), text_score)
+    nearest = np.fmax.reduceat(similarity, begins)
+    own, every = _extreme(nearest, query, part), _extreme(nearest, query)
+    near = np.divide(own, every, out=np.zeros_like(own), where=every > 0) ** (1 - own_scale)
+    words = _extreme(np.fmax.reduceat(text_score, begins), query)
+    share = np.array([check_share(weight) for weight in vector_weights.values()])[part]
     return Combination(
         np.repeat(share, sizes),
-        ratio(similarity, np.repeat(own[piece], sizes)) * np.repeat(near[piece], sizes),
+        ratio(similarity, np.repeat(own, sizes)) * np.repeat(near, sizes),
         np.repeat(1 - share, sizes),
-        ratio(text_score, np.repeat(words[piece], sizes)),
+        ratio(text_score, np.repeat(words, sizes)),
         np.repeat(of_rows(text_confidence, query), sizes),
     )
 
@@ -138,6 +158,25 @@ def _changes(corpus: pl.Series) -> Column:
 def _numbers(corpus: pl.Series, weights: Mapping[str, float]) -> Integers:
     number = {name: place for place, name in enumerate(weights)}
     return np.array([number[name] for name in corpus.to_list()], np.int64)
+
+
+def _last(
+    values: Floats, rank: pl.Series, begins: Integers, cut: Floats, *groups: Column
+) -> Floats:
+    """What the last hit of each piece's list has, less where the list is shorter than the cut."""
+    deepest = np.fmax.reduceat(rank.to_numpy().astype(np.float64), begins)
+    full = np.minimum((1 + _extreme(deepest, *groups)) / cut, 1.0)
+    return full * _extreme(np.fmin.reduceat(values, begins), *groups, extreme=np.fmin)
+
+
+def _extreme(values: Floats, *groups: Column, extreme: np.ufunc = np.fmax) -> Floats:
+    """The ``extreme`` of the values of each one's group; 0 if that is lower or there is none."""
+    order, group = lexorder(*groups)
+    begins = starts(group)
+    found = np.empty_like(values)
+    reached = extreme.reduceat(values[order], begins)
+    found[order] = np.repeat(reached, lengths(begins, len(values)))
+    return np.fmax(found, 0.0)
 
 
 class _Hits(NamedTuple):
@@ -189,9 +228,9 @@ def _fuse(hits: _Hits, rows: Integers) -> _List:
     kept = rows[first]
     score = score * hits.recency[kept]
     ranks = hits.vector_rank[kept], hits.text_rank[kept]
-    best_first = permutation(hits.query_id[kept], score, *ranks, hits.chunk_id[kept])
-    copies, survivor = _copies(begins, first, best_first, len(rows))
-    return _List(kept[best_first], score[best_first], rows[copies], survivor)
+    best = permutation(hits.query_id[kept], score, *ranks, hits.chunk_id[kept])
+    copies, survivor = _copies(begins, first, best, len(rows))
+    return _List(kept[best], score[best], rows[copies], survivor)
 
 
 def _summed(score: Floats, rank: Column, begins: Integers) -> tuple[Integers, Floats]:
@@ -216,13 +255,13 @@ def _summed(score: Floats, rank: Column, begins: Integers) -> tuple[Integers, Fl
 
 
 def _copies(
-    begins: Integers, first: Integers, best_first: Integers, rows: int
+    begins: Integers, first: Integers, best: Integers, rows: int
 ) -> tuple[Integers, Integers]:
-    """The rows that are not the first of their chunk, by the chunk's place in ``best_first``."""
+    """The rows that are not the first of their chunk, by the chunk's place in ``best``."""
     if len(begins) == rows:
         return begins[:0], begins[:0]
-    place = np.empty_like(best_first)
-    place[best_first] = np.arange(len(best_first))
+    place = np.empty_like(best)
+    place[best] = np.arange(len(best))
     stays = np.zeros(rows, bool)
     stays[first] = True
     gone = np.flatnonzero(~stays)

@@ -76,11 +76,6 @@ def normalise(name: str, values: Floats, query_starts: Integers) -> Floats:
     return NORMALISATIONS[name](values, query_starts)
 
 
-def best(values: Floats, query_starts: Integers) -> Floats:
-    """Each query's highest value, or 0 where that is lower or there is none, on all its rows."""
-    return np.fmax(_spread(np.fmax, values, query_starts), 0.0)
-
-
 def _spread(reduce: np.ufunc, values: Floats, query_starts: Integers) -> Floats:
     """Each query's reduced value, repeated for each of its rows."""
     if not len(values):

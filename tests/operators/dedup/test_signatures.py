@@ -49,8 +49,8 @@ def test_every_pair_of_a_high_cosine_is_found_and_no_other_by_vectors(
     cosines = exact @ exact.T
     query_id = np.sort(rng.integers(0, 3, count))
     allowed = np.triu(np.ones((count, count), bool), 1) & (query_id[:, None] == query_id)
-    must = set(map(tuple, np.argwhere(allowed & (cosines >= threshold)).tolist()))
-    may = set(map(tuple, np.argwhere(allowed & (cosines >= threshold - 2e-4)).tolist()))
+    must = set(map(tuple, np.argwhere(allowed & (cosines >= threshold + 1e-9)).tolist()))
+    may = set(map(tuple, np.argwhere(allowed & (cosines >= threshold - 1e-9)).tolist()))
     found = pairs([signatures(chunks(vectors))], query_id.tolist(), list(range(count)), threshold)
     assert must <= found <= may
 
