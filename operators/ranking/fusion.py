@@ -39,6 +39,8 @@ from operators.ranking.order import (
 from operators.ranking.packed import blocks, lexorder
 from operators.ranking.wording import of_rows
 
+_FEW = 1000  # names that are compared faster one by one
+
 
 def fuse_rrf(hits: pl.DataFrame, *, rrf_k: float = 60) -> pl.DataFrame:
     """The sum over the corpora of ``1 / (rrf_k + rank in the corpus)``, times ``recency``."""
@@ -146,6 +148,8 @@ def combination(
 
 
 def _changes(corpus: pl.Series) -> Column:
+    if len(corpus) <= _FEW:
+        return changes(np.array(corpus.to_list(), object))
     found = np.ones(len(corpus), bool)
     found[1:] = (corpus[1:] != corpus[:-1]).to_numpy()
     return found
