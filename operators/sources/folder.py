@@ -7,7 +7,8 @@ gone is no folder whose documents were deleted: its scan ends with an error.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote
@@ -101,17 +102,15 @@ class _Folder:
         self.done, self.found = 0, 1
 
     def scan(self, limits: PdfLimits | None) -> Iterator[Item]:
-        found = list(find_files(self.root))
-        self.done, self.found = 0, max(len(found), 1)
-        names = {path for path in found if isinstance(path, bytes)}
-        if not found:
-            raise SourceError(f"{shown_path(self.root)} is empty: is it mounted?")
-        with PdfReader(limits) as pdf:
-            for path in found:
+        with closing(find_files(self.root)) as found, PdfReader(limits) as pdf:
+            self.done, self.found = 0, max(len(found), 1)
+            if not found:
+                raise SourceError(f"{shown_path(self.root)} is empty: is it mounted?")
+            for path, fault in found.items():
                 self.done += 1
-                yield path if isinstance(path, Fault) else self._item(path, names, pdf)
+                yield fault or self._item(path, found, pdf)
 
-    def _item(self, path: bytes, names: set[bytes], pdf: PdfReader) -> Item:
+    def _item(self, path: bytes, names: Container[bytes], pdf: PdfReader) -> Item:
         shown = shown_path(path)
         if shown.encode() != path and shown.encode() in names:
             return Fault(shown, "another file has this very name", failed=False)
