@@ -1,9 +1,11 @@
-"""What a batch holds is let go when it is done, not when Python's collector comes to it."""
+"""A batch is let go when it is done, and nothing else that a run holds grows with its source."""
 
 from __future__ import annotations
 
 import gc
+import sys
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ import pytest
 from hamilton.ad_hoc_utils import create_temporary_module
 from hamilton.function_modifiers import tag
 
-from dataflow.ingestion import build_ingestion_graph, ingest_documents
+from dataflow.ingestion import Progress, build_ingestion_graph, ingest_documents, ingest_folder
 from operators.postgres.store import Store
 from operators.sources.items import Document
 
@@ -77,3 +79,30 @@ def test_documents_of_earlier_batches_are_gone(
     ingest_documents(store, embedder, file, batch_documents=5, modules=[mine])
     assert len(frames) == 4
     assert [ref() for ref in frames] == [None] * 4
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_what_a_run_holds_does_not_grow_with_its_documents(
+    again: bool, store: Store, embedder: Any, tmp_path: Path
+) -> None:
+    folder = tmp_path / "pages"
+    for part in range(20):
+        (folder / f"part{part:02}").mkdir(parents=True)
+        for page in range(100):
+            name = f"part{part:02}/page{page:02}.md"
+            (folder / name).write_text(f"Words of {part} and {page}.\n")
+    if again:
+        ingest_folder(store, embedder, folder)
+    held: dict[int, int] = {}
+
+    def on_event(progress: Progress) -> None:
+        if progress.stage == "scan":
+            gc.collect()
+            done = progress.documents + progress.unchanged
+            held[done] = sys.getallocatedblocks()
+
+    embedder.embedded = deque(maxlen=0)
+    ingest_folder(store, embedder, folder, on_event=on_event)
+    early, late = min(done for done in held if done > 400), max(held)
+    assert late - early > 1_000
+    assert (held[late] - held[early]) / (late - early) < 0.5  # an object for every second document
