@@ -158,9 +158,7 @@ def refresh(
         GithubError: the API refuses or does not answer. What was fetched is kept.
         CrosscorpusError: the name is taken by another repository.
     """
-    number, name = (
-        repository if isinstance(repository, Found) else find_repository(api, repository)
-    )
+    number, name = repository if isinstance(repository, Found) else find_repository(api, repository)
     mirror = _mirror(store, api, number, name, repo)
     state = sync_state.sync_value(store, mirror.source, "sweep")
     began = datetime.fromtimestamp(clock(), UTC)
