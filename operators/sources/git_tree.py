@@ -62,11 +62,11 @@ def tracked_files(repository: Repository) -> SpilledDict[TrackedFile]:
 
 def read_tree(
     repository: Repository,
-    tracked: Mapping[bytes, TrackedFile],
+    tracked: SpilledDict[TrackedFile],
     last: Mapping[bytes, LastCommit],
 ) -> Iterator[Item]:
     """Documents of the tracked files, and a fault for each that is left out or cannot be read."""
-    for file in tracked.values():
+    for _, file in tracked.starting(b""):
         path = shown_path(file.path)
         plain = path.encode()
         if plain != file.path and plain in tracked:

@@ -13,6 +13,7 @@ from contextlib import closing
 from datetime import datetime
 from functools import partial
 from pathlib import Path, PurePosixPath
+from posixpath import splitext
 from urllib.parse import quote
 
 from operators.postgres.text_border import clean_text
@@ -113,7 +114,7 @@ class _Pages:
             if not found:
                 raise SourceError(f"{shown_path(self.root)} is empty: is it mounted?")
             self.done, self.found = 0, len(found)
-            for path, fault in found.items():
+            for path, fault in found.starting(b""):
                 self.done += 1
                 yield fault or self._item(path, found, commits.get(path))
 
@@ -121,10 +122,10 @@ class _Pages:
         shown = shown_path(path)
         if shown.encode() != path and shown.encode() in names:
             return Fault(shown, "another file has this very name", failed=False)
-        suffix = PurePosixPath(shown).suffix.lower()
+        stem, suffix = splitext(shown.rpartition("/")[2].lower())
         if suffix not in _MARKDOWN | _MEDIAWIKI:
             return Fault(shown, f"no wiki page: {suffix or 'no ending'}", failed=False)
-        if PurePosixPath(shown).stem.lower() in _OF_EVERY_PAGE:
+        if stem in _OF_EVERY_PAGE:
             return Fault(shown, "part of every page, no page of its own", failed=False)
         key = (CORPUS, self.repo, clean_text(shown))
         try:
