@@ -8,6 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from dataflow import cli
+from dataflow.ingestion import IngestReport
+from dataflow.terminal import show_report
 from operators.errors import CrosscorpusError
 from operators.postgres.store import collections
 
@@ -41,3 +43,11 @@ def test_an_input_that_cannot_be_read_makes_no_collection(
     assert isinstance(done.exception, CrosscorpusError), done.output
     assert command[-1] in str(done.exception)
     assert "never-made" not in collections(server_dsn)
+
+
+def test_a_run_over_what_failed_before_says_that_it_was_not_tried_again(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    show_report(IngestReport(documents_unchanged=7, known_failures=2))
+    told = " ".join(capsys.readouterr().out.split())
+    assert "2 of the unchanged could not be read before and were not tried again" in told
