@@ -83,6 +83,15 @@ def documents_source(path: Path | str) -> Source:
     return Source(READER, scan, None, lambda: min(1.0, done / size) if size else 1.0)
 
 
+def is_corpus_name(name: str) -> bool:
+    """Whether a corpus may be called so: lower-case letters, digits and ``_``, at most 40.
+
+    >>> is_corpus_name("docs"), is_corpus_name("Team docs")
+    (True, False)
+    """
+    return _CORPUS.fullmatch(name) is not None
+
+
 def read_documents(raw: BinaryIO) -> Iterator[Item]:
     """Documents and faults of a JSONL stream in line order; blank lines are passed over.
 
@@ -184,7 +193,7 @@ def _no_constant(name: str) -> None:
 def _key(fields: dict[str, Any]) -> Key:
     document_id = _string(fields, "doc_id", required=True)
     corpus = _string(fields, "corpus", required=True)
-    if not _CORPUS.fullmatch(corpus or ""):
+    if not is_corpus_name(corpus or ""):
         raise _BadLine(f"corpus {corpus!r} is not lower-case letters, digits and _")
     repo = _string(fields, "repo")
     if repo is None:

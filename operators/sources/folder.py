@@ -16,7 +16,7 @@ from urllib.parse import quote
 from operators.postgres.text_border import clean_text
 from operators.sources.asciidoc import asciidoc_text, asciidoc_title
 from operators.sources.dates import HTML, document_date
-from operators.sources.documents import SourceError
+from operators.sources.documents import SourceError, is_corpus_name
 from operators.sources.files import (
     Content,
     Skipped,
@@ -69,8 +69,12 @@ def folder_source(
         limits: what one PDF may take.
 
     Raises:
-        SourceError: ``path`` is not a folder.
+        SourceError: ``path`` is not a folder, or no corpus may be called ``corpus``.
     """
+    if not is_corpus_name(corpus):
+        raise SourceError(
+            f"corpus {corpus!r} is not lower-case letters, digits and _: name it otherwise"
+        )
     root = os.path.realpath(path)
     if not os.path.isdir(root):
         what = "is not a folder" if os.path.exists(root) else "does not exist; is it mounted?"

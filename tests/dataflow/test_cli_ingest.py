@@ -19,6 +19,7 @@ from operators.postgres.store import collections
     [
         ["ingest", "folder", "none"],
         ["ingest", "folder", "file"],
+        ["ingest", "folder", ".", "--corpus", "Team docs"],
         ["ingest", "git", "none"],
         ["ingest", "git", "folder"],
         ["ingest", "wiki", "none"],
