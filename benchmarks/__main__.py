@@ -20,10 +20,12 @@ ALL = {
     "ingestion": [],
     "quality": ["secp", "btc", "cosqa", "cranfield", "--channels"],
     "end_to_end": ["btc"],
+    "versions": [],
+    "version_cost": [],
     "lineage": [],
     "neardup": [],
 }
-JUDGED = {"quality", "end_to_end", "lineage", "neardup"}
+JUDGED = {"quality", "end_to_end", "versions", "version_cost", "lineage", "neardup"}
 
 
 def main() -> int:

@@ -20,6 +20,7 @@ import polars as pl
 
 from benchmarks.judged import data_folder
 from operators.dedup import within
+from operators.dedup.signatures import signatures
 from operators.dedup.tokens import token_sets
 from operators.frames import CHUNKS, MERGED
 from operators.postgres.text_border import clean_text
@@ -89,7 +90,7 @@ def joined(pairs: pl.DataFrame, rule: Rule, vectors: np.ndarray | None = None) -
 _GIVEN = ("query_id", "chunk_id", "rank")
 
 TEXT_RULES: dict[str, Rule] = {
-    "guarded": lambda merged, chunks: within.guarded(merged, chunks, token_sets(chunks)),
+    "guarded": lambda merged, chunks: within.guarded(merged, chunks, signatures(chunks)),
     "jaccard": lambda merged, chunks: within.jaccard(merged, chunks, token_sets(chunks)),
 }
 VECTOR_RULES: dict[str, Rule] = {"cosine": within.cosine, "newest": within.newest}

@@ -3,7 +3,8 @@
     python benchmarks/post_search.py [--quick]
 
 Runs the real Hamilton graph with made-up search results: three corpora, two lists each, chunks of
-about 120 words of which a tenth are near-copies of another, in the same corpus or in another one.
+about 120 words of which a tenth are near-copies of another, in the same corpus or in another one,
+with vectors of 384 dimensions that are near each other where the texts are.
 Prints the CPU time of the process (all threads), the best of several runs, graph overhead included.
 For comparison: the same dedups as all pairs of Python sets. Result sets of a batch come from one
 pool of chunks per corpus, as with a real collection; "distinct" has no chunk twice.
@@ -20,30 +21,45 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from dataflow import load_config
 from dataflow.runtime.driver import RetrievalDriver, build_graph
 from operators.frames import OUTCOMES, QUERIES, READ_CHUNKS
+
+Singles = NDArray[np.float32]
 
 CORPORA = ("code", "review", "wiki")
 WORDS = 120
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
 
 
-def make_texts(count: int, rng: np.random.Generator) -> list[str]:
-    """Texts of Zipf-distributed words; a tenth differ from another in up to four words."""
+DIMENSIONS = 384
+
+
+def make_texts(count: int, rng: np.random.Generator) -> tuple[list[str], Singles]:
+    """Texts of Zipf-distributed words; a tenth differ from another in up to four words.
+
+    And their vectors: cosines of about .5 as those of one question's hits, .98 for near-copies.
+    """
     letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
     vocabulary = ["".join(rng.choice(letters, max(1, int(n)))) for n in rng.normal(6, 2.5, 20_000)]
     share = 1 / np.arange(3, len(vocabulary) + 3)
     drawn = rng.choice(len(vocabulary), (count, WORDS), p=share / share.sum())
     copies = rng.choice(count, count // 10, replace=False)
-    drawn[copies] = drawn[rng.integers(0, count, len(copies))]
+    originals = rng.integers(0, count, len(copies))
+    drawn[copies] = drawn[originals]
     for _ in range(4):
         drawn[copies, rng.integers(0, WORDS, len(copies))] = rng.integers(0, 20_000, len(copies))
-    return [" ".join([vocabulary[word] for word in words]) for words in drawn.tolist()]
+    vectors = rng.standard_normal((count, DIMENSIONS), np.float32)
+    vectors += rng.standard_normal(DIMENSIONS, np.float32)
+    vectors[copies] = vectors[originals]
+    vectors[copies] += 0.25 * rng.standard_normal((len(copies), DIMENSIONS), np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    return [" ".join([vocabulary[word] for word in words]) for words in drawn.tolist()], vectors
 
 
-def make_chunks(corpus: str, texts: list[str], first: int) -> pl.DataFrame:
+def make_chunks(corpus: str, texts: list[str], vectors: Singles, first: int) -> pl.DataFrame:
     count = len(texts)
     ids = np.arange(first, first + count)
     columns = {
@@ -60,9 +76,11 @@ def make_chunks(corpus: str, texts: list[str], first: int) -> pl.DataFrame:
         "end_line": ids % 900 + 30,
         "created_at": [NOW - timedelta(days=int(number % 400)) for number in ids],
         "metadata": ['{"pr_number": 12}'] * count,
+        "embedding": vectors,
     }
     missing = [pl.lit(None, dtype).alias(c) for c, dtype in READ_CHUNKS.items() if c not in columns]
     schema = {name: READ_CHUNKS[name] for name in columns}
+    schema["embedding"] = pl.Array(pl.Float32, DIMENSIONS)
     return pl.DataFrame(columns, schema=schema).with_columns(missing).select(list(READ_CHUNKS))
 
 
@@ -71,14 +89,13 @@ def make_case(hits: int, queries: int, pool: int | None, seed: int = 7) -> dict[
     rng = np.random.default_rng(seed)
     reach = hits + hits // 2  # the two lists of a query share a third of their chunks
     size = pool or reach * queries
-    texts = make_texts(size * len(CORPORA), rng)
-    rng.shuffle(texts)
+    texts, vectors = make_texts(size * len(CORPORA), rng)
     overrides: dict[str, Any] = {}
     query_id = np.repeat(np.arange(queries, dtype=np.uint32), hits)
     rank = np.tile(np.arange(hits, dtype=np.uint32), queries)
     for number, corpus in enumerate(CORPORA):
-        first = 1 + number * size
-        chunks = make_chunks(corpus, texts[number * size : (number + 1) * size], first)
+        first, own = 1 + number * size, slice(number * size, (number + 1) * size)
+        chunks = make_chunks(corpus, texts[own], vectors[own], first)
         if pool:
             found = np.stack([rng.choice(size, reach, replace=False) for _ in range(queries)])
         else:

@@ -97,22 +97,27 @@ def _of_corpus(
     documents = stored.candidates(store, corpus, _sketched(store, corpus))
     lineages = lineage.lineages(documents)
     before = stored.placed(store, corpus)
-    left = before.join(lineages, on="document_key", how="anti")["document_key"]
-    if len(left):
-        stored.forget_versions(store, corpus, left.to_list())
     changed = _changed(lineages, before.clear() if of.anew else before)
-    whole = True
+    whole, compared = True, 0
     relations = {"same": 0, "revised": 0, "gone": 0}
-    for number, name in enumerate(changed):
-        versions = lineages.filter(pl.col("lineage_id") == name)
-        read, rows = _superseded(store, corpus, versions)
-        if read is None or not stored.write_lineage(store, corpus, versions, read, rows):
+    for names, leaving in _together(changed, lineages, before):
+        parts: list[pl.DataFrame] = []
+        read: list[datetime | None] = []
+        rows: list[Superseded] = []
+        for name in names:
+            parts.append(lineages.filter(pl.col("lineage_id") == name))
+            at, old = _superseded(store, corpus, parts[-1])
+            read += at
+            rows += old
+        versions = pl.concat(parts) if parts else lineages.clear()
+        if not stored.write_lineages(store, corpus, versions, read, rows, leaving):
             whole = False  # somebody writes at the same time, whose own run comes to this as well
             continue
         for row in rows:
             relations[row.relation] += 1
-        if on_compared is not None:
-            on_compared(number + 1, len(changed))
+        compared += len(names)
+        if on_compared is not None and names:
+            on_compared(compared, len(changed))
     return whole, replace(
         found,
         corpora=(*found.corpora, corpus),
@@ -169,20 +174,52 @@ def _changed(lineages: pl.DataFrame, before: pl.DataFrame) -> list[str]:
     return sorted(set(unlike["lineage_id"]))
 
 
+def _together(
+    changed: list[str], lineages: pl.DataFrame, before: pl.DataFrame
+) -> list[tuple[list[str], list[str]]]:
+    """The lineages of ``changed`` that one transaction must write, and the documents that leave.
+
+    Documents that were of one lineage and now are of several, or of none, are written at once: a
+    reader would else meet a lineage of which a part is gone.
+    """
+    now = {name: name for name in changed}  # each points towards the first of its group
+
+    def first(name: str) -> str:
+        while now[name] != name:
+            name = now[name]
+        return name
+
+    is_in = dict(lineages["document_key", "lineage_id"].iter_rows())
+    leaving: dict[str, list[str]] = {}
+    for (name,), of in before.group_by("lineage_id", maintain_order=True):
+        keys = of["document_key"].to_list()
+        held = sorted({first(is_in[key]) for key in keys if is_in.get(key) in now})
+        group = held[0] if held else str(name)
+        now.update(dict.fromkeys(held, group))
+        if gone := [key for key in keys if key not in is_in]:
+            now.setdefault(group, group)
+            leaving.setdefault(group, []).extend(gone)
+    groups: dict[str, list[str]] = {first(name): [] for name in now}
+    for name in changed:
+        groups[first(name)].append(name)
+    left: dict[str, list[str]] = {name: [] for name in groups}
+    for name, gone in leaving.items():
+        left[first(name)] += gone
+    return [(names, left[name]) for name, names in groups.items()]
+
+
 def _superseded(
     store: Store, corpus: str, versions: pl.DataFrame
-) -> tuple[list[datetime] | None, list[Superseded]]:
-    """When each document was stored, None if one is gone; and the rows of its old passages."""
+) -> tuple[list[datetime | None], list[Superseded]]:
+    """When each document was stored, None if it is gone; and the rows of its old passages."""
     rows: list[Superseded] = []
-    read: list[datetime] = []
+    read: list[datetime | None] = []
     newer: stored.Stored | None = None
     newest: stored.Stored | None = None
     released: datetime | None = None
     replaced: dict[int, datetime | None] = {}  # passages of the next version that are old as well
     for row in versions.sort("position", descending=True).iter_rows(named=True):
         at, document = stored.passages(store, corpus, row["document_key"])
-        if at is None:
-            return None, []
         read.append(at)
         if newer is not None and newest is not None:
             own = _rows(document, newer, newest, row, released, replaced)

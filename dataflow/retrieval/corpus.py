@@ -25,6 +25,7 @@ from hamilton.function_modifiers import (
 from operators import frames
 from operators.context import outcomes as happened
 from operators.context.unified import unify
+from operators.dedup import signatures as glance
 from operators.dedup import tokens, within
 from operators.explain import parts
 from operators.postgres import read, search
@@ -263,6 +264,12 @@ def token_sets(chunks: pl.DataFrame) -> tokens.TokenSets:
     return tokens.token_sets(chunks)
 
 
+@tag(stage="dedup")
+def signatures(chunks: pl.DataFrame) -> glance.Signatures:
+    """What tells most chunks apart at a glance, within the corpus and across."""
+    return glance.signatures(chunks)
+
+
 @config.when(deduped_variant="jaccard")
 @tag(stage="dedup")
 def deduped__jaccard(
@@ -289,7 +296,7 @@ def deduped__cosine(
 def deduped__guarded(
     merged: pl.DataFrame,
     chunks: pl.DataFrame,
-    token_sets: tokens.TokenSets,
+    signatures: glance.Signatures,
     jaccard_threshold: float = 0.9,
     cosine_threshold: float = 0.95,
 ) -> pl.DataFrame:
@@ -297,7 +304,7 @@ def deduped__guarded(
     return within.guarded(
         merged,
         chunks,
-        token_sets,
+        signatures,
         jaccard_threshold=jaccard_threshold,
         cosine_threshold=cosine_threshold,
     )

@@ -11,6 +11,7 @@ from hamilton.function_modifiers import config, resolve_from_config, tag
 from dataflow.retrieval.branches import from_each_corpus, one_branch_each
 from operators.context.outcomes import collect
 from operators.dedup import across
+from operators.dedup.signatures import Signatures
 from operators.dedup.tokens import TokenSets
 from operators.frames import UNIFIED, frame_of, stacked
 from operators.postgres import store as database
@@ -178,19 +179,17 @@ def unique__cosine(
 
 @config.when(unique_variant="guarded")
 @tag(stage="dedup")
-@resolve_from_config(decorate_with=from_each_corpus(chunks="chunks", sets="token_sets"))
+@resolve_from_config(decorate_with=from_each_corpus(known="signatures"))
 def unique__guarded(
     reranked: pl.DataFrame,
-    chunks: dict[str, pl.DataFrame],
-    sets: dict[str, TokenSets],
+    known: dict[str, Signatures],
     jaccard_threshold: float = 0.9,
     cosine_threshold: float = 0.95,
 ) -> pl.DataFrame:
     """The list without copies that say the same, to the number and the negation."""
     return across.guarded(
         reranked,
-        list(chunks.values()),
-        list(sets.values()),
+        list(known.values()),
         jaccard_threshold=jaccard_threshold,
         cosine_threshold=cosine_threshold,
     )

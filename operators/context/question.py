@@ -96,9 +96,9 @@ def read_versions(
     Raises:
         CrosscorpusError: an empty version.
     """
-    if versions in ("newest", "all"):
-        return str(versions), None
     named = [versions] if isinstance(versions, str) else list(versions or ())
+    if named in (["newest"], ["all"]):
+        return named[0], None
     named = [_UNSTORABLE.sub("�", version).strip()[:LONGEST_VERSION] for version in named]
     if not all(named):
         raise CrosscorpusError("an empty version: name one such as 3.5.3, or leave it out")

@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 from urllib.parse import quote
 
+import numpy as np
 import polars as pl
 
 from operators.context.escape import label_text, safe_url
@@ -48,7 +49,7 @@ _PIECE = re.compile(
 _WHOLE = re.compile(r"\[(\w+): (.*)\]", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")
 
-Row = tuple[str | None, ...]
+Column = list[str | None]
 
 
 @dataclass(frozen=True)
@@ -151,8 +152,8 @@ def describe(
 
 def _labels(chunks: pl.DataFrame, parts: tuple[Part, ...]) -> list[str]:
     names = _names(parts)
-    rows = list(_rows(chunks, names, of_label=True))
-    bodies = list(map(_plain(parts, names[:1]), rows))
+    columns = _columns(chunks, names, of_label=True)
+    bodies = _plain(parts, columns, names[:1], chunks.height)
     if (
         all(bodies)
         and _PLAIN_LABEL.fullmatch("".join(bodies))
@@ -162,8 +163,8 @@ def _labels(chunks: pl.DataFrame, parts: tuple[Part, ...]) -> list[str]:
     return [
         body
         if body and len(body) <= LONGEST and _PLAIN_LABEL.fullmatch(body)
-        else _careful_label(dict(zip(names, row, strict=True)), parts, chunks, number)
-        for number, (body, row) in enumerate(zip(bodies, rows, strict=True))
+        else _careful_label(_row(names, columns, number), parts, chunks, number)
+        for number, body in enumerate(bodies)
     ]
 
 
@@ -185,19 +186,22 @@ def _urls(chunks: pl.DataFrame, parts: tuple[Part, ...]) -> Sequence[str | None]
     names = _names(parts)
     if not names:
         return [None] * chunks.height
-    fill, first = _plain(parts, _needed(parts)), _whole_urls(parts)
-    rows = list(_rows(chunks, names, of_label=False))
-    urls = [
-        _of_one_fragment(fill(row))
-        if _PLAIN_FIELD.fullmatch("".join([value for value in row[first:] if value]))
-        else ""
-        for row in rows
-    ]
+    columns = _columns(chunks, names, of_label=False)
+    urls = _plain(parts, columns, _needed(parts), chunks.height)
+    inside = columns[_whole_urls(parts) :]
+    if not all(_PLAIN_FIELD.fullmatch("".join(filter(None, column))) for column in inside):
+        plain = [
+            _PLAIN_FIELD.fullmatch("".join(filter(None, row))) for row in zip(*inside, strict=True)
+        ]
+        urls = [url if good else "" for url, good in zip(urls, plain, strict=True)]
+    fragments = "".join(value for part in parts for way in part.ways for value in _fixed(way))
+    if fragments.count("#") > 1 or any("#" in "".join(filter(None, one)) for one in columns):
+        urls = list(map(_of_one_fragment, urls))
     if _PLAIN_URLS.fullmatch("\n".join([*urls, ""])):
         return urls
     return [
-        url if _PLAIN_URL.fullmatch(url) else _careful_url(row, parts)
-        for url, row in zip(urls, rows, strict=True)
+        url if _PLAIN_URL.fullmatch(url) else _careful_url(_row(names, columns, number), parts)
+        for number, url in enumerate(urls)
     ]
 
 
@@ -206,9 +210,8 @@ def _whole_urls(parts: tuple[Part, ...]) -> int:
     return int(parts[0].fields[:1] == (Field("", _names(parts)[0]),))
 
 
-def _careful_url(values: Row, parts: tuple[Part, ...]) -> str | None:
+def _careful_url(row: dict[str, str | None], parts: tuple[Part, ...]) -> str | None:
     """A link with a field to escape or to do without, or none."""
-    row = dict(zip(_names(parts), values, strict=True))
     if any(row[name] is None for name in _needed(parts)):
         return None
     whole = list(row)[: _whole_urls(parts)]
@@ -222,15 +225,17 @@ def _careful_url(values: Row, parts: tuple[Part, ...]) -> str | None:
     return safe_url(_of_one_fragment(_fill(parts, encoded)))
 
 
-def _rows(chunks: pl.DataFrame, names: list[str], *, of_label: bool) -> Iterator[Row]:
-    """The fields of each row as text; None where one has no value."""
-    if not names:
-        return iter([()] * chunks.height)
+def _row(names: list[str], columns: list[Column], number: int) -> dict[str, str | None]:
+    return {name: column[number] for name, column in zip(names, columns, strict=True)}
+
+
+def _columns(chunks: pl.DataFrame, names: list[str], *, of_label: bool) -> list[Column]:
+    """Each field's values as text; None where a row has none."""
     metadata = [name for name in names if name not in _DERIVED and name not in _COLUMNS]
     texts = chunks["metadata"].to_list() if metadata else []
     read = {text: json.loads(text or "{}") for text in set(texts)}  # chunks of a document share it
     keyed = [read[text] for text in texts]
-    columns: list[list[str | None]] = []
+    columns: list[Column] = []
     for name in names:
         if name in metadata:
             columns.append([_text(keys.get(name)) for keys in keyed])
@@ -240,8 +245,10 @@ def _rows(chunks: pl.DataFrame, names: list[str], *, of_label: bool) -> Iterator
             columns.append([None] * chunks.height)
             continue
         values = chunks[column]
-        if values.dtype == UTC:
-            values = values.dt.to_string("%Y-%m-%d")
+        if values.dtype == UTC:  # by numpy: what Polars does to dates wakes threads
+            days = np.datetime_as_string(values.to_numpy(), unit="D").tolist()
+            columns.append([None if day == "NaT" else day for day in days])
+            continue
         listed = values.to_list()
         if name == "file":
             columns.append([p and (p.rstrip("/").rpartition("/")[2] or None) for p in listed])
@@ -254,7 +261,7 @@ def _rows(chunks: pl.DataFrame, names: list[str], *, of_label: bool) -> Iterator
             )
         else:
             columns.append([v or None for v in listed] if "" in listed else listed)
-    return zip(*columns, strict=True)
+    return columns
 
 
 def _version(version: str, name: str) -> str | None:
@@ -284,21 +291,30 @@ def _fill(parts: tuple[Part, ...], values: dict[str, str | None]) -> str:
     return filled
 
 
-def _plain(parts: tuple[Part, ...], needed: Sequence[str]) -> Callable[[Row], str]:
-    """Fills the parts with values that need no escaping; "" without one of those ``needed``."""
+def _plain(
+    parts: tuple[Part, ...], columns: list[Column], needed: Sequence[str], rows: int
+) -> list[str]:
+    """The parts filled with values that need no escaping; "" without one of those ``needed``."""
     names = _names(parts)
     places = {name: f"{{{place}}}" for place, name in enumerate(names)}
-    formats: dict[tuple[bool, ...], str] = {(): _fill(parts, dict(places))}
 
-    def fill(row: Row) -> str:
-        absent = tuple([value is None for value in row]) if None in row else ()
-        if absent not in formats:
-            gone = {name for name, missing in zip(names, absent, strict=True) if missing}
-            there = {name: None if name in gone else place for name, place in places.items()}
-            formats[absent] = "" if gone.intersection(needed) else _fill(parts, there)
-        return formats[absent].format(*row)
+    @cache
+    def form(absent: tuple[bool, ...]) -> Callable[..., str]:
+        gone = {name for name, missing in zip(names, absent, strict=True) if missing}
+        there = {name: None if name in gone else place for name, place in places.items()}
+        return ("" if gone.intersection(needed) else _fill(parts, there)).format
 
-    return fill
+    if not names:
+        return [form(())()] * rows
+    absent = tuple([None in column for column in columns])
+    partly = [
+        column.count(None) < rows for column, some in zip(columns, absent, strict=True) if some
+    ]
+    if not any(partly):  # all rows lack the same fields
+        return list(map(form(absent), *columns))
+    return [
+        form(tuple([value is None for value in row]))(*row) for row in zip(*columns, strict=True)
+    ]
 
 
 @cache
@@ -325,6 +341,11 @@ def _before_fragment(parts: tuple[Part, ...]) -> set[str]:
         if "#" in part.after:
             break
     return names
+
+
+def _fixed(part: Part) -> list[str]:
+    """What stands in a part whatever its fields are."""
+    return [*(field.before for field in part.fields), part.after]
 
 
 def _of_one_fragment(url: str) -> str:

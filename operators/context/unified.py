@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from operators.context.templates import describe
-from operators.dedup.survivors import flat, lists
+from operators.dedup.survivors import lists, numbers
 from operators.frames import DEDUPED, READ_CHUNKS, SOURCE, UNIFIED, frame_of
 from operators.ranking.order import positions, take
 
@@ -50,8 +50,8 @@ def unify(
 
 def _alternates(duplicates: pl.Series, described: pl.DataFrame, corpus: str) -> pl.Series:
     """The labels and links of each row's ``duplicates`` that are among the ``described``."""
-    copies, owner = flat(duplicates)
-    place = positions(described["chunk_id"].to_numpy(), copies.to_numpy())
+    copies, owner = numbers(duplicates)
+    place = positions(described["chunk_id"].to_numpy(), copies)
     there = np.flatnonzero(place >= 0)
     named = [described[name] for name in ("chunk_id", "source_label", "source_url")]
     found = take(frame_of([*named, _everywhere(corpus, described.height)], _SOURCE), place[there])

@@ -15,6 +15,7 @@ from operators.dedup.cosine import cosine_keepers, unit_vectors
 from operators.dedup.guarded import guarded_keepers
 from operators.dedup.jaccard import jaccard_keepers
 from operators.dedup.newest import dates, documents, newest_keepers
+from operators.dedup.signatures import Signatures, signatures_of
 from operators.dedup.survivors import absorb
 from operators.dedup.tokens import TokenSets, sets_of
 from operators.ranking.order import Floats, Integers, index, listed, places, positions, replaced
@@ -58,22 +59,25 @@ def cosine(
 
 def guarded(
     hits: pl.DataFrame,
-    chunks: Sequence[pl.DataFrame],
-    known: Sequence[TokenSets] = (),
+    known: Sequence[Signatures] = (),
     *,
     jaccard_threshold: float = 0.9,
     cosine_threshold: float = 0.95,
 ) -> pl.DataFrame:
-    """Without what says the same, by :mod:`operators.dedup.guarded`; arguments as above."""
+    """Without what says the same, by :mod:`operators.dedup.guarded`.
+
+    Args:
+        hits: columns ``FUSED``.
+        known: the signatures of the hits' chunks; of another one the text alone is compared.
+        jaccard_threshold: the least Jaccard index of copies.
+        cosine_threshold: the least cosine of copies.
+    """
     hits = listed(hits)
-    sets, number = sets_of(hits, known)
-    chunk_id = hits["chunk_id"].to_numpy()
+    every, number = signatures_of(hits, known)
     keepers = guarded_keepers(
         hits["query_id"].to_numpy(),
         number,
-        sets,
-        lambda rows: _vectors(chunk_id[rows], chunks),
-        hits["text"].to_list(),
+        every,
         jaccard_threshold=jaccard_threshold,
         cosine_threshold=cosine_threshold,
     )

@@ -20,12 +20,20 @@ FindCopies = Callable[[Integers, Flags, Flags], Pairs]
 """Takes row numbers (ascending) and for each whether it may be the better and whether it may be the
 worse of a pair; gives the pairs (better, worse) of rows of one query that are copies."""
 
+Confirm = Callable[[int, int], bool]
+"""Whether a found pair (better, worse) is one of copies; asked only while it matters."""
+
 BLOCK = 512
 """Places of a list that are compared at once. Copies of what stayed go before the next block is
 compared within itself, so that a list of near-copies costs no pairs."""
 
 
-def greedy(query_id: Column, find_copies: FindCopies, rows: Integers | None = None) -> Integers:
+def greedy(
+    query_id: Column,
+    find_copies: FindCopies,
+    rows: Integers | None = None,
+    confirm: Confirm | None = None,
+) -> Integers:
     """The keepers of rows that are sorted by query and rank.
 
     Args:
@@ -33,6 +41,7 @@ def greedy(query_id: Column, find_copies: FindCopies, rows: Integers | None = No
         find_copies: called for each ``BLOCK`` places of the longest list, first to compare the
             new rows with those that stayed so far, then to compare what is left with itself.
         rows: the rows to look at, ascending; None: all.
+        confirm: asked of each found pair that would decide something; None: all are copies.
 
     Returns:
         For each of ``rows`` the row it belongs to.
@@ -44,20 +53,24 @@ def greedy(query_id: Column, find_copies: FindCopies, rows: Integers | None = No
         active = (block <= number) & (keepers[rows] == rows)
         new = block[active] == number
         if number:
-            settle(keepers, *find_copies(rows[active], ~new, new))
+            settle(keepers, *find_copies(rows[active], ~new, new), confirm)
         left = rows[(block == number) & (keepers[rows] == rows)]
         every = np.ones(len(left), bool)
-        settle(keepers, *find_copies(left, every, every))
+        settle(keepers, *find_copies(left, every, every), confirm)
     return keepers[rows]
 
 
-def settle(keepers: Integers, better: Integers, worse: Integers) -> None:
+def settle(
+    keepers: Integers, better: Integers, worse: Integers, confirm: Confirm | None = None
+) -> None:
     """Write into ``keepers`` what the pairs decide."""
     if not len(better):
         return
     order = np.lexsort((better, worse))
     gone: dict[int, int] = {}
     for best, copy in zip(better[order].tolist(), worse[order].tolist(), strict=True):
-        if copy not in gone and best not in gone:
+        if copy in gone or best in gone:
+            continue
+        if confirm is None or confirm(best, copy):
             gone[copy] = best
     keepers[list(gone)] = list(gone.values())

@@ -8,17 +8,16 @@ are high and both have the same numbers, negations, modal words and identifiers,
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
-from itertools import chain
-
-import numpy as np
+from itertools import chain, compress
+from operator import ne
 
 from operators.dedup import cosine
-from operators.dedup.greedy import Flags, Pairs, greedy
-from operators.dedup.jaccard import Finder, check_threshold
-from operators.dedup.tokens import TokenSets
-from operators.ranking.order import Column, Floats, Integers
+from operators.dedup.greedy import greedy
+from operators.dedup.jaccard import check_threshold
+from operators.dedup.signatures import Lookalikes, Signatures
+from operators.ranking.order import Column, Integers
 
 _NEGATIONS = """not no never none neither nor nothing nobody nowhere without cannot except unless
                 false disabled"""
@@ -32,16 +31,11 @@ _GUARDED = frozenset(f"{_NEGATIONS} {_MODALS} {_NUMBERS}".split())
 _WORD = re.compile(r"[+\-<>=!]*\w+(?:(?:[.:/@$#\-]|->|::|['’])\w+)*|[<>=!]=|[<>]")
 _PLAIN = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+")  # prose: lower case, capitalised or all capitals
 
-UnitVectors = Callable[[Integers], tuple[Floats, Integers]]
-"""Takes row numbers, gives unit vectors and the place of each row's among them, -1 for none."""
-
 
 def guarded_keepers(
     query_id: Column,
     number: Integers,
-    sets: Sequence[TokenSets],
-    vectors: UnitVectors,
-    texts: Sequence[str | None],
+    known: Sequence[Signatures],
     *,
     jaccard_threshold: float,
     cosine_threshold: float,
@@ -50,10 +44,8 @@ def guarded_keepers(
 
     Args:
         query_id: the query of each row; rows are sorted by query and rank.
-        number: each row's set, counted through all of ``sets``.
-        sets: token sets.
-        vectors: called with the few rows whose texts are nearly equal.
-        texts: one a row.
+        number: each row's signature, counted through all of ``known``.
+        known: signatures.
         jaccard_threshold: the least Jaccard index of copies.
         cosine_threshold: the least cosine of copies.
 
@@ -62,31 +54,26 @@ def guarded_keepers(
     """
     check_threshold(jaccard_threshold)
     cosine.check_threshold(cosine_threshold)
-    finder = Finder(query_id, number, sets, jaccard_threshold)
-    folded = cache(lambda row: " ".join((texts[row] or "").split()))
-    said = cache(lambda row: guards(texts[row] or ""))
+    found = Lookalikes(query_id, number, known, cosine_threshold)
+    numbers = number.tolist()
 
-    def find(rows: Integers, may_better: Flags, may_worse: Flags) -> Pairs:
-        better, worse = finder.pairs(rows, may_better, may_worse)
-        pairs = list(zip(better.tolist(), worse.tolist(), strict=True))
-        copies = np.array([folded(one) == folded(two) for one, two in pairs], bool)
-        unsure = np.flatnonzero(~copies)
-        for place in unsure[near(better[unsure], worse[unsure])].tolist():
-            one, two = pairs[place]
-            copies[place] = said(one) == said(two)
-        return better[copies], worse[copies]
+    @cache
+    def tokens(number: int) -> frozenset[str]:
+        return frozenset(map(str.lower, found.words(number)))
 
-    def near(one: Integers, two: Integers) -> Flags:
-        close = np.zeros(len(one), bool)
-        if len(one):
-            rows = np.unique(np.concatenate([one, two]))
-            units, place = vectors(rows)
-            first, second = place[np.searchsorted(rows, one)], place[np.searchsorted(rows, two)]
-            both = np.flatnonzero((first >= 0) & (second >= 0))
-            close[both] = cosine.cosines(units, first[both], second[both]) >= cosine_threshold
-        return close
+    @cache
+    def copies(one: int, two: int) -> bool:
+        first, second = found.words(one), found.words(two)
+        if first == second:
+            return True
+        index = _jaccard(tokens(one), tokens(two))
+        return index >= jaccard_threshold and _guarded_alike(first, second)
 
-    return greedy(query_id, find)
+    return greedy(
+        query_id,
+        found.pairs,
+        confirm=lambda better, worse: copies(numbers[better], numbers[worse]),
+    )
 
 
 def guards(text: str) -> tuple[str, ...]:
@@ -95,7 +82,11 @@ def guards(text: str) -> tuple[str, ...]:
     >>> guards("The limit must not exceed 30 MB; see max_size or HTTPServer.")
     ('must', 'not', '30', 'max_size', 'HTTPServer')
     """
-    return tuple(chain.from_iterable(map(_guards_of_piece, text.split())))
+    return _guards(text.split())
+
+
+def _guards(words: Iterable[str]) -> tuple[str, ...]:
+    return tuple(chain.from_iterable(map(_guards_of_piece, words)))
 
 
 @lru_cache(maxsize=16_384)
@@ -109,3 +100,19 @@ def _guards_of_piece(piece: str) -> tuple[str, ...]:
         elif not _PLAIN.fullmatch(word):
             found.append(word)
     return tuple(found)
+
+
+def _guarded_alike(one: list[str], two: list[str]) -> bool:
+    """Whether both lists of words have the same guards in the same order."""
+    if len(one) == len(two):  # mostly a few words were changed, and these are no guards
+        changed = compress(zip(one, two, strict=True), map(ne, one, two))
+        if all(_guards_of_piece(old) == _guards_of_piece(new) for old, new in changed):
+            return True
+    return _guards(one) == _guards(two)
+
+
+def _jaccard(one: frozenset[str], two: frozenset[str]) -> float:
+    """Common tokens over all tokens; of two empty sets 1."""
+    common = len(one & two)
+    every = len(one) + len(two) - common
+    return common / every if every else 1.0

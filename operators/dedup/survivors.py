@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import numpy as np
 import polars as pl
 
 from operators.frames import SOURCE, frame_of
-from operators.ranking.order import Integers, changes, index, lengths, places, replaced, take
+from operators.ranking.order import (
+    Integers,
+    changes,
+    index,
+    lengths,
+    offsets,
+    places,
+    replaced,
+    take,
+)
 
 _SOURCE = [field.name for field in SOURCE.fields]
 _FEW = 100  # lists that are made one by one; more are made together
@@ -31,22 +42,46 @@ def drop_copies(merged: pl.DataFrame, keepers: Integers) -> pl.DataFrame:
 def absorb(hits: pl.DataFrame, keepers: Integers) -> pl.DataFrame:
     """The rows of ``hits`` (``FUSED``) that stay; each carries where its copies were found.
 
-    To a survivor's ``alternate_sources`` come each dropped copy, best first, and after each the
-    copy's own alternates. Order and ``rank`` stay as they are.
+    Order and ``rank`` stay as they are.
     """
     gone, kept = _split(keepers)
     if not len(gone):
         return hits
-    carried, carrier = flat(hits["alternate_sources"])
-    copies = take(frame_of(hits[name] for name in _SOURCE), gone).to_struct("alternate_sources")
-    sources = carried.append(copies)
-    row = np.concatenate([carrier, gone])
-    keeper = keepers[row]
-    is_copy = np.arange(len(row)) >= len(carrier)
-    order = np.lexsort((~is_copy, row, row != keeper, keeper))
     place = np.cumsum(keepers == np.arange(len(keepers))) - 1
-    alternates = lists(sources[index(order)], place[keeper[order]], len(kept))
-    return replaced(take(hits, kept), alternates)
+    survivor = place[keepers[gone]]
+    order = np.argsort(survivor, kind="stable")
+    return survivors(hits, kept, gone[order], survivor[order])
+
+
+def survivors(
+    hits: pl.DataFrame, kept: Integers, copies: Integers, survivor: Integers
+) -> pl.DataFrame:
+    """The rows ``kept`` of ``hits`` in this order; each carries where its copies were found.
+
+    To a survivor's ``alternate_sources`` comes each copy, and after each the copy's own alternates.
+
+    Args:
+        hits: columns ``UNIFIED`` and others.
+        kept: row numbers.
+        copies: row numbers; those of one survivor in the order in which it is to carry them.
+        survivor: of each copy the place of its survivor in ``kept``, ascending.
+    """
+    if not len(copies):
+        return take(hits, kept)
+    sources = take(frame_of(hits[name] for name in _SOURCE), copies).to_struct("alternate_sources")
+    carried, carrier = flat(hits["alternate_sources"])
+    if len(carried):
+        owner, turn = np.empty((2, len(hits)), np.int64)
+        owner[kept], turn[kept] = np.arange(len(kept)), -1
+        owner[copies], turn[copies] = survivor, np.arange(len(copies))
+        row = np.concatenate([copies, carrier])
+        is_carried = np.arange(len(row)) >= len(copies)
+        order = np.lexsort((is_carried, turn[row], owner[row]))
+        sources, survivor = sources.append(carried)[index(order)], owner[row[order]]
+    alternates = lists(sources, survivor, len(kept))
+    others = frame_of(one for one in hits.get_columns() if one.name != alternates.name)
+    at = hits.get_column_index(alternates.name)
+    return take(others, kept).insert_column(at, alternates)
 
 
 def lists(values: pl.Series, owner: Integers, rows: int) -> pl.Series:
@@ -58,10 +93,11 @@ def lists(values: pl.Series, owner: Integers, rows: int) -> pl.Series:
         rows: how many lists there are; those without a value are empty.
     """
     begins = np.flatnonzero(changes(owner))
-    filled = _many(values, owner) if len(begins) > _FEW else _few(values, begins)
+    if len(begins) > _FEW:
+        return _many(values, owner, rows)
     place = np.zeros(rows, np.int64)
     place[owner[begins]] = np.arange(1, len(begins) + 1)
-    return filled[index(place)]
+    return _few(values, begins)[index(place)]
 
 
 def _few(values: pl.Series, begins: Integers) -> pl.Series:
@@ -71,18 +107,43 @@ def _few(values: pl.Series, begins: Integers) -> pl.Series:
     return pl.Series(values.name, [values.clear(), *some])
 
 
-def _many(values: pl.Series, owner: Integers) -> pl.Series:
-    """The same for any number of lists, at a higher fixed price."""
-    owners = pl.Series("owner", owner)
-    some = pl.DataFrame([owners, values]).group_by("owner", maintain_order=True).agg(values.name)
-    return pl.concat([_few(values.clear(), owner[:0]), some[values.name]], rechunk=True)
+def _many(values: pl.Series, owner: Integers, rows: int) -> pl.Series:
+    """The lists themselves, for any number of them, at a higher fixed price.
+
+    They are made of the places of the values, which then give way to the values.
+    """
+    cuts = offsets(np.bincount(owner, minlength=rows))
+    filled = pl.element().map_batches(
+        lambda _: values, return_dtype=values.dtype, is_elementwise=True
+    )
+    ranges = pl.int_ranges(pl.Series(cuts[:-1]), pl.Series(cuts[1:])).alias(values.name)
+    return pl.select(ranges).select(pl.col(values.name).list.eval(filled)).to_series()
 
 
 def flat(column: pl.Series) -> tuple[pl.Series, Integers]:
     """The values of a column of lists one after the other, and the row each comes from."""
-    rows = pl.Series("row", np.arange(len(column)))
-    long = frame_of([rows, column]).explode(column.name, empty_as_null=False, keep_nulls=False)
-    return long[column.name], long["row"].to_numpy()
+    if 0 < len(column) <= _FEW:  # what explodes a column wakes threads, and waits for them
+        some = list(column)
+        values = some[0].alias(column.name)
+        for one in some[1:]:
+            if len(one):
+                values.append(one)
+        return values.rechunk(), np.repeat(np.arange(len(some)), [len(one) for one in some])
+    values = column.explode(empty_as_null=False, keep_nulls=False)
+    if not len(values):
+        return values, np.empty(0, np.int64)
+    sizes = np.nan_to_num(column.list.len().to_numpy())  # of null it is 0
+    return values, np.repeat(np.arange(len(column)), sizes.astype(np.int64))
+
+
+def numbers(column: pl.Series) -> tuple[Integers, Integers]:
+    """As :func:`flat`, of a column of lists of Int64 without nulls; much faster for a short one."""
+    if len(column) > _FEW:
+        values, owner = flat(column)
+        return values.to_numpy(), owner
+    some = column.to_list()
+    owner = np.repeat(np.arange(len(some)), [len(one) for one in some])
+    return np.fromiter(chain.from_iterable(some), np.int64, len(owner)), owner
 
 
 def _split(keepers: Integers) -> tuple[Integers, Integers]:

@@ -13,6 +13,7 @@ from operators.dedup.cosine import cosine_keepers, unit_vectors
 from operators.dedup.guarded import guarded_keepers
 from operators.dedup.jaccard import jaccard_keepers
 from operators.dedup.newest import dates, documents, newest_keepers
+from operators.dedup.signatures import Signatures
 from operators.dedup.survivors import drop_copies
 from operators.dedup.tokens import TokenSets
 from operators.ranking.order import Integers, index, listed, positions
@@ -48,19 +49,25 @@ def cosine(merged: pl.DataFrame, chunks: pl.DataFrame, *, threshold: float = 0.9
 def guarded(
     merged: pl.DataFrame,
     chunks: pl.DataFrame,
-    sets: TokenSets,
+    known: Signatures,
     *,
     jaccard_threshold: float = 0.9,
     cosine_threshold: float = 0.95,
 ) -> pl.DataFrame:
-    """Without what says the same, by :mod:`operators.dedup.guarded`; arguments as above."""
+    """Without what says the same, by :mod:`operators.dedup.guarded`.
+
+    Args:
+        merged: columns ``MERGED``.
+        chunks: columns ``CHUNKS``.
+        known: the signatures of ``chunks``, in its order.
+        jaccard_threshold: the least Jaccard index of copies.
+        cosine_threshold: the least cosine of copies.
+    """
     hits, row = _found(merged, chunks)
     keepers = guarded_keepers(
         hits["query_id"].to_numpy(),
         row,
-        [sets],
-        lambda rows: unit_vectors(chunks["embedding"][index(row[rows])]),
-        chunks["text"][row].to_list(),
+        [known],
         jaccard_threshold=jaccard_threshold,
         cosine_threshold=cosine_threshold,
     )

@@ -18,7 +18,7 @@ Meaning of a query's filter columns:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -26,10 +26,20 @@ from typing import Any
 import polars as pl
 
 from operators.postgres.store import Connection
+from operators.postgres.superseded import Superseded
 from operators.postgres.text_border import clean_text
 
 INDEXED_PATH = 200
 """How many characters of a path the index on paths holds."""
+
+HASHED_BELOW = 20_000
+"""Of a corpus with up to this many superseded chunks a search hashes all of them, which costs a
+quarter of a microsecond a chunk; of one with more, the planner decides."""
+
+NO_CHUNKS = "{}"
+
+SHARED = "q.as_of"
+"""The ``as_of`` of the query ``q``, where the queries of a statement have different ones."""
 
 FOREVER = datetime.max.replace(tzinfo=UTC)
 """Later than every moment: the ``as_of`` of a query that has none, where one is needed."""
@@ -37,14 +47,28 @@ FOREVER = datetime.max.replace(tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Filter:
-    """What a group of queries may see; ``as_of`` differs within a group and is no part of it."""
+    """What a group of queries may see; ``as_of`` differs within a group and is no part of it.
+
+    Attributes:
+        superseded: the chunks that a newer version replaces; None: versions do not count.
+        pinned: the versions that are asked for, each with the names that it may have.
+        inside: the chunks of those versions, outside: all others of their topics, both as array
+            literals; None before :func:`operators.postgres.pinned.with_chunks` has put them there.
+    """
 
     repos: tuple[str, ...] | None = None
     path_prefix: str | None = None
     language: str | None = None
     state: str | None = None
-    current: bool = False
+    superseded: Superseded | None = None
     pinned: tuple[tuple[str, ...], ...] = ()
+    inside: str | None = None
+    outside: str | None = None
+
+    @property
+    def pinned_chunks(self) -> int:
+        """How many chunks the asked versions have."""
+        return self.inside.count(",") + 1 if self.inside and self.inside != NO_CHUNKS else 0
 
     @property
     def only_repos(self) -> bool:
@@ -61,7 +85,7 @@ class Scope:
     as_of: datetime | None
 
 
-def scopes(queries: pl.DataFrame, corpus: str, *, versioned: bool) -> list[Scope]:
+def scopes(queries: pl.DataFrame, corpus: str, superseded: Superseded | None) -> list[Scope]:
     """The filter of each query of ``queries`` that may search ``corpus``.
 
     A query that cannot see anything there - the corpus is not listed, or its repo list is empty -
@@ -71,7 +95,7 @@ def scopes(queries: pl.DataFrame, corpus: str, *, versioned: bool) -> list[Scope
         queries: columns ``SCOPED_QUERIES``, or ``QUERIES``, whose versions then are taken to the
             letter.
         corpus: the corpus.
-        versioned: whether topics of the corpus have versions.
+        superseded: chunks of the corpus; None: its topics have no versions.
     """
     found = []
     for row in queries.iter_rows(named=True):
@@ -81,14 +105,14 @@ def scopes(queries: pl.DataFrame, corpus: str, *, versioned: bool) -> list[Scope
         listed = row["corpora"] is None or corpus in row["corpora"]
         if not listed or repos == ():
             continue
-        current = versioned and row["version_policy"] != "all"
+        current = superseded is not None and row["version_policy"] != "all"
         pinned = row["pinned"] if "pinned" in row else [[v] for v in row["versions"] or ()]
         one = Filter(
             repos,
             _cleaned(row["path_prefix"]),
             _cleaned(row["language"]),
             _cleaned(row["state"]),
-            current,
+            superseded if current else None,
             tuple(tuple(sorted(map(clean_text, of))) for of in pinned or ()) if current else (),
         )
         moments = [row["as_of"], row.get("versions_as_of") if current else None]
@@ -121,46 +145,75 @@ def condition(one: Filter, alias: str, parameters: dict[str, Any], *, number: in
     return " AND ".join(clauses) or "true"
 
 
-def outdated(
-    one: Filter, parameters: dict[str, Any], *, dated: bool, number: int = 0
-) -> str | None:
-    """A subquery of the chunks that ``one``'s versions leave out, or None for none.
+def up_to_date(
+    one: Filter,
+    alias: str,
+    parameters: dict[str, Any],
+    *,
+    moment: str | None = None,
+    each: bool = False,
+) -> str:
+    """The clause that holds for the rows of ``alias`` that ``one``'s versions let through.
 
-    Its columns are chunk_id and, if ``dated``, ``since``: the moment of ``as_of`` after which each
-    is left out. ``parameters`` must have ``corpus``, and gets its values under names that end in
-    ``number``.
+    ``moment`` is an SQL expression for ``as_of``, None for none. ``each``: each row is asked when
+    it is met, for scans that end early.
     """
-    if not one.current:
-        return None
-    since = "coalesce(s.superseded_at, '-infinity')"
+    if one.superseded is None:
+        return "true"
+    by_then = "" if moment is None else f" AND {_SINCE} < {moment}"
+    replaced = f"""superseded_chunks s
+        WHERE s.corpus = %(corpus)s AND s.relation <> 'gone'{by_then}"""
+    same = f"s.chunk_id = {alias}.chunk_id"
+    if each:  # an OFFSET keeps the planner from a join
+        newest = f"NOT EXISTS (SELECT 1 FROM {replaced} AND {same} OFFSET 0)"
+    elif moment != SHARED and one.superseded.total <= HASHED_BELOW:
+        newest = f"{alias}.chunk_id NOT IN (SELECT s.chunk_id FROM {replaced})"
+    else:
+        newest = f"NOT EXISTS (SELECT 1 FROM {replaced} AND {same})"
+    return _or_pinned(one, alias, newest, parameters)
+
+
+def with_since(
+    one: Filter, alias: str, source: str, parameters: dict[str, Any]
+) -> tuple[str, str, str]:
+    """For one scan that queries of many moments share: column ``since``, from what, and clause.
+
+    ``since`` is the moment of ``as_of`` after which a row of ``alias`` (in ``source``) is left out,
+    null for never; the clause holds for rows that are not left out at every moment.
+    """
+    joined = f"""{source} LEFT JOIN superseded_chunks s ON s.corpus = %(corpus)s
+        AND s.relation <> 'gone' AND s.chunk_id = {alias}.chunk_id"""
+    since = f"CASE WHEN s.chunk_id IS NOT NULL THEN {_SINCE} END"
+    clause = _or_pinned(one, alias, "true", parameters)
+    if one.pinned:
+        since = f"CASE WHEN {alias}.chunk_id <> ALL(%(inside)s::bigint[]) THEN {since} END"
+    return f"{since} AS since", joined, clause
+
+
+OF_VERSIONS = """
+    LEFT JOIN document_versions v ON v.document_key = c.document_key
+    LEFT JOIN superseded_chunks s ON s.corpus = c.corpus AND s.chunk_id = c.chunk_id
+"""
+"""What is known of the versions of chunks ``c``."""
+
+
+def by_documents(one: Filter, parameters: dict[str, Any], *, moment: str, number: int = 0) -> str:
+    """As :func:`up_to_date` for few chunks ``c`` with ``OF_VERSIONS``, as it is at this moment.
+
+    Puts its values into ``parameters``, under names that end in ``number``.
+    """
+    if one.superseded is None:
+        return "true"
+    newest = f"(s.chunk_id IS NULL OR s.relation = 'gone' OR {_SINCE} >= {moment})"
     if not one.pinned:
-        return f"""
-            SELECT s.chunk_id{f", {since} AS since" if dated else ""}
-            FROM superseded_chunks s WHERE s.corpus = %(corpus)s AND s.relation <> 'gone'
-        """
-    topic = """EXISTS (SELECT 1 FROM document_versions v WHERE v.document_key = s.document_key
-        AND v.lineage_id IN (SELECT a.lineage_id FROM asked a))"""
-    since = f", CASE WHEN {topic} THEN '-infinity' ELSE {since} END AS since" if dated else ""
-    always = ", '-infinity'::timestamptz" if dated else ""
-    return f"""
-        WITH asked AS MATERIALIZED ({_asked(one, parameters, number)})
-        SELECT s.chunk_id{since} FROM superseded_chunks s
-        WHERE s.corpus = %(corpus)s AND s.relation <> 'gone'
-          AND s.document_key NOT IN (SELECT a.document_key FROM asked a)
-        UNION ALL
-        SELECT s.chunk_id{always} FROM superseded_chunks s
-        WHERE s.corpus = %(corpus)s AND s.relation = 'gone' AND {topic}
-          AND s.document_key NOT IN (SELECT a.document_key FROM asked a)
-        UNION ALL
-        SELECT n.chunk_id{always} FROM document_versions v
-        JOIN chunks n ON n.corpus = %(corpus)s AND n.document_key = v.document_key
-        WHERE v.corpus = %(corpus)s AND v.newest
-          AND v.lineage_id IN (SELECT a.lineage_id FROM asked a)
-          AND v.document_key NOT IN (SELECT a.document_key FROM asked a)
-    """
+        return newest
+    asked = pinned_documents(one, parameters, number=number)
+    return f"""(c.document_key IN (SELECT a.document_key FROM ({asked}) AS a)
+        OR ({newest} AND (v.lineage_id IS NULL
+            OR v.lineage_id NOT IN (SELECT a.lineage_id FROM ({asked}) AS a))))"""
 
 
-def _asked(one: Filter, parameters: dict[str, Any], number: int) -> str:
+def pinned_documents(one: Filter, parameters: dict[str, Any], *, number: int = 0) -> str:
     """A subquery of the documents that ``one`` pins, and their topics.
 
     Of the versions that one name stands for, those of the newest that the topic has.
@@ -183,52 +236,37 @@ def _asked(one: Filter, parameters: dict[str, Any], number: int) -> str:
     """
 
 
-def up_to_date(
-    one: Filter,
-    alias: str,
-    parameters: dict[str, Any],
-    *,
-    moment: str | None = None,
-    number: int = 0,
-) -> str:
-    """The clause that holds for the rows of ``alias`` that ``one``'s versions let through.
-
-    ``moment`` is an SQL expression for ``as_of``, None for none.
-    """
-    left_out = outdated(one, parameters, dated=moment is not None, number=number)
-    if left_out is None:
-        return "true"
-    by_then = "" if moment is None else f" AND o.since < {moment}"
-    return (
-        f"NOT EXISTS (SELECT 1 FROM ({left_out}) AS o WHERE o.chunk_id = {alias}.chunk_id{by_then})"
-    )
+_SINCE = "coalesce(s.superseded_at, '-infinity')"
 
 
-def each_up_to_date(
-    one: Filter, parameters: dict[str, Any], *, moment: str | None = None, number: int = 0
-) -> str:
-    """As :func:`up_to_date` for chunks ``c``, asked of each when it is met.
-
-    For few rows, and for scans that end early: a join would need all rows at its start.
-    """
-    if not one.current:
-        return "true"
-    by_then = "" if moment is None else f"AND coalesce(s.superseded_at, '-infinity') < {moment}"
-    # an OFFSET keeps the planner from a join
-    newest = f"""NOT EXISTS (SELECT 1 FROM superseded_chunks s WHERE s.corpus = c.corpus
-        AND s.chunk_id = c.chunk_id AND s.relation <> 'gone' {by_then} OFFSET 0)"""
+def _or_pinned(one: Filter, alias: str, newest: str, parameters: dict[str, Any]) -> str:
+    """The clause that holds for chunks of the pinned versions; of other topics, if ``newest``."""
     if not one.pinned:
         return newest
-    asked = _asked(one, parameters, number)
-    return f"""(c.document_key IN (SELECT a.document_key FROM ({asked}) AS a)
-        OR ({newest} AND NOT EXISTS (
-            SELECT 1 FROM document_versions v WHERE v.document_key = c.document_key
-            AND v.lineage_id IN (SELECT a.lineage_id FROM ({asked}) AS a) OFFSET 0)))"""
+    parameters |= {"inside": one.inside, "outside": one.outside}
+    # the planner would weigh each chunk of an array, but it does not look into a CASE
+    return f"""CASE WHEN {alias}.chunk_id = ANY(%(inside)s::bigint[]) THEN true
+        WHEN {alias}.chunk_id <> ALL(%(outside)s::bigint[]) THEN {newest} ELSE false END"""
 
 
-def created_before(alias: str, moment: str) -> str:
-    """The clause of ``as_of``: ``moment`` is an SQL expression, ``infinity`` for none."""
+def created_before(alias: str, moment: str | None) -> str:
+    """The clause of ``as_of``: ``moment`` is an SQL expression, None for none."""
+    if moment is None:
+        return "true"
     return f"({alias}.created_at IS NULL OR {alias}.created_at < {moment})"
+
+
+def moment_of(moments: Collection[datetime | None], parameters: dict[str, Any]) -> str | None:
+    """An SQL expression for the ``as_of`` of the queries ``q``: one value, if all have the same.
+
+    Puts the value into ``parameters``. None where no query has any.
+    """
+    if all(as_of is None for as_of in moments):
+        return None
+    if len(set(moments)) > 1:
+        return SHARED
+    parameters["moment"] = moment(next(iter(moments)))
+    return "%(moment)s::timestamptz"
 
 
 def moment(as_of: datetime | None) -> str:
@@ -242,49 +280,40 @@ def count_visible(
     one: Filter,
     moments: Sequence[datetime | None],
     repo_sizes: Mapping[str, int],
-    superseded: int = 0,
     *,
     limit: int,
 ) -> list[int]:
     """How many chunks of ``corpus`` each of ``moments`` (``as_of``) leaves visible, at most.
 
-    ``repo_sizes``, and ``superseded`` (how many chunks a newer version replaces), answer without a
-    look at the chunks where they can: when the repo list and versions alone decide, exactly but for
-    lists of repos or versions, then with an upper bound; and where an upper bound is no more than
-    ``limit`` chunks. Else they are counted, up to ``limit`` + 1.
+    ``repo_sizes`` and the known number of superseded chunks answer without a look at the chunks
+    where they can: when the repo list and versions alone decide, exactly but for lists of repos or
+    versions, then with an upper bound; and where an upper bound is no more than ``limit`` chunks.
+    Else they are counted, up to ``limit`` + 1.
     """
     names = repo_sizes if one.repos is None else one.repos
-    bound = sum(repo_sizes.get(name, 0) for name in names)
-    parameters: dict[str, Any] = {"corpus": corpus}
+    bounds = [sum(repo_sizes.get(name, 0) for name in names)] * len(moments)
     undated = all(moment is None for moment in moments)
-    if one.current and undated and bound > limit:
-        pinned = _pinned_chunks(conn, one, parameters) if one.pinned else 0
-        bound = min(bound, sum(repo_sizes.values()) - superseded + pinned)
-    if bound <= limit or (one.only_repos and undated):
-        return [bound] * len(moments)
-    distinct = sorted({moment(value) for value in moments})
-    parameters |= {"moments": distinct, "limit": limit + 1}
+    if one.superseded is not None:
+        most = sum(repo_sizes.values()) + one.pinned_chunks
+        bounds = [
+            min(bound, most - one.superseded.by(at))
+            for bound, at in zip(bounds, moments, strict=True)
+        ]
+    if max(bounds, default=0) <= limit or (one.only_repos and undated):
+        return bounds
+    parameters: dict[str, Any] = {"corpus": corpus, "limit": limit + 1}
+    parameters["moments"] = sorted({moment(value) for value in moments})
+    at = moment_of(moments, parameters)
     statement = f"""
-        SELECT m.at, (SELECT count(*) FROM (
+        SELECT q.at, (SELECT count(*) FROM (
             SELECT 1 FROM chunks c
             WHERE c.corpus = %(corpus)s AND {condition(one, "c", parameters)}
-              AND {created_before("c", "m.at::timestamptz")}
-              AND {up_to_date(one, "c", parameters, moment="m.at::timestamptz")}
+              AND {created_before("c", at)} AND {up_to_date(one, "c", parameters, moment=at)}
             LIMIT %(limit)s) AS visible)
-        FROM unnest(%(moments)s::text[]) AS m(at)
+        FROM (SELECT m.at, m.at::timestamptz AS as_of FROM unnest(%(moments)s::text[]) AS m(at)) q
     """
     counted: dict[str, int] = dict(conn.execute(statement, parameters).fetchall())
     return [int(counted[moment(value)]) for value in moments]
-
-
-def _pinned_chunks(conn: Connection, one: Filter, parameters: dict[str, Any]) -> int:
-    asked = _asked(one, parameters, 0)
-    row = conn.execute(
-        "SELECT coalesce(sum(d.chunks), 0) FROM documents d"
-        f" WHERE d.document_key IN (SELECT a.document_key FROM ({asked}) AS a)",
-        parameters,
-    ).fetchone()
-    return int(row[0]) if row else 0
 
 
 def _cleaned(value: str | None) -> str | None:

@@ -110,7 +110,7 @@ def lineage_named(store: Store, name: str, corpus: str | None = None) -> pl.Data
 
 
 def _members(conn: Connection, name: str, corpus: str | None) -> pl.DataFrame:
-    like = name.replace("\\", "\\\\").replace("%", r"\%").replace("_", r"\_")
+    like = _pattern(name)
     for way in _WAYS:
         asked = (
             "WITH asked AS (SELECT DISTINCT v.corpus, v.lineage_id FROM document_versions v"
@@ -125,12 +125,18 @@ def _members(conn: Connection, name: str, corpus: str | None) -> pl.DataFrame:
     return pl.DataFrame(schema=MEMBERS)
 
 
+def _pattern(name: str) -> str:
+    """What LIKE takes for ``name`` itself."""
+    return name.replace("\\", "\\\\").replace("%", r"\%").replace("_", r"\_")
+
+
 def _unknown(conn: Connection, name: str, corpus: str | None) -> str:
-    values = {"name": name, "corpus": corpus}
+    values = {"name": name, "like": _pattern(name), "corpus": corpus}
     only = " AND (%(corpus)s::text IS NULL OR corpus = %(corpus)s)"
     row = conn.execute(
         "SELECT coalesce(path, title, document_id), version FROM documents"
-        " WHERE %(name)s IN (path, title, document_id)" + only + " ORDER BY document_key LIMIT 1",
+        " WHERE (%(name)s IN (path, title, document_id)"
+        f" OR lower(path) LIKE '%%/' || lower(%(like)s)){only} ORDER BY document_key LIMIT 1",
         values,
     ).fetchone()
     if row:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any, cast
@@ -19,14 +19,16 @@ from operators.postgres.batches import Deadline, run
 from operators.postgres.copy_binary import EPOCH_2000_US
 from operators.postgres.filters import (
     FOREVER,
+    OF_VERSIONS,
     Filter,
+    by_documents,
     condition,
     created_before,
-    each_up_to_date,
     moment,
     scopes,
 )
 from operators.postgres.store import Connection, Store, collection_info
+from operators.postgres.superseded import Superseded
 
 FILTERS_AT_ONCE = 50
 
@@ -40,14 +42,9 @@ _VERSIONED = {
     **_STORED,
     "version": "coalesce(v.version, c.version)",
     "lineage_id": "coalesce(v.lineage_id, c.lineage_id)",
-    "only_up_to": "g.last_version",
-    "gone_since": "g.superseded_at",
+    "only_up_to": "CASE WHEN s.relation = 'gone' THEN s.last_version END",
+    "gone_since": "CASE WHEN s.relation = 'gone' THEN s.superseded_at END",
 }
-_OF_VERSIONS = """
-    LEFT JOIN document_versions v ON v.document_key = c.document_key
-    LEFT JOIN superseded_chunks g
-        ON g.corpus = c.corpus AND g.chunk_id = c.chunk_id AND g.relation = 'gone'
-"""
 _INT8 = struct.Struct(">q")
 
 
@@ -87,26 +84,27 @@ def fetch_chunks(
     """
     deadline = Deadline.after(timeout_s, f"reading chunks of corpus {corpus!r}")
     info = collection_info(store)
-    dimensions, versioned = info.dimensions, corpus in info.superseded
+    dimensions, superseded = info.dimensions, info.superseded.get(corpus)
     ids = chunk_ids.drop_nulls().unique().sort().to_list()
-    visible = list(_widest(queries, corpus, versioned=versioned).items())
+    visible = list(_widest(queries, corpus, superseded).items())
     if not ids or not visible or dimensions is None:
         return _frame([], dimensions or 0)
     rows: dict[int, tuple[Any, ...]] = {}
+    columns = _PLAIN if superseded is None else _VERSIONED
     for start in range(0, len(visible), FILTERS_AT_ONCE):
         part = visible[start : start + FILTERS_AT_ONCE]
-        read = partial(_read, corpus=corpus, ids=ids, visible=part, versioned=versioned)
+        read = partial(_read, corpus=corpus, ids=ids, visible=part, columns=columns)
         found = run(store, deadline, read)
         rows.update((row[0], row) for row in found)
     return _frame([row for _, row in sorted(rows.items())], dimensions)
 
 
 def _widest(
-    queries: pl.DataFrame, corpus: str, *, versioned: bool
+    queries: pl.DataFrame, corpus: str, superseded: Superseded | None
 ) -> dict[Filter, tuple[str, str]]:
     """The filters of a batch, each with its earliest and latest ``as_of``."""
     spans: dict[Filter, tuple[datetime, datetime]] = {}
-    for scope in scopes(queries, corpus, versioned=versioned):
+    for scope in scopes(queries, corpus, superseded):
         at = scope.as_of or FOREVER
         early, late = spans.get(scope.filter, (at, at))
         spans[scope.filter] = min(early, at), max(late, at)
@@ -119,7 +117,7 @@ def _read(
     corpus: str,
     ids: list[int],
     visible: Sequence[tuple[Filter, tuple[str, str]]],
-    versioned: bool,
+    columns: Mapping[str, str],
 ) -> list[tuple[Any, ...]]:
     # one literal: thousands of numbers one by one would cost more than reading the rows
     parameters: dict[str, Any] = {"corpus": corpus, "ids": "{" + ",".join(map(str, ids)) + "}"}
@@ -130,16 +128,15 @@ def _read(
             [
                 condition(one, "c", parameters, number=number),
                 created_before("c", f"%(late_{number})s::timestamptz"),
-                each_up_to_date(
+                by_documents(
                     one, parameters, moment=f"%(early_{number})s::timestamptz", number=number
                 ),
             ]
         )
         clauses.append(f"({clause})")
-    columns = (_VERSIONED if versioned else _PLAIN).values()
     statement = f"""
-        SELECT {", ".join(columns)}, halfvec_send(c.embedding)
-        FROM chunks c {_OF_VERSIONS if versioned else ""}
+        SELECT {", ".join(columns.values())}, halfvec_send(c.embedding)
+        FROM chunks c {OF_VERSIONS if columns is _VERSIONED else ""}
         WHERE c.corpus = %(corpus)s AND c.chunk_id = ANY(%(ids)s::bigint[])
           AND ({" OR ".join(clauses)})
     """

@@ -23,16 +23,18 @@ from operators.errors import CrosscorpusError
 from operators.frames import VECTOR_LISTS, empty
 from operators.postgres.batches import Deadline, fetch, run, run_slices
 from operators.postgres.filters import (
+    SHARED,
     Filter,
     condition,
     count_visible,
     created_before,
-    each_up_to_date,
     moment,
-    outdated,
+    moment_of,
     scopes,
     up_to_date,
+    with_since,
 )
+from operators.postgres.pinned import with_chunks
 from operators.postgres.store import (
     Connection,
     Store,
@@ -103,7 +105,7 @@ def vector_search(
     for place, (query_id, _) in enumerate(texts):
         places[query_id].append(place)
     groups: dict[Filter, list[_Item]] = defaultdict(list)
-    for scope in scopes(queries, corpus, versioned=corpus in info.superseded):
+    for scope in scopes(queries, corpus, info.superseded.get(corpus)):
         for place in places.get(scope.query_id, ()):
             groups[scope.filter].append(_Item(place, _literal(vectors[place]), scope.as_of))
 
@@ -117,6 +119,7 @@ def vector_search(
     asked: dict[str, Any] = {"corpus": corpus, "space": store.space}
     found: list[Found] = []
     for one, items in groups.items():
+        one = with_chunks(store, deadline, corpus, one, [item.as_of for item in items])
         exactly, by_index = items, list[_Item]()
         if sum(sizes.values()) > exact_below:
             count = partial(
@@ -125,7 +128,6 @@ def vector_search(
                 one=one,
                 moments=[item.as_of for item in items],
                 repo_sizes=sizes,
-                superseded=info.superseded.get(corpus, 0),
                 limit=exact_below,
             )
             visible = run(store, deadline, count)
@@ -156,15 +158,16 @@ def _exactly(
     parameters = _parameters(items, corpus, space, k)
     once = "MATERIALIZED" if len(items) > 1 else "NOT MATERIALIZED"
     visible = f"c.corpus = %(corpus)s AND {condition(one, 'c', parameters)}"
-    columns, source, dated = "c.chunk_id, c.embedding, c.created_at", "chunks c", "true"
-    if not _dated(items):
-        visible += " AND " + up_to_date(one, "c", parameters)
+    columns, source = "c.chunk_id, c.embedding, c.created_at", "chunks c"
+    at = moment_of([item.as_of for item in items], parameters)
+    dated = created_before("f", at)
+    if at == SHARED and one.superseded is not None:
+        since, source, versions = with_since(one, "c", source, parameters)
+        columns += f", {since}"
+        dated += " AND (f.since IS NULL OR f.since >= q.as_of)"
     else:
-        dated = created_before("f", "q.as_of")
-        if left_out := outdated(one, parameters, dated=True):
-            columns += ", o.since"
-            source += f" LEFT JOIN ({left_out}) AS o ON o.chunk_id = c.chunk_id"
-            dated += " AND (f.since IS NULL OR f.since >= q.as_of)"
+        versions = up_to_date(one, "c", parameters, moment=at)
+    visible += f" AND {versions}"
     statement = f"""
         WITH q AS MATERIALIZED ({_QUERIES}),
         f AS {once} (SELECT {columns} FROM {source} WHERE {visible})
@@ -183,17 +186,15 @@ def _by_index(
     # An index scan in relaxed order delivers nearly sorted rows, but the planner takes them for
     # sorted (pgvector issue 862): `+ 0` makes it sort them.
     parameters = _parameters(items, corpus, space, k)
-    dated, moment_of = "true", None
-    if _dated(items):
-        dated, moment_of = created_before("c", "q.as_of"), "q.as_of"
-    current = each_up_to_date(one, parameters, moment=moment_of)
+    at = moment_of([item.as_of for item in items], parameters)
+    current = up_to_date(one, "c", parameters, moment=at, each=True)
     statement = f"""
         WITH q AS MATERIALIZED ({_QUERIES})
         SELECT q.number, h.chunk_id, h.distance FROM q CROSS JOIN LATERAL (
             SELECT nearest.chunk_id, nearest.distance FROM (
                 SELECT c.chunk_id, c.embedding <=> q.vector AS distance FROM chunks c
-                WHERE c.corpus = %(corpus)s AND {condition(one, "c", parameters)} AND {dated}
-                  AND {current}
+                WHERE c.corpus = %(corpus)s AND {condition(one, "c", parameters)}
+                  AND {created_before("c", at)} AND {current}
                 ORDER BY c.embedding <=> q.vector LIMIT %(wanted)s
             ) AS nearest
             ORDER BY nearest.distance + 0, nearest.chunk_id LIMIT %(k)s
@@ -220,10 +221,6 @@ def _parameters(items: Sequence[_Item], corpus: str, space: str | None, k: int) 
         "space": space,
         "k": k,
     }
-
-
-def _dated(items: Sequence[_Item]) -> bool:
-    return any(item.as_of is not None for item in items)
 
 
 def _lists(found: list[Found], texts: list[tuple[Any, ...]]) -> pl.DataFrame:

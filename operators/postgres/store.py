@@ -31,6 +31,7 @@ from operators.postgres.connection import (
     retrying,
 )
 from operators.postgres.migrate import apply_migrations, pending_migrations
+from operators.postgres.superseded import Superseded, count_superseded
 
 Connection: TypeAlias = psycopg.Connection[TupleRow]
 T = TypeVar("T")
@@ -70,7 +71,7 @@ class CollectionInfo:
     dimensions: int | None
     corpora: dict[str, int]
     repos: dict[str, dict[str, int]]
-    superseded: dict[str, int] = field(default_factory=dict)
+    superseded: dict[str, Superseded] = field(default_factory=dict)
     versions_at: tuple[TupleRow, ...] | None = None
 
 
@@ -79,8 +80,9 @@ class _Held:
     """What a collection was last seen to hold, shared by the views of one store."""
 
     info: tuple[float, CollectionInfo] | None = None
-    superseded: tuple[list[TupleRow], dict[str, int]] | None = None
+    superseded: tuple[list[TupleRow], dict[str, Superseded]] | None = None
     versions: tuple[tuple[TupleRow, ...], Any] | None = None
+    pinned: tuple[tuple[TupleRow, ...] | None, dict[Any, Any]] = (None, {})
 
 
 @dataclass
@@ -328,19 +330,15 @@ def add_vectors(conn: Connection, column: str, dimensions: int) -> None:
 
 def _read_info(
     conn: Connection, held: _Held
-) -> tuple[TupleRow, list[TupleRow], tuple[list[TupleRow], dict[str, int]]]:
+) -> tuple[TupleRow, list[TupleRow], tuple[list[TupleRow], dict[str, Superseded]]]:
     head = conn.execute("SELECT model, space, dimensions FROM collection").fetchone()
     rows = conn.execute("SELECT corpus, repo, chunks FROM repos WHERE chunks > 0").fetchall()
-    # counted anew only when the versions of a corpus were: many rows take long to count
+    # counted anew only when the versions of a corpus were found: many rows take long to count
     found = conn.execute("SELECT corpus, found_at FROM versioned_corpora ORDER BY 1").fetchall()
     known, superseded = held.superseded or (None, {})
     settled = {row[0] for row in found} if known == found else set()
-    counted = conn.execute(
-        "SELECT corpus, count(*) FILTER (WHERE relation <> 'gone') FROM superseded_chunks"
-        " WHERE corpus <> ALL(%s) GROUP BY corpus",
-        (sorted(settled),),
-    ).fetchall()
-    superseded = {c: n for c, n in superseded.items() if c in settled} | dict(counted)
+    superseded = {c: n for c, n in superseded.items() if c in settled}
+    superseded |= count_superseded(conn, sorted({row[0] for row in rows} - settled))
     held.superseded = (found, superseded)
     return head or (None, None, None), rows, held.superseded
 

@@ -22,16 +22,18 @@ from operators.frames import TEXT_LISTS, empty
 from operators.postgres import bm25
 from operators.postgres.batches import Deadline, fetch, run, run_slices
 from operators.postgres.filters import (
+    SHARED,
     Filter,
     condition,
     count_visible,
     created_before,
-    each_up_to_date,
     moment,
-    outdated,
+    moment_of,
     scopes,
     up_to_date,
+    with_since,
 )
+from operators.postgres.pinned import with_chunks
 from operators.postgres.store import (
     CollectionInfo,
     Connection,
@@ -109,13 +111,13 @@ def bm25_search(
     limit = max(candidate_cap, math.isqrt(candidate_cap * max(chunks, 1)))
     found: list[Found] = []
     for one, items in groups.items():
+        one = with_chunks(store, deadline, corpus, one, [item.as_of for item in items])
         count = partial(
             count_visible,
             corpus=corpus,
             one=one,
             moments=[item.as_of for item in items],
             repo_sizes=sizes,
-            superseded=info.superseded.get(corpus, 0),
             limit=limit,
         )
         visible = run(store, deadline, count)
@@ -154,6 +156,7 @@ def plain_search(
         return empty(TEXT_LISTS)
     found: list[Found] = []
     for one, items in _groups(queries, corpus, info).items():
+        one = with_chunks(store, deadline, corpus, one, [item.as_of for item in items])
         found += run_slices(
             store, deadline, items, partial(_rank_plainly, corpus=corpus, one=one, k=k)
         )
@@ -185,6 +188,7 @@ def pg_textsearch_search(
     run(store, deadline, partial(_check_pg_textsearch, corpus=corpus, index=index))
     found: list[Found] = []
     for one, items in _groups(queries, corpus, info).items():
+        one = with_chunks(store, deadline, corpus, one, [item.as_of for item in items])
         for item in items:  # the index answers one query a statement
             found += run(
                 store,
@@ -205,7 +209,7 @@ def has_pg_textsearch(conn: Connection) -> bool:
 def _groups(queries: pl.DataFrame, corpus: str, info: CollectionInfo) -> dict[Filter, list[_Text]]:
     texts = dict(queries.select("query_id", "texts").iter_rows())
     groups: dict[Filter, list[_Text]] = defaultdict(list)
-    for scope in scopes(queries, corpus, versioned=corpus in info.superseded):
+    for scope in scopes(queries, corpus, info.superseded.get(corpus)):
         for number, text in enumerate(texts[scope.query_id] or ()):
             groups[scope.filter].append(_Text(scope.query_id, number, scope.as_of, text or ""))
     return groups
@@ -242,20 +246,22 @@ def _score(
         "candidates": [item.candidates for item in items],
     }
     visible = f"p.corpus = %(corpus)s AND {condition(one, 'p', parameters)}"
-    dated = created_before("p", "q.as_of") if _dated(items) else "true"
+    at = moment_of([item.as_of for item in items], parameters)
+    dated = created_before("p", at)
     if pick:
-        current = up_to_date(one, "p", parameters, moment=_moment_of(items))
+        current = up_to_date(one, "p", parameters, moment=at)
         chosen = ""
         source = f"postings p WHERE {visible} AND {dated} AND {current} AND p.terms && q.candidates"
     else:
         once = "MATERIALIZED" if len(items) > 1 else "NOT MATERIALIZED"
         columns, table = "p.chunk_id, p.bm25, p.created_at", "postings p"
-        if not _dated(items):
-            visible += " AND " + up_to_date(one, "p", parameters)
-        elif left_out := outdated(one, parameters, dated=True):
-            columns += ", o.since"
-            table += f" LEFT JOIN ({left_out}) AS o ON o.chunk_id = p.chunk_id"
+        if at == SHARED and one.superseded is not None:
+            since, table, versions = with_since(one, "p", table, parameters)
+            columns += f", {since}"
             dated += " AND (p.since IS NULL OR p.since >= q.as_of)"
+        else:
+            versions = up_to_date(one, "p", parameters, moment=at)
+        visible += f" AND {versions}"
         chosen = f", f AS {once} (SELECT {columns} FROM {table} WHERE {visible})"
         source = f"f AS p WHERE {dated}"
     statement = f"""
@@ -283,8 +289,8 @@ def _rank_plainly(
     parameters = _parameters(items, corpus, k) | {
         "texts": [clean_text(item.text[: bm25.MAX_QUERY_CHARACTERS]) for item in items]
     }
-    dated = created_before("c", "q.as_of") if _dated(items) else "true"
-    current = up_to_date(one, "c", parameters, moment=_moment_of(items))
+    at = moment_of([item.as_of for item in items], parameters)
+    dated, current = created_before("c", at), up_to_date(one, "c", parameters, moment=at)
     statement = f"""
         WITH q AS MATERIALIZED (
             SELECT t.query_id, t.text_no, plainto_tsquery('english', t.text) AS words,
@@ -323,7 +329,7 @@ def _rank_by_pg_textsearch(
         "as_of": moment(item.as_of),
     }
     at = "%(as_of)s::timestamptz"
-    current = each_up_to_date(one, parameters, moment=at)
+    current = up_to_date(one, "c", parameters, moment=at, each=True)
     words = "to_bm25query(%(text)s::text, %(index)s::text)"
     statement = f"""
         SELECT h.chunk_id, -h.score FROM (
@@ -345,14 +351,6 @@ def _parameters(items: Sequence[AnyText], corpus: str, k: int) -> dict[str, Any]
         "corpus": corpus,
         "k": k,
     }
-
-
-def _dated(items: Sequence[AnyText]) -> bool:
-    return any(item.as_of is not None for item in items)
-
-
-def _moment_of(items: Sequence[AnyText]) -> str | None:
-    return "q.as_of" if _dated(items) else None
 
 
 def _lists(found: list[Found]) -> pl.DataFrame:

@@ -91,8 +91,8 @@ class Stored(NamedTuple):
 def known_versions(store: Store) -> pl.DataFrame:
     """Every version of every topic that has two or more: columns ``KNOWN_VERSIONS``.
 
-    In the order of corpus, lineage and position (0: the oldest). Read again only when the versions
-    of a corpus were found anew.
+    In the order of corpus, lineage and position (0: the oldest). Read again only when a lineage has
+    changed.
     """
     at, held = collection_info(store).versions_at, store._info.versions
     if at is not None and held is not None and held[0] == at:
@@ -237,21 +237,23 @@ def passages(store: Store, corpus: str, key: str) -> tuple[datetime | None, Stor
     return (rows[0][0] if rows else None), Stored([row[1] for row in held], texts)
 
 
-def write_lineage(
+def write_lineages(
     store: Store,
     corpus: str,
     versions: pl.DataFrame,
-    indexed_at: Sequence[datetime],
+    indexed_at: Sequence[datetime | None],
     superseded: Sequence[Superseded],
+    leaving: Sequence[str] = (),
 ) -> bool:
-    """Put a lineage in the place of what was known of its documents, in one transaction.
+    """Put lineages in the place of what was known of their documents, in one transaction.
 
     Args:
         store: the open collection.
-        corpus: of all its documents.
-        versions: columns of ``operators.versions.lineage.LINEAGES``, of one lineage.
-        indexed_at: of each of its documents, as its passages were read.
+        corpus: of all these documents.
+        versions: columns of ``operators.versions.lineage.LINEAGES``, of whole lineages.
+        indexed_at: of each of its documents, as its passages were read; None: it is gone.
         superseded: the passages that have a place after the newest ones.
+        leaving: documents that were in lineages and now are in none.
 
     Returns:
         False, and nothing is written, if a document has changed since its passages were read.
@@ -269,7 +271,7 @@ def write_lineage(
         ).fetchall()
         if len(rows) < len(keys):
             return False
-        _forget(conn, keys)
+        _forget(conn, corpus, [*keys, *leaving])
         columns = [versions[c].to_list() for c in ("lineage_id", "version", "position", "newest")]
         conn.execute(
             "INSERT INTO document_versions (document_key, corpus, lineage_id, version, position,"
@@ -290,16 +292,6 @@ def write_lineage(
         return True
 
     return store.run(work)
-
-
-def forget_versions(store: Store, corpus: str, keys: Sequence[str]) -> None:
-    """Take documents out of the lineages that they were in."""
-
-    def work(conn: Connection) -> None:
-        _one_writer(conn, corpus)
-        _forget(conn, keys)
-
-    store.run(work)
 
 
 def broken(store: Store) -> list[tuple[str, int]]:
@@ -331,7 +323,11 @@ def _one_writer(conn: Connection, corpus: str) -> None:
     )
 
 
-def _forget(conn: Connection, keys: Sequence[str]) -> None:
+def _forget(conn: Connection, corpus: str, keys: Sequence[str]) -> None:
+    # whoever keeps something of the corpus's versions sees by this that they have changed
+    conn.execute(
+        "UPDATE versioned_corpora SET found_at = clock_timestamp() WHERE corpus = %s", (corpus,)
+    )
     for table in ("document_versions", "superseded_chunks"):
         conn.execute(f"DELETE FROM {table} WHERE document_key = ANY(%s::uuid[])", (list(keys),))
 

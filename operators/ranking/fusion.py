@@ -13,19 +13,31 @@ its best rank; its scores add up in the order of the rows, and the others become
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from operators.dedup.survivors import absorb
+from operators.dedup.survivors import survivors
 from operators.ranking.merge import check_share, reciprocal
-from operators.ranking.normalise import best, max_ratio
-from operators.ranking.order import Floats, Integers, ranked, starts
+from operators.ranking.normalise import ratio
+from operators.ranking.order import (
+    Column,
+    Floats,
+    Integers,
+    changes,
+    index,
+    lengths,
+    offsets,
+    permutation,
+    places,
+    replaced,
+    starts,
+)
+from operators.ranking.packed import blocks, lexorder
 from operators.ranking.wording import of_rows
-
-_MANY = 10_000  # rows that are worth a column of another type
 
 
 def fuse_rrf(hits: pl.DataFrame, *, rrf_k: float = 60) -> pl.DataFrame:
@@ -88,60 +100,134 @@ def combination(
     own_scale: float = 0.5,
 ) -> Combination:
     """The parts of the scores that :func:`fuse_convex` gives ``hits``; arguments as there."""
-    query_id = hits["query_id"].to_numpy()
+    query_id, corpus = hits["query_id"].to_numpy(), hits["corpus"]
     similarity = 1 - hits["vector_distance"].to_numpy()
-    text_score = hits["text_score"].to_numpy().astype(np.float64)
-    share, part = _by_corpus(hits["corpus"], vector_weights)
-    one_list = query_id.astype(np.int64) * len(vector_weights) + part  # a query and a corpus
-    by_list = np.argsort(one_list, kind="stable")
-    by_query = np.argsort(query_id, kind="stable")
-    begins = starts(query_id[by_query])
-    vector, own, every, text = (np.empty(len(hits)) for _ in range(4))
-    edges = starts(one_list[by_list])
-    vector[by_list] = max_ratio(similarity[by_list], edges)
-    own[by_list] = best(similarity[by_list], edges)
-    every[by_query] = best(similarity[by_query], begins)
-    text[by_query] = max_ratio(text_score[by_query], begins)
-    near = np.divide(own, every, out=np.zeros_like(own), where=every > 0)
-    vector *= near ** (1 - own_scale)
-    confidence = of_rows(text_confidence, query_id)
-    return Combination(share, vector, 1 - share, text, confidence)
+    text_score = hits["text_score"].to_numpy().astype(np.float64, copy=False)
+    # rows of one query and corpus stand together: what they share is worked out for such a piece
+    begins = np.flatnonzero(changes(query_id) | _changes(corpus))
+    sizes = lengths(begins, len(hits))
+    query, part = query_id[begins], _numbers(corpus[index(begins)], vector_weights)
+    nearest = np.fmax.reduceat(similarity, begins)
+    own, every = _highest(nearest, query, part), _highest(nearest, query)
+    near = np.divide(own, every, out=np.zeros_like(own), where=every > 0) ** (1 - own_scale)
+    words = _highest(np.fmax.reduceat(text_score, begins), query)
+    share = np.array([check_share(weight) for weight in vector_weights.values()])[part]
+    return Combination(
+        np.repeat(share, sizes),
+        ratio(similarity, np.repeat(own, sizes)) * np.repeat(near, sizes),
+        np.repeat(1 - share, sizes),
+        ratio(text_score, np.repeat(words, sizes)),
+        np.repeat(of_rows(text_confidence, query), sizes),
+    )
 
 
-def _by_corpus(corpus: pl.Series, weights: Mapping[str, float]) -> tuple[Floats, Integers]:
-    """Each row's weight, and a number for its corpus."""
-    if len(corpus) > _MANY:
-        number = corpus.cast(pl.Enum(list(weights))).to_physical().to_numpy().astype(np.int64)
-    else:
-        numbers = {name: number for number, name in enumerate(weights)}
-        number = np.array([numbers[name] for name in corpus.to_list()], np.int64)
-    return np.array([check_share(weight) for weight in weights.values()])[number], number
+def _changes(corpus: pl.Series) -> Column:
+    found = np.ones(len(corpus), bool)
+    found[1:] = (corpus[1:] != corpus[:-1]).to_numpy()
+    return found
+
+
+def _numbers(corpus: pl.Series, weights: Mapping[str, float]) -> Integers:
+    number = {name: place for place, name in enumerate(weights)}
+    return np.array([number[name] for name in corpus.to_list()], np.int64)
+
+
+def _highest(values: Floats, *groups: Column) -> Floats:
+    """The highest of the values of each one's group; 0 if that is lower or there is none."""
+    order, group = lexorder(*groups)
+    begins = starts(group)
+    found = np.empty_like(values)
+    highest = np.fmax.reduceat(values[order], begins)
+    found[order] = np.repeat(highest, lengths(begins, len(values)))
+    return np.fmax(found, 0.0)
+
+
+class _Hits(NamedTuple):
+    """What the fusion reads of the hits; an absent rank is NaN."""
+
+    query_id: Column
+    chunk_id: Integers
+    rank: Column
+    vector_rank: Column
+    text_rank: Column
+    recency: Floats
+    score: Floats
+
+
+class _List(NamedTuple):
+    """One list of some queries, as row numbers of the hits."""
+
+    rows: Integers  # by query and rank
+    score: Floats
+    copies: Integers  # the other rows of their chunks, by survivor
+    survivor: Integers  # of each copy the place in ``rows``
 
 
 def _fused(hits: pl.DataFrame, score: Floats) -> pl.DataFrame:
-    same = _same_chunk(hits)
-    if same is not None:
-        sums = np.bincount(same, score, minlength=len(score))
-        score = np.where(same == np.arange(len(score)), sums, 0.0)
-    score = score * hits["recency"].to_numpy()
-    columns = [name for name in hits.columns if name != "recency"]
-    if same is None:
-        return ranked(hits[columns], score)
-    survivors = absorb(hits[columns].hstack([pl.Series("score", score)]), same)
-    return ranked(survivors, survivors["score"].to_numpy())
+    read = {name: hits[name].to_numpy() for name in _Hits._fields if name != "score"}
+    arrays = _Hits(score=score, **read)
+    fused = _joined([_fuse(arrays, rows) for rows in blocks(arrays.query_id)])
+    columns = hits[[name for name in hits.columns if name != "recency"]]
+    chosen = survivors(columns, fused.rows, fused.copies, fused.survivor)
+    rank = pl.Series("rank", places(chosen["query_id"].to_numpy()))
+    return replaced(chosen, rank, pl.Series("score", fused.score))
 
 
-def _same_chunk(hits: pl.DataFrame) -> Integers | None:
-    """For each row the row that stands for its query and chunk; None where all are distinct."""
-    query_id, chunk_id = hits["query_id"].to_numpy(), hits["chunk_id"].to_numpy()
-    key = np.sort(chunk_id.astype(np.uint64) ^ (query_id.astype(np.uint64) << np.uint64(32)))
-    if (key[1:] != key[:-1]).all():
-        return None
-    order = np.lexsort((hits["rank"].to_numpy(), chunk_id, query_id))
-    another = np.ones(len(order), bool)
-    another[1:] = (query_id[order][1:] != query_id[order][:-1]) | (
-        chunk_id[order][1:] != chunk_id[order][:-1]
-    )
-    stands = np.empty(len(order), np.int64)
-    stands[order] = order[another][np.cumsum(another) - 1]
-    return stands
+def _joined(lists: Sequence[_List]) -> _List:
+    first = offsets(np.array([len(one.rows) for one in lists]))
+    places = [one.survivor + begin for one, begin in zip(lists, first, strict=False)]
+    rows, score, copies, _ = (np.concatenate(parts) for parts in zip(*lists, strict=True))
+    return _List(rows, score, copies, np.concatenate(places))
+
+
+def _fuse(hits: _Hits, rows: Integers) -> _List:
+    """One list of the hits with these numbers, all those of their queries."""
+    order, key = lexorder(hits.query_id[rows], hits.chunk_id[rows])
+    rows = rows[order]
+    begins = starts(key)
+    first, score = begins, hits.score[rows]
+    if len(begins) < len(rows):
+        first, score = _summed(score, hits.rank[rows], begins)
+    kept = rows[first]
+    score = score * hits.recency[kept]
+    ranks = hits.vector_rank[kept], hits.text_rank[kept]
+    best = permutation(hits.query_id[kept], score, *ranks, hits.chunk_id[kept])
+    copies, survivor = _copies(begins, first, best, len(rows))
+    return _List(kept[best], score[best], rows[copies], survivor)
+
+
+def _summed(score: Floats, rank: Column, begins: Integers) -> tuple[Integers, Floats]:
+    """Of each chunk the row with the best rank, and the sum of its scores, row after row.
+
+    Args:
+        score: by chunk.
+        rank: likewise.
+        begins: where the rows of each chunk begin.
+    """
+    sizes = lengths(begins, len(score))
+    first, total = begins.copy(), score[begins]
+    more = np.flatnonzero(sizes > 1)
+    number = 1
+    while len(more):  # the second row of all chunks, the third, ...
+        row = begins[more] + number
+        total[more] += score[row]
+        first[more] = np.where(rank[row] < rank[first[more]], row, first[more])
+        number += 1
+        more = more[sizes[more] > number]
+    return first, total
+
+
+def _copies(
+    begins: Integers, first: Integers, best: Integers, rows: int
+) -> tuple[Integers, Integers]:
+    """The rows that are not the first of their chunk, by the chunk's place in ``best``."""
+    if len(begins) == rows:
+        return begins[:0], begins[:0]
+    place = np.empty_like(best)
+    place[best] = np.arange(len(best))
+    stays = np.zeros(rows, bool)
+    stays[first] = True
+    gone = np.flatnonzero(~stays)
+    survivor = np.repeat(place, lengths(begins, rows) - 1)
+    order, _ = lexorder(survivor)
+    return gone[order], survivor[order]

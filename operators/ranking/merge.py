@@ -102,8 +102,9 @@ def reciprocal(rank: Column, rrf_k: float) -> Floats:
     """
     if not rrf_k > 0:
         raise ValueError(f"rrf_k must be above 0, because ranks begin at 0; got {rrf_k}")
-    score = 1.0 / (rrf_k + rank.astype(np.float64))
-    return np.where(np.isnan(score), 0.0, score)
+    score: Floats = 1.0 / (rrf_k + rank.astype(np.float64))
+    score[np.isnan(score)] = 0.0
+    return score
 
 
 def check_share(vector_weight: float) -> float:

@@ -26,7 +26,11 @@ def min_max(values: Floats, query_starts: Integers) -> Floats:
 
 def max_ratio(values: Floats, query_starts: Integers) -> Floats:
     """``x / max`` within the query's list: min-max whose minimum is the theoretical one, 0."""
-    high = _spread(np.fmax, values, query_starts)
+    return ratio(values, _spread(np.fmax, values, query_starts))
+
+
+def ratio(values: Floats, high: Floats) -> Floats:
+    """``values / high``, 0 where that is negative or there is none."""
     scaled = np.divide(values, high, out=np.zeros_like(values), where=high > 0)
     return np.fmax(scaled, 0.0)  # of NaN and 0 that is 0
 
@@ -70,11 +74,6 @@ def normalise(name: str, values: Floats, query_starts: Integers) -> Floats:
     if name not in NORMALISATIONS:
         raise UnknownName(f"unknown normalisation {name!r}{suggest(name, NORMALISATIONS)}")
     return NORMALISATIONS[name](values, query_starts)
-
-
-def best(values: Floats, query_starts: Integers) -> Floats:
-    """Each query's highest value, or 0 where that is lower or there is none, on all its rows."""
-    return np.fmax(_spread(np.fmax, values, query_starts), 0.0)
 
 
 def _spread(reduce: np.ufunc, values: Floats, query_starts: Integers) -> Floats:

@@ -13,14 +13,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from operators.frames import frame_of
+from operators.ranking.packed import bits, blocks, lexorder, width
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Column = NDArray[Any]
 
-_MANY = 10_000  # rows that are worth several threads, or a sort of another kind
-_NO_RANK = (1 << 20) - 1
-_QUERY_BITS = 24
+_FEW = 250  # rows that np.lexsort sorts faster
+_MANY = 10_000  # rows that are worth several threads
+_COARSEST = 16  # bits of a score that tell most scores apart
 
 
 def best_first(frame: pl.DataFrame, score: Floats) -> Integers:
@@ -43,55 +44,50 @@ def permutation(
     query_id: Column, score: Column, vector_rank: Column, text_rank: Column, chunk_id: Column
 ) -> Integers:
     """As :func:`best_first`, on arrays; an absent rank is NaN."""
-    keys = (chunk_id, text_rank, vector_rank, -score, query_id)
-    if len(query_id) > _MANY:
-        return _quickly(query_id, score, vector_rank, text_rank, chunk_id)
-    order = np.lexsort(keys[3:])
-    query, value = query_id[order], score[order]
-    # NaN is tied with everything
-    return _untied(order, (query[1:] == query[:-1]) & ~(value[1:] < value[:-1]), keys)
+    columns = (query_id, score, vector_rank, text_rank, chunk_id)
+    found = [rows[_order(*(column[rows] for column in columns))] for rows in blocks(query_id)]
+    return found[0] if len(found) == 1 else np.concatenate(found)
 
 
-def _quickly(
+def _order(
     query_id: Column, score: Column, vector_rank: Column, text_rank: Column, chunk_id: Column
 ) -> Integers:
-    """The same order by sorting whole numbers of 64 bits, which takes a tenth of the time.
+    """The same for a block of queries.
 
-    The first holds the query and as much of the score as fits beside it, the second which rows are
-    tied in that, and their ranks; what is still tied is few, and sorted by all keys.
+    Many rows are sorted by whole numbers: of the score as many bits as fit beside the query and the
+    ranks. Where it needed more bits, or a chunk_id decides, the rows are few and sorted again.
     """
     keys = (chunk_id, text_rank, vector_rank, -score, query_id)
-    width = int(query_id.max()).bit_length()
-    ranks = [np.where(np.isnan(rank), _NO_RANK, rank) for rank in (vector_rank, text_rank)]
-    highest = max(float(rank.max()) for rank in ranks)
-    if np.isnan(score).any() or width > _QUERY_BITS or highest > _NO_RANK:
+    if len(score) <= _FEW:
         return np.lexsort(keys)
-    bits = (-score).view(np.int64)
-    bits ^= (bits >> 63) & np.iinfo(np.int64).max  # whole numbers in the order of the floats
-    shifted = bits.view(np.uint64) ^ np.uint64(1 << 63)
-    first = query_id.astype(np.uint64) << np.uint64(64 - width) if width else np.uint64(0)
-    first = first | (shifted >> np.uint64(width))
-    order = np.argsort(first)
-    group = np.cumsum(changes(first[order]), dtype=np.uint64)
-    if group[-1] == len(order):
-        return order
-    packed = [rank.astype(np.uint64)[order] for rank in ranks]
-    second = group << np.uint64(40) | packed[0] << np.uint64(20) | packed[1]
+    top = score.max()
+    span = float(top - score.min())
+    ranks = (_absent_last(vector_rank), _absent_last(text_rank))
+    room = 64 - bits(len(score)) - sum(width(column) for column in (query_id, *ranks))
+    scale = ((1 << min(room, 48)) - 1) / span if room >= _COARSEST and span > 0 else 0.0
+    if not (np.isfinite(span) and np.isfinite(scale)):  # of NaN as well
+        return np.lexsort(keys)
+    level = ((top - score) * scale).astype(np.int64)
+    order, key = lexorder(query_id, level, *ranks)
     value = score[order]
-    if group[-1] >= 1 << 24 or ((value[1:] != value[:-1]) & (group[1:] == group[:-1])).any():
-        return _untied(order, group[1:] == group[:-1], keys)
-    again = np.argsort(second)
-    order, place = order[again], np.empty(len(order), np.uint64)
-    place[order] = second[again]
-    return _untied(order, second[again][1:] == second[again][:-1], (chunk_id, place))
-
-
-def _untied(order: Integers, tied: Column, keys: tuple[Column, ...]) -> Integers:
-    """``order`` with the rows that are ``tied`` with the next one sorted by ``keys``."""
-    if tied.any():  # they are few, so that all keys for all rows would be a waste
-        some = np.flatnonzero(np.append(tied, False) | np.insert(tied, 0, False))
-        order[some] = order[some][np.lexsort(tuple(key[order[some]] for key in keys))]
+    rises = np.flatnonzero(value[1:] > value[:-1])
+    rises = rises[query_id[order[rises]] == query_id[order[rises + 1]]]
+    tied = np.flatnonzero(key[1:] == key[:-1])
+    tied = tied[chunk_id[order[tied]] > chunk_id[order[tied + 1]]]
+    if len(rises) or len(tied):
+        run = np.cumsum(changes(query_id[order]) | changes(level[order]))
+        again = np.flatnonzero(np.isin(run, run[np.concatenate((rises, tied))]))
+        order[again] = order[again][np.lexsort([key[order[again]] for key in keys])]
     return order
+
+
+def _absent_last(rank: Column) -> Integers:
+    """Ranks as whole numbers; NaN is one more than the highest."""
+    if rank.dtype.kind != "f":
+        return rank
+    absent = np.isnan(rank)
+    present = np.where(absent, 0.0, rank)
+    return np.where(absent, present.max() + 1, present).astype(np.int64)
 
 
 def places(query_id: Column) -> NDArray[np.uint32]:
@@ -103,8 +99,8 @@ def places(query_id: Column) -> NDArray[np.uint32]:
     begins = starts(query_id)
     if len(begins) <= 1:
         return np.arange(len(query_id), dtype=np.uint32)
-    counted = np.arange(len(query_id)) - np.repeat(begins, lengths(begins, len(query_id)))
-    return counted.astype(np.uint32)
+    first = np.repeat(begins.astype(np.uint32), lengths(begins, len(query_id)))
+    return np.arange(len(query_id), dtype=np.uint32) - first
 
 
 def starts(query_id: Column) -> Integers:

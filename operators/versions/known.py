@@ -64,7 +64,7 @@ class Known:
             if mention.until is not None:
                 if self._last_release is not None and mention.until <= self._last_release:
                     until = min(until or mention.until, mention.until)
-                    said.append(f'answered for the versions of "{mention.written}"')
+                    said.append(self._dated(mention.written, mention.until))
                 continue
             found = self._meant(mention)
             if found:
@@ -74,6 +74,10 @@ class Known:
             elif self._is_surely_asked(mention):
                 said.append(self._absent(mention.written, " ".join(texts)))
         return pinned, until, said
+
+    def has_origins(self, of: Sequence[str]) -> bool:
+        """Whether the versions of ``of`` (words of a question) may be those that are here."""
+        return not any(word.lower() in _PLATFORMS and not self._names_a_topic(word) for word in of)
 
     def _meant(self, mention: Mention) -> list[str]:
         """The spellings that ``mention`` stands for, as far as its wording is sure enough."""
@@ -141,6 +145,12 @@ class Known:
         nearest = topics.filter(shared == shared.max()).implode()
         part = self._frame.filter(pl.col("lineage_id").is_in(nearest))["version"]
         return sorted(part.drop_nulls().unique(), key=lambda v: (version_key(v), v))
+
+    def _dated(self, written: str, until: datetime) -> str:
+        first = self._frame["released_at"].min()
+        if isinstance(first, datetime) and first >= until:
+            return f'no version here is of "{written}": the oldest is of {first:%Y-%m-%d}'
+        return f'answered for the versions of "{written}"'
 
     def _names_a_topic(self, product: str | None) -> bool:
         return bool(product) and bool(_tokens(product or "") & self._topic_words)

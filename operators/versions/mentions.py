@@ -141,15 +141,10 @@ def mentions(text: str) -> list[Mention]:
     >>> mentions("Fixed a regression in 8.0.0.")
     []
     """
-    text = text[:LONGEST]
-    if not any(character.isdigit() for character in text):
-        return []
-    prose = _NO_PROSE.sub(_blank, _NO_WORD.sub(_blank, _CODE.sub(_code, text)))
-    length = len(prose.split())
-    if length > MOST_WORDS:
+    if not any(character.isdigit() for character in text[:LONGEST]):
         return []
     found: list[Mention] = []
-    for sentence in _asking(prose, length):
+    for sentence in asking(text):
         dated = list(_dates(sentence))
         for start, end, _ in dated:
             sentence = sentence[:start] + " " * (end - start) + sentence[end:]
@@ -158,8 +153,15 @@ def mentions(text: str) -> list[Mention]:
     return list(dict.fromkeys(found))
 
 
-def _asking(prose: str, length: int) -> Iterator[str]:
-    """The sentences of a question or request; of one who says what they use, that too."""
+def asking(text: str) -> Iterator[str]:
+    """The sentences of a question or request; of one who says what they use, that too.
+
+    Without code, addresses and paths; none of a long text, which is a report.
+    """
+    prose = _NO_PROSE.sub(_blank, _NO_WORD.sub(_blank, _CODE.sub(_code, text[:LONGEST])))
+    length = len(prose.split())
+    if length > MOST_WORDS:
+        return
     sentences = [match[0].strip() for match in _SENTENCE.finditer(prose) if match[0].strip()]
     asks = [_asks(sentence) for sentence in sentences]
     if len(sentences) == 1 and not asks[0] and length <= KEYWORDS:

@@ -5,7 +5,7 @@ What a caller asks for explicitly beats what the question's text names, and that
 - ``newest``: of each topic the newest version, and passages that only an older one has
 - ``pinned``: where a topic has one of the versions, that one; elsewhere as ``newest``
 - ``as_of``: the newest version of a moment
-- ``all``: every version
+- ``all``: every version; so for a question that asks in which version something came or went
 """
 
 from __future__ import annotations
@@ -20,9 +20,13 @@ from operators.frames import NOTES, SCOPED_QUERIES, VERSION_SCOPE, empty
 from operators.ranking.order import replaced
 from operators.versions.known import Known
 from operators.versions.mentions import Mention, mentions
+from operators.versions.origins import origin_asked
 
 MOST_MENTIONS = 8
 """Of one question; a text with more is a table of versions, and asks for none."""
+
+
+ORIGINS = "answered from all versions, because the question asks in which one something changed"
 
 
 def may_ask(queries: pl.DataFrame, *, understand: bool) -> bool:
@@ -33,7 +37,9 @@ def may_ask(queries: pl.DataFrame, *, understand: bool) -> bool:
         understand: whether the texts are read.
     """
     asked: list[list[str] | None] = queries["versions"].to_list()
-    return any(asked) or (understand and any(map(_named, queries["texts"].to_list())))
+    return any(asked) or (
+        understand and any(_named(t) or _origins(t) for t in queries["texts"].to_list())
+    )
 
 
 def version_scope(
@@ -84,6 +90,10 @@ def _named(texts: Sequence[str] | None) -> list[Mention]:
     return found if len(found) <= MOST_MENTIONS else []
 
 
+def _origins(texts: Sequence[str] | None) -> list[list[str]]:
+    return [of for text in texts or () if (of := origin_asked(text)) is not None]
+
+
 def _decide(
     row: Mapping[str, Any], known: Known, default: str, understand: bool
 ) -> tuple[Any, ...]:
@@ -101,6 +111,9 @@ def _decide(
         pinned, until, said = known.understood(_named(row["texts"]), row["texts"] or ())
         until = until if as_of is None else None
         basis = "question" if pinned or until else basis
+        if not pinned and not until and any(map(known.has_origins, _origins(row["texts"]))):
+            policy, basis = "all", "question"
+            said.append(ORIGINS)
     if pinned:
         chosen = "pinned"
     elif policy in ("newest", "all"):

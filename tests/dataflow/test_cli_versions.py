@@ -115,3 +115,4 @@ def test_versions_the_wrong_way_round_are_refused(run: Run) -> None:
 
 def test_a_document_without_another_version_says_so(run: Run) -> None:
     assert "once only, version 2.0" in run("lineage", "manual/2.0/alone.md").stderr
+    assert "once only, version 2.0" in run("lineage", "alone.md").stderr

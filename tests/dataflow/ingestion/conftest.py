@@ -2,17 +2,22 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
+import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import psycopg
 import pytest
 from psycopg import sql
+from psycopg.conninfo import make_conninfo
 
 from operators.postgres.store import Store
 
+ROOT = Path(__file__).parents[3]
 DYING = Path(__file__).parent / "dying.py"
 TABLES = ("documents", "chunks", "postings", "terms", "corpora", "repos", "embedding_cache")
 
@@ -54,6 +59,55 @@ def make_pdf(pdf_maker: ModuleType) -> Callable[..., bytes]:
     """Small PDFs with text, bookmarks, an information dictionary or a password."""
     made: Callable[..., bytes] = pdf_maker.make_pdf
     return made
+
+
+@pytest.fixture(scope="module")
+def dying() -> Iterator[Callable[..., dict[str, Any]]]:
+    """Run something in a process of its own up to a point; tells whether it was killed there."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, str(DYING)]
+    server = subprocess.Popen(
+        command, cwd=ROOT, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert server.stdin is not None
+    assert server.stdout is not None
+    requests, answers = server.stdin, server.stdout
+
+    def ask(**order: Any) -> dict[str, Any]:
+        requests.write(json.dumps(order) + "\n")
+        requests.flush()
+        told: dict[str, Any] = json.loads(answers.readline())
+        return told
+
+    yield ask
+    requests.close()
+    server.wait(30)
+
+
+@pytest.fixture
+def copies(server_dsn: str) -> Iterator[Callable[[str | None], str]]:
+    """Databases: an empty one, or the copy of another; each is dropped when the next is made."""
+    made: list[str] = []
+
+    def drop(name: str) -> None:
+        with psycopg.connect(server_dsn, autocommit=True) as conn:
+            statement = sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)")
+            conn.execute(statement.format(sql.Identifier(name)))
+
+    def make(template: str | None, name: str = "kill_copy") -> str:
+        drop(name)
+        with psycopg.connect(server_dsn, autocommit=True) as conn:
+            conn.execute(
+                sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy").format(
+                    sql.Identifier(name), sql.Identifier(template or "template0")
+                )
+            )
+        made.append(name)
+        return make_conninfo(server_dsn, dbname=name)
+
+    yield make
+    for name in dict.fromkeys(made):
+        drop(name)
 
 
 @pytest.fixture

@@ -146,7 +146,7 @@ def test_every_stage_is_what_a_fresh_run_of_the_other_configuration_gives(
         (
             {"corpora": {"wiki": {"parameters": {"vector_weight": 0.2}}}},
             {"wiki.merged", "wiki.deduped", "fused"},
-            {"code.merged", "review.unified", "wiki.token_sets"},
+            {"code.merged", "review.unified", "wiki.signatures"},
         ),
     ],
 )

@@ -76,3 +76,11 @@ def test_an_empty_repo_list_is_not_every_repo() -> None:
 def test_an_unknown_corpus_is_refused_with_the_nearest_one() -> None:
     with pytest.raises(UnknownName, match="'wki', did you mean 'wiki'"):
         ask("q", corpora=["wki"], known_corpora=["wiki", "code"])
+
+
+@pytest.mark.parametrize("policy", ["newest", "all"])
+def test_a_policy_is_one_also_as_the_only_version_of_a_list(policy: str) -> None:
+    for versions in (policy, [policy]):
+        row = ask("why?", versions=versions).row(0, named=True)
+        assert (row["version_policy"], row["versions"]) == (policy, None)
+    assert ask("why?", versions=[policy, "1.0"])["versions"].to_list() == [[policy, "1.0"]]

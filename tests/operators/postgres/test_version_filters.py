@@ -14,7 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from operators.frames import SCOPED_QUERIES
+from operators.postgres import filters
+from operators.postgres.batches import Deadline
 from operators.postgres.filters import Filter, count_visible
+from operators.postgres.pinned import with_chunks
 from operators.postgres.read import fetch_chunks
 from operators.postgres.search import vector_search
 from operators.postgres.store import Store, collection_info
@@ -152,10 +155,16 @@ def scoped(batch: list[dict[str, Any]]) -> pl.DataFrame:
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(batch=st.lists(QUERY, min_size=1, max_size=5), exact=st.booleans())
+@given(batch=st.lists(QUERY, min_size=1, max_size=5), exact=st.booleans(), hashed=st.booleans())
 def test_every_search_and_read_sees_the_versions_that_are_asked_for(
-    held: Store, filling: Any, batch: list[dict[str, Any]], exact: bool
+    held: Store,
+    filling: Any,
+    batch: list[dict[str, Any]],
+    exact: bool,
+    hashed: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(filters, "HASHED_BELOW", 20_000 if hashed else 0)
     queries = scoped(batch)
     vectors = filling.embeddings([[1.0, 2, 3, 4, 5, 6, 7, 8]] * len(batch))
     expected = [{p.chunk_id for p in PASSAGES if visible(p, query)} for query in batch]
@@ -190,7 +199,8 @@ def test_the_count_of_visible_chunks_is_never_too_low(
     pinned = tuple(map(tuple, query["pinned"] or ())) if current else ()
     pinned = tuple(tuple(name for name in of if name != "\0") for of in pinned)
     repos = None if query["repos"] is None else tuple(query["repos"])
-    one = Filter(repos, current=current, pinned=pinned)
+    one = Filter(repos, superseded=info.superseded["code"] if current else None, pinned=pinned)
+    one = with_chunks(held, Deadline.after(None, ""), "code", one, [query["as_of"]])
     with held.transaction() as conn:
         (counted,) = count_visible(
             conn,
@@ -198,7 +208,6 @@ def test_the_count_of_visible_chunks_is_never_too_low(
             one,
             [query["as_of"]],
             info.repos["code"],
-            info.superseded["code"],
             limit=limit,
         )
     assert counted >= min(sum(visible(p, query) for p in PASSAGES), limit + 1)

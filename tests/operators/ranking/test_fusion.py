@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -188,3 +189,27 @@ def test_a_chunk_of_two_corpora_says_where_else_it_is(make_hits: Make) -> None:
     assert row["source_label"] == "[docs: b]"
     assert [one["source_label"] for one in row["alternate_sources"]] == ["[code: a]"]
     assert row["score"] == 1 / 63 + 1 / 61
+
+
+@pytest.mark.parametrize("pool", [60, 10_000])
+def test_a_long_batch_is_fused_as_its_queries_one_by_one(make_hits: Make, pool: int) -> None:
+    rng = np.random.default_rng(5)
+    queries, depth = 500, 50
+    (template,) = make_hits({}).with_columns(recency=pl.lit(1.0)).iter_slices(1)
+    count = queries * depth
+    lists = [
+        template[np.zeros(count, np.uint32)].with_columns(
+            pl.Series("query_id", np.repeat(np.arange(queries), depth), pl.UInt32),
+            pl.Series("chunk_id", np.argsort(rng.random((queries, pool)))[:, :depth].ravel()),
+            pl.Series("rank", np.tile(np.arange(depth), queries), pl.UInt32),
+            pl.Series("vector_rank", rng.integers(0, 9, count), pl.UInt32),
+            pl.Series("recency", rng.choice([1.0, 1.15], count)),
+            corpus=pl.lit(corpus),
+        )
+        for corpus in ("code", "review", "wiki")
+    ]
+    hits = pl.concat(lists)
+    fused = fuse_rrf(hits)
+    for query in (0, 217, 499):
+        alone = fuse_rrf(hits.filter(pl.col("query_id") == query))
+        assert fused.filter(pl.col("query_id") == query).equals(alone)

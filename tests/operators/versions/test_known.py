@@ -104,6 +104,12 @@ def test_a_date_counts_only_before_the_last_release() -> None:
     assert known().understood(mentions("What was it before 2090?"), [])[1] is None
 
 
+def test_a_date_before_the_first_release_is_answered_for_and_said_to_have_none() -> None:
+    _, until, said = known().understood(mentions("What was it before 2015?"), [])
+    assert until == datetime(2015, 1, 1, tzinfo=UTC)
+    assert said == ['no version here is of "before 2015": the oldest is of 2020-01-01']
+
+
 def test_a_caller_gets_the_version_or_is_told_which_there_are() -> None:
     assert known().asked("v3.5.3", "") == (
         ["3.5.3"],

@@ -12,6 +12,7 @@ from operators.versions.policy import may_ask, notes, scoped, version_scope
 
 MOMENT = datetime(2021, 6, 1, tzinfo=UTC)
 NAMES = "What does the guide say in 1.0?"
+ORIGIN = "Which version introduced the guide's index?"
 PLAIN = "What does the guide say?"
 
 
@@ -96,3 +97,28 @@ def test_scoped_queries_keep_everything_else() -> None:
     assert found.select(kept).equals(batch.select(kept))
     with pytest.raises(ValueError, match="order"):
         scoped(batch.reverse(), scope)
+
+
+@pytest.mark.parametrize(
+    ("row", "default", "expected"),
+    [
+        ({}, "newest", ("all", [], "question")),
+        ({"as_of": MOMENT}, "newest", ("all", [], "question")),
+        ({"version_policy": "newest"}, "newest", ("newest", [], "input")),
+        ({"versions": ["1.0"]}, "newest", ("pinned", [["1.0"]], "input")),
+        ({"texts": [f"{ORIGIN} {NAMES}"]}, "newest", ("pinned", [["1.0"]], "question")),
+        ({"texts": ["Which Python version dropped it?"]}, "newest", ("newest", [], "config")),
+    ],
+)
+def test_a_question_in_which_version_something_came_is_answered_from_all(
+    row: dict[str, Any], default: str, expected: Any
+) -> None:
+    assert decided({"texts": [ORIGIN], **row}, default) == expected
+
+
+def test_that_all_versions_answer_is_said() -> None:
+    scope = version_scope(
+        queries({"texts": [ORIGIN]}), known("1.0", "2.0"), default="newest", understand=True
+    )
+    assert "all versions" in notes(scope)["note"].item()
+    assert may_ask(queries({"texts": [ORIGIN]}), understand=True)

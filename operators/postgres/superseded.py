@@ -1,0 +1,63 @@
+"""How many chunks of a corpus a newer version replaces: what a search is planned by.
+
+Counted by days, so that what a moment in the past leaves out is known without a look at the chunks.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import accumulate
+from typing import Any
+
+import psycopg
+
+
+@dataclass(frozen=True, eq=False)
+class Superseded:
+    """The chunks of a corpus that a newer version replaces.
+
+    Attributes:
+        days: ends of the days on which newer versions appeared, ascending.
+        counts: the chunks that were replaced by the end of each of them.
+    """
+
+    days: tuple[datetime, ...] = ()
+    counts: tuple[int, ...] = ()
+
+    @property
+    def total(self) -> int:
+        """How many there are."""
+        return self.counts[-1] if self.counts else 0
+
+    def by(self, moment: datetime | None) -> int:
+        """How many there were at ``moment``, at least; None: there are."""
+        days = len(self.days) if moment is None else bisect_right(self.days, moment)
+        return self.counts[days - 1] if days else 0
+
+
+def count_superseded(
+    conn: psycopg.Connection[Any], corpora: Sequence[str]
+) -> dict[str, Superseded]:
+    """The superseded chunks of each of ``corpora`` whose topics have versions.
+
+    A chunk of which it is not known since when it is one, always was.
+    """
+    if not corpora:
+        return {}
+    counted: dict[str, list[tuple[datetime, int]]] = {}
+    for corpus, day, chunks in conn.execute(
+        "SELECT corpus, coalesce(date_trunc('day', superseded_at, 'UTC'), '0001-01-01Z')"
+        " + interval '1 day' AS day, count(*) FILTER (WHERE relation <> 'gone')"
+        " FROM superseded_chunks WHERE corpus = ANY(%s) GROUP BY corpus, day ORDER BY corpus, day",
+        (list(corpora),),
+    ):
+        counted.setdefault(corpus, []).append((day, chunks))
+    return {
+        corpus: Superseded(
+            tuple(day for day, _ in days), tuple(accumulate(chunks for _, chunks in days))
+        )
+        for corpus, days in counted.items()
+    }
