@@ -74,9 +74,10 @@ def exported(
                     raise SourceError(f"{file}: {exc.strerror or exc}") from exc
                 before += file.stat().st_size
             if repo is not None:
-                _check_one_repository(held.values())
+                _check_one_repository(held)
             done, of = 0, len(held)
-            for (name, number), group in groupby(held.values(), key=_belongs_to):
+            every = (one for _, one in held.starting(b""))
+            for (name, number), group in groupby(every, key=_belongs_to):
                 items = [item for _, item in group]
                 done += len(items)
                 progress = 0.5 + 0.5 * done / of
@@ -116,8 +117,8 @@ def _take(
     return None
 
 
-def _check_one_repository(held: Iterable[_Held]) -> None:
-    names = sorted({name.lower() for name, _ in held})
+def _check_one_repository(keys: Iterable[bytes]) -> None:
+    names = sorted({key.partition(b"\0")[0].decode().lower() for key in keys})
     if len(names) > 1:
         raise SourceError(
             f"the files are of {' and '.join(names[:2])}: leave out --repo, or give one at a time"
