@@ -7,6 +7,7 @@ import sys
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ import pytest
 from hamilton.ad_hoc_utils import create_temporary_module
 from hamilton.function_modifiers import tag
 
-from dataflow.ingestion import Progress, build_ingestion_graph, ingest_documents, ingest_folder
+from dataflow.ingestion import build_ingestion_graph, ingest, ingest_documents
 from operators.postgres.store import Store
-from operators.sources.items import Document
+from operators.sources.folder import folder_source
+from operators.sources.items import Document, Item
 
 
 @pytest.fixture
@@ -91,18 +93,18 @@ def test_what_a_run_holds_does_not_grow_with_its_documents(
         for page in range(100):
             name = f"part{part:02}/page{page:02}.md"
             (folder / name).write_text(f"Words of {part} and {page}.\n")
+    source = folder_source(folder)
     if again:
-        ingest_folder(store, embedder, folder)
-    held: dict[int, int] = {}
+        ingest(store, embedder, source)
+    held: list[int] = []
 
-    def on_event(progress: Progress) -> None:
-        if progress.stage == "scan":
-            gc.collect()
-            done = progress.documents + progress.unchanged
-            held[done] = sys.getallocatedblocks()
+    def scan() -> Iterator[Item]:
+        for number, item in enumerate(source.scan()):
+            if number in (500, 1_900):
+                gc.collect()
+                held.append(sys.getallocatedblocks())
+            yield item
 
     embedder.embedded = deque(maxlen=0)
-    ingest_folder(store, embedder, folder, on_event=on_event)
-    early, late = min(done for done in held if done > 400), max(held)
-    assert late - early > 1_000
-    assert (held[late] - held[early]) / (late - early) < 0.5  # an object for every second document
+    ingest(store, embedder, replace(source, scan=scan))
+    assert held[1] - held[0] < 0.5 * 1_400  # not even an object for every second document
