@@ -1,36 +1,47 @@
 """What each choice of the default is worth: every experiment against it, on the judged sets.
 
-    python -m benchmarks.choices SET [SET ...] > benchmarks/quality.md
+    python -m benchmarks.choices SET [SET ...] > tables.md
 
-A row is a shipped experiment that undoes one choice: the difference it makes to nDCG@10, with its
-95 % bootstrap interval, asked (only judged corpora count) and blind (all do).
+A row undoes one choice, by a shipped experiment or by one setting: the difference it makes to
+nDCG@10, with its 95 % bootstrap interval, asked (only judged corpora count) and blind (all do).
+What was measured is kept in the folder ``choices`` of the data directory, so that an interrupted
+run goes on where it was; delete that folder after a change of code or data.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from benchmarks.judged import NDCG, data_folder
 from dataflow import load_config
 from dataflow.evaluation.graph import evaluate
+from dataflow.ingestion import ingest_documents
+from dataflow.runtime.config import Config, hamilton_config
+from dataflow.runtime.settings import with_settings
 from operators.embedding.embedder import load_embedder
+from operators.errors import UnknownName
 from operators.evaluation.comparison import comparison
 from operators.evaluation.measures import scores
 from operators.home import data_home
-from operators.postgres.store import collection_info, open_store
+from operators.postgres.store import Store, collection_info, open_store
 
-CHOICES = {
+BASE = "default"
+EXPERIMENTS = {
     "full_text_weight": "`full_text_words: 8`: few plain words lean on the vectors",
-    "vector_lean": "`vector_weight: 0.5`: meaning and words alike",
     "own_scale": "`own_scale: 0.5` instead of a scale for each corpus",
     "one_scale": "`own_scale: 0.5` instead of one scale for all corpora",
     "corpus_ranks": "`fused: convex` instead of ranks over corpora",
     "score_fusion": "`fused: convex` instead of the merged scores as they are",
-    "min_max": "scores over the best of a list instead of min-max",
-    "rrf": "scores instead of ranks, within and over corpora",
+    "rrf": "`merged: minmax`: scores instead of ranks, within and over corpora",
+    "min_max": "scores over the best of a list instead of min-max, within and over corpora",
+    "vector_lean": "`vector_weight: 0.5`: meaning and words alike",
     "text_only": "vectors beside the words",
     "vector_only": "words beside the vectors",
     "plain_text_search": "`text_search: bm25` instead of Postgres's own ranking",
@@ -38,54 +49,105 @@ CHOICES = {
     "candidates_200": "`candidates: 50` instead of 200",
     "no_dedup": "`deduped: guarded`, `unique: guarded`",
     "jaccard_dedup": "copies by what they say instead of by their words alone",
-    "no_weights": "`weighted: by_trigger`",
+    "cosine_dedup": "copies by what they say instead of by their embeddings alone",
+    "newest_dedup": "copies by what they say instead of the newest of near-copies",
     "no_recency": "`recency: step`",
+    "half_life": "`recency: step` instead of a boost that halves every 30 days",
+    "no_weights": "`weighted: by_trigger`, `weights` of 1.2",
+    "static_model": "`embedding: minilm` instead of the static model",
 }
+SETTINGS: Mapping[str, Mapping[str, Any]] = {
+    "`full_text_words: 8` instead of fewer": {"full_text_words": 5},
+    "`full_text_words: 8` instead of more": {"full_text_words": 12},
+    "`vector_weight: 0.5`: no more words than meaning": {"vector_weight": 0.4},
+    "`vector_norm: max`": {"vector_norm": "min_max"},
+    "`text_norm: max`": {"text_norm": "min_max"},
+}
+WEAKER = 1.1
 
 
 def main() -> None:
-    print(INTRODUCTION)
     for name in sys.argv[1:]:
         for line in table(name):
             print(line, flush=True)
 
 
-INTRODUCTION = """# What the default's choices are worth
-
-Written by `python -m benchmarks.choices`. Each row undoes one choice by a shipped experiment: the
-difference in nDCG@10 to the default and its 95 % bootstrap interval, p by paired randomisation and
-Holm's correction over the rows; * where that is below 0.05. A negative number speaks for the
-choice. Asked: of what all corpora give, only those that a query judges count; blind: all do."""
+def configurations() -> dict[str, tuple[str, Config]]:
+    """By what undoes it: the choice in words, and the configuration without it."""
+    base = load_config(BASE)
+    made = {f"`{name}`": (choice, load_config(name)) for name, choice in EXPERIMENTS.items()}
+    for choice, setting in SETTINGS.items():
+        undoing = ", ".join(f"`{name}: {value}`" for name, value in setting.items())
+        made[undoing] = choice, with_settings(base, setting)
+    weaker = {
+        corpus: {"weights": dict.fromkeys(options.weights, WEAKER)}
+        for corpus, options in base.corpora.items()
+    }
+    made[f"`weights` of {WEAKER}"] = "`weights` of 1.2", base.with_changes({"corpora": weaker})
+    return made
 
 
 def table(name: str) -> Iterator[str]:
-    folder = data_folder() / name / "dev"
-    configs = {"default": load_config("default")} | {one: load_config(one) for one in CHOICES}
-    embedder = load_embedder(configs["default"].embedding)
-    with open_store(collection=name) as store:
+    base = load_config(BASE)
+    found = [measured(name, BASE, base)]
+    rows = configurations()
+    found += [measured(name, undoing, config) for undoing, (_, config) in rows.items()]
+    every = pl.concat(found)
+    modes = every["mode"].unique(maintain_order=True).to_list()
+    parts = {mode: every.filter(mode=mode).drop("mode") for mode in modes}
+    differences = {mode: comparison(part, BASE) for mode, part in parts.items()}
+    yield f"\n## {name}: {every['query_id'].n_unique()} queries\n"
+    yield "| choice | undone by | " + " | ".join(modes) + " |"
+    yield "|---|---|" + "---|" * len(modes)
+    means = [part.filter(config=BASE)["value"].to_numpy().mean() for part in parts.values()]
+    yield "| the default | | " + " | ".join(f"{mean:.3f}" for mean in means) + " |"
+    for undoing, (choice, _) in rows.items():
+        cells = [_cell(one, undoing) for one in differences.values()]
+        yield f"| {choice} | {undoing} | " + " | ".join(cells) + " |"
+
+
+def measured(name: str, label: str, config: Config) -> pl.DataFrame:
+    """Columns ``SCORES`` and mode (``asked``; ``blind`` where there are several corpora)."""
+    kept = _kept(name, config)
+    if kept.exists():
+        return pl.read_parquet(kept).with_columns(config=pl.lit(label))
+    with opened(name, config.embedding) as store:
         several = len(collection_info(store).corpora) > 1
         evaluation = evaluate(
             store,
-            configs,
-            folder / "queries.jsonl",
-            folder / "qrels.tsv",
-            embedder=embedder,
+            {label: config},
+            data_folder() / name / "dev" / "queries.jsonl",
+            data_folder() / name / "dev" / "qrels.tsv",
             depth=0,
             vectors_directory=data_home() / "query_vectors",
             measure_names=(NDCG,),
         )
-    found = {"asked": evaluation.scores}
+    parts = [evaluation.scores.with_columns(mode=pl.lit("asked"))]
     if several:
-        found["blind"] = scores(evaluation.runs, evaluation.qrels, list(configs), measures=(NDCG,))
-    differences = {mode: comparison(values, "default") for mode, values in found.items()}
-    yield f"\n## {name}: {evaluation.queries.height} queries\n"
-    yield "| choice | undone by | " + " | ".join(found) + " |"
-    yield "|---|---|" + "---|" * len(found)
-    means = [one.filter(config="default")["value"].mean() for one in found.values()]
-    yield "| the default | | " + " | ".join(f"{mean:.3f}" for mean in means) + " |"
-    for experiment, choice in CHOICES.items():
-        cells = [_cell(one, experiment) for one in differences.values()]
-        yield f"| {choice} | `{experiment}` | " + " | ".join(cells) + " |"
+        blind = scores(evaluation.runs, evaluation.qrels, [label], measures=(NDCG,))
+        parts.append(blind.with_columns(mode=pl.lit("blind")))
+    found = pl.concat(parts)
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    found.write_parquet(kept)
+    print(f"{name}: {label}", file=sys.stderr, flush=True)
+    return found
+
+
+def opened(name: str, model: str) -> Store:
+    """The set's collection; one of another model than the default's has the model in its name."""
+    collection = name if model == load_config(BASE).embedding else f"{name}_{model}"
+    try:
+        return open_store(collection=collection)
+    except UnknownName:
+        store = open_store(collection=collection, create=True)
+        ingest_documents(store, load_embedder(model), data_folder() / name / "documents.jsonl.gz")
+        return store
+
+
+def _kept(name: str, config: Config) -> Path:
+    settings = json.dumps(hamilton_config(config), sort_keys=True, default=str)
+    digest = hashlib.sha256(settings.encode()).hexdigest()[:16]
+    return data_home() / "choices" / name / f"{digest}.parquet"
 
 
 def _cell(differences: pl.DataFrame, config: str) -> str:

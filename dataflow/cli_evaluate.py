@@ -42,10 +42,7 @@ def evaluate(
         Alternates,
         typer.Option(help="A copy that dedup dropped follows its survivor, or is left out."),
     ] = Alternates.expand,
-    blind: Annotated[
-        bool,
-        typer.Option("--blind", help="Judge all that is found, whatever `judged_corpora` says."),
-    ] = False,
+    blind: Blind = False,
     reranker: Annotated[
         str | None,
         typer.Option(

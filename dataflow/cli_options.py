@@ -33,5 +33,6 @@ Queries = Annotated[
 ]
 Qrels = Annotated[Path, typer.Option("--qrels", help="TREC: `query_id 0 doc_id grade` a line.")]
 Blind = Annotated[
-    bool, typer.Option("--blind", help="Search every corpus, whatever `judged_corpora` says.")
+    bool,
+    typer.Option("--blind", help="Judge all that is found, whatever `judged_corpora` says."),
 ]

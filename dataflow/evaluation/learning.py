@@ -1,8 +1,9 @@
 """Weights learned on half of the judged queries, tried on the other half by real runs.
 
-The searches of the training half run twice, in the corpora that a query judges and in all: that
-corpora compete is what their weights are learned from. The fit works on these hits. What it found
-is an experiment file, and what that is worth is measured as for any other experiment.
+The searches of the training half run once, in every corpus. Each question counts twice: asked, what
+is found in the corpora that it judges, and blind, what is found in all: that corpora compete is
+what their weights are learned from. The fit works on these hits. What it found is an experiment
+file, and what that is worth is measured as for any other experiment.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _STAGES = {
     "convex": {"merged": "minmax", "fused": "convex"},
     "rrf": {"merged": "weighted_rrf", "fused": "score"},
 }
-_OWN = {"convex": ("full_text_words", "own_scale"), "rrf": ("rrf_k",)}
+_OWN = {"convex": ("full_text_words", "own_scale", "absent_share"), "rrf": ("rrf_k",)}
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,7 @@ def learn(
     training_queries: int | None = None,
     seed: int = 0,
     blind: bool = False,
+    depth: int = 100,
     embedder: Embedder | None = None,
     vectors_directory: Path | None = None,
     on_batch: Callable[[str, int], object] | None = None,
@@ -81,11 +83,13 @@ def learn(
             ``group`` are on one side.
         qrels: see :func:`operators.evaluation.judgements.read_qrels`.
         extends: what the experiment file calls ``config``.
-        method: ``convex``: vector weights, corpus weights by trigger, ``full_text_words``,
-            ``own_scale``; ``rrf``: vector weights, corpus weights and ``rrf_k``.
+        method: ``convex``: ``full_text_words``, ``own_scale``, ``absent_share``, vector weights
+            and corpus weights by trigger; ``rrf``: ``rrf_k``, vector weights and corpus weights.
         training_queries: of the training half at most so many are used; None: all.
         seed: of the split and of the folds.
-        blind: search every corpus on the test half; the training half is searched in both ways.
+        blind: judge what is found in every corpus on the test half; the training half counts in
+            both ways.
+        depth: documents of each corpus in a run on the test half, at least.
         embedder: the collection's model; None: it is loaded.
         vectors_directory: keeps the vectors of the queries.
         on_batch: told a name and how many more queries are done.
@@ -101,10 +105,10 @@ def learn(
     judged, grades = check_judged(read_queries(queries), read_qrels(qrels))
     check_corpora(judged, {"base": config})
     model = embedder or check_models(store, {"base": config})
-    groups = _groups(queries, judged["query_id"].to_list())
+    groups = groups_of(queries, judged["query_id"].to_list())
     training, test = learning.halves(groups, seed=seed)
     training = learning.some(training, groups, training_queries, seed=seed)
-    found = _candidates(
+    asked, unasked = _candidates(
         store,
         begin,
         judged[training],
@@ -113,9 +117,9 @@ def learn(
         vectors_directory=vectors_directory,
         on_batch=on_batch,
     )
-    base = base_parameters(begin, found, method)
+    base = base_parameters(begin, asked, method)
     learned = learning.learn(
-        found,
+        together(asked, unasked),
         [groups[number] for number in training.tolist()] * 2,
         base,
         list(base),
@@ -132,6 +136,7 @@ def learn(
             *files,
             embedder=model,
             blind=blind,
+            depth=depth,
             vectors_directory=vectors_directory,
             on_batch=on_batch,
         )
@@ -144,31 +149,34 @@ def search_once(
     qrels: pl.DataFrame,
     corpora: Sequence[str],
     *,
-    blind: bool = False,
     query_embeddings: pl.DataFrame | None = None,
     on_batch: Callable[[int], object] | None = None,
-) -> Candidates:
-    """The hits of judged queries, ready for any weights.
+) -> tuple[Candidates, Candidates]:
+    """The hits of judged queries in every corpus, ready for any weights: asked, and blind.
 
     Args:
         driver: of :func:`for_evaluation`'s configuration.
         judged: columns ``JUDGED_QUERIES``.
         qrels: columns ``QRELS``.
         corpora: those that weights are for: of the configuration and of the collection.
-        blind: search every corpus, whatever a query judges.
         query_embeddings: columns ``QUERY_EMBEDDINGS`` of all queries; None: made batch by batch.
         on_batch: told the number of queries that are done.
     """
     columns = ["query_id", "corpus", "document_id", "vector_rank", "text_rank", "vector_distance"]
     parts = []
-    for batch in batches(questions(judged, corpora, blind=blind), BATCH_SIZE):
+    for batch in batches(questions(judged, corpora, blind=True), BATCH_SIZE):
         overrides = overrides_of(driver, batch, query_embeddings)
         out = driver.execute(["recency"], overrides=overrides)["recency"]
         parts.append(out.select(*columns, "text_score", "recency"))
         if on_batch:
             on_batch(batch.height)
-    grades = qrels.join(judged, on="query_id", how="semi")
-    return candidates(pl.concat(parts), judged, grades, corpora)
+    hits, grades = pl.concat(parts), qrels.join(judged, on="query_id", how="semi")
+    settings = hamilton_config(driver.config)["corpora"]
+    depths = {name: settings[name]["inputs"]["candidates"] for name in corpora}
+    return (
+        candidates(hits, judged, grades, corpora, depths=depths),
+        candidates(hits, judged, grades, corpora, depths=depths, blind=True),
+    )
 
 
 def base_parameters(
@@ -176,11 +184,11 @@ def base_parameters(
 ) -> learning.Parameters:
     """What ``config`` sets, for the corpora and triggers of ``found``."""
     settings = hamilton_config(config)
-    base = {
+    base = {name: float(settings[name]) for name in _OWN[method]}
+    base |= {
         f"vector_weight.{name}": float(settings["corpora"][name]["inputs"]["vector_weight"])
         for name in found.corpora
     }
-    base |= {name: float(settings[name]) for name in _OWN[method]}
     weights: Mapping[str, Mapping[str, float]] = settings["source_weights"]
     if settings["weighted_variant"] == "by_trigger":
         base |= {
@@ -235,7 +243,7 @@ def experiment_text(lesson: Lesson, *, collection: str, method: str, seed: int) 
         f"({method}, seed {seed}).\n"
     )
     if lesson.learned.strength is None:
-        story += "# No change gained in cross-validation, so that nothing is changed.\n"
+        story += "# No change gained enough in cross-validation, so that nothing is changed.\n"
     else:
         gain, error = lesson.learned.gains[lesson.learned.strength]
         row = lesson.evaluation.comparison.filter(measure="nDCG@10").row(0, named=True)
@@ -256,8 +264,7 @@ def _candidates(
     *,
     vectors_directory: Path | None,
     on_batch: Callable[[str, int], object] | None,
-) -> Candidates:
-    """The hits in the judged corpora, and again those in all, where weights of corpora show."""
+) -> tuple[Candidates, Candidates]:
     held = collection_info(store).corpora
     corpora = sorted(name for name in config.corpora if name in held)
     texts = query_texts(questions(judged, (), blind=True))
@@ -266,19 +273,14 @@ def _candidates(
         pl.Series("embedding", vectors, dtype=pl.Array(pl.Float32, embedder.dimensions))
     )
     with build_driver(for_evaluation(config), store=store, embedder=embedder) as driver:
-        found = [
-            search_once(
-                driver,
-                judged,
-                qrels,
-                corpora,
-                blind=blind,
-                query_embeddings=embeddings,
-                on_batch=(lambda done: on_batch("training", done)) if on_batch else None,
-            )
-            for blind in (False, True)
-        ]
-    return together(*found)
+        return search_once(
+            driver,
+            judged,
+            qrels,
+            corpora,
+            query_embeddings=embeddings,
+            on_batch=(lambda done: on_batch("training", done)) if on_batch else None,
+        )
 
 
 def _with_stages(config: Config, method: str) -> Config:
@@ -292,7 +294,7 @@ def _with_stages(config: Config, method: str) -> Config:
     )
 
 
-def _groups(path: Path, query_ids: Sequence[str]) -> list[str]:
+def groups_of(path: Path, query_ids: Sequence[str]) -> list[str]:
     """What each query belongs to: its ``group``, else itself."""
     rows = (json.loads(line) for _, line in lines(path))
     groups = {str(row["query_id"]): row.get("group") for row in rows}

@@ -35,6 +35,7 @@ from operators.embedding.embedder import Embedder
 from operators.embedding.query_file import embed_kept_queries
 from operators.errors import CrosscorpusError
 from operators.evaluation.comparison import comparison, summary
+from operators.evaluation.documents import of_judged_corpora
 from operators.evaluation.frames import CORPUS_SCORES, SCORES
 from operators.evaluation.grid import grid, point_name, sweep_table
 from operators.evaluation.judgements import check_judged, read_qrels, read_queries
@@ -83,7 +84,7 @@ def sweep(
         qrels: see :func:`operators.evaluation.judgements.read_qrels`.
         embedder: the collection's model; None: it is loaded.
         measures: what is measured.
-        blind: search every corpus, whatever a query judges.
+        blind: judge what is found in every corpus, also where a query says which are judged.
         batch_size: queries a batch.
         vectors_directory: keeps the vectors of the queries from one run to the next.
         on_batch: told how many more queries are done with all combinations.
@@ -106,17 +107,17 @@ def sweep(
     embedded = texts.with_columns(pl.Series("embedding", vectors, dtype=dtype))
     found = [pl.DataFrame(schema=SCORES)]
     with build_driver(for_evaluation(config), store=store, embedder=model) as driver:
-        frame = questions(asked, sorted(config.corpora), blind=blind)
-        for batch in batches(frame, batch_size):
+        for batch in batches(questions(asked, sorted(config.corpora), blind=True), batch_size):
             runs = _batch_runs(
                 driver, overrides_of(driver, batch, embedded), {n: configs[n] for n in order}, asked
             )
+            runs = runs if blind else of_judged_corpora(runs, asked)
             here = asked.join(batch, left_on="number", right_on="query_id", how="semi")
             graded = judged.join(here, on="query_id", how="semi", maintain_order="left")
             found.append(scores(runs, graded, [UNCHANGED, *configs], measures=measures))
             if on_batch:
                 on_batch(batch.height)
-    values = _with_silent(pl.concat(found), asked, [UNCHANGED, *configs], measures)
+    values = pl.concat(found)
     means = summary(values, pl.DataFrame(schema=CORPUS_SCORES), asked)
     plain = means.filter(pl.col("config") == UNCHANGED, pl.col("slice") == "all")
     return Sweep(
@@ -178,17 +179,3 @@ def _batch_runs(
         trace = driver.what_if(trace, for_evaluation(config))
         runs.append(as_run(documents_of(trace, "expand"), queries, name))
     return pl.concat(runs)
-
-
-def _with_silent(
-    values: pl.DataFrame, queries: pl.DataFrame, configs: Sequence[str], measures: Sequence[str]
-) -> pl.DataFrame:
-    """``values`` with 0 for the queries that judge no corpus of the configuration."""
-    every = (
-        pl.DataFrame({"config": configs})
-        .join(pl.DataFrame({"measure": measures}), how="cross")
-        .join(queries.select("query_id"), how="cross")
-    )
-    keys = ["config", "measure", "query_id"]
-    joined = every.join(values, on=keys, how="left", maintain_order="left")
-    return joined.with_columns(pl.col("value").fill_null(0.0)).select(list(SCORES))

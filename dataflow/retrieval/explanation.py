@@ -99,11 +99,17 @@ def fusion_parts__convex(
     text_confidence: pl.DataFrame,
     corpora: dict[str, Any],
     own_scale: float = 0.5,
+    absent_share: float = 0.0,
 ) -> pl.DataFrame:
     """What each fused score is made of."""
-    weights = {name: options["inputs"]["vector_weight"] for name, options in corpora.items()}
     return parts.fusion_by_combination(
-        recency, fused, weights, text_confidence, own_scale=own_scale
+        recency,
+        fused,
+        {name: options["inputs"]["vector_weight"] for name, options in corpora.items()},
+        text_confidence,
+        own_scale=own_scale,
+        absent_share=absent_share,
+        depths={name: options["inputs"]["candidates"] for name, options in corpora.items()},
     )
 
 

@@ -119,10 +119,17 @@ def fused__convex(
     text_confidence: pl.DataFrame,
     corpora: dict[str, Any],
     own_scale: float = 0.5,
+    absent_share: float = 0.0,
 ) -> pl.DataFrame:
     """All hits as one list, by a convex combination of their scores, each on one scale."""
-    weights = {name: options["inputs"]["vector_weight"] for name, options in corpora.items()}
-    return fusion.fuse_convex(recency, weights, text_confidence, own_scale=own_scale)
+    return fusion.fuse_convex(
+        recency,
+        {name: options["inputs"]["vector_weight"] for name, options in corpora.items()},
+        text_confidence,
+        own_scale=own_scale,
+        absent_share=absent_share,
+        depths={name: options["inputs"]["candidates"] for name, options in corpora.items()},
+    )
 
 
 @config.when(weighted_variant="by_trigger")

@@ -7,7 +7,7 @@ close to what a run of the graph measures, not equal to it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from operators.ranking.fusion import combination
-from operators.ranking.order import Floats, Integers, changes, positions, starts
+from operators.ranking.order import Column, Floats, Integers, changes, positions, starts
 from operators.ranking.wording import text_confidence
 
 MISSING = -1
@@ -30,6 +30,7 @@ class Candidates:
     query_ids: tuple[str, ...]
     texts: pl.DataFrame  # query_id (the place), texts
     corpora: tuple[str, ...]
+    depths: Mapping[str, int] | None  # after how many hits each corpus's lists were cut
     triggers: tuple[str, ...]
     trigger: Integers  # of each question; MISSING: none
     query: Integers  # and so on: of each hit
@@ -41,6 +42,7 @@ class Candidates:
     text_score: Floats
     recency: Floats
     gain: Floats  # 2 ** grade - 1 of the hit's document
+    counted: Column  # whether the hit is in a corpus that counts for its question
     ideal: Floats  # of each question: the best DCG@10 there is
 
     @cached_property
@@ -52,23 +54,34 @@ class Candidates:
                 "corpus": np.array(self.corpora, dtype=object)[self.corpus]
                 if len(self.corpus)
                 else [],
+                "vector_rank": self.vector_rank,
+                "text_rank": self.text_rank,
                 "vector_distance": 1 - self.similarity,
                 "text_score": self.text_score,
             },
             schema={
                 "query_id": pl.UInt32,
                 "corpus": pl.String,
+                "vector_rank": pl.Float64,
+                "text_rank": pl.Float64,
                 "vector_distance": pl.Float64,
                 "text_score": pl.Float64,
             },
         )
 
-    def values(self, own_scale: float) -> tuple[Floats, Floats]:
+    def values(self, own_scale: float, absent_share: float = 0.0) -> tuple[Floats, Floats]:
         """Similarity and text score of each hit, scaled as the convex fusion scales them."""
-        if own_scale not in self._values:
-            made = combination(self.hits, dict.fromkeys(self.corpora, 0.5), own_scale=own_scale)
-            self._values[own_scale] = made.vector_value, made.text_value
-        return self._values[own_scale]
+        key = own_scale, absent_share
+        if key not in self._values:
+            made = combination(
+                self.hits,
+                dict.fromkeys(self.corpora, 0.5),
+                own_scale=own_scale,
+                absent_share=absent_share,
+                depths=self.depths,
+            )
+            self._values[key] = made.vector_value, made.text_value
+        return self._values[key]
 
     def confidence(self, full_text_words: int) -> Floats:
         """The factor of each question's text scores."""
@@ -78,7 +91,7 @@ class Candidates:
         return self._confidence[full_text_words]
 
     @cached_property
-    def _values(self) -> dict[float, tuple[Floats, Floats]]:
+    def _values(self) -> dict[tuple[float, float], tuple[Floats, Floats]]:
         return {}
 
     @cached_property
@@ -102,6 +115,7 @@ class Candidates:
                 "text_score",
                 "recency",
                 "gain",
+                "counted",
             )
         }
         return Candidates(
@@ -110,6 +124,7 @@ class Candidates:
                 pl.Series("query_id", np.arange(len(chosen)), pl.UInt32)
             ),
             corpora=self.corpora,
+            depths=self.depths,
             triggers=self.triggers,
             trigger=self.trigger[chosen],
             query=place[self.query[kept]],
@@ -139,7 +154,8 @@ class Candidates:
         order, begins, owner, place = self._documents
         width = max(int(place.max()) + 1, _CUT)
         table, gains = np.full((many, width), -np.inf), np.zeros((many, width))
-        table[owner, place] = np.maximum.reduceat(score[order], begins)
+        counting = np.where(self.counted, score, -np.inf)
+        table[owner, place] = np.maximum.reduceat(counting[order], begins)
         gains[owner, place] = self.gain[order][begins]
         top = np.argpartition(-table, _CUT - 1, axis=1)[:, :_CUT]
         row = np.arange(many)[:, None]
@@ -150,7 +166,13 @@ class Candidates:
 
 
 def candidates(
-    hits: pl.DataFrame, queries: pl.DataFrame, qrels: pl.DataFrame, corpora: Sequence[str]
+    hits: pl.DataFrame,
+    queries: pl.DataFrame,
+    qrels: pl.DataFrame,
+    corpora: Sequence[str],
+    *,
+    depths: Mapping[str, int] | None = None,
+    blind: bool = False,
 ) -> Candidates:
     """The arrays of what was found for judged queries.
 
@@ -159,6 +181,8 @@ def candidates(
         queries: columns ``JUDGED_QUERIES``; one without a hit has nDCG 0.
         qrels: columns ``QRELS``, of these queries.
         corpora: the corpora that weights are for; others may not occur.
+        depths: after how many hits the lists of each corpus were cut; None: all were cut.
+        blind: what is found in every corpus counts; else, what is in those that a query judges.
     """
     ids = queries["query_id"].to_list()
     known = sorted(corpora)
@@ -178,23 +202,31 @@ def candidates(
         schema={"query_id": pl.String, "doc_id": pl.String},
     )
     gain = key.join(graded, on=["query_id", "doc_id"], how="left", maintain_order="left")["gain"]
+    corpus = pl.Series(known).search_sorted(hits["corpus"]).to_numpy().astype(np.int64)
+    counting = [
+        [blind or names is None or name in names for name in known]
+        for names in queries["corpora"].to_list()
+    ]
+    counted = np.array(counting, bool).reshape(len(ids), len(known))[query, corpus]
     triggers = queries["trigger"].drop_nulls().unique().sort().to_list()
     numbers = {name: number for number, name in enumerate(triggers)}
     return Candidates(
         query_ids=tuple(ids),
         texts=queries.select(pl.int_range(pl.len(), dtype=pl.UInt32).alias("query_id"), "texts"),
         corpora=tuple(known),
+        depths=depths,
         triggers=tuple(triggers),
         trigger=np.array([numbers.get(name, MISSING) for name in queries["trigger"]], np.int64),
         query=query,
-        corpus=pl.Series(known).search_sorted(hits["corpus"]).to_numpy().astype(np.int64),
+        corpus=corpus,
         document=document,
         vector_rank=_floats(hits["vector_rank"]),
         text_rank=_floats(hits["text_rank"]),
         similarity=1 - _floats(hits["vector_distance"]),
         text_score=_floats(hits["text_score"]),
         recency=hits["recency"].to_numpy(),
-        gain=gain.fill_null(0.0).to_numpy(),
+        gain=np.where(counted, gain.fill_null(0.0).to_numpy(), 0.0),
+        counted=counted,
         ideal=ideal,
     )
 
@@ -217,6 +249,7 @@ def together(first: Candidates, second: Candidates) -> Candidates:
         "text_score",
         "recency",
         "gain",
+        "counted",
         "ideal",
     )
     joined = {
@@ -227,6 +260,7 @@ def together(first: Candidates, second: Candidates) -> Candidates:
         query_ids=first.query_ids + second.query_ids,
         texts=texts.with_columns(pl.Series("query_id", np.arange(texts.height), pl.UInt32)),
         corpora=first.corpora,
+        depths=first.depths,
         triggers=first.triggers,
         query=np.concatenate([first.query, second.query + count]),
         **joined,

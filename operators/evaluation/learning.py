@@ -3,7 +3,7 @@
 Coordinate ascent over a grid: each parameter in turn moves step by step while that raises the mean
 nDCG@10 less a penalty for its distance from where it began, until none moves (Metzler and Croft,
 Information Retrieval 2007). How strong the penalty is, cross-validation tells; where no strength
-gains on the folds that were left out, nothing is changed.
+gains more on the folds that were left out than its standard error, nothing is changed.
 
 ``convex`` fits the fusion of scores (Bruch, Gai and Ingber, TOIS 2023), ``rrf`` that of ranks.
 """
@@ -23,19 +23,20 @@ from operators.ranking.order import Floats, Integers
 
 Parameters = Mapping[str, float]
 """By name: ``vector_weight.CORPUS``, ``weight.CORPUS.TRIGGER``, ``full_text_words``, ``own_scale``,
-``rrf_k``."""
+``absent_share``, ``rrf_k``."""
 
 GRIDS: Mapping[str, tuple[float, ...]] = {
     "vector_weight": tuple(number / 10 for number in range(11)),
     "weight": (0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.6),
     "full_text_words": (0, 4, 6, 8, 10, 12, 16),
     "own_scale": (0.0, 0.25, 0.5, 0.75, 1.0),
+    "absent_share": (0.0, 0.25, 0.5, 0.75, 0.9, 1.0),
     "rrf_k": (2.0, 5.0, 10.0, 20.0, 40.0, 60.0, 100.0, 200.0),
 }
 STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0)
 FOLDS = 5
 _ROUNDS = 4
-_UNIT = {"vector_weight": 0.05, "full_text_words": 1.0, "own_scale": 0.1}
+_UNIT = {"vector_weight": 0.05, "full_text_words": 1.0, "own_scale": 0.1, "absent_share": 0.5}
 _RATIO = {"weight": 1.2, "rrf_k": 3.0}
 
 
@@ -48,7 +49,7 @@ class Learned:
     """What was fitted, and what cross-validation on the training questions says of it."""
 
     parameters: Parameters
-    strength: float | None  # of the penalty; None: no strength gained, nothing was changed
+    strength: float | None  # of the penalty; None: none gained enough, nothing was changed
     gains: Mapping[float, tuple[float, float]]  # strength -> mean gain on left-out folds, its error
 
 
@@ -100,7 +101,9 @@ def scores(candidates: Candidates, parameters: Parameters, *, method: str = "con
         vector = reciprocal(candidates.vector_rank, k)
         fused = share * vector + (1 - share) * reciprocal(candidates.text_rank, k)
     else:
-        vector, text = candidates.values(parameters["own_scale"])
+        vector, text = candidates.values(
+            parameters["own_scale"], parameters.get("absent_share", 0.0)
+        )
         confidence = candidates.confidence(int(parameters["full_text_words"]))
         fused = share * vector + (1 - share) * text * confidence[candidates.query]
     table = np.ones((len(candidates.corpora), len(candidates.triggers) + 1))
@@ -134,7 +137,7 @@ def fit(
         free: the names that may change.
         strength: of the penalty ``strength / questions * sum of squared distances``; one step of
             distance is 0.05 of a vector weight, a factor of 1.2 of a corpus weight, a word, 0.1 of
-            the scale, a factor of 3 of ``rrf_k``.
+            the scale, 0.5 of ``absent_share``, a factor of 3 of ``rrf_k``.
         method: ``convex`` or ``rrf``.
     """
     found = dict(base)
@@ -174,11 +177,12 @@ def learn(
 ) -> Learned:
     """Fit on all of ``candidates`` with a penalty that does well on folds that were left out.
 
-    It is the strongest whose gain there is within one standard error of the best (Breiman et al.,
-    Classification and Regression Trees, 1984).
+    It is the one with the highest gain there, the strongest of equal ones. As in the rule of one
+    standard error (Breiman et al., Classification and Regression Trees, 1984), what was configured
+    is the simplest model: it is kept unless that gain is more than its own error.
 
     Args:
-        candidates: of the training questions.
+        candidates: of the training questions; one that is in it twice counts by its mean.
         groups: of each of these questions; no group is in two folds.
         base: the parameters as configured.
         free: the names that may change.
@@ -191,6 +195,7 @@ def learn(
     """
     fold = _folds(groups, seed)
     before = ndcg(candidates, base, method=method)
+    _, question = np.unique(candidates.query_ids, return_inverse=True)
     gains: dict[float, tuple[float, float]] = {}
     parts = [
         (candidates.part(np.flatnonzero(fold != number)), np.flatnonzero(fold == number))
@@ -202,13 +207,11 @@ def learn(
         for training, test, numbers in left_out:
             tried = fit(training, base, free, strength=strength, method=method)
             gained[numbers] = ndcg(test, tried, method=method) - before[numbers]
-        error = float(gained.std(ddof=1) / math.sqrt(len(gained))) if len(gained) > 1 else 0.0
-        gains[strength] = (float(gained.mean()), error)
-    highest, error = max(gains.values())
-    if highest <= 0:
+        gains[strength] = _mean_and_error(np.bincount(question, gained) / np.bincount(question))
+    best = max(strengths, key=lambda strength: (gains[strength][0], strength))
+    gain, error = gains[best]
+    if gain <= max(error, 1e-9):
         return Learned(dict(base), None, gains)
-    enough = max(highest - error, 1e-9)
-    best = max(strength for strength in strengths if gains[strength][0] >= enough)
     found = fit(candidates, base, free, strength=best, method=method)
     return Learned(found, best, gains)
 
@@ -220,6 +223,11 @@ def _folds(groups: Sequence[str], seed: int) -> Integers:
     order = np.random.default_rng(seed).permutation(len(names)) % min(FOLDS, len(names))
     number = dict(zip(names, order.tolist(), strict=True))
     return np.array([number[name] for name in groups], np.int64)
+
+
+def _mean_and_error(values: Floats) -> tuple[float, float]:
+    error = float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else 0.0
+    return float(values.mean()), error
 
 
 def _distance(name: str, value: float, base: float) -> float:

@@ -102,13 +102,22 @@ def fusion_by_combination(
     text_confidence: pl.DataFrame | None = None,
     *,
     own_scale: float = 0.5,
+    absent_share: float = 0.0,
+    depths: Mapping[str, int] | None = None,
 ) -> pl.DataFrame:
     """``FUSION_PARTS`` of a convex combination, see :func:`operators.ranking.fusion.fuse_convex`.
 
     ``vector_value`` is the similarity over its scale, ``text_value`` the text score over the best
     of all corpora.
     """
-    made = combination(recency, vector_weights, text_confidence, own_scale=own_scale)
+    made = combination(
+        recency,
+        vector_weights,
+        text_confidence,
+        own_scale=own_scale,
+        absent_share=absent_share,
+        depths=depths,
+    )
     factors = [pl.Series(name, getattr(made, name)) for name in _FACTORS]
     return _fusion_parts(recency.hstack([*factors, pl.Series("part", made.score)]), fused)
 

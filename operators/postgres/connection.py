@@ -101,14 +101,24 @@ def resolve_dsn() -> str:
     return (in_use(directory) or start(directory)).dsn
 
 
-def connect(dsn: str, *, pooler: bool = False, autocommit: bool = False) -> RevivingConnection:
-    """Return one connection outside any pool.
+def connect(dsn: str, *, autocommit: bool = False) -> RevivingConnection:
+    """Return one connection outside any pool, for few statements: none is prepared.
 
     Raises:
         DatabaseError: in one line, why there is none.
     """
     with explained(dsn):
-        return RevivingConnection.connect(dsn, autocommit=autocommit, **_options(dsn, pooler))
+        return RevivingConnection.connect(dsn, autocommit=autocommit, **_options(dsn, False))
+
+
+def is_pooled(conn: psycopg.Connection[Any]) -> bool:
+    """Whether a pooler such as pgbouncer stands between: it answers for another process.
+
+    One that hands out a connection for each transaction loses prepared statements, or finds those
+    of somebody else.
+    """
+    row = conn.execute("SELECT pg_backend_pid()").fetchone()
+    return row is None or row[0] != conn.info.backend_pid
 
 
 def open_pool(
@@ -124,7 +134,7 @@ def open_pool(
     Raises:
         DatabaseError: in one line, why there is no connection.
     """
-    connect(dsn, pooler=pooler).close()
+    connect(dsn).close()
     pool: Pool
 
     def check(connection: psycopg.Connection[TupleRow]) -> None:
@@ -137,7 +147,7 @@ def open_pool(
     pool = ConnectionPool(
         dsn,
         connection_class=RevivingConnection,
-        kwargs=_options(dsn, pooler),
+        kwargs=_options(dsn, not pooler),
         min_size=min(2, max_size),
         max_size=max_size,
         timeout=timeout_s,
@@ -224,10 +234,10 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split(".") if part.isdigit())
 
 
-def _options(dsn: str, pooler: bool) -> dict[str, Any]:
+def _options(dsn: str, prepare: bool) -> dict[str, Any]:
     """Return the options of a connection that the address itself leaves open."""
     options: dict[str, Any] = {}
-    if pooler:
+    if not prepare:
         options["prepare_threshold"] = None
     if "connect_timeout" not in psycopg.conninfo.conninfo_to_dict(dsn):
         options["connect_timeout"] = CONNECT_TIMEOUT_S

@@ -26,6 +26,7 @@ from operators.postgres.connection import (
     connect,
     ensure_vector,
     explained,
+    is_pooled,
     open_pool,
     resolve_dsn,
     retrying,
@@ -165,13 +166,12 @@ def open_store(
     collection: str = "default",
     *,
     create: bool = False,
-    pooler: bool = False,
     max_size: int = 8,
 ) -> Store:
     """Open ``collection`` on the server that ``dsn`` names (default: the user's own).
 
-    ``create`` makes the collection if there is none. ``pooler`` is for a server behind pgbouncer;
-    ``max_size`` is the largest number of connections.
+    ``create`` makes the collection if there is none; ``max_size`` is the largest number of
+    connections. A pooler in between, such as pgbouncer, is noticed and worked with.
 
     Raises:
         UnknownName: there is no such collection; names the nearest one.
@@ -179,7 +179,8 @@ def open_store(
     """
     schema = schema_of(collection)
     dsn = dsn or resolve_dsn()
-    with connect(dsn, pooler=pooler, autocommit=True) as conn, explained(dsn):
+    with connect(dsn, autocommit=True) as conn, explained(dsn):
+        pooler = is_pooled(conn)
         if not create and not _exists(conn, schema):
             raise UnknownName(
                 f"no collection {collection!r}{suggest(collection, _collections(conn))}; "

@@ -39,6 +39,8 @@ from operators.ranking.order import (
 from operators.ranking.packed import blocks, lexorder
 from operators.ranking.wording import of_rows
 
+_FEW = 1000  # names that are compared faster one by one
+
 
 def fuse_rrf(hits: pl.DataFrame, *, rrf_k: float = 60) -> pl.DataFrame:
     """The sum over the corpora of ``1 / (rrf_k + rank in the corpus)``, times ``recency``."""
@@ -56,6 +58,8 @@ def fuse_convex(
     text_confidence: pl.DataFrame | None = None,
     *,
     own_scale: float = 0.5,
+    absent_share: float = 0.0,
+    depths: Mapping[str, int] | None = None,
 ) -> pl.DataFrame:
     """A convex combination of similarity and text score, each on one scale.
 
@@ -63,15 +67,28 @@ def fuse_convex(
     all bests are the query's. BM25 scores of all corpora are comparable, as sums of the weights of
     the same words. Similarities are less so: a model puts code and prose at different distances
     from a question. Yet the corpus that has the nearest passage is more likely to be the right one:
-    ``near = (best of corpus / best of all) ** (1 - own_scale)``. What a list lacks counts 0.
+    ``near = (best of corpus / best of all) ** (1 - own_scale)``.
+
+    What a list lacks counts there ``absent_share`` of the list's last: it may be no worse than what
+    came just within the cut. A list that ends before the cut lacks only what does not match, so
+    that the share goes down with its length.
 
     Args:
         hits: as above.
         vector_weights: ``w`` of each corpus, 0 to 1.
         text_confidence: columns ``TEXT_CONFIDENCE``, a factor of each query's text scores; None: 1.
         own_scale: 1 scales the similarities of each corpus by itself, 0 those of all together.
+        absent_share: 0 to 1.
+        depths: after how many hits the lists of each corpus were cut; None: all were cut.
     """
-    made = combination(hits, vector_weights, text_confidence, own_scale=own_scale)
+    made = combination(
+        hits,
+        vector_weights,
+        text_confidence,
+        own_scale=own_scale,
+        absent_share=absent_share,
+        depths=depths,
+    )
     return _fused(hits, made.score)
 
 
@@ -98,6 +115,8 @@ def combination(
     text_confidence: pl.DataFrame | None = None,
     *,
     own_scale: float = 0.5,
+    absent_share: float = 0.0,
+    depths: Mapping[str, int] | None = None,
 ) -> Combination:
     """The parts of the scores that :func:`fuse_convex` gives ``hits``; arguments as there."""
     query_id, corpus = hits["query_id"].to_numpy(), hits["corpus"]
@@ -107,10 +126,17 @@ def combination(
     begins = np.flatnonzero(changes(query_id) | _changes(corpus))
     sizes = lengths(begins, len(hits))
     query, part = query_id[begins], _numbers(corpus[index(begins)], vector_weights)
+    if absent_share:
+        cut = np.array([(depths or {}).get(name, 1) for name in vector_weights], np.float64)[part]
+        pieces = begins, cut, query, part
+        vector_last = absent_share * _last(similarity, hits["vector_rank"], *pieces)
+        text_last = absent_share * _last(text_score, hits["text_rank"], *pieces)
+        similarity = np.where(np.isnan(similarity), np.repeat(vector_last, sizes), similarity)
+        text_score = np.where(np.isnan(text_score), np.repeat(text_last, sizes), text_score)
     nearest = np.fmax.reduceat(similarity, begins)
-    own, every = _highest(nearest, query, part), _highest(nearest, query)
+    own, every = _extreme(nearest, query, part), _extreme(nearest, query)
     near = np.divide(own, every, out=np.zeros_like(own), where=every > 0) ** (1 - own_scale)
-    words = _highest(np.fmax.reduceat(text_score, begins), query)
+    words = _extreme(np.fmax.reduceat(text_score, begins), query)
     share = np.array([check_share(weight) for weight in vector_weights.values()])[part]
     return Combination(
         np.repeat(share, sizes),
@@ -122,6 +148,8 @@ def combination(
 
 
 def _changes(corpus: pl.Series) -> Column:
+    if len(corpus) <= _FEW:
+        return changes(np.array(corpus.to_list(), object))
     found = np.ones(len(corpus), bool)
     found[1:] = (corpus[1:] != corpus[:-1]).to_numpy()
     return found
@@ -132,13 +160,22 @@ def _numbers(corpus: pl.Series, weights: Mapping[str, float]) -> Integers:
     return np.array([number[name] for name in corpus.to_list()], np.int64)
 
 
-def _highest(values: Floats, *groups: Column) -> Floats:
-    """The highest of the values of each one's group; 0 if that is lower or there is none."""
+def _last(
+    values: Floats, rank: pl.Series, begins: Integers, cut: Floats, *groups: Column
+) -> Floats:
+    """What the last hit of each piece's list has, less where the list is shorter than the cut."""
+    deepest = np.fmax.reduceat(rank.to_numpy().astype(np.float64), begins)
+    full = np.minimum((1 + _extreme(deepest, *groups)) / cut, 1.0)
+    return full * _extreme(np.fmin.reduceat(values, begins), *groups, extreme=np.fmin)
+
+
+def _extreme(values: Floats, *groups: Column, extreme: np.ufunc = np.fmax) -> Floats:
+    """The ``extreme`` of the values of each one's group; 0 if that is lower or there is none."""
     order, group = lexorder(*groups)
     begins = starts(group)
     found = np.empty_like(values)
-    highest = np.fmax.reduceat(values[order], begins)
-    found[order] = np.repeat(highest, lengths(begins, len(values)))
+    reached = extreme.reduceat(values[order], begins)
+    found[order] = np.repeat(reached, lengths(begins, len(values)))
     return np.fmax(found, 0.0)
 
 

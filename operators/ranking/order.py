@@ -45,8 +45,11 @@ def permutation(
 ) -> Integers:
     """As :func:`best_first`, on arrays; an absent rank is NaN."""
     columns = (query_id, score, vector_rank, text_rank, chunk_id)
-    found = [rows[_order(*(column[rows] for column in columns))] for rows in blocks(query_id)]
-    return found[0] if len(found) == 1 else np.concatenate(found)
+    some, *others = blocks(query_id)
+    if not others:
+        return _order(*columns)
+    found = [rows[_order(*(column[rows] for column in columns))] for rows in (some, *others)]
+    return np.concatenate(found)
 
 
 def _order(
@@ -74,9 +77,12 @@ def _order(
     rises = rises[query_id[order[rises]] == query_id[order[rises + 1]]]
     tied = np.flatnonzero(key[1:] == key[:-1])
     tied = tied[chunk_id[order[tied]] > chunk_id[order[tied + 1]]]
-    if len(rises) or len(tied):
-        run = np.cumsum(changes(query_id[order]) | changes(level[order]))
-        again = np.flatnonzero(np.isin(run, run[np.concatenate((rises, tied))]))
+    if len(rises) or len(tied):  # then whole runs of one query and level are sorted again
+        begins = np.flatnonzero(changes(query_id[order]) | changes(level[order]))
+        wrong = np.concatenate((rises, tied))
+        run = np.unique(np.searchsorted(begins, wrong, side="right") - 1)
+        size = lengths(begins, len(order))[run]
+        again = np.repeat(begins[run] - offsets(size)[:-1], size) + np.arange(size.sum())
         order[again] = order[again][np.lexsort([key[order[again]] for key in keys])]
     return order
 

@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import polars as pl
 
@@ -23,6 +23,11 @@ MOST_SHOWN = 8
 LONGEST_SHOWN = 40
 MOST_NAMED = 12
 """How many versions of one question count."""
+
+KEPT = 20_000
+"""Topics and versions whose words and order are kept from one question to the next."""
+
+_key = lru_cache(maxsize=KEPT)(version_key)
 
 # A version of one of these, in a question about something else, says what that runs on.
 _PLATFORMS = words(
@@ -106,8 +111,8 @@ class Known:
         return product in _PLATFORMS and not self._names_a_topic(product)
 
     def _exact(self, version: str) -> list[str]:
-        key = version_key(version)
-        return [known for known in self._spellings if version_key(known) == key]
+        key = _key(version)
+        return [known for known in self._spellings if _key(known) == key]
 
     def _series(self, version: str) -> list[str]:
         """The versions that begin with ``version``, its releases where it has any."""
@@ -118,14 +123,14 @@ class Known:
         return [v for v in found if not re.search("[a-z]", v.lstrip("vV").lower())] or found
 
     def _older(self, version: str) -> list[str]:
-        key = version_key(version)
+        key = _key(version)
         place = bisect_left(self._keys, key)
         return self._spellings[:place] if place < len(self._keys) else []
 
     def _absent(self, version: str, question: str) -> str:
         """That there is no ``version``, and which the topics nearest to ``question`` have."""
         known = self._near(question)
-        place = bisect_left([version_key(v) for v in known], version_key(version))
+        place = bisect_left([_key(v) for v in known], _key(version))
         begin = max(0, min(place - MOST_SHOWN // 2, len(known) - MOST_SHOWN))
         shown = known[begin : begin + MOST_SHOWN]
         there = ", ".join(
@@ -139,12 +144,12 @@ class Known:
         """The versions of the topics whose names share the most words with ``question``."""
         wanted = _tokens(question)
         topics = self._frame["lineage_id"].unique(maintain_order=True)
-        shared = pl.Series([len(wanted & _tokens(topic)) for topic in topics.to_list()])
+        shared = pl.Series([len(wanted & _topic_tokens(topic)) for topic in topics.to_list()])
         if not len(shared) or not shared.max():
             return self._spellings
         nearest = topics.filter(shared == shared.max()).implode()
         part = self._frame.filter(pl.col("lineage_id").is_in(nearest))["version"]
-        return sorted(part.drop_nulls().unique(), key=lambda v: (version_key(v), v))
+        return sorted(part.drop_nulls().unique(), key=lambda v: (_key(v), v))
 
     def _dated(self, written: str, until: datetime) -> str:
         first = self._frame["released_at"].min()
@@ -158,15 +163,15 @@ class Known:
     @cached_property
     def _spellings(self) -> list[str]:
         found = self._frame["version"].drop_nulls().unique().to_list()
-        return sorted(found, key=lambda version: (version_key(version), version))
+        return sorted(found, key=lambda version: (_key(version), version))
 
     @cached_property
     def _keys(self) -> list[VersionKey]:
-        return [version_key(version) for version in self._spellings]
+        return [_key(version) for version in self._spellings]
 
     @cached_property
-    def _topic_words(self) -> set[str]:
-        return _tokens(" ".join(self._frame["lineage_id"].unique().to_list()))
+    def _topic_words(self) -> frozenset[str]:
+        return frozenset().union(*map(_topic_tokens, self._frame["lineage_id"].unique().to_list()))
 
     @cached_property
     def _last_release(self) -> datetime | None:
@@ -177,7 +182,7 @@ class Known:
 def _answered(version: str, found: list[str], who: str) -> str | None:
     if not found:
         return None
-    if version_key(found[-1]) == version_key(version):
+    if _key(found[-1]) == _key(version):
         return f"answered for version {_shown(version)}, which {who}"
     return f"answered for version {_shown(found[-1])}, the newest of {_shown(version)}, which {who}"
 
@@ -187,11 +192,14 @@ def _numbers(version: str) -> list[int]:
     return [int(part) for part in match[1].split(".")] if match else []
 
 
-def _tokens(text: str) -> set[str]:
+def _tokens(text: str) -> frozenset[str]:
     """The words of ``text``, those with a dot in them (Node.js) also as one (nodejs)."""
     lower = text.lower()
     found = set(_TOKEN.findall(lower)) | set(_TOKEN.findall(re.sub(r"(?<=\w)\.(?=\w)", "", lower)))
-    return {word for word in found if len(word) > 2 and not word.isdigit()}
+    return frozenset(word for word in found if len(word) > 2 and not word.isdigit())
+
+
+_topic_tokens = lru_cache(maxsize=KEPT)(_tokens)
 
 
 def _shown(version: str) -> str:

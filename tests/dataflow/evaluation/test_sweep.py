@@ -22,13 +22,14 @@ def swept(judged, settings, **options):
     )
 
 
-def test_every_combination_has_the_scores_of_an_evaluation_of_its_own(judged):
+@pytest.mark.parametrize("blind", [False, True])
+def test_every_combination_has_the_scores_of_an_evaluation_of_its_own(judged, blind):
     settings = {
         "vector_weight": [0.0, 0.6, 1.0],
         "candidates": [2, 50],
         "unique": ["jaccard", "off"],
     }
-    found = swept(judged, settings, batch_size=7)
+    found = swept(judged, settings, batch_size=7, blind=blind)
     assert found.table["point"].n_unique() == 12
     for weight, candidates, unique in ((0.0, 2, "off"), (1.0, 50, "jaccard"), (0.6, 2, "jaccard")):
         point = {"vector_weight": weight, "candidates": candidates, "unique": unique}
@@ -40,6 +41,7 @@ def test_every_combination_has_the_scores_of_an_evaluation_of_its_own(judged):
             judged.qrels,
             embedder=judged.embedder,
             depth=0,
+            blind=blind,
             measure_names=("nDCG@10", "R@50"),
         )
         keys = ["measure", "query_id"]

@@ -85,6 +85,7 @@ def given_score(told: pl.DataFrame) -> dict[str, float]:
     weighted=st.sampled_from(["by_trigger", "off"]),
     norms=st.tuples(*[st.sampled_from(["min_max", "max", "raw", "three_sigma"])] * 2),
     share=st.sampled_from([0.0, 0.1, 0.5, 0.6, 0.7, 1.0]),
+    absent=st.sampled_from([0.0, 0.3, 1.0]),
     trigger=st.sampled_from(["none", "pr_review", "question"]),
 )
 @settings(
@@ -103,6 +104,7 @@ def test_the_numbers_of_every_result_give_its_score_to_the_last_bit(
     weighted: str,
     norms: tuple[str, str],
     share: float,
+    absent: float,
     trigger: str,
 ) -> None:
     driver = driver_of({"fused": fused, "recency": recency, "weighted": weighted}, merged=merged)
@@ -114,6 +116,8 @@ def test_the_numbers_of_every_result_give_its_score_to_the_last_bit(
     if merged == "minmax":
         overrides |= {f"{corpus}.vector_norm": norms[0] for corpus in world.texts}
         overrides |= {f"{corpus}.text_norm": norms[1] for corpus in world.texts}
+    if fused == "convex":
+        overrides["absent_share"] = absent
     clock = {} if recency == "off" else {"now": NOW}
     out = driver.execute([*WANTED, "code.merged"], clock, overrides=overrides)
     frames.check(out["explain"], frames.EXPLAIN, "explain")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields
 
 import numpy as np
 import polars as pl
@@ -26,13 +27,30 @@ BASE = {
 WEIGHTS = [name for name in BASE if name.startswith("weight")]
 
 
-def made(questions: int, *, right: str = "code", seed: int = 1) -> Candidates:
-    """Two documents a question, much alike, one in each corpus; the one of ``right`` is judged."""
+def made(
+    questions: int,
+    *,
+    right: str = "code",
+    seed: int = 1,
+    judged: list[str] | None = None,
+    blind: bool = False,
+    unseen: str = "",
+) -> Candidates:
+    """Two documents a question, much alike, one in each corpus; the one of ``right`` is judged.
+
+    In the corpus ``unseen`` that is missing from the list of vectors, which has another.
+    """
     random = np.random.default_rng(seed)
     hits, queries, qrels = [], [], []
     for number in range(questions):
         queries.append(
-            {"query_id": f"q{number}", "number": number, "texts": ["why"], "trigger": "question"}
+            {
+                "query_id": f"q{number}",
+                "number": number,
+                "texts": ["why"],
+                "trigger": "question",
+                "corpora": judged,
+            }
         )
         qrels.append((f"q{number}", f"{right}-{number}", 1))
         for rank, corpus in enumerate(("code", "wiki")):
@@ -46,6 +64,10 @@ def made(questions: int, *, right: str = "code", seed: int = 1) -> Candidates:
                 "vector_distance": 0.3 + random.uniform(0, 0.2),
                 "text_score": 20 + random.uniform(0, 5),
             }
+            if corpus == unseen:
+                other = {**row, "document_id": f"other-{number}", "text_score": None}
+                hits.append({**other, "text_rank": None, "chunk_id": 1000 + number})
+                row |= {"vector_rank": None, "vector_distance": None, "text_score": 30.0}
             hits.append(row)
     frame = pl.DataFrame(hits, schema={n: t for n, t in UNIFIED.items() if n in hits[0]})
     return candidates(
@@ -53,6 +75,7 @@ def made(questions: int, *, right: str = "code", seed: int = 1) -> Candidates:
         pl.DataFrame(queries, schema=JUDGED_QUERIES),
         pl.DataFrame(qrels, schema=QRELS, orient="row"),
         ["code", "wiki"],
+        blind=blind,
     )
 
 
@@ -108,6 +131,43 @@ def test_where_nothing_can_be_gained_nothing_is_changed() -> None:
     found = learning.learn(all_of_them, list(all_of_them.query_ids), BASE, WEIGHTS)
     assert found.strength is None
     assert found.parameters == BASE
+
+
+def test_a_gain_within_its_own_error_changes_nothing() -> None:
+    one, other = made(10), made(9, right="wiki", seed=2)
+    named = {**vars(other), "query_ids": tuple(f"other-{name}" for name in other.query_ids)}
+    mixed = together(one, Candidates(**{f.name: named[f.name] for f in fields(Candidates)}))
+    found = learning.learn(mixed, list(mixed.query_ids), BASE, WEIGHTS)
+    assert found.strength is None
+    assert found.parameters == BASE
+
+
+def test_a_question_that_is_there_twice_counts_once() -> None:
+    once = made(40)
+    twice = together(once, once)
+    gains = [
+        learning.learn(one, list(one.query_ids), BASE, WEIGHTS, strengths=(0.0,)).gains[0.0]
+        for one in (once, twice)
+    ]
+    assert gains[0] == pytest.approx(gains[1])
+
+
+def test_only_judged_corpora_count_unless_all_do() -> None:
+    """The hits of the other corpus are ranked, and what they push down moves up again."""
+    asked, blind = (made(3, judged=["code"], blind=way) for way in (False, True))
+    score = np.where(asked.corpus == 0, 1.0, 2.0)
+    assert asked.ndcg(score).tolist() == [1.0] * 3
+    assert blind.ndcg(score).tolist() == pytest.approx([1 / math.log2(3)] * 3)
+
+
+def test_what_a_list_lacks_can_be_learned() -> None:
+    """The judged document is in the list of words only, just behind what both lists have."""
+    grown = {**BASE, "absent_share": 0.5, "weight.wiki.question": 1.0}
+    one = made(30, unseen="code")
+    found = learning.learn(one, list(one.query_ids), grown, ["absent_share"])
+    assert found.parameters["absent_share"] > 0.5
+    gained = learning.ndcg(one, found.parameters) - learning.ndcg(one, grown)
+    assert gained.mean() > 0.1
 
 
 def test_a_strong_penalty_holds_the_parameters_where_they_are() -> None:

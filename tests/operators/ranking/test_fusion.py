@@ -174,6 +174,60 @@ def test_in_convex_fusion_the_words_of_a_question_count_by_its_confidence(make_h
     assert score == 0.6 + (1 - 0.6) * 0.25
 
 
+LISTS = (
+    {"chunk_id": 1, "vector_rank": 0, "vector_distance": 0.2, "text_rank": 0, "text_score": 10.0},
+    {"chunk_id": 2, "vector_rank": 1, "vector_distance": 0.4},
+    {"chunk_id": 3, "text_rank": 1, "text_score": 5.0},
+)
+
+
+@pytest.mark.parametrize(
+    ("depths", "share"), [(None, 0.5), ({"code": 2}, 0.5), ({"code": 1}, 0.5), ({"code": 8}, 0.125)]
+)
+def test_what_a_list_lacks_counts_a_share_of_its_last_as_far_as_it_was_cut(
+    make_hits: Make, depths: dict[str, int] | None, share: float
+) -> None:
+    rows = make_hits(*LISTS).with_columns(recency=pl.lit(1.0))
+    fused = fuse_convex(rows, {"code": 0.5}, absent_share=0.5, depths=depths)
+    found = dict(fused.select("chunk_id", "score").iter_rows())
+    last_vector, last_text = 0.6 / 0.8, 5.0 / 10.0
+    assert found == pytest.approx(
+        {
+            1: 1.0,
+            2: 0.5 * last_vector + 0.5 * share * last_text,
+            3: 0.5 * share * last_vector + 0.5 * last_text,
+        }
+    )
+
+
+def test_a_list_that_found_nothing_gives_nothing_to_what_it_lacks(make_hits: Make) -> None:
+    rows = make_hits(*({**row, "text_rank": None, "text_score": None} for row in LISTS[:2]))
+    scores = [
+        fuse_convex(rows.with_columns(recency=pl.lit(1.0)), {"code": 0.5}, absent_share=share)
+        for share in (0.0, 1.0)
+    ]
+    assert scores[0].equals(scores[1])
+
+
+@given(scored, st.floats(0, 1))
+@fixture_is_a_function
+def test_a_share_for_what_a_list_lacks_puts_no_hit_of_a_list_behind_what_it_lacks(
+    make_hits: Make, rows: list[dict[str, Any]], share: float
+) -> None:
+    """By one list alone: its hits are before the others, whatever the share."""
+    given_rows = frame(make_hits, rows).with_columns(recency=pl.lit(1.0))
+    fused = fuse_convex(given_rows, dict.fromkeys(WEIGHTS, 1.0), own_scale=1.0, absent_share=share)
+    lists: dict[tuple[int, str], list[tuple[bool, float]]] = {}
+    for row in fused.iter_rows(named=True):
+        if row["alternate_sources"]:
+            continue
+        known = row["vector_distance"] is not None
+        lists.setdefault((row["query_id"], row["corpus"]), []).append((known, row["score"]))
+    for hits in lists.values():
+        listed = [score for known, score in hits if known]
+        assert all(score <= min(listed) + 1e-12 for known, score in hits if not known and listed)
+
+
 def test_convex_fusion_refuses_a_weight_that_is_no_share(make_hits: Make) -> None:
     rows = make_hits({}).with_columns(recency=pl.lit(1.0))
     with pytest.raises(ValueError, match="0 to 1"):

@@ -1,0 +1,166 @@
+"""The command that learns, as a user runs it: a process of its own, a real server and model."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from dataflow import load_config
+from operators.home import data_home
+
+TOPICS = (
+    *("cache", "lock", "queue", "index", "parser", "socket", "thread", "buffer"),
+    *("cursor", "signal", "timer", "token", "packet", "schema", "ledger", "router"),
+)
+
+
+@pytest.fixture(scope="module")
+def home(server_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    own = tmp_path_factory.mktemp("home")
+    (own / "models").symlink_to(data_home() / "models")
+    return {
+        **os.environ,
+        "CROSSCORPUS_DSN": server_dsn,
+        "CROSSCORPUS_HOME": str(own),
+        "COLUMNS": "100",
+    }
+
+
+def crosscorpus(home: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "dataflow.cli", *arguments],
+        env=home,
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def files(home: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page and a review thread on every topic, and judgements that find the threads right.
+
+    Both answer alike, the threads at greater length, which puts most pages first.
+    """
+    folder = tmp_path_factory.mktemp("learned")
+    documents, queries, qrels = [], [], []
+    for number, topic in enumerate(TOPICS):
+        more = "Please have a look at it before the release. " * (1 + number % 4)
+        documents += [
+            {
+                "doc_id": f"page-{topic}",
+                "corpus": "wiki",
+                "title": f"The {topic}",
+                "text": f"The {topic} fails when it is full.",
+            },
+            {
+                "doc_id": f"thread-{topic}",
+                "corpus": "review",
+                "title": f"The {topic}",
+                "text": f"The {topic} fails when it is empty. {more}",
+            },
+        ]
+        queries.append(
+            {
+                "query_id": topic,
+                "text": f"why does the {topic} fail?",
+                "trigger": "slack",
+                "judged_corpora": ["review", "wiki"],
+            }
+        )
+        qrels.append(f"{topic}\t0\tthread-{topic}\t1\n")
+    for name, rows in (("documents", documents), ("queries", queries)):
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "qrels.tsv").write_text("".join(qrels))
+    source = str(folder / "documents.jsonl")
+    done = crosscorpus(home, "ingest", "documents", source, "-C", "cli-learn")
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def judged(files: Path) -> list[str]:
+    return [
+        *("-C", "cli-learn"),
+        *("--queries", str(files / "queries.jsonl")),
+        *("--qrels", str(files / "qrels.tsv")),
+    ]
+
+
+def test_what_was_learned_is_an_experiment_that_gains_on_queries_it_did_not_see(
+    home: dict[str, str], files: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "team.yaml"
+    done = crosscorpus(home, "learn", *judged(files), "--out", str(out), "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["training_queries"] == len(TOPICS) // 2
+    assert told["strength"] in {row["strength"] for row in told["cross_validation"]}
+    (row,) = [r for r in told["test"]["comparison"] if r["measure"] == "nDCG@10"]
+    assert row["difference"] > 0.1
+    assert row["losses"] == 0
+    learned = yaml.safe_load(out.read_text())
+    assert learned == told["experiment"]
+    assert learned["extends"] == "default"
+    before, after = load_config("default"), load_config(out)
+    favour = [
+        config.corpora["review"].weights.get("slack", 1.0)
+        / config.corpora["wiki"].weights.get("slack", 1.0)
+        for config in (before, after)
+    ]
+    assert favour[1] > favour[0]
+    assert "queries it did not see" in out.read_text()
+
+
+def test_the_learned_file_is_evaluated_as_any_other_and_confirms_what_learn_told(
+    home: dict[str, str], files: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "team.yaml"
+    done = crosscorpus(home, "learn", *judged(files), "--out", str(out), "--blind", "--seed", "3")
+    assert done.returncode == 0, done.stderr
+    assert "against base" in done.stdout
+    tried = tmp_path / "tried"
+    done = crosscorpus(
+        home, "evaluate", "default", str(out), *judged(files), "--blind", "--out", str(tried)
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads((tried / "evaluation.json").read_text())
+    (row,) = [r for r in told["comparison"] if r["measure"] == "nDCG@10"]
+    assert row["config"] == "team"
+    assert row["difference"] > 0.1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--method", "convexx"], "convexx"),
+        (["--training-queries", "2"], "training-queries"),
+        (["--config", "defualt"], "defualt"),
+    ],
+)
+def test_what_cannot_be_learned_leaves_no_file(
+    home: dict[str, str], files: Path, tmp_path: Path, arguments: list[str], said: str
+) -> None:
+    out = tmp_path / "team.yaml"
+    done = crosscorpus(home, "learn", *judged(files), "--out", str(out), *arguments)
+    assert done.returncode != 0
+    assert said in done.stderr
+    assert not out.exists()
+
+
+def test_one_judged_query_is_not_enough(home: dict[str, str], files: Path, tmp_path: Path) -> None:
+    qrels = tmp_path / "qrels.tsv"
+    qrels.write_text(f"{TOPICS[0]}\t0\tthread-{TOPICS[0]}\t1\n")
+    queries = ["--queries", str(files / "queries.jsonl"), "--qrels", str(qrels)]
+    done = crosscorpus(
+        home, "learn", "-C", "cli-learn", *queries, "--out", str(tmp_path / "team.yaml")
+    )
+    assert done.returncode == 1
+    assert "learning needs judged queries of two groups at least" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
