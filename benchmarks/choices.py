@@ -1,6 +1,6 @@
 """What each choice of the default is worth: every experiment against it, on the judged sets.
 
-    python -m benchmarks.choices SET [SET ...] > tables.md
+    python -m benchmarks.choices SET [SET ...] > tables.md   # `few_queries`, `learned` go behind
 
 A row undoes one choice, by a shipped experiment or by one setting: the difference it makes to
 nDCG@10, with its 95 % bootstrap interval, asked (only judged corpora count) and blind (all do).
@@ -41,6 +41,7 @@ EXPERIMENTS = {
     "score_fusion": "`fused: convex` instead of the merged scores as they are",
     "rrf": "`merged: minmax`: scores instead of ranks, within and over corpora",
     "min_max": "scores over the best of a list instead of min-max, within and over corpora",
+    "absent_share": "what a list lacks counts 0 there instead of 0.75 of the list's last",
     "vector_lean": "`vector_weight: 0.5`: meaning and words alike",
     "text_only": "vectors beside the words",
     "vector_only": "words beside the vectors",
@@ -67,9 +68,24 @@ WEAKER = 1.1
 
 
 def main() -> None:
+    print(INTRODUCTION)
     for name in sys.argv[1:]:
         for line in table(name):
             print(line, flush=True)
+
+
+INTRODUCTION = """# What the default's choices are worth
+
+Written by `python -m benchmarks.choices`. Each row undoes one choice, by a shipped experiment or by
+one setting: the difference in nDCG@10 to the default and its 95 % bootstrap interval, p by paired
+randomisation and Holm's correction over the rows; * where that is below 0.05. A negative number
+speaks for the choice. Asked: of what all corpora give, only those that a query judges count; blind:
+all do.
+
+No ranking depends on `on_corpus_error`, `deadline_s` and `workers` (what happens when a search
+fails or is slow), `triggers` (the names that weights may be for), `top_k` (where the list ends),
+`packed` (what of it goes into a context), `label` and `link`, so that they have no row. `reranked`
+has none either: the model is the caller's, and no cross-encoder comes with the project."""
 
 
 def configurations() -> dict[str, tuple[str, Config]]:

@@ -19,14 +19,14 @@ from itertools import product
 import numpy as np
 
 from benchmarks.judged import data_folder
-from dataflow import build_driver, load_config
-from dataflow.evaluation.answers import for_evaluation
-from dataflow.evaluation.learning import groups_of, search_once
+from dataflow import load_config
+from dataflow.evaluation.learning import fetched, groups_of
 from operators.embedding.embedder import load_embedder
 from operators.evaluation.candidates import Candidates
 from operators.evaluation.judgements import check_judged, read_qrels, read_queries
 from operators.evaluation.learning import halves, some
-from operators.postgres.store import collection_info, open_store
+from operators.home import data_home
+from operators.postgres.store import open_store
 from operators.ranking.merge import reciprocal
 from operators.ranking.normalise import NORMALISATIONS
 from operators.ranking.order import Column, Floats, Integers, places, starts
@@ -104,8 +104,8 @@ INTRODUCTION = f"""
 Written by `python -m benchmarks.few_queries`. Two lists a query, by meaning and by words, of all
 corpora that it judges. On n queries the best of the grid is taken; gain: nDCG@10 over the untuned
 fusion (shares of 0.5, k = 60), on the n queries / on the half that no draw holds, mean of {DRAWS}
-draws, and in brackets where 95 % of the draws lie on that half; worse: the share of draws that lost
-there."""
+draws, in brackets where 95 % of the draws lie on that half, and the share of draws that lost there.
+"""
 
 
 def found(name: str) -> tuple[Candidates, Candidates, list[str]]:
@@ -114,14 +114,16 @@ def found(name: str) -> tuple[Candidates, Candidates, list[str]]:
     queries, qrels = check_judged(
         read_queries(folder / "queries.jsonl"), read_qrels(folder / "qrels.tsv")
     )
-    config = for_evaluation(load_config("default"))
-    embedder = load_embedder(config.embedding)
-    with (
-        open_store(collection=name) as store,
-        build_driver(config, store=store, embedder=embedder) as driver,
-    ):
-        corpora = sorted(set(config.corpora) & set(collection_info(store).corpora))
-        asked, blind = search_once(driver, queries, qrels, corpora)
+    config = load_config("default")
+    with open_store(collection=name) as store:
+        asked, blind = fetched(
+            store,
+            config,
+            queries,
+            qrels,
+            load_embedder(config.embedding),
+            vectors_directory=data_home() / "query_vectors",
+        )
     return asked, blind, groups_of(folder / "queries.jsonl", queries["query_id"].to_list())
 
 
@@ -186,8 +188,7 @@ def tuned_on_few(name: str, groups: list[str], values: Values) -> Iterator[str]:
             low, high = np.quantile(unseen, (0.025, 0.975))
             worse = np.mean(unseen < -1e-9)
             cells.append(
-                f"{seen.mean():+.3f} / {unseen.mean():+.3f} [{low:+.3f}, {high:+.3f}], "
-                f"worse {worse:.0%}"
+                f"{seen.mean():+.3f} / {unseen.mean():+.3f} [{low:+.3f}, {high:+.3f}] {worse:.0%}"
             )
         yield f"| {fusion.name} | {untuned.mean():.3f} | " + " | ".join(cells) + " |"
 

@@ -108,7 +108,7 @@ def learn(
     groups = groups_of(queries, judged["query_id"].to_list())
     training, test = learning.halves(groups, seed=seed)
     training = learning.some(training, groups, training_queries, seed=seed)
-    asked, unasked = _candidates(
+    asked, unasked = fetched(
         store,
         begin,
         judged[training],
@@ -255,16 +255,17 @@ def experiment_text(lesson: Lesson, *, collection: str, method: str, seed: int) 
     return story + yaml.safe_dump(lesson.experiment, sort_keys=False, default_flow_style=None)
 
 
-def _candidates(
+def fetched(
     store: Store,
     config: Config,
     judged: pl.DataFrame,
     qrels: pl.DataFrame,
     embedder: Embedder,
     *,
-    vectors_directory: Path | None,
-    on_batch: Callable[[str, int], object] | None,
+    vectors_directory: Path | None = None,
+    on_batch: Callable[[str, int], object] | None = None,
 ) -> tuple[Candidates, Candidates]:
+    """The hits of :func:`search_once` in the corpora of ``config`` that the collection has."""
     held = collection_info(store).corpora
     corpora = sorted(name for name in config.corpora if name in held)
     texts = query_texts(questions(judged, (), blind=True))

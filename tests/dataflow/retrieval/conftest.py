@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from hypothesis import strategies as st
 
 from dataflow.runtime.config import load_config
 from dataflow.runtime.driver import RetrievalDriver, build_graph
@@ -136,3 +137,37 @@ def make_world() -> type[World]:
 @pytest.fixture(scope="session")
 def make_queries() -> Callable[..., pl.DataFrame]:
     return queries_frame
+
+
+_WORDS = [f"word{n}" for n in range(12)]
+_NEAR = st.lists(st.sampled_from(_WORDS), min_size=8, max_size=14).map(" ".join)
+
+
+@st.composite
+def _worlds(draw: st.DrawFn) -> dict[str, Any]:
+    base = draw(st.lists(_NEAR, min_size=2, max_size=5))
+    texts = {
+        corpus: {
+            10 * number + chunk: draw(st.sampled_from(base))
+            + draw(st.sampled_from(["", "", " more", " é"]))
+            for chunk in range(1, 8)
+        }
+        for number, corpus in enumerate(CORPORA)
+    }
+    lists = {
+        corpus: st.lists(st.sampled_from(list(pool)), unique=True, max_size=6)
+        for corpus, pool in texts.items()
+    }
+    found = {
+        query: {corpus: (draw(some), draw(some)) for corpus, some in lists.items()}
+        for query in range(draw(st.integers(1, 4)))
+    }
+    ages = draw(st.lists(st.none() | st.integers(-2, 90), min_size=28, max_size=28))
+    dates = {n: None if age is None else NOW - timedelta(days=age) for n, age in enumerate(ages)}
+    return {"texts": texts, "found": found, "dates": dates}
+
+
+@pytest.fixture(scope="session")
+def worlds() -> st.SearchStrategy[dict[str, Any]]:
+    """What `make_world` takes: texts that are much alike, lists that overlap, dates or none."""
+    return _worlds()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import polars as pl
@@ -19,32 +19,6 @@ from operators.explain.waterfall import FACTORS, waterfall
 Drivers = Callable[..., Any]
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
 WANTED = ["explain", "verdicts", "results", "weighted", "context_window"]
-
-words = [f"word{n}" for n in range(12)]
-near = st.lists(st.sampled_from(words), min_size=8, max_size=14).map(" ".join)
-
-
-@st.composite
-def worlds(draw: st.DrawFn) -> dict[str, Any]:
-    base = draw(st.lists(near, min_size=2, max_size=5))
-    texts = {
-        corpus: {
-            10 * number + chunk: draw(st.sampled_from(base)) + draw(st.sampled_from(["", " more"]))
-            for chunk in range(1, 8)
-        }
-        for number, corpus in enumerate(("code", "review", "wiki"))
-    }
-    lists = {
-        corpus: st.lists(st.sampled_from(list(pool)), unique=True, max_size=6)
-        for corpus, pool in texts.items()
-    }
-    found = {
-        query: {corpus: (draw(some), draw(some)) for corpus, some in lists.items()}
-        for query in range(draw(st.integers(1, 3)))
-    }
-    ages = draw(st.lists(st.none() | st.integers(-2, 90), min_size=28, max_size=28))
-    dates = {n: None if age is None else NOW - timedelta(days=age) for n, age in enumerate(ages)}
-    return {"texts": texts, "found": found, "dates": dates}
 
 
 def given_score(told: pl.DataFrame) -> dict[str, float]:
@@ -78,7 +52,7 @@ def given_score(told: pl.DataFrame) -> dict[str, float]:
 
 
 @given(
-    case=worlds(),
+    data=st.data(),
     merged=st.sampled_from(["rrf", "weighted_rrf", "minmax", "vector_only", "text_only"]),
     fused=st.sampled_from(["rrf", "score", "convex"]),
     recency=st.sampled_from(["step", "half_life", "off"]),
@@ -97,7 +71,8 @@ def test_the_numbers_of_every_result_give_its_score_to_the_last_bit(
     driver_of: Drivers,
     make_world: Any,
     make_queries: Any,
-    case: dict[str, Any],
+    worlds: Any,
+    data: st.DataObject,
     merged: str,
     fused: str,
     recency: str,
@@ -108,7 +83,7 @@ def test_the_numbers_of_every_result_give_its_score_to_the_last_bit(
     trigger: str,
 ) -> None:
     driver = driver_of({"fused": fused, "recency": recency, "weighted": weighted}, merged=merged)
-    world = make_world(**case)
+    world = make_world(**data.draw(worlds))
     ids = sorted(world.found)
     overrides = {**world.overrides(*ids), "queries": make_queries(*ids, trigger=trigger)}
     if merged in ("minmax", "weighted_rrf"):
@@ -211,7 +186,7 @@ def test_every_cut_says_where_it_cut(
     assert reason in fates(out)[last][1]
 
 
-@given(budget=st.integers(60, 700), case=worlds(), noted=st.booleans())
+@given(budget=st.integers(60, 700), data=st.data(), noted=st.booleans())
 @settings(
     max_examples=40,
     deadline=None,
@@ -222,10 +197,11 @@ def test_what_did_not_fit_needs_more_than_was_left(
     make_world: Any,
     make_queries: Any,
     budget: int,
-    case: dict[str, Any],
+    worlds: Any,
+    data: st.DataObject,
     noted: bool,
 ) -> None:
-    driver, world = driver_of(), make_world(**case)
+    driver, world = driver_of(), make_world(**data.draw(worlds))
     if noted:
         world.failing = {("wiki", "vector"): OSError("gone")}
     out = explained(driver, world, make_queries(0), context_budget=budget)
@@ -306,7 +282,7 @@ def test_nothing_is_explained_unless_it_is_asked_for(
 
 
 @given(
-    case=worlds(),
+    data=st.data(),
     merged=st.sampled_from(["rrf", "minmax", "text_only"]),
     fused=st.sampled_from(["rrf", "score", "convex"]),
     reranked=st.sampled_from(["off", "cross_encoder"]),
@@ -320,13 +296,14 @@ def test_a_waterfall_goes_from_nothing_to_the_score_without_a_gap(
     driver_of: Drivers,
     make_world: Any,
     make_queries: Any,
-    case: dict[str, Any],
+    worlds: Any,
+    data: st.DataObject,
     merged: str,
     fused: str,
     reranked: str,
 ) -> None:
     driver = driver_of({"fused": fused, "reranked": reranked}, merged=merged)
-    world, asked = make_world(**case), make_queries(0, trigger="pr_review")
+    world, asked = make_world(**data.draw(worlds)), make_queries(0, trigger="pr_review")
     reranker = {"reranker": lambda pairs: [len(text) / 7 for _, text in pairs]}
     sought = named(1, 2, 3)
     inputs = reranker if reranked != "off" else {}

@@ -72,32 +72,9 @@ def build() -> Iterator[Callable[..., RetrievalDriver]]:
         driver.close()
 
 
-words = [f"word{n}" for n in range(12)]
-near = st.lists(st.sampled_from(words), min_size=8, max_size=14).map(" ".join)
-
-
-@st.composite
-def worlds(draw: st.DrawFn) -> dict[str, Any]:
-    base = draw(st.lists(near, min_size=2, max_size=4))
-    texts = {
-        corpus: {
-            10 * number + chunk: draw(st.sampled_from(base)) + draw(st.sampled_from(["", " more"]))
-            for chunk in range(1, 8)
-        }
-        for number, corpus in enumerate(CORPORA)
-    }
-    lists = {
-        corpus: st.lists(st.sampled_from(list(pool)), unique=True, max_size=6)
-        for corpus, pool in texts.items()
-    }
-    found = {
-        query: {corpus: (draw(some), draw(some)) for corpus, some in lists.items()}
-        for query in range(draw(st.integers(1, 3)))
-    }
-    return {"texts": texts, "found": found, "dates": {1: NOW, 12: NOW, 23: NOW}}
-
-
-@given(case=worlds(), first=CHANGES, second=CHANGES, trigger=st.sampled_from(["pr_review", "none"]))
+@given(
+    data=st.data(), first=CHANGES, second=CHANGES, trigger=st.sampled_from(["pr_review", "none"])
+)
 @settings(
     max_examples=60,
     deadline=None,
@@ -107,13 +84,14 @@ def test_every_stage_is_what_a_fresh_run_of_the_other_configuration_gives(
     build: Any,
     make_world: Any,
     make_queries: Any,
-    case: dict[str, Any],
+    worlds: Any,
+    data: st.DataObject,
     first: Any,
     second: Any,
     trigger: str,
 ) -> None:
     before, after = narrowed(first), narrowed(second)
-    world = make_world(**case)
+    world = make_world(**data.draw(worlds))
     asked = make_queries(*sorted(world.found), trigger=trigger)
     overrides = {**world.overrides(*sorted(world.found)), "queries": asked}
 

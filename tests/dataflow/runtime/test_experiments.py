@@ -11,6 +11,7 @@ LISTS = {"merged", "fused"}
 DEDUP = {"deduped", "unique"}
 SEARCHES = {"vector_search", "text_search"}
 INTENDED = {
+    "absent_share": {"fused"},
     "candidates_10": SEARCHES,
     "candidates_200": SEARCHES,
     "corpus_ranks": {"fused"},
