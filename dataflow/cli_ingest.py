@@ -29,7 +29,10 @@ def register(app: typer.Typer) -> typer.Typer:
 def ingest(
     run: Callable[..., IngestReport], model: str | None, config: str, collection: str, as_json: bool
 ) -> None:
-    """Open what ``run`` takes (store, embedder, on_event), run it, and show its report."""
+    """Open what ``run`` takes (store, embedder, on_event), run it, and show its report.
+
+    This makes the collection: whatever can be found wrong with the input is found before.
+    """
     from dataflow import load_config, terminal
     from operators.embedding.embedder import load_embedder
     from operators.postgres.store import open_store
@@ -67,10 +70,12 @@ def ingest_documents(
 
     Example: crosscorpus ingest documents export.jsonl.gz -C team
     """
-    from dataflow.ingestion import ingest_documents as run
+    from dataflow.ingestion import ingest as run
+    from operators.sources.documents import documents_source
 
+    source = documents_source(file)
     ingest(
-        partial(run, path=file, prune=prune, allow_mass_delete=allow_mass_delete),
+        partial(run, source=source, prune=prune, allow_mass_delete=allow_mass_delete),
         model,
         config,
         collection,
@@ -93,10 +98,12 @@ def ingest_git(
 
     Example: crosscorpus ingest git ~/src/app --repo org/app
     """
-    from dataflow.ingestion import ingest_git as run
+    from dataflow.ingestion import ingest as run
+    from operators.sources.git import git_source
 
+    source = git_source(path, repo)
     ingest(
-        partial(run, path=path, repo=repo, allow_mass_delete=allow_mass_delete),
+        partial(run, source=source, allow_mass_delete=allow_mass_delete),
         model,
         config,
         collection,
@@ -123,17 +130,12 @@ def ingest_folder(
 
     Example: crosscorpus ingest folder ~/handbook --base-url https://docs.example.org
     """
-    from dataflow.ingestion import ingest_folder as run
+    from dataflow.ingestion import ingest as run
+    from operators.sources.folder import folder_source
 
+    source = folder_source(path, corpus, repo, base_url=base_url)
     ingest(
-        partial(
-            run,
-            path=path,
-            corpus=corpus,
-            repo=repo,
-            base_url=base_url,
-            allow_mass_delete=allow_mass_delete,
-        ),
+        partial(run, source=source, allow_mass_delete=allow_mass_delete),
         model,
         config,
         collection,
@@ -161,10 +163,12 @@ def ingest_wiki(
 
     Example: crosscorpus ingest wiki ~/src/app.wiki
     """
-    from dataflow.ingestion import ingest_wiki as run
+    from dataflow.ingestion import ingest as run
+    from operators.sources.wiki import wiki_source
 
+    source = wiki_source(path, repo, base_url=base_url)
     ingest(
-        partial(run, path=path, repo=repo, base_url=base_url, allow_mass_delete=allow_mass_delete),
+        partial(run, source=source, allow_mass_delete=allow_mass_delete),
         model,
         config,
         collection,

@@ -57,10 +57,12 @@ def ingest_reviews(
     Example: gh api --paginate repos/org/app/pulls/comments > comments.json; crosscorpus ingest
     reviews comments.json --repo org/app
     """
-    from dataflow.ingestion.github import ingest_reviews as run
+    from dataflow.ingestion import ingest as run
+    from operators.sources.github_reviews import reviews_source
 
+    source = reviews_source(files, repo, whole=prune)
     ingest(
-        partial(run, paths=files, repo=repo, prune=prune, allow_mass_delete=allow_mass_delete),
+        partial(run, source=source, prune=prune, allow_mass_delete=allow_mass_delete),
         model,
         config,
         collection,
@@ -84,10 +86,12 @@ def ingest_issues(
     repos/org/app/issues/comments > comments.json; crosscorpus ingest issues issues.json
     comments.json
     """
-    from dataflow.ingestion.github import ingest_issues as run
+    from dataflow.ingestion import ingest as run
+    from operators.sources.github_issues import issues_source
 
+    source = issues_source(files, repo)
     ingest(
-        partial(run, paths=files, repo=repo, prune=prune, allow_mass_delete=allow_mass_delete),
+        partial(run, source=source, prune=prune, allow_mass_delete=allow_mass_delete),
         model,
         config,
         collection,
@@ -113,10 +117,12 @@ def ingest_memory(
 
     Example: crosscorpus ingest memory findings.jsonl
     """
-    from dataflow.ingestion.github import ingest_memory as run
+    from dataflow.ingestion import ingest as run
+    from operators.sources.memory import memory_source
 
+    source = memory_source(file, repo)
     ingest(
-        partial(run, path=file, repo=repo, prune=prune, allow_mass_delete=allow_mass_delete),
+        partial(run, source=source, prune=prune, allow_mass_delete=allow_mass_delete),
         model,
         config,
         collection,
@@ -164,6 +170,7 @@ def sync_github(
     """
     from dataflow.ingestion.github import sync_github as run
     from operators.sources.github_api import open_github
+    from operators.sources.github_sync import find_repository
 
     tell = _teller(as_json)
 
@@ -176,7 +183,7 @@ def sync_github(
     with open_github(api_url, on_wait=on_wait) as api:
         fetching = partial(
             run,
-            repository=repository,
+            repository=find_repository(api, repository),
             api=api,
             repo=repo,
             full=full,

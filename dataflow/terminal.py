@@ -174,6 +174,11 @@ def show_report(report: IngestReport) -> None:
         f"[bold]{report.chunks}[/] chunks in {report.seconds:.1f} s "
         f"(embedding {report.embedded} of them: {report.embedding_seconds:.1f} s)"
     )
+    if report.known_failures:
+        _OUT.print(
+            f"[yellow]{report.known_failures} of the unchanged[/] could not be read before and were"
+            " not tried again; `crosscorpus status` says why"
+        )
     if report.replaced:
         _OUT.print(f"[yellow]{report.replaced} characters[/] that cannot be stored became U+FFFD")
     for title, style, faults in (

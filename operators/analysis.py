@@ -78,7 +78,7 @@ def term_id(term: str) -> int:
     return int.from_bytes(digest, "big") % TERM_ID_LIMIT + 1
 
 
-@lru_cache(maxsize=50_000)
+@lru_cache(maxsize=8_192)  # larger ones hit no more of real text
 def _terms_of_word(word: str) -> tuple[str, ...]:
     word = word[:MAX_TOKEN_LENGTH]
     pattern = _ASCII_PART if word.isascii() else _PART

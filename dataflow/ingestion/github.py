@@ -13,7 +13,7 @@ from operators.postgres.store import Store
 from operators.sources.github_api import GithubApi, open_github
 from operators.sources.github_issues import issues_source
 from operators.sources.github_reviews import reviews_source
-from operators.sources.github_sync import OnFetched, mirror_source, refresh
+from operators.sources.github_sync import Found, OnFetched, mirror_source, refresh
 from operators.sources.memory import memory_source
 
 
@@ -67,7 +67,7 @@ def ingest_memory(
 def sync_github(
     store: Store,
     embedder: Embedder,
-    repository: str,
+    repository: str | Found,
     *,
     api: GithubApi | None = None,
     repo: str | None = None,
@@ -81,7 +81,7 @@ def sync_github(
     Args:
         store: the open collection.
         embedder: its model.
-        repository: ``owner/name``.
+        repository: ``owner/name``, or what was found under it.
         api: an open connection; default: the one that the environment names.
         repo: see :func:`operators.sources.github_sync.refresh`, as the next three.
         full: ask for everything, to find what was deleted.

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import closing
+from itertools import islice
 from typing import Any
 
 from dataflow.ingestion.graph import NodeSeconds, build_ingestion_graph
@@ -27,7 +29,7 @@ from operators.postgres.ledger import (
     record_failed_version,
     record_failure,
 )
-from operators.postgres.runs import begin_run, end_run, meet_corpus
+from operators.postgres.runs import begin_run, end_run
 from operators.postgres.store import ModelMismatch, Store, set_model
 from operators.postgres.text_border import replaced_characters
 from operators.postgres.unfinished import unfinished_corpora
@@ -52,7 +54,6 @@ _EVENT_SECONDS = 0.2
 _DELETED_AT_ONCE = 500
 
 OnEvent = Callable[[Progress], None]
-Scope = tuple[str, str]
 
 
 def ingest(
@@ -89,9 +90,10 @@ def ingest(
     """
     set_model(store, embedder.model, embedder.space, embedder.dimensions)
     run = _Run(store, embedder, source, on_event, graph)
-    complete = run.scan(batch_documents, batch_characters)
-    if prune and complete:
-        run.delete_vanished(allow_mass_delete)
+    with closing(run.known):
+        complete = run.scan(batch_documents, batch_characters)
+        if prune and complete:
+            run.delete_vanished(allow_mass_delete)
     return run.finish()
 
 
@@ -121,7 +123,6 @@ class _Run:
         self.on_event = on_event
         self.report = IngestReport()
         self.fingerprint = fingerprint(source.reader, embedder.space)
-        self.known: dict[Scope, Known] = {}
         self.changed_corpora: set[str] = set()
         self.cured = set[Key]()  # in the store as they are now, after a version that failed
         self.waiting: list[Document] = []
@@ -134,6 +135,7 @@ class _Run:
         self.replaced_before = replaced_characters()
         scopes = source.scopes or ()
         self.number = begin_run(store, source.reader, (corpus for corpus, _ in scopes))
+        self.known = Known(store, source.reader, self.number)
         self.met = False
 
     def scan(self, batch_documents: int, batch_characters: int) -> bool:
@@ -180,25 +182,25 @@ class _Run:
         if not self.met:
             self._refuse_empty()
             return
-        for scope in self.source.scopes or sorted(self.known):
-            known = self._ledger(scope)
-            gone = sorted(known.unseen)
+        for scope in self.source.scopes or self.known.scopes:
+            corpus, repo = scope
+            gone = sum(1 for _ in self.known.vanished(scope))
+            before = self.known.before(scope)
             if not gone:
                 continue
-            corpus, repo = scope
-            if len(gone) > LARGEST_VANISHED_SHARE * known.before and not allow_mass_delete:
+            if gone > LARGEST_VANISHED_SHARE * before and not allow_mass_delete:
                 where = f"{corpus} of {repo}" if repo else corpus
                 self.report.failed.append(
                     Fault(
                         where,
-                        f"{len(gone)} of {known.before} documents are gone from the source; none "
+                        f"{gone} of {before} documents are gone from the source; none "
                         "was deleted: is it whole? If so, allow it (--allow-mass-delete)",
                     )
                 )
                 continue
-            for start in range(0, len(gone), _DELETED_AT_ONCE):
-                names = gone[start : start + _DELETED_AT_ONCE]
-                deleted = delete_documents(self.store, corpus, repo, names)
+            names = self.known.vanished(scope)
+            while part := list(islice(names, _DELETED_AT_ONCE)):
+                deleted = delete_documents(self.store, corpus, repo, part)
                 self.report.documents_deleted += deleted
                 self._tell("delete")
             self.changed_corpora.add(corpus)
@@ -206,7 +208,7 @@ class _Run:
     def _refuse_empty(self) -> None:
         """A source in which nothing is left is one that is not mounted, whatever was allowed."""
         scopes = self.source.scopes or ()
-        before = sum(self._ledger(scope).before for scope in scopes)
+        before = sum(self.known.before(scope) for scope in scopes)
         if before:
             where = ", ".join(sorted(corpus for corpus, _ in scopes))
             self.report.failed.append(
@@ -229,18 +231,9 @@ class _Run:
         self._tell("done")
         return self.report
 
-    def _ledger(self, scope: Scope) -> Known:
-        if scope not in self.known:
-            self.known[scope] = Known(self.store, scope, self.source.reader)
-            meet_corpus(self.store, self.number, scope[0])
-        return self.known[scope]
-
     def _is_new(self, key: Key, content: str) -> bool:
         """Whether the store has to take this document; notes it as met."""
-        corpus, repo, document_id = key
-        known = self._ledger((corpus, repo))
-        known.unseen.discard(document_id)
-        entry = known.entries.get(document_id)
+        entry = self.known.meet(key)
         if entry is None:
             return True
         same = entry[:2] == (content, self.fingerprint)
@@ -265,10 +258,7 @@ class _Run:
 
     def _record(self, key: Key, state: str, reason: str, content: str | None) -> None:
         """Have the ledger say that a document failed; a version that is good stays."""
-        corpus, repo, document_id = key
-        known = self._ledger((corpus, repo))
-        known.unseen.discard(document_id)
-        entry = known.entries.get(document_id)
+        entry = self.known.meet(key)
         if any(document.key == key for document in self.waiting):
             return
         if entry is not None and entry.state in GOOD:
@@ -276,23 +266,19 @@ class _Run:
             failed_with = content and f"{content} {self.fingerprint}"
             if (entry.failed_with, entry.failed_reason) != (failed_with, reason):
                 record_failed_version(self.store, *key, reason, failed_with)
-                known.entries[document_id] = entry._replace(
-                    failed_with=failed_with, failed_reason=reason
-                )
+                self.known.note(key, entry._replace(failed_with=failed_with, failed_reason=reason))
             return
         if entry == (new := Entry(content, self.fingerprint, state, reason)):
             return
         record_failure(
             self.store,
-            corpus,
-            repo,
-            document_id,
+            *key,
             reason,
             state=state,
             content_hash=content,
             fingerprint=self.fingerprint,
         )
-        known.entries[document_id] = new
+        self.known.note(key, new)
 
     def _store_waiting(self) -> None:
         batch, self.waiting = self.waiting, []
@@ -344,13 +330,11 @@ class _Run:
         self.report.notes += [Fault(where, note, failed=False) for where, note in noted.iter_rows()]
         self.failures_in_a_row = 0
         for document in batch:
-            known = self._ledger((document.corpus, document.repo))
-            entry = known.entries.get(document.document_id)
-            if entry is None:
+            if self.known.meet(document.key) is None:
                 self.report.documents_new += 1
             else:
                 self.report.documents_changed += 1
-            known.entries[document.document_id] = Entry("", self.fingerprint, "indexed")
+            self.known.note(document.key, Entry("", self.fingerprint, "indexed"))
             self.changed_corpora.add(document.corpus)
 
     def _embedded(self, texts: int, share: float) -> None:

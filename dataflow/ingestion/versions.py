@@ -7,9 +7,11 @@ lineage after the other, two documents at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
+from typing import Any
 
 import polars as pl
 
@@ -19,13 +21,16 @@ from operators.postgres.verify import FINDINGS
 from operators.postgres.versions import Superseded
 from operators.versions import alignment, lineage, sketches
 from operators.versions.alignment import align, holder
-from operators.versions.masks import masked
+from operators.versions.masks import Masked, masked
 
 RULES = lineage.RULES * 10_000 + alignment.RULES * 100 + sketches.RULES
 """Other rules than those a corpus's versions were found by mean another look at all of it."""
 
 CODE = "code"
 """Of files without a version: folders v1 and v2 are interfaces there, both of them current."""
+
+Named = tuple[Any, ...]
+"""document_key, path, document_id and version."""
 
 OnCompared = Callable[[int, int], None]
 """Told how many lineages were compared, of how many."""
@@ -125,23 +130,39 @@ def _of_corpus(
 
 def _sketched(store: Store, corpus: str) -> list[str]:
     """The documents that may be versions of something, each with its sketch kept."""
-    with_version: list[str] = []
-    paths: set[str] = set()
-    others: list[tuple[str, str]] = []
-    for key, path, document_id, version in stored.names(store, corpus):
-        if corpus == CODE and version is None:
-            continue
-        name = masked(path, None, document_id, version)
-        if name.version is not None or name.dated:
-            with_version.append(key)
-            paths.add(name.path or "")
-        elif name.path:
-            others.append((key, name.path))
-    keys = [*with_version, *(key for key, path in others if path in paths)]
+    keys, paths = stored.over_names(store, corpus, partial(_with_version, corpus))
+    if paths:
+        keys += stored.over_names(store, corpus, partial(_at_these, corpus, paths))
     for part in stored.unsketched(store, corpus, keys, sketches.RULES):
         made = [(k, at, sketches.sketch(text).astype("<u4").tobytes()) for k, at, text in part]
         stored.keep_sketches(store, corpus, made, sketches.RULES)
     return keys
+
+
+def _with_version(corpus: str, documents: Iterable[Named]) -> tuple[list[str], set[str]]:
+    """The keys of those that have a version or a date in their name, and their paths without it."""
+    keys: list[str] = []
+    paths: set[str] = set()
+    for key, name in _masked(corpus, documents):
+        if name.version is not None or name.dated:
+            keys.append(key)
+            paths.add(name.path or "")
+    return keys, paths
+
+
+def _at_these(corpus: str, paths: set[str], documents: Iterable[Named]) -> list[str]:
+    """The keys of those without a version whose path is among ``paths``."""
+    return [
+        key
+        for key, name in _masked(corpus, documents)
+        if name.version is None and not name.dated and name.path and name.path in paths
+    ]
+
+
+def _masked(corpus: str, documents: Iterable[Named]) -> Iterator[tuple[str, Masked]]:
+    for key, path, document_id, version in documents:
+        if corpus != CODE or version is not None:
+            yield key, masked(path, None, document_id, version)
 
 
 def _changed(lineages: pl.DataFrame, before: pl.DataFrame) -> list[str]:

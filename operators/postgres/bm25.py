@@ -45,7 +45,7 @@ AVERAGE_STEP = 1.05
 class _TermIds(dict[str, int]):
     """Term ids that were made before; looked up without a call where known."""
 
-    LARGEST = 1 << 17  # about 20 MB
+    LARGEST = 1 << 13  # about 1 MB; larger ones hit no more of real text
 
     def __missing__(self, term: str) -> int:
         if len(self) >= self.LARGEST:

@@ -97,9 +97,12 @@ class Cluster:
         return (self.data / "PG_VERSION").exists() and (self.data / "global/pg_control").exists()
 
     def processes(self) -> list[psutil.Process]:
-        """Return the living Postgres processes that work in this cluster."""
+        """Return the living Postgres processes that work in this cluster, with ``info`` on each.
+
+        They may end at any moment: then psutil knows no more of them than that.
+        """
         found = []
-        for process in psutil.process_iter(["name", "cwd", "status"]):
+        for process in psutil.process_iter(["name", "cwd", "status", "create_time"]):
             info = process.info
             if (
                 info["cwd"] == str(self.data)
@@ -274,7 +277,7 @@ class Cluster:
             self._signal(processes, signal.SIGQUIT)
             return
         # One that is just starting has no lock file yet, or no socket.
-        grown = [p for p in processes if time.time() - p.create_time() > YOUNG_S]
+        grown = [p for p in processes if time.time() - p.info["create_time"] > YOUNG_S]
         if running is None:
             self._signal(grown, signal.SIGQUIT)
         elif not (self.socket_directory / f".s.PGSQL.{running.port}").exists():

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from sys import intern
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import polars as pl
+from psycopg.rows import TupleRow
 
 from operators.postgres.counts import Deltas, apply_deltas, delete_chunks
 from operators.postgres.partitions import lock_writers
 from operators.postgres.store import Connection, Store
+from operators.postgres.stream import over_rows
 from operators.postgres.text_border import clean_text
 from operators.postgres.write import document_key
-
-ROWS_AT_ONCE = 1_000
 
 LEDGER = pl.Schema(
     {
@@ -112,28 +112,23 @@ class Entry(NamedTuple):
     failed_reason: str | None = None
 
 
-def read_entries(store: Store, corpus: str, repo: str) -> dict[str, Entry]:
-    """The documents of ``corpus`` in ``repo`` that were seen, by id.
+def read_entries(store: Store, corpus: str, repo: str, take: Callable[[str, Entry], None]) -> None:
+    """Hand ``take`` the documents of ``corpus`` in ``repo`` that were seen, each with its id.
 
-    Read piece by piece: of all that a run holds this alone grows with the number of documents.
+    Read piece by piece. Where the connection was lost, ``take`` is given some of them again.
     """
-    return store.run(lambda conn: _entries(conn, corpus, repo))
 
+    def work(rows: Iterator[TupleRow]) -> None:
+        for document_id, *entry in rows:
+            take(document_id, Entry(*entry))
 
-def _entries(conn: Connection, corpus: str, repo: str) -> dict[str, Entry]:
-    entries: dict[str, Entry] = {}
-    with conn.cursor(name="ledger") as cursor:
-        cursor.execute(
-            "SELECT document_id, content_hash, fingerprint, state, reason, failed_with,"
-            " failed_reason FROM documents WHERE corpus = %s AND repo = %s",
-            (clean_text(corpus), clean_text(repo)),
-        )
-        while rows := cursor.fetchmany(ROWS_AT_ONCE):
-            for document_id, content, made_with, state, *failure in rows:
-                entries[document_id] = Entry(
-                    content, made_with and intern(made_with), intern(state), *failure
-                )
-    return entries
+    over_rows(
+        store,
+        "SELECT document_id, content_hash, fingerprint, state, reason, failed_with,"
+        " failed_reason FROM documents WHERE corpus = %s AND repo = %s",
+        (clean_text(corpus), clean_text(repo)),
+        work,
+    )
 
 
 def ledger(store: Store, corpus: str, repo: str) -> pl.DataFrame:

@@ -6,15 +6,17 @@ very end, so that a run that was killed is followed by one that looks again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from uuid import UUID
 
 import polars as pl
+from psycopg.rows import TupleRow
 
 from operators.frames import UTC
 from operators.postgres.store import Connection, Store, collection_info
+from operators.postgres.stream import over_rows
 from operators.versions.alignment import Passage
 from operators.versions.lineage import CANDIDATES
 
@@ -43,6 +45,8 @@ PLACED = pl.Schema(
 
 DOCUMENTS_AT_ONCE = 200
 """Whose texts are read for a sketch."""
+
+T = TypeVar("T")
 
 _LEDGER = """
     SELECT corpus, coalesce(sum(hashint8extended(
@@ -135,16 +139,18 @@ def mark_found(store: Store, corpus: str, ledger: int, rules: int) -> None:
     store.forget_info()
 
 
-def names(store: Store, corpus: str) -> Iterator[tuple[str, str | None, str, str | None]]:
-    """document_key, path, document_id and version of each indexed document of a corpus."""
-    rows = store.run(
-        lambda conn: conn.execute(
-            "SELECT document_key::text, path, document_id, version FROM documents"
-            " WHERE corpus = %s AND state = 'indexed' ORDER BY document_key",
-            (corpus,),
-        ).fetchall()
+def over_names(store: Store, corpus: str, work: Callable[[Iterator[TupleRow]], T]) -> T:
+    """``work`` over document_key, path, document_id, version of each indexed document of a corpus.
+
+    Sorted by key; read as :func:`operators.postgres.stream.over_rows` does.
+    """
+    return over_rows(
+        store,
+        "SELECT document_key::text, path, document_id, version FROM documents"
+        " WHERE corpus = %s AND state = 'indexed' ORDER BY document_key",
+        (corpus,),
+        work,
     )
-    yield from rows
 
 
 def unsketched(

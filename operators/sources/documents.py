@@ -23,11 +23,11 @@ Any other key becomes metadata. A metadata value whose JSON is longer than
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 import re
 import zlib
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -36,6 +36,7 @@ from operators.errors import CrosscorpusError
 from operators.postgres.text_border import clean_text
 from operators.sources.items import Document, Fault, Item, Key, Source, metadata_json
 from operators.sources.languages import code_language
+from operators.spilled import SpilledDict
 
 READER = "documents/1"
 MAX_LINE = 64 * 1024 * 1024
@@ -82,13 +83,26 @@ def documents_source(path: Path | str) -> Source:
     return Source(READER, scan, None, lambda: min(1.0, done / size) if size else 1.0)
 
 
+def is_corpus_name(name: str) -> bool:
+    """Whether a corpus may be called so: lower-case letters, digits and ``_``, at most 40.
+
+    >>> is_corpus_name("docs"), is_corpus_name("Team docs")
+    (True, False)
+    """
+    return _CORPUS.fullmatch(name) is not None
+
+
 def read_documents(raw: BinaryIO) -> Iterator[Item]:
     """Documents and faults of a JSONL stream in line order; blank lines are passed over.
 
     A line that is no document is a :class:`Fault` whose ``where`` is ``line N``; of two documents
     with one name the first counts. A damaged or cut gzip stream is a fault at the line it breaks.
     """
-    seen: set[bytes] = set()
+    with closing(SpilledDict[None]()) as seen:
+        yield from _items(raw, seen)
+
+
+def _items(raw: BinaryIO, seen: SpilledDict[None]) -> Iterator[Document | Fault]:
     number = 0
     lines = _lines(raw)
     while True:
@@ -108,12 +122,11 @@ def read_documents(raw: BinaryIO) -> Iterator[Item]:
         item = _item(line, number)
         key = item.key
         if key is not None:
-            digest = hashlib.blake2b(
-                "\0".join(key).encode("utf-8", "surrogatepass"), digest_size=16
-            ).digest()
-            if digest in seen:
+            name = "\0".join(key).encode()
+            if name in seen:
                 item = Fault(f"line {number}", f"doc_id {key[2]!r} was given before", key=key)
-            seen.add(digest)
+            else:
+                seen[name] = None
         yield item
 
 
@@ -180,7 +193,7 @@ def _no_constant(name: str) -> None:
 def _key(fields: dict[str, Any]) -> Key:
     document_id = _string(fields, "doc_id", required=True)
     corpus = _string(fields, "corpus", required=True)
-    if not _CORPUS.fullmatch(corpus or ""):
+    if not is_corpus_name(corpus or ""):
         raise _BadLine(f"corpus {corpus!r} is not lower-case letters, digits and _")
     repo = _string(fields, "repo")
     if repo is None:

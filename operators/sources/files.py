@@ -10,12 +10,12 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from operators.postgres.text_border import clean_text
 from operators.sources.git_history import shown_path
 from operators.sources.items import Fault
+from operators.spilled import SpilledDict
 
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 _SNIFFED = 8192
@@ -37,38 +37,41 @@ class Content:
     modified: float
 
 
-def find_files(root: bytes) -> Iterator[bytes | Fault]:
-    """The paths of the regular files below ``root``, relative to it, ``/`` between parts.
+def find_files(root: bytes) -> SpilledDict[Fault | None]:
+    """The regular files below ``root`` by their paths relative to it, ``/`` between parts.
 
-    Sorted within a folder. Links, hidden folders and what is no file are faults that did not fail;
-    a folder that cannot be listed is one that did, without a key: anything may have been in it.
+    Links, hidden folders and what is no file are there with a fault that did not fail; a folder
+    that cannot be listed with one that did, without a key: anything may have been in it. To be
+    closed.
     """
+    found = SpilledDict[Fault | None]()
     waiting = [b""]
     while waiting:
         folder = waiting.pop()
         try:
             with os.scandir(os.path.join(root, folder) if folder else root) as listed:
-                entries = sorted(listed, key=lambda entry: entry.name)
+                for entry in listed:
+                    path = folder + b"/" + entry.name if folder else entry.name
+                    why = _no_file(entry)
+                    if why is not None:
+                        found[path] = Fault(shown_path(path), why, failed=False)
+                    elif entry.is_dir(follow_symlinks=False):
+                        waiting.append(path)
+                    else:
+                        found[path] = None
         except OSError as exc:
-            yield Fault(
-                shown_path(folder) or ".", f"the folder cannot be listed: {exc.strerror or exc}"
-            )
-            continue
-        folders = []
-        for entry in entries:
-            path = folder + b"/" + entry.name if folder else entry.name
-            if entry.is_symlink():
-                yield Fault(shown_path(path), "symbolic link", failed=False)
-            elif entry.is_dir(follow_symlinks=False):
-                if entry.name.startswith(b"."):
-                    yield Fault(shown_path(path), "hidden folder", failed=False)
-                else:
-                    folders.append(path)
-            elif entry.is_file(follow_symlinks=False):
-                yield path
-            else:
-                yield Fault(shown_path(path), "not a regular file", failed=False)
-        waiting.extend(reversed(folders))
+            reason = f"the folder cannot be listed: {exc.strerror or exc}"
+            found[folder] = Fault(shown_path(folder) or ".", reason)
+    return found
+
+
+def _no_file(entry: os.DirEntry[bytes]) -> str | None:
+    """Why an entry is neither a regular file nor a folder to look into; None: it is."""
+    if entry.is_symlink():
+        return "symbolic link"
+    if entry.is_dir(follow_symlinks=False):
+        return "hidden folder" if entry.name.startswith(b".") else None
+    return None if entry.is_file(follow_symlinks=False) else "not a regular file"
 
 
 def read_file(root: bytes, path: bytes, limit: int) -> Content:

@@ -7,7 +7,8 @@ gone is no folder whose documents were deleted: its scan ends with an error.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote
@@ -15,7 +16,7 @@ from urllib.parse import quote
 from operators.postgres.text_border import clean_text
 from operators.sources.asciidoc import asciidoc_text, asciidoc_title
 from operators.sources.dates import HTML, document_date
-from operators.sources.documents import SourceError
+from operators.sources.documents import SourceError, is_corpus_name
 from operators.sources.files import (
     Content,
     Skipped,
@@ -68,8 +69,12 @@ def folder_source(
         limits: what one PDF may take.
 
     Raises:
-        SourceError: ``path`` is not a folder.
+        SourceError: ``path`` is not a folder, or no corpus may be called ``corpus``.
     """
+    if not is_corpus_name(corpus):
+        raise SourceError(
+            f"corpus {corpus!r} is not lower-case letters, digits and _: name it otherwise"
+        )
     root = os.path.realpath(path)
     if not os.path.isdir(root):
         what = "is not a folder" if os.path.exists(root) else "does not exist; is it mounted?"
@@ -101,17 +106,15 @@ class _Folder:
         self.done, self.found = 0, 1
 
     def scan(self, limits: PdfLimits | None) -> Iterator[Item]:
-        found = list(find_files(self.root))
-        self.done, self.found = 0, max(len(found), 1)
-        names = {path for path in found if isinstance(path, bytes)}
-        if not found:
-            raise SourceError(f"{shown_path(self.root)} is empty: is it mounted?")
-        with PdfReader(limits) as pdf:
-            for path in found:
+        with closing(find_files(self.root)) as found, PdfReader(limits) as pdf:
+            self.done, self.found = 0, max(len(found), 1)
+            if not found:
+                raise SourceError(f"{shown_path(self.root)} is empty: is it mounted?")
+            for path, fault in found.starting(b""):
                 self.done += 1
-                yield path if isinstance(path, Fault) else self._item(path, names, pdf)
+                yield fault or self._item(path, found, pdf)
 
-    def _item(self, path: bytes, names: set[bytes], pdf: PdfReader) -> Item:
+    def _item(self, path: bytes, names: Container[bytes], pdf: PdfReader) -> Item:
         shown = shown_path(path)
         if shown.encode() != path and shown.encode() in names:
             return Fault(shown, "another file has this very name", failed=False)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 from operators.sources.git_history import (
     LastCommit,
     history_document,
     read_commits,
-    remember_last_commits,
+    remember_last_commit,
 )
 from operators.sources.git_repository import git_output, open_repository
 from operators.sources.git_tree import read_tree, tracked_files
 from operators.sources.items import Item, Source
+from operators.spilled import SpilledDict
 
 READER = "git/1"
 CORPORA = ("code", "history", "docs")
@@ -34,22 +37,22 @@ def git_source(path: Path | str, repo: str | None = None) -> Source:
         GitError: not such a folder, no commits, or git is missing.
     """
     repository = open_repository(path, repo)
-    tracked = tracked_files(repository)
-    contents = {file.path: file.content for file in tracked}
     commits = int(git_output(repository.root, "rev-list", "--count", repository.head))
-    done = 0
+    done, found = 0, 1
 
     def scan() -> Iterator[Item]:
-        nonlocal done
-        done = 0
-        last: dict[bytes, LastCommit] = {}
-        for commit in read_commits(repository):
-            remember_last_commits(commit, contents, last)
-            done += 1
-            yield history_document(repository, commit)
-        for item in read_tree(repository, tracked, last):
-            done += 1
-            yield item
+        nonlocal done, found
+        with (
+            closing(tracked_files(repository)) as tracked,
+            closing(SpilledDict[LastCommit]()) as last,
+        ):
+            done, found = 0, commits + len(tracked)
+            for commit in read_commits(repository, partial(remember_last_commit, tracked, last)):
+                done += 1
+                yield history_document(repository, commit)
+            for item in read_tree(repository, tracked, last):
+                done += 1
+                yield item
 
     scopes = tuple((corpus, repository.name) for corpus in CORPORA)
-    return Source(READER, scan, scopes, lambda: done / (commits + len(tracked)))
+    return Source(READER, scan, scopes, lambda: done / found)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import IO
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from operators.postgres.text_border import clean_text
-from operators.sources.git_repository import Repository, git_stream
+from operators.sources.git_repository import Repository, git_stream, split
 from operators.sources.items import Document, metadata_json, utc_from_timestamp
+
+if TYPE_CHECKING:
+    from operators.sources.git_tree import TrackedFile
 
 MAX_FILES = 100
 """Paths named in a commit's text; a commit that touches more says how many more."""
@@ -31,11 +34,9 @@ _LOG = (
     "--encoding=UTF-8",
     "--format=" + "%x00".join(_FIELDS),
 )
-_READ_SIZE = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
-class LastCommit:
+class LastCommit(NamedTuple):
     """The commit that a file's content comes from.
 
     ``exact``: the commit left the very content that is tracked now, so that a link at that commit
@@ -49,7 +50,12 @@ class LastCommit:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """One commit: its message, its dates (UTC), and the paths and contents it left."""
+    """One commit: its message, its dates (UTC), and the paths that it touched.
+
+    Attributes:
+        paths: the first ``MAX_FILES`` of them.
+        files: how many they are.
+    """
 
     commit: str
     parents: tuple[str, ...]
@@ -58,46 +64,55 @@ class Commit:
     author: str
     subject: str
     message: str
-    files: tuple[tuple[bytes, str], ...]  # path, id of the new content
+    paths: tuple[bytes, ...]
+    files: int
 
 
-def read_commits(repository: Repository) -> Iterator[Commit]:
+OnFile = Callable[[Commit, bytes, str], None]
+"""Told of every path of a commit, and of the id of the content that it left there."""
+
+
+def read_commits(repository: Repository, on_file: OnFile | None = None) -> Iterator[Commit]:
     """The commits that the checked-out one descends from, newest first, merges included."""
     with git_stream(repository.root, *_LOG, repository.head, "--") as stream:
-        yield from parse_log(stream)
+        yield from parse_log(stream, on_file)
 
 
-def parse_log(stream: IO[bytes]) -> Iterator[Commit]:
+def parse_log(stream: IO[bytes], on_file: OnFile | None = None) -> Iterator[Commit]:
     """Commits of the NUL-separated log format that :func:`read_commits` asks for.
 
     After the fields of a commit come pairs of change and path, each change with a leading colon;
     a commit's first field is its id, which has none. So nothing in a message or in a path can be
     taken for structure.
     """
-    tokens = _tokens(stream)
+    tokens = split(stream)
     token = next(tokens, None)
     while token is not None:
-        fields = [token, *(next(tokens) for _ in _FIELDS[1:])]
-        files = []
+        commit = _commit([token, *(next(tokens) for _ in _FIELDS[1:])])
+        paths, files = [], 0
         for token in tokens:
             change = token.lstrip(b"\n")
             if change.startswith(b":"):
                 parents = len(change) - len(change.lstrip(b":"))
                 content = change.split(b" ")[2 * parents + 1]
-                files.append((next(tokens), content.decode()))
+                path = next(tokens)
+                files += 1
+                if files <= MAX_FILES:
+                    paths.append(path)
+                if on_file is not None:
+                    on_file(commit, path, content.decode())
             elif change:
                 break
         else:
             token = None
-        yield _commit(fields, tuple(files))
+        yield replace(commit, paths=tuple(paths), files=files)
 
 
 def history_document(repository: Repository, commit: Commit) -> Document:
     """A commit as a document: its message and the paths it touched."""
-    paths = [shown_path(path) for path, _ in commit.files]
-    listed = paths[:MAX_FILES]
-    if len(paths) > MAX_FILES:
-        listed.append(f"and {len(paths) - MAX_FILES} more")
+    listed = [shown_path(path) for path in commit.paths]
+    if commit.files > MAX_FILES:
+        listed.append(f"and {commit.files - MAX_FILES} more")
     message = commit.message.strip("\n")
     text = f"{message}\n\nFiles:\n" + "\n".join(listed) + "\n" if listed else message + "\n"
     subject = commit.subject or "(no message)"
@@ -119,31 +134,38 @@ def history_document(repository: Repository, commit: Commit) -> Document:
                 "subject": subject[:200],
                 "author": commit.author[:200],
                 "committed_at": committed.isoformat() if committed else None,
-                "files": len(paths),
+                "files": commit.files,
                 "merge": True if len(commit.parents) > 1 else None,
             }
         ),
     )
 
 
-def remember_last_commits(
-    commit: Commit, contents: Mapping[bytes, str], last: dict[bytes, LastCommit]
+def remember_last_commit(
+    tracked: Mapping[bytes, TrackedFile],
+    last: MutableMapping[bytes, LastCommit],
+    commit: Commit,
+    path: bytes,
+    content: str,
 ) -> None:
-    """Note ``commit`` in ``last`` for the files whose last commit it is.
+    """Note in ``last`` that ``commit`` is a file's last one, if it is.
 
     Args:
-        commit: commits come newest first.
-        contents: path -> id of the content that is tracked now.
+        tracked: what is tracked now, by path.
         last: path -> last commit; filled.
+        commit: commits come newest first.
+        path: one that it touched.
+        content: the id of what it left there.
     """
-    for path, content in commit.files:
-        tracked = contents.get(path)
-        if tracked is None:
-            continue
-        known = last.get(path)
-        exact = content == tracked
-        if known is None or (exact and not known.exact):
-            last[path] = LastCommit(commit.commit, commit.committed_at, exact)
+    known = last.get(path)
+    if known is not None and known.exact:
+        return
+    now = tracked.get(path)
+    if now is None:
+        return
+    exact = content == now.content
+    if known is None or exact:
+        last[path] = LastCommit(commit.commit, commit.committed_at, exact)
 
 
 def shown_path(path: bytes) -> str:
@@ -161,7 +183,7 @@ def shown_path(path: bytes) -> str:
         return "".join(f"%{ord(c) - 0xDC00:02X}" if "\udc80" <= c <= "\udcff" else c for c in text)
 
 
-def _commit(fields: list[bytes], files: tuple[tuple[bytes, str], ...]) -> Commit:
+def _commit(fields: list[bytes]) -> Commit:
     sha, parents, authored, committed, author, subject, message = (
         clean_text(field.decode("utf-8", "replace")) for field in fields
     )
@@ -173,18 +195,10 @@ def _commit(fields: list[bytes], files: tuple[tuple[bytes, str], ...]) -> Commit
         author,
         subject,
         message,
-        files,
+        (),
+        0,
     )
 
 
 def _moment(seconds: str) -> datetime | None:
     return utc_from_timestamp(int(seconds)) if seconds.lstrip("-").isdigit() else None
-
-
-def _tokens(stream: IO[bytes]) -> Iterator[bytes]:
-    rest = b""
-    while block := stream.read(_READ_SIZE):
-        *whole, rest = (rest + block).split(b"\0")
-        yield from whole
-    if rest:
-        yield rest

@@ -31,6 +31,7 @@ _OPTIONS = (
     "-c", "log.showRoot=true",
     "-c", "protocol.allow=never",
 )  # fmt: skip
+_READ_SIZE = 1 << 16
 _SCP_FORM = re.compile(r"(?:[^@/:]+@)?(?P<host>[^/:\[\]]+):(?!//)(?P<path>.+)")
 
 
@@ -133,6 +134,16 @@ def git_stream(root: Path, *arguments: str) -> Iterator[IO[bytes]]:
         if status != 0:
             errors.seek(0)
             raise GitError(_refusal(root, errors.read().decode("utf-8", "replace")))
+
+
+def split(stream: IO[bytes]) -> Iterator[bytes]:
+    """What git separates by NUL (``-z``), as it comes."""
+    rest = b""
+    while block := stream.read(_READ_SIZE):
+        *whole, rest = (rest + block).split(b"\0")
+        yield from whole
+    if rest:
+        yield rest
 
 
 def parse_origin(url: str) -> tuple[str | None, str | None]:

@@ -10,15 +10,16 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from operators.postgres.text_border import clean_text
 from operators.sources.dates import document_date
 from operators.sources.files import Gone, Skipped, decode_source, read_file
 from operators.sources.front_matter import stated_title
 from operators.sources.git_history import LastCommit, shown_path
-from operators.sources.git_repository import Repository, git_stream
+from operators.sources.git_repository import Repository, git_stream, split
 from operators.sources.headings import headings
 from operators.sources.items import Document, Fault, Item, metadata_json
 from operators.sources.languages import (
@@ -28,6 +29,7 @@ from operators.sources.languages import (
     script_language,
 )
 from operators.sources.versions import document_version, lineage_of
+from operators.spilled import SpilledDict
 
 MAX_FILE = 1_000_000
 """Bytes; a larger tracked file is data or generated, and is left out."""
@@ -39,8 +41,7 @@ _FENCE = re.compile(r" {0,3}(```|~~~)")
 _ATX_TITLE = re.compile(r" {0,3}#{1,2}[ \t]+(.*?)[ \t]*#*[ \t]*")
 
 
-@dataclass(frozen=True, slots=True)
-class TrackedFile:
+class TrackedFile(NamedTuple):
     """A path in git's index, its mode and the id of its content there."""
 
     path: bytes
@@ -48,27 +49,27 @@ class TrackedFile:
     content: str
 
 
-def tracked_files(repository: Repository) -> list[TrackedFile]:
-    """Every path that git tracks, in git's order; a path in conflict once."""
+def tracked_files(repository: Repository) -> SpilledDict[TrackedFile]:
+    """Every path that git tracks, a path in conflict once. To be closed."""
+    found = SpilledDict[TrackedFile]()
     with git_stream(repository.root, "ls-files", "--stage", "-z") as stream:
-        entries = stream.read().split(b"\0")
-    found: dict[bytes, TrackedFile] = {}
-    for entry in filter(None, entries):
-        head, _, path = entry.partition(b"\t")
-        mode, content, _ = head.decode().split(" ")
-        found.setdefault(path, TrackedFile(path, mode, content))
-    return list(found.values())
+        for entry in split(stream):
+            head, _, path = entry.partition(b"\t")
+            mode, content, _ = head.decode().split(" ")
+            found.setdefault(path, TrackedFile(path, mode, content))
+    return found
 
 
 def read_tree(
-    repository: Repository, tracked: list[TrackedFile], last: Mapping[bytes, LastCommit]
+    repository: Repository,
+    tracked: SpilledDict[TrackedFile],
+    last: Mapping[bytes, LastCommit],
 ) -> Iterator[Item]:
     """Documents of the tracked files, and a fault for each that is left out or cannot be read."""
-    names = {file.path for file in tracked}
-    for file in tracked:
+    for _, file in tracked.starting(b""):
         path = shown_path(file.path)
         plain = path.encode()
-        if plain != file.path and plain in names:
+        if plain != file.path and plain in tracked:
             yield Fault(path, "another file has this very name", failed=False)
             continue
         try:

@@ -1,32 +1,33 @@
 """Exports of GitHub's listings: what belongs together is spread over pages and files.
 
-So the items are sorted into a temporary file first, and then built number by number: memory holds a
-few dozen bytes an item, whatever the size of the export.
+So the items are sorted into a scratch file first, and then built number by number: memory holds
+those of one number, whatever the size of the export.
 """
 
 from __future__ import annotations
 
-import json
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import datetime
+from contextlib import closing
+from itertools import groupby
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 from operators.postgres.sync_state import SyncItem
 from operators.sources.documents import SourceError
 from operators.sources.github_items import BadItem, repository_of, sync_item
 from operators.sources.items import Fault, Item
 from operators.sources.json_stream import Located, file_objects
+from operators.spilled import SpilledDict
 
 Build = Callable[[str, int, Sequence[SyncItem]], Iterable[Item]]
 """Takes the repository's name, a number, and the items of that number; returns its documents."""
 
 
-class _Place(NamedTuple):
-    updated_at: datetime
-    offset: int
-    length: int
+class _Held(NamedTuple):
+    """An item and its repository."""
+
+    name: str
+    item: SyncItem
 
 
 def exported(
@@ -60,25 +61,26 @@ def exported(
     def scan() -> Iterator[Item]:
         nonlocal progress
         progress = before = 0.0
-        with tempfile.TemporaryFile() as spool:
-            places: dict[tuple[str, int, str, int], _Place] = {}
+        with closing(SpilledDict[_Held]()) as held:
             for file in files:
                 try:
                     with file.open("rb") as raw:
                         for found in file_objects(file, raw):
                             progress = 0.5 * (before + raw.tell()) / size
-                            fault = _take(found, repo, kinds, elsewhere, spool, places)
+                            fault = _take(found, repo, kinds, elsewhere, held)
                             if fault:
                                 yield fault
                 except OSError as exc:
                     raise SourceError(f"{file}: {exc.strerror or exc}") from exc
                 before += file.stat().st_size
             if repo is not None:
-                _check_one_repository(places)
-            done = 0
-            for name, number, items in _together(spool, places):
+                _check_one_repository(held)
+            done, of = 0, len(held)
+            every = (one for _, one in held.starting(b""))
+            for (name, number), group in groupby(every, key=_belongs_to):
+                items = [item for _, item in group]
                 done += len(items)
-                progress = 0.5 + 0.5 * done / len(places)
+                progress = 0.5 + 0.5 * done / of
                 yield from build(name if repo is None else repo, number, items)
 
     return scan, lambda: progress
@@ -89,8 +91,7 @@ def _take(
     repo: str | None,
     kinds: Sequence[str],
     elsewhere: str,
-    spool: IO[bytes],
-    places: dict[tuple[str, int, str, int], _Place],
+    held: SpilledDict[_Held],
 ) -> Fault | None:
     """Sort in one item; what is wrong with it is returned."""
     if isinstance(found, Fault):
@@ -108,40 +109,21 @@ def _take(
         return Fault(found.where, said)
     if name is None:
         return Fault(found.where, "it does not say its repository: name one (--repo)")
-    key = (name, item.number, item.kind, item.item_id)
-    held = places.get(key)
-    if held is None or held.updated_at <= item.updated_at:
-        offset = spool.seek(0, 2)
-        raw = json.dumps([item.content_hash, item.data]).encode()
-        spool.write(raw)
-        places[key] = _Place(item.updated_at, offset, len(raw))
+    # In the order of its bytes: by repository, then by number.
+    key = f"{name}\0{item.number:020}\0{item.kind}\0{item.item_id:020}".encode()
+    before = held.get(key)
+    if before is None or before.item.updated_at <= item.updated_at:
+        held[key] = _Held(name, item)
     return None
 
 
-def _check_one_repository(places: Iterable[tuple[str, int, str, int]]) -> None:
-    names = sorted({name.lower() for name, *_ in places})
+def _check_one_repository(keys: Iterable[bytes]) -> None:
+    names = sorted({key.partition(b"\0")[0].decode().lower() for key in keys})
     if len(names) > 1:
         raise SourceError(
             f"the files are of {' and '.join(names[:2])}: leave out --repo, or give one at a time"
         )
 
 
-def _together(
-    spool: IO[bytes],
-    places: dict[tuple[str, int, str, int], _Place],
-) -> Iterator[tuple[str, int, list[SyncItem]]]:
-    """Repository, number and the items of each number, in order."""
-    items: list[SyncItem] = []
-    group: tuple[str, int] | None = None
-    for key in sorted(places):
-        name, number, kind, item_id = key
-        if group is not None and group != (name, number):
-            yield *group, items
-            items = []
-        group = (name, number)
-        place = places[key]
-        spool.seek(place.offset)
-        digest, data = json.loads(spool.read(place.length))
-        items.append(SyncItem(kind, item_id, number, place.updated_at, digest, data))
-    if group is not None:
-        yield *group, items
+def _belongs_to(held: _Held) -> tuple[str, int]:
+    return held.name, held.item.number

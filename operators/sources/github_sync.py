@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from operators.errors import CrosscorpusError
 from operators.postgres import sync_state
@@ -105,10 +105,32 @@ class Mirror:
     news: int = 0
 
 
+class Found(NamedTuple):
+    """A repository: the number that it keeps, and its name now."""
+
+    number: int
+    name: str
+
+
+def find_repository(api: GithubApi, repository: str) -> Found:
+    """The repository ``owner/name``; the old name of a renamed one is followed.
+
+    Raises:
+        CrosscorpusError: that is no such name.
+        GithubError: the API refuses, does not answer, or has no such repository.
+    """
+    if not _NAME.fullmatch(repository):
+        raise CrosscorpusError(f"{repository!r} is not a repository: write OWNER/NAME")
+    about = api.get(f"repos/{repository}").body
+    if not isinstance(about, dict) or not isinstance(about.get("id"), int):
+        raise GithubError(f"{api.url} does not answer as GitHub's API does: is it the API's?")
+    return Found(int(about["id"]), str(about.get("full_name") or repository))
+
+
 def refresh(
     store: Store,
     api: GithubApi,
-    repository: str,
+    repository: str | Found,
     *,
     repo: str | None = None,
     full: bool = False,
@@ -123,7 +145,7 @@ def refresh(
     Args:
         store: the open collection.
         api: the connection.
-        repository: ``owner/name``; the old name of a renamed one is followed.
+        repository: ``owner/name``, or what :func:`find_repository` found under it.
         repo: the name to store its documents under, fixed the first time; default: its name then.
         full: ask for everything, to find what was deleted, as is done every ``sweep_days`` days.
         reviews: also ask each changed pull request for its reviews, which no listing has.
@@ -136,13 +158,8 @@ def refresh(
         GithubError: the API refuses or does not answer. What was fetched is kept.
         CrosscorpusError: the name is taken by another repository.
     """
-    if not _NAME.fullmatch(repository):
-        raise CrosscorpusError(f"{repository!r} is not a repository: write OWNER/NAME")
-    about = api.get(f"repos/{repository}").body
-    if not isinstance(about, dict) or not isinstance(about.get("id"), int):
-        raise GithubError(f"{api.url} does not answer as GitHub's API does: is it the API's?")
-    name = str(about.get("full_name") or repository)
-    mirror = _mirror(store, api, int(about["id"]), name, repo)
+    number, name = repository if isinstance(repository, Found) else find_repository(api, repository)
+    mirror = _mirror(store, api, number, name, repo)
     state = sync_state.sync_value(store, mirror.source, "sweep")
     began = datetime.fromtimestamp(clock(), UTC)
     first = not state.get("done")

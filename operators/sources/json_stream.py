@@ -24,7 +24,7 @@ MAX_OBJECT = 16 * 1024 * 1024
 _CHUNK = 256 * 1024
 _GZIP_MAGIC = b"\x1f\x8b"
 _BETWEEN = re.compile(r"[\s,\[\]\x1e\ufeff]*")
-_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|[{}"]')
+_TOKEN = re.compile(r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"|[{}"]')
 _RESTART = re.compile(r"\n(?=[\[{\]])")
 
 

@@ -7,7 +7,7 @@ files outnumber sources in many repositories and bury what people ask about.
 from __future__ import annotations
 
 import re
-from pathlib import PurePosixPath
+from posixpath import splitext
 
 _EXTENSIONS = {
     "python": "py pyi pyx pxd",
@@ -244,6 +244,5 @@ def is_generated(path: str) -> bool:
 
 
 def _name(path: str) -> tuple[str, str]:
-    pure = PurePosixPath(path)
-    name = pure.name.lower()
-    return name, pure.suffix.lower().removeprefix(".")
+    name = path.rpartition("/")[2].lower()
+    return name, splitext(name)[1].removeprefix(".")

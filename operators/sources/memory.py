@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from operators.postgres.text_border import clean_text
 from operators.sources.documents import SourceError, parse_moment
 from operators.sources.items import Document, Fault, Item, Source, metadata_json
 from operators.sources.json_stream import file_objects
+from operators.spilled import SpilledDict
 
 READER = "memory/1"
 CORPUS = "memory"
@@ -69,11 +71,12 @@ def memory_source(path: Path | str, repo: str | None = None) -> Source:
     def scan() -> Iterator[Item]:
         nonlocal progress
         try:
-            last = {_digest(item): at for at, (_, item) in enumerate(items())}
-            for at, (read, item) in enumerate(items()):
-                progress = min(1.0, read / size)
-                if isinstance(item, Fault) or last.get(_digest(item)) == at:
-                    yield item
+            with closing(SpilledDict[int]()) as last:
+                last.update((_name(item), at) for at, (_, item) in enumerate(items()))
+                for at, (read, item) in enumerate(items()):
+                    progress = min(1.0, read / size)
+                    if isinstance(item, Fault) or last.get(_name(item)) == at:
+                        yield item
         except OSError as exc:
             raise SourceError(f"{file}: {exc.strerror or exc}") from exc
 
@@ -121,11 +124,8 @@ def finding_document(finding: Mapping[str, Any], repo: str = "") -> Document:
     )
 
 
-def _digest(item: Item) -> bytes:
-    if isinstance(item, Fault):
-        return b""
-    key = "\0".join(item.key).encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(key, digest_size=16).digest()
+def _name(item: Item) -> bytes:
+    return b"" if isinstance(item, Fault) else "\0".join(item.key).encode()
 
 
 def _first(finding: Mapping[str, Any], names: tuple[str, ...]) -> str:

@@ -8,10 +8,12 @@ GitLab's wikis are git repositories; a clone's pages link to their addresses the
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from contextlib import closing
 from datetime import datetime
 from functools import partial
 from pathlib import Path, PurePosixPath
+from posixpath import splitext
 from urllib.parse import quote
 
 from operators.postgres.text_border import clean_text
@@ -29,7 +31,7 @@ from operators.sources.front_matter import stated_title
 from operators.sources.git_history import (
     LastCommit,
     read_commits,
-    remember_last_commits,
+    remember_last_commit,
     shown_path,
 )
 from operators.sources.git_repository import (
@@ -43,6 +45,7 @@ from operators.sources.items import Document, Fault, Item, Source, Unread, metad
 from operators.sources.versions import document_version, lineage_of
 from operators.sources.wiki_dump import dump_source
 from operators.sources.wikitext import redirect_target, wikitext_text
+from operators.spilled import SpilledDict
 
 READER = "wiki/1"
 CORPUS = "wiki"
@@ -104,27 +107,25 @@ class _Pages:
         self.done, self.found = 0, 1
 
     def scan(self) -> Iterator[Item]:
-        found = list(find_files(self.root))
-        if not found:
-            raise SourceError(f"{shown_path(self.root)} is empty: is it mounted?")
-        self.done, self.found = 0, len(found)
-        names = {path for path in found if isinstance(path, bytes)}
-        commits = _last_commits(os.fsdecode(self.root))
-        for path in found:
-            self.done += 1
-            if isinstance(path, Fault):
-                yield path
-            else:
-                yield self._item(path, names, commits.get(path))
+        with (
+            closing(find_files(self.root)) as found,
+            closing(_last_commits(os.fsdecode(self.root))) as commits,
+        ):
+            if not found:
+                raise SourceError(f"{shown_path(self.root)} is empty: is it mounted?")
+            self.done, self.found = 0, len(found)
+            for path, fault in found.starting(b""):
+                self.done += 1
+                yield fault or self._item(path, found, commits.get(path))
 
-    def _item(self, path: bytes, names: set[bytes], last: LastCommit | None) -> Item:
+    def _item(self, path: bytes, names: Container[bytes], last: LastCommit | None) -> Item:
         shown = shown_path(path)
         if shown.encode() != path and shown.encode() in names:
             return Fault(shown, "another file has this very name", failed=False)
-        suffix = PurePosixPath(shown).suffix.lower()
+        stem, suffix = splitext(shown.rpartition("/")[2].lower())
         if suffix not in _MARKDOWN | _MEDIAWIKI:
             return Fault(shown, f"no wiki page: {suffix or 'no ending'}", failed=False)
-        if PurePosixPath(shown).stem.lower() in _OF_EVERY_PAGE:
+        if stem in _OF_EVERY_PAGE:
             return Fault(shown, "part of every page, no page of its own", failed=False)
         key = (CORPUS, self.repo, clean_text(shown))
         try:
@@ -227,13 +228,12 @@ def _origin(root: str) -> tuple[str | None, str | None]:
         return None, None
 
 
-def _last_commits(root: str) -> dict[bytes, LastCommit]:
+def _last_commits(root: str) -> SpilledDict[LastCommit]:
     """When each tracked page was last changed; nothing for a folder that is no clone."""
-    if not os.path.exists(os.path.join(root, ".git")):
-        return {}
-    repository = open_repository(root)
-    contents = {file.path: file.content for file in tracked_files(repository)}
-    last: dict[bytes, LastCommit] = {}
-    for commit in read_commits(repository):
-        remember_last_commits(commit, contents, last)
+    last = SpilledDict[LastCommit]()
+    if os.path.exists(os.path.join(root, ".git")):
+        repository = open_repository(root)
+        with closing(tracked_files(repository)) as tracked:
+            for _ in read_commits(repository, partial(remember_last_commit, tracked, last)):
+                pass
     return last

@@ -11,6 +11,7 @@ import bz2
 import gzip
 import hashlib
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -24,6 +25,7 @@ from operators.sources.documents import SourceError, parse_moment
 from operators.sources.items import Document, Fault, Item, Source, Unread, metadata_json
 from operators.sources.versions import lineage_of
 from operators.sources.wikitext import redirect_target, wikitext_text
+from operators.spilled import SpilledDict
 
 READER = "wiki_dump/1"
 CORPUS = "wiki"
@@ -84,18 +86,18 @@ def dump_source(file: Path, repo: str | None = None, base_url: str | None = None
 
     def scan() -> Iterator[Item]:
         nonlocal done
-        seen: set[str] = set()
-        with file.open("rb") as raw:
+        with file.open("rb") as raw, closing(SpilledDict[None]()) as seen:
             stream = _Bounded(_unpacked(raw))
             try:
                 for element in _elements(stream, "page"):
                     done = raw.tell()
                     item = _item(element, wiki, name, base)
                     if isinstance(item, Unread):
-                        if item.key[2] in seen:
+                        title = item.key[2].encode()
+                        if title in seen:
                             item = Fault(item.key[2], "a page has this name already", key=item.key)
                         else:
-                            seen.add(item.key[2])
+                            seen[title] = None
                     yield item
             except (etree.XMLSyntaxError, EOFError, gzip.BadGzipFile, OSError) as exc:
                 raise SourceError(f"{file}: damaged or cut: {exc}") from exc

@@ -81,6 +81,6 @@ def likely(ones: Sequence[Hashes], twos: Sequence[Hashes]) -> list[tuple[int, in
     return sorted(found)
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=8_192)
 def _hashed(word: str) -> int:
     return zlib.crc32(word.encode("utf-8", "surrogatepass")) | 1

@@ -1,10 +1,13 @@
-"""What a batch holds is let go when it is done, not when Python's collector comes to it."""
+"""A batch is let go when it is done, and nothing else that a run holds grows with its source."""
 
 from __future__ import annotations
 
 import gc
+import sys
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +16,10 @@ import pytest
 from hamilton.ad_hoc_utils import create_temporary_module
 from hamilton.function_modifiers import tag
 
-from dataflow.ingestion import build_ingestion_graph, ingest_documents
+from dataflow.ingestion import build_ingestion_graph, ingest, ingest_documents
 from operators.postgres.store import Store
-from operators.sources.items import Document
+from operators.sources.folder import folder_source
+from operators.sources.items import Document, Item
 
 
 @pytest.fixture
@@ -77,3 +81,30 @@ def test_documents_of_earlier_batches_are_gone(
     ingest_documents(store, embedder, file, batch_documents=5, modules=[mine])
     assert len(frames) == 4
     assert [ref() for ref in frames] == [None] * 4
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_what_a_run_holds_does_not_grow_with_its_documents(
+    again: bool, store: Store, embedder: Any, tmp_path: Path
+) -> None:
+    folder = tmp_path / "pages"
+    for part in range(20):
+        (folder / f"part{part:02}").mkdir(parents=True)
+        for page in range(100):
+            name = f"part{part:02}/page{page:02}.md"
+            (folder / name).write_text(f"Words of {part} and {page}.\n")
+    source = folder_source(folder)
+    if again:
+        ingest(store, embedder, source)
+    held: list[int] = []
+
+    def scan() -> Iterator[Item]:
+        for number, item in enumerate(source.scan()):
+            if number in (500, 1_900):
+                gc.collect()
+                held.append(sys.getallocatedblocks())
+            yield item
+
+    embedder.embedded = deque(maxlen=0)
+    ingest(store, embedder, replace(source, scan=scan))
+    assert held[1] - held[0] < 0.5 * 1_400  # not even an object for every second document

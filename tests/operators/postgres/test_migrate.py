@@ -8,7 +8,12 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from operators.postgres.migrate import MigrationError, apply_migrations, pending_migrations
+from operators.postgres.migrate import (
+    MIGRATIONS,
+    MigrationError,
+    apply_migrations,
+    pending_migrations,
+)
 
 SCHEMA = 'migrate "test"'
 
@@ -83,3 +88,32 @@ def test_a_turn_is_waited_for_only_so_long(
         other.execute(lock, (SCHEMA,))
         with pytest.raises(MigrationError, match="still migrating"):
             apply_migrations(conn, SCHEMA, folder=folder, wait_s=0.1)
+
+
+def test_a_collection_of_the_first_release_gets_the_new_columns_and_keeps_its_documents(
+    conn: psycopg.Connection, tmp_path: Path
+) -> None:
+    first = min(MIGRATIONS.glob("*.sql"))
+    (tmp_path / first.name).write_bytes(first.read_bytes())
+    with conn.transaction():
+        conn.execute("CREATE EXTENSION IF NOT EXISTS vector")
+    apply_migrations(conn, SCHEMA, folder=tmp_path)
+    documents = sql.Identifier(SCHEMA, "documents")
+    conn.execute(
+        sql.SQL(
+            "INSERT INTO {} (document_key, corpus, repo, document_id, state, reason, indexed_at)"
+            " VALUES (gen_random_uuid(), 'docs', 'a', 'kept', 'indexed', NULL, '2020-01-01'),"
+            " (gen_random_uuid(), 'docs', 'a', 'scan', 'failed', 'no_text: a scan', '2020-01-01')"
+        ).format(documents)
+    )
+    assert len(apply_migrations(conn, SCHEMA)) == len(list(MIGRATIONS.glob("*.sql"))) - 1
+    rows = conn.execute(
+        sql.SQL(
+            "SELECT document_id, state, reason, doc_date, version, failed_reason,"
+            " indexed_at = '2020-01-01' FROM {} ORDER BY 1"
+        ).format(documents)
+    ).fetchall()
+    assert rows == [
+        ("kept", "indexed", None, None, None, None, True),
+        ("scan", "no_text", "a scan", None, None, None, True),
+    ]

@@ -1,0 +1,93 @@
+"""A sorted mapping in a scratch file, for what is as many as a source has documents.
+
+Memory holds a page cache of fixed size, however much is put in. The file has no name: it is gone
+with the process, however that ends.
+"""
+
+from __future__ import annotations
+
+import pickle
+import sqlite3
+from collections.abc import Iterator, MutableMapping, Sequence
+from typing import Any, TypeVar
+
+from operators.errors import CrosscorpusError
+
+CACHE_KIB = 512
+
+V = TypeVar("V")
+
+
+class NoScratch(CrosscorpusError):
+    """The scratch file cannot be written."""
+
+
+class SpilledDict(MutableMapping[bytes, V]):
+    """A dict from bytes to whatever can be pickled, in the order of its keys. Close it.
+
+    Not to be changed while it is iterated. A value that was taken out is a copy.
+
+    >>> held = SpilledDict[int]()
+    >>> held.update({b"b": 2, b"a": 1})
+    >>> list(held.items()), b"c" in held
+    ([(b'a', 1), (b'b', 2)], False)
+    >>> held.close()
+    """
+
+    def __init__(self) -> None:
+        """Start empty."""
+        # Read by whoever holds it, one thread at a time.
+        self._file = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        self._do(f"PRAGMA cache_size = -{CACHE_KIB}")
+        self._do("PRAGMA journal_mode = OFF")
+        self._do("CREATE TABLE held (key BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID")
+        self._do("BEGIN")  # never ended: nothing is to outlive this
+
+    def __getitem__(self, key: bytes) -> V:
+        """The value at ``key``."""
+        row = self._do("SELECT value FROM held WHERE key = ?", (key,)).fetchone()
+        if row is None:
+            raise KeyError(key)
+        value: V = pickle.loads(row[0])  # our own, from a file that nobody else can open
+        return value
+
+    def __setitem__(self, key: bytes, value: V) -> None:
+        """Put ``value`` at ``key``."""
+        self._do("INSERT OR REPLACE INTO held VALUES (?, ?)", (key, pickle.dumps(value)))
+
+    def __delitem__(self, key: bytes) -> None:
+        """Take ``key`` out."""
+        if self._do("DELETE FROM held WHERE key = ?", (key,)).rowcount == 0:
+            raise KeyError(key)
+
+    def __contains__(self, key: object) -> bool:
+        """Whether there is a value at ``key``."""
+        return self._do("SELECT 1 FROM held WHERE key = ?", (key,)).fetchone() is not None
+
+    def __iter__(self) -> Iterator[bytes]:
+        """The keys, sorted."""
+        return (key for (key,) in self._do("SELECT key FROM held ORDER BY key"))
+
+    def __len__(self) -> int:
+        """How many there are; counts them."""
+        return int(self._do("SELECT count(*) FROM held").fetchone()[0])
+
+    def starting(self, prefix: bytes) -> Iterator[tuple[bytes, V]]:
+        """Keys that begin with ``prefix``, sorted, and their values."""
+        rows = self._do("SELECT key, value FROM held WHERE key >= ? ORDER BY key", (prefix,))
+        for key, value in rows:
+            if not key.startswith(prefix):
+                return
+            yield key, pickle.loads(value)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+    def _do(self, statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
+        try:
+            return self._file.execute(statement, values)
+        except sqlite3.OperationalError as exc:
+            raise NoScratch(
+                f"no scratch file: {exc}; make room in the folder for temporary files (TMPDIR)"
+            ) from exc

@@ -1,0 +1,54 @@
+"""What `crosscorpus ingest` leaves behind where there is nothing to read: nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from dataflow import cli
+from dataflow.ingestion import IngestReport
+from dataflow.terminal import show_report
+from operators.errors import CrosscorpusError
+from operators.postgres.store import collections
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["ingest", "folder", "none"],
+        ["ingest", "folder", "file"],
+        ["ingest", "folder", ".", "--corpus", "Team docs"],
+        ["ingest", "git", "none"],
+        ["ingest", "git", "folder"],
+        ["ingest", "wiki", "none"],
+        ["ingest", "wiki", "file"],
+        ["ingest", "documents", "none"],
+        ["ingest", "documents", "folder"],
+        ["ingest", "reviews", "file", "none"],
+        ["ingest", "issues", "none"],
+        ["ingest", "memory", "none"],
+        ["sync", "github", "no-owner"],
+    ],
+    ids=" ".join,
+)
+def test_an_input_that_cannot_be_read_makes_no_collection(
+    command: list[str], tmp_path: Path, server_dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CROSSCORPUS_DSN", server_dsn)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("plain")
+    done = CliRunner().invoke(cli.app, [*command, "-C", "never-made"])
+    assert isinstance(done.exception, CrosscorpusError), done.output
+    assert command[-1] in str(done.exception)
+    assert "never-made" not in collections(server_dsn)
+
+
+def test_a_run_over_what_failed_before_says_that_it_was_not_tried_again(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    show_report(IngestReport(documents_unchanged=7, known_failures=2))
+    told = " ".join(capsys.readouterr().out.split())
+    assert "2 of the unchanged could not be read before and were not tried again" in told
