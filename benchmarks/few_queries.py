@@ -104,7 +104,7 @@ INTRODUCTION = f"""
 Written by `python -m benchmarks.few_queries`. Two lists a query, by meaning and by words, of all
 corpora that it judges. On n queries the best of the grid is taken; gain: nDCG@10 over the untuned
 fusion (shares of 0.5, k = 60), on the n queries / on the half that no draw holds, mean of {DRAWS}
-draws, in brackets where 95 % of the draws lie on that half, and the share of draws that lost there."""
+draws, in brackets where 95 % of the draws lie on that half, then the share of draws that lost."""
 
 
 def found(name: str) -> tuple[Candidates, Candidates, list[str]]:
