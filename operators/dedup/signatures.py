@@ -197,8 +197,10 @@ def _near(
 
 def _matrix(embeddings: pl.Series) -> Singles:
     """One row a chunk; zeros where there is no vector of the usual length."""
+    if not len(embeddings):
+        return np.zeros((0, 0), np.float32)
     if isinstance(embeddings.dtype, pl.Array):
-        if len(embeddings) and not embeddings.null_count():
+        if not embeddings.null_count():
             return embeddings.to_numpy().astype(np.float32, copy=False)
         embeddings = embeddings.cast(pl.List(embeddings.dtype.inner))
     sizes = embeddings.list.len().fill_null(0).to_numpy().astype(np.int64)
