@@ -3,8 +3,8 @@
     python -m benchmarks.peers [fuse] [search] [--collection secp] [--queries 10000]
 
 The other libraries are installed, in pinned versions, into an environment of their own in the cache
-folder. ``fuse``: six lists of 100 for each of many questions, fused by rank; CPU seconds, ours the
-best of three, without making each library's own objects and without a compiler's warm-up.
+folder. ``fuse``: six lists of 100 for each of many questions, fused by rank; CPU seconds of
+one run each, without making a library's own objects and without a compiler's warm-up.
 ``search``: BM25 and vectors over a judged collection's chunks and vectors, fused as each library
 does it by default; nDCG@10 and the median time of a question, without embedding it.
 """
@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -91,10 +92,10 @@ def compare_fusion(python: Path, folder: Path, queries: int) -> None:
         file = folder / f"fuse{pool or ''}.npz"
         np.savez(file, **case)
         frame = as_frame(case)
-        ours, seconds = best_of(3, lambda frame=frame: fuse_rrf(frame, rrf_k=61))
+        ours, seconds = timed(lambda part: fuse_rrf(part, rrf_k=61), frame)
         print(f"| {shape} | ours, `fuse_rrf` | {seconds:.2f} | 1 | |", flush=True)
         weights = dict.fromkeys(CORPORA, 0.5)
-        _, convex = best_of(3, lambda frame=frame, w=weights: fuse_convex(frame, w))
+        _, convex = timed(lambda part, w=weights: fuse_convex(part, w), frame)
         print(f"| {shape} | ours, `fuse_convex` | {convex:.2f} | | |", flush=True)
         for name, k in K_OF.items():
             found = peer(python, "fuse", name, file)
@@ -153,13 +154,12 @@ def as_frame(case: dict[str, np.ndarray], seed: int = 8) -> pl.DataFrame:
     return pl.concat(parts, rechunk=True)
 
 
-def best_of(times: int, run: Any) -> tuple[Any, float]:
-    taken = []
-    for _ in range(times):
-        began = time.process_time()
-        result = run()
-        taken.append(time.process_time() - began)
-    return result, min(taken)
+def timed(run: Callable[[pl.DataFrame], pl.DataFrame], frame: pl.DataFrame) -> Any:
+    """What ``run`` gives for ``frame`` and its CPU seconds, once, as the peers run; it is warm."""
+    run(frame.filter(pl.col("query_id") < 20))
+    began = time.process_time()
+    result = run(frame)
+    return result, time.process_time() - began
 
 
 def as_table(fused: pl.DataFrame, queries: int) -> np.ndarray:
