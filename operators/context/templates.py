@@ -152,29 +152,22 @@ def describe(
 
 def _labels(chunks: pl.DataFrame, parts: tuple[Part, ...]) -> list[str]:
     names = _names(parts)
-    columns = _columns(chunks, names, of_label=True)
+    columns = [_escaped(column) for column in _columns(chunks, names, of_label=True)]
     bodies = _plain(parts, columns, names[:1], chunks.height)
-    if (
-        all(bodies)
-        and _PLAIN_LABEL.fullmatch("".join(bodies))
-        and max(map(len, bodies), default=0) <= LONGEST
-    ):
+    if not names or all(bodies):
         return bodies
     return [
-        body
-        if body and len(body) <= LONGEST and _PLAIN_LABEL.fullmatch(body)
-        else _careful_label(_row(names, columns, number), parts, chunks, number)
+        body or _label_text(next((v for v in chunks[list(FALLBACK)].row(number) if v), ""))
         for number, body in enumerate(bodies)
     ]
 
 
-def _careful_label(
-    row: dict[str, str | None], parts: tuple[Part, ...], chunks: pl.DataFrame, number: int
-) -> str:
-    """A label with a field to escape, to shorten or to do without."""
-    if row and next(iter(row.values())) is None:
-        return _label_text(next((v for v in chunks[list(FALLBACK)].row(number) if v), ""))
-    return _fill(parts, {name: value and _label_text(value) for name, value in row.items()})
+def _escaped(column: Column) -> Column:
+    """A field's values as they may stand in a label."""
+    there = [value for value in column if value]
+    if _PLAIN_LABEL.fullmatch("".join(there)) and max(map(len, there), default=0) <= LONGEST:
+        return column
+    return [value and _label_text(value) for value in column]
 
 
 def _label_text(text: str) -> str:

@@ -7,7 +7,7 @@ import polars as pl
 
 from operators.context.templates import describe
 from operators.dedup.survivors import lists, numbers
-from operators.frames import DEDUPED, READ_CHUNKS, SOURCE, UNIFIED, frame_of
+from operators.frames import DEDUPED, READ_CHUNKS, SOURCE, UNIFIED, empty, frame_of
 from operators.ranking.order import positions, take
 
 _OF_CHUNK = [name for name in UNIFIED if name in READ_CHUNKS and name != "corpus"]
@@ -31,6 +31,8 @@ def unify(
         The rows of ``deduped`` in their order, with what a reader sees and where it comes from;
         ``alternate_sources`` has the labels and links of the copies within the corpus.
     """
+    if not deduped.height or not chunks.height:
+        return empty(UNIFIED)
     ids = chunks["chunk_id"].to_numpy()
     row = positions(ids, deduped["chunk_id"].to_numpy())
     if (row < 0).any():

@@ -47,6 +47,8 @@ def greedy(
         For each of ``rows`` the row it belongs to.
     """
     keepers = np.arange(len(query_id))
+    if not len(keepers):
+        return keepers
     rows = keepers.copy() if rows is None else rows
     block = places(query_id[rows]) // BLOCK
     for number in range(int(block.max(initial=0)) + 1):

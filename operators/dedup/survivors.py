@@ -7,7 +7,7 @@ from itertools import chain
 import numpy as np
 import polars as pl
 
-from operators.frames import SOURCE, frame_of
+from operators.frames import DEDUPED, SOURCE, empty, frame_of
 from operators.ranking.order import (
     Integers,
     changes,
@@ -28,6 +28,8 @@ def drop_copies(merged: pl.DataFrame, keepers: Integers) -> pl.DataFrame:
 
     ``duplicates`` has the chunk_ids of what each row absorbed, best first.
     """
+    if not len(keepers):
+        return empty(DEDUPED)
     gone, kept = _split(keepers)
     place = np.cumsum(keepers == np.arange(len(keepers))) - 1
     chosen = take(merged, kept) if len(gone) else merged

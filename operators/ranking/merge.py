@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from operators.frames import TEXT_HITS, VECTOR_HITS, empty
+from operators.frames import MERGED, TEXT_HITS, VECTOR_HITS, empty, frame_of
 from operators.ranking.normalise import normalise
 from operators.ranking.order import (
     Column,
@@ -128,6 +128,9 @@ class _Aligned:
 
 def _align(vector_hits: pl.DataFrame, text_hits: pl.DataFrame) -> _Aligned:
     lists = (vector_hits, text_hits)
+    if not any(hits.height for hits in lists):
+        nothing = np.zeros(0)
+        return _Aligned(nothing.astype(np.uint32), nothing.astype(np.int64), *[nothing] * 4)
     query_id = np.concatenate([hits["query_id"].to_numpy() for hits in lists])
     chunk_id = np.concatenate([hits["chunk_id"].to_numpy() for hits in lists])
     rank = np.concatenate([hits["rank"].to_numpy() for hits in lists])
@@ -153,9 +156,11 @@ def _align(vector_hits: pl.DataFrame, text_hits: pl.DataFrame) -> _Aligned:
 
 
 def _merged(both: _Aligned, score: Floats) -> pl.DataFrame:
+    if not len(score):
+        return empty(MERGED)
     order = permutation(both.query_id, score, both.vector_rank, both.text_rank, both.chunk_id)
     query_id = both.query_id[order]
-    return pl.DataFrame(
+    return frame_of(
         [
             pl.Series("query_id", query_id, pl.UInt32),
             pl.Series("chunk_id", both.chunk_id[order], pl.Int64),
