@@ -191,8 +191,8 @@ class _Hits(NamedTuple):
     score: Floats
 
 
-class _List(NamedTuple):
-    """One list of some queries, as row numbers of the hits."""
+class FusedRows(NamedTuple):
+    """The fused lists of queries, as row numbers of the hits."""
 
     rows: Integers  # by query and rank
     score: Floats
@@ -200,24 +200,34 @@ class _List(NamedTuple):
     survivor: Integers  # of each copy the place in ``rows``
 
 
-def _fused(hits: pl.DataFrame, score: Floats) -> pl.DataFrame:
+def fused_rows(hits: pl.DataFrame, score: Floats) -> FusedRows:
+    """Which rows of ``hits`` the fused lists have, in their order, and which are copies of those.
+
+    Args:
+        hits: as above; of its columns only the ids, the ranks and ``recency`` are read.
+        score: what each row adds to its chunk.
+    """
     read = {name: hits[name].to_numpy() for name in _Hits._fields if name != "score"}
     arrays = _Hits(score=score, **read)
-    fused = _joined([_fuse(arrays, rows) for rows in blocks(arrays.query_id)])
+    return _joined([_fuse(arrays, rows) for rows in blocks(arrays.query_id)])
+
+
+def _fused(hits: pl.DataFrame, score: Floats) -> pl.DataFrame:
+    fused = fused_rows(hits, score)
     columns = hits[[name for name in hits.columns if name != "recency"]]
     chosen = survivors(columns, fused.rows, fused.copies, fused.survivor)
     rank = pl.Series("rank", places(chosen["query_id"].to_numpy()))
     return replaced(chosen, rank, pl.Series("score", fused.score))
 
 
-def _joined(lists: Sequence[_List]) -> _List:
+def _joined(lists: Sequence[FusedRows]) -> FusedRows:
     first = offsets(np.array([len(one.rows) for one in lists]))
     places = [one.survivor + begin for one, begin in zip(lists, first, strict=False)]
     rows, score, copies, _ = (np.concatenate(parts) for parts in zip(*lists, strict=True))
-    return _List(rows, score, copies, np.concatenate(places))
+    return FusedRows(rows, score, copies, np.concatenate(places))
 
 
-def _fuse(hits: _Hits, rows: Integers) -> _List:
+def _fuse(hits: _Hits, rows: Integers) -> FusedRows:
     """One list of the hits with these numbers, all those of their queries."""
     order, key = lexorder(hits.query_id[rows], hits.chunk_id[rows])
     rows = rows[order]
@@ -230,7 +240,7 @@ def _fuse(hits: _Hits, rows: Integers) -> _List:
     ranks = hits.vector_rank[kept], hits.text_rank[kept]
     best = permutation(hits.query_id[kept], score, *ranks, hits.chunk_id[kept])
     copies, survivor = _copies(begins, first, best, len(rows))
-    return _List(kept[best], score[best], rows[copies], survivor)
+    return FusedRows(kept[best], score[best], rows[copies], survivor)
 
 
 def _summed(score: Floats, rank: Column, begins: Integers) -> tuple[Integers, Floats]:
