@@ -13,11 +13,13 @@ from functools import cache, lru_cache
 from itertools import chain, compress
 from operator import ne
 
+import numpy as np
+
 from operators.dedup import cosine
-from operators.dedup.greedy import greedy
-from operators.dedup.jaccard import check_threshold
+from operators.dedup.greedy import FindCopies, Flags, Pairs, greedy
+from operators.dedup.jaccard import Finder, check_threshold
 from operators.dedup.signatures import Lookalikes, Signatures
-from operators.ranking.order import Column, Integers
+from operators.ranking.order import Column, Integers, lengths, starts
 
 _NEGATIONS = """not no never none neither nor nothing nobody nowhere without cannot except unless
                 false disabled"""
@@ -29,6 +31,7 @@ _NUMBERS = """zero one two three four five six seven eight nine ten eleven twelv
 _GUARDED = frozenset(f"{_NEGATIONS} {_MODALS} {_NUMBERS}".split())
 # a word, with the signs that hold an identifier, a version or a path together
 _WORD = re.compile(r"[+\-<>=!]*\w+(?:(?:[.:/@$#\-]|->|::|['’])\w+)*|[<>=!]=|[<>]")
+_OF_TEXT, _OF_ROW = 600, 300  # pairs of short vectors in the time of a text's and a row's tokens
 _PLAIN = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+")  # prose: lower case, capitalised or all capitals
 
 
@@ -71,9 +74,31 @@ def guarded_keepers(
 
     return greedy(
         query_id,
-        found.pairs,
+        _by_tokens(found, jaccard_threshold) if _many(query_id, known) else found.pairs,
         confirm=lambda better, worse: copies(numbers[better], numbers[worse]),
     )
+
+
+def _many(query_id: Column, known: Sequence[Signatures]) -> bool:
+    """Whether to compare all pairs of short vectors takes longer than to hash the texts."""
+    sizes = lengths(starts(query_id), len(query_id))
+    texts = sum(len(one.chunk_id) for one in known)
+    return int((sizes**2).sum()) > _OF_TEXT * texts + _OF_ROW * len(query_id)
+
+
+def _by_tokens(found: Lookalikes, jaccard_threshold: float) -> FindCopies:
+    """The pairs that ``found`` gives, without those of a lower Jaccard index; for long lists."""
+    sets = [one.tokens for one in found.known]
+    finder = Finder(found.query_id, found.number, sets, jaccard_threshold)
+
+    def find(rows: Integers, may_better: Flags, may_worse: Flags) -> Pairs:
+        better, worse = finder.pairs(rows, may_better, may_worse)
+        some = found.near(better, worse)
+        rest = np.flatnonzero(~some)
+        some[rest] = found.equal(better[rest], worse[rest])
+        return better[some], worse[some]
+
+    return find
 
 
 def guards(text: str) -> tuple[str, ...]:

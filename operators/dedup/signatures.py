@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -19,6 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from operators.dedup.greedy import Flags, Pairs
+from operators.dedup.tokens import TokenSets, token_sets
 from operators.ranking.order import Column, Floats, Integers, offsets, positions, starts
 
 Singles = NDArray[np.float32]
@@ -27,6 +28,7 @@ Words = NDArray[np.uint64]
 _SHORT = 128  # numbers of a shortened vector
 _LAST_WORDS = 3
 _ROUNDING = 1e-6  # of a length in float32, so that a shortened vector is never too short
+_PAIRS_AT_ONCE = 4096  # of which all vectors are held
 _SLACK = 1e-4  # of a product in float32; float64 decides
 _TILE = (16, 64)  # rows and columns of a product that one call makes
 _ODD = np.uint64(0x9FB21C651E98DF25)
@@ -49,6 +51,11 @@ class Signatures:
     vectors: Singles
     short: Singles
     ending: Words
+
+    @cached_property
+    def tokens(self) -> TokenSets:
+        """The token sets of the texts, for lists so long that they are worth hashing."""
+        return token_sets(pl.DataFrame({"chunk_id": self.chunk_id, "text": self.text}))
 
 
 def signatures(chunks: pl.DataFrame) -> Signatures:
@@ -132,13 +139,31 @@ class Lookalikes:
     def _near(self, better: Integers, worse: Integers) -> Pairs:
         """The pairs of one query's rows whose vectors are near."""
         one, two = _near(better, worse, self.short, self.number, self.threshold - _SLACK)
-        if not len(one):
-            return one, two
-        used, place = np.unique(self.number[np.concatenate([one, two])], return_inverse=True)
-        unit = self._units(used)
-        cosine = np.einsum("ij,ij->i", unit[place[: len(one)]], unit[place[len(one) :]])
-        near = cosine >= self.threshold
+        near = self.near(one, two)
         return one[near], two[near]
+
+    def near(self, one: Integers, two: Integers) -> Flags:
+        """Whether the vectors of each pair of rows are near; without one they are not."""
+        near: Flags = (self.short[self.number[one], -1] > 0) & (
+            self.short[self.number[two], -1] > 0
+        )
+        both = np.flatnonzero(near)
+        for begin in range(0, len(both), _PAIRS_AT_ONCE):
+            some = both[begin : begin + _PAIRS_AT_ONCE]
+            numbers = self.number[np.concatenate([one[some], two[some]])]
+            used, place = np.unique(numbers, return_inverse=True)
+            unit = self._units(used)
+            first, second = unit[place[: len(some)]], unit[place[len(some) :]]
+            near[some] = np.einsum("ij,ij->i", first, second) >= self.threshold
+        return near
+
+    def equal(self, one: Integers, two: Integers) -> Flags:
+        """Whether the texts of each pair of rows are equal but for white space."""
+        first, second = self.number[one], self.number[two]
+        equal: Flags = self.ending[first] == self.ending[second]
+        for pair in np.flatnonzero(equal).tolist():
+            equal[pair] = self.words(int(first[pair])) == self.words(int(second[pair]))
+        return equal
 
     def _equal(self, rows: Integers, may_better: Flags, may_worse: Flags) -> list[Pairs]:
         """The pairs of one query's rows whose texts are equal but for white space."""

@@ -109,3 +109,20 @@ def test_the_survivor_has_the_best_rank_of_its_group_and_names_the_others(
 )
 def test_the_words_that_guard(text: str, found: tuple[str, ...]) -> None:
     assert guards(text) == found
+
+
+@pytest.mark.parametrize("vector", [None, [1.0, 0.5]])
+def test_a_long_list_loses_the_same_copies_as_a_short_one(
+    make_chunks: Make,
+    make_merged: Make,
+    monkeypatch: pytest.MonkeyPatch,
+    vector: list[float] | None,
+) -> None:
+    texts = [f"{BASE} {BASE.replace('5', str(n // 3))}" for n in range(60)]
+    texts[::3] = [text.replace("look at", "inspect") for text in texts[::3]]
+    texts[1::9] = [text.replace(" ", "  ") for text in texts[1::9]]
+    short = kept(make_chunks, make_merged, *texts, vector=vector)
+    monkeypatch.setattr("operators.dedup.guarded._OF_TEXT", 0)
+    monkeypatch.setattr("operators.dedup.guarded._OF_ROW", 0)
+    assert kept(make_chunks, make_merged, *texts, vector=vector) == short
+    assert 1 < len(short) < 60
