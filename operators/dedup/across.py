@@ -14,10 +14,11 @@ import polars as pl
 from operators.dedup.cosine import cosine_keepers, unit_vectors
 from operators.dedup.guarded import guarded_keepers
 from operators.dedup.jaccard import jaccard_keepers
+from operators.dedup.known import of_hits
 from operators.dedup.newest import dates, documents, newest_keepers
-from operators.dedup.signatures import Signatures, signatures_of
+from operators.dedup.signatures import Signatures, signatures
 from operators.dedup.survivors import absorb
-from operators.dedup.tokens import TokenSets, sets_of
+from operators.dedup.tokens import TokenSets, token_sets
 from operators.ranking.order import Floats, Integers, index, listed, places, positions, replaced
 
 
@@ -32,7 +33,7 @@ def jaccard(
         threshold: a Jaccard index.
     """
     hits = listed(hits)
-    sets, number = sets_of(hits, known)
+    sets, number = of_hits(hits, known, token_sets)
     keepers = jaccard_keepers(hits["query_id"].to_numpy(), number, sets, threshold=threshold)
     return _survivors(hits, keepers)
 
@@ -73,7 +74,7 @@ def guarded(
         cosine_threshold: the least cosine of copies.
     """
     hits = listed(hits)
-    every, number = signatures_of(hits, known)
+    every, number = of_hits(hits, known, signatures)
     keepers = guarded_keepers(
         hits["query_id"].to_numpy(),
         number,

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from operators.dedup.greedy import Flags, Pairs
 from operators.dedup.tokens import TokenSets, token_sets
-from operators.ranking.order import Column, Floats, Integers, offsets, positions, starts
+from operators.ranking.order import Column, Floats, Integers, offsets, starts
 
 Singles = NDArray[np.float32]
 Words = NDArray[np.uint64]
@@ -59,11 +59,12 @@ class Signatures:
 
 
 def signatures(chunks: pl.DataFrame) -> Signatures:
-    """The signature of every row of ``chunks`` (columns chunk_id, text and embedding).
+    """The signature of every row of ``chunks``: columns chunk_id, text and, if known, embedding.
 
     An embedding that is null, zero, not finite or of another length than most is not usable.
     """
-    vectors = _matrix(chunks["embedding"])
+    known = "embedding" in chunks.columns
+    vectors = _matrix(chunks["embedding"]) if known else np.zeros((chunks.height, 0), np.float32)
     head = vectors[:, : _SHORT - 1]
     square, part = np.einsum("ij,ij->i", vectors, vectors), np.einsum("ij,ij->i", head, head)
     usable = np.isfinite(square) & (square > 0)
@@ -79,26 +80,6 @@ def signatures(chunks: pl.DataFrame) -> Signatures:
     ends = [hash(tuple((one or "").rsplit(None, _LAST_WORDS)[-_LAST_WORDS:])) for one in text]
     ending = np.array(ends, np.int64).view(np.uint64)
     return Signatures(chunks["chunk_id"].to_numpy(), text, vectors, short, ending)
-
-
-def signatures_of(
-    hits: pl.DataFrame, known: Sequence[Signatures]
-) -> tuple[Sequence[Signatures], Integers]:
-    """Signatures for all of ``hits`` (chunk_id, text), and for each row the number of its own.
-
-    A chunk that none of ``known`` has gets one of its text alone.
-    """
-    ids = np.concatenate([np.zeros(0, np.int64), *(one.chunk_id for one in known)])
-    wanted = hits["chunk_id"].to_numpy()
-    number = positions(ids, wanted)
-    missing = np.flatnonzero(number < 0)
-    if not len(missing):
-        return known, number
-    rows = missing[np.unique(wanted[missing], return_index=True)[1]]
-    unread = pl.lit(None, pl.List(pl.Float32)).alias("embedding")
-    fresh = signatures(hits["chunk_id", "text"][rows].with_columns(unread))
-    number[missing] = len(ids) + positions(fresh.chunk_id, wanted[missing])
-    return [*known, fresh], number
 
 
 class Lookalikes:

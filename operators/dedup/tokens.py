@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from operators.ranking.order import Integers, changes, offsets, positions
+from operators.ranking.order import Integers, changes, offsets
 
 Words = NDArray[np.uint64]
 
@@ -61,23 +61,6 @@ def token_sets(chunks: pl.DataFrame) -> TokenSets:
     """The token set of every row of ``chunks`` (columns chunk_id and text; null is empty)."""
     begins, tokens = hash_sets(chunks["text"].to_list())
     return TokenSets(chunks["chunk_id"].to_numpy(), begins, tokens)
-
-
-def sets_of(hits: pl.DataFrame, known: Sequence[TokenSets]) -> tuple[Sequence[TokenSets], Integers]:
-    """Token sets for all of ``hits`` (chunk_id, text), and for each row the number of its set.
-
-    A chunk that none of ``known`` has is hashed from its text.
-    """
-    ids = np.concatenate([np.zeros(0, np.int64), *(sets.chunk_id for sets in known)])
-    wanted = hits["chunk_id"].to_numpy()
-    number = positions(ids, wanted)
-    missing = np.flatnonzero(number < 0)
-    if not len(missing):
-        return known, number
-    rows = missing[np.unique(wanted[missing], return_index=True)[1]]
-    fresh = token_sets(hits["chunk_id", "text"][rows])
-    number[missing] = len(ids) + positions(fresh.chunk_id, wanted[missing])
-    return [*known, fresh], number
 
 
 def hash_sets(texts: Sequence[str | None]) -> tuple[Integers, Words]:

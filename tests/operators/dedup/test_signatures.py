@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.dedup.signatures import Lookalikes, Signatures, signatures, signatures_of
+from operators.dedup.signatures import Lookalikes, Signatures, signatures
 
 
 def chunks(vectors: Any, texts: list[str | None] | None = None) -> pl.DataFrame:
@@ -85,11 +85,3 @@ def test_corpora_are_compared_with_each_other_and_other_lengths_of_vectors_with_
     assert pairs([*known, longer], [0] * 4, [0, 1, 2, 3], 0.9) == {(2, 3)}
     none = signatures(chunks([]))
     assert pairs([none, *known, none], [0, 0], [0, 1], 0.9) == {(0, 1)}
-
-
-def test_a_hit_without_a_known_chunk_is_told_apart_by_its_text() -> None:
-    hits = pl.DataFrame({"chunk_id": [7, 1, 8, 7], "text": ["new", "old", "new", "new"]})
-    known, number = signatures_of(hits, [signatures(chunks([[1.0], [1.0]], ["a", "old"]))])
-    assert number.tolist() == [2, 1, 3, 2]
-    assert [one.text.to_list() for one in known] == [["a", "old"], ["new", "new"]]
-    assert pairs(list(known), [0] * 4, number.tolist(), 0.9) == {(0, 2), (0, 3), (2, 3)}

@@ -9,7 +9,7 @@ import polars as pl
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from operators.dedup.tokens import TokenSets, hash_sets, sets_of, token_sets
+from operators.dedup.tokens import TokenSets, hash_sets, token_sets
 
 words = st.sampled_from(
     ["a", "A", "b", "\x00", "ß", "É", "é", "İ", "ΑΣ", "x" * 8, "y" * 16, "z" * 17, "w" * 255, "👩"]
@@ -52,14 +52,6 @@ def test_tokens_are_distinct_and_ascending() -> None:
 
 def frame(*rows: tuple[int, str]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema={"chunk_id": pl.Int64, "text": pl.String}, orient="row")
-
-
-def test_known_sets_are_used_and_missing_ones_made() -> None:
-    known = [token_sets(frame((1, "one"), (2, "two"))), token_sets(frame((3, "three")))]
-    sets, number = sets_of(frame((3, "?"), (4, "a b"), (1, "?"), (4, "a b")), known)
-    assert number.tolist() == [2, 3, 0, 3]
-    assert sets[-1].sizes.tolist() == [2]
-    assert sets_of(frame((2, "?")), known)[0] is known
 
 
 def test_no_text_has_no_set() -> None:
