@@ -18,6 +18,17 @@ from operators.ranking.fusion import combination
 from operators.ranking.order import Column, Floats, Integers, changes, positions, starts
 from operators.ranking.wording import text_confidence
 
+_OF_HITS = (
+    "corpus",
+    "document",
+    "vector_rank",
+    "text_rank",
+    "similarity",
+    "text_score",
+    "recency",
+    "gain",
+    "counted",
+)
 MISSING = -1
 _CUT = 10
 _DISCOUNT = 1 / np.log2(np.arange(2, _CUT + 2))
@@ -104,20 +115,7 @@ class Candidates:
         place = np.full(len(self.query_ids), MISSING)
         place[chosen] = np.arange(len(chosen))
         kept = place[self.query] != MISSING
-        columns = {
-            name: getattr(self, name)[kept]
-            for name in (
-                "corpus",
-                "document",
-                "vector_rank",
-                "text_rank",
-                "similarity",
-                "text_score",
-                "recency",
-                "gain",
-                "counted",
-            )
-        }
+        columns = {name: getattr(self, name)[kept] for name in _OF_HITS}
         return Candidates(
             query_ids=tuple(self.query_ids[number] for number in chosen),
             texts=self.texts[chosen].with_columns(
@@ -239,21 +237,9 @@ def together(first: Candidates, second: Candidates) -> Candidates:
         second: of the same corpora and triggers.
     """
     count = len(first.query_ids)
-    arrays = (
-        "trigger",
-        "corpus",
-        "document",
-        "vector_rank",
-        "text_rank",
-        "similarity",
-        "text_score",
-        "recency",
-        "gain",
-        "counted",
-        "ideal",
-    )
     joined = {
-        name: np.concatenate([getattr(first, name), getattr(second, name)]) for name in arrays
+        name: np.concatenate([getattr(first, name), getattr(second, name)])
+        for name in (*_OF_HITS, "trigger", "ideal")
     }
     texts = pl.concat([first.texts, second.texts])
     return Candidates(
