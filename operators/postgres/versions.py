@@ -17,6 +17,7 @@ from psycopg.rows import TupleRow
 from operators.frames import UTC
 from operators.postgres.store import Connection, Store, collection_info
 from operators.postgres.stream import over_rows
+from operators.sources.front_matter import find_front_matter
 from operators.versions.alignment import Passage
 from operators.versions.lineage import CANDIDATES
 
@@ -223,7 +224,7 @@ def placed(store: Store, corpus: str) -> pl.DataFrame:
 
 
 def passages(store: Store, corpus: str, key: str) -> tuple[datetime | None, Stored]:
-    """A document's indexed_at (None: it is gone) and its passages."""
+    """A document's indexed_at (None: it is gone) and its passages, without front matter."""
     rows = store.run(
         lambda conn: conn.execute(
             "SELECT d.indexed_at, c.chunk_id, c.anchor, c.text FROM documents d"
@@ -234,7 +235,16 @@ def passages(store: Store, corpus: str, key: str) -> tuple[datetime | None, Stor
     )
     held = [row for row in rows if row[1] is not None]
     texts = [Passage(anchor, text) for _, _, anchor, text in held]
+    if texts:
+        texts[0] = texts[0]._replace(text=_body(texts[0].text))
     return (rows[0][0] if rows else None), Stored([row[1] for row in held], texts)
+
+
+def _body(text: str) -> str:
+    """A document's first passage without its front matter; if that is all of it, its fence."""
+    matter = find_front_matter(text)
+    body = text[matter.end :] if matter else text
+    return body if body.strip() else "---"
 
 
 def write_lineages(

@@ -5,6 +5,10 @@ heading, after a blank line (best before a line without indentation), before a l
 indentation, anywhere. In code whose syntax is known what counts first is how few pieces of syntax
 are cut, and a function or a class that fits a chunk is in one. Nothing overlaps:
 the chunks of a document, joined, are the document, blank runs apart.
+
+Sections share a chunk where there is room, but for a document that has a version: versions are
+compared chunk by chunk, and a section that only an older one has must not pass for a revision of
+its neighbours.
 """
 
 from __future__ import annotations
@@ -19,12 +23,15 @@ from typing import NamedTuple
 import polars as pl
 
 from operators.frames import CHUNKS, DOCUMENTS, check
+from operators.sources.filename_dates import filename_date
+from operators.sources.front_matter import find_front_matter
 from operators.sources.headings import Heading, headings
 from operators.sources.items import metadata_json
 from operators.sources.languages import code_language
 from operators.sources.syntax import Breaks, Unparsed, breaks, symbol
+from operators.sources.versions import document_version
 
-VERSION = "2"
+VERSION = "3"
 """Part of every document's fingerprint: another chunker means that documents are cut anew."""
 
 MAX_HEADING = 120
@@ -35,6 +42,7 @@ MAX_CHARACTERS = 4000
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _WORD = re.compile(r"\s*\S{1,100}|\s+")
+_LETTER = re.compile(r"[^\W_]")
 
 CUT_BY_LINES = "cut_by_lines"
 """In the metadata of the chunks of code that was not cut along its syntax: why not."""
@@ -116,7 +124,11 @@ def _chunks_of(
         inside = [max(lengths.values())] * len(lines)
     units = _units(lines, counts[len(titles) :], sections, code, inside, count_tokens, max_tokens)
     place = (str(document["corpus"]), str(document["repo"]), str(document["document_id"]))
-    pending = [(run, max_tokens) for run in reversed(list(_runs(units, max_tokens)))]
+    apart: list[Sequence[_Unit]] = [units]
+    if code is None and _is_a_version(path, document["version"]):
+        apart = _by_section(units, sections, _front_matter_lines(text))
+    runs = [run for part in apart for run in _runs(part, max_tokens)]
+    pending = [(run, max_tokens) for run in reversed(runs)]
     ordinal = 0
     while pending:
         run, allowed = pending.pop()
@@ -161,6 +173,35 @@ def _symbol_of(run: Sequence[_Unit], code: Breaks) -> str | None:
     """The function or class that has most of a chunk's lines, blank ones around it apart."""
     written = [unit.line for unit in run if unit.text.strip()]
     return symbol(code.definitions, written[0], written[-1])
+
+
+def _is_a_version(path: str, version: object) -> bool:
+    """Whether a document may be one of several versions: it or its file's name says which."""
+    return bool(version or document_version(path)[0] or filename_date(path))
+
+
+def _front_matter_lines(text: str) -> int:
+    block = find_front_matter(text)
+    return text.count("\n", 0, block.end) if block else 0
+
+
+def _by_section(
+    units: Sequence[_Unit], sections: Sequence[Heading], front_matter: int
+) -> list[Sequence[_Unit]]:
+    """The units of each section; headings that no text follows are with the next that has some."""
+    titles = {section.line: section.text for section in sections}
+    parts: list[Sequence[_Unit]] = []
+    start, has_text = 0, False
+    for at, unit in enumerate(units):
+        if unit.line in titles:
+            if has_text:
+                parts.append(units[start:at])
+                start, has_text = at, False
+        elif unit.line >= front_matter and _LETTER.search(unit.text):
+            has_text = True
+    if not has_text and parts:
+        start -= len(parts.pop())
+    return [*parts, units[start:]]
 
 
 def _units(

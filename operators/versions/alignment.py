@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-RULES = 1
+RULES = 2
 """Of aligning: passages that were compared by others are compared anew."""
 
 REVISED = 0.5

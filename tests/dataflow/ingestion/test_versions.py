@@ -71,6 +71,23 @@ def test_a_run_says_what_became_of_each_old_passage(
     assert {row[4] for row in rows if row[1] == "gone"} == {"1.9"}
 
 
+def test_a_section_that_only_an_old_version_has_is_no_revision_of_its_neighbour(
+    store: Store, new_embedder: Any, write_lines: Write
+) -> None:
+    ingest_documents(store, new_embedder(), write_lines(OLD, NEW))  # a page fits the window
+    assert [row[1] for row in _superseded(store)] == ["same", "revised", "gone"]
+
+
+def test_a_date_in_front_matter_is_no_revision(
+    store: Store, new_embedder: Any, write_lines: Write
+) -> None:
+    old, new = (_page(version, INTRO) for version in ("1.9", "1.10"))
+    old["text"] = f"---\ndate: 2020-01-01\n---\n\n{old['text']}"
+    new["text"] = f"---\ndate: 2021-01-01\n---\n\n{new['text']}"
+    ingest_documents(store, new_embedder(), write_lines(old, new))
+    assert {row[1] for row in _superseded(store)} == {"same"}
+
+
 def test_the_same_input_again_compares_nothing(
     store: Store, small: Any, write_lines: Write
 ) -> None:

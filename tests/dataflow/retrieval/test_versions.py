@@ -30,7 +30,7 @@ SPOOLER = "Printing goes through the spooler on the second floor, which nobody h
 class Words:
     """A small embedding model: bags of hashed words, the same everywhere."""
 
-    model, dimensions, max_tokens, space = "words", 32, 30, "words-versions"
+    model, dimensions, max_tokens, space = "words", 32, 254, "words-versions"
 
     def count_tokens(self, texts: list[str]) -> list[int]:
         return [len(re.findall(r"\w+|[^\w\s]", text)) for text in texts]

@@ -49,6 +49,38 @@ def test_chunks_joined_are_the_document_apart_from_blank_runs(text: str, window:
     assert chunks["text"].str.strip_chars().ne("").all()
 
 
+PAGE = "---\nversion: 1.2\n---\n\n# Guide\n\n## A\n\nText of a.\n\n## B\n\nText of b.\n\n## C\n"
+
+
+@pytest.mark.parametrize(("version", "path"), [("1.2", "guide.md"), (None, "guide-1.2.md")])
+def test_each_section_with_text_is_a_passage_of_a_document_that_has_a_version(
+    version: str | None, path: str
+) -> None:
+    page = documents(PAGE, path=path).with_columns(version=pl.lit(version, pl.String))
+    chunks = chunk_documents(page, count_words, 100)
+    assert chunks["anchor"].to_list() == ["Guide", "B"]
+    assert "".join(chunks["text"]) == PAGE
+
+
+def test_small_sections_share_a_passage_where_no_versions_are_compared() -> None:
+    assert chunk_documents(documents(PAGE, path="guide.md"), count_words, 100)[
+        "text"
+    ].to_list() == [PAGE]
+
+
+headed = st.lists(
+    st.sampled_from(["---\n", "# One\n", "## Two\n", "word word\n", "\n", "- - -\n"]), max_size=40
+).map("".join)
+
+
+@given(headed, st.integers(3, 30))
+@settings(max_examples=200)
+def test_sections_kept_apart_lose_nothing(text: str, window: int) -> None:
+    page = documents(text, path="guide-1.2.md")
+    chunks = chunk_documents(page, count_words, window)
+    assert "".join("".join(chunks["text"]).split()) == "".join(text.split())
+
+
 @given(texts, st.integers(64, 100), st.sampled_from(["", "the title"]))
 @settings(max_examples=200)
 def test_no_chunk_with_its_heading_exceeds_the_window(text: str, window: int, title: str) -> None:
