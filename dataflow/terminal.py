@@ -145,9 +145,10 @@ def progress(as_json: bool) -> AbstractContextManager[Callable[[Event], None]]:
     """Show how far an ingestion is: a live line, JSON events, or nothing where nobody looks."""
 
     def draw(update: Callable[..., None], event: Event) -> None:
+        pace = f"{event.rate:.0f}" if event.rate >= 10 else f"{event.rate:.1f}"
         says = (
-            f"{event.documents} new, {event.unchanged} unchanged, {event.chunks} chunks, "
-            f"{event.rate:.0f}/s"
+            f"{event.documents} stored, {event.unchanged} unchanged, {event.chunks} chunks, "
+            f"{pace} documents/s"
         )
         update(description=event.stage, completed=event.fraction, says=says)
 

@@ -42,7 +42,11 @@ def read(data: bytes, limits: dict[str, int]) -> dict[str, Any]:
     except MemoryError:
         return {"state": "failed", "reason": "more memory than allowed"}
     try:
-        return _answer(_with_oxide(data, limits), limits)
+        mended = _answer(_with_oxide(data, limits), limits)
+        if mended["state"] == "no_text":
+            reason = f"damaged: {refusal} Nor does what is left of it have any text"
+            return {"state": "failed", "reason": reason}
+        return mended
     except _TooMuch as exc:
         return {"state": "failed", "reason": str(exc)}
     except BaseException as exc:  # a panic of its Rust code is no Exception

@@ -106,6 +106,14 @@ def test_what_pdfium_refuses_the_other_parser_reads(reader: PdfReader, make_pdf:
     assert (found.pages, found.parser) == (["One", "Two"], "pdf_oxide")
 
 
+def test_a_damaged_file_without_text_is_not_taken_for_a_scan(
+    reader: PdfReader, make_pdf: MakePdf
+) -> None:
+    refused = refusal(reader, make_pdf([""]).replace(b"/Pages 2 0 R", b"/Pages 99 0 R"))
+    assert refused.state == "failed"
+    assert str(refused).startswith("failed: damaged: ")
+
+
 def test_a_damaged_file_is_refused_with_a_reason(reader: PdfReader) -> None:
     refused = refusal(reader, b"%PDF-1.7\n" + b"garbage " * 100)
     assert (refused.state, str(refused).startswith("damaged")) == ("failed", True)
