@@ -111,7 +111,7 @@ def test_a_damaged_file_without_text_is_not_taken_for_a_scan(
 ) -> None:
     refused = refusal(reader, make_pdf([""]).replace(b"/Pages 2 0 R", b"/Pages 99 0 R"))
     assert refused.state == "failed"
-    assert str(refused).startswith("failed: damaged: ")
+    assert str(refused).startswith("damaged: ")
 
 
 def test_a_damaged_file_is_refused_with_a_reason(reader: PdfReader) -> None:
