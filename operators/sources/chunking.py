@@ -16,7 +16,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -25,13 +24,13 @@ import polars as pl
 from operators.frames import CHUNKS, DOCUMENTS, check
 from operators.sources.filename_dates import filename_date
 from operators.sources.front_matter import find_front_matter
-from operators.sources.headings import Heading, headings
+from operators.sources.headings import Heading, headings, is_text, section_of
 from operators.sources.items import metadata_json
 from operators.sources.languages import code_language
 from operators.sources.syntax import Breaks, Unparsed, breaks, symbol
 from operators.sources.versions import document_version
 
-VERSION = "3"
+VERSION = "4"
 """Part of every document's fingerprint: another chunker means that documents are cut anew."""
 
 MAX_HEADING = 120
@@ -42,7 +41,6 @@ MAX_CHARACTERS = 4000
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _WORD = re.compile(r"\s*\S{1,100}|\s+")
-_LETTER = re.compile(r"[^\W_]")
 
 CUT_BY_LINES = "cut_by_lines"
 """In the metadata of the chunks of code that was not cut along its syntax: why not."""
@@ -107,6 +105,7 @@ def _chunks_of(
         return
     path = str(document["path"] or "")
     sections = headings(text, path)
+    starts = [section.line for section in sections]
     code = breaks(text, str(document["language"] or code_language(path)), path)
     kept = {k: v for k, v in document.items() if k in CHUNKS and k != "text"}
     if isinstance(code, Unparsed):
@@ -135,7 +134,11 @@ def _chunks_of(
         body = "".join(unit.text for unit in run)
         if not body.strip():
             continue
-        anchor = _symbol_of(run, code) if code else _section_of(run, sections)
+        if code:
+            anchor = _symbol_of(run, code)
+        else:
+            at = section_of(starts, run[0].line, body)
+            anchor = None if at is None else sections[at].text
         excess = count_tokens([embedded_text(title, anchor, body)])[0] - max_tokens
         if excess > 0 and len(run) > 1:  # pieces of one long word can count less apart than joined
             allowed = max(allowed - excess, 1)
@@ -158,15 +161,6 @@ def _chunks_of(
 
 def _heading(title: str | None, anchor: str | None) -> str:
     return " > ".join(part for part in (title, anchor) if part)[:MAX_HEADING]
-
-
-def _section_of(run: Sequence[_Unit], sections: Sequence[Heading]) -> str | None:
-    """The section that the first text of a chunk is in, else the first that starts inside it."""
-    first = next(unit.line for unit in run if unit.text.strip())
-    at = bisect_right(sections, first, key=lambda section: section.line) - 1
-    if at < 0 and sections and sections[0].line <= run[-1].line:
-        at = 0
-    return sections[at].text if at >= 0 else None
 
 
 def _symbol_of(run: Sequence[_Unit], code: Breaks) -> str | None:
@@ -197,7 +191,7 @@ def _by_section(
             if has_text:
                 parts.append(units[start:at])
                 start, has_text = at, False
-        elif unit.line >= front_matter and _LETTER.search(unit.text):
+        elif unit.line >= front_matter and is_text(unit.text):
             has_text = True
     if not has_text and parts:
         start -= len(parts.pop())

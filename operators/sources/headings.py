@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import PurePosixPath
@@ -29,6 +30,46 @@ _ASCIIDOC_RULES = "=-~^+"
 _DERIVED = re.compile(r"(#{1,6}) (\S.*)")
 _RST_RULE = re.compile(r"^([=\-~^\"'`#*+.:_])\1{2,}\s*$")
 _MARKDOWN = MarkdownIt("commonmark").disable("inline")  # blocks alone: linear, whatever is in them
+
+
+def section_of(starts: Sequence[int], first: int, body: str) -> int | None:
+    """Which section a piece of a document is named after: the first that it has text of.
+
+    Args:
+        starts: the lines that the document's sections start on.
+        first: the 0-based line that the piece starts on.
+        body: its text. Headings and front matter are no text of a section.
+
+    Returns:
+        A place in ``starts``; before all sections the first, if it starts in the piece; else None.
+
+    >>> section_of([0, 2], 0, "# Guide\\n\\n## Use\\n\\ntext"), section_of([4], 0, "text\\n")
+    (1, None)
+    """
+    lines = body.split("\n")
+    while len(lines) > 1 and not lines[-1].strip():
+        lines.pop()
+    matter = find_front_matter(body) if first == 0 else None
+    skipped = body.count("\n", 0, matter.end) if matter else 0
+    titles = set(starts)
+    written = [number for number, line in enumerate(lines, first) if line.strip()]
+    at = next(
+        (
+            n
+            for n in written
+            if n - first >= skipped and n not in titles and is_text(lines[n - first])
+        ),
+        written[0] if written else first,
+    )
+    section = bisect_right(starts, at) - 1
+    if section >= 0:
+        return section
+    return 0 if starts and starts[0] < first + len(lines) else None
+
+
+def is_text(line: str) -> bool:
+    """Whether a line says something; a rule under a title does not."""
+    return any(map(str.isalnum, line))
 
 
 def headings(text: str, path: str) -> list[Heading]:

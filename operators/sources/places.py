@@ -7,15 +7,15 @@ with a form feed, sections begin at headings.
 from __future__ import annotations
 
 import json
-from bisect import bisect_right
 from itertools import accumulate
 
 import polars as pl
 
+from operators.sources.headings import section_of
 from operators.sources.pdf import PAGE_BREAK
 from operators.sources.slugs import Section, section_slugs
 
-VERSION = "1"
+VERSION = "2"
 """Part of every document's fingerprint."""
 
 CORPORA = ("docs", "wiki")
@@ -44,13 +44,13 @@ def add_places(chunks: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
     places: dict[tuple[str, str, str], _Places] = {}
     bodies: list[str] = []
     metadata: list[str] = []
-    columns = ("corpus", "repo", "document_id", "text", "start_line", "end_line", "metadata")
-    for corpus, repo, document_id, body, first, last, given in chunks.select(columns).iter_rows():
+    columns = ("corpus", "repo", "document_id", "text", "start_line", "metadata")
+    for corpus, repo, document_id, body, first, given in chunks.select(columns).iter_rows():
         key = (corpus, repo, document_id)
         if key in texts:
             if key not in places:
                 places[key] = _Places(*texts[key])
-            found = places[key].of(body, first, last)
+            found = places[key].of(body, first)
             if "page" in found:
                 body = body.replace(PAGE_BREAK, "")
             given = json.dumps({**json.loads(given), **found}, sort_keys=True, ensure_ascii=False)
@@ -73,18 +73,15 @@ class _Places:
         else:
             self.sections = section_slugs(text, path)
 
-    def of(self, body: str, first: int, last: int) -> dict[str, object]:
-        """The place of a chunk from line ``first`` to ``last`` (from 1)."""
-        lines = body.split("\n")
-        blank = next((n for n, line in enumerate(lines) if line.strip()), 0)
-        line = first - 1 + blank
+    def of(self, body: str, first: int) -> dict[str, object]:
+        """The place of a chunk from line ``first`` (from 1) on."""
         if self.breaks is not None:
-            page = self.breaks[min(line, len(self.breaks) - 1)] + 1
+            lines = body.split("\n")
+            blank = next((n for n, line in enumerate(lines) if line.strip()), 0)
+            page = self.breaks[min(first - 1 + blank, len(self.breaks) - 1)] + 1
             return {"page": page, "fragment": f"page={page}"}
-        at = bisect_right(self.sections, line, key=lambda section: section.line) - 1
-        if at < 0:
-            if not self.sections or self.sections[0].line > last - 1:
-                return {}
-            at = 0
+        at = section_of([section.line for section in self.sections], first - 1, body)
+        if at is None:
+            return {}
         slug = self.sections[at].slug
         return {"fragment": slug} if slug else {}

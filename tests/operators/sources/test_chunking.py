@@ -58,7 +58,7 @@ def test_each_section_with_text_is_a_passage_of_a_document_that_has_a_version(
 ) -> None:
     page = documents(PAGE, path=path).with_columns(version=pl.lit(version, pl.String))
     chunks = chunk_documents(page, count_words, 100)
-    assert chunks["anchor"].to_list() == ["Guide", "B"]
+    assert chunks["anchor"].to_list() == ["A", "B"]
     assert "".join(chunks["text"]) == PAGE
 
 
