@@ -32,6 +32,8 @@ _OF_HITS = (
 MISSING = -1
 _CUT = 10
 _DISCOUNT = 1 / np.log2(np.arange(2, _CUT + 2))
+_SOFTNESS = 0.004  # of the highest score: so much apart is mostly one above the other
+_FARTHEST = 40.0  # beyond it the logistic function is 0 or 1 to the last bit
 
 
 @dataclass(frozen=True)
@@ -146,20 +148,42 @@ class Candidates:
 
         The gain of a document is 2 ** grade - 1 (Burges et al., ICML 2005).
         """
-        many = len(self.query_ids)
         if not len(self.query):
-            return np.zeros(many)
+            return np.zeros(len(self.query_ids))
+        table, gains = self._table(score)
+        top = np.argpartition(-table, _CUT - 1, axis=1)[:, :_CUT]
+        row = np.arange(len(table))[:, None]
+        top = top[row, np.argsort(-table[row, top], axis=1, kind="stable")]
+        return self._of_ideal((gains[row, top] * _DISCOUNT).sum(axis=1))
+
+    def smooth_ndcg(self, score: Floats) -> Floats:
+        """The same with ranks that change gradually, and counted to the end of the list.
+
+        The rank of a document is 1 plus the sum, over all others, of a logistic function of how far
+        they are above it (Qin, Liu and Li, Information Retrieval 13, 2010), so that what nearly
+        changes places counts already. Multiples of ``score`` give the same.
+        """
+        if not len(self.query) or not (highest := float(np.abs(score).max())):
+            return self.ndcg(score)
+        table, gains = self._table(score / (highest * _SOFTNESS))
+        row, column = np.nonzero((gains > 0) & np.isfinite(table))
+        above = np.clip(table[row] - table[row, column][:, None], -_FARTHEST, _FARTHEST)
+        rank = 0.5 + (1 / (1 + np.exp(-above))).sum(axis=1)  # of itself it counts a half
+        found = gains[row, column] / np.log2(1 + rank)
+        return self._of_ideal(np.bincount(row, found, len(table)).astype(np.float64))
+
+    def _table(self, score: Floats) -> tuple[Floats, Floats]:
+        """The score and the gain of each question's documents, a question a row."""
         order, begins, owner, place = self._documents
-        width = max(int(place.max()) + 1, _CUT)
-        table, gains = np.full((many, width), -np.inf), np.zeros((many, width))
+        shape = (len(self.query_ids), max(int(place.max()) + 1, _CUT))
+        table, gains = np.full(shape, -np.inf), np.zeros(shape)
         counting = np.where(self.counted, score, -np.inf)
         table[owner, place] = np.maximum.reduceat(counting[order], begins)
         gains[owner, place] = self.gain[order][begins]
-        top = np.argpartition(-table, _CUT - 1, axis=1)[:, :_CUT]
-        row = np.arange(many)[:, None]
-        top = top[row, np.argsort(-table[row, top], axis=1, kind="stable")]
-        found = (gains[row, top] * _DISCOUNT).sum(axis=1)
-        value: Floats = np.divide(found, self.ideal, out=np.zeros(many), where=self.ideal > 0)
+        return table, gains
+
+    def _of_ideal(self, found: Floats) -> Floats:
+        value: Floats = np.divide(found, self.ideal, out=np.zeros(len(found)), where=self.ideal > 0)
         return value
 
 

@@ -1,9 +1,11 @@
 """Weights fitted to judged questions, held near where they began, and checked on other questions.
 
 Coordinate ascent over a grid: each parameter in turn moves step by step while that raises the mean
-nDCG@10 less a penalty for its distance from where it began, until none moves (Metzler and Croft,
-Information Retrieval 2007). How strong the penalty is, cross-validation tells; where no strength
-gains more on the folds that were left out than its standard error, nothing is changed.
+of a smooth nDCG less a penalty for its distance from where it began, until none moves (Metzler and
+Croft, Information Retrieval 2007). nDCG@10 itself moves by jumps, and a few questions have few of
+them: a fit to it follows chance, and holds less on other questions. How strong the penalty is,
+cross-validation tells by nDCG@10; where no strength gains more on the folds that were left out than
+its standard error, nothing is changed.
 
 ``convex`` fits the fusion of scores (Bruch, Gai and Ingber, TOIS 2023), ``rrf`` that of ranks.
 """
@@ -129,7 +131,7 @@ def fit(
     strength: float,
     method: str = "convex",
 ) -> dict[str, float]:
-    """The parameters with the best mean nDCG@10 less the penalty.
+    """The parameters with the best mean of the smooth nDCG less the penalty.
 
     Args:
         candidates: of the training questions.
@@ -145,7 +147,8 @@ def fit(
 
     def worth(parameters: Parameters) -> float:
         away = sum(_distance(name, parameters[name], base[name]) ** 2 for name in free)
-        return float(ndcg(candidates, parameters, method=method).mean()) - strength / many * away
+        smooth = candidates.smooth_ndcg(scores(candidates, parameters, method=method))
+        return float(smooth.mean()) - strength / many * away
 
     best = worth(found)
     for _ in range(_ROUNDS):

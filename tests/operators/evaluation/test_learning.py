@@ -113,6 +113,24 @@ def test_the_value_of_a_ranking_is_its_ndcg() -> None:
     assert one.ndcg(-score).tolist() == [1.0] * 3
 
 
+def test_the_smooth_value_of_scores_far_apart_is_ndcg_and_any_multiple_gives_the_same() -> None:
+    one = made(3)
+    score = np.where(one.corpus == 0, 1.0, 2.0)
+    for right in (score, -score):
+        assert one.smooth_ndcg(right).tolist() == pytest.approx(one.ndcg(right).tolist())
+        assert one.smooth_ndcg(right * 7).tolist() == pytest.approx(one.ndcg(right).tolist())
+    assert one.smooth_ndcg(score * 0).tolist() == one.ndcg(score * 0).tolist()
+
+
+def test_the_smooth_value_grows_before_documents_change_places() -> None:
+    one = made(3)
+    values = [
+        one.smooth_ndcg(np.where(one.corpus == 0, 1.0 - nearer, 1.0)).mean()
+        for nearer in (0.02, 0.01, 0.005, 0.0, -0.005, -0.01)
+    ]
+    assert values == sorted(set(values))
+
+
 def test_a_corpus_that_is_always_right_gains_weight_and_left_out_questions_confirm_it() -> None:
     all_of_them = made(40)
     groups = list(all_of_them.query_ids)
