@@ -31,6 +31,7 @@ from operators.explain import parts
 from operators.postgres import read, search
 from operators.postgres import store as database
 from operators.postgres import text_search as words
+from operators.postgres.finish import EXACT_BELOW
 from operators.ranking import merge
 from operators.ranking.scope import narrowed
 from operators.ranking.texts import fuse_texts
@@ -73,7 +74,7 @@ def vector_search(
     filters: dict[str, Any],
     deadline_s: float | None,
     candidates: int = 50,
-    exact_below: int = search.EXACT_BELOW,
+    exact_below: int = EXACT_BELOW,
     ef_search: int | None = None,
 ) -> dict[str, pl.DataFrame]:
     """The nearest chunks to each query text, one list a text."""

@@ -274,21 +274,18 @@ def moment(as_of: datetime | None) -> str:
     return "infinity" if as_of in (None, FOREVER) else as_of.isoformat()
 
 
-def count_visible(
-    conn: Connection,
-    corpus: str,
+def visible_at_most(
     one: Filter,
     moments: Sequence[datetime | None],
     repo_sizes: Mapping[str, int],
     *,
     limit: int,
-) -> list[int]:
-    """How many chunks of ``corpus`` each of ``moments`` (``as_of``) leaves visible, at most.
+) -> list[int] | None:
+    """How many chunks each of ``moments`` (``as_of``) leaves visible, where no look is needed.
 
-    ``repo_sizes`` and the known number of superseded chunks answer without a look at the chunks
-    where they can: when the repo list and versions alone decide, exactly but for lists of repos or
-    versions, then with an upper bound; and where an upper bound is no more than ``limit`` chunks.
-    Else they are counted, up to ``limit`` + 1.
+    ``repo_sizes`` and the known number of superseded chunks tell when the repo list and versions
+    alone decide, exactly but for lists of repos or versions, then with an upper bound; and where an
+    upper bound is no more than ``limit`` chunks. Else None: :func:`count_visible` counts them.
     """
     names = repo_sizes if one.repos is None else one.repos
     bounds = [sum(repo_sizes.get(name, 0) for name in names)] * len(moments)
@@ -299,8 +296,19 @@ def count_visible(
             min(bound, most - one.superseded.by(at))
             for bound, at in zip(bounds, moments, strict=True)
         ]
-    if max(bounds, default=0) <= limit or (one.only_repos and undated):
-        return bounds
+    known = max(bounds, default=0) <= limit or (one.only_repos and undated)
+    return bounds if known else None
+
+
+def count_visible(
+    conn: Connection,
+    corpus: str,
+    one: Filter,
+    moments: Sequence[datetime | None],
+    *,
+    limit: int,
+) -> list[int]:
+    """How many chunks of ``corpus`` each of ``moments`` leaves visible, up to ``limit`` + 1."""
     parameters: dict[str, Any] = {"corpus": corpus, "limit": limit + 1}
     parameters["moments"] = sorted({moment(value) for value in moments})
     at = moment_of(moments, parameters)

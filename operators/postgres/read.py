@@ -14,7 +14,7 @@ from psycopg.abc import Buffer
 from psycopg.adapt import Loader
 from psycopg.pq import Format
 
-from operators.frames import EMBEDDING, READ_CHUNKS
+from operators.frames import EMBEDDING, READ_CHUNKS, frame_of
 from operators.postgres.batches import Deadline, run
 from operators.postgres.copy_binary import EPOCH_2000_US
 from operators.postgres.filters import (
@@ -49,12 +49,12 @@ _INT8 = struct.Struct(">q")
 
 
 class _Microseconds(Loader):
-    """A timestamptz as microseconds since 2000: a frame needs no datetime object a row."""
+    """A timestamptz as microseconds since 1970: a frame needs no datetime object a row."""
 
     format = Format.BINARY
 
     def load(self, data: Buffer) -> int:
-        return cast(int, _INT8.unpack(data)[0])
+        return cast(int, _INT8.unpack(data)[0]) + EPOCH_2000_US
 
 
 def fetch_chunks(
@@ -85,7 +85,7 @@ def fetch_chunks(
     deadline = Deadline.after(timeout_s, f"reading chunks of corpus {corpus!r}")
     info = collection_info(store)
     dimensions, superseded = info.dimensions, info.superseded.get(corpus)
-    ids = chunk_ids.drop_nulls().unique().sort().to_list()
+    ids = sorted(set(chunk_ids.to_list()) - {None})
     visible = list(_widest(queries, corpus, superseded).items())
     if not ids or not visible or dimensions is None:
         return _frame([], dimensions or 0)
@@ -156,12 +156,13 @@ def _frame(rows: list[tuple[Any, ...]], dimensions: int) -> pl.DataFrame:
     halves = np.frombuffer(b"".join(vectors), dtype=">f2").reshape(len(rows), -1)
     width = pl.Array(pl.Float32, halves.shape[1] - 2)  # a new model may just have come in
     embedding = pl.Series("embedding", halves[:, 2:].astype(np.float32), dtype=width)
-    return pl.DataFrame([*series, embedding])
+    return frame_of([*series, embedding])
 
 
 def _series(name: str, values: Sequence[Any]) -> pl.Series:
     dtype = READ_CHUNKS[name]
+    if values.count(None) == len(values):
+        return pl.Series(name, [None], dtype=dtype).new_from_index(0, len(values))
     if isinstance(dtype, pl.Datetime):
-        since_2000 = pl.Series(name, values, dtype=pl.Int64)
-        return (since_2000 + EPOCH_2000_US).cast(dtype)
+        return pl.Series(name, values, dtype=pl.Int64).cast(dtype)
     return pl.Series(name, values, dtype=dtype)

@@ -32,8 +32,11 @@ from operators.postgres.filters import (
     moment_of,
     scopes,
     up_to_date,
+    visible_at_most,
     with_since,
 )
+from operators.postgres.finish import EXACT_BELOW
+from operators.postgres.lists import ranked_lists
 from operators.postgres.pinned import with_chunks
 from operators.postgres.store import (
     Connection,
@@ -43,7 +46,6 @@ from operators.postgres.store import (
     space_changed,
 )
 
-EXACT_BELOW = 20_000
 LARGEST_EF_SEARCH = 1_000  # pgvector's own limit
 MAX_SCAN_TUPLES = 100_000
 MORE_FROM_INDEX = 3
@@ -100,7 +102,9 @@ def vector_search(
     if not sizes or k < 1 or query_embeddings.is_empty():
         return empty(VECTOR_LISTS)
     vectors = _matrix(query_embeddings["embedding"], info.dimensions, store.collection, info.model)
-    texts = query_embeddings.select("query_id", "text_no").rows()
+    texts = list(
+        zip(*(query_embeddings[n].to_list() for n in ("query_id", "text_no")), strict=True)
+    )
     places = defaultdict(list)
     for place, (query_id, _) in enumerate(texts):
         places[query_id].append(place)
@@ -122,15 +126,13 @@ def vector_search(
         one = with_chunks(store, deadline, corpus, one, [item.as_of for item in items])
         exactly, by_index = items, list[_Item]()
         if sum(sizes.values()) > exact_below:
-            count = partial(
-                count_visible,
-                corpus=corpus,
-                one=one,
-                moments=[item.as_of for item in items],
-                repo_sizes=sizes,
-                limit=exact_below,
-            )
-            visible = run(store, deadline, count)
+            moments = [item.as_of for item in items]
+            visible = visible_at_most(one, moments, sizes, limit=exact_below)
+            if visible is None:
+                count = partial(
+                    count_visible, corpus=corpus, one=one, moments=moments, limit=exact_below
+                )
+                visible = run(store, deadline, count)
             exactly = [i for i, n in zip(items, visible, strict=True) if n <= exact_below]
             by_index = [i for i, n in zip(items, visible, strict=True) if n > exact_below]
         indexed = run_slices(
@@ -147,7 +149,8 @@ def vector_search(
         )
     if {row[0] for row in found} != set(range(len(texts))):
         run(store, deadline, lambda conn: check_space(store, conn))
-    return _lists(found, texts)
+    numbers, chunk_ids, distances = zip(*found, strict=True) if found else ((),) * 3
+    return ranked_lists(np.array(numbers, np.int64), texts, chunk_ids, distances, "distance")
 
 
 def _exactly(
@@ -223,27 +226,6 @@ def _parameters(items: Sequence[_Item], corpus: str, space: str | None, k: int) 
     }
 
 
-def _lists(found: list[Found], texts: list[tuple[Any, ...]]) -> pl.DataFrame:
-    places = pl.DataFrame(
-        {
-            "place": pl.Series(range(len(texts)), dtype=pl.Int32),
-            "query_id": pl.Series([text[0] for text in texts], dtype=pl.UInt32),
-            "text_no": pl.Series([text[1] for text in texts], dtype=pl.UInt32),
-        }
-    )
-    schema = {"place": pl.Int32, "chunk_id": pl.Int64, "distance": pl.Float64}
-    return (
-        pl.DataFrame(found, schema=schema, orient="row")
-        .join(places, on="place")
-        .with_columns(pl.col("distance").fill_nan(2.0))
-        .sort("query_id", "text_no", "distance", "chunk_id")
-        .with_columns(
-            rank=pl.int_range(pl.len(), dtype=pl.UInt32).over("query_id", "text_no"),
-        )
-        .select(list(VECTOR_LISTS))
-    )
-
-
 def _matrix(
     embeddings: pl.Series, dimensions: int | None, collection: str, model: str | None
 ) -> NDArray[np.float32]:
@@ -258,7 +240,10 @@ def _matrix(
             f"collection {collection!r} holds vectors of model {model!r} with {dimensions}: query "
             "with that model"
         )
-    flat = embeddings.explode().to_numpy().astype(np.float32, copy=False)
+    if isinstance(embeddings.dtype, pl.Array) and not embeddings.null_count():
+        flat = embeddings.to_numpy().astype(np.float32, copy=False)
+    else:
+        flat = embeddings.explode().to_numpy().astype(np.float32, copy=False)
     if not np.isfinite(flat).all():
         raise CrosscorpusError("a query vector is not finite (NaN or infinity)")
     return cast("NDArray[np.float32]", flat.reshape(len(embeddings), -1))

@@ -16,6 +16,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 
+import numpy as np
 import polars as pl
 
 from operators.frames import TEXT_LISTS, empty
@@ -31,8 +32,10 @@ from operators.postgres.filters import (
     moment_of,
     scopes,
     up_to_date,
+    visible_at_most,
     with_since,
 )
+from operators.postgres.lists import ranked_lists
 from operators.postgres.pinned import with_chunks
 from operators.postgres.store import (
     CollectionInfo,
@@ -111,16 +114,12 @@ def bm25_search(
     limit = max(candidate_cap, math.isqrt(candidate_cap * max(chunks, 1)))
     found: list[Found] = []
     for one, items in groups.items():
-        one = with_chunks(store, deadline, corpus, one, [item.as_of for item in items])
-        count = partial(
-            count_visible,
-            corpus=corpus,
-            one=one,
-            moments=[item.as_of for item in items],
-            repo_sizes=sizes,
-            limit=limit,
-        )
-        visible = run(store, deadline, count)
+        moments = [item.as_of for item in items]
+        one = with_chunks(store, deadline, corpus, one, moments)
+        visible = visible_at_most(one, moments, sizes, limit=limit)
+        if visible is None:
+            count = partial(count_visible, corpus=corpus, one=one, moments=moments, limit=limit)
+            visible = run(store, deadline, count)
         everything, some = list[_Weighed](), list[_Weighed]()
         for item, size in zip(items, visible, strict=True):
             at_least = max(size, chunks // 2) if size == limit + 1 else size
@@ -207,7 +206,7 @@ def has_pg_textsearch(conn: Connection) -> bool:
 
 
 def _groups(queries: pl.DataFrame, corpus: str, info: CollectionInfo) -> dict[Filter, list[_Text]]:
-    texts = dict(queries.select("query_id", "texts").iter_rows())
+    texts = dict(zip(queries["query_id"], queries["texts"].to_list(), strict=True))
     groups: dict[Filter, list[_Text]] = defaultdict(list)
     for scope in scopes(queries, corpus, info.superseded.get(corpus)):
         for number, text in enumerate(texts[scope.query_id] or ()):
@@ -354,17 +353,8 @@ def _parameters(items: Sequence[AnyText], corpus: str, k: int) -> dict[str, Any]
 
 
 def _lists(found: list[Found]) -> pl.DataFrame:
-    schema = {
-        "query_id": pl.UInt32,
-        "text_no": pl.UInt32,
-        "chunk_id": pl.Int64,
-        "score": pl.Float64,
-    }
-    return (
-        pl.DataFrame(found, schema=schema, orient="row")
-        .sort("query_id", "text_no", "score", "chunk_id", descending=[False, False, True, False])
-        .with_columns(
-            rank=pl.int_range(pl.len(), dtype=pl.UInt32).over("query_id", "text_no"),
-        )
-        .select(list(TEXT_LISTS))
-    )
+    query_id, text_no, chunk_id, score = zip(*found, strict=True) if found else ((),) * 4
+    texts = sorted(set(zip(query_id, text_no, strict=True)))
+    place = {text: number for number, text in enumerate(texts)}
+    of = np.array([place[one] for one in zip(query_id, text_no, strict=True)], np.int64)
+    return ranked_lists(of, texts, chunk_id, score, "score")
