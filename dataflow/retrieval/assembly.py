@@ -14,6 +14,7 @@ from operators.context import outcomes as happened
 from operators.context.citations import cite
 from operators.context.question import shortened
 from operators.context.token_counts import token_measure
+from operators.frames import stacked
 from operators.ranking.order import cut
 from operators.versions import policy
 
@@ -41,7 +42,7 @@ def notes(
     """What a reader must know: what was not searched, what was cut, and which versions answer."""
     cut = shortened(query, max_query_characters)
     searched = happened.notes(outcomes, queries, of_all=cut)
-    return pl.concat([searched, policy.notes(version_scope)], rechunk=True)
+    return stacked([searched, policy.notes(version_scope)]).rechunk()
 
 
 @config.when(packed_variant="characters")
