@@ -54,6 +54,8 @@ class Filter:
         pinned: the versions that are asked for, each with the names that it may have.
         inside: the chunks of those versions, outside: all others of their topics, both as array
             literals; None before :func:`operators.postgres.pinned.with_chunks` has put them there.
+        current: all chunks that the versions leave, as an array literal, where
+            :func:`operators.postgres.current.with_current` has listed them.
     """
 
     repos: tuple[str, ...] | None = None
@@ -64,6 +66,7 @@ class Filter:
     pinned: tuple[tuple[str, ...], ...] = ()
     inside: str | None = None
     outside: str | None = None
+    current: str | None = None
 
     @property
     def pinned_chunks(self) -> int:
@@ -160,6 +163,9 @@ def up_to_date(
     """
     if one.superseded is None:
         return "true"
+    if one.current is not None and moment is None:
+        parameters["current"] = one.current
+        return f"{alias}.chunk_id = ANY(%(current)s::bigint[])"
     by_then = "" if moment is None else f" AND {_SINCE} < {moment}"
     replaced = f"""superseded_chunks s
         WHERE s.corpus = %(corpus)s AND s.relation <> 'gone'{by_then}"""

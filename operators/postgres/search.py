@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from operators.errors import CrosscorpusError
 from operators.frames import VECTOR_LISTS, empty
 from operators.postgres.batches import Deadline, fetch, run, run_slices
+from operators.postgres.current import with_current
 from operators.postgres.filters import (
     SHARED,
     Filter,
@@ -123,10 +124,10 @@ def vector_search(
     asked: dict[str, Any] = {"corpus": corpus, "space": store.space}
     found: list[Found] = []
     for one, items in groups.items():
-        one = with_chunks(store, deadline, corpus, one, [item.as_of for item in items])
         exactly, by_index = items, list[_Item]()
+        moments = [item.as_of for item in items]
+        one = with_chunks(store, deadline, corpus, one, moments)
         if sum(sizes.values()) > exact_below:
-            moments = [item.as_of for item in items]
             visible = visible_at_most(one, moments, sizes, limit=exact_below)
             if visible is None:
                 count = partial(
@@ -138,6 +139,7 @@ def vector_search(
         indexed = run_slices(
             store, deadline, by_index, partial(_by_index, **asked, one=one, k=k), settings
         )
+        listed = with_current(store, deadline, corpus, one, moments) if exactly else one
         rows: dict[int, int] = defaultdict(int)
         for row in indexed:
             rows[row[0]] += 1
@@ -145,7 +147,7 @@ def vector_search(
         again = {item.number for item in short}
         found += [row for row in indexed if row[0] not in again]
         found += run_slices(
-            store, deadline, [*exactly, *short], partial(_exactly, **asked, one=one, k=k)
+            store, deadline, [*exactly, *short], partial(_exactly, **asked, one=listed, k=k)
         )
     if {row[0] for row in found} != set(range(len(texts))):
         run(store, deadline, lambda conn: check_space(store, conn))

@@ -65,6 +65,7 @@ class CollectionInfo:
         repos: chunks of each repo, by corpus.
         superseded: of each corpus whose topics have versions, the chunks that a newer one replaces.
         versions_at: what stands for the present state of all versions; None while it changes.
+        states: what stands for the present chunks of each corpus: another one after every change.
     """
 
     model: str | None
@@ -74,6 +75,7 @@ class CollectionInfo:
     repos: dict[str, dict[str, int]]
     superseded: dict[str, Superseded] = field(default_factory=dict)
     versions_at: tuple[TupleRow, ...] | None = None
+    states: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -84,6 +86,7 @@ class _Held:
     superseded: tuple[list[TupleRow], dict[str, Superseded]] | None = None
     versions: tuple[tuple[TupleRow, ...], Any] | None = None
     pinned: tuple[tuple[TupleRow, ...] | None, dict[Any, Any]] = (None, {})
+    current: dict[Any, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -264,7 +267,7 @@ def collection_info(store: Store) -> CollectionInfo:
     now = time.monotonic()
     if cached and now - cached[0] < INFO_SECONDS:
         return cached[1]
-    head, rows, (found, superseded) = store.run(lambda conn: _read_info(conn, store._info))
+    head, rows, states, (found, superseded) = store.run(lambda conn: _read_info(conn, store._info))
     repos: dict[str, dict[str, int]] = {}
     for corpus, repo, chunks in sorted(rows):
         repos.setdefault(corpus, {})[repo] = chunks
@@ -272,7 +275,7 @@ def collection_info(store: Store) -> CollectionInfo:
     corpora = {corpus: sum(of.values()) for corpus, of in repos.items()}
     settled = superseded.keys() <= {row[0] for row in found}
     at = tuple(found) if settled else None
-    info = CollectionInfo(model, space, dimensions, corpora, repos, superseded, at)
+    info = CollectionInfo(model, space, dimensions, corpora, repos, superseded, at, states)
     store._info.info = (now, info)
     return info
 
@@ -331,7 +334,9 @@ def add_vectors(conn: Connection, column: str, dimensions: int) -> None:
 
 def _read_info(
     conn: Connection, held: _Held
-) -> tuple[TupleRow, list[TupleRow], tuple[list[TupleRow], dict[str, Superseded]]]:
+) -> tuple[TupleRow, list[TupleRow], dict[str, str], tuple[list[TupleRow], dict[str, Superseded]]]:
+    # every change of a corpus's chunks writes its row of counts anew
+    states: dict[str, str] = dict(conn.execute("SELECT corpus, xmin::text FROM corpora").fetchall())
     head = conn.execute("SELECT model, space, dimensions FROM collection").fetchone()
     rows = conn.execute("SELECT corpus, repo, chunks FROM repos WHERE chunks > 0").fetchall()
     # counted anew only when the versions of a corpus were found: many rows take long to count
@@ -341,7 +346,7 @@ def _read_info(
     superseded = {c: n for c, n in superseded.items() if c in settled}
     superseded |= count_superseded(conn, sorted({row[0] for row in rows} - settled))
     held.superseded = (found, superseded)
-    return head or (None, None, None), rows, held.superseded
+    return head or (None, None, None), rows, states, held.superseded
 
 
 def _bring_up_to_date(conn: Connection, collection: str, schema: str) -> None:

@@ -22,6 +22,7 @@ import polars as pl
 from operators.frames import TEXT_LISTS, empty
 from operators.postgres import bm25
 from operators.postgres.batches import Deadline, fetch, run, run_slices
+from operators.postgres.current import with_current
 from operators.postgres.filters import (
     SHARED,
     Filter,
@@ -127,11 +128,12 @@ def bm25_search(
             query = bm25.query_terms(counts[item.text], df, chunks, cap=cap, k=k)
             if query.weights:
                 (everything if size <= cap else some).append(_weigh(item, query))
-        score = partial(_score, corpus=corpus, one=one, k=k)
-        found += run_slices(store, deadline, everything, partial(score, pick=False))
-        found += run_slices(
-            store, deadline, some, partial(score, pick=True), {"enable_seqscan": "off"}
-        )
+        if everything:
+            listed = with_current(store, deadline, corpus, one, moments)
+            work = partial(_score, corpus=corpus, one=listed, k=k, pick=False)
+            found += run_slices(store, deadline, everything, work)
+        work = partial(_score, corpus=corpus, one=one, k=k, pick=True)
+        found += run_slices(store, deadline, some, work, {"enable_seqscan": "off"})
     return _lists(found)
 
 

@@ -14,8 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from operators.frames import SCOPED_QUERIES
-from operators.postgres import filters
+from operators.postgres import current, filters
 from operators.postgres.batches import Deadline
+from operators.postgres.current import with_current
 from operators.postgres.filters import Filter, count_visible, visible_at_most
 from operators.postgres.pinned import with_chunks
 from operators.postgres.read import fetch_chunks
@@ -130,6 +131,7 @@ def held(make_store: Callable[..., Store], filling: Any) -> Store:
                 )
 
     store.run(place)
+    mark_found(store, "code", 0, 1)
     store.forget_info()
     finish_load(store, exact_below=0)
     return store
@@ -155,16 +157,23 @@ def scoped(batch: list[dict[str, Any]]) -> pl.DataFrame:
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(batch=st.lists(QUERY, min_size=1, max_size=5), exact=st.booleans(), hashed=st.booleans())
+@given(
+    batch=st.lists(QUERY, min_size=1, max_size=5),
+    exact=st.booleans(),
+    hashed=st.booleans(),
+    listed=st.booleans(),
+)
 def test_every_search_and_read_sees_the_versions_that_are_asked_for(
     held: Store,
     filling: Any,
     batch: list[dict[str, Any]],
     exact: bool,
     hashed: bool,
+    listed: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(filters, "HASHED_BELOW", 20_000 if hashed else 0)
+    monkeypatch.setattr(current, "_is_worth_a_list", lambda replaced, left: listed)
     queries = scoped(batch)
     vectors = filling.embeddings([[1.0, 2, 3, 4, 5, 6, 7, 8]] * len(batch))
     expected = [{p.chunk_id for p in PASSAGES if visible(p, query)} for query in batch]
@@ -207,6 +216,38 @@ def test_the_count_of_visible_chunks_is_never_too_low(
     assert counted == min(true, limit + 1)
     known = visible_at_most(one, [query["as_of"]], info.repos["code"], limit=limit)
     assert known is None or known[0] >= true
+
+
+def test_the_list_of_current_chunks_is_made_once_until_the_corpus_changes(
+    make_store: Callable[..., Store], filling: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(current, "LISTED_ABOVE", 1)
+    store = make_store()
+    filling.write(
+        store, [{"chunk_id": n, "document_id": f"d{n}", "text": "common"} for n in range(5)]
+    )
+    replaced = "INSERT INTO superseded_chunks VALUES ('code', %s, %s, 'same', 4, NULL, NULL)"
+    for n in range(3):
+        key = document_key("code", "", f"d{n}")
+        store.run(lambda conn, n=n, key=key: conn.execute(replaced, (n, key)))
+
+    def listed(moment: datetime | None = None) -> str | None:
+        one = Filter(superseded=collection_info(store).superseded["code"])
+        return with_current(store, Deadline.after(None, ""), "code", one, [moment]).current
+
+    store.forget_info()
+    assert listed() is None  # versions are being found
+    mark_found(store, "code", 0, 1)
+    store.forget_info()
+    assert listed(START) is None
+    assert listed() == "{3,4}"
+    first = listed()
+    assert listed() is first
+    filling.write(store, [{"chunk_id": 5, "document_id": "d5", "text": "common"}])
+    store.forget_info()
+    assert listed() == "{3,4,5}"
+    everything = scoped([{"version_policy": "newest"}])
+    assert set(bm25_search(store, "code", everything, k=9)["chunk_id"]) == {3, 4, 5}
 
 
 def test_a_passage_that_newer_versions_lack_says_up_to_which_it_goes(held: Store) -> None:
