@@ -357,14 +357,18 @@ def frame_of(columns: Iterable[pl.Series], schema: pl.Schema | None = None) -> p
 
 
 def stacked(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """``frames`` (at least one) of the same columns, one after the other.
+    """``frames`` (at least one) of the same columns, one after the other, in one piece of memory.
 
     What ``pl.concat`` does, at a fifth of its price for small ones.
     """
-    first, *rest = frames
+    every = list(frames)
+    first, *rest = [frame for frame in every if frame.height] or every[:1]
+    if not rest:
+        return first
+    joined = first.clone()
     for frame in rest:
-        first = first.vstack(frame)
-    return first
+        joined.vstack(frame, in_place=True)
+    return frame_of(column.rechunk() for column in joined.get_columns())
 
 
 def check(frame: pl.DataFrame, schema: pl.Schema, name: str) -> pl.DataFrame:

@@ -42,7 +42,7 @@ def notes(
     """What a reader must know: what was not searched, what was cut, and which versions answer."""
     cut = shortened(query, max_query_characters)
     searched = happened.notes(outcomes, queries, of_all=cut)
-    return stacked([searched, policy.notes(version_scope)]).rechunk()
+    return stacked([searched, policy.notes(version_scope)])
 
 
 @config.when(packed_variant="characters")

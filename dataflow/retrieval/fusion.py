@@ -43,9 +43,7 @@ def outcomes(searches: dict[str, pl.DataFrame]) -> pl.DataFrame:
 @resolve_from_config(decorate_with=from_each_corpus(branches="unified"))
 def corpus_hits(branches: dict[str, pl.DataFrame], outcomes: pl.DataFrame) -> pl.DataFrame:
     """The answers of all corpora, one after the other; there are outcomes, so one may be empty."""
-    return stacked(
-        frame_of(branch.get_columns(), UNIFIED) for branch in branches.values()
-    ).rechunk()
+    return stacked(frame_of(branch.get_columns(), UNIFIED) for branch in branches.values())
 
 
 @tag(stage="fusion")
