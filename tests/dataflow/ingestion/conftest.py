@@ -5,7 +5,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -108,6 +109,22 @@ def copies(server_dsn: str) -> Iterator[Callable[[str | None], str]]:
     yield make
     for name in dict.fromkeys(made):
         drop(name)
+
+
+@pytest.fixture(scope="session")
+def ahead() -> Callable[..., Iterator[tuple[Any, Any]]]:
+    """Each of some things and what is made of it, while the next is made on another thread."""
+
+    def walk(make: Callable[[Any], Any], things: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+        with ThreadPoolExecutor(1) as thread:
+            coming = thread.submit(make, things[0])
+            for number, thing in enumerate(things):
+                found = coming.result()
+                if number + 1 < len(things):
+                    coming = thread.submit(make, things[number + 1])
+                yield thing, found
+
+    return walk
 
 
 @pytest.fixture
