@@ -25,7 +25,8 @@ from typing import Any
 
 import polars as pl
 
-from operators.postgres.store import Connection
+from operators.postgres.batches import Deadline, run
+from operators.postgres.store import Connection, Store, collection_info
 from operators.postgres.superseded import Superseded
 from operators.postgres.text_border import clean_text
 
@@ -278,6 +279,27 @@ def moment_of(moments: Collection[datetime | None], parameters: dict[str, Any]) 
 def moment(as_of: datetime | None) -> str:
     """``as_of`` as the server reads it; ``infinity`` for none."""
     return "infinity" if as_of in (None, FOREVER) else as_of.isoformat()
+
+
+def visible_chunks(
+    store: Store,
+    deadline: Deadline,
+    corpus: str,
+    one: Filter,
+    moments: Sequence[datetime | None],
+    *,
+    limit: int,
+) -> list[int]:
+    """How many chunks each of ``moments`` leaves visible: known, or counted up to ``limit`` + 1.
+
+    Raises:
+        SearchTimeout: the deadline has passed.
+    """
+    sizes = collection_info(store).repos.get(corpus, {})
+    known = visible_at_most(one, moments, sizes, limit=limit)
+    if known is not None:
+        return known
+    return run(store, deadline, lambda conn: count_visible(conn, corpus, one, moments, limit=limit))
 
 
 def visible_at_most(

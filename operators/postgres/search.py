@@ -27,13 +27,12 @@ from operators.postgres.filters import (
     SHARED,
     Filter,
     condition,
-    count_visible,
     created_before,
     moment,
     moment_of,
     scopes,
     up_to_date,
-    visible_at_most,
+    visible_chunks,
     with_since,
 )
 from operators.postgres.finish import EXACT_BELOW
@@ -128,12 +127,7 @@ def vector_search(
         moments = [item.as_of for item in items]
         one = with_chunks(store, deadline, corpus, one, moments)
         if sum(sizes.values()) > exact_below:
-            visible = visible_at_most(one, moments, sizes, limit=exact_below)
-            if visible is None:
-                count = partial(
-                    count_visible, corpus=corpus, one=one, moments=moments, limit=exact_below
-                )
-                visible = run(store, deadline, count)
+            visible = visible_chunks(store, deadline, corpus, one, moments, limit=exact_below)
             exactly = [i for i, n in zip(items, visible, strict=True) if n <= exact_below]
             by_index = [i for i, n in zip(items, visible, strict=True) if n > exact_below]
         indexed = run_slices(

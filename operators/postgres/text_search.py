@@ -27,13 +27,12 @@ from operators.postgres.filters import (
     SHARED,
     Filter,
     condition,
-    count_visible,
     created_before,
     moment,
     moment_of,
     scopes,
     up_to_date,
-    visible_at_most,
+    visible_chunks,
     with_since,
 )
 from operators.postgres.lists import ranked_lists
@@ -117,10 +116,7 @@ def bm25_search(
     for one, items in groups.items():
         moments = [item.as_of for item in items]
         one = with_chunks(store, deadline, corpus, one, moments)
-        visible = visible_at_most(one, moments, sizes, limit=limit)
-        if visible is None:
-            count = partial(count_visible, corpus=corpus, one=one, moments=moments, limit=limit)
-            visible = run(store, deadline, count)
+        visible = visible_chunks(store, deadline, corpus, one, moments, limit=limit)
         everything, some = list[_Weighed](), list[_Weighed]()
         for item, size in zip(items, visible, strict=True):
             at_least = max(size, chunks // 2) if size == limit + 1 else size

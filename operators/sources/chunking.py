@@ -23,7 +23,7 @@ import polars as pl
 
 from operators.frames import CHUNKS, DOCUMENTS, check
 from operators.sources.filename_dates import filename_date
-from operators.sources.front_matter import find_front_matter
+from operators.sources.front_matter import front_matter_lines
 from operators.sources.headings import Heading, headings, is_text, section_of
 from operators.sources.items import metadata_json
 from operators.sources.languages import code_language
@@ -125,7 +125,7 @@ def _chunks_of(
     place = (str(document["corpus"]), str(document["repo"]), str(document["document_id"]))
     apart: list[Sequence[_Unit]] = [units]
     if code is None and _is_a_version(path, document["version"]):
-        apart = _by_section(units, sections, _front_matter_lines(text))
+        apart = _by_section(units, starts, front_matter_lines(text))
     runs = [run for part in apart for run in _runs(part, max_tokens)]
     pending = [(run, max_tokens) for run in reversed(runs)]
     ordinal = 0
@@ -174,16 +174,11 @@ def _is_a_version(path: str, version: object) -> bool:
     return bool(version or document_version(path)[0] or filename_date(path))
 
 
-def _front_matter_lines(text: str) -> int:
-    block = find_front_matter(text)
-    return text.count("\n", 0, block.end) if block else 0
-
-
 def _by_section(
-    units: Sequence[_Unit], sections: Sequence[Heading], front_matter: int
+    units: Sequence[_Unit], starts: Sequence[int], front_matter: int
 ) -> list[Sequence[_Unit]]:
     """The units of each section; headings that no text follows are with the next that has some."""
-    titles = {section.line: section.text for section in sections}
+    titles = set(starts)
     parts: list[Sequence[_Unit]] = []
     start, has_text = 0, False
     for at, unit in enumerate(units):

@@ -90,6 +90,16 @@ def find_front_matter(text: str) -> Block | None:
     return Block("toml" if opening[1] == "+++" else "yaml", inner, closing.end())
 
 
+def front_matter_lines(text: str) -> int:
+    r"""How many lines of ``text`` are front matter.
+
+    >>> front_matter_lines("---\ndate: 2020-01-01\n---\nbody"), front_matter_lines("body")
+    (3, 0)
+    """
+    block = find_front_matter(text)
+    return text.count("\n", 0, block.end) if block else 0
+
+
 def front_matter(text: str) -> dict[str, Value]:
     r"""The keys and values at the start of ``text``, every scalar as a string; else empty.
 

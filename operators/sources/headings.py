@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import PurePosixPath
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from markdown_it import MarkdownIt
 
-from operators.sources.front_matter import find_front_matter
+from operators.sources.front_matter import find_front_matter, front_matter_lines
 
 
 class Heading(NamedTuple):
@@ -49,22 +49,16 @@ def section_of(starts: Sequence[int], first: int, body: str) -> int | None:
     lines = body.split("\n")
     while len(lines) > 1 and not lines[-1].strip():
         lines.pop()
-    matter = find_front_matter(body) if first == 0 else None
-    skipped = body.count("\n", 0, matter.end) if matter else 0
-    titles = set(starts)
+    skipped = front_matter_lines(body) if first == 0 else 0
+    begin, end = bisect_left(starts, first), bisect_left(starts, first + len(lines))
+    titles = set(starts[begin:end])
     written = [number for number, line in enumerate(lines, first) if line.strip()]
-    at = next(
-        (
-            n
-            for n in written
-            if n - first >= skipped and n not in titles and is_text(lines[n - first])
-        ),
-        written[0] if written else first,
-    )
+    said = (n for n in written if n - first >= skipped and n not in titles)
+    at = next((n for n in said if is_text(lines[n - first])), written[0] if written else first)
     section = bisect_right(starts, at) - 1
     if section >= 0:
         return section
-    return 0 if starts and starts[0] < first + len(lines) else None
+    return 0 if end else None
 
 
 def is_text(line: str) -> bool:

@@ -72,6 +72,7 @@ class _Places:
             self.breaks = list(accumulate(PAGE_BREAK in line for line in lines))
         else:
             self.sections = section_slugs(text, path)
+        self.starts = [section.line for section in self.sections]
 
     def of(self, body: str, first: int) -> dict[str, object]:
         """The place of a chunk from line ``first`` (from 1) on."""
@@ -80,7 +81,7 @@ class _Places:
             blank = next((n for n, line in enumerate(lines) if line.strip()), 0)
             page = self.breaks[min(first - 1 + blank, len(self.breaks) - 1)] + 1
             return {"page": page, "fragment": f"page={page}"}
-        at = section_of([section.line for section in self.sections], first - 1, body)
+        at = section_of(self.starts, first - 1, body)
         if at is None:
             return {}
         slug = self.sections[at].slug

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import cycle, zip_longest
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -111,18 +112,26 @@ def copies(server_dsn: str) -> Iterator[Callable[[str | None], str]]:
         drop(name)
 
 
-@pytest.fixture(scope="session")
-def ahead() -> Callable[..., Iterator[tuple[Any, Any]]]:
-    """Each of some things and what is made of it, while the next is made on another thread."""
+@pytest.fixture
+def deaths(
+    copies: Callable[..., str], dying: Callable[..., dict[str, Any]]
+) -> Callable[..., Iterator[tuple[int, str]]]:
+    """Each point and a copy of ``kill_base`` that a run died in there; the next dies meanwhile."""
+    databases = cycle(("kill_copy", "kill_other"))
 
-    def walk(make: Callable[[Any], Any], things: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+    def killed(order: dict[str, Any], point: int) -> str:
+        dsn = copies("kill_base", next(databases))
+        assert dying(dsn=dsn, point=point, **order) == {"killed": True, "met": None}, point
+        return dsn
+
+    def walk(order: dict[str, Any], points: Sequence[int]) -> Iterator[tuple[int, str]]:
         with ThreadPoolExecutor(1) as thread:
-            coming = thread.submit(make, things[0])
-            for number, thing in enumerate(things):
-                found = coming.result()
-                if number + 1 < len(things):
-                    coming = thread.submit(make, things[number + 1])
-                yield thing, found
+            coming = thread.submit(killed, order, points[0])
+            for point, following in zip_longest(points, points[1:]):
+                dsn = coming.result()
+                if following is not None:
+                    coming = thread.submit(killed, order, following)
+                yield point, dsn
 
     return walk
 

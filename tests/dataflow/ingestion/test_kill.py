@@ -7,7 +7,6 @@ something and every file that it would write, and then one process is killed at 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +79,7 @@ def test_wherever_a_run_is_killed_the_next_ends_as_an_undisturbed_one(
     work: str,
     dying: Callable[..., dict[str, Any]],
     copies: Callable[..., str],
-    ahead: Callable[..., Iterator[Any]],
+    deaths: Callable[..., Iterator[tuple[int, str]]],
     new_embedder: Any,
     write_lines: Callable[..., Path],
     contents: Read,
@@ -122,15 +121,8 @@ def test_wherever_a_run_is_killed_the_next_ends_as_an_undisturbed_one(
     with open_store(whole, NAME) as store:
         wanted, after = contents(store), read_documents(store)
 
-    databases = cycle(("kill_copy", "kill_other"))
-
-    def killed(point: int) -> str:
-        dsn = copies("kill_base", next(databases))
-        assert dying(dsn=dsn, point=point, **order) == {"killed": True, "met": None}, point
-        return dsn
-
     ended: set[str] = set()
-    for point, dsn in ahead(killed, range(1, len(met) + 1)):
+    for point, dsn in deaths(order, range(1, len(met) + 1)):
         name = met[point - 1]
         left = everything(dsn)
         if left in ended:  # what follows depends on nothing else

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +73,7 @@ def test_no_topic_is_half_built_wherever_a_run_is_killed_and_the_next_run_ends_i
     work: str,
     dying: Callable[..., dict[str, Any]],
     copies: Callable[..., str],
-    ahead: Callable[..., Iterator[Any]],
+    deaths: Callable[..., Iterator[tuple[int, str]]],
     new_embedder: Any,
     write_lines: Write,
 ) -> None:
@@ -110,16 +109,9 @@ def test_no_topic_is_half_built_wherever_a_run_is_killed_and_the_next_run_ends_i
     found = {"cache", "queue", "index", "store"} | ({"table"} if work == "update" else {"route"})
     assert {document.split("/")[1] for document in after} == found
 
-    databases = cycle(("kill_copy", "kill_other"))
-
-    def killed(point: int) -> str:
-        dsn = copies("kill_base", next(databases))
-        assert dying(dsn=dsn, point=point, **order) == {"killed": True, "met": None}, point
-        return dsn
-
     before: State | None = None
     seen: set[str] = set()
-    for point, dsn in ahead(killed, points):
+    for point, dsn in deaths(order, points):
         with open_store(dsn, NAME, create=True, max_size=2) as store:
             between = placed(store)
             before = between if before is None else before
