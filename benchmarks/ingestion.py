@@ -32,7 +32,7 @@ from operators.postgres.server import start
 SOURCES = ("folder", "pdf", "wiki", "dump", "git", "documents", "reviews")
 READERS = {"pdf": "folder", "dump": "wiki"}
 ENDINGS = {"git": "py", "wiki": "mediawiki", "pdf": "pdf"}
-WORDS = [f"word{n}" for n in range(4_000)]
+WORDS = [f"word{n}" for n in range(40_000)]  # more than any cache of words holds, as in real text
 
 
 class Hashes:

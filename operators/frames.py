@@ -347,28 +347,31 @@ def _empty(columns: tuple[tuple[str, pl.DataType], ...]) -> pl.DataFrame:
 
 
 def frame_of(columns: Iterable[pl.Series], schema: pl.Schema | None = None) -> pl.DataFrame:
-    """A frame of ``columns`` (at least one), in ``schema``'s order if given.
+    """A frame of ``columns`` (at least one), in ``schema``'s order if given; then the last of a
+    name counts.
 
     What ``pl.DataFrame`` does, at a quarter of its price.
     """
-    named = {column.name: column for column in columns}
-    first, *rest = [named[name] for name in schema or named]
+    if schema is not None:
+        named = {column.name: column for column in columns}
+        columns = [named[name] for name in schema]
+    first, *rest = columns
     return first.to_frame().hstack(rest)
 
 
 def stacked(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """``frames`` (at least one) of the same columns, one after the other, in one piece of memory.
 
-    What ``pl.concat`` does, at a fifth of its price for small ones.
+    What ``pl.concat`` does, at half of its price for small ones: as structs, all columns at once.
     """
     every = list(frames)
     first, *rest = [frame for frame in every if frame.height] or every[:1]
     if not rest:
         return first
-    joined = first.clone()
+    joined = first.to_struct().clone()
     for frame in rest:
-        joined.vstack(frame, in_place=True)
-    return frame_of(column.rechunk() for column in joined.get_columns())
+        joined.append(frame.to_struct())
+    return joined.rechunk().struct.unnest()
 
 
 def check(frame: pl.DataFrame, schema: pl.Schema, name: str) -> pl.DataFrame:

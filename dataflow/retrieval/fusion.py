@@ -13,7 +13,7 @@ from operators.context.outcomes import collect
 from operators.dedup import across
 from operators.dedup.signatures import Signatures
 from operators.dedup.tokens import TokenSets
-from operators.frames import UNIFIED, frame_of, stacked
+from operators.frames import UNIFIED, stacked
 from operators.postgres import store as database
 from operators.ranking import fusion, rerank
 from operators.ranking import recency as ages
@@ -43,7 +43,7 @@ def outcomes(searches: dict[str, pl.DataFrame]) -> pl.DataFrame:
 @resolve_from_config(decorate_with=from_each_corpus(branches="unified"))
 def corpus_hits(branches: dict[str, pl.DataFrame], outcomes: pl.DataFrame) -> pl.DataFrame:
     """The answers of all corpora, one after the other; there are outcomes, so one may be empty."""
-    return stacked(frame_of(branch.get_columns(), UNIFIED) for branch in branches.values())
+    return stacked(branch[list(UNIFIED)] for branch in branches.values())
 
 
 @tag(stage="fusion")

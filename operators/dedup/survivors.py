@@ -7,7 +7,7 @@ from itertools import chain
 import numpy as np
 import polars as pl
 
-from operators.frames import DEDUPED, SOURCE, empty, frame_of
+from operators.frames import DEDUPED, SOURCE, empty
 from operators.ranking.order import (
     Integers,
     changes,
@@ -68,22 +68,27 @@ def survivors(
         copies: row numbers; those of one survivor in the order in which it is to carry them.
         survivor: of each copy the place of its survivor in ``kept``, ascending.
     """
+    chosen = take(hits, kept)
     if not len(copies):
-        return take(hits, kept)
-    sources = take(frame_of(hits[name] for name in _SOURCE), copies).to_struct("alternate_sources")
-    carried, carrier = flat(hits["alternate_sources"])
+        return chosen
+    sources = take(hits[_SOURCE], copies).to_struct("alternate_sources")
+    absorbing = survivor[changes(survivor)]
+    owner = np.searchsorted(absorbing, survivor)
+    # the alternates of other rows stay as they are
+    touched = np.concatenate([kept[absorbing], copies])
+    carried, carrier = flat(hits[sources.name][index(touched)])
     if len(carried):
-        owner, turn = np.empty((2, len(hits)), np.int64)
-        owner[kept], turn[kept] = np.arange(len(kept)), -1
-        owner[copies], turn[copies] = survivor, np.arange(len(copies))
-        row = np.concatenate([copies, carrier])
+        turn = np.arange(len(touched)) - len(absorbing)
+        turn[: len(absorbing)] = -1
+        row = np.concatenate([np.arange(len(absorbing), len(touched)), carrier])
+        owner = np.concatenate([np.arange(len(absorbing)), owner])[row]
         is_carried = np.arange(len(row)) >= len(copies)
-        order = np.lexsort((is_carried, turn[row], owner[row]))
-        sources, survivor = sources.append(carried)[index(order)], owner[row[order]]
-    alternates = lists(sources, survivor, len(kept))
-    others = frame_of(one for one in hits.get_columns() if one.name != alternates.name)
-    at = hits.get_column_index(alternates.name)
-    return take(others, kept).insert_column(at, alternates)
+        order = np.lexsort((is_carried, turn[row], owner))
+        sources, owner = sources.append(carried)[index(order)], owner[order]
+    place = np.arange(len(kept))
+    place[absorbing] = len(kept) + np.arange(len(absorbing))
+    alternates = chosen[sources.name].append(lists(sources, owner, len(absorbing)))
+    return replaced(chosen, alternates.rechunk()[index(place)])
 
 
 def lists(values: pl.Series, owner: Integers, rows: int) -> pl.Series:

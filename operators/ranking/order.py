@@ -12,7 +12,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from operators.frames import frame_of
 from operators.ranking.packed import bits, blocks, lexorder, width
 
 Floats = NDArray[np.float64]
@@ -153,12 +152,10 @@ def take(frame: pl.DataFrame, rows: Integers) -> pl.DataFrame:
     """The rows of ``frame`` with these numbers, in this order.
 
     Polars gathers lists a thousand times slower from several pieces of memory than from one; and
-    gathers a frame on threads of its own, which for a few rows is all waiting.
+    gathers a frame on threads of its own, which for a few rows is all waiting, but not a struct.
     """
     frame, at = frame.rechunk(), index(rows)
-    if len(rows) > _MANY:
-        return frame[at]
-    return frame_of([column[at] for column in frame.get_columns()])
+    return frame[at] if len(rows) > _MANY else frame.to_struct()[at].struct.unnest()
 
 
 def index(rows: Integers) -> pl.Series:
@@ -169,9 +166,16 @@ def index(rows: Integers) -> pl.Series:
 def replaced(frame: pl.DataFrame, *columns: pl.Series) -> pl.DataFrame:
     """``frame`` with ``columns`` instead of those of the same names, new ones at its end.
 
-    What ``with_columns`` does, at a fifth of its price for a small frame.
+    What ``with_columns`` does, at a tenth of its price for a small frame.
     """
-    return frame_of([*frame.get_columns(), *columns])
+    made = frame.clone()
+    names = made.columns
+    for column in columns:
+        if column.name in names:
+            made.replace_column(names.index(column.name), column)
+        else:
+            made.insert_column(made.width, column)
+    return made
 
 
 def cut(frame: pl.DataFrame, top_k: int) -> pl.DataFrame:
