@@ -131,11 +131,9 @@ class Lookalikes:
         both = np.flatnonzero(near)
         for begin in range(0, len(both), _PAIRS_AT_ONCE):
             some = both[begin : begin + _PAIRS_AT_ONCE]
-            numbers = self.number[np.concatenate([one[some], two[some]])]
-            used, place = np.unique(numbers, return_inverse=True)
-            unit = self._units(used)
-            first, second = unit[place[: len(some)]], unit[place[len(some) :]]
-            near[some] = np.einsum("ij,ij->i", first, second) >= self.threshold
+            unit = self._units(self.number[np.concatenate([one[some], two[some]])])
+            cosines = np.einsum("ij,ij->i", unit[: len(some)], unit[len(some) :])
+            near[some] = cosines >= self.threshold
         return near
 
     def equal(self, one: Integers, two: Integers) -> Flags:
@@ -155,30 +153,29 @@ class Lookalikes:
         if not len(twice):
             return found
         some = np.sort(order[np.unique(np.concatenate([twice, twice + 1]))])
-        ids: dict[tuple[int, str], int] = {}
-        texts = [" ".join(self.words(number)) for number in self.number[rows[some]].tolist()]
-        asked = zip(self.query_id[rows[some]].tolist(), texts, strict=True)
-        text = np.array([ids.setdefault(one, len(ids)) for one in asked])
-        order = np.argsort(text, kind="stable")
-        text, order = text[order], some[order]
-        for step in range(1, len(text)):
-            at = np.flatnonzero(text[step:] == text[:-step])
-            if not len(at):
-                break
-            better, worse = order[at], order[at + step]
-            both = may_better[better] & may_worse[worse]
-            found.append((rows[better[both]], rows[worse[both]]))
+        queries, numbers = self.query_id[rows[some]].tolist(), self.number[rows[some]].tolist()
+        same: dict[tuple[int, str], list[int]] = {}
+        for place, query_id, number in zip(some.tolist(), queries, numbers, strict=True):
+            same.setdefault((query_id, " ".join(self.words(number))), []).append(place)
+        for group in same.values():
+            if len(group) > 1:
+                first, second = np.triu_indices(len(group), 1)
+                better, worse = np.array(group)[first], np.array(group)[second]
+                both = may_better[better] & may_worse[worse]
+                found.append((rows[better[both]], rows[worse[both]]))
         return found
 
     def _units(self, number: Integers) -> Floats:
-        """The unit vectors of these signatures, ascending; each has one, of one length."""
-        edges = np.searchsorted(number, self.begins).tolist()
+        """The unit vectors of these signatures; each has one, of one length."""
+        order = np.argsort(number)
+        edges = np.searchsorted(number[order], self.begins).tolist()
         found = [
-            self.known[part].vectors[number[low:high] - self.begins[part]]
+            self.known[part].vectors[number[order[low:high]] - self.begins[part]]
             for part, (low, high) in enumerate(pairwise(edges))
             if high > low
         ]
-        vectors = np.concatenate(found).astype(np.float64)
+        vectors = np.empty((len(number), found[0].shape[1]))
+        vectors[order] = np.concatenate(found)
         vectors /= np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
         return vectors
 
