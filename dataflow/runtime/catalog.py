@@ -147,9 +147,9 @@ def fits(value: Any, annotation: Any) -> bool:
     >>> fits(60, float), fits(True, int), fits(["a"], list[str]), fits("b", typing.Literal["a"])
     (True, False, True, False)
     """
-    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
-    if annotation is Any:
+    if annotation is Any or annotation is type(value):
         return True
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in (typing.Union, types.UnionType):
         return any(fits(value, option) for option in arguments)
     if origin is typing.Annotated:

@@ -174,7 +174,8 @@ class _Run:
                 if waits == 0:
                     self._start(number)
             while self.left:
-                self._receive(block=not self.inline)
+                if self.running:
+                    self._receive(block=not self.inline)
                 if self.inline:
                     self._compute(self.inline.popleft())
                 elif self.left and not self.running:
@@ -245,8 +246,6 @@ class _Run:
 
     def _receive(self, *, block: bool) -> None:
         """Take the results that arrived; with ``block``, wait for one or for a deadline."""
-        if not self.running:
-            return
         due = min((end for _, _, end in self.running.values() if end is not None), default=None)
         try:
             while self.running:

@@ -8,7 +8,7 @@ import polars as pl
 from operators.context.templates import describe
 from operators.dedup.survivors import lists, numbers
 from operators.frames import DEDUPED, READ_CHUNKS, SOURCE, UNIFIED, empty, frame_of
-from operators.ranking.order import positions, take
+from operators.ranking.order import index, positions, take
 
 _OF_CHUNK = [name for name in UNIFIED if name in READ_CHUNKS and name != "corpus"]
 _OF_HIT = [name for name in UNIFIED if name in DEDUPED and name != "chunk_id"]
@@ -56,8 +56,9 @@ def _alternates(duplicates: pl.Series, described: pl.DataFrame, corpus: str) -> 
     place = positions(described["chunk_id"].to_numpy(), copies)
     there = np.flatnonzero(place >= 0)
     named = [described[name] for name in ("chunk_id", "source_label", "source_url")]
-    found = take(frame_of([*named, _everywhere(corpus, described.height)], _SOURCE), place[there])
-    return lists(found.to_struct("alternate_sources"), owner[there], len(duplicates))
+    sources = frame_of([*named, _everywhere(corpus, described.height)], _SOURCE)
+    found = sources.to_struct("alternate_sources")[index(place[there])]
+    return lists(found, owner[there], len(duplicates))
 
 
 def _everywhere(corpus: str, rows: int) -> pl.Series:

@@ -69,8 +69,16 @@ def guarded_keepers(
         first, second = found.words(one), found.words(two)
         if first == second:
             return True
+        if len(first) == len(second):  # mostly a few words were changed, and these are no guards
+            changed = list(compress(zip(first, second, strict=True), map(ne, first, second)))
+            size, most = len(tokens(one)), len(changed)
+            least = (size - most) / (size + most)  # of the Jaccard index
+            if least >= jaccard_threshold and all(
+                _guards_of_piece(a) == _guards_of_piece(b) for a, b in changed
+            ):
+                return True
         index = _jaccard(tokens(one), tokens(two))
-        return index >= jaccard_threshold and _guarded_alike(first, second)
+        return index >= jaccard_threshold and _guards(first) == _guards(second)
 
     return greedy(
         query_id,
@@ -125,15 +133,6 @@ def _guards_of_piece(piece: str) -> tuple[str, ...]:
         elif not _PLAIN.fullmatch(word):
             found.append(word)
     return tuple(found)
-
-
-def _guarded_alike(one: list[str], two: list[str]) -> bool:
-    """Whether both lists of words have the same guards in the same order."""
-    if len(one) == len(two):  # mostly a few words were changed, and these are no guards
-        changed = compress(zip(one, two, strict=True), map(ne, one, two))
-        if all(_guards_of_piece(old) == _guards_of_piece(new) for old, new in changed):
-            return True
-    return _guards(one) == _guards(two)
 
 
 def _jaccard(one: frozenset[str], two: frozenset[str]) -> float:

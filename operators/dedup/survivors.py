@@ -71,7 +71,7 @@ def survivors(
     chosen = take(hits, kept)
     if not len(copies):
         return chosen
-    sources = take(hits[_SOURCE], copies).to_struct("alternate_sources")
+    sources = hits[_SOURCE].to_struct("alternate_sources")[index(copies)]
     absorbing = survivor[changes(survivor)]
     owner = np.searchsorted(absorbing, survivor)
     # the alternates of other rows stay as they are
