@@ -21,6 +21,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,9 @@ from operators.postgres.server import start
 SOURCES = ("folder", "pdf", "wiki", "dump", "git", "documents", "reviews")
 READERS = {"pdf": "folder", "dump": "wiki"}
 ENDINGS = {"git": "py", "wiki": "mediawiki", "pdf": "pdf"}
-WORDS = [f"word{n}" for n in range(40_000)]  # more than any cache of words holds, as in real text
+# As in real text, a few words are frequent, and there are more than any cache of words holds.
+WORDS = [f"word{n}" for n in range(40_000)]
+SHARES = list(accumulate(1 / (n + 3) for n in range(len(WORDS))))
 
 
 class Hashes:
@@ -62,7 +65,8 @@ def write_source(kind: str, folder: Path, files: int) -> Path:
     """Make a source of ``files`` documents of about 4 KB; the same one every time."""
     draw = random.Random(0)
     texts = (
-        f"# Page {n}\n\n" + "\n".join(" ".join(draw.choices(WORDS, k=10)) for _ in range(60))
+        f"# Page {n}\n\n"
+        + "\n".join(" ".join(draw.choices(WORDS, cum_weights=SHARES, k=10)) for _ in range(60))
         for n in range(files)
     )
     if kind in _LINES:

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from rich.console import Console
@@ -23,12 +23,14 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from dataflow.doctor import Finding
-from dataflow.ingestion.report import IngestReport
-from dataflow.ingestion.report import Progress as Event
 from operators.context.prompt import SYSTEM_PROMPT
-from operators.embedding.install import ModelStatus
 from operators.explain.verdicts import FATES
+
+if TYPE_CHECKING:  # a command that runs no graph need not load Hamilton, which takes a second
+    from dataflow.doctor import Finding
+    from dataflow.ingestion.report import IngestReport
+    from dataflow.ingestion.report import Progress as Event
+    from operators.embedding.install import ModelStatus
 
 _OUT = Console(soft_wrap=True, highlight=False)
 _ERR = Console(stderr=True, highlight=False)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from rich.box import SIMPLE_HEAD
@@ -16,11 +16,13 @@ from rich.progress import TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from dataflow.ingestion.switch import SwitchProgress, SwitchReport
 from dataflow.terminal import telling
-from operators.postgres.cutover import Switch
-from operators.postgres.store import CollectionInfo
 from operators.sources.items import printable
+
+if TYPE_CHECKING:
+    from dataflow.ingestion.switch import SwitchProgress, SwitchReport
+    from operators.postgres.cutover import Switch
+    from operators.postgres.store import CollectionInfo
 
 _OUT = Console(soft_wrap=True, highlight=False)
 _FOUND_SHOWN = 20

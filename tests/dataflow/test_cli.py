@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -23,11 +22,6 @@ REPOSITORY_FILES = {
 
 
 @pytest.fixture(scope="module")
-def home(server_dsn: str) -> dict[str, str]:
-    return {**os.environ, "CROSSCORPUS_DSN": server_dsn, "COLUMNS": "200"}
-
-
-@pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("app")
     for name, text in REPOSITORY_FILES.items():
@@ -43,28 +37,17 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def crosscorpus(home: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "dataflow.cli", *arguments],
-        env=home,
-        capture_output=True,
-        text=True,
-        timeout=180,
-        check=False,
-    )
-
-
 @pytest.fixture(scope="module")
-def collection(home: dict[str, str], repository: Path) -> str:
-    done = crosscorpus(home, "ingest", "git", str(repository), "--repo", "org/app", "-C", "cli")
+def collection(crosscorpus: Any, repository: Path) -> str:
+    done = crosscorpus("ingest", "git", str(repository), "--repo", "org/app", "-C", "cli")
     assert done.returncode == 0, done.stderr
     return "cli"
 
 
 def test_a_question_is_answered_from_several_corpora_with_citations(
-    home: dict[str, str], collection: str
+    crosscorpus: Any, collection: str
 ) -> None:
-    done = crosscorpus(home, "query", "when is the cache flushed?", "-C", collection, "--json")
+    done = crosscorpus("query", "when is the cache flushed?", "-C", collection, "--json")
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     assert {result["corpus"] for result in answer["results"]} == {"code", "history", "docs"}
@@ -74,33 +57,33 @@ def test_a_question_is_answered_from_several_corpora_with_citations(
 
 
 def test_a_person_sees_labels_context_and_where_the_time_went(
-    home: dict[str, str], collection: str
+    crosscorpus: Any, collection: str
 ) -> None:
-    done = crosscorpus(home, "query", "flush the cache", "-C", collection, "--context")
+    done = crosscorpus("query", "flush the cache", "-C", collection, "--context")
     assert "[code: src/cache.py:1-3]" in done.stdout
     assert "── context ──" in done.stdout
     assert "ms" in done.stdout.rsplit("time", 1)[1]
 
 
 def test_a_person_may_ask_why_a_passage_is_missing(
-    home: dict[str, str], collection: str, tmp_path: Path
+    crosscorpus: Any, collection: str, tmp_path: Path
 ) -> None:
     page = tmp_path / "why.html"
     asked = ["query", "cache", "-C", collection, "--corpus", "code"]
     why = ["--explain", str(page), "--explain-chunk", "docs/cache.md"]
-    done = crosscorpus(home, *asked, *why)
+    done = crosscorpus(*asked, *why)
     assert "not visible to this question: the question asks code only" in done.stdout
     text = page.read_text(encoding="utf-8")
     assert "src/cache.py" in text
     assert "[docs: cache.md" in text
-    unknown = crosscorpus(home, *asked, "--explain-chunk", "docs/cahe.md")
+    unknown = crosscorpus(*asked, "--explain-chunk", "docs/cahe.md")
     assert unknown.returncode == 1
     assert "no chunk or document 'docs/cahe.md' to explain" in unknown.stderr
 
 
-def test_filters_of_the_command_reach_the_searches(home: dict[str, str], collection: str) -> None:
+def test_filters_of_the_command_reach_the_searches(crosscorpus: Any, collection: str) -> None:
     def corpora_of(*options: str) -> set[str]:
-        done = crosscorpus(home, "query", "cache", "-C", collection, "--json", *options)
+        done = crosscorpus("query", "cache", "-C", collection, "--json", *options)
         return {result["corpus"] for result in json.loads(done.stdout)["results"]}
 
     assert corpora_of("--repo", "org/other") == set()
@@ -109,23 +92,23 @@ def test_filters_of_the_command_reach_the_searches(home: dict[str, str], collect
     assert corpora_of("--as-of", "2001-01-01") == set()
 
 
-def test_a_version_is_asked_for_by_option(home: dict[str, str], collection: str) -> None:
+def test_a_version_is_asked_for_by_option(crosscorpus: Any, collection: str) -> None:
     ask = ("query", "when is the cache flushed?", "-C", collection, "--json")
-    pinned = json.loads(crosscorpus(home, *ask, "--version", "3.5.3").stdout)
+    pinned = json.loads(crosscorpus(*ask, "--version", "3.5.3").stdout)
     assert any("version 3.5.3 is not here" in note for note in pinned["notes"])
-    every = json.loads(crosscorpus(home, *ask, "--versions", "all").stdout)
+    every = json.loads(crosscorpus(*ask, "--versions", "all").stdout)
     assert every["provenance"]["versions"][0]["version_policy"] == "all"
     assert "prefer the newest" in every["system_prompt"]
-    wrong = crosscorpus(home, *ask, "--versions", "3.5.3")
+    wrong = crosscorpus(*ask, "--versions", "3.5.3")
     assert wrong.returncode == 2
     assert "--version" in wrong.stderr
 
 
 def test_ingesting_again_changes_nothing(
-    home: dict[str, str], collection: str, repository: Path
+    crosscorpus: Any, collection: str, repository: Path
 ) -> None:
     done = crosscorpus(
-        home, "ingest", "git", str(repository), "--repo", "org/app", "-C", collection, "--json"
+        "ingest", "git", str(repository), "--repo", "org/app", "-C", collection, "--json"
     )
     report = json.loads(done.stdout)
     assert report["documents_unchanged"] == 4
@@ -133,27 +116,25 @@ def test_ingesting_again_changes_nothing(
 
 
 def test_a_bad_line_is_reported_and_the_exit_code_says_done_in_part(
-    home: dict[str, str], tmp_path: Path
+    crosscorpus: Any, tmp_path: Path
 ) -> None:
     file = tmp_path / "some.jsonl"
     good = {"doc_id": "w1", "corpus": "wiki", "title": "Cache", "text": "How the cache works."}
     file.write_text(json.dumps(good) + "\nnot json\n", encoding="utf-8")
-    done = crosscorpus(home, "ingest", "documents", str(file), "-C", "partly")
+    done = crosscorpus("ingest", "documents", str(file), "-C", "partly")
     assert done.returncode == 3
     assert "line 2" in done.stdout
 
 
-def test_status_and_doctor_tell_what_a_collection_holds(
-    home: dict[str, str], collection: str
-) -> None:
-    done = crosscorpus(home, "status", "-C", collection, "--json")
+def test_status_and_doctor_tell_what_a_collection_holds(crosscorpus: Any, collection: str) -> None:
+    done = crosscorpus("status", "-C", collection, "--json")
     told = json.loads(done.stdout)
     assert {row["corpus"]: row["documents"] for row in told["corpora"]} == {
         "code": 1,
         "docs": 2,
         "history": 1,
     }
-    done = crosscorpus(home, "doctor", "-C", collection, "--json")
+    done = crosscorpus("doctor", "-C", collection, "--json")
     assert done.returncode == 0, done.stdout + done.stderr
     assert all(finding["ok"] for finding in json.loads(done.stdout))
 
@@ -172,39 +153,44 @@ def test_status_and_doctor_tell_what_a_collection_holds(
     ],
 )
 def test_a_mistake_is_one_line_that_says_what_to_do(
-    home: dict[str, str], collection: str, arguments: tuple[str, ...], said: str
+    crosscorpus: Any, collection: str, arguments: tuple[str, ...], said: str
 ) -> None:
-    done = crosscorpus(home, *arguments)
+    done = crosscorpus(*arguments)
     assert done.returncode == 1
     assert said in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
 
 
-def test_no_server_is_one_line_without_the_password(home: dict[str, str]) -> None:
-    broken = {**home, "CROSSCORPUS_DSN": "postgresql://me:s3cret@127.0.0.1:1/app"}
-    done = crosscorpus(broken, "status")
+def test_no_server_is_one_line_without_the_password(crosscorpus: Any) -> None:
+    done = crosscorpus("status", CROSSCORPUS_DSN="postgresql://me:s3cret@127.0.0.1:1/app")
     assert done.returncode == 1
     assert "127.0.0.1" in done.stderr
     assert "s3cret" not in done.stderr + done.stdout
 
 
 def test_diff_names_the_variants_that_differ_and_render_check_tells_a_stale_picture(
-    home: dict[str, str], tmp_path: Path
+    crosscorpus: Any, tmp_path: Path
 ) -> None:
-    same = crosscorpus(home, "diff", "default", "default", "--exit-code")
+    same = crosscorpus("diff", "default", "default", "--exit-code")
     assert same.returncode == 0
-    other = crosscorpus(home, "diff", "default", "rrf", "--exit-code")
+    other = crosscorpus("diff", "default", "rrf", "--exit-code")
     assert other.returncode == 1
     assert "rrf" in other.stdout
     both = tmp_path / "both.dot"
-    assert crosscorpus(home, "diff", "default", "rrf", "-o", str(both)).returncode == 0
+    assert crosscorpus("diff", "default", "rrf", "-o", str(both)).returncode == 0
     assert "code.merged" in both.read_text()
     picture = tmp_path / "dag.png"
-    assert crosscorpus(home, "render", "-o", str(picture)).returncode == 0
-    assert crosscorpus(home, "render", "-o", str(picture), "--check").returncode == 0
-    stale = crosscorpus(home, "render", "-o", str(picture), "--check", "--config", "rrf")
+    assert crosscorpus("render", "-o", str(picture)).returncode == 0
+    assert crosscorpus("render", "-o", str(picture), "--check").returncode == 0
+    stale = crosscorpus("render", "-o", str(picture), "--check", "--config", "rrf")
     assert stale.returncode == 1
     assert "another graph" in stale.stderr
+
+
+def test_what_runs_no_graph_does_not_wait_for_hamilton_to_be_loaded() -> None:
+    shown = "import dataflow.cli, dataflow.terminal_upkeep, sys; print('hamilton' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
 
 
 def test_every_command_that_takes_something_teaches_it_by_an_example() -> None:

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ir_measures import RR, calc_aggregate, read_trec_qrels, read_trec_run
-
-from operators.home import data_home
 
 DOCUMENTS = {
     "code": {
@@ -33,30 +29,7 @@ QRELS = "q1\t0\tCache page\t2\nq1\t0\tsrc/cache.py\t1\nq2\t0\tsrc/lock.py\t1\n"
 
 
 @pytest.fixture(scope="module")
-def home(server_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    own = tmp_path_factory.mktemp("home")
-    (own / "models").symlink_to(data_home() / "models")
-    return {
-        **os.environ,
-        "CROSSCORPUS_DSN": server_dsn,
-        "CROSSCORPUS_HOME": str(own),
-        "COLUMNS": "100",
-    }
-
-
-def crosscorpus(home: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "dataflow.cli", *arguments],
-        env=home,
-        capture_output=True,
-        text=True,
-        timeout=180,
-        check=False,
-    )
-
-
-@pytest.fixture(scope="module")
-def files(home: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def files(crosscorpus: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The judged files, of a collection that was ingested by the command too."""
     folder = tmp_path_factory.mktemp("judged")
     lines = [
@@ -68,7 +41,7 @@ def files(home: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Pat
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (folder / "qrels.tsv").write_text(QRELS)
     source = str(folder / "documents.jsonl")
-    done = crosscorpus(home, "ingest", "documents", source, "-C", "cli-evaluate")
+    done = crosscorpus("ingest", "documents", source, "-C", "cli-evaluate")
     assert done.returncode == 0, done.stderr
     return folder
 
@@ -82,10 +55,10 @@ def judged(files: Path) -> list[str]:
 
 
 def test_configurations_are_compared_and_everything_is_written(
-    home: dict[str, str], files: Path, tmp_path: Path
+    crosscorpus: Any, home: Path, files: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    done = crosscorpus(home, "evaluate", "default", "text_only", *judged(files), "--out", str(out))
+    done = crosscorpus("evaluate", "default", "text_only", *judged(files), "--out", str(out))
     assert done.returncode == 0, done.stderr
     assert "2 queries, mean [95 % interval]" in done.stdout
     assert "against default" in done.stdout
@@ -97,14 +70,14 @@ def test_configurations_are_compared_and_everything_is_written(
     told = json.loads((out / "evaluation.json").read_text())
     assert {row["slice"] for row in told["summary"]} >= {"all", "corpus=code", "kind=how"}
     assert "<!doctype html>" in (out / "report.html").read_text()
-    assert list(Path(home["CROSSCORPUS_HOME"]).glob("query_vectors/*.npz"))
+    assert list(home.glob("query_vectors/*.npz"))
 
 
 def test_a_program_gets_the_numbers_that_other_tools_compute_from_the_run(
-    home: dict[str, str], files: Path, tmp_path: Path
+    crosscorpus: Any, files: Path, tmp_path: Path
 ) -> None:
     options = ["--out", str(tmp_path), "--json", "--depth", "3"]
-    done = crosscorpus(home, "evaluate", "default", *judged(files), *options)
+    done = crosscorpus("evaluate", "default", *judged(files), *options)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     ours = {(row["slice"], row["measure"]): row["mean"] for row in told["summary"]}
@@ -122,10 +95,10 @@ def test_a_program_gets_the_numbers_that_other_tools_compute_from_the_run(
 
 
 def test_a_grid_is_swept_to_a_table_and_a_page(
-    home: dict[str, str], files: Path, tmp_path: Path
+    crosscorpus: Any, files: Path, tmp_path: Path
 ) -> None:
     grid = ["--set", "vector_weight=0,0.6,1", "--set", "unique=off,jaccard"]
-    done = crosscorpus(home, "sweep", *judged(files), *grid, "--out", str(tmp_path / "swept"))
+    done = crosscorpus("sweep", *judged(files), *grid, "--out", str(tmp_path / "swept"))
     assert done.returncode == 0, done.stderr
     assert "nDCG@10, 2 queries; as configured" in done.stdout
     rows = (tmp_path / "swept" / "sweep.csv").read_text().splitlines()
@@ -147,9 +120,9 @@ def test_a_grid_is_swept_to_a_table_and_a_page(
     ],
 )
 def test_what_cannot_be_done_is_one_line_that_says_why(
-    home: dict[str, str], files: Path, tmp_path: Path, arguments: list[str], said: str
+    crosscorpus: Any, files: Path, tmp_path: Path, arguments: list[str], said: str
 ) -> None:
-    done = crosscorpus(home, *arguments, *judged(files), "--out", str(tmp_path / "out"))
+    done = crosscorpus(*arguments, *judged(files), "--out", str(tmp_path / "out"))
     assert done.returncode == 1
     assert said in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
@@ -157,19 +130,17 @@ def test_what_cannot_be_done_is_one_line_that_says_why(
 
 
 def test_another_model_than_the_collections_is_told(
-    home: dict[str, str], files: Path, tmp_path: Path
+    crosscorpus: Any, files: Path, tmp_path: Path
 ) -> None:
     pytest.importorskip("wordllama")
-    done = crosscorpus(home, "evaluate", "static_model", *judged(files), "--out", str(tmp_path))
+    done = crosscorpus("evaluate", "static_model", *judged(files), "--out", str(tmp_path))
     assert "configuration 'static_model' embeds with 'static'" in done.stderr
 
 
-def test_a_file_that_is_not_there_is_named(
-    home: dict[str, str], files: Path, tmp_path: Path
-) -> None:
+def test_a_file_that_is_not_there_is_named(crosscorpus: Any, files: Path, tmp_path: Path) -> None:
     options = ["--queries", "absent.jsonl", "--qrels", str(files / "qrels.tsv")]
     done = crosscorpus(
-        home, "evaluate", "default", "-C", "cli-evaluate", *options, "--out", str(tmp_path)
+        "evaluate", "default", "-C", "cli-evaluate", *options, "--out", str(tmp_path)
     )
     assert (done.returncode, done.stderr.strip()) == (
         1,

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from dataflow import load_config
-from operators.home import data_home
 
 TOPICS = (
     *("cache", "lock", "queue", "index", "parser", "socket", "thread", "buffer"),
@@ -21,30 +18,7 @@ TOPICS = (
 
 
 @pytest.fixture(scope="module")
-def home(server_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    own = tmp_path_factory.mktemp("home")
-    (own / "models").symlink_to(data_home() / "models")
-    return {
-        **os.environ,
-        "CROSSCORPUS_DSN": server_dsn,
-        "CROSSCORPUS_HOME": str(own),
-        "COLUMNS": "100",
-    }
-
-
-def crosscorpus(home: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "dataflow.cli", *arguments],
-        env=home,
-        capture_output=True,
-        text=True,
-        timeout=180,
-        check=False,
-    )
-
-
-@pytest.fixture(scope="module")
-def files(home: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def files(crosscorpus: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page and a review thread on every topic, and judgements that find the threads right.
 
     Both answer alike, the threads at greater length, which puts most pages first.
@@ -80,7 +54,7 @@ def files(home: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Pat
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (folder / "qrels.tsv").write_text("".join(qrels))
     source = str(folder / "documents.jsonl")
-    done = crosscorpus(home, "ingest", "documents", source, "-C", "cli-learn")
+    done = crosscorpus("ingest", "documents", source, "-C", "cli-learn")
     assert done.returncode == 0, done.stderr
     return folder
 
@@ -94,10 +68,10 @@ def judged(files: Path) -> list[str]:
 
 
 def test_what_was_learned_is_an_experiment_that_gains_on_queries_it_did_not_see(
-    home: dict[str, str], files: Path, tmp_path: Path
+    crosscorpus: Any, files: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "team.yaml"
-    done = crosscorpus(home, "learn", *judged(files), "--out", str(out), "--json")
+    done = crosscorpus("learn", *judged(files), "--out", str(out), "--json")
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["training_queries"] == len(TOPICS) // 2
@@ -119,15 +93,15 @@ def test_what_was_learned_is_an_experiment_that_gains_on_queries_it_did_not_see(
 
 
 def test_the_learned_file_is_evaluated_as_any_other_and_confirms_what_learn_told(
-    home: dict[str, str], files: Path, tmp_path: Path
+    crosscorpus: Any, files: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "team.yaml"
-    done = crosscorpus(home, "learn", *judged(files), "--out", str(out), "--blind", "--seed", "3")
+    done = crosscorpus("learn", *judged(files), "--out", str(out), "--blind", "--seed", "3")
     assert done.returncode == 0, done.stderr
     assert "against base" in done.stdout
     tried = tmp_path / "tried"
     done = crosscorpus(
-        home, "evaluate", "default", str(out), *judged(files), "--blind", "--out", str(tried)
+        "evaluate", "default", str(out), *judged(files), "--blind", "--out", str(tried)
     )
     assert done.returncode == 0, done.stderr
     told = json.loads((tried / "evaluation.json").read_text())
@@ -145,22 +119,20 @@ def test_the_learned_file_is_evaluated_as_any_other_and_confirms_what_learn_told
     ],
 )
 def test_what_cannot_be_learned_leaves_no_file(
-    home: dict[str, str], files: Path, tmp_path: Path, arguments: list[str], said: str
+    crosscorpus: Any, files: Path, tmp_path: Path, arguments: list[str], said: str
 ) -> None:
     out = tmp_path / "team.yaml"
-    done = crosscorpus(home, "learn", *judged(files), "--out", str(out), *arguments)
+    done = crosscorpus("learn", *judged(files), "--out", str(out), *arguments)
     assert done.returncode != 0
     assert said in done.stderr
     assert not out.exists()
 
 
-def test_one_judged_query_is_not_enough(home: dict[str, str], files: Path, tmp_path: Path) -> None:
+def test_one_judged_query_is_not_enough(crosscorpus: Any, files: Path, tmp_path: Path) -> None:
     qrels = tmp_path / "qrels.tsv"
     qrels.write_text(f"{TOPICS[0]}\t0\tthread-{TOPICS[0]}\t1\n")
     queries = ["--queries", str(files / "queries.jsonl"), "--qrels", str(qrels)]
-    done = crosscorpus(
-        home, "learn", "-C", "cli-learn", *queries, "--out", str(tmp_path / "team.yaml")
-    )
+    done = crosscorpus("learn", "-C", "cli-learn", *queries, "--out", str(tmp_path / "team.yaml"))
     assert done.returncode == 1
     assert "learning needs judged queries of two groups at least" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1

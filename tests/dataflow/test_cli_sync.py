@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,30 +41,13 @@ def server() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def home(server_dsn: str, server: Any) -> dict[str, str]:
-    proxies = {"HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "GH_TOKEN"}
-    kept = {key: value for key, value in os.environ.items() if key not in proxies}
-    return kept | {
-        "CROSSCORPUS_DSN": server_dsn,
-        "GITHUB_API_URL": server.url,
-        "GITHUB_TOKEN": TOKEN,
-        "COLUMNS": "200",
-    }
+def run(crosscorpus: Any, server: Any) -> Any:
+    forge = {"GITHUB_API_URL": server.url, "GITHUB_TOKEN": TOKEN}
+    return lambda *arguments: crosscorpus(*arguments, "-C", "cli-sync", **forge)
 
 
-def crosscorpus(home: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "dataflow.cli", *arguments, "-C", "cli-sync"],
-        env=home,
-        capture_output=True,
-        text=True,
-        timeout=180,
-        check=False,
-    )
-
-
-def test_a_repository_is_fetched_and_tells_how_far_it_is(home: dict[str, str], server: Any) -> None:
-    done = crosscorpus(home, "sync", "github", "org/app", "--json")
+def test_a_repository_is_fetched_and_tells_how_far_it_is(run: Any, server: Any) -> None:
+    done = run("sync", "github", "org/app", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["documents_new"] == 2
     events = [json.loads(line) for line in done.stderr.splitlines()]
@@ -76,24 +57,24 @@ def test_a_repository_is_fetched_and_tells_how_far_it_is(home: dict[str, str], s
     assert server.requests[0][2]["Authorization"] == f"Bearer {TOKEN}"
 
 
-def test_a_repository_that_is_not_there_is_one_line(home: dict[str, str]) -> None:
-    done = crosscorpus(home, "sync", "github", "org/none")
+def test_a_repository_that_is_not_there_is_one_line(run: Any) -> None:
+    done = run("sync", "github", "org/none")
     assert (done.returncode, done.stdout) == (1, "")
     assert "repos/org/none is not there" in done.stderr
     assert done.stderr.count("\n") == 1
     assert TOKEN not in done.stderr
 
 
-def test_exports_and_findings_are_read_from_files(home: dict[str, str], tmp_path: Path) -> None:
+def test_exports_and_findings_are_read_from_files(run: Any, tmp_path: Path) -> None:
     comments, issues = tmp_path / "comments.json", tmp_path / "issues.json"
     comments.write_text(json.dumps([github.comment(500)]) + json.dumps([github.comment(501)]))
     issues.write_text(json.dumps([github.issue(7)]))
     findings = tmp_path / "findings.jsonl"
     findings.write_text('{"file_path": "a.py", "finding": "Fork first."}\n{"finding": 1}\n')
-    done = crosscorpus(home, "ingest", "reviews", str(comments), "--repo", "org/b")
+    done = run("ingest", "reviews", str(comments), "--repo", "org/b")
     assert done.returncode == 0, done.stderr
     assert "2 new, 0 changed" in done.stdout
-    assert crosscorpus(home, "ingest", "issues", str(issues)).returncode == 0
-    done = crosscorpus(home, "ingest", "memory", str(findings), "--repo", "org/b")
+    assert run("ingest", "issues", str(issues)).returncode == 0
+    done = run("ingest", "memory", str(findings), "--repo", "org/b")
     assert done.returncode == 3
     assert "findings.jsonl: line 2: file_path is missing" in done.stdout

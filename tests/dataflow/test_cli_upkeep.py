@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,28 +13,10 @@ import pytest
 from operators.postgres.store import drop_collection, open_store
 
 NAME = "cli-upkeep"
-Run = Any
-
-
-@pytest.fixture(scope="module")
-def run(server_dsn: str) -> Run:
-    environment = {**os.environ, "CROSSCORPUS_DSN": server_dsn, "COLUMNS": "220"}
-
-    def crosscorpus(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "dataflow.cli", *arguments],
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=180,
-            check=False,
-        )
-
-    return crosscorpus
 
 
 @pytest.fixture
-def collection(run: Run, server_dsn: str, tmp_path: Path) -> Iterator[str]:
+def collection(crosscorpus: Any, server_dsn: str, tmp_path: Path) -> Iterator[str]:
     rows: list[dict[str, Any]] = [
         {"doc_id": "a", "corpus": "wiki", "text": "flush the cache", "created_at": "2021-05-01"},
         {"doc_id": "b", "corpus": "wiki", "text": "merge the lists", "created_at": "2024-05-01"},
@@ -45,19 +24,19 @@ def collection(run: Run, server_dsn: str, tmp_path: Path) -> Iterator[str]:
     ]
     file = tmp_path / "documents.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    done = run("ingest", "documents", str(file), "-C", NAME)
+    done = crosscorpus("ingest", "documents", str(file), "-C", NAME)
     assert done.returncode == 3, done.stderr
     yield NAME
     drop_collection(server_dsn, NAME)
 
 
-def test_status_tells_reasons_run_dates_and_model(run: Run, collection: str) -> None:
-    done = run("status", "-C", collection)
+def test_status_tells_reasons_run_dates_and_model(crosscorpus: Any, collection: str) -> None:
+    done = crosscorpus("status", "-C", collection)
     assert done.returncode == 0, done.stderr
     assert "minilm (384 dimensions" in done.stdout
     assert "1 x text is a number" in done.stdout
     assert "2021-05-01" in done.stdout
-    told = json.loads(run("status", "-C", collection, "--json").stdout)
+    told = json.loads(crosscorpus("status", "-C", collection, "--json").stdout)
     [wiki] = told["corpora"]
     assert (wiki["documents"], wiki["indexed"], wiki["failed"]) == (3, 2, 1)
     assert wiki["newest"].startswith("2024-05-01")
@@ -66,37 +45,41 @@ def test_status_tells_reasons_run_dates_and_model(run: Run, collection: str) -> 
     assert told["next_model"] is None
 
 
-def test_verify_is_silent_finds_and_repairs(run: Run, collection: str, server_dsn: str) -> None:
-    done = run("verify", "-C", collection)
+def test_verify_is_silent_finds_and_repairs(
+    crosscorpus: Any, collection: str, server_dsn: str
+) -> None:
+    done = crosscorpus("verify", "-C", collection)
     assert done.returncode == 0, done.stderr
     assert "agree" in done.stdout
     with open_store(server_dsn, collection) as store, store.transaction() as conn:
         conn.execute("DELETE FROM postings WHERE chunk_id = (SELECT min(chunk_id) FROM chunks)")
-    found = run("verify", "-C", collection, "--json")
+    found = crosscorpus("verify", "-C", collection, "--json")
     assert found.returncode == 3
     assert {row["kind"] for row in json.loads(found.stdout)} >= {"no_posting", "wrong_totals"}
-    repaired = run("verify", "--repair", "-C", collection)
+    repaired = crosscorpus("verify", "--repair", "-C", collection)
     assert repaired.returncode == 3
     assert "repaired  no_posting" in repaired.stdout
-    assert run("verify", "-C", collection).returncode == 0
+    assert crosscorpus("verify", "-C", collection).returncode == 0
 
 
 @pytest.mark.skipif(
     importlib.util.find_spec("wordllama") is None, reason="the extra static is not installed"
 )
-def test_models_switch_changes_the_model_and_says_what_it_did(run: Run, collection: str) -> None:
-    done = run("models", "switch", "static", "--fill-only", "-C", collection, "--json")
+def test_models_switch_changes_the_model_and_says_what_it_did(
+    crosscorpus: Any, collection: str
+) -> None:
+    done = crosscorpus("models", "switch", "static", "--fill-only", "-C", collection, "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["switched"] is False
     assert json.loads(done.stderr.splitlines()[-1])["stage"] == "done"
-    assert "2 of 2 chunks have its vector" in run("status", "-C", collection).stdout
-    done = run("models", "switch", "static", "-C", collection)
+    assert "2 of 2 chunks have its vector" in crosscorpus("status", "-C", collection).stdout
+    done = crosscorpus("models", "switch", "static", "-C", collection)
     assert done.returncode == 0, done.stderr
     assert "static is in use now: 2 chunks, 0 of them embedded now" in done.stdout
-    assert run("query", "cache", "-C", collection).returncode == 1
-    assert run("verify", "-C", collection).returncode == 0
-    again = run("models", "switch", "static", "-C", collection)
+    assert crosscorpus("query", "cache", "-C", collection).returncode == 1
+    assert crosscorpus("verify", "-C", collection).returncode == 0
+    again = crosscorpus("models", "switch", "static", "-C", collection)
     assert again.returncode == 1
     assert "already" in again.stderr
-    assert "no switch" in run("models", "switch", "--abandon", "-C", collection).stdout
-    assert run("models", "switch", "-C", collection).returncode == 2
+    assert "no switch" in crosscorpus("models", "switch", "--abandon", "-C", collection).stdout
+    assert crosscorpus("models", "switch", "-C", collection).returncode == 2

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +12,6 @@ import pytest
 from operators.postgres.store import drop_collection
 
 NAME = "cli-versions"
-Run = Any
 
 SAME = "The cache is kept in memory and written to the disk when the machine has time for it."
 LIMIT = "At most {} entries are kept for each user of the machine, the oldest go first."
@@ -23,24 +19,12 @@ ODD = "Printing goes through the spooler on the second floor, which is restarted
 
 
 @pytest.fixture(scope="module")
-def run(server_dsn: str) -> Run:
-    environment = {**os.environ, "CROSSCORPUS_DSN": server_dsn, "COLUMNS": "220"}
-
-    def crosscorpus(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "dataflow.cli", *arguments, "-C", NAME],
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=180,
-            check=False,
-        )
-
-    return crosscorpus
+def run(crosscorpus: Any) -> Any:
+    return lambda *arguments: crosscorpus(*arguments, "-C", NAME)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def collection(run: Run, server_dsn: str, tmp_path_factory: Any) -> Iterator[None]:
+def collection(run: Any, server_dsn: str, tmp_path_factory: Any) -> Iterator[None]:
     rows: list[dict[str, Any]] = [
         {
             "doc_id": f"{version}/{name}", "corpus": "docs", "title": f"The {name}",
@@ -62,7 +46,7 @@ def collection(run: Run, server_dsn: str, tmp_path_factory: Any) -> Iterator[Non
     drop_collection(server_dsn, NAME)
 
 
-def test_lineage_lists_the_topics_that_have_versions(run: Run) -> None:
+def test_lineage_lists_the_topics_that_have_versions(run: Any) -> None:
     told = json.loads(run("lineage", "--json").stdout)
     assert [(t["lineage_id"], t["versions"], t["newest"]) for t in told] == [
         ("manual/cache.md", 3, "2.0")
@@ -70,49 +54,49 @@ def test_lineage_lists_the_topics_that_have_versions(run: Run) -> None:
 
 
 @pytest.mark.parametrize("name", ["manual/1.10/cache.md", "cache.md", "The cache", "1.9/cache"])
-def test_lineage_shows_the_versions_in_order_whatever_names_the_topic(run: Run, name: str) -> None:
+def test_lineage_shows_the_versions_in_order_whatever_names_the_topic(run: Any, name: str) -> None:
     told = json.loads(run("lineage", name, "--json").stdout)
     assert [row["version"] for row in told] == ["1.9", "1.10", "2.0"]
     assert told[0]["same"] is None
     assert told[2]["same"] == told[2]["passages"]
 
 
-def test_lineage_prints_dates_and_what_each_version_changed(run: Run) -> None:
+def test_lineage_prints_dates_and_what_each_version_changed(run: Any) -> None:
     lines = run("lineage", "cache.md").stdout.splitlines()
     assert "2.0 newest" in lines[-1]
     assert "2021-01-01 (explicit)" in lines[-2]
 
 
-def test_changes_shows_the_words_that_went_and_came(run: Run) -> None:
+def test_changes_shows_the_words_that_went_and_came(run: Any) -> None:
     told = run("changes", "cache.md", "--from", "1.9", "--to", "1.10").stdout
     assert "At most [-100-]{+250+} entries" in told
     assert "[-Printing goes" in told
     assert "0 added, 1 removed, 1 revised" in told
 
 
-def test_changes_takes_the_newest_two_versions_unless_told(run: Run) -> None:
+def test_changes_takes_the_newest_two_versions_unless_told(run: Any) -> None:
     told = json.loads(run("changes", "cache.md", "--json").stdout)
     assert (told["from"]["version"], told["to"]["version"]) == ("1.10", "2.0")
     assert told["changes"] == []
 
 
-def test_an_unknown_topic_is_told_with_the_nearest(run: Run) -> None:
+def test_an_unknown_topic_is_told_with_the_nearest(run: Any) -> None:
     done = run("lineage", "manual/cach.md")
     assert done.returncode == 1
     assert "did you mean 'manual/cache.md'" in done.stderr
 
 
-def test_an_unknown_version_is_told_with_those_there_are(run: Run) -> None:
+def test_an_unknown_version_is_told_with_those_there_are(run: Any) -> None:
     done = run("changes", "cache.md", "--from", "1.8")
     assert done.returncode == 1
     assert "it has 1.9, 1.10, 2.0" in done.stderr
 
 
-def test_versions_the_wrong_way_round_are_refused(run: Run) -> None:
+def test_versions_the_wrong_way_round_are_refused(run: Any) -> None:
     done = run("changes", "cache.md", "--from", "2.0", "--to", "1.9")
     assert "is not older than" in done.stderr
 
 
-def test_a_document_without_another_version_says_so(run: Run) -> None:
+def test_a_document_without_another_version_says_so(run: Any) -> None:
     assert "once only, version 2.0" in run("lineage", "manual/2.0/alone.md").stderr
     assert "once only, version 2.0" in run("lineage", "alone.md").stderr
