@@ -53,15 +53,13 @@ def with_current(
     left = info.corpora.get(corpus, 0) - replaced + one.pinned_chunks
     if info.versions_at is None or state is None or not _is_worth_a_list(replaced, left):
         return one
-    token = (info.versions_at, state)
-    kept = store._info.current
-    found = kept.get((corpus, one.pinned))
-    if found is None or found[0] != token:
-        found = token, run(store, deadline, lambda conn: _visible(conn, corpus, one))
-        others = {key: of for key, of in kept.items() if key != (corpus, one.pinned)}
-        last = list(others.items())[1 - MOST_KEPT :]
-        store._info.current = {**dict(last), (corpus, one.pinned): found}
-    return replace(one, current=found[1])
+    listed = store._info.current.get(
+        (corpus, one.pinned),
+        (info.versions_at, state),
+        lambda: run(store, deadline, lambda conn: _visible(conn, corpus, one)),
+        most=MOST_KEPT,
+    )
+    return replace(one, current=listed)
 
 
 def _is_worth_a_list(replaced: int, left: int) -> bool:

@@ -36,19 +36,14 @@ def with_chunks(
     """
     if not one.pinned:
         return one
-    at = collection_info(store).versions_at
-    token, kept = store._info.pinned
-    if at is None or token != at:
-        kept = {}
     dated = any(moment is not None for moment in moments)
-    key = corpus, one.pinned, dated
-    found = kept.get(key)
-    if found is None:
-        found = run(store, deadline, lambda conn: _chunks(conn, corpus, one, dated=dated))
-        if at is not None:
-            last = list(kept.items())[1 - MOST_KEPT :]
-            store._info.pinned = at, {**dict(last), key: found}
-    return replace(one, inside=found[0], outside=found[1])
+    inside, outside = store._info.pinned.get(
+        (corpus, one.pinned, dated),
+        collection_info(store).versions_at,
+        lambda: run(store, deadline, lambda conn: _chunks(conn, corpus, one, dated=dated)),
+        most=MOST_KEPT,
+    )
+    return replace(one, inside=inside, outside=outside)
 
 
 def _chunks(conn: Connection, corpus: str, one: Filter, *, dated: bool) -> tuple[str, str]:

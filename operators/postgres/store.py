@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
+import polars as pl
 import psycopg
 from psycopg import sql
 from psycopg.rows import TupleRow
@@ -31,6 +32,7 @@ from operators.postgres.connection import (
     resolve_dsn,
     retrying,
 )
+from operators.postgres.kept import Kept
 from operators.postgres.migrate import apply_migrations, pending_migrations
 from operators.postgres.superseded import Superseded, count_superseded
 
@@ -84,9 +86,9 @@ class _Held:
 
     info: tuple[float, CollectionInfo] | None = None
     superseded: tuple[list[TupleRow], dict[str, Superseded]] | None = None
-    versions: tuple[tuple[TupleRow, ...], Any] | None = None
-    pinned: tuple[tuple[TupleRow, ...] | None, dict[Any, Any]] = (None, {})
-    current: dict[Any, Any] = field(default_factory=dict)
+    versions: Kept[pl.DataFrame] = field(default_factory=Kept)
+    pinned: Kept[tuple[str, str]] = field(default_factory=Kept)
+    current: Kept[str] = field(default_factory=Kept)
 
 
 @dataclass

@@ -95,19 +95,17 @@ def known_versions(store: Store) -> pl.DataFrame:
     In the order of corpus, lineage and position (0: the oldest). Read again only when a lineage has
     changed.
     """
-    at, held = collection_info(store).versions_at, store._info.versions
-    if at is not None and held is not None and held[0] == at:
-        known: pl.DataFrame = held[1]
-        return known
-    rows = store.run(
-        lambda conn: conn.execute(
-            "SELECT corpus, lineage_id, version, position, newest, released_at"
-            ' FROM document_versions ORDER BY corpus, lineage_id COLLATE "C", position'
-        ).fetchall()
-    )
-    known = pl.DataFrame(rows, schema=KNOWN_VERSIONS, orient="row")
-    store._info.versions = None if at is None else (at, known)
-    return known
+
+    def look_up() -> pl.DataFrame:
+        rows = store.run(
+            lambda conn: conn.execute(
+                "SELECT corpus, lineage_id, version, position, newest, released_at"
+                ' FROM document_versions ORDER BY corpus, lineage_id COLLATE "C", position'
+            ).fetchall()
+        )
+        return pl.DataFrame(rows, schema=KNOWN_VERSIONS, orient="row")
+
+    return store._info.versions.get("all", collection_info(store).versions_at, look_up, most=1)
 
 
 def changed_corpora(store: Store, rules: int) -> list[Changed]:

@@ -91,4 +91,4 @@ def test_what_is_kept_is_forgotten_when_another_process_changes_a_lineage(store:
 def test_only_so_many_pins_are_kept(store: Store) -> None:
     for n in range(MOST_KEPT + 5):
         with_chunks(store, NEVER, "code", pinning(store, f"{n}"), [None])
-    assert len(store._info.pinned[1]) == MOST_KEPT
+    assert len(store._info.pinned) == MOST_KEPT
