@@ -46,8 +46,8 @@ def finish_load(
         _build_pg_textsearch(store, corpus)
         if held[corpus] > exact_below:
             build_vector_index(store, corpus, vector_index(corpus), "embedding", rows=held[corpus])
-        _vacuum(store, [partition(table, corpus) for table in ("chunks", "postings")])
-    _vacuum(store, ["documents", "terms", "repos", "corpora"])
+        vacuum(store, [partition(table, corpus) for table in ("chunks", "postings")])
+    vacuum(store, ["documents", "terms", "repos", "corpora"])
     store.forget_info()
 
 
@@ -137,7 +137,8 @@ def _build_pg_textsearch(store: Store, corpus: str) -> None:
         _build(store, corpus, "chunks", "bm25", "USING bm25 (text) WITH (text_config = 'english')")
 
 
-def _vacuum(store: Store, tables: Sequence[str]) -> None:
+def vacuum(store: Store, tables: Sequence[str]) -> None:
+    """Have the server clear away what was deleted of ``tables``, and count anew what they hold."""
     with explained(store.dsn), store.pool.connection() as conn:
         conn.autocommit = True
         try:

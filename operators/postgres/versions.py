@@ -44,6 +44,9 @@ PLACED = pl.Schema(
     }
 )
 
+SEARCHED = ("document_versions", "superseded_chunks")
+"""The tables that searches read."""
+
 DOCUMENTS_AT_ONCE = 200
 """Whose texts are read for a sketch."""
 

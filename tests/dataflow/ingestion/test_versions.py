@@ -88,6 +88,14 @@ def test_a_date_in_front_matter_is_no_revision(
     assert {row[1] for row in _superseded(store)} == {"same"}
 
 
+def test_the_server_plans_searches_by_how_many_passages_are_superseded(
+    store: Store, small: Any, write_lines: Write
+) -> None:
+    ingest_documents(store, small, write_lines(OLD, NEW))
+    counted = "SELECT reltuples FROM pg_class WHERE oid = 'superseded_chunks'::regclass"
+    assert store.run(lambda conn: conn.execute(counted).fetchone()) == (len(_superseded(store)),)
+
+
 def test_the_same_input_again_compares_nothing(
     store: Store, small: Any, write_lines: Write
 ) -> None:
