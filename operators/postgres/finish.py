@@ -14,7 +14,7 @@ from psycopg import sql
 
 from operators.postgres import bm25, copy_binary
 from operators.postgres.connection import explained
-from operators.postgres.partitions import exists, lock_writers, partition
+from operators.postgres.partitions import ensure_partitions, exists, lock_writers, partition
 from operators.postgres.store import Connection, Store, identifier
 
 EXACT_BELOW = 10_000
@@ -39,7 +39,9 @@ def finish_load(
     held: dict[str, int] = dict(
         store.run(lambda conn: conn.execute("SELECT corpus, chunks FROM corpora").fetchall())
     )
-    for corpus in sorted(held if corpora is None else set(corpora) & set(held)):
+    wanted = sorted(held if corpora is None else set(corpora) & set(held))
+    ensure_partitions(store, wanted)  # of a corpus whose documents all failed there are none yet
+    for corpus in wanted:
         store.run(lambda conn, corpus=corpus: _weigh(conn, corpus))  # type: ignore[misc]
         _build(store, corpus, "postings", "terms", "USING gin (terms)")
         _build(store, corpus, "chunks", "search_tsv", "USING gin (search_tsv)")

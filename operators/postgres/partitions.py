@@ -29,7 +29,7 @@ def exists(conn: Connection, name: str) -> bool:
     """Whether the collection has a table or index of that name."""
     row = conn.execute(
         "SELECT 1 FROM pg_class"
-        " WHERE relname = %s AND relnamespace = current_schema()::regnamespace",
+        " WHERE relname = %s AND relnamespace = quote_ident(current_schema())::regnamespace",
         (name,),
     ).fetchone()
     return row is not None

@@ -139,6 +139,20 @@ def test_status_and_doctor_tell_what_a_collection_holds(crosscorpus: Any, collec
     assert all(finding["ok"] for finding in json.loads(done.stdout))
 
 
+def test_a_collection_may_have_capital_letters_and_dots_in_its_name(
+    crosscorpus: Any, tmp_path: Path
+) -> None:
+    file, name = tmp_path / "documents.jsonl", "Team.Docs-2"
+    file.write_text('{"doc_id": "a", "corpus": "wiki", "text": "flush the cache"}\n')
+    for said in ("1 new", "1 unchanged"):
+        done = crosscorpus("ingest", "documents", str(file), "-C", name)
+        assert (done.returncode, said in done.stdout) == (0, True), done.stdout + done.stderr
+    assert "[wiki: a]" in crosscorpus("query", "cache", "-C", name).stdout
+    for command in ("status", "verify", "doctor"):
+        done = crosscorpus(command, "-C", name)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
