@@ -59,12 +59,16 @@ class VersionsFound:
 def find_versions(store: Store, on_compared: OnCompared | None = None) -> VersionsFound:
     """Bring a collection's versions to what its documents are; nothing to do where none changed."""
     found = VersionsFound()
+    done = []
     for changed in stored.changed_corpora(store, RULES):
         whole, found = _of_corpus(store, changed, found, on_compared)
+        if whole:
+            done.append(changed)
+    if found.corpora:
         # the server plans a search by how many rows it counted, and as yet it counted none
         vacuum(store, stored.SEARCHED)
-        if whole:
-            stored.mark_found(store, changed.corpus, changed.ledger, RULES)
+    for changed in done:
+        stored.mark_found(store, changed.corpus, changed.ledger, RULES)
     return found
 
 
