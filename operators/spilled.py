@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from operators.errors import CrosscorpusError
 
-CACHE_KIB = 512
+CACHE_KIB = 128
 
 V = TypeVar("V")
 

@@ -15,7 +15,7 @@ import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
+from os.path import splitext
 from typing import NamedTuple
 
 import polars as pl
@@ -114,7 +114,7 @@ def extract_doc_date(path: str | os.PathLike[str]) -> float:
     The plain chain: a PDF's ModDate, else its CreationDate; the date in a text's front matter; of
     AsciiDoc ``:revdate:`` or ``:date:`` in the first 50 lines; then the file's own time.
     """
-    file = Path(path)
+    file = os.fspath(path)
     now = datetime.now(UTC)
     found = (*_inside(file, None, None), *_file_time(file))
     return _choose(found, now).timestamp
@@ -139,7 +139,7 @@ def document_date(
         pdf_info: a PDF's (CreationDate, ModDate) as stored; else they are read from the file.
         now: the clock by which a date is in the future; later than one day after it is not trusted.
     """
-    file = Path(path)
+    file = os.fspath(path)  # a Path of each file would fill the table of interned strings
     found = [*_inside(file, text, pdf_info)]
     if git_date is not None:
         found.append(_checked("git", git_date.isoformat(), git_date))
@@ -201,10 +201,10 @@ def _checked(source: str, raw: str, moment: datetime) -> _Found:
 
 
 def _inside(
-    file: Path, text: str | None, info: tuple[str | None, str | None] | None
+    file: str, text: str | None, info: tuple[str | None, str | None] | None
 ) -> Iterator[_Found]:
     """What the file says of itself, the first to believe first."""
-    if info is not None or (text is None and file.suffix.lower() == ".pdf"):
+    if info is not None or (text is None and splitext(file)[1].lower() == ".pdf"):
         yield from _pdf(file, info)
         return
     if text is None:
@@ -213,10 +213,10 @@ def _inside(
         except OSError as exc:
             yield _Found("explicit", "", f"not readable: {exc.strerror or exc}")
             return
-    yield from explicit_dates(text, file.suffix.lower())
+    yield from explicit_dates(text, splitext(file)[1].lower())
 
 
-def _pdf(file: Path, info: tuple[str | None, str | None] | None) -> Iterator[_Found]:
+def _pdf(file: str, info: tuple[str | None, str | None] | None) -> Iterator[_Found]:
     if info is None:
         if not _is_regular(file):
             return
@@ -297,9 +297,9 @@ def _metadata_lines(text: str, suffix: str) -> dict[str, str]:
     return _flat(found)
 
 
-def _file_time(file: Path) -> list[_Found]:
+def _file_time(file: str) -> list[_Found]:
     try:
-        status = file.stat()
+        status = os.stat(file)
         moment = datetime.fromtimestamp(status.st_mtime, UTC)
     except (OSError, ValueError, OverflowError):
         return []
@@ -310,17 +310,17 @@ def _file_time(file: Path) -> list[_Found]:
     return [_checked("mtime", moment.isoformat(), moment)]
 
 
-def _is_regular(file: Path) -> bool:
+def _is_regular(file: str) -> bool:
     try:
-        return stat.S_ISREG(file.stat().st_mode)
+        return stat.S_ISREG(os.stat(file).st_mode)
     except (OSError, ValueError):
         return False
 
 
-def _head(file: Path) -> str:
+def _head(file: str) -> str:
     if not _is_regular(file):
-        raise OSError(f"{file.name} is not a file")
-    with file.open("rb") as stream:
+        raise OSError(f"{os.path.basename(file)} is not a file")
+    with open(file, "rb") as stream:
         raw = stream.read(HEAD_BYTES)
     encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     return raw.decode(encoding, "replace")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import PurePath
 
 from operators.sources.date_text import MONTHS, DateRefused, parse_date
 
@@ -27,7 +26,7 @@ _FORMS = tuple(
 _FOLDERS = re.compile(rf"(?:^|/){_YEAR}/{_MONTH}/(?:{_DAY}/)?[^/]*\Z", re.ASCII)
 
 
-def filename_date(path: str | PurePath) -> str | None:
+def filename_date(path: str) -> str | None:
     """The date in the name of a file, or in folders ``2019/05/`` or ``2019/05/01/`` right above it.
 
     Returns ``YYYY-MM-DD`` or ``YYYY-MM``, or None. A year alone, two-digit years and names with day
@@ -37,7 +36,7 @@ def filename_date(path: str | PurePath) -> str | None:
     >>> filename_date("_posts/2019-05-01-#15557.md")
     '2019-05-01'
     """
-    whole = str(path).replace("\\", "/")
+    whole = path.replace("\\", "/")
     name = whole.rpartition("/")[2]
     for form in _FORMS:
         for match in form.finditer(name):

@@ -10,7 +10,8 @@ import os
 from collections.abc import Callable, Container, Iterator
 from contextlib import closing
 from functools import partial
-from pathlib import Path, PurePosixPath
+from pathlib import Path
+from posixpath import basename, splitext
 from urllib.parse import quote
 
 from operators.postgres.text_border import clean_text
@@ -92,7 +93,7 @@ def document_format(path: str) -> str | None:
     >>> document_format("a/Guide.PDF"), document_format("README"), document_format("a.png")
     ('pdf', 'text', None)
     """
-    suffix = PurePosixPath(path).suffix.lower()
+    suffix = splitext(path)[1].lower()
     if suffix == ".pdf":
         return "pdf"
     return "html" if suffix in HTML else prose_format(path)
@@ -120,7 +121,7 @@ class _Folder:
             return Fault(shown, "another file has this very name", failed=False)
         kind = document_format(shown)
         if kind is None:
-            suffix = PurePosixPath(shown).suffix
+            suffix = splitext(shown)[1]
             return Fault(shown, f"no known document type: {suffix or 'no ending'}", failed=False)
         key = (self.corpus, self.repo, clean_text(shown))
         try:
@@ -150,7 +151,7 @@ class _Folder:
     def _document(self, path: bytes, kind: str, parsed: _Parsed, hashed: str) -> Document:
         shown = clean_text(shown_path(path))
         full = os.fsdecode(os.path.join(self.root, path))
-        title = clean_text(parsed.title or PurePosixPath(shown).name)
+        title = clean_text(parsed.title or basename(shown))
         dated = document_date(full, text=parsed.stated, pdf_info=parsed.pdf_dates)
         version, version_source = document_version(shown, parsed.stated)
         return Document(

@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
+from posixpath import splitext
 from typing import NamedTuple
 
 from operators.postgres.text_border import clean_text
@@ -129,7 +129,7 @@ def _document(
     if is_generated(path):
         raise Skipped("dependency lock or generated file")
     prose, language = prose_format(path), code_language(path)
-    extension = Path(path).suffix
+    extension = splitext(path)[1]
     if prose is None and language is None and extension:
         raise Skipped(f"no known text type: {extension}")
     data = read_file(os.fsencode(repository.root), file.path, MAX_FILE).data

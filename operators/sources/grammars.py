@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from importlib import import_module
-from pathlib import PurePosixPath
+from posixpath import splitext
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def grammar_name(language: str | None, path: str | None, text: str) -> str | Non
     >>> grammar_name("c", "a.h", "int f();"), grammar_name("c", "a.h", "namespace n {}")
     ('c', 'cpp')
     """
-    suffix = PurePosixPath(path or "").suffix.lower()
+    suffix = splitext(path or "")[1].lower()
     if language == "typescript" and suffix == ".tsx":
         return "tsx"
     if language == "c" and suffix == ".h" and _CPP_IN_A_HEADER.search(text):

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
-from pathlib import PurePosixPath
+from posixpath import splitext
 from typing import NamedTuple
 
 from markdown_it import MarkdownIt
@@ -76,7 +76,7 @@ def headings(text: str, path: str) -> list[Heading]:
     >>> headings("# A\\n\\ntext\\n\\n## B\\n", "guide.md")
     [Heading(line=0, level=1, text='A'), Heading(line=4, level=2, text='B')]
     """
-    match PurePosixPath(path).suffix.lower():
+    match splitext(path)[1].lower():
         case ".md" | ".markdown" | ".mdx":
             return _markdown(text)
         case ".mediawiki" | ".wiki":

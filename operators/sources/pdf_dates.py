@@ -77,7 +77,7 @@ def pdf_info_dates(creation: str | None, modified: str | None) -> list[tuple[str
     return [(field, raw) for field, raw in pairs if raw]
 
 
-def read_pdf_info(path: Path) -> PdfInfo:
+def read_pdf_info(path: str | Path) -> PdfInfo:
     """The two dates in ``path``'s information dictionary, unparsed; no page is read.
 
     Raises:

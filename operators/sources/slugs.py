@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from pathlib import PurePosixPath
+from posixpath import splitext
 from typing import NamedTuple
 
 from operators.sources.headings import headings
@@ -37,7 +37,7 @@ def section_slugs(text: str, path: str) -> list[Section]:
     >>> [s.slug for s in section_slugs("== A b ==\n== A b ==\n", "a.wiki")]
     ['A_b', 'A_b_2']
     """
-    match PurePosixPath(path).suffix.lower():
+    match splitext(path)[1].lower():
         case ".mediawiki" | ".wiki":
             return list(_numbered(text, path, _mediawiki, "_", 2))
         case ".adoc" | ".asciidoc" | ".asc":

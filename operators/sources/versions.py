@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from pathlib import PurePosixPath
+from posixpath import splitext
 from typing import TypeAlias
 
 from operators.sources.asciidoc_header import asciidoc_header
@@ -86,7 +86,7 @@ def document_version(path: str | None, text: str | None = None) -> tuple[str | N
     """
     clean = _slashes(path or "")
     if text is not None:
-        suffix = PurePosixPath(clean).suffix.lower()
+        suffix = splitext(clean)[1].lower()
         if found := _stated(text, suffix):
             return found
     *folders, name = clean.split("/")

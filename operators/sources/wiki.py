@@ -12,8 +12,8 @@ from collections.abc import Container, Iterator
 from contextlib import closing
 from datetime import datetime
 from functools import partial
-from pathlib import Path, PurePosixPath
-from posixpath import splitext
+from pathlib import Path
+from posixpath import basename, dirname, splitext
 from urllib.parse import quote
 
 from operators.postgres.text_border import clean_text
@@ -91,10 +91,10 @@ def page_name(path: str) -> tuple[str, str | None]:
     >>> page_name("guides/How-to-start.md"), page_name("Help:Editing.mediawiki")
     (('How to start', 'guides'), ('Editing', 'Help'))
     """
-    pure = PurePosixPath(path)
-    namespace, colon, rest = pure.stem.partition(":")
-    name = rest if colon and rest else pure.stem
-    folder = None if str(pure.parent) == "." else str(pure.parent)
+    stem = splitext(basename(path))[0]
+    namespace, colon, rest = stem.partition(":")
+    name = rest if colon and rest else stem
+    folder = dirname(path) or None
     shown = name.replace("_", " ") if " " in name or "_" in name else name.replace("-", " ")
     return shown, namespace if colon and rest else folder
 
@@ -158,7 +158,7 @@ class _Pages:
         shown = clean_text(shown_path(path))
         name, namespace = page_name(shown)
         text, categories, title = source, None, name
-        if PurePosixPath(shown).suffix.lower() in _MEDIAWIKI:
+        if splitext(shown)[1].lower() in _MEDIAWIKI:
             reduced = wikitext_text(source)
             text, categories = reduced.text, reduced.categories
         else:
