@@ -40,14 +40,14 @@ class Signatures:
 
     Attributes:
         chunk_id: one a chunk.
-        text: the texts; null is empty.
+        text: the texts; None is empty.
         vectors: the embeddings as they are, of any length but zero where there is a ``short``.
         short: the shortened unit vectors; zeros for a chunk without a usable embedding.
         ending: a number for the last words of each text, of no meaning in another process.
     """
 
     chunk_id: Integers
-    text: pl.Series
+    text: list[str | None]
     vectors: Singles
     short: Singles
     ending: Words
@@ -55,7 +55,8 @@ class Signatures:
     @cached_property
     def tokens(self) -> TokenSets:
         """The token sets of the texts, for lists so long that they are worth hashing."""
-        return token_sets(pl.DataFrame({"chunk_id": self.chunk_id, "text": self.text}))
+        text = pl.Series("text", self.text, pl.String)
+        return token_sets(pl.DataFrame({"chunk_id": self.chunk_id, "text": text}))
 
 
 def signatures(chunks: pl.DataFrame) -> Signatures:
@@ -76,7 +77,7 @@ def signatures(chunks: pl.DataFrame) -> Signatures:
         rows, square, part = np.flatnonzero(usable), square[usable], part[usable]
         short[rows, :-1] = head[rows] / np.sqrt(square)[:, None]
         short[rows, -1] = np.sqrt(np.maximum(1 - part / square, 0) + _ROUNDING)
-    text = chunks["text"]
+    text = chunks["text"].to_list()
     ends = [hash(tuple((one or "").rsplit(None, _LAST_WORDS)[-_LAST_WORDS:])) for one in text]
     ending = np.array(ends, np.int64).view(np.uint64)
     return Signatures(chunks["chunk_id"].to_numpy(), text, vectors, short, ending)
@@ -152,7 +153,9 @@ class Lookalikes:
         found = [(rows[:0], rows[:0])]
         if not len(twice):
             return found
-        some = np.sort(order[np.unique(np.concatenate([twice, twice + 1]))])
+        again = np.zeros(len(rows), bool)
+        again[order[twice]] = again[order[twice + 1]] = True
+        some = np.flatnonzero(again)
         queries, numbers = self.query_id[rows[some]].tolist(), self.number[rows[some]].tolist()
         same: dict[tuple[int, str], list[int]] = {}
         for place, query_id, number in zip(some.tolist(), queries, numbers, strict=True):
@@ -167,15 +170,11 @@ class Lookalikes:
 
     def _units(self, number: Integers) -> Floats:
         """The unit vectors of these signatures; each has one, of one length."""
-        order = np.argsort(number)
-        edges = np.searchsorted(number[order], self.begins).tolist()
-        found = [
-            self.known[part].vectors[number[order[low:high]] - self.begins[part]]
-            for part, (low, high) in enumerate(pairwise(edges))
-            if high > low
-        ]
-        vectors = np.empty((len(number), found[0].shape[1]))
-        vectors[order] = np.concatenate(found)
+        part = np.searchsorted(self.begins, number, side="right") - 1
+        vectors = np.empty((len(number), self.known[part[0]].vectors.shape[1]))
+        for one in set(part.tolist()):
+            rows = np.flatnonzero(part == one)
+            vectors[rows] = self.known[one].vectors[number[rows] - self.begins[one]]
         vectors /= np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
         return vectors
 
