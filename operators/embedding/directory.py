@@ -17,7 +17,7 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, Literal
 
@@ -39,6 +39,9 @@ from operators.embedding.embedder import (
 )
 
 SETTINGS_FILE = "crosscorpus.json"
+QUERY_WINDOW = 128
+"""Word-pieces of a long question that share a vector. Twice as many found less (benchmarks)."""
+
 MAX_QUERY_WINDOWS = 16
 PAD_MULTIPLE = 8
 
@@ -114,33 +117,30 @@ class DirectoryEmbedder:
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """Embed n questions into (n, dimensions), the last ones from memory.
 
-        A question longer than the window is split into equal windows, at most
-        ``MAX_QUERY_WINDOWS`` of them, evenly spread over it (its first and last included); the
-        vector is the windows' mean, scaled to length 1 again.
+        One of more than ``QUERY_WINDOW`` word-pieces is split into windows of so many, at most
+        ``MAX_QUERY_WINDOWS`` of them, evenly spread over it (its first and last included). Its
+        vector is their weighted mean, scaled to length 1 again: a window's weight is its length
+        over the square of its place from 1, as one says first what it is about.
         """
         return self._cache.vectors(self.space, texts, self._embed_questions, self.dimensions)
 
     def _embed_questions(self, texts: Sequence[str]) -> Vectors:
-        prefix = self.settings.query_prefix
-        windows: list[list[int]] = []
-        counts: list[int] = []
+        prefix, room = self.settings.query_prefix, self._room()
+        split: list[list[list[int]]] = []
         for text, ids in zip(texts, self._pieces(texts, prefix), strict=True):
-            if len(ids) <= self._room():
-                parts = [ids]
-            else:
-                start, content = self._pieces([prefix, text], "")
-                parts = [start + part for part in _windows(content, self._room() - len(start))]
-            windows += parts
-            counts.append(len(parts))
-        vectors = self._embed(windows)
-        if len(windows) == len(texts):
+            start, content = self._pieces([prefix, text], "") if prefix else ([], ids)
+            size = min(QUERY_WINDOW, room - len(start))
+            whole = len(content) <= size
+            split.append([ids] if whole else [start + part for part in _windows(content, size)])
+        vectors = self._embed(list(chain.from_iterable(split)))
+        if len(vectors) == len(texts):
             return vectors
-        ends = np.cumsum(counts)
-        rows = [vectors[end - count : end] for end, count in zip(ends, counts, strict=True)]
-        means = np.stack([r.mean(axis=0, dtype=np.float64).astype(np.float32) for r in rows])
-        # A vector of one window is its own mean, to the bit: it must not be scaled again.
-        single = np.array(counts)[:, None] == 1
-        return np.where(single, means, self._scaled(means))
+        ends = np.cumsum([len(windows) for windows in split])
+        parts = np.split(vectors, ends[:-1])
+        long = [row for row, windows in enumerate(split) if len(windows) > 1]
+        found = np.stack([part[0] for part in parts])
+        found[long] = self._scaled(np.stack([_mean(split[row], parts[row]) for row in long]))
+        return found
 
     def _room(self) -> int:
         return self.settings.max_tokens - sum(map(len, self._markers))
@@ -305,20 +305,26 @@ def _padded(length: int) -> int:
     return max(1, -(-length // PAD_MULTIPLE)) * PAD_MULTIPLE
 
 
-def _windows(ids: list[int], room: int) -> list[list[int]]:
-    """Split into windows of nearly one length; of too many, an evenly spread choice."""
-    number = -(-len(ids) // room)
-    edges = np.linspace(0, len(ids), number + 1).round().astype(int)
-    chosen = list(range(number))
-    if number > MAX_QUERY_WINDOWS:
+def _windows(ids: list[int], size: int) -> list[list[int]]:
+    """Split into windows of ``size``; of too many, an evenly spread choice."""
+    begins = list(range(0, len(ids), size))
+    if (number := len(begins)) > MAX_QUERY_WINDOWS:
         chosen = np.linspace(0, number - 1, MAX_QUERY_WINDOWS).round().astype(int).tolist()
+        begins = [begins[place] for place in chosen]
         _LOG.warning(
             "a question of %d word-pieces: %d of its %d windows are embedded",
             len(ids),
             MAX_QUERY_WINDOWS,
             number,
         )
-    return [ids[edges[window] : edges[window + 1]] for window in chosen]
+    return [ids[begin : begin + size] for begin in begins]
+
+
+def _mean(windows: list[list[int]], vectors: Vectors) -> Vectors:
+    """The vector of a question from those of its windows, by their lengths and places."""
+    weights = [len(window) / place**2 for place, window in enumerate(windows, start=1)]
+    mean: npt.NDArray[np.float64] = np.average(vectors, axis=0, weights=weights)
+    return mean.astype(np.float32)
 
 
 def _tokenizer(path: Path) -> tuple[Any, int]:

@@ -1,7 +1,7 @@
 """Vectors of judged queries, kept in a file: an experiment asks the same questions many times.
 
-One file a vector space. It holds nothing that the model would not give again, bit for bit, so that
-it may be deleted at any time.
+One file a vector space and way of embedding. It holds nothing that the model would not give again,
+bit for bit, so that it may be deleted at any time.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ log = logging.getLogger(__name__)
 LARGEST = 50_000
 """Vectors a file; the oldest go first."""
 
+_RULES = 2  # raised when questions are embedded in another way
+
 
 def embed_kept_queries(embedder: Embedder, texts: Sequence[str], directory: Path | None) -> Vectors:
     """The (n, d) vectors of queries, embedding only those that the file lacks.
@@ -35,7 +37,7 @@ def embed_kept_queries(embedder: Embedder, texts: Sequence[str], directory: Path
     """
     if directory is None:
         return embedder.embed_queries(texts)
-    path = directory / f"{embedder.space}.npz"
+    path = directory / f"{embedder.space}.{_RULES}.npz"
     kept = _read(path, embedder.dimensions)
     keys = [text_hash(text) for text in texts]
     missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in kept}

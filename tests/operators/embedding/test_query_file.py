@@ -45,7 +45,7 @@ def test_without_a_directory_nothing_is_kept():
 
 @pytest.mark.parametrize("content", [b"", b"not a file of arrays", b"PK\x03\x04broken"])
 def test_a_broken_file_is_made_again(tmp_path, content, caplog):
-    (tmp_path / "counted-1.npz").write_bytes(content)
+    (tmp_path / "counted-1.2.npz").write_bytes(content)
     model = Counting()
     assert embed_kept_queries(model, ["a"], tmp_path).shape == (1, 3)
     assert "embedded again" in caplog.text
