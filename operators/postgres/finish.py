@@ -7,13 +7,14 @@ Everything here may be run again, and does only what is still to do.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 import numpy as np
 import psycopg
 from psycopg import sql
 
 from operators.postgres import bm25, copy_binary
-from operators.postgres.connection import explained
+from operators.postgres.connection import explained, retrying
 from operators.postgres.partitions import ensure_partitions, exists, lock_writers, partition
 from operators.postgres.store import Connection, Store, identifier
 
@@ -124,13 +125,17 @@ def _build_index(store: Store, name: str, table: str, definition: str, *, rows: 
     # About 1.5 KB a row lets the graph grow in memory; beyond that it is built through the disk.
     megabytes = min(max(_SMALLEST_MEMORY_MB, rows * 3 // 2048), _LARGEST_MEMORY_MB)
     memory = {"maintenance_work_mem": f"{megabytes}MB"}
-    try:
-        with store.transaction(memory) as conn:
+
+    def build(settings: dict[str, str]) -> None:
+        with store.transaction(settings) as conn:
             conn.execute(statement)
-    except (psycopg.errors.DiskFull, psycopg.errors.OutOfMemory):
-        # Workers share memory that a container may not have: build alone.
-        alone = {**memory, "max_parallel_maintenance_workers": "0"}
-        store.run(lambda conn: conn.execute(statement), alone)
+
+    with explained(store.dsn):
+        try:
+            retrying(partial(build, memory))
+        except (psycopg.errors.DiskFull, psycopg.errors.OutOfMemory):
+            # Workers share memory that a container may not have: build alone.
+            retrying(partial(build, {**memory, "max_parallel_maintenance_workers": "0"}))
 
 
 def _build_pg_textsearch(store: Store, corpus: str) -> None:

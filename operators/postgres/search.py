@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, cast
 
 import numpy as np
@@ -111,7 +111,9 @@ def vector_search(
     groups: dict[Filter, list[_Item]] = defaultdict(list)
     for scope in scopes(queries, corpus, info.superseded.get(corpus)):
         for place in places.get(scope.query_id, ()):
-            groups[scope.filter].append(_Item(place, _literal(vectors[place]), scope.as_of))
+            groups[scope.filter].append(
+                _Item(place, _literal(vectors[place].tobytes()), scope.as_of)
+            )
 
     deadline = Deadline.after(timeout_s, f"the vector search of corpus {corpus!r}")
     breadth = max(ef_search or max(2 * k, 100), k)
@@ -245,5 +247,7 @@ def _matrix(
     return cast("NDArray[np.float32]", flat.reshape(len(embeddings), -1))
 
 
-def _literal(vector: NDArray[np.float32]) -> str:
-    return "[" + ",".join(map(repr, vector.tolist())) + "]"
+@lru_cache(maxsize=64)  # all corpora are asked with the same vectors
+def _literal(vector: bytes) -> str:
+    """The text form of these float32 numbers."""
+    return "[" + ",".join(map(repr, np.frombuffer(vector, np.float32).tolist())) + "]"
