@@ -2,8 +2,8 @@
 
 A shortened vector: the first numbers of the unit vector, and the length of the rest of it. By the
 Cauchy-Schwarz inequality the product of two shortened vectors is never below the cosine, so that
-one small matrix product leaves out nearly every pair, and none that counts. And a number of a text
-without its white space: texts that are equal but for white space have the same.
+one small matrix product leaves out nearly every pair, and none that counts. And the last words of a
+text: equal texts end alike.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Singles = NDArray[np.float32]
 Words = NDArray[np.uint64]
 
 _SHORT = 128  # numbers of a shortened vector
-_WHITE = bytes(code for code in range(128) if chr(code).isspace())
+_LAST_WORDS = 3
 _ROUNDING = 1e-6  # of a length in float32, so that a shortened vector is never too short
 _PAIRS_AT_ONCE = 4096  # of which all vectors are held
 _SLACK = 1e-4  # of a product in float32; float64 decides
@@ -43,14 +43,14 @@ class Signatures:
         text: the texts; None is empty.
         vectors: the embeddings as they are, of any length but zero where there is a ``short``.
         short: the shortened unit vectors; zeros for a chunk without a usable embedding.
-        solid: a number for each text without white space, of no meaning in another process.
+        ending: a number for the last words of each text, of no meaning in another process.
     """
 
     chunk_id: Integers
     text: list[str | None]
     vectors: Singles
     short: Singles
-    solid: Words
+    ending: Words
 
     @cached_property
     def tokens(self) -> TokenSets:
@@ -78,14 +78,9 @@ def signatures(chunks: pl.DataFrame) -> Signatures:
         short[rows, :-1] = head[rows] / np.sqrt(square)[:, None]
         short[rows, -1] = np.sqrt(np.maximum(1 - part / square, 0) + _ROUNDING)
     text = chunks["text"].to_list()
-    solid = np.array([_solid(one or "") for one in text], np.int64).view(np.uint64)
-    return Signatures(chunks["chunk_id"].to_numpy(), text, vectors, short, solid)
-
-
-def _solid(text: str) -> int:
-    if text.isascii():
-        return hash(text.encode().translate(None, _WHITE))
-    return hash("".join(text.split()))
+    ends = [hash(tuple((one or "").rsplit(None, _LAST_WORDS)[-_LAST_WORDS:])) for one in text]
+    ending = np.array(ends, np.int64).view(np.uint64)
+    return Signatures(chunks["chunk_id"].to_numpy(), text, vectors, short, ending)
 
 
 class Lookalikes:
@@ -105,7 +100,7 @@ class Lookalikes:
         self.known = known
         self.begins = offsets(np.array([len(one.chunk_id) for one in known], np.int64)).tolist()
         self.short = _stacked([one.short for one in known])
-        self.solid = np.concatenate([np.zeros(0, np.uint64), *(one.solid for one in known)])
+        self.ending = np.concatenate([np.zeros(0, np.uint64), *(one.ending for one in known)])
         self.words = cache(self._words)
 
     def _words(self, number: int) -> list[str]:
@@ -145,14 +140,14 @@ class Lookalikes:
     def equal(self, one: Integers, two: Integers) -> Flags:
         """Whether the texts of each pair of rows are equal but for white space."""
         first, second = self.number[one], self.number[two]
-        equal: Flags = self.solid[first] == self.solid[second]
+        equal: Flags = self.ending[first] == self.ending[second]
         for pair in np.flatnonzero(equal).tolist():
             equal[pair] = self.words(int(first[pair])) == self.words(int(second[pair]))
         return equal
 
     def _equal(self, rows: Integers, may_better: Flags, may_worse: Flags) -> list[Pairs]:
         """The pairs of one query's rows whose texts are equal but for white space."""
-        key = self.solid[self.number[rows]] + self.query_id[rows].astype(np.uint64) * _ODD
+        key = self.ending[self.number[rows]] + self.query_id[rows].astype(np.uint64) * _ODD
         order = np.argsort(key, kind="stable")
         twice = np.flatnonzero(key[order][1:] == key[order][:-1])
         found = [(rows[:0], rows[:0])]
