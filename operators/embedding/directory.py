@@ -125,13 +125,16 @@ class DirectoryEmbedder:
         return self._cache.vectors(self.space, texts, self._embed_questions, self.dimensions)
 
     def _embed_questions(self, texts: Sequence[str]) -> Vectors:
-        prefix, room = self.settings.query_prefix, self._room()
+        prefix = self.settings.query_prefix
+        (start,) = self._pieces([prefix], "")
+        size = min(QUERY_WINDOW, self._room() - len(start))
         split: list[list[list[int]]] = []
         for text, ids in zip(texts, self._pieces(texts, prefix), strict=True):
-            start, content = self._pieces([prefix, text], "") if prefix else ([], ids)
-            size = min(QUERY_WINDOW, room - len(start))
-            whole = len(content) <= size
-            split.append([ids] if whole else [start + part for part in _windows(content, size)])
+            if len(ids) <= len(start) + size:
+                split.append([ids])
+                continue
+            (content,) = self._pieces([text], "")
+            split.append([start + window for window in _windows(content, size)])
         vectors = self._embed(list(chain.from_iterable(split)))
         if len(vectors) == len(texts):
             return vectors
