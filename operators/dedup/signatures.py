@@ -40,14 +40,14 @@ class Signatures:
 
     Attributes:
         chunk_id: one a chunk.
-        text: the texts; None is empty.
+        text: the texts; null is empty.
         vectors: the embeddings as they are, of any length but zero where there is a ``short``.
         short: the shortened unit vectors; zeros for a chunk without a usable embedding.
         ending: a number for the last words of each text, of no meaning in another process.
     """
 
     chunk_id: Integers
-    text: list[str | None]
+    text: pl.Series
     vectors: Singles
     short: Singles
     ending: Words
@@ -55,8 +55,7 @@ class Signatures:
     @cached_property
     def tokens(self) -> TokenSets:
         """The token sets of the texts, for lists so long that they are worth hashing."""
-        text = pl.Series("text", self.text, pl.String)
-        return token_sets(pl.DataFrame({"chunk_id": self.chunk_id, "text": text}))
+        return token_sets(pl.DataFrame({"chunk_id": self.chunk_id, "text": self.text}))
 
 
 def signatures(chunks: pl.DataFrame) -> Signatures:
@@ -77,7 +76,7 @@ def signatures(chunks: pl.DataFrame) -> Signatures:
         rows, square, part = np.flatnonzero(usable), square[usable], part[usable]
         short[rows, :-1] = head[rows] / np.sqrt(square)[:, None]
         short[rows, -1] = np.sqrt(np.maximum(1 - part / square, 0) + _ROUNDING)
-    text = chunks["text"].to_list()
+    text = chunks["text"]
     ends = [hash(tuple((one or "").rsplit(None, _LAST_WORDS)[-_LAST_WORDS:])) for one in text]
     ending = np.array(ends, np.int64).view(np.uint64)
     return Signatures(chunks["chunk_id"].to_numpy(), text, vectors, short, ending)
@@ -153,9 +152,7 @@ class Lookalikes:
         found = [(rows[:0], rows[:0])]
         if not len(twice):
             return found
-        again = np.zeros(len(rows), bool)
-        again[order[twice]] = again[order[twice + 1]] = True
-        some = np.flatnonzero(again)
+        some = np.sort(order[np.unique(np.concatenate([twice, twice + 1]))])
         queries, numbers = self.query_id[rows[some]].tolist(), self.number[rows[some]].tolist()
         same: dict[tuple[int, str], list[int]] = {}
         for place, query_id, number in zip(some.tolist(), queries, numbers, strict=True):

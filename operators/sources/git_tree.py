@@ -130,7 +130,7 @@ def _document(
         raise Skipped("dependency lock or generated file")
     prose, language = prose_format(path), code_language(path)
     extension = splitext(path)[1]
-    if prose is None and language is None and extension:
+    if prose is None and language is None and extension not in ("", "."):
         raise Skipped(f"no known text type: {extension}")
     data = read_file(os.fsencode(repository.root), file.path, MAX_FILE).data
     if prose is None and language is None:

@@ -26,5 +26,5 @@ def test_a_hit_without_a_known_chunk_has_a_signature_of_its_text_alone() -> None
     known = [signatures(frame((0, "a"), (1, "old")).with_columns(vectors))]
     found, number = of_hits(frame((7, "new"), (1, "old"), (7, "new")), known, signatures)
     assert number.tolist() == [2, 1, 2]
-    assert [one.text for one in found] == [["a", "old"], ["new"]]
+    assert [one.text.to_list() for one in found] == [["a", "old"], ["new"]]
     assert found[1].vectors.shape == (1, 0)

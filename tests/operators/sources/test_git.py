@@ -267,6 +267,11 @@ def test_what_is_left_out_says_why(repo: Path) -> None:
     assert documents(repo, "code")["tool"].language == "bash"
 
 
+def test_a_script_whose_name_ends_with_a_dot_is_told_by_its_first_line(repo: Path) -> None:
+    commit(repo, "first", **{"tool.": "#!/bin/sh\n"})
+    assert documents(repo, "code")["tool."].language == "bash"
+
+
 def test_symbolic_links_are_never_followed(repo: Path, tmp_path: Path) -> None:
     write(tmp_path, "outside/secret.py", "SECRET")
     commit(repo, "first", **{"d/secret.py": "tracked", "e.py": "tracked"})
