@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from datetime import datetime
+from importlib import metadata
 from pathlib import Path
 from typing import Annotated
 
@@ -55,6 +56,24 @@ def main() -> None:
     except KeyboardInterrupt:
         typer.secho("crosscorpus: interrupted; what was committed stays", fg="yellow", err=True)
         sys.exit(130)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"crosscorpus {metadata.version('crosscorpus')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    pass
 
 
 @app.command()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -199,6 +200,12 @@ def test_diff_names_the_variants_that_differ_and_render_check_tells_a_stale_pict
     stale = crosscorpus("render", "-o", str(picture), "--check", "--config", "rrf")
     assert stale.returncode == 1
     assert "another graph" in stale.stderr
+
+
+def test_the_command_says_its_version(crosscorpus: Any) -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
+    done = crosscorpus("--version")
+    assert (done.returncode, done.stdout) == (0, f"crosscorpus {project['project']['version']}\n")
 
 
 def test_what_runs_no_graph_does_not_wait_for_hamilton_to_be_loaded() -> None:
