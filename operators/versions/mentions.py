@@ -132,6 +132,14 @@ _DATE = re.compile(
     _FLAGS,
 )
 
+_AFTER_A_YEAR = words(
+    """and or but nor so if because as than then when while where who what which how why that this
+    the a an i we you they it he she there to for from with without on in at of by about before
+    after during since until was were is are has have had did do does could would should compared
+    versus vs vs. already still"""
+)
+"""What may go on after a year; another word is what the number counts: "in 2000 requests"."""
+
 
 def mentions(text: str) -> list[Mention]:
     """The versions and dates that ``text`` asks for, in its order, each once.
@@ -285,8 +293,17 @@ def _clause(before: str) -> str:
 
 def _dates(sentence: str) -> Iterator[tuple[int, int, Mention]]:
     for match in _DATE.finditer(sentence):
-        if (until := _until(match)) is not None:
+        if not _counts(match, sentence) and (until := _until(match)) is not None:
             yield match.start(), match.end(), Mention(" ".join(match[0].split()), until=until)
+
+
+def _counts(match: re.Match[str], sentence: str) -> bool:
+    """Whether what looks like a year by itself is some other number."""
+    if not match["year3"] or match["date"] != match["year3"]:
+        return False
+    follows = re.match(r"\s+([^\W\d_]\S*)", sentence[match.end() :])
+    word = follows[1].rstrip(",;:?!)").lower() if follows else ""
+    return match["when"].lower() in ("at", "by") or bool(word and word not in _AFTER_A_YEAR)
 
 
 def _until(match: re.Match[str]) -> datetime | None:

@@ -96,6 +96,7 @@ def test_a_number_that_asks_for_no_version_names_none(text: str) -> None:
         ("How did it work before March 2021?", datetime(2021, 3, 1, tzinfo=UTC)),
         ("What did the page say as of March 2021?", datetime(2021, 4, 1, tzinfo=UTC)),
         ("What did the page say as of 2021-03-15?", datetime(2021, 3, 16, tzinfo=UTC)),
+        ("Why was it as it was in 2020 and not later?", datetime(2021, 1, 1, tzinfo=UTC)),
         ("What was it at the end of 2020?", datetime(2021, 1, 1, tzinfo=UTC)),
         ("What did it return in December 2021?", datetime(2022, 1, 1, tzinfo=UTC)),
         ("What was the default on page one prior to 5 May 2020?", datetime(2020, 5, 5, tzinfo=UTC)),
@@ -116,6 +117,10 @@ def test_a_question_names_a_date(text: str, until: datetime) -> None:
         "What happened in issue 2021?",
         "What was it before 2021-13-45?",
         "What is before 2022-style?",
+        "Why does the server fail at 2000 connections?",
+        "How many rows are read in 2000 ms?",
+        "What breaks by 2010 threads?",
+        "Does it hold until 2000 rows?",
     ],
 )
 def test_a_text_without_a_date_that_it_asks_for_names_none(text: str) -> None:
