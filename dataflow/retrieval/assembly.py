@@ -126,7 +126,10 @@ def provenance(
     stages = {"fused": fused, "unique": unique, "results": results, "citations": citations}
     return {
         "searched": happened.channels(outcomes),
-        "degraded": [sentence for _, sentence in happened.remarks(tried)],
+        "degraded": [
+            *(sentence for _, sentence in happened.remarks(tried)),
+            *policy.degraded(version_scope),
+        ],
         "queries": queries.height,
         "texts": queries["texts"].to_list(),
         "trigger": queries["trigger"].to_list(),

@@ -6,7 +6,7 @@ configuration's ``version_policy``.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import polars as pl
 from hamilton.function_modifiers import tag
@@ -20,7 +20,7 @@ from operators.versions import policy
 @tag(stage="queries", io="postgres", fail_open="yes")
 def known_versions(
     store: database.Store, queries: pl.DataFrame, understand_versions: bool = True
-) -> pl.DataFrame:
+) -> pl.DataFrame | None:
     """Every version of every topic; read only where a question may ask for one."""
     if not policy.may_ask(queries, understand=understand_versions):
         return empty(stored.KNOWN_VERSIONS)
@@ -30,13 +30,20 @@ def known_versions(
 @tag(stage="queries")
 def version_scope(
     queries: pl.DataFrame,
-    known_versions: pl.DataFrame,
+    known_versions: pl.DataFrame | None,
+    corpora: dict[str, Any],
     version_policy: Literal["newest", "all", "pinned", "as_of"] = "newest",
     understand_versions: bool = True,
 ) -> pl.DataFrame:
     """The policy of each question, the versions it pins, and what a reader must know of them."""
     return policy.version_scope(
-        queries, known_versions, default=version_policy, understand=understand_versions
+        queries,
+        known_versions,
+        default=version_policy,
+        understand=understand_versions,
+        corpora={
+            name: options["inputs"]["filters"].get("repos") for name, options in corpora.items()
+        },
     )
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-import polars as pl
 from hamilton.node import Node
 
 from operators.context.outcomes import overridden, unsuccessful
@@ -22,7 +21,6 @@ from operators.frames import (
     VECTOR_LISTS,
     empty,
 )
-from operators.postgres.versions import KNOWN_VERSIONS
 
 _RESULTS = {
     "vector_search": ("vector", "vector_lists", VECTOR_LISTS),
@@ -31,14 +29,16 @@ _RESULTS = {
 }
 
 
-def failed_search(node: Node, error: Exception, seconds: float) -> dict[str, Any] | pl.DataFrame:
+def failed_search(node: Node, error: Exception, seconds: float) -> dict[str, Any] | None:
     """An empty result and an outcome that says what happened, for what reads a corpus.
+
+    None for the versions that there are: a note will say so.
 
     Raises:
         Exception: ``error`` itself, if the node is no search.
     """
-    if node.name == "known_versions":  # then nothing is pinned
-        return empty(KNOWN_VERSIONS)
+    if node.name == "known_versions":
+        return None
     corpus, _, name = node.name.rpartition(".")
     if name not in _RESULTS:
         raise error

@@ -10,6 +10,7 @@ Meaning of a query's filter columns:
 - ``path_prefix``: the path begins so, to the letter; a chunk without a path does not match
 - ``language``, ``state``: equal
 - ``as_of``: created strictly before. A chunk of unknown creation time stays, because it may be old
+- ``versions_as_of``: likewise, but only of documents that have versions
 - ``version_policy``: which versions of a topic answer. ``newest`` (null too): not what a newer
   version replaces, and what no newer one has stays; with an ``as_of``, the newest of that time.
   ``pinned``: where a topic has one of the versions, only those, else as ``newest``. ``all``: all.
@@ -57,6 +58,7 @@ class Filter:
             literals; None before :func:`operators.postgres.pinned.with_chunks` has put them there.
         current: all chunks that the versions leave, as an array literal, where
             :func:`operators.postgres.current.with_current` has listed them.
+        only_versions: ``as_of`` chooses between versions, and hides nothing that has none.
     """
 
     repos: tuple[str, ...] | None = None
@@ -68,6 +70,7 @@ class Filter:
     inside: str | None = None
     outside: str | None = None
     current: str | None = None
+    only_versions: bool = False
 
     @property
     def pinned_chunks(self) -> int:
@@ -111,6 +114,7 @@ def scopes(queries: pl.DataFrame, corpus: str, superseded: Superseded | None) ->
             continue
         current = superseded is not None and row["version_policy"] != "all"
         pinned = row["pinned"] if "pinned" in row else [[v] for v in row["versions"] or ()]
+        moments = [row["as_of"], row.get("versions_as_of") if current else None]
         one = Filter(
             repos,
             _cleaned(row["path_prefix"]),
@@ -118,8 +122,8 @@ def scopes(queries: pl.DataFrame, corpus: str, superseded: Superseded | None) ->
             _cleaned(row["state"]),
             superseded if current else None,
             tuple(tuple(sorted(map(clean_text, of))) for of in pinned or ()) if current else (),
+            only_versions=moments[0] is None and moments[1] is not None,
         )
-        moments = [row["as_of"], row.get("versions_as_of") if current else None]
         found.append(Scope(row["query_id"], one, min(filter(None, moments), default=None)))
     return found
 
@@ -256,11 +260,25 @@ def _or_pinned(one: Filter, alias: str, newest: str, parameters: dict[str, Any])
         WHEN {alias}.chunk_id <> ALL(%(outside)s::bigint[]) THEN {newest} ELSE false END"""
 
 
-def created_before(alias: str, moment: str | None) -> str:
-    """The clause of ``as_of``: ``moment`` is an SQL expression, None for none."""
+def created_before(
+    one: Filter, alias: str, moment: str | None, *, versions_joined: bool = False
+) -> str:
+    """The clause of ``as_of``: ``moment`` is an SQL expression, None for none.
+
+    ``versions_joined``: ``OF_VERSIONS`` is there to be read.
+    """
     if moment is None:
         return "true"
-    return f"({alias}.created_at IS NULL OR {alias}.created_at < {moment})"
+    before = f"{alias}.created_at IS NULL OR {alias}.created_at < {moment}"
+    if not one.only_versions:
+        return f"({before})"
+    if versions_joined:
+        return f"({before} OR v.document_key IS NULL)"
+    later = "" if moment == SHARED else f" AND n.created_at >= {moment}"
+    return f"""({before} OR {alias}.chunk_id NOT IN (
+        SELECT n.chunk_id FROM document_versions d
+        JOIN chunks n ON n.corpus = %(corpus)s AND n.document_key = d.document_key
+        WHERE d.corpus = %(corpus)s{later}))"""
 
 
 def moment_of(moments: Collection[datetime | None], parameters: dict[str, Any]) -> str | None:
@@ -344,7 +362,7 @@ def count_visible(
         SELECT q.at, (SELECT count(*) FROM (
             SELECT 1 FROM chunks c
             WHERE c.corpus = %(corpus)s AND {condition(one, "c", parameters)}
-              AND {created_before("c", at)} AND {up_to_date(one, "c", parameters, moment=at)}
+              AND {created_before(one, "c", at)} AND {up_to_date(one, "c", parameters, moment=at)}
             LIMIT %(limit)s) AS visible)
         FROM (SELECT m.at, m.at::timestamptz AS as_of FROM unnest(%(moments)s::text[]) AS m(at)) q
     """

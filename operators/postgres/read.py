@@ -127,7 +127,7 @@ def _read(
         clause = " AND ".join(
             [
                 condition(one, "c", parameters, number=number),
-                created_before("c", f"%(late_{number})s::timestamptz"),
+                created_before(one, "c", f"%(late_{number})s::timestamptz", versions_joined=True),
                 by_documents(
                     one, parameters, moment=f"%(early_{number})s::timestamptz", number=number
                 ),

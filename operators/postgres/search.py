@@ -161,7 +161,7 @@ def _exactly(
     visible = f"c.corpus = %(corpus)s AND {condition(one, 'c', parameters)}"
     columns, source = "c.chunk_id, c.embedding, c.created_at", "chunks c"
     at = moment_of([item.as_of for item in items], parameters)
-    dated = created_before("f", at)
+    dated = created_before(one, "f", at)
     if at == SHARED and one.superseded is not None:
         since, source, versions = with_since(one, "c", source, parameters)
         columns += f", {since}"
@@ -195,7 +195,7 @@ def _by_index(
             SELECT nearest.chunk_id, nearest.distance FROM (
                 SELECT c.chunk_id, c.embedding <=> q.vector AS distance FROM chunks c
                 WHERE c.corpus = %(corpus)s AND {condition(one, "c", parameters)}
-                  AND {created_before("c", at)} AND {current}
+                  AND {created_before(one, "c", at)} AND {current}
                 ORDER BY c.embedding <=> q.vector LIMIT %(wanted)s
             ) AS nearest
             ORDER BY nearest.distance + 0, nearest.chunk_id LIMIT %(k)s

@@ -244,7 +244,7 @@ def _score(
     }
     visible = f"p.corpus = %(corpus)s AND {condition(one, 'p', parameters)}"
     at = moment_of([item.as_of for item in items], parameters)
-    dated = created_before("p", at)
+    dated = created_before(one, "p", at)
     if pick:
         current = up_to_date(one, "p", parameters, moment=at)
         chosen = ""
@@ -287,7 +287,7 @@ def _rank_plainly(
         "texts": [clean_text(item.text[: bm25.MAX_QUERY_CHARACTERS]) for item in items]
     }
     at = moment_of([item.as_of for item in items], parameters)
-    dated, current = created_before("c", at), up_to_date(one, "c", parameters, moment=at)
+    dated, current = created_before(one, "c", at), up_to_date(one, "c", parameters, moment=at)
     statement = f"""
         WITH q AS MATERIALIZED (
             SELECT t.query_id, t.text_no, plainto_tsquery('english', t.text) AS words,
@@ -332,7 +332,7 @@ def _rank_by_pg_textsearch(
         SELECT h.chunk_id, -h.score FROM (
             SELECT c.chunk_id, (c.text <@> {words})::float8 AS score FROM chunks c
             WHERE c.corpus = %(corpus)s AND {condition(one, "c", parameters)}
-              AND {created_before("c", at)} AND {current}
+              AND {created_before(one, "c", at)} AND {current}
             ORDER BY c.text <@> {words} LIMIT %(k)s
         ) AS h WHERE h.score < 0
     """

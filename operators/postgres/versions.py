@@ -24,6 +24,7 @@ from operators.versions.lineage import CANDIDATES
 KNOWN_VERSIONS = pl.Schema(
     {
         "corpus": pl.String(),
+        "repo": pl.String(),
         "lineage_id": pl.String(),
         "version": pl.String(),
         "position": pl.Int64(),
@@ -102,8 +103,9 @@ def known_versions(store: Store) -> pl.DataFrame:
     def look_up() -> pl.DataFrame:
         rows = store.run(
             lambda conn: conn.execute(
-                "SELECT corpus, lineage_id, version, position, newest, released_at"
-                ' FROM document_versions ORDER BY corpus, lineage_id COLLATE "C", position'
+                "SELECT v.corpus, d.repo, v.lineage_id, v.version, v.position, v.newest,"
+                " v.released_at FROM document_versions v JOIN documents d USING (document_key)"
+                ' ORDER BY v.corpus, v.lineage_id COLLATE "C", v.position'
             ).fetchall()
         )
         return pl.DataFrame(rows, schema=KNOWN_VERSIONS, orient="row")

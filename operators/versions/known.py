@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cached_property, lru_cache
 
@@ -49,6 +49,29 @@ class Known:
     def __bool__(self) -> bool:
         """Whether there are any."""
         return not self._frame.is_empty()
+
+    def within(
+        self,
+        allowed: Mapping[str, Sequence[str] | None] | None,
+        corpora: Sequence[str] | None,
+        repos: Sequence[str] | None,
+    ) -> Known:
+        """Those that a question may see: what it may not is neither told nor pinned.
+
+        Args:
+            allowed: the corpora that are searched, each with its repositories; None: every one.
+            corpora: those that the question asks; None: all.
+            repos: the repositories that it asks; None: every one.
+        """
+        seen = pl.lit(True)
+        if allowed is not None:
+            of_each = [
+                (pl.col("corpus") == corpus) & _is_among("repo", some)
+                for corpus, some in allowed.items()
+            ]
+            seen = pl.any_horizontal(pl.lit(False), *of_each)
+        seen &= _is_among("corpus", corpora) & _is_among("repo", repos)
+        return Known(self._frame.filter(seen))
 
     def asked(self, version: str, question: str) -> tuple[list[str], str | None]:
         """How topics spell a ``version`` that a caller asks for, and what to say about it.
@@ -132,13 +155,13 @@ class Known:
         known = self._near(question)
         place = bisect_left([_key(v) for v in known], _key(version))
         begin = max(0, min(place - MOST_SHOWN // 2, len(known) - MOST_SHOWN))
-        shown = known[begin : begin + MOST_SHOWN]
+        some = known[begin : begin + MOST_SHOWN]
         there = ", ".join(
             ["…"] * (begin > 0)
-            + [_shown(v) for v in shown]
+            + [shown(v) for v in some]
             + ["…"] * (begin + MOST_SHOWN < len(known))
         )
-        return f"version {_shown(version)} is not here" + (f"; there are {there}" if there else "")
+        return f"version {shown(version)} is not here" + (f"; there are {there}" if there else "")
 
     def _near(self, question: str) -> list[str]:
         """The versions of the topics whose names share the most words with ``question``."""
@@ -179,12 +202,16 @@ class Known:
         return last if isinstance(last, datetime) else None
 
 
+def _is_among(column: str, values: Sequence[str] | None) -> pl.Expr:
+    return pl.lit(True) if values is None else pl.col(column).is_in(list(values))
+
+
 def _answered(version: str, found: list[str], who: str) -> str | None:
     if not found:
         return None
     if _key(found[-1]) == _key(version):
-        return f"answered for version {_shown(version)}, which {who}"
-    return f"answered for version {_shown(found[-1])}, the newest of {_shown(version)}, which {who}"
+        return f"answered for version {shown(version)}, which {who}"
+    return f"answered for version {shown(found[-1])}, the newest of {shown(version)}, which {who}"
 
 
 def _numbers(version: str) -> list[int]:
@@ -202,6 +229,7 @@ def _tokens(text: str) -> frozenset[str]:
 _topic_tokens = lru_cache(maxsize=KEPT)(_tokens)
 
 
-def _shown(version: str) -> str:
+def shown(version: str) -> str:
+    """A version as a note says it: on one line, not for pages."""
     one_line = label_text(version)
     return one_line if len(one_line) <= LONGEST_SHOWN else one_line[: LONGEST_SHOWN - 1] + "…"

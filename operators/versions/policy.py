@@ -18,13 +18,17 @@ import polars as pl
 
 from operators.frames import NOTES, SCOPED_QUERIES, VERSION_SCOPE, empty
 from operators.ranking.order import replaced
-from operators.versions.known import Known
+from operators.versions.known import Known, shown
 from operators.versions.mentions import Mention, mentions
 from operators.versions.origins import origin_asked
+
+_VIEW = ("corpora", "repos")
 
 MOST_MENTIONS = 8
 """Of one question; a text with more is a table of versions, and asks for none."""
 
+
+UNKNOWN = "which versions there are could not be looked up"
 
 ORIGINS = "answered from all versions, because the question asks in which one something changed"
 
@@ -43,22 +47,38 @@ def may_ask(queries: pl.DataFrame, *, understand: bool) -> bool:
 
 
 def version_scope(
-    queries: pl.DataFrame, known: pl.DataFrame, *, default: str, understand: bool
+    queries: pl.DataFrame,
+    known: pl.DataFrame | None,
+    *,
+    default: str,
+    understand: bool,
+    corpora: Mapping[str, Sequence[str] | None] | None = None,
 ) -> pl.DataFrame:
     """``VERSION_SCOPE``: the policy of each of ``queries``, in their order.
 
     Args:
         queries: columns ``QUERIES``.
-        known: columns ``KNOWN_VERSIONS``; empty: no version is ever pinned.
+        known: columns ``KNOWN_VERSIONS``; empty: no version is ever pinned. None: they could not be
+            looked up; then what a caller asks for is taken to the letter.
         default: the policy of a question that asks for none.
         understand: whether a version or date in the text counts.
+        corpora: those that are searched, each with the repositories that may be seen there (None:
+            every one); None: all.
     """
-    versions = Known(known)
+    every = None if known is None else Known(known)
+    seen: dict[Any, Known] = {}  # most questions of a batch may see the same
+
+    def versions(row: Mapping[str, Any]) -> Known | None:
+        if not every:
+            return every
+        view = tuple(None if row[name] is None else tuple(row[name]) for name in _VIEW)
+        if view not in seen:
+            seen[view] = every.within(corpora, *(row[name] for name in _VIEW))
+        return seen[view]
+
+    columns = queries[["query_id", "texts", "as_of", "version_policy", "versions", *_VIEW]]
     rows = [
-        _decide(row, versions, default, understand)
-        for row in queries[["query_id", "texts", "as_of", "version_policy", "versions"]].iter_rows(
-            named=True
-        )
+        _decide(row, versions(row), default, understand) for row in columns.iter_rows(named=True)
     ]
     return pl.DataFrame(rows, schema=VERSION_SCOPE, orient="row")
 
@@ -85,6 +105,12 @@ def notes(scope: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=NOTES, orient="row") if rows else empty(NOTES)
 
 
+def degraded(scope: pl.DataFrame) -> list[str]:
+    """What ``notes`` says of a lookup that failed, each sentence once."""
+    said = notes(scope)["note"].to_list()
+    return list(dict.fromkeys(note for note in said if note.startswith(UNKNOWN)))
+
+
 def _named(texts: Sequence[str] | None) -> list[Mention]:
     found = [mention for text in texts or () for mention in mentions(text)]
     return found if len(found) <= MOST_MENTIONS else []
@@ -95,14 +121,20 @@ def _origins(texts: Sequence[str] | None) -> list[list[str]]:
 
 
 def _decide(
-    row: Mapping[str, Any], known: Known, default: str, understand: bool
+    row: Mapping[str, Any], known: Known | None, default: str, understand: bool
 ) -> tuple[Any, ...]:
     policy, as_of = row["version_policy"], row["as_of"]
     pinned: list[list[str]] = []
     said: list[str] = []
     until: datetime | None = None
     basis = "input" if policy or row["versions"] or as_of else "config"
-    if row["versions"]:
+    if known is None and row["versions"]:
+        pinned = [[version] for version in row["versions"]]
+        said.append(f"{UNKNOWN}: {', '.join(map(shown, row['versions']))} is taken to the letter")
+    elif known is None:
+        if policy is None and understand and (_named(row["texts"]) or _origins(row["texts"])):
+            said.append(f"{UNKNOWN}: the newest answer")
+    elif row["versions"]:
         for version in row["versions"]:
             spellings, note = known.asked(version, " ".join(row["texts"] or ()))
             pinned += [spellings] if spellings else []

@@ -6,6 +6,7 @@ import json
 import re
 import zlib
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,10 @@ from dataflow import RetrievalDriver, build_driver, load_config
 from dataflow.ingestion import ingest_documents
 from operators.context.editions import NEWEST, OLDER
 from operators.errors import UnknownName
+from operators.postgres import versions as stored
 from operators.postgres.store import drop_collection, open_store
 
-COLLECTION = "versions"
+COLLECTION, SHARED = "versions", "versions-shared"
 DATES = {"1.9": "2020-01-01", "1.10": "2021-01-01", "2.0": "2022-01-01"}
 LIMITS = {"1.9": 100, "1.10": 250, "2.0": 900}
 INTRO = "The cache keeps whatever was asked for lately, and forgets the rest when memory is short."
@@ -66,12 +68,27 @@ def page(version: str) -> dict[str, Any]:
     }
 
 
-@pytest.fixture(scope="module")
-def driver(server_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RetrievalDriver]:
-    file: Path = tmp_path_factory.mktemp("documents") / "documents.jsonl"
-    file.write_text("".join(json.dumps(page(version)) + "\n" for version in DATES))
+MINUTES = "The cache was given more entries at the meeting, as the machines are larger by now."
+GUESTS = [
+    {**page("1.9"), "repo": "guest", "doc_id": v, "version": v, "path": f"{v}/cache.md"}
+    for v in ("7.7", "8.8")
+]
+PLAIN = {
+    "doc_id": "minutes",
+    "corpus": "docs",
+    "path": "minutes.md",
+    "created_at": "2021-09-01",
+    "text": MINUTES,
+}
+
+
+def opened(
+    server_dsn: str, folder: Path, collection: str, documents: list[dict[str, Any]]
+) -> Iterator[RetrievalDriver]:
+    file = folder / "documents.jsonl"
+    file.write_text("".join(json.dumps(document) + "\n" for document in documents))
     embedder: Any = Words()
-    with open_store(server_dsn, COLLECTION, create=True, max_size=2) as store:
+    with open_store(server_dsn, collection, create=True, max_size=2) as store:
         ingest_documents(store, embedder, file)
         # one changed number is no copy
         config = load_config().with_changes(
@@ -80,9 +97,22 @@ def driver(server_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterato
                 "corpus_defaults": {"variants": {"deduped": "guarded"}},
             }
         )
-        with build_driver(config, COLLECTION, dsn=server_dsn, embedder=embedder) as built:
+        with build_driver(config, collection, dsn=server_dsn, embedder=embedder) as built:
             yield built
-        drop_collection(store, COLLECTION)
+        drop_collection(store, collection)
+
+
+@pytest.fixture(scope="module")
+def driver(server_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RetrievalDriver]:
+    folder = tmp_path_factory.mktemp("documents")
+    yield from opened(server_dsn, folder, COLLECTION, [*map(page, DATES)])
+
+
+@pytest.fixture(scope="module")
+def shared(server_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RetrievalDriver]:
+    """A collection of two repositories, with a document that has no versions."""
+    folder = tmp_path_factory.mktemp("documents")
+    yield from opened(server_dsn, folder, SHARED, [*map(page, DATES), *GUESTS, PLAIN])
 
 
 def versions(driver: RetrievalDriver, query: str, **inputs: Any) -> set[str]:
@@ -191,3 +221,58 @@ def test_a_policy_that_does_not_exist_is_refused(driver: RetrievalDriver) -> Non
     frame = pl.DataFrame({"query_id": [0], "text": ["x"], "version_policy": ["newst"]})
     with pytest.raises(UnknownName, match="newest"):
         driver.execute(["results"], overrides={"queries": frame})
+
+
+def found(shared: RetrievalDriver, query: str, **inputs: Any) -> set[str]:
+    out = shared.execute(["results"], inputs={"query": query, "repos": [""], **inputs})
+    return set(out["results"]["document_id"])
+
+
+def test_a_date_in_a_question_hides_no_document_that_has_no_versions(
+    shared: RetrievalDriver,
+) -> None:
+    dated = "What was decided about the entries of the cache in March 2021?"
+    of_the_time = {"1.9/cache", "1.10/cache"}
+    assert found(shared, dated) == {"minutes", *of_the_time}
+    # a caller's date hides whatever is newer
+    assert found(shared, dated, as_of=datetime(2021, 4, 1, tzinfo=UTC)) == of_the_time
+
+
+def test_versions_that_a_caller_may_not_see_are_neither_told_nor_answered_for(
+    shared: RetrievalDriver,
+) -> None:
+    question = f"{LIMITS_QUESTION}?"
+    (absent,) = said(shared, question, versions="7.7", repos=[""])
+    assert absent == "version 7.7 is not here; there are 1.9, 1.10, 2.0"
+    (elsewhere,) = said(shared, f"{LIMITS_QUESTION} in version 2.0?", repos=["guest"])
+    assert elsewhere == "version 2.0 is not here; there are 7.7, 8.8"
+    assert "2.0/cache" in found(shared, question, versions="2.0")
+
+
+def test_versions_that_the_configuration_forbids_are_not_told(
+    shared: RetrievalDriver, server_dsn: str
+) -> None:
+    config = shared.config.with_changes({"corpora": {"docs": {"filters": {"repos": ["guest"]}}}})
+    embedder: Any = Words()
+    with build_driver(config, SHARED, dsn=server_dsn, embedder=embedder) as limited:
+        (note,) = said(limited, LIMITS_QUESTION, versions="2.0")
+    assert note == "version 2.0 is not here; there are 7.7, 8.8"
+
+
+def test_a_lookup_of_versions_that_fails_is_no_version_that_does_not_exist(
+    shared: RetrievalDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(store: Any) -> Any:
+        raise TimeoutError("too slow")
+
+    monkeypatch.setattr(stored, "known_versions", fails)
+    question = f"{LIMITS_QUESTION}?"
+    inputs = {"query": question, "versions": "1.10", "repos": [""]}
+    out = shared.execute(["results", "notes", "provenance"], inputs=inputs)
+    assert set(out["results"]["version"].drop_nulls()) == {"1.10"}
+    told = "which versions there are could not be looked up: 1.10 is taken to the letter"
+    assert told in out["notes"]["note"].to_list()
+    assert told in out["provenance"]["degraded"]
+    named = said(shared, f"{LIMITS_QUESTION} in 1.9?", repos=[""])
+    assert named == ["which versions there are could not be looked up: the newest answer"]
+    assert said(shared, question, repos=[""]) == []

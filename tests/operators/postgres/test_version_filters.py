@@ -63,7 +63,8 @@ def passages() -> list[Passage]:
                 found.append(
                     Passage(len(found), f"t{topic}", version, place, created, repo, relation, since)
                 )
-    alone = [Passage(len(found) + n, None, None, 0, START, "") for n in range(9)]
+    days = [timedelta(days=3 * n) for n in range(9)]
+    alone = [Passage(len(found) + n, None, None, 0, START + day, "") for n, day in enumerate(days)]
     return [*found, *alone]
 
 
@@ -79,7 +80,8 @@ def visible(one: Passage, query: dict[str, Any]) -> bool:
     if query["version_policy"] != "all":
         later = query.get("versions_as_of")
         as_of = min(filter(None, (as_of, later)), default=None)
-    if as_of is not None and one.created is not None and one.created >= as_of:
+    of_versions = query.get("as_of") is None and one.topic is None
+    if not of_versions and as_of and one.created and one.created >= as_of:
         return False
     if query["version_policy"] == "all":
         return True
@@ -146,7 +148,7 @@ QUERY = st.fixed_dictionaries(
         ),
         "repos": st.sampled_from([None, ["org/app"]]),
         "as_of": st.sampled_from([None, START + timedelta(days=10), START + timedelta(days=15)]),
-        "versions_as_of": st.sampled_from([None, START + timedelta(days=11)]),
+        "versions_as_of": st.sampled_from([None, *(START + timedelta(days=n) for n in (11, 18))]),
     }
 )
 

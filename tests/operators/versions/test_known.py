@@ -26,6 +26,7 @@ def known(**topics: list[str]) -> Known:
     rows: list[dict[str, Any]] = [
         {
             "corpus": "docs",
+            "repo": "",
             "lineage_id": topic,
             "version": version,
             "position": place,

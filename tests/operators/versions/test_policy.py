@@ -25,7 +25,7 @@ def queries(*rows: dict[str, Any]) -> pl.DataFrame:
 
 def known(*versions: str) -> pl.DataFrame:
     rows = [
-        ("docs", "guide", version, place, place == len(versions) - 1, None)
+        ("docs", "", "guide", version, place, place == len(versions) - 1, None)
         for place, version in enumerate(versions)
     ]
     return pl.DataFrame(rows, schema=KNOWN_VERSIONS, orient="row")
