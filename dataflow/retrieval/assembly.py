@@ -12,7 +12,7 @@ from dataflow.retrieval.branches import from_each_corpus
 from operators.context import editions, packing
 from operators.context import outcomes as happened
 from operators.context.citations import cite
-from operators.context.question import shortened
+from operators.context.question import LONGEST_TEXT, shortened
 from operators.context.token_counts import token_measure
 from operators.frames import stacked
 from operators.ranking.order import cut
@@ -37,7 +37,7 @@ def notes(
     queries: pl.DataFrame,
     version_scope: pl.DataFrame,
     query: str | list[str] = "",
-    max_query_characters: int = 20_000,
+    max_query_characters: int = LONGEST_TEXT,
 ) -> pl.DataFrame:
     """What a reader must know: what was not searched, what was cut, and which versions answer."""
     cut = shortened(query, max_query_characters)

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from hamilton.function_modifiers import tag
 
-from operators.context.question import ask, query_texts
+from operators.context.question import LONGEST_TEXT, ask, query_texts
 from operators.ranking import wording
 
 
@@ -30,7 +30,7 @@ def queries(
     as_of: datetime | None = None,
     only_corpora: list[str] | None = None,
     versions: str | list[str] | None = None,
-    max_query_characters: int = 20_000,
+    max_query_characters: int = LONGEST_TEXT,
 ) -> pl.DataFrame:
     """The questions with their filters and triggers, one row a question."""
     return ask(

@@ -5,15 +5,21 @@ Overriding the node ``queries`` is how many questions run in one pass.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
+from dataflow.runtime.catalog import ASKED
+from operators.context.question import LONGEST_TEXT, asked_texts
 from operators.errors import CrosscorpusError, UnknownName, suggest
 from operators.frames import QUERIES, TRIGGER_SHARE, FrameError, check
 
-_NAMED_SHARES = pl.List(TRIGGER_SHARE)
+log = logging.getLogger(__name__)
 
+_NAMED_SHARES = pl.List(TRIGGER_SHARE)
+_OF_A_RUN = frozenset({"now", "reranker", "explain_chunks"})
 
 POLICIES = ("newest", "all", "pinned", "as_of")
 
@@ -22,21 +28,40 @@ class BatchError(CrosscorpusError):
     """A frame of queries that can't be run; the message names the column."""
 
 
+def refuse_ignored(inputs: Mapping[str, Any]) -> None:
+    """Raise :class:`BatchError` for what is asked of one question: a batch has it in columns.
+
+    A list of repositories that nothing reads would let all of them answer.
+    """
+    ignored = [name for name in inputs if name in ASKED - _OF_A_RUN and inputs[name] is not None]
+    if ignored:
+        raise BatchError(
+            f"{', '.join(sorted(ignored))}: an input of one question, and the node queries is "
+            "overridden: give each question its own in a column of that name"
+        )
+
+
 def complete_queries(
-    frame: pl.DataFrame, *, triggers: Collection[str], corpora: Collection[str]
+    frame: pl.DataFrame,
+    *,
+    triggers: Collection[str],
+    corpora: Collection[str],
+    longest: int = LONGEST_TEXT,
 ) -> pl.DataFrame:
     """Bring a frame of questions into the form of the node ``queries``.
 
     Args:
         frame: ``query_id`` (whole numbers, each once) and ``text`` (String) or ``texts``
-            (List(String)); any other column of :data:`operators.frames.QUERIES` may be given.
-            ``trigger`` may be a name (String; "none" is none), and times may lack a zone, which
-            then is UTC.
+            (List(String)); any other column of :data:`operators.frames.QUERIES` may be given, and
+            ``only_corpora`` for ``corpora``. ``trigger`` may be a name (String; "none" is none) or
+            a mix (Struct of shares), and times may lack a zone, which then is UTC.
         triggers: the triggers that exist.
         corpora: the corpora that exist.
+        longest: characters of one text.
 
     Returns:
         A frame of :data:`operators.frames.QUERIES`, in the given order; missing columns are null.
+        Its texts are those of :func:`operators.context.question.ask`; what was cut is a warning.
 
     Raises:
         BatchError: a column is missing, of another type, null or empty where it may not be.
@@ -45,6 +70,8 @@ def complete_queries(
     given = frame
     if "text" in given.columns and "texts" not in given.columns:
         given = given.with_columns(texts=pl.concat_list(pl.col("text"))).drop("text")
+    if "only_corpora" in given.columns and "corpora" not in given.columns:
+        given = given.rename({"only_corpora": "corpora"})
     for column in given.columns:
         if column not in QUERIES:
             raise UnknownName(
@@ -57,13 +84,38 @@ def complete_queries(
         share = pl.struct(trigger="trigger", share=pl.lit(1.0))
         named = pl.when(pl.col("trigger").fill_null("none") != "none").then(pl.concat_list(share))
         given = given.with_columns(trigger=named.otherwise(pl.lit([], dtype=_NAMED_SHARES)))
+    elif isinstance(given.schema.get("trigger"), pl.Struct):
+        given = given.with_columns(_mixes(given["trigger"]))
     completed = given.select(_column(given, name, dtype) for name, dtype in QUERIES.items())
     try:
         check(completed, QUERIES, "queries")
     except FrameError as error:
         raise BatchError(str(error)) from None
+    completed = _with_texts(completed, longest)
     _check_values(completed, triggers, corpora)
     return completed
+
+
+def _mixes(triggers: pl.Series) -> pl.Series:
+    """A column of structs ``{trigger: share}`` as lists of shares; a null is no part of a mix."""
+    mixes = [
+        [{"trigger": name, "share": share} for name, share in (mix or {}).items() if share]
+        for mix in triggers.to_list()
+    ]
+    try:
+        return pl.Series("trigger", mixes, dtype=_NAMED_SHARES)
+    except (TypeError, pl.exceptions.PolarsError):
+        raise BatchError("queries: the shares of a trigger are numbers") from None
+
+
+def _with_texts(frame: pl.DataFrame, longest: int) -> pl.DataFrame:
+    given: Sequence[Sequence[str | None] | None] = frame["texts"].to_list()
+    texts = [asked_texts([text for text in of or () if text is not None], longest) for of in given]
+    if not all(texts):
+        raise BatchError("queries: an empty query; leave it out or give it words")
+    if cut := sum(len(text or "") > longest for of in given for text in of or ()):
+        log.warning("%d texts of the batch were cut to %d characters", cut, longest)
+    return frame if texts == given else frame.with_columns(pl.Series("texts", texts))
 
 
 def _column(frame: pl.DataFrame, name: str, dtype: pl.DataType) -> pl.Expr:
@@ -90,16 +142,15 @@ def _check_values(frame: pl.DataFrame, triggers: Collection[str], corpora: Colle
         raise BatchError("queries: query_id must be whole numbers from 0 to 4294967295")
     if frame["query_id"].n_unique() != frame.height:
         raise BatchError("queries: a query_id is given more than once")
-    texts = frame["texts"].explode(empty_as_null=True)
-    if texts.is_null().any() or (texts.str.strip_chars() == "").any():
-        raise BatchError("queries: an empty query; leave it out or give it words")
     for policy in frame["version_policy"].drop_nulls().unique(maintain_order=True):
         check_known("version policy", policy, POLICIES)
     shares = frame["trigger"].explode().drop_nulls()
-    for trigger in (
-        shares.struct.field("trigger").unique(maintain_order=True) if len(shares) else ()
-    ):
-        check_known("trigger", trigger, triggers)
+    if len(shares):
+        for trigger in shares.struct.field("trigger").unique(maintain_order=True):
+            check_known("trigger", trigger, triggers)
+        share = shares.struct.field("share")
+        if not ((share >= 0) & share.is_finite()).fill_null(value=False).all():
+            raise BatchError("queries: the shares of a trigger must be 0 or more")
     for corpus in frame["corpora"].explode().drop_nulls().unique(maintain_order=True):
         check_known("corpus", corpus, corpora)
 

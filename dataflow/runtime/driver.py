@@ -17,7 +17,7 @@ from hamilton.graph import FunctionGraph
 from hamilton.lifecycle.base import LifecycleAdapter
 from hamilton.node import Node
 
-from dataflow.runtime.batch import check_known, complete_queries
+from dataflow.runtime.batch import check_known, complete_queries, refuse_ignored
 from dataflow.runtime.catalog import ASKED, BOUND, STRUCTURE, Catalog, retrieval_catalog
 from dataflow.runtime.config import Config, hamilton_config
 from dataflow.runtime.guards import GraphError, LooseInputs, check_call, check_declared
@@ -27,6 +27,7 @@ from dataflow.runtime.outcomes import failed_search, not_searched
 from dataflow.runtime.plan import node_tags
 from dataflow.runtime.scheduler import Scheduler
 from dataflow.runtime.trace import Trace, changed, known_to
+from operators.context.question import LONGEST_TEXT
 from operators.ranking.weighting import read_trigger
 
 if TYPE_CHECKING:
@@ -176,8 +177,8 @@ class RetrievalDriver:
             inputs: ``query`` (one text, or several ways to put one question), ``trigger``,
                 ``repos``, ``path_prefix``, ``language``, ``state``, ``as_of``, ``only_corpora``,
                 ``versions`` (a version, several, or ``newest`` or ``all``), ``now``; any
-                parameter by its name (``top_k``), for this run only; and ``timings``, a dict that
-                receives the milliseconds each node took.
+                parameter by its name (``top_k``, ``wiki.candidates``), for this run only; and
+                ``timings``, a dict that receives the milliseconds each node took.
             overrides: values that stand in for nodes. ``queries`` takes a batch: a frame with at
                 least ``query_id`` and ``text``.
 
@@ -313,8 +314,12 @@ class RetrievalDriver:
             if name in self.graph.nodes and name not in wanted:
                 instead.setdefault(name, value)
         if isinstance(instead.get("queries"), pl.DataFrame):
+            refuse_ignored(inputs or {})
             instead["queries"] = complete_queries(
-                instead["queries"], triggers=self.config.triggers, corpora=self.config.corpora
+                instead["queries"],
+                triggers=self.config.triggers,
+                corpora=self.config.corpora,
+                longest={**self.graph.config, **instead}.get("max_query_characters", LONGEST_TEXT),
             )
         return wanted, {**self._bound, "timings": {}, **given}, instead
 
@@ -376,12 +381,18 @@ class RetrievalDriver:
 
 
 def retrieval_parameters(graph: FunctionGraph) -> frozenset[str]:
-    """The names in the graph's configuration that a single run may change."""
-    return frozenset(
+    """What a single run may change of the graph's configuration: ``top_k``, ``wiki.candidates``."""
+    of_all = {
         name
         for name in graph.config
         if name not in STRUCTURE
         and not name.startswith("hamilton.")
         and not name.endswith("_variant")
-        and name in graph.nodes
-    )
+    }
+    of_each = {
+        f"{corpus}.{name}"
+        for corpus, options in graph.config["corpora"].items()
+        for name in options["inputs"]
+        if name not in STRUCTURE
+    }
+    return frozenset((of_all | of_each) & graph.nodes.keys())

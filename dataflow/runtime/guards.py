@@ -64,6 +64,8 @@ def check_call(
         node = nodes.get(name)
         if node is None and name in ASKED:  # a chosen variant has no use for it
             continue
+        if node is None and (of_one := next((n for n in nodes if n.endswith(f".{name}")), None)):
+            raise UnknownName(f"unknown input {name!r}: each corpus has its own, such as {of_one}")
         if node is None:
             known = [n for n in nodes if nodes[n].user_defined and n not in fixed]
             raise UnknownName(f"unknown input {name!r}{suggest(name, {*known} - BOUND)}")
@@ -85,6 +87,6 @@ def _shown(graph: FunctionGraph, fixed: Collection[str]) -> list[str]:
 
 
 def _check_type(what: str, name: str, value: Any, annotation: Any) -> None:
-    if value is not None and not fits(value, annotation):
+    if not fits(value, annotation):
         expected = spell(annotation)
         raise GraphError(f"{what} {name!r}: expected {expected}, got {type(value).__name__}")

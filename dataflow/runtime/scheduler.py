@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import os
 import queue
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
@@ -83,6 +84,7 @@ class Scheduler(GraphExecutor):
             for hook in ("pre_node_execute", "post_node_execute")
         ) or self.adapter.does_method("do_node_execute", is_async=False)
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="crosscorpus")
+        self._process = os.getpid()
         self._plans: dict[Any, Plan] = {}
 
     def validate(self, nodes_to_execute: list[Node]) -> None:
@@ -104,8 +106,10 @@ class Scheduler(GraphExecutor):
 
         Raises:
             NodeTimeout: a node that is not ``fail_open`` passed its deadline.
-            CrosscorpusError: the scheduler is closed.
+            CrosscorpusError: the scheduler is closed, or of a process that this one forked off.
         """
+        if os.getpid() != self._process:  # the threads of the pool are not in this one
+            raise CrosscorpusError("the driver is of another process: build one after the fork")
         key = (fg, tuple(final_vars), frozenset(overrides), frozenset(inputs))
         plan = self._plans.get(key)
         if plan is None:

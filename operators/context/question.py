@@ -12,6 +12,7 @@ from operators.errors import CrosscorpusError, UnknownName, suggest
 from operators.frames import QUERIES
 from operators.ranking.weighting import read_trigger
 
+LONGEST_TEXT = 20_000
 LONGEST_VERSION = 100
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
@@ -33,7 +34,7 @@ def ask(
     versions: str | Sequence[str] | None = None,
     known_triggers: Sequence[str] = (),
     known_corpora: Collection[str] = (),
-    longest: int = 20_000,
+    longest: int = LONGEST_TEXT,
 ) -> pl.DataFrame:
     """One question as a frame of one row, ``QUERIES``, with query_id 0.
 
@@ -58,9 +59,7 @@ def ask(
         UnknownName: an unknown trigger or corpus.
         CrosscorpusError: an empty version.
     """
-    given = [query] if isinstance(query, str) else list(query)
-    texts = list(dict.fromkeys(_UNSTORABLE.sub("�", text)[:longest] for text in given))
-    texts = [text for text in texts if text.strip()]
+    texts = asked_texts(_listed(query), longest)
     if not texts:
         raise EmptyQuery("the query is empty: ask something")
     only = [corpora] if isinstance(corpora, str) else corpora
@@ -83,6 +82,23 @@ def ask(
         "versions": named,
     }
     return pl.DataFrame([row], schema=QUERIES)
+
+
+def asked_texts(given: Sequence[str], longest: int) -> list[str]:
+    """The texts of one question as they are searched, see :func:`ask`.
+
+    >>> asked_texts(["a question", " ", "a question", "more"], 8)
+    ['a questi', 'more']
+    """
+    cleaned = dict.fromkeys(_UNSTORABLE.sub("�", text)[:longest] for text in given)
+    return [text for text in cleaned if text.strip()]
+
+
+def _listed(query: str | Sequence[str]) -> list[str]:
+    given = [query] if isinstance(query, str) else query
+    if not (isinstance(given, Sequence) and all(isinstance(text, str) for text in given)):
+        raise CrosscorpusError(f"a query is a text or a list of texts, got {type(query).__name__}")
+    return list(given)
 
 
 def read_versions(
@@ -111,7 +127,7 @@ def shortened(query: str | Sequence[str], longest: int) -> list[str]:
     >>> shortened("a question", 5)
     ['the question was cut to its first 5 of 10 characters']
     """
-    given = [query] if isinstance(query, str) else list(query)
+    given = _listed(query)
     long = [len(text) for text in given if len(text) > longest]
     if not long:
         return []

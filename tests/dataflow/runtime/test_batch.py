@@ -4,8 +4,11 @@ from datetime import UTC, datetime
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from dataflow.runtime.batch import complete_queries
+from dataflow.runtime.batch import BatchError, complete_queries
+from operators.context.question import EmptyQuery, ask
 from operators.errors import CrosscorpusError
 from operators.frames import QUERIES
 
@@ -31,6 +34,46 @@ def test_several_texts_a_question_stay_together():
 def test_a_trigger_may_be_a_name_or_missing():
     frame = complete(query_id=[1, 2], text=["a", "b"], trigger=["question", None])
     assert frame["trigger"].to_list() == [[{"trigger": "question", "share": 1.0}], []]
+
+
+def test_a_trigger_may_be_a_mix_of_shares():
+    mixes = [{"pr_review": 0.7, "question": 0.3}, {"question": 1.0}]
+    shares = complete(query_id=[1, 2], text=["a", "b"], trigger=mixes)["trigger"].to_list()
+    assert [[tuple(share.values()) for share in mix] for mix in shares] == [
+        [("pr_review", 0.7), ("question", 0.3)],
+        [("question", 1.0)],
+    ]
+
+
+def test_corpora_may_be_called_as_the_input_is():
+    assert complete(query_id=[1], text=["a"], only_corpora=[["wiki"]])["corpora"].to_list() == [
+        ["wiki"]
+    ]
+
+
+@given(
+    st.lists(st.text(alphabet="ab \0é", max_size=6), min_size=1, max_size=4),
+    st.integers(1, 6),
+)
+def test_a_batch_has_the_texts_that_a_single_question_has(texts, longest):
+    try:
+        alone = ask(texts, longest=longest)["texts"]
+    except EmptyQuery:
+        alone = None
+    frame = pl.DataFrame({"query_id": [1], "texts": [texts]})
+    if alone is None:
+        with pytest.raises(BatchError, match="an empty query"):
+            complete_queries(frame, triggers=[], corpora=[], longest=longest)
+    else:
+        found = complete_queries(frame, triggers=[], corpora=[], longest=longest)["texts"]
+        assert found.to_list() == alone.to_list()
+
+
+def test_a_text_that_is_cut_is_a_warning(caplog):
+    complete_queries(
+        pl.DataFrame({"query_id": [1], "text": ["abcdef"]}), triggers=[], corpora=[], longest=3
+    )
+    assert "1 texts of the batch were cut to 3 characters" in caplog.text
 
 
 def test_a_time_without_a_zone_is_utc():
@@ -62,6 +105,11 @@ def test_no_questions_are_a_frame_of_no_rows():
         ({"query_id": [1], "text": [None]}, "an empty query"),
         ({"query_id": [1], "texts": [[]]}, "an empty query"),
         ({"query_id": [1], "text": ["a"], "trigger": ["questoin"]}, "did you mean 'question'?"),
+        ({"query_id": [1], "text": ["a"], "trigger": [{"question": "x"}]}, "shares of a trigger"),
+        (
+            {"query_id": [1], "text": ["a"], "trigger": [[{"trigger": "question", "share": -1.0}]]},
+            "must be 0 or more",
+        ),
         ({"query_id": [1], "text": ["a"], "corpora": [["wki"]]}, "unknown corpus 'wki', did you"),
         ({"query_id": [1], "text": ["a"], "repos": ["org/app"]}, "column 'repos' is String"),
     ],

@@ -1,6 +1,7 @@
 """The driver on a small graph: what it accepts, what it refuses, what it survives."""
 
 import logging
+import os
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -55,6 +56,16 @@ MISTAKES = [
     (["results"], {**ASK, "trigger": {"x": 1.0}}, {}, "unknown trigger 'x'"),
     (["results"], {**ASK, "store": 1}, {}, "'store' belongs to the driver: give it to build"),
     (["results"], {}, {}, "missing input 'query', which queries needs"),
+    (["results"], {"query": None}, {}, "input 'query': expected str | list[str], got NoneType"),
+    (["results"], ASK, {"queries": None}, "override 'queries': expected DataFrame, got NoneType"),
+    (["results"], {**ASK, "top_k": None}, {}, "override 'top_k': expected int, got NoneType"),
+    (["results"], {**ASK, "candidates": 3}, {}, "each corpus has its own, such as code.candidates"),
+    (
+        ["results"],
+        {"repos": ["org/app"]},
+        {"queries": pl.DataFrame({"query_id": [1], "text": ["a"]})},
+        "repos: an input of one question, and the node queries is overridden: give each question",
+    ),
     ([1], ASK, {}, "an output is asked for by its name, got int"),
 ]
 
@@ -105,8 +116,10 @@ def test_a_parameter_can_be_changed_for_one_run(build):
 
 def test_a_corpus_parameter_can_be_overridden_for_one_run(build):
     rows = {f"{c}.merged": pl.DataFrame({"chunk_id": [1]}) for c in ("wiki", "code")}
-    out = build().execute(["results"], inputs=ASK, overrides={**rows, "wiki.candidates": 3})
-    assert dict(out["results"].select("corpus", "cut").iter_rows()) == {"code": 50, "wiki": 3}
+    for inputs, instead in ({}, {"wiki.candidates": 3}), ({"wiki.candidates": 3}, {}):
+        inputs, overrides = {**ASK, **inputs}, {**rows, **instead}
+        out = build().execute(["results"], inputs=inputs, overrides=overrides)
+        assert dict(out["results"].select("corpus", "cut").iter_rows()) == {"code": 50, "wiki": 3}
 
 
 def test_a_batch_is_an_override_of_queries(build):
@@ -188,6 +201,23 @@ def test_drivers_may_be_built_in_several_threads(small, catalog):
         thread.join()
     assert len({tuple(sorted(g.graph.nodes)) for g in graphs}) == 1
     assert len(graphs) == 6
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_driver_in_a_forked_process_says_that_it_is_of_another_one(build):
+    driver, (read, write) = build(), os.pipe()
+    driver.execute(["outcomes"], inputs=ASK)
+    if (child := os.fork()) == 0:  # its threads are not here: without a word it would wait for them
+        try:
+            driver.execute(["outcomes"], inputs=ASK)
+        except CrosscorpusError as error:
+            os.write(write, str(error).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert (
+        os.read(read, 200).decode() == "the driver is of another process: build one after the fork"
+    )
+    assert driver.execute(["outcomes"], inputs=ASK)["outcomes"].height
 
 
 def test_a_closed_driver_says_so(build):
