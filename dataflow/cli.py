@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from datetime import datetime
 from importlib import metadata
@@ -11,7 +12,7 @@ from typing import Annotated
 import typer
 
 from dataflow import cli_evaluate, cli_ingest, cli_learn, cli_sync, cli_upkeep, cli_versions
-from dataflow.cli_options import FAILED, PARTLY, AsJson, Collection, Config
+from dataflow.cli_options import FAILED, INTERRUPTED, PARTLY, AsJson, Collection, Config
 from operators.errors import CrosscorpusError
 
 app = typer.Typer(
@@ -53,9 +54,10 @@ def main() -> None:
             raise
         typer.secho(f"crosscorpus: {error.filename}: {error.strerror}", fg="red", err=True)
         sys.exit(FAILED)
-    except KeyboardInterrupt:
-        typer.secho("crosscorpus: interrupted; what was committed stays", fg="yellow", err=True)
-        sys.exit(130)
+    except SystemExit as end:
+        if end.code == INTERRUPTED:  # so Typer ends at Ctrl-C, without a word
+            typer.secho("crosscorpus: interrupted; what was committed stays", fg="yellow", err=True)
+        raise
 
 
 def _print_version(asked: bool) -> None:
@@ -203,7 +205,12 @@ def render(
     elif pictures.check(out, shown):
         typer.echo(f"{out} is up to date")
     else:
-        raise CrosscorpusError(f"{out} shows another graph: run `crosscorpus render --out {out}`")
+        chosen = {"graph": (graph, "retrieval"), "config": (config, "default")}
+        options = "".join(
+            f" --{name} {shlex.quote(one)}" for name, (one, usual) in chosen.items() if one != usual
+        )
+        again = f"crosscorpus render --out {shlex.quote(str(out))}{options}"
+        raise CrosscorpusError(f"{out} shows another graph: run `{again}`")
 
 
 @app.command()
