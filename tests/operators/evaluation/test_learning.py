@@ -207,6 +207,14 @@ def test_a_strong_penalty_holds_the_parameters_where_they_are() -> None:
     assert learning.fit(made(10), BASE, WEIGHTS, strength=1e6) == BASE
 
 
+def test_a_corpus_that_is_turned_off_stays_so() -> None:
+    off = {**BASE, "weight.code.question": 0.0}
+    one = made(20)
+    found = learning.learn(one, list(one.query_ids), off, WEIGHTS)
+    assert found.parameters["weight.code.question"] == 0.0
+    assert learning.fit(one, off, WEIGHTS, strength=0.0)["weight.code.question"] == 0.0
+
+
 def test_the_same_questions_and_seed_give_the_same_parameters() -> None:
     first, second = (
         learning.learn(one, list(one.query_ids), BASE, WEIGHTS, seed=3) for one in (made(20),) * 2
