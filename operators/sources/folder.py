@@ -152,7 +152,7 @@ class _Folder:
         shown = clean_text(shown_path(path))
         full = os.fsdecode(os.path.join(self.root, path))
         title = clean_text(parsed.title or basename(shown))
-        dated = document_date(full, text=parsed.stated, pdf_info=parsed.pdf_dates)
+        dated = document_date(full, within=shown, text=parsed.stated, pdf_info=parsed.pdf_dates)
         version, version_source = document_version(shown, parsed.stated)
         return Document(
             document_id=shown,

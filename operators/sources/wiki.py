@@ -164,7 +164,7 @@ class _Pages:
         else:
             title = stated_title(source) or name
         full = os.fsdecode(os.path.join(self.root, path))
-        dated = document_date(full, text=source, git_date=moment)
+        dated = document_date(full, within=shown, text=source, git_date=moment)
         changed = moment or dated.value
         version, _ = document_version(shown, source)
         return Document(

@@ -69,6 +69,16 @@ def test_a_files_own_time_dates_a_document_but_does_not_make_it_recent(tmp_path:
     assert (found.date_source, found.created_at) == ("mtime", None)
 
 
+def test_folders_above_the_source_date_nothing_in_it(tmp_path: Path) -> None:
+    root = tmp_path / "archive" / "2019" / "05"
+    for name in ("guide.md", "2020-01-02-note.md", "2018/03/minutes.md"):
+        write(root, name, "text")
+    found = documents(root)
+    assert found["guide.md"].date_source == "mtime"
+    assert found["2020-01-02-note.md"].doc_date == datetime(2020, 1, 2, tzinfo=UTC)
+    assert found["2018/03/minutes.md"].doc_date == datetime(2018, 3, 1, tzinfo=UTC)
+
+
 def test_versions_of_one_topic_share_a_lineage(tmp_path: Path) -> None:
     write(tmp_path, "v1.2/guide.md", "# A\n")
     write(tmp_path, "v1.10/guide.md", "# A\n")
