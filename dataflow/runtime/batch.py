@@ -93,6 +93,8 @@ def _check_values(frame: pl.DataFrame, triggers: Collection[str], corpora: Colle
     texts = frame["texts"].explode(empty_as_null=True)
     if texts.is_null().any() or (texts.str.strip_chars() == "").any():
         raise BatchError("queries: an empty query; leave it out or give it words")
+    if not frame["as_of"].drop_nulls().dt.year().is_between(1, 9999).all():
+        raise BatchError("queries: an as_of lies outside the years 1 to 9999 in UTC")
     for policy in frame["version_policy"].drop_nulls().unique(maintain_order=True):
         check_known("version policy", policy, POLICIES)
     shares = frame["trigger"].explode().drop_nulls()

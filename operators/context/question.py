@@ -56,7 +56,7 @@ def ask(
     Raises:
         EmptyQuery: no text has a character other than white space.
         UnknownName: an unknown trigger or corpus.
-        CrosscorpusError: an empty version.
+        CrosscorpusError: an empty version, or an ``as_of`` that no clock of UTC shows.
     """
     given = [query] if isinstance(query, str) else list(query)
     texts = list(dict.fromkeys(_UNSTORABLE.sub("�", text)[:longest] for text in given))
@@ -77,12 +77,25 @@ def ask(
         "path_prefix": path_prefix,
         "language": language,
         "state": state,
-        "as_of": as_of.replace(tzinfo=UTC) if as_of and as_of.tzinfo is None else as_of,
+        "as_of": as_of and in_utc(as_of),
         "corpora": only,
         "version_policy": policy,
         "versions": named,
     }
     return pl.DataFrame([row], schema=QUERIES)
+
+
+def in_utc(as_of: datetime) -> datetime:
+    """``as_of`` in UTC; without a zone, it is UTC.
+
+    Raises:
+        CrosscorpusError: in UTC it lies outside the years 1 to 9999.
+    """
+    try:
+        return (as_of if as_of.tzinfo else as_of.replace(tzinfo=UTC)).astimezone(UTC)
+    except OverflowError:
+        said = f"as_of lies outside the years 1 to 9999 in UTC: {as_of.isoformat()}"
+        raise CrosscorpusError(said) from None
 
 
 def read_versions(
