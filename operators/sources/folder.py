@@ -122,7 +122,9 @@ class _Folder:
         kind = document_format(shown)
         if kind is None:
             suffix = splitext(shown)[1]
-            return Fault(shown, f"no known document type: {suffix or 'no ending'}", failed=False)
+            return Fault(
+                shown, f"no known document type: {suffix.rstrip('.') or 'no ending'}", failed=False
+            )
         key = (self.corpus, self.repo, clean_text(shown))
         try:
             content = read_file(self.root, path, MAX_PDF if kind == "pdf" else MAX_TEXT)

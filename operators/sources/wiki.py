@@ -124,7 +124,7 @@ class _Pages:
             return Fault(shown, "another file has this very name", failed=False)
         stem, suffix = splitext(shown.rpartition("/")[2].lower())
         if suffix not in _MARKDOWN | _MEDIAWIKI:
-            return Fault(shown, f"no wiki page: {suffix or 'no ending'}", failed=False)
+            return Fault(shown, f"no wiki page: {suffix.rstrip('.') or 'no ending'}", failed=False)
         if stem in _OF_EVERY_PAGE:
             return Fault(shown, "part of every page, no page of its own", failed=False)
         key = (CORPUS, self.repo, clean_text(shown))

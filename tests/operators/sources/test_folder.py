@@ -201,11 +201,13 @@ def test_a_folder_that_cannot_be_listed_is_a_failure_without_a_key(tmp_path: Pat
 def test_hidden_folders_and_other_files_are_left_out_with_a_reason(tmp_path: Path) -> None:
     write(tmp_path, ".git/readme.md", "x")
     write(tmp_path, "a.png", "x")
+    write(tmp_path, "a.", "x")
     write(tmp_path, "b.txt", b"a\0b")
     os.mkfifo(tmp_path / "c.md")
     assert {name: (f.reason, f.failed) for name, f in faults(tmp_path).items()} == {
         ".git": ("hidden folder", False),
         "a.png": ("no known document type: .png", False),
+        "a.": ("no known document type: no ending", False),
         "b.txt": ("binary", False),
         "c.md": ("not a regular file", False),
     }

@@ -110,11 +110,13 @@ def test_what_is_no_page_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "Home.md").write_text("x")
     (tmp_path / "_Sidebar.md").write_text("x")
     (tmp_path / "a.png").write_text("x")
+    (tmp_path / "a.").write_text("x")
     (tmp_path / "b.wiki").write_text("#REDIRECT [[Home]]")
     (tmp_path / "c.md").symlink_to("/etc/passwd")
     assert faults(tmp_path) == {
         "_Sidebar.md": ("part of every page, no page of its own", False),
         "a.png": ("no wiki page: .png", False),
+        "a.": ("no wiki page: no ending", False),
         "b.wiki": ("redirect to Home", False),
         "c.md": ("symbolic link", False),
     }
