@@ -13,6 +13,7 @@ from dataflow.cli_options import PARTLY, AsJson, Collection, Config, MassDelete,
 
 if TYPE_CHECKING:
     from dataflow.ingestion.report import IngestReport
+    from operators.sources.items import Source
 
 
 def register(app: typer.Typer) -> typer.Typer:
@@ -27,16 +28,25 @@ def register(app: typer.Typer) -> typer.Typer:
 
 
 def ingest(
-    run: Callable[..., IngestReport], model: str | None, config: str, collection: str, as_json: bool
+    run: Callable[..., IngestReport],
+    model: str | None,
+    config: str,
+    collection: str,
+    as_json: bool,
+    *,
+    tried: Source | None = None,
 ) -> None:
     """Open what ``run`` takes (store, embedder, on_event), run it, and show its report.
 
-    This makes the collection: whatever can be found wrong with the input is found before.
+    This makes the collection: whatever can be found wrong with the input is found before. Of a
+    source that may turn out to be empty, ``tried``, the scan is begun for that.
     """
     from dataflow import load_config, terminal
     from operators.embedding.embedder import load_embedder
-    from operators.postgres.store import open_store
+    from operators.postgres.store import collections, open_store
 
+    if tried is not None and collection not in collections():
+        next(tried.scan(), None)
     embedder = load_embedder(model or load_config(config).embedding)
     with (
         open_store(collection=collection, create=True) as store,
@@ -140,6 +150,7 @@ def ingest_folder(
         config,
         collection,
         as_json,
+        tried=source,
     )
 
 
@@ -173,4 +184,5 @@ def ingest_wiki(
         config,
         collection,
         as_json,
+        tried=source,
     )

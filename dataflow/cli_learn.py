@@ -58,12 +58,13 @@ def learn(
     from dataflow import load_config, terminal_evaluate
     from dataflow.evaluation.learning import experiment_text
     from dataflow.evaluation.learning import learn as run
+    from dataflow.runtime.files import seen_from
     from dataflow.terminal import print_json
     from operators.evaluation.tables import as_json as plain
     from operators.home import data_home
     from operators.postgres.store import open_store
 
-    settings = load_config(config)
+    settings, extends = load_config(config), seen_from(config, out)
     with (
         open_store(collection=collection) as store,
         terminal_evaluate.progress(["training", "base", "learned"], 0) as on_batch,
@@ -73,7 +74,7 @@ def learn(
             settings,
             queries,
             qrels,
-            extends=config,
+            extends=extends,
             method=method.value,
             training_queries=training_queries,
             seed=seed,

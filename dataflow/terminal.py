@@ -84,7 +84,7 @@ def show_answer(answer: Mapping[str, Any], *, with_context: bool) -> None:
             _OUT.print(Text(f"    also in {other['source_label']}", style="dim"))
         _OUT.print(Text(f"    {_snippet(result['text'])}"))
     if results.is_empty():
-        _OUT.print("No match: every corpus was searched, and none has a word or a meaning of it.")
+        _OUT.print(Text(_no_match(answer["provenance"]["searched"])))
     if with_context:
         _OUT.rule("system prompt")
         _OUT.print(Text(SYSTEM_PROMPT))
@@ -107,6 +107,18 @@ def show_answer(answer: Mapping[str, Any], *, with_context: bool) -> None:
             _OUT.print(Text.assemble((label, "bold"), f"  {FATES[fate]}: {reason}"))
     _OUT.rule("time")
     _OUT.print(Text(_where_time_went(answer["provenance"]), style="dim"))
+
+
+def _no_match(searched: Mapping[str, Mapping[str, str]]) -> str:
+    """What is true of an empty answer: a search that gave nothing to read tells nothing."""
+    read = {name: channels for name, channels in searched.items() if "chunks" not in channels}
+    told = [name for name, channels in read.items() if {"ok", "empty"} & {*channels.values()}]
+    says = "No match: no corpus was searched."
+    if told:
+        seen = f"nothing that this question may see in {', '.join(told)}"
+        says = f"No match: {seen} has a word or a meaning of it."
+    happened = {status for channels in searched.values() for status in channels.values()}
+    return says if happened <= {"ok", "empty"} else f"{says} The notes say what was left out."
 
 
 def _snippet(text: str) -> str:

@@ -142,6 +142,8 @@ def _check_values(frame: pl.DataFrame, triggers: Collection[str], corpora: Colle
         raise BatchError("queries: query_id must be whole numbers from 0 to 4294967295")
     if frame["query_id"].n_unique() != frame.height:
         raise BatchError("queries: a query_id is given more than once")
+    if not frame["as_of"].drop_nulls().dt.year().is_between(1, 9999).all():
+        raise BatchError("queries: an as_of lies outside the years 1 to 9999 in UTC")
     for policy in frame["version_policy"].drop_nulls().unique(maintain_order=True):
         check_known("version policy", policy, POLICIES)
     shares = frame["trigger"].explode().drop_nulls()

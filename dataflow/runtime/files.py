@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,6 +79,25 @@ def find(source: str | Path, folder: Path = Path()) -> Path:
         f"no configuration {str(source)!r}: give a path to a YAML file or a shipped name"
         f"{suggest(str(source), named)}"
     )
+
+
+def seen_from(source: str, file: Path) -> str:
+    """What ``file`` has to extend for what is called ``source`` here.
+
+    Raises:
+        ConfigError: there is no such configuration, or it is ``file`` itself.
+    """
+    path, file = find(source), file.resolve()
+    if path == file:
+        raise ConfigError(f"{file.name}: can't extend itself: write to another file")
+    named = shipped()
+    if source in named:
+        return source
+    try:
+        relative = Path(os.path.relpath(path, file.parent)).as_posix()
+    except ValueError:  # on another drive
+        return str(path)
+    return f"./{relative}" if relative in named else relative
 
 
 def read_yaml(path: Path) -> dict[str, Any]:

@@ -57,7 +57,7 @@ def ask(
     Raises:
         EmptyQuery: no text has a character other than white space.
         UnknownName: an unknown trigger or corpus.
-        CrosscorpusError: an empty version.
+        CrosscorpusError: an empty version, or an ``as_of`` that no clock of UTC shows.
     """
     texts = asked_texts(_listed(query), longest)
     if not texts:
@@ -76,7 +76,7 @@ def ask(
         "path_prefix": path_prefix,
         "language": language,
         "state": state,
-        "as_of": as_of.replace(tzinfo=UTC) if as_of and as_of.tzinfo is None else as_of,
+        "as_of": as_of and in_utc(as_of),
         "corpora": only,
         "version_policy": policy,
         "versions": named,
@@ -99,6 +99,19 @@ def _listed(query: str | Sequence[str]) -> list[str]:
     if not (isinstance(given, Sequence) and all(isinstance(text, str) for text in given)):
         raise CrosscorpusError(f"a query is a text or a list of texts, got {type(query).__name__}")
     return list(given)
+
+
+def in_utc(as_of: datetime) -> datetime:
+    """``as_of`` in UTC; without a zone, it is UTC.
+
+    Raises:
+        CrosscorpusError: in UTC it lies outside the years 1 to 9999.
+    """
+    try:
+        return (as_of if as_of.tzinfo else as_of.replace(tzinfo=UTC)).astimezone(UTC)
+    except OverflowError:
+        said = f"as_of lies outside the years 1 to 9999 in UTC: {as_of.isoformat()}"
+        raise CrosscorpusError(said) from None
 
 
 def read_versions(

@@ -179,7 +179,7 @@ class Candidates:
         table, gains = np.full(shape, -np.inf), np.zeros(shape)
         counting = np.where(self.counted, score, -np.inf)
         table[owner, place] = np.maximum.reduceat(counting[order], begins)
-        gains[owner, place] = self.gain[order][begins]
+        gains[owner, place] = np.maximum.reduceat(self.gain[order], begins)
         return table, gains
 
     def _of_ideal(self, found: Floats) -> Floats:

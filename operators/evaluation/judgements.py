@@ -105,11 +105,11 @@ def _moment(given: dict[str, Any], where: str) -> datetime | None:
         return None
     try:
         moment = datetime.fromisoformat(value)
-    except ValueError:
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
         raise JudgementError(
             f"{where}: as_of must be a time such as 2022-11-23T00:00:00Z, got {value!r}"
         ) from None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
 
 
 def read_qrels(path: Path) -> pl.DataFrame:

@@ -136,13 +136,15 @@ def fit(
     Args:
         candidates: of the training questions.
         base: where the search begins and what the penalty counts from.
-        free: the names that may change.
+        free: the names that may change. A corpus weight that is 0 does not: it is a corpus turned
+            off, and there is no factor that leads from there.
         strength: of the penalty ``strength / questions * sum of squared distances``; one step of
             distance is 0.05 of a vector weight, a factor of 1.2 of a corpus weight, a word, 0.1 of
             the scale, 0.5 of ``absent_share``, a factor of 3 of ``rrf_k``.
         method: ``convex`` or ``rrf``.
     """
     found = dict(base)
+    free = [name for name in free if base[name] or name.partition(".")[0] not in _RATIO]
     many = max(len(candidates.query_ids), 1)
 
     def worth(parameters: Parameters) -> float:

@@ -62,6 +62,15 @@ def labelled(located: pl.DataFrame, corpora: Mapping[str, Any]) -> pl.DataFrame:
     return pl.concat(parts)
 
 
+def limited_repos(corpora: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The repositories that the configuration lets be seen of each corpus that it limits.
+
+    They are a border as the caller's own list is: of what is outside, not even the reason is told.
+    """
+    limits = {name: _filters(options).get("repos") for name, options in corpora.items()}
+    return {name: list(repos) for name, repos in limits.items() if repos is not None}
+
+
 def meant(
     name: str | int,
     known: pl.DataFrame,
@@ -120,7 +129,7 @@ def hidden(
     """Why a question can't see a chunk, as far as the chunk tells; None: it can.
 
     Args:
-        chunk: a row of ``LOCATED``.
+        chunk: a row of ``LOCATED``, of a repository that the question may see.
         query: a row of ``QUERIES``.
         corpora: a corpus's name -> ``inputs`` with ``filters``.
         visible: ids of the chunks that the store gives the question.
@@ -144,9 +153,7 @@ def hidden(
 
 
 def _outside(chunk: Mapping[str, Any], limits: Mapping[str, Any], what: str) -> str | None:
-    repos, prefix = limits.get("repos"), limits.get("path_prefix")
-    if repos is not None and chunk["repo"] not in repos:
-        return f"the {what} is limited to {_listed(repos)}, and this is in {chunk['repo'] or 'no'}"
+    prefix = limits.get("path_prefix")
     if prefix is not None and not (chunk["path"] or "").startswith(prefix):
         return f"the {what} is limited to paths that begin with {prefix!r}"
     for name in ("language", "state"):

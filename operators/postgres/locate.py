@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
@@ -26,6 +26,7 @@ def locate(
     names: Sequence[str],
     *,
     repos: Sequence[str] | None = None,
+    corpus_repos: Mapping[str, Sequence[str]] | None = None,
     timeout_s: float | None = None,
 ) -> pl.DataFrame:
     """The chunks with one of these ids, and those of documents that are called by one of ``names``.
@@ -36,6 +37,7 @@ def locate(
         names: each a document's id, path, title or link, to the letter.
         repos: the repositories that the caller may see; None: every one, empty: none. Other filters
             don't count here: why one hides a chunk is what a caller wants to know.
+        corpus_repos: a corpus's name -> the repositories that may be seen of it, where not all.
         timeout_s: seconds for all of it.
 
     Returns:
@@ -51,12 +53,18 @@ def locate(
             WHERE d.document_id = ANY(%(names)s::text[]) OR d.path = ANY(%(names)s::text[])
                OR d.title = ANY(%(names)s::text[]) OR d.uri = ANY(%(names)s::text[])))
           AND (%(repos)s::text[] IS NULL OR c.repo = ANY(%(repos)s::text[]))
+          AND (c.corpus <> ALL(%(limited)s::text[]) OR (c.corpus, c.repo) IN (
+            SELECT * FROM unnest(%(of)s::text[], %(seen)s::text[])))
         ORDER BY c.corpus, c.repo, c.document_id, c.ordinal, c.chunk_id LIMIT %(most)s
     """
+    pairs = [(corpus, repo) for corpus, of in (corpus_repos or {}).items() for repo in of]
     parameters = {
         "ids": list(chunk_ids),
         "names": [clean_text(name) for name in names],
         "repos": None if repos is None else [clean_text(repo) for repo in repos],
+        "limited": list(corpus_repos or ()),
+        "of": [corpus for corpus, _ in pairs],
+        "seen": [clean_text(repo) for _, repo in pairs],
         "most": MOST,
     }
 

@@ -41,12 +41,12 @@ def _fold(
     difference = row["after"] - row["before"]
     kind = "gain" if difference > 0 else "loss"
     before, after = row["before_list"] or [], row["after_list"] or []
-    relevant = sum(1 for query, _ in grades if query == row["query_id"])
+    of_query = {doc: grade for (query, doc), grade in grades.items() if query == row["query_id"]}
+    relevant = sum(1 for grade in of_query.values() if grade > 0)
     told = (
         f"{row['query_id']}: {row['before']:.3f} before, {row['after']:.3f} after; "
         f"{relevant} relevant document{'' if relevant == 1 else 's'} in all"
     )
-    of_query = {doc: grade for (query, doc), grade in grades.items() if query == row["query_id"]}
     lists = element(
         "div",
         _documents(baseline, before, after, of_query, gone="gone", kept="now {}"),

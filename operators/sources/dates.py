@@ -123,6 +123,7 @@ def extract_doc_date(path: str | os.PathLike[str]) -> float:
 def document_date(
     path: str | os.PathLike[str],
     *,
+    within: str | None = None,
     text: str | None = None,
     git_date: datetime | None = None,
     pdf_info: PdfInfo | tuple[str | None, str | None] | None = None,
@@ -134,6 +135,8 @@ def document_date(
 
     Args:
         path: names the document; the file need not exist if ``text`` or ``pdf_info`` is given.
+        within: its path within its source: folders above that date no document of it. None: as
+            ``path``.
         text: its text, or the start of it; else the file's first 128 KiB are read.
         git_date: when the last commit touched it; without a zone it is UTC.
         pdf_info: a PDF's (CreationDate, ModDate) as stored; else they are read from the file.
@@ -143,7 +146,7 @@ def document_date(
     found = [*_inside(file, text, pdf_info)]
     if git_date is not None:
         found.append(_checked("git", git_date.isoformat(), git_date))
-    if name := filename_date(file):
+    if name := filename_date(file if within is None else within):
         found.append(_read("name", name))
     found += _file_time(file)
     return _choose(found, now or datetime.now(UTC))

@@ -122,7 +122,9 @@ class _Folder:
         kind = document_format(shown)
         if kind is None:
             suffix = splitext(shown)[1]
-            return Fault(shown, f"no known document type: {suffix or 'no ending'}", failed=False)
+            return Fault(
+                shown, f"no known document type: {suffix.rstrip('.') or 'no ending'}", failed=False
+            )
         key = (self.corpus, self.repo, clean_text(shown))
         try:
             content = read_file(self.root, path, MAX_PDF if kind == "pdf" else MAX_TEXT)
@@ -152,7 +154,7 @@ class _Folder:
         shown = clean_text(shown_path(path))
         full = os.fsdecode(os.path.join(self.root, path))
         title = clean_text(parsed.title or basename(shown))
-        dated = document_date(full, text=parsed.stated, pdf_info=parsed.pdf_dates)
+        dated = document_date(full, within=shown, text=parsed.stated, pdf_info=parsed.pdf_dates)
         version, version_source = document_version(shown, parsed.stated)
         return Document(
             document_id=shown,

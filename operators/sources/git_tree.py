@@ -163,7 +163,7 @@ def _document(
         return replace(source, metadata=metadata_json(commit))
     title = stated_title(text) or prose_title(text, path)
     full = os.path.join(repository.root, os.fsdecode(file.path))
-    dated = document_date(full, text=text, git_date=moment)
+    dated = document_date(full, within=path, text=text, git_date=moment)
     version, version_source = document_version(path, text)
     return replace(
         source,

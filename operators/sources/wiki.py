@@ -124,7 +124,7 @@ class _Pages:
             return Fault(shown, "another file has this very name", failed=False)
         stem, suffix = splitext(shown.rpartition("/")[2].lower())
         if suffix not in _MARKDOWN | _MEDIAWIKI:
-            return Fault(shown, f"no wiki page: {suffix or 'no ending'}", failed=False)
+            return Fault(shown, f"no wiki page: {suffix.rstrip('.') or 'no ending'}", failed=False)
         if stem in _OF_EVERY_PAGE:
             return Fault(shown, "part of every page, no page of its own", failed=False)
         key = (CORPUS, self.repo, clean_text(shown))
@@ -164,7 +164,7 @@ class _Pages:
         else:
             title = stated_title(source) or name
         full = os.fsdecode(os.path.join(self.root, path))
-        dated = document_date(full, text=source, git_date=moment)
+        dated = document_date(full, within=shown, text=source, git_date=moment)
         changed = moment or dated.value
         version, _ = document_version(shown, source)
         return Document(

@@ -158,7 +158,7 @@ def _item(page: Any, wiki: _Wiki, repo: str, base: str | None) -> Item:
     revisions = page.findall("{*}revision")
     if not revisions:
         return Fault(title, "a page without a revision", key=(CORPUS, repo, title))
-    newest = max(revisions, key=lambda revision: _text(revision, "timestamp") or "")
+    newest = max(revisions, key=_order)
     if (_text(newest, "model") or "") not in _PROSE_MODELS:
         return Fault(title, f"no prose: {_text(newest, 'model')}", failed=False)
     source = clean_text(_text(newest, "text") or "")
@@ -174,6 +174,13 @@ def _item(page: Any, wiki: _Wiki, repo: str, base: str | None) -> Item:
     }
     hashed = hashlib.sha256("\0".join((source, *fields.values())).encode()).hexdigest()
     return Unread((CORPUS, repo, title), hashed, partial(_read, source, fields, repo, hashed))
+
+
+def _order(revision: Any) -> tuple[str, int]:
+    """Its moment; of one second, its number: the higher is the later."""
+    number = _text(revision, "id") or ""
+    known = number.isdecimal() and len(number) < 20
+    return _text(revision, "timestamp") or "", int(number) if known else 0
 
 
 def _read(source: str, fields: dict[str, str], repo: str, hashed: str) -> Document | Fault:

@@ -42,6 +42,8 @@ _IMAGE_WORD = re.compile(
 )
 _REDIRECT = re.compile(r"\s*#\w{4,20}\s*:?\s*\[\[([^\]|]{1,300})", re.I)
 _DEEPEST = 100
+_MARK = "\ue000"
+_REFERENCE = re.compile(f"{_MARK}(\\d+){_MARK}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +70,13 @@ def wikitext_text(source: str) -> WikiText:
     """
     kept: list[str] = []  # what stands as it is, put back at the end
     categories: list[str] = []
-    text = _balanced(source.replace("\ue000", " "), kept, categories)
+    text = _balanced(source.replace(_MARK, " "), kept, categories)
     lines = [_line(line) for line in text.split("\n")]
-    text = unescape(_BLANK_RUN.sub("\n\n", "\n".join(line for line in lines if line is not None)))
-    text = re.sub("\ue000(\\d+)\ue000", lambda m: kept[int(m[1])], text).strip("\n")
+    text = _BLANK_RUN.sub("\n\n", "\n".join(line for line in lines if line is not None))
+    parts = _REFERENCE.split(text)  # before entities are read: one may be the references' mark
+    parts[::2] = [unescape(part).replace(_MARK, " ") for part in parts[::2]]
+    parts[1::2] = [kept[int(number)] for number in parts[1::2]]
+    text = "".join(parts).strip("\n")
     return WikiText(f"{text.rstrip()}\n" if text.strip() else "", categories)
 
 
@@ -134,7 +139,7 @@ def _element(
         lines = content.strip("\n").split("\n")
         if "\n" in content or _HEADING.fullmatch(content):
             content = "\n" + "\n".join(f" {line}".rstrip() for line in lines) + "\n"
-        top.append(f"\ue000{len(kept)}\ue000")
+        top.append(f"{_MARK}{len(kept)}{_MARK}")
         kept.append(content)
     return closing.end()
 

@@ -96,6 +96,20 @@ def test_filters_of_the_command_reach_the_searches(crosscorpus: Any, collection:
     assert corpora_of("--as-of", "2001-01-01") == set()
 
 
+def test_an_empty_answer_names_what_was_searched_and_not_more(
+    crosscorpus: Any, collection: str
+) -> None:
+    asked = ["query", "xyzzy", "-C", collection, "--repo", "org/none"]
+    seen = "No match: nothing that this question may see in {} has a word or a meaning of it."
+    left_out = " The notes say what was left out."
+    code = crosscorpus(*asked, "--corpus", "code")
+    assert code.stdout.splitlines()[0] == seen.format("code")
+    every = crosscorpus(*asked)
+    assert every.stdout.splitlines()[0] == seen.format("code, docs, history") + left_out
+    review = crosscorpus(*asked, "--corpus", "review")
+    assert review.stdout.splitlines()[0] == "No match: no corpus was searched." + left_out
+
+
 def test_a_version_is_asked_for_by_option(crosscorpus: Any, collection: str) -> None:
     ask = ("query", "when is the cache flushed?", "-C", collection, "--json")
     pinned = json.loads(crosscorpus(*ask, "--version", "3.5.3").stdout)

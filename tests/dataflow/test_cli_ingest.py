@@ -19,11 +19,13 @@ from operators.postgres.store import collections
     [
         ["ingest", "folder", "none"],
         ["ingest", "folder", "file"],
+        ["ingest", "folder", "folder"],
         ["ingest", "folder", ".", "--corpus", "Team docs"],
         ["ingest", "git", "none"],
         ["ingest", "git", "folder"],
         ["ingest", "wiki", "none"],
         ["ingest", "wiki", "file"],
+        ["ingest", "wiki", "folder"],
         ["ingest", "documents", "none"],
         ["ingest", "documents", "folder"],
         ["ingest", "reviews", "file", "none"],

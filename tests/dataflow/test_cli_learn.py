@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,22 @@ def test_the_learned_file_is_evaluated_as_any_other_and_confirms_what_learn_told
     (row,) = [r for r in told["comparison"] if r["measure"] == "nDCG@10"]
     assert row["config"] == "team"
     assert row["difference"] > 0.1
+
+
+def test_the_learned_file_extends_a_file_of_the_user_s_from_wherever_it_is_written(
+    crosscorpus: Any, files: Path, tmp_path: Path
+) -> None:
+    base = tmp_path / "conf" / "base.yaml"
+    base.parent.mkdir()
+    base.write_text("extends: default\nworkers: 3\n")
+    out = tmp_path / "out" / "team.yaml"
+    begin = ["--config", os.path.relpath(base)]
+    done = crosscorpus("learn", *judged(files), *begin, "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    assert load_config(out).workers == 3
+    over = crosscorpus("learn", *judged(files), *begin, "--out", str(base))
+    assert "base.yaml: can't extend itself" in over.stderr
+    assert "workers: 3" in base.read_text()
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """A batch of questions: what may be left out, and what is refused."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 
 import polars as pl
 import pytest
@@ -11,6 +11,8 @@ from dataflow.runtime.batch import BatchError, complete_queries
 from operators.context.question import EmptyQuery, ask
 from operators.errors import CrosscorpusError
 from operators.frames import QUERIES
+
+WEST = timezone(timedelta(hours=-8))
 
 
 def complete(**columns):
@@ -111,6 +113,10 @@ def test_no_questions_are_a_frame_of_no_rows():
             "must be 0 or more",
         ),
         ({"query_id": [1], "text": ["a"], "corpora": [["wki"]]}, "unknown corpus 'wki', did you"),
+        (
+            {"query_id": [1], "text": ["a"], "as_of": [datetime.max.replace(tzinfo=WEST)]},
+            "an as_of lies outside the years 1 to 9999 in UTC",
+        ),
         ({"query_id": [1], "text": ["a"], "repos": ["org/app"]}, "column 'repos' is String"),
     ],
 )

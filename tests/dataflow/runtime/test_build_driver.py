@@ -13,7 +13,7 @@ import pytest
 
 from dataflow import build_driver, load_config
 from dataflow.ingestion import ingest_documents
-from operators.errors import CrosscorpusError, SearchError
+from operators.errors import CrosscorpusError, SearchError, UnknownName
 from operators.postgres.store import drop_collection, open_store
 
 COLLECTION = "runtime-driver"
@@ -260,6 +260,20 @@ def test_a_named_chunk_is_explained_whether_it_was_found_or_not(driver):
     assert told.select("fate", "reason").rows() == [("hidden", reason)]
     with pytest.raises(CrosscorpusError, match=r"no chunk or document 'guide\.mdx' to explain"):
         driver.execute(wanted, {**QUESTION, "explain_chunks": ["guide.mdx"]})
+
+
+def test_what_is_in_a_repository_that_the_configuration_leaves_out_cannot_be_explained(dsn):
+    config = load_config().with_changes({"corpora": {"docs": {"filters": {"repos": ["org/app"]}}}})
+    with build_driver(config, COLLECTION, dsn=dsn, embedder=Words()) as limited:
+        told = []
+        for name in ("guide.md", "no such"):
+            asked = {**QUESTION, "explain_chunks": [name, "cache.py"]}
+            with pytest.raises(UnknownName) as error:
+                limited.execute(["sought"], asked)
+            told.append(str(error.value).replace(name, "it"))
+        assert told[0] == told[1]
+        sought = limited.execute(["sought"], {**QUESTION, "explain_chunks": ["cache.py"]})["sought"]
+        assert sought["corpus"].to_list() == ["code"]
 
 
 def test_what_the_candidates_cut_off_says_how_far_away_it_is(driver):

@@ -1,9 +1,11 @@
 """Configuration files: what they extend, and one readable line for every mistake."""
 
+from pathlib import Path
+
 import pytest
 
 from dataflow.runtime.config import hamilton_config, load_config
-from dataflow.runtime.files import ConfigError, read_chain, shipped
+from dataflow.runtime.files import ConfigError, find, read_chain, seen_from, shipped
 from operators.errors import CrosscorpusError
 
 WRONG = [
@@ -120,6 +122,33 @@ def test_extending_default_means_the_shipped_file_from_any_folder(tmp_path):
     _write(tmp_path / "e.yaml", {"extends": "default", "workers": 3})
     chain = read_chain(tmp_path / "e.yaml")
     assert [layer.name for layer in chain] == ["default.yaml", "e.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("source", "file", "called"),
+    [
+        ("default", "out/b.yaml", "default"),
+        ("conf/base.yaml", "out/b.yaml", "../conf/base.yaml"),
+        ("conf/../conf/base.yaml", "conf/b.yaml", "base.yaml"),
+        ("./default", "b.yaml", "./default"),
+    ],
+)
+def test_a_configuration_is_called_so_that_a_file_elsewhere_finds_it(
+    tmp_path, monkeypatch, source, file, called
+):
+    monkeypatch.chdir(tmp_path)
+    for folder in ("conf", "out"):
+        (tmp_path / folder).mkdir()
+    _write(tmp_path / "conf" / "base.yaml", {"extends": "default"})
+    _write(tmp_path / "default", {"extends": "default"})
+    assert seen_from(source, Path(file)) == called
+    assert find(called, (tmp_path / file).parent) == find(source)
+
+
+def test_no_file_is_told_to_extend_itself(tmp_path):
+    _write(tmp_path / "a.yaml", {"extends": "default"})
+    with pytest.raises(ConfigError, match=r"a\.yaml: can't extend itself"):
+        seen_from(str(tmp_path / "a.yaml"), tmp_path / "b" / ".." / "a.yaml")
 
 
 def test_a_missing_file_is_named_with_the_nearest_shipped_name():

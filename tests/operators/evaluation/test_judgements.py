@@ -83,6 +83,10 @@ def test_files_may_be_compressed_and_begin_with_a_byte_order_mark(tmp_path):
         ('{"query_id": "b", "text": 3}', "text must be a text, got 3"),
         ('{"query_id": "b", "text": "c", "judged_corpora": "code"}', "must be a list of texts"),
         ('{"query_id": "b", "text": "c", "as_of": "yesterday"}', "as_of must be a time"),
+        (
+            '{"query_id": "b", "text": "c", "as_of": "9999-12-31T23:59:59-08:00"}',
+            "as_of must be a time",
+        ),
         ('{"query_id": "a", "text": "again"}', "query 'a' is on line 1 already"),
     ],
 )

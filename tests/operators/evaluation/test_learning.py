@@ -178,6 +178,21 @@ def test_only_judged_corpora_count_unless_all_do() -> None:
     assert blind.ndcg(score).tolist() == pytest.approx([1 / math.log2(3)] * 3)
 
 
+def test_a_document_of_two_corpora_has_its_gain_wherever_the_first_hit_is() -> None:
+    row = {"query_id": 0, "document_id": "Home.md", "vector_rank": 0, "vector_distance": 0.1}
+    hits = [{**row, "corpus": corpus, "recency": 1.0} for corpus in ("code", "wiki")]
+    schema = {n: t for n, t in UNIFIED.items() if n in {*row, "corpus", "text_rank", "text_score"}}
+    question = {"query_id": "q", "number": 0, "texts": ["why"], "corpora": ["wiki"]}
+    one = candidates(
+        pl.DataFrame(hits, schema={**schema, "recency": pl.Float64}),
+        pl.DataFrame([question], schema=JUDGED_QUERIES),
+        pl.DataFrame([("q", "Home.md", 1)], schema=QRELS, orient="row"),
+        ["code", "wiki"],
+    )
+    for score in (np.ones(2), np.array([2.0, 1.0])):
+        assert one.ndcg(score).tolist() == one.smooth_ndcg(score).tolist() == [1.0]
+
+
 def test_what_a_list_lacks_can_be_learned() -> None:
     """The judged document is in the list of words only, just behind what both lists have."""
     grown = {**BASE, "absent_share": 0.5, "weight.wiki.question": 1.0}
@@ -190,6 +205,14 @@ def test_what_a_list_lacks_can_be_learned() -> None:
 
 def test_a_strong_penalty_holds_the_parameters_where_they_are() -> None:
     assert learning.fit(made(10), BASE, WEIGHTS, strength=1e6) == BASE
+
+
+def test_a_corpus_that_is_turned_off_stays_so() -> None:
+    off = {**BASE, "weight.code.question": 0.0}
+    one = made(20)
+    found = learning.learn(one, list(one.query_ids), off, WEIGHTS)
+    assert found.parameters["weight.code.question"] == 0.0
+    assert learning.fit(one, off, WEIGHTS, strength=0.0)["weight.code.question"] == 0.0
 
 
 def test_the_same_questions_and_seed_give_the_same_parameters() -> None:

@@ -93,7 +93,6 @@ def test_a_distance_is_that_to_the_nearest_text_and_none_without_a_vector() -> N
         ({}, {}, None),
         ({"corpus": "chat"}, {}, "the configuration has no corpus 'chat'"),
         ({}, {"corpora": ["wiki"]}, "the question asks wiki only, and this is in code"),
-        ({}, {"repos": ["org/x"]}, "the question is limited to org/x, and this is in org/app"),
         ({}, {"path_prefix": "doc"}, "the question is limited to paths that begin with 'doc'"),
         (
             {"language": "go"},

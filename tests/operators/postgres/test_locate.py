@@ -43,6 +43,17 @@ def test_what_is_in_a_repository_that_the_caller_may_not_see_does_not_exist(fill
     assert locate(filled, [11, 21], ["d1"], repos=[]).is_empty()
 
 
+def test_repositories_that_a_corpus_is_limited_to_leave_the_other_corpora_alone(
+    filled: Store,
+) -> None:
+    def found(limits: dict[str, list[str]]) -> list[int]:
+        return locate(filled, [11, 21], [], corpus_repos=limits)["chunk_id"].to_list()
+
+    assert found({"code": ["org/app"]}) == [11, 21]
+    assert found({"code": ["org/wiki"]}) == [21]
+    assert found({"code": [], "wiki": ["org/app", "org/wiki"]}) == [21]
+
+
 def test_a_name_is_taken_to_the_letter_whatever_it_has_in_it(filled: Store) -> None:
     assert locate(filled, [], ["d_", "d%", "'; DROP TABLE chunks; --", "a\x00b\ud800"]).is_empty()
 

@@ -69,6 +69,16 @@ def test_a_files_own_time_dates_a_document_but_does_not_make_it_recent(tmp_path:
     assert (found.date_source, found.created_at) == ("mtime", None)
 
 
+def test_folders_above_the_source_date_nothing_in_it(tmp_path: Path) -> None:
+    root = tmp_path / "archive" / "2019" / "05"
+    for name in ("guide.md", "2020-01-02-note.md", "2018/03/minutes.md"):
+        write(root, name, "text")
+    found = documents(root)
+    assert found["guide.md"].date_source == "mtime"
+    assert found["2020-01-02-note.md"].doc_date == datetime(2020, 1, 2, tzinfo=UTC)
+    assert found["2018/03/minutes.md"].doc_date == datetime(2018, 3, 1, tzinfo=UTC)
+
+
 def test_versions_of_one_topic_share_a_lineage(tmp_path: Path) -> None:
     write(tmp_path, "v1.2/guide.md", "# A\n")
     write(tmp_path, "v1.10/guide.md", "# A\n")
@@ -191,11 +201,13 @@ def test_a_folder_that_cannot_be_listed_is_a_failure_without_a_key(tmp_path: Pat
 def test_hidden_folders_and_other_files_are_left_out_with_a_reason(tmp_path: Path) -> None:
     write(tmp_path, ".git/readme.md", "x")
     write(tmp_path, "a.png", "x")
+    write(tmp_path, "a.", "x")
     write(tmp_path, "b.txt", b"a\0b")
     os.mkfifo(tmp_path / "c.md")
     assert {name: (f.reason, f.failed) for name, f in faults(tmp_path).items()} == {
         ".git": ("hidden folder", False),
         "a.png": ("no known document type: .png", False),
+        "a.": ("no known document type: no ending", False),
         "b.txt": ("binary", False),
         "c.md": ("not a regular file", False),
     }

@@ -110,11 +110,13 @@ def test_what_is_no_page_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "Home.md").write_text("x")
     (tmp_path / "_Sidebar.md").write_text("x")
     (tmp_path / "a.png").write_text("x")
+    (tmp_path / "a.").write_text("x")
     (tmp_path / "b.wiki").write_text("#REDIRECT [[Home]]")
     (tmp_path / "c.md").symlink_to("/etc/passwd")
     assert faults(tmp_path) == {
         "_Sidebar.md": ("part of every page, no page of its own", False),
         "a.png": ("no wiki page: .png", False),
+        "a.": ("no wiki page: no ending", False),
         "b.wiki": ("redirect to Home", False),
         "c.md": ("symbolic link", False),
     }
@@ -143,6 +145,20 @@ def test_the_newest_revision_of_a_dumps_page_counts(tmp_path: Path) -> None:
     assert (about.repo, about.path) == ("team", "Über uns.mediawiki")
     assert json.loads(found["C"].metadata)["namespace"] == "Help"
     assert json.loads(about.metadata)["revision"] == "2"
+
+
+@pytest.mark.parametrize("ids", [("10", "9"), ("9", "10"), ("", "9"), ("9" * 20, "9")])
+def test_of_two_revisions_of_one_second_the_one_with_the_higher_number_counts(
+    tmp_path: Path, ids: tuple[str, str]
+) -> None:
+    revisions = [
+        f"<revision><id>{number}</id><timestamp>2021-01-02T03:04:05Z</timestamp>"
+        f"<model>wikitext</model><text>revision {number}</text></revision>"
+        for number in ids
+    ]
+    file = dump(tmp_path, f"<page><title>A</title><ns>0</ns>{''.join(revisions)}</page>")
+    number = "10" if "10" in ids else "9"
+    assert documents(file)["A"].text == f"revision {number}\n"
 
 
 def test_pages_of_a_dump_that_are_no_prose_are_left_out(tmp_path: Path) -> None:

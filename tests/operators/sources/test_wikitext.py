@@ -55,6 +55,18 @@ def test_what_is_never_closed_is_text() -> None:
     assert text("a ]] b }} c") == "a  b  c"
 
 
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("a &#xE000;7&#xE000; b", "a  7  b"),
+        ("<nowiki>kept</nowiki> x &#xE000;0&#xE000;", "kept x  0"),
+        ("<nowiki>&#57344;0&#57344;</nowiki>&amp;lt;", "\ue0000\ue000&lt;"),
+    ],
+)
+def test_an_entity_never_repeats_what_was_kept(source: str, expected: str) -> None:
+    assert text(source) == expected
+
+
 def test_a_redirect_is_known() -> None:
     assert redirect_target("#REDIRECT [[Other|x]]") == "Other"
     assert redirect_target("#WEITERLEITUNG [[Andere]]") == "Andere"
@@ -77,6 +89,11 @@ def test_a_hostile_page_costs_no_more_than_its_length(hostile: str) -> None:
 
 
 @settings(max_examples=300)
-@given(st.text(alphabet="ab={}[]|'<>!-/& \nrefnowik\ue000" + "1"))
+@given(
+    st.lists(
+        st.text(alphabet="ab={}[]|'<>!-/& \nrefnowik\ue000" + "1")
+        | st.sampled_from(["&#xE000;", "<nowiki>", "</nowiki>"])
+    ).map("".join)
+)
 def test_any_text_is_read(source: str) -> None:
     wikitext_text(source)
