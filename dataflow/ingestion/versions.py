@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -21,10 +21,13 @@ from operators.postgres.store import Store
 from operators.postgres.verify import FINDINGS
 from operators.postgres.versions import Superseded
 from operators.versions import alignment, lineage, sketches
-from operators.versions.alignment import align, holder
+from operators.versions.alignment import align, folded, holder
 from operators.versions.masks import Masked, masked
 
-RULES = lineage.RULES * 10_000 + alignment.RULES * 100 + sketches.RULES
+SINCE = 1
+"""Of telling since when a passage is superseded: raised where it is told otherwise."""
+
+RULES = SINCE * 1_000_000 + lineage.RULES * 10_000 + alignment.RULES * 100 + sketches.RULES
 """Other rules than those a corpus's versions were found by mean another look at all of it."""
 
 CODE = "code"
@@ -215,55 +218,81 @@ def _together(
     return [(names, left[name]) for name, names in groups.items()]
 
 
+class _Later(NamedTuple):
+    """What comes after a version.
+
+    Attributes:
+        next: the version after it.
+        newest: the last one.
+        since: from when on the next one is visible.
+        newest_since: from when on the last one is.
+        replaced: since when passages of the next one that are old as well are superseded.
+        told: since when a text, by the hash of it, is in some version after it.
+    """
+
+    next: stored.Stored
+    newest: stored.Stored
+    since: datetime | None
+    newest_since: datetime | None
+    replaced: dict[int, datetime | None]
+    told: dict[int, datetime]
+
+
 def _superseded(
     store: Store, corpus: str, versions: pl.DataFrame
 ) -> tuple[list[datetime | None], list[Superseded]]:
     """When each document was stored, None if it is gone; and the rows of its old passages."""
     rows: list[Superseded] = []
     read: list[datetime | None] = []
-    newer: stored.Stored | None = None
-    newest: stored.Stored | None = None
-    released: datetime | None = None
-    replaced: dict[int, datetime | None] = {}  # passages of the next version that are old as well
+    later: _Later | None = None
     for row in versions.sort("position", descending=True).iter_rows(named=True):
         at, document = stored.passages(store, corpus, row["document_key"])
         read.append(at)
-        if newer is not None and newest is not None:
-            own = _rows(document, newer, newest, row, released, replaced)
-            rows += own
-            replaced = {r.chunk_id: r.superseded_at for r in own if r.relation != "gone"}
-        newest = newest or document
-        newer, released = document, row["released_at"]
+        own = [] if later is None else _rows(document, later, row)
+        rows += own
+        since = _visible_since(row["released_at"], document.created_at)
+        told = {} if later is None else later.told
+        if since is not None:
+            for text in {hash(folded(passage.text)) for passage in document.passages}:
+                told[text] = min(told.get(text, since), since)
+        replaced = {r.chunk_id: r.superseded_at for r in own if r.relation != "gone"}
+        newest, newest_since = (later.newest, later.newest_since) if later else (document, since)
+        later = _Later(document, newest, since, newest_since, replaced, told)
     return read[::-1], rows
 
 
-def _rows(
-    document: stored.Stored,
-    newer: stored.Stored,
-    newest: stored.Stored,
-    row: dict[str, str],
-    released: datetime | None,
-    replaced: dict[int, datetime | None],
-) -> list[Superseded]:
+def _visible_since(released: datetime | None, created: datetime | None) -> datetime | None:
+    """From when on a version replaces those before it.
+
+    Nobody could see it before its commit, whatever date it states; and where a file's date is none
+    of a release, it is still the one that ``as_of`` goes by.
+    """
+    return max(filter(None, (released, created)), default=None)
+
+
+def _rows(document: stored.Stored, later: _Later, row: dict[str, str]) -> list[Superseded]:
     rows = []
-    for pair in align(document.passages, newer.passages):
+    for pair in align(document.passages, later.next.passages):
         if pair.old is None:
             continue
-        relation, by = pair.relation, None if pair.new is None else newer.chunk_ids[pair.new]
+        relation, by = pair.relation, None if pair.new is None else later.next.chunk_ids[pair.new]
+        # A later version may have come out earlier: Node 22.14.0 before 18.20.8.
+        dates = [later.since, later.replaced.get(by) if by is not None else None]
         if relation == "gone":
             # A branch of older releases may lack what the newest release has.
-            back = holder(document.passages[pair.old].text, newest.passages)
+            text = document.passages[pair.old].text
+            back = holder(text, later.newest.passages)
             if back is not None:
-                relation, by = "same", newest.chunk_ids[back]
-        # A later version may have come out earlier: Node 22.14.0 before 18.20.8.
-        dates = [d for d in (released, replaced.get(by) if by is not None else None) if d]
+                relation, by = "same", later.newest.chunk_ids[back]
+                # Until it comes again no version visible then replaces it.
+                dates = [later.told.get(hash(folded(text))), later.newest_since]
         rows.append(
             Superseded(
                 document.chunk_ids[pair.old],
                 row["document_key"],
                 relation,
                 by,
-                min(dates, default=None),
+                min(filter(None, dates), default=None),
                 row["version"] if relation == "gone" else None,
             )
         )

@@ -7,6 +7,7 @@ term: changed by the transaction that changes the chunks.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -42,13 +43,19 @@ class Deltas:
         return list(zip(terms[changed].tolist(), change[changed].tolist(), strict=True))
 
 
-def delete_chunks(conn: Connection, keys: list[UUID], deltas: dict[str, Deltas]) -> None:
+def delete_chunks(
+    conn: Connection,
+    keys: list[UUID],
+    deltas: dict[str, Deltas],
+    written: Mapping[int, UUID] | None = None,
+) -> None:
     """Delete the chunks of the documents ``keys`` and count them out of their corpus's deltas.
 
-    A chunk's place among the versions goes with it; and where its document is gone from the ledger,
-    older chunks are no longer superseded by it.
+    A chunk's place among the versions goes with it, unless it is ``written`` (chunk_id: document)
+    again; and where its document is gone from the ledger, older chunks are no longer superseded by
+    it.
     """
-    conn.execute("DELETE FROM superseded_chunks WHERE document_key = ANY(%s)", (keys,))
+    _keep_places(conn, keys, list(deltas), written or {})
     rows = conn.execute(
         """
         WITH gone AS (
@@ -69,6 +76,41 @@ def delete_chunks(conn: Connection, keys: list[UUID], deltas: dict[str, Deltas])
     )
     for corpus, repo, length, terms in rows:
         deltas[corpus].count(repo, length, np.array(terms, dtype=np.int64), -1)
+
+
+def _keep_places(
+    conn: Connection, keys: list[UUID], corpora: list[str], written: Mapping[int, UUID]
+) -> None:
+    """Leave old versions old until versions are found anew, which is at the end of a run.
+
+    What a document has more than before stands where its last chunk stood.
+    """
+    conn.execute(
+        """
+        WITH last AS (
+            SELECT DISTINCT ON (s.document_key) s.* FROM superseded_chunks s
+            JOIN chunks c ON c.corpus = s.corpus AND c.chunk_id = s.chunk_id
+            WHERE s.document_key = ANY(%(keys)s) AND c.corpus = ANY(%(corpora)s)
+            ORDER BY s.document_key, c.ordinal DESC
+        ), gone AS (
+            DELETE FROM superseded_chunks
+            WHERE document_key = ANY(%(keys)s) AND chunk_id <> ALL(%(written)s::bigint[])
+        )
+        INSERT INTO superseded_chunks (corpus, chunk_id, document_key, relation, by_chunk,
+            superseded_at, last_version)
+        SELECT l.corpus, w.chunk_id, l.document_key, l.relation, l.by_chunk, l.superseded_at,
+            l.last_version
+        FROM unnest(%(written)s::bigint[], %(of)s::uuid[]) AS w(chunk_id, document_key)
+        JOIN last l ON l.document_key = w.document_key
+        ON CONFLICT DO NOTHING
+        """,
+        {
+            "keys": keys,
+            "corpora": corpora,
+            "written": list(written),
+            "of": list(written.values()),
+        },
+    )
 
 
 def apply_deltas(conn: Connection, deltas: dict[str, Deltas]) -> None:

@@ -87,10 +87,11 @@ class Superseded(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """The passages of a document, in their order."""
+    """The passages of a document, in their order, and from when on a search may see them."""
 
     chunk_ids: list[int]
     passages: list[Passage]
+    created_at: datetime | None
 
 
 def known_versions(store: Store) -> pl.DataFrame:
@@ -230,17 +231,18 @@ def passages(store: Store, corpus: str, key: str) -> tuple[datetime | None, Stor
     """A document's indexed_at (None: it is gone) and its passages, without front matter."""
     rows = store.run(
         lambda conn: conn.execute(
-            "SELECT d.indexed_at, c.chunk_id, c.anchor, c.text FROM documents d"
+            "SELECT d.indexed_at, d.created_at, c.chunk_id, c.anchor, c.text FROM documents d"
             " LEFT JOIN chunks c ON c.corpus = %s AND c.document_key = d.document_key"
             " WHERE d.document_key = %s ORDER BY c.ordinal, c.chunk_id",
             (corpus, key),
         ).fetchall()
     )
-    held = [row for row in rows if row[1] is not None]
-    texts = [Passage(anchor, text) for _, _, anchor, text in held]
+    held = [row[2:] for row in rows if row[2] is not None]
+    texts = [Passage(anchor, text) for _, anchor, text in held]
     if texts:
         texts[0] = texts[0]._replace(text=_body(texts[0].text))
-    return (rows[0][0] if rows else None), Stored([row[1] for row in held], texts)
+    indexed_at, created_at = rows[0][:2] if rows else (None, None)
+    return indexed_at, Stored([row[0] for row in held], texts, created_at)
 
 
 def _body(text: str) -> str:

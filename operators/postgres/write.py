@@ -160,7 +160,8 @@ def _write(store: Store, conn: Connection, batch: _Batch, averages: dict[str, fl
     # The ledger first: its rows make two writers of one document take turns.
     _upsert_documents(conn, batch)
     deltas = {corpus: Deltas() for corpus in corpora}
-    delete_chunks(conn, batch.keys, deltas)
+    written = dict(zip(batch.chunks["chunk_id"].to_list(), batch.chunk_keys, strict=True))
+    delete_chunks(conn, batch.keys, deltas, written)
     _copy_chunks(conn, batch)
     _copy_postings(conn, batch, averages)
     chunks = batch.chunks.select("corpus", "repo").iter_rows()

@@ -47,8 +47,12 @@ _NAMED = re.compile(
 )
 _ALONE = re.compile(rf"(?P<v>[0-9]{{1,9}}{_PARTS}{{1,5}}(?:\.x)?{_TAIL}?|[0-9]{{1,9}}\.x)", _FLAGS)
 _NUMBERED_PART = re.compile(
-    r"(?:chapter|chap|ch|section|sec|part|appendix|annex|figure|fig|table|step|lesson|unit|module"
-    r"|vol|volume|week|day|page|item|no|nr|number|rule|clause|article)[-_ ]\Z",
+    r"(?<![A-Za-z])(?:chapter|chap|ch|section|subsection|sec|part|appendix|annex|figure|fig|table"
+    r"|listing|equation|eq|step|lesson|lecture|tutorial|session|unit|module|topic|slide"
+    r"|exercise|ex|lab|problem|task|question|quiz|assignment|homework|hw|worksheet|example"
+    r"|experiment|scenario|theorem|lemma|adr|epic|story|ticket|sprint|iteration|phase"
+    r"|vol|volume|episode|week|day|page|item|no|nr|number|rule|clause|article|requirement|req"
+    r")[-_ ]\Z",
     re.IGNORECASE,
 )
 _MOVING = frozenset({"latest", "stable"})

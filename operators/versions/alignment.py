@@ -73,7 +73,7 @@ def align(old: Sequence[Passage], new: Sequence[Passage]) -> list[Pair]:
         hold nothing of the old version, in theirs. Revised pairs cross neither each other nor
         passages that stayed in place, unless they were moved as well.
     """
-    before, after = [_folded(p.text) for p in old], [_folded(p.text) for p in new]
+    before, after = [folded(p.text) for p in old], [folded(p.text) for p in new]
     found: dict[int, Pair] = {}
     used: set[int] = set()
     equal = _equal(before, after)
@@ -104,7 +104,7 @@ def align(old: Sequence[Passage], new: Sequence[Passage]) -> list[Pair]:
 
 def holder(passage: str, new: Sequence[Passage]) -> int | None:
     """The first of ``new`` that has the most of ``passage``, if its whole text is in them."""
-    return _Joined([_folded(p.text) for p in new]).holder(_folded(passage))
+    return _Joined([folded(p.text) for p in new]).holder(folded(passage))
 
 
 class _Joined:
@@ -128,7 +128,8 @@ class _Joined:
         )
 
 
-def _folded(text: str) -> str:
+def folded(text: str) -> str:
+    """A passage as it is compared: white space does not count."""
     return " ".join(text.split())
 
 

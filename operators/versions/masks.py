@@ -20,6 +20,8 @@ MOVING = frozenset({"latest", "stable", "current"})
 _HOLE = "\0"
 _BETWEEN = re.compile(r"[._-]")
 _NOISE = re.compile(rf"(?:(?<![^\W_])(?:version|ver|v)[-_. ]*)?{_HOLE}", re.IGNORECASE)
+_SAID = re.compile(rf"(?<![^\W_])(?:version|ver|v|release|rel|r)[-_. ]*{_HOLE}", re.IGNORECASE)
+_TWO_NUMBERS = re.compile(r"[0-9]+\.[0-9]+", re.ASCII)
 _EMPTY = re.compile(r"\(\s*\)|\[\s*\]|\{\s*\}")
 _SPACES = re.compile(r"[\s_-]+")
 _DATE = re.compile(
@@ -37,6 +39,8 @@ class Masked(NamedTuple):
         title: None where it has none.
         identifier: its document_id.
         family: the path before the place of the version, that all pages of its versions share.
+        numbered: the version is two numbers in the file name that nothing says to be a version:
+            ``exercise-1.2.md`` may be the second page of the first part.
     """
 
     version: str | None
@@ -45,6 +49,7 @@ class Masked(NamedTuple):
     title: str | None
     identifier: str
     family: str
+    numbered: bool
 
 
 def masked(
@@ -82,7 +87,14 @@ def masked(
         (_plain(_without(text, version)) or None) if text else None,
         _path(_without(document_id, version, path=True)),
         _path(holed.partition(_HOLE)[0] + _HOLE) if holed and _HOLE in holed else "",
+        bool(holed and version and _TWO_NUMBERS.fullmatch(version) and _only_in_name(holed)),
     )
+
+
+def _only_in_name(holed: str) -> bool:
+    """Whether a path has its version in the file name and nowhere else, and not said to be one."""
+    folders, _, name = holed.rpartition("/")
+    return _HOLE in name and _HOLE not in folders and not _SAID.search(name)
 
 
 def _without(text: str, version: str | None, *, path: bool = False) -> str:

@@ -17,7 +17,8 @@ MOVED = 0.2
 """Least likeness of two pages with one name and one title in different folders."""
 
 RETITLED = 0.5
-"""Least likeness of two pages with one path, one name or one title."""
+"""Least likeness of two pages with one path, one name or one title; and of two with one path and
+other titles where what differs in their paths may be the numbers of two pages."""
 
 RENAMED = 0.7
 """Least likeness of two pages that have no name in common."""
@@ -76,10 +77,9 @@ def _evidence(
     """How sure it is that ``b`` continues ``a``, 0 the surest; None: it does not."""
     close = alike(a.hashes, b.hashes)
     path, title = a.names.path, a.names.title
-    if a.names.identifier == b.names.identifier:
-        return 0
     same_path = path is not None and path == b.names.path
-    if same_path and path in alone:
+    same_names = a.names.identifier == b.names.identifier or (same_path and path in alone)
+    if same_names and (close >= RETITLED or not _may_be_numbered(a, b)):
         return 0
     same_title = title is not None and title == b.names.title
     same_name = path is not None and _base(path) == _base(b.names.path)
@@ -91,6 +91,15 @@ def _evidence(
         return 2
     enough = min(len(a.hashes), len(b.hashes)) >= SUBSTANTIAL
     return 3 if close >= RENAMED and enough else None
+
+
+def _may_be_numbered(a: Page, b: Page) -> bool:
+    """Whether the two are as likely pages with a number each: ``task-1.1.md`` and ``task-1.2.md``.
+
+    Then they have titles of their own.
+    """
+    titles = a.names.title, b.names.title
+    return a.names.numbered and b.names.numbered and None not in titles and titles[0] != titles[1]
 
 
 def _follows(a: Page, b: Page, versions: dict[str, list[VersionKey]]) -> bool:

@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import psycopg
 import pytest
 
 from dataflow.ingestion import ingest_documents
 from dataflow.ingestion.versions import find_versions, verify_versions
+from operators.frames import SCOPED_QUERIES
 from operators.postgres.store import Store, open_store
+from operators.postgres.text_search import bm25_search
 
 NAME = "killed"
 WORDS = {
@@ -127,3 +130,44 @@ def test_no_topic_is_half_built_wherever_a_run_is_killed_and_the_next_run_ends_i
             assert verify_versions(store).is_empty()
             assert find_versions(store).compared == 0
     assert len(seen) >= len(topics(after))
+
+
+def test_a_run_over_old_versions_lets_none_of_them_answer_wherever_it_is_killed(
+    dying: Callable[..., dict[str, Any]],
+    copies: Callable[..., str],
+    deaths: Callable[..., Iterator[tuple[int, str]]],
+    new_embedder: Any,
+    write_lines: Write,
+) -> None:
+    def mended(name: str) -> dict[str, Any]:
+        more = " ".join(f"{name}more{n}" for n in range(60))  # is cut into more chunks than before
+        return page(name, "10.1", *(f"{part} mended" for part in WORDS[name]), more)
+
+    names = ("cache", "queue")
+    newest = [page(name, "11.1") for name in names]
+    first = write_lines(*(page(n, "10.1") for n in names), *newest, name="1")
+    second = write_lines(*(mended(n) for n in names), *newest, name="2")
+
+    def answering(store: Store) -> list[str]:
+        words = [f"{name}{word}" for name in names for word in ("introword3", "more7")]
+        queries = [
+            {"query_id": n, "texts": [word], "version_policy": "newest"}
+            for n, word in enumerate(words)
+        ]
+        found = bm25_search(store, "docs", pl.DataFrame(queries, schema=SCOPED_QUERIES), k=50)
+        with store.transaction() as conn:
+            rows = conn.execute(
+                "SELECT DISTINCT document_id FROM chunks WHERE chunk_id = ANY(%s) ORDER BY 1",
+                (found["chunk_id"].to_list(),),
+            ).fetchall()
+        return [row[0] for row in rows]
+
+    with open_store(copies(None, "kill_base"), NAME, create=True) as store:
+        ingest_documents(store, new_embedder(), first)
+        assert answering(store) == ["11.1/cache", "11.1/queue"]
+    order = {"collection": NAME, "work": "update", "source": str(second)}
+    met = dying(dsn=copies("kill_base", "kill_whole"), point=0, **order)["met"]
+    written = met.index("after the commit of write.py:write_documents") + 1
+    for point, dsn in deaths(order, range(written, versions_points(met)[0] + 1)):
+        with open_store(dsn, NAME, max_size=2) as store:
+            assert answering(store) == ["11.1/cache", "11.1/queue"], met[point - 1]

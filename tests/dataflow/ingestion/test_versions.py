@@ -1,15 +1,21 @@
 from __future__ import annotations
 
+import os
+import subprocess
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
-from dataflow.ingestion import ingest_documents
+from dataflow.ingestion import ingest_documents, ingest_folder, ingest_git
 from dataflow.ingestion import versions as step
 from dataflow.ingestion.versions import find_versions
+from operators.frames import SCOPED_QUERIES
 from operators.postgres.store import Store
+from operators.postgres.text_search import bm25_search
 from operators.postgres.versions import known_versions
 
 INTRO = "The cache keeps whatever was asked for lately, and forgets the rest when memory is short."
@@ -216,3 +222,89 @@ def test_verify_finds_rows_of_chunks_that_are_gone(
     assert step.verify_versions(store, repair=True)["kind"].to_list() == ["wrong_versions"]
     assert step.verify_versions(store).is_empty()
     assert _superseded(store) == before
+
+
+def _seen(store: Store, *moments: str) -> list[list[tuple[str, str]]]:
+    """Version and last word of what a search sees at each of these days."""
+    rows = [
+        {
+            "query_id": n,
+            "texts": ["word"],
+            "version_policy": "newest",
+            "as_of": datetime.fromisoformat(moment).replace(tzinfo=UTC),
+        }
+        for n, moment in enumerate(moments)
+    ]
+    found = bm25_search(store, "docs", pl.DataFrame(rows, schema=SCOPED_QUERIES), k=50)
+    said = {
+        row[0]: (row[1], row[2].split()[-1])
+        for row in store.run(
+            lambda conn: conn.execute(
+                "SELECT c.chunk_id, coalesce(v.version, ''), c.text FROM chunks c"
+                " LEFT JOIN document_versions v USING (document_key)"
+            ).fetchall()
+        )
+    }
+    return [
+        sorted(said[chunk] for chunk in found.filter(pl.col("query_id") == n)["chunk_id"])
+        for n in range(len(moments))
+    ]
+
+
+def test_a_version_that_was_committed_after_its_date_replaces_from_its_commit_on(
+    store: Store, small: Any, tmp_path: Path
+) -> None:
+    def git(*arguments: str, date: str = "2024-01-01") -> None:
+        stamp = f"{date}T00:00:00Z"
+        when = {"GIT_AUTHOR_DATE": stamp, "GIT_COMMITTER_DATE": stamp}
+        identity = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+        command = ["git", "-C", str(tmp_path), *identity, *arguments]
+        subprocess.run(command, check=True, capture_output=True, env={**os.environ, **when})
+
+    git("init", "-q")
+    for name, stated, committed in (
+        ("v1", "2024-01-01", "2024-01-01"), ("v2", "2024-02-01", "2024-03-01"),
+    ):  # fmt: skip
+        page = tmp_path / "docs" / name / "guide.md"
+        page.parent.mkdir(parents=True)
+        page.write_text(f"---\ndate: {stated}\n---\n# Guide\n\n{INTRO} A word: {name}\n")
+        git("add", ".")
+        git("commit", "-q", "-m", name, date=committed)
+    ingest_git(store, small, tmp_path)
+    assert _seen(store, "2024-01-15", "2024-02-15", "2024-03-15") == [
+        [("1", "v1")], [("1", "v1")], [("2", "v2")],
+    ]  # fmt: skip
+
+
+def test_versions_whose_files_are_dated_against_their_order_replace_from_those_dates_on(
+    store: Store, small: Any, tmp_path: Path, make_pdf: Callable[..., bytes]
+) -> None:
+    for version, date in (("1.0", "20230101"), ("2.0", "20230601"), ("3.0", "20230301")):
+        file = tmp_path / f"v{version}" / "guide.pdf"
+        file.parent.mkdir()
+        file.write_bytes(make_pdf([f"{INTRO} A word: {version[0]}"], info={"ModDate": f"D:{date}"}))
+    ingest_folder(store, small, tmp_path)
+    assert _seen(store, "2022-12-01", "2023-02-01", "2023-04-01", "2023-07-01") == [
+        [], [("1.0", "1")], [("3.0", "3")], [("3.0", "3")],
+    ]  # fmt: skip
+
+
+def test_a_passage_that_comes_again_is_replaced_by_the_version_that_has_it_and_not_before(
+    store: Store, small: Any, write_lines: Write
+) -> None:
+    again = f"{ODD} One more word: again"
+    pages = [
+        _page("1.0", f"{INTRO} word: one", again, date="2020-01-01"),
+        _page("2.0", f"{INTRO} word: two", date="2021-01-01"),
+        _page("3.0", f"{INTRO} word: three", again, date="2022-01-01"),
+        _page("4.0", f"{INTRO} word: four", again, date="2023-01-01"),
+    ]
+    for known in range(2, 5):
+        ingest_documents(store, small, write_lines(*pages[:known]))
+        seen = _seen(store, "2020-06-01", "2021-06-01", "2022-06-01", "2023-06-01")
+        assert seen[:known] == [
+            [("1.0", "again"), ("1.0", "one")],
+            [("1.0", "again"), ("2.0", "two")],
+            [("3.0", "again"), ("3.0", "three")],
+            [("4.0", "again"), ("4.0", "four")],
+        ][:known]  # fmt: skip

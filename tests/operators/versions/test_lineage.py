@@ -71,6 +71,39 @@ def test_a_version_that_only_the_document_states_is_enough() -> None:
     assert found(new, old) == [keys(old, new)]
 
 
+def test_numbered_pages_with_titles_and_texts_of_their_own_are_no_versions() -> None:
+    pages = [
+        page(f"course/kata-1.{n}.md", f"1.{n}", title=f"Kata 1.{n}: {name}", text=body)
+        | {"document_id": f"course/kata-1.{n}.md"}
+        for n, name, body in (
+            (1, "Reverse a list", text(1)), (2, "Count vowels", text(1, 0.4)), (3, "Sort", text(2)),
+        )
+    ]  # fmt: skip
+    assert found(*pages) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "titles", "changed"),
+    [
+        ("guide-{}.md", ("Guide 1.0", "Guide 2.0"), 1.0),
+        ("guide-{}.md", ("The guide", "The guide"), 1.0),
+        ("guide-{}.md", ("Start here", "First steps"), 0.2),
+        ("guide-v{}.md", ("Start here", "First steps"), 1.0),
+        ("guide/{}/start.md", ("Start here", "First steps"), 1.0),
+        ("guide-{}/start-{}.md", ("Start here", "First steps"), 1.0),
+        ("guide-{}.0.md", ("Start here", "First steps"), 1.0),
+    ],
+)
+def test_files_named_by_two_numbers_are_versions_if_titles_or_texts_or_folders_say_so(
+    path: str, titles: tuple[str, str], changed: float
+) -> None:
+    pages = [
+        page(path.format(n, n), n + ".0" * path.count(".0"), title=title, text=text(1, share))
+        for n, title, share in zip(("1.0", "2.0"), titles, (0.0, changed), strict=True)
+    ]
+    assert found(*pages) == [keys(*pages)]
+
+
 def test_two_pages_of_one_version_are_never_one_topic() -> None:
     pages = [page("d/1.0/a.md", "1.0"), page("d/1.0/b.md", "1.0"), page("d/2.0/a.md", "2.0")]
     assert found(*pages) == [keys(pages[0], pages[2])]

@@ -52,3 +52,23 @@ def test_pages_of_one_version_share_their_family() -> None:
     one = masked("manual/1.2/a/x.md", None, "", "1.2")
     two = masked("manual/v1.3/b/y.md", None, "", "1.3")
     assert one.family == two.family == "manual"
+
+
+@pytest.mark.parametrize(
+    ("path", "version", "numbered"),
+    [
+        ("course/kata-1.2.md", "1.2", True),
+        ("course/1.2.md", "1.2", True),
+        ("course/kata-v1.2.md", "1.2", False),
+        ("course/kata_Release 1.2.md", "1.2", False),
+        ("course/kata-1.2.3.md", "1.2.3", False),
+        ("course-1.2/kata-1.2.md", "1.2", False),
+        ("1.2/kata.md", "1.2", False),
+        ("kata.md", "1.2", False),
+        (None, "1.2", False),
+    ],
+)
+def test_two_numbers_in_a_file_name_alone_may_be_those_of_a_page(
+    path: str | None, version: str, numbered: bool
+) -> None:
+    assert masked(path, "Kata", "kata", version).numbered is numbered
