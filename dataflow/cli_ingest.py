@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dataflow.cli_options import PARTLY, AsJson, Collection, Config, MassDelete, Model
+from dataflow.cli_options import PARTLY, AsJson, Collection, Config, MassDelete, Model, Moved
 
 if TYPE_CHECKING:
     from dataflow.ingestion.report import IngestReport
@@ -88,6 +88,7 @@ def ingest_git(
     repo: Annotated[
         str | None, typer.Option(help="Name it is filed under; else owner/name of `origin`.")
     ] = None,
+    moved: Moved = False,
     allow_mass_delete: MassDelete = False,
     model: Model = None,
     config: Config = "default",
@@ -103,7 +104,7 @@ def ingest_git(
 
     source = git_source(path, repo)
     ingest(
-        partial(run, source=source, allow_mass_delete=allow_mass_delete),
+        partial(run, source=source, moved=moved, allow_mass_delete=allow_mass_delete),
         model,
         config,
         collection,
@@ -120,6 +121,7 @@ def ingest_folder(
     base_url: Annotated[
         str | None, typer.Option(help="The folder's web address, for links.")
     ] = None,
+    moved: Moved = False,
     allow_mass_delete: MassDelete = False,
     model: Model = None,
     config: Config = "default",
@@ -135,7 +137,7 @@ def ingest_folder(
 
     source = folder_source(path, corpus, repo, base_url=base_url)
     ingest(
-        partial(run, source=source, allow_mass_delete=allow_mass_delete),
+        partial(run, source=source, moved=moved, allow_mass_delete=allow_mass_delete),
         model,
         config,
         collection,
@@ -153,6 +155,7 @@ def ingest_wiki(
     base_url: Annotated[
         str | None, typer.Option(help="What a page's name is appended to, for links.")
     ] = None,
+    moved: Moved = False,
     allow_mass_delete: MassDelete = False,
     model: Model = None,
     config: Config = "default",
@@ -168,7 +171,7 @@ def ingest_wiki(
 
     source = wiki_source(path, repo, base_url=base_url)
     ingest(
-        partial(run, source=source, allow_mass_delete=allow_mass_delete),
+        partial(run, source=source, moved=moved, allow_mass_delete=allow_mass_delete),
         model,
         config,
         collection,

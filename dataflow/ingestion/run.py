@@ -21,6 +21,7 @@ from dataflow.runtime.logs import quiet_hamilton
 from operators import analysis
 from operators.embedding.embedder import Embedder, EmbeddingError
 from operators.errors import CrosscorpusError
+from operators.postgres.claims import claim
 from operators.postgres.connection import DatabaseError
 from operators.postgres.finish import finish_load
 from operators.postgres.ledger import (
@@ -63,6 +64,7 @@ def ingest(
     *,
     prune: bool = True,
     allow_mass_delete: bool = False,
+    moved: bool = False,
     on_event: OnEvent | None = None,
     batch_documents: int = BATCH_DOCUMENTS,
     batch_characters: int = BATCH_CHARACTERS,
@@ -76,6 +78,7 @@ def ingest(
         source: what to read.
         prune: delete the documents that a complete scan has not met.
         allow_mass_delete: even if they are more than ``LARGEST_VANISHED_SHARE``.
+        moved: the documents that were brought in under the source's name from elsewhere are its.
         on_event: told how far the run is, from this thread.
         batch_documents: documents of one transaction, at most.
         batch_characters: their text, at most, unless one document alone has more.
@@ -86,9 +89,10 @@ def ingest(
 
     Raises:
         CrosscorpusError: nothing at all can be done: another model, no server, a source that
-            cannot be opened.
+            cannot be opened or whose name is another's.
     """
     set_model(store, embedder.model, embedder.space, embedder.dimensions)
+    claim(store, source.reader, source.scopes or (), source.addresses, moved=moved)
     run = _Run(store, embedder, source, on_event, graph)
     with closing(run.known):
         complete = run.scan(batch_documents, batch_characters)
