@@ -48,8 +48,8 @@ LARGEST_VANISHED_SHARE = 0.3
 FAILURES_IN_A_ROW = 25
 """Documents; then not a document but the model is at fault, and the run ends."""
 
-_OF_A_DOCUMENT = {"other", "timed_out"}
-"""Kinds of database errors that another document may not meet."""
+_OF_A_DOCUMENT = {"unfit_value", "other", "timed_out"}
+"""Kinds of database errors that another document may not meet; only the first never passes."""
 
 _EVENT_SECONDS = 0.2
 _DELETED_AT_ONCE = 500
@@ -308,8 +308,12 @@ class _Run:
         reason = f"{type(error).__name__}: {error}"
         where = document.path or document.document_id
         self.report.failed.append(Fault(where, reason, key=document.key))
-        # A model that fails may work tomorrow; anything else fails again on the same content.
-        content = None if isinstance(error, EmbeddingError) else content_hash(document)
+        # A model or a server that fails may work tomorrow; anything else fails again on the same
+        # content.
+        passing = isinstance(error, EmbeddingError) or (
+            isinstance(error, DatabaseError) and error.kind != "unfit_value"
+        )
+        content = None if passing else content_hash(document)
         self._record(document.key, "failed", reason, content)
         self.failures_in_a_row += 1
         if self.failures_in_a_row >= FAILURES_IN_A_ROW:

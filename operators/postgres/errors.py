@@ -137,6 +137,8 @@ RULES: tuple[Rule, ...] = (
 PERMANENT = frozenset(
     {"wrong_password", "missing_role", "not_admitted", "missing_database", "no_tls", "not_allowed"}
 )
+# Classes of SQLSTATE (data exception, program limit): what was sent can never be taken.
+UNFIT = ("22", "54")
 
 
 def explain(error: BaseException, dsn: str) -> CrosscorpusError:
@@ -168,7 +170,9 @@ def explain(error: BaseException, dsn: str) -> CrosscorpusError:
     for kind, states, words, text in RULES:
         if _matches(error, states, words):
             return DatabaseError(kind, text.format(**facts))
-    return DatabaseError("other", "the database at {to} says: {said}".format(**facts))
+    state = getattr(error, "sqlstate", None) or ""
+    kind = "unfit_value" if state.startswith(UNFIT) else "other"
+    return DatabaseError(kind, "the database at {to} says: {said}".format(**facts))
 
 
 @contextmanager

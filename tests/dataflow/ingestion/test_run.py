@@ -231,6 +231,45 @@ def test_a_failed_embedding_leaves_the_old_version_live(
     assert (texts(store)["d001"], texts(store)["d008"]) == ("poison now", "poison too")
 
 
+def refuse_writing(store: Store, document_id: str, state: str) -> None:
+    """Have the server refuse the chunks of a document with that SQLSTATE."""
+    body = (
+        f"BEGIN IF NEW.document_id = '{document_id}' THEN"
+        f" RAISE EXCEPTION 'trouble' USING ERRCODE = '{state}'; END IF; RETURN NEW; END"
+    )
+    function = f"CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $${body}$$"
+    trigger = "CREATE TRIGGER refuse BEFORE INSERT ON chunks FOR EACH ROW EXECUTE FUNCTION refuse()"
+    store.run(lambda conn: conn.execute(function))
+    store.run(lambda conn: conn.execute(trigger))
+
+
+@pytest.mark.parametrize("state", ["57014", "53200", "55P03", "58030", "XX000"])
+def test_a_document_that_met_trouble_of_the_server_is_tried_again(
+    store: Store, embedder: Any, write_lines: Write, state: str
+) -> None:
+    ingest_documents(store, embedder, write_lines(document(0), document(1)))
+    file = write_lines(*(document(n, text=f"new {n}") for n in range(1, 4)))
+    refuse_writing(store, "d001", state)
+    assert [f.where for f in ingest_documents(store, embedder, file).failed] == ["d001"]
+    again = ingest_documents(store, embedder, file)
+    assert ([f.where for f in again.failed], again.known_failures) == (["d001"], 0)
+    store.run(lambda conn: conn.execute("DROP FUNCTION refuse CASCADE"))
+    assert ingest_documents(store, embedder, file).ok
+    assert texts(store)["d001"] == "new 1"
+
+
+@pytest.mark.parametrize("state", ["22003", "54000"])
+def test_a_document_that_no_server_can_take_is_not_tried_again(
+    store: Store, embedder: Any, write_lines: Write, state: str
+) -> None:
+    ingest_documents(store, embedder, write_lines(document(0)))
+    file = write_lines(*(document(n) for n in range(3)))
+    refuse_writing(store, "d001", state)
+    assert [f.where for f in ingest_documents(store, embedder, file).failed] == ["d001"]
+    again = ingest_documents(store, embedder, file)
+    assert (again.ok, again.documents_unchanged, again.known_failures) == (True, 3, 1)
+
+
 def test_a_model_that_always_fails_ends_the_run(
     store: Store, embedder: Any, write_lines: Write
 ) -> None:
