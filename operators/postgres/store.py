@@ -123,7 +123,8 @@ class Store:
 
         ``wait_s`` bounds the wait for a free connection.
         """
-        values = {"search_path": self.search_path, **(settings or {})}
+        # In a zone west of UTC the first moments of the calendar are of a year that Python lacks.
+        values = {"search_path": self.search_path, "TimeZone": "UTC", **(settings or {})}
         calls = ", ".join(["set_config(%s, %s, true)"] * len(values))
         with self.pool.connection(timeout=wait_s) as conn, conn.transaction():
             parameters = [part for pair in values.items() for part in pair]

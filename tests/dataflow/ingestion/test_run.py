@@ -10,12 +10,13 @@ import polars as pl
 import pytest
 from hamilton.ad_hoc_utils import create_temporary_module
 from hamilton.function_modifiers import tag
+from psycopg.conninfo import make_conninfo
 
 from dataflow.ingestion import Progress, ingest_documents
 from dataflow.ingestion.run import FAILURES_IN_A_ROW
 from operators.postgres.ledger import ledger
 from operators.postgres.status import status
-from operators.postgres.store import ModelMismatch, Store, collection_info
+from operators.postgres.store import ModelMismatch, Store, collection_info, open_store
 from operators.sources import syntax
 
 Write = Callable[..., Path]
@@ -158,6 +159,25 @@ def test_a_date_in_the_future_makes_no_document_the_newest(
     with store.transaction() as conn:
         rows = conn.execute("SELECT doc_date, date_source FROM documents ORDER BY document_id")
         assert rows.fetchall() == [(None, None), (datetime(2020, 1, 1, tzinfo=UTC), "explicit")]
+
+
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Tokyo"])
+def test_the_first_and_last_moments_are_kept_whatever_the_servers_time_zone(
+    server_dsn: str, store: Store, embedder: Any, write_lines: Write, zone: str
+) -> None:
+    moments = ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"]
+    file = write_lines(
+        *(
+            document(n, created_at=moment, lineage_id="guide", version=f"{n}.0")
+            for n, moment in enumerate(moments)
+        )
+    )
+    dsn = make_conninfo(server_dsn, options=f"-c timezone={zone}")
+    with open_store(dsn, store.collection) as abroad:
+        assert ingest_documents(abroad, embedder, file).documents_new == 2
+        with abroad.transaction() as conn:
+            rows = conn.execute("SELECT DISTINCT created_at FROM chunks ORDER BY 1").fetchall()
+    assert [row[0].isoformat() for row in rows] == [m.replace("Z", "+00:00") for m in moments]
 
 
 def test_only_prune_deletes_what_a_file_lacks(
