@@ -48,7 +48,7 @@ LARGEST_VANISHED_SHARE = 0.3
 FAILURES_IN_A_ROW = 25
 """Documents; then not a document but the model is at fault, and the run ends."""
 
-_OF_A_DOCUMENT = {"unfit_value", "other", "timed_out"}
+_OF_A_DOCUMENT = {"unfit_value", "name_taken", "other", "timed_out"}
 """Kinds of database errors that another document may not meet; only the first never passes."""
 
 _EVENT_SECONDS = 0.2

@@ -290,6 +290,18 @@ def test_a_document_that_no_server_can_take_is_not_tried_again(
     assert (again.ok, again.documents_unchanged, again.known_failures) == (True, 3, 1)
 
 
+def test_a_corpus_that_cannot_be_made_fails_each_time_and_ends_nothing(
+    store: Store, embedder: Any, write_lines: Write
+) -> None:
+    ingest_documents(store, embedder, write_lines(document(0)))
+    file = write_lines(document(0), document(1, corpus="docs_pkey"), document(2))
+    for unchanged in (1, 2):
+        report = ingest_documents(store, embedder, file)
+        assert "call it otherwise" in str(report.failed)
+        assert (report.ok, report.documents_unchanged) == (False, unchanged)
+    assert set(texts(store)) == {"d000", "d002"}
+
+
 def test_a_model_that_always_fails_ends_the_run(
     store: Store, embedder: Any, write_lines: Write
 ) -> None:
