@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dataflow.cli_options import PARTLY, AsJson, Collection, Config, MassDelete, Model
+from dataflow.cli_options import PARTLY, AsJson, Collection, Config, MassDelete, Model, Moved
 
 if TYPE_CHECKING:
     from dataflow.ingestion.report import IngestReport
@@ -98,6 +98,7 @@ def ingest_git(
     repo: Annotated[
         str | None, typer.Option(help="Name it is filed under; else owner/name of `origin`.")
     ] = None,
+    moved: Moved = False,
     allow_mass_delete: MassDelete = False,
     model: Model = None,
     config: Config = "default",
@@ -113,7 +114,7 @@ def ingest_git(
 
     source = git_source(path, repo)
     ingest(
-        partial(run, source=source, allow_mass_delete=allow_mass_delete),
+        partial(run, source=source, moved=moved, allow_mass_delete=allow_mass_delete),
         model,
         config,
         collection,
@@ -130,6 +131,7 @@ def ingest_folder(
     base_url: Annotated[
         str | None, typer.Option(help="The folder's web address, for links.")
     ] = None,
+    moved: Moved = False,
     allow_mass_delete: MassDelete = False,
     model: Model = None,
     config: Config = "default",
@@ -145,7 +147,7 @@ def ingest_folder(
 
     source = folder_source(path, corpus, repo, base_url=base_url)
     ingest(
-        partial(run, source=source, allow_mass_delete=allow_mass_delete),
+        partial(run, source=source, moved=moved, allow_mass_delete=allow_mass_delete),
         model,
         config,
         collection,
@@ -164,6 +166,7 @@ def ingest_wiki(
     base_url: Annotated[
         str | None, typer.Option(help="What a page's name is appended to, for links.")
     ] = None,
+    moved: Moved = False,
     allow_mass_delete: MassDelete = False,
     model: Model = None,
     config: Config = "default",
@@ -179,7 +182,7 @@ def ingest_wiki(
 
     source = wiki_source(path, repo, base_url=base_url)
     ingest(
-        partial(run, source=source, allow_mass_delete=allow_mass_delete),
+        partial(run, source=source, moved=moved, allow_mass_delete=allow_mass_delete),
         model,
         config,
         collection,

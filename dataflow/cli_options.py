@@ -22,6 +22,10 @@ MassDelete = Annotated[
     bool,
     typer.Option("--allow-mass-delete", help="Delete even more than 30 % of what was there."),
 ]
+Moved = Annotated[
+    bool,
+    typer.Option("--moved", help="What was read elsewhere under this name is the same source's."),
+]
 Model = Annotated[
     str | None,
     typer.Option(help="minilm, static, onnx:DIR or openai:MODEL@URL; else the configuration's."),

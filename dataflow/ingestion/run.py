@@ -21,6 +21,7 @@ from dataflow.runtime.logs import quiet_hamilton
 from operators import analysis
 from operators.embedding.embedder import Embedder, EmbeddingError
 from operators.errors import CrosscorpusError
+from operators.postgres.claims import claim
 from operators.postgres.connection import DatabaseError
 from operators.postgres.finish import finish_load
 from operators.postgres.ledger import (
@@ -47,8 +48,8 @@ LARGEST_VANISHED_SHARE = 0.3
 FAILURES_IN_A_ROW = 25
 """Documents; then not a document but the model is at fault, and the run ends."""
 
-_OF_A_DOCUMENT = {"other", "timed_out"}
-"""Kinds of database errors that another document may not meet."""
+_OF_A_DOCUMENT = {"unfit_value", "name_taken", "other", "timed_out"}
+"""Kinds of database errors that another document may not meet; only the first never passes."""
 
 _EVENT_SECONDS = 0.2
 _DELETED_AT_ONCE = 500
@@ -63,6 +64,7 @@ def ingest(
     *,
     prune: bool = True,
     allow_mass_delete: bool = False,
+    moved: bool = False,
     on_event: OnEvent | None = None,
     batch_documents: int = BATCH_DOCUMENTS,
     batch_characters: int = BATCH_CHARACTERS,
@@ -76,6 +78,7 @@ def ingest(
         source: what to read.
         prune: delete the documents that a complete scan has not met.
         allow_mass_delete: even if they are more than ``LARGEST_VANISHED_SHARE``.
+        moved: the documents that were brought in under the source's name from elsewhere are its.
         on_event: told how far the run is, from this thread.
         batch_documents: documents of one transaction, at most.
         batch_characters: their text, at most, unless one document alone has more.
@@ -86,9 +89,10 @@ def ingest(
 
     Raises:
         CrosscorpusError: nothing at all can be done: another model, no server, a source that
-            cannot be opened.
+            cannot be opened or whose name is another's.
     """
     set_model(store, embedder.model, embedder.space, embedder.dimensions)
+    claim(store, source.reader, source.scopes or (), source.addresses, moved=moved)
     run = _Run(store, embedder, source, on_event, graph)
     with closing(run.known):
         complete = run.scan(batch_documents, batch_characters)
@@ -304,8 +308,12 @@ class _Run:
         reason = f"{type(error).__name__}: {error}"
         where = document.path or document.document_id
         self.report.failed.append(Fault(where, reason, key=document.key))
-        # A model that fails may work tomorrow; anything else fails again on the same content.
-        content = None if isinstance(error, EmbeddingError) else content_hash(document)
+        # A model or a server that fails may work tomorrow; anything else fails again on the same
+        # content.
+        passing = isinstance(error, EmbeddingError) or (
+            isinstance(error, DatabaseError) and error.kind != "unfit_value"
+        )
+        content = None if passing else content_hash(document)
         self._record(document.key, "failed", reason, content)
         self.failures_in_a_row += 1
         if self.failures_in_a_row >= FAILURES_IN_A_ROW:

@@ -7,6 +7,7 @@ of the wrong type. No secret ever goes into a configuration: it is printed, comp
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from keyword import iskeyword
@@ -15,6 +16,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from dataflow.runtime.bounds import out_of_bounds
 from dataflow.runtime.catalog import (
     ASKED,
     BOUND,
@@ -149,7 +151,7 @@ def check_names(config: Config, catalog: Catalog) -> None:
             if trigger not in config.triggers:
                 hint = suggest(trigger, config.triggers)
                 raise UnknownName(f"unknown trigger {trigger!r} under {where}weights{hint}")
-            if weight < 0:
+            if not 0 <= weight < math.inf:
                 raise ConfigError(f"{where}weights.{trigger}: expected 0 or more, got {weight}")
 
 
@@ -183,6 +185,8 @@ def _check_stages(
             raise ConfigError(
                 f"{where}parameters.{name}: expected {spell(annotation)}, got {value!r}"
             )
+        if fault := out_of_bounds(name, value):
+            raise ConfigError(f"{where}parameters.{name}: {fault}")
 
 
 def _check_chosen(chosen: Mapping[str, str], layer: Layer, where: str) -> None:

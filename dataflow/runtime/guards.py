@@ -12,6 +12,7 @@ from typing import Any
 from hamilton.graph import FunctionGraph
 from hamilton.lifecycle.base import BaseDoValidateInput
 
+from dataflow.runtime.bounds import out_of_bounds
 from dataflow.runtime.catalog import ASKED, BOUND, fits, spell
 from operators.errors import CrosscorpusError, UnknownName, suggest
 
@@ -80,6 +81,8 @@ def check_call(
         if name in fixed:
             raise GraphError(f"{name!r} is chosen by the configuration, not by a run")
         _check_type("override", name, value, nodes[name].type)
+        if fault := out_of_bounds(name.rpartition(".")[2], value):
+            raise GraphError(f"{name}: {fault}")
 
 
 def _shown(graph: FunctionGraph, fixed: Collection[str]) -> list[str]:

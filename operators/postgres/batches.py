@@ -80,10 +80,13 @@ def run(
         DatabaseError: what else the server said, in one line.
     """
 
-    def attempt() -> Row:
+    def limited() -> dict[str, str]:
         left = deadline.left()
         limits = {} if left is None else {"statement_timeout": str(max(1, int(left * 1000)))}
-        with store.transaction({**SETTINGS, **limits, **(settings or {})}, wait_s=left) as conn:
+        return {**SETTINGS, **limits, **(settings or {})}
+
+    def attempt() -> Row:
+        with store.transaction(limited, wait_s=deadline.left()) as conn:
             return work(conn)
 
     try:

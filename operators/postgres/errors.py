@@ -71,7 +71,10 @@ RULES: tuple[Rule, ...] = (
     (
         "no_tls",
         CONNECTING,
-        r"SSL|certificate",
+        # What else goes wrong with SSL is a connection that was lost.
+        r"certificate|private key|sslmode|not support SSL|SSL (connection )?(is|was) required"
+        r"|SSL not in use|non-SSL|not compiled in|during SSL|ALPN| alert |handshake failure"
+        r"|wrong version|protocol version|unsupported protocol|no protocols|no (shared )?cipher",
         "no secure connection to {to} ({said}): correct sslmode or sslrootcert in CROSSCORPUS_DSN",
     ),
     (
@@ -80,7 +83,7 @@ RULES: tuple[Rule, ...] = (
         r"Connection refused|No such file or directory|could not translate host|timeout expired"
         r"|not known|unreachable|server closed the connection|No route to host|name resolution"
         r"|resolve host|timed out|connection is closed|connection is lost|Connection reset"
-        r"|terminating connection",
+        r"|terminating connection|SSL connection has been closed|SSL (SYSCALL )?error",
         "no Postgres answers at {to}: start it or correct CROSSCORPUS_DSN; without "
         "CROSSCORPUS_DSN an embedded server is started",
     ),
@@ -137,6 +140,8 @@ RULES: tuple[Rule, ...] = (
 PERMANENT = frozenset(
     {"wrong_password", "missing_role", "not_admitted", "missing_database", "no_tls", "not_allowed"}
 )
+# Classes of SQLSTATE (data exception, program limit): what was sent can never be taken.
+UNFIT = ("22", "54")
 
 
 def explain(error: BaseException, dsn: str) -> CrosscorpusError:
@@ -168,7 +173,9 @@ def explain(error: BaseException, dsn: str) -> CrosscorpusError:
     for kind, states, words, text in RULES:
         if _matches(error, states, words):
             return DatabaseError(kind, text.format(**facts))
-    return DatabaseError("other", "the database at {to} says: {said}".format(**facts))
+    state = getattr(error, "sqlstate", None) or ""
+    kind = "unfit_value" if state.startswith(UNFIT) else "other"
+    return DatabaseError(kind, "the database at {to} says: {said}".format(**facts))
 
 
 @contextmanager

@@ -37,6 +37,7 @@ from operators.postgres.migrate import apply_migrations, pending_migrations
 from operators.postgres.superseded import Superseded, count_superseded
 
 Connection: TypeAlias = psycopg.Connection[TupleRow]
+Settings: TypeAlias = Mapping[str, str] | Callable[[], Mapping[str, str]]
 T = TypeVar("T")
 
 PREFIX = "crosscorpus_"
@@ -117,17 +118,18 @@ class Store:
 
     @contextmanager
     def transaction(
-        self, settings: Mapping[str, str] | None = None, *, wait_s: float | None = None
+        self, settings: Settings | None = None, *, wait_s: float | None = None
     ) -> Iterator[Connection]:
         """One transaction with ``settings`` (server parameters) that end with it.
 
-        ``wait_s`` bounds the wait for a free connection.
+        ``wait_s`` bounds the wait for a free connection; a function gives its settings after it.
         """
-        values = {"search_path": self.search_path, **(settings or {})}
-        calls = ", ".join(["set_config(%s, %s, true)"] * len(values))
         with self.pool.connection(timeout=wait_s) as conn, conn.transaction():
-            parameters = [part for pair in values.items() for part in pair]
-            conn.execute(f"SELECT {calls}", parameters)
+            given = settings() if callable(settings) else settings or {}
+            # West of UTC the first moments of the calendar are of a year that Python lacks.
+            values = {"search_path": self.search_path, "TimeZone": "UTC", **given}
+            calls = ", ".join(["set_config(%s, %s, true)"] * len(values))
+            conn.execute(f"SELECT {calls}", [part for pair in values.items() for part in pair])
             yield conn
 
     def run(self, work: Callable[[Connection], T], settings: Mapping[str, str] | None = None) -> T:
@@ -275,8 +277,7 @@ def collection_info(store: Store) -> CollectionInfo:
         repos.setdefault(corpus, {})[repo] = chunks
     model, space, dimensions = head
     corpora = {corpus: sum(of.values()) for corpus, of in repos.items()}
-    settled = superseded.keys() <= {row[0] for row in found}
-    at = tuple(found) if settled else None
+    at = tuple(found) if superseded.keys() <= {row[0] for row in found} else None
     info = CollectionInfo(model, space, dimensions, corpora, repos, superseded, at, states)
     store._info.info = (now, info)
     return info

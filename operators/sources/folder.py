@@ -83,7 +83,11 @@ def folder_source(
     name = clean_text(repo or shown_path(os.fsencode(os.path.basename(root))))
     reader = _Folder(os.fsencode(root), corpus, name, base_url)
     return Source(
-        READER, partial(reader.scan, limits), ((corpus, name),), lambda: reader.done / reader.found
+        READER,
+        partial(reader.scan, limits),
+        ((corpus, name),),
+        lambda: reader.done / reader.found,
+        (clean_text(shown_path(reader.root)),),
     )
 
 

@@ -55,4 +55,4 @@ def git_source(path: Path | str, repo: str | None = None) -> Source:
                 yield item
 
     scopes = tuple((corpus, repository.name) for corpus in CORPORA)
-    return Source(READER, scan, scopes, lambda: done / found)
+    return Source(READER, scan, scopes, lambda: done / found, repository.addresses)

@@ -49,12 +49,14 @@ class Repository:
         name: what goes into ``repo``: ``owner/name`` of ``origin``, else the folder's name.
         forge: start of the forge's addresses of files and commits, None where ``origin`` is on no
             known forge.
+        addresses: the folder, and what ``origin`` names, which other clones of it share.
     """
 
     root: Path
     head: str
     name: str
     forge: str | None
+    addresses: tuple[str, ...]
 
     def file_link(self, commit: str, path: bytes) -> str | None:
         """Web address of the file as it was at ``commit``."""
@@ -88,8 +90,10 @@ def open_repository(path: Path | str, name: str | None = None) -> Repository:
         head = git_output(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     except GitError as exc:
         raise GitError(f"{path} has no commits yet; commit something first") from exc
-    remote, forge = _origin(root)
-    return Repository(root, head, clean_text(name or remote or root.name), forge)
+    origin = origin_url(root)
+    remote, forge = parse_origin(origin)
+    title = clean_text(name or remote or root.name)
+    return Repository(root, head, title, forge, clone_addresses(root, origin))
 
 
 def git_output(root: Path, *arguments: str) -> str:
@@ -159,18 +163,7 @@ def parse_origin(url: str) -> tuple[str | None, str | None]:
     >>> parse_origin("/srv/git/app.git")
     (None, None)
     """
-    scp = _SCP_FORM.fullmatch(url)
-    if scp:
-        host, path = scp["host"], scp["path"]
-    else:
-        try:
-            parts = urlsplit(url)
-            host, path = parts.hostname or "", parts.path
-        except ValueError:
-            return None, None
-        if parts.scheme not in ("https", "http", "ssh", "git") or not host:
-            return None, None
-    name = path.strip("/").removesuffix(".git")
+    host, name = _host_and_name(url)
     if not name:
         return None, None
     words = host.lower().split(".")
@@ -180,12 +173,47 @@ def parse_origin(url: str) -> tuple[str | None, str | None]:
     return name, f"{address}/-" if "gitlab" in words and "/" in name else None
 
 
-def _origin(root: Path) -> tuple[str | None, str | None]:
+def clone_addresses(root: Path, origin: str) -> tuple[str, ...]:
+    """Where the working tree at ``root`` is found: there, and by the address of its ``origin``.
+
+    >>> clone_addresses(Path("/src/app"), "git@github.com:org/app.git")
+    ('/src/app', 'github.com/org/app')
+    >>> clone_addresses(Path("/src/copy"), "/src/app/.git")
+    ('/src/copy', '/src/app')
+    """
+    here = clean_text(str(root))
+    host, name = _host_and_name(origin)
+    if name:
+        return here, clean_text(f"{host.lower()}/{name}")
+    path = origin.removeprefix("file://")
+    if not path or "://" in path:
+        return (here,)
+    there = os.path.realpath(os.path.join(root, path)).removesuffix("/.git")
+    return here, clean_text(there)
+
+
+def origin_url(root: Path) -> str:
+    """The address of ``origin``; empty if there is none."""
     try:
-        url = git_output(root, "config", "--get", "remote.origin.url")
+        return git_output(root, "config", "--get", "remote.origin.url")
     except GitError:
-        return None, None
-    return parse_origin(url)
+        return ""
+
+
+def _host_and_name(url: str) -> tuple[str, str]:
+    """Both empty for a path, and for what is no address."""
+    scp = _SCP_FORM.fullmatch(url)
+    if scp:
+        host, path = scp["host"], scp["path"]
+    else:
+        try:
+            parts = urlsplit(url)
+            host, path = parts.hostname or "", parts.path
+        except ValueError:
+            return "", ""
+        if parts.scheme not in ("https", "http", "ssh", "git") or not host:
+            return "", ""
+    return host, path.strip("/").removesuffix(".git")
 
 
 def _environment() -> dict[str, str]:

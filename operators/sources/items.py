@@ -116,12 +116,15 @@ class Source:
         scopes: the (corpus, repo) pairs that this source fills alone, so that a document missing
             from a complete scan has vanished. None: only those that the scan meets.
         fraction: how much of the running scan is done, 0..1.
+        addresses: where it is found, the path first; another source with its name shares none of
+            them (:mod:`operators.postgres.claims`). Empty where nothing tells two sources apart.
     """
 
     reader: str
     scan: Callable[[], Iterator[Item]]
     scopes: tuple[tuple[str, str], ...] | None
     fraction: Callable[[], float]
+    addresses: tuple[str, ...] = ()
 
 
 def printable(text: str) -> str:

@@ -35,9 +35,9 @@ from operators.sources.git_history import (
     shown_path,
 )
 from operators.sources.git_repository import (
-    GitError,
-    git_output,
+    clone_addresses,
     open_repository,
+    origin_url,
     parse_origin,
 )
 from operators.sources.git_tree import tracked_files
@@ -79,10 +79,17 @@ def wiki_source(
         raise SourceError(
             f"{path} does not exist: give a folder of pages, a clone of a wiki, or an XML dump"
         )
-    origin, address = _origin(root)
+    url = origin_url(Path(root)) if os.path.exists(os.path.join(root, ".git")) else ""
+    origin, address = wiki_address(url)
     name = clean_text(repo or origin or shown_path(os.fsencode(os.path.basename(root))))
     reader = _Pages(os.fsencode(root), name, base_url or address)
-    return Source(READER, reader.scan, ((CORPUS, name),), lambda: reader.done / reader.found)
+    return Source(
+        READER,
+        reader.scan,
+        ((CORPUS, name),),
+        lambda: reader.done / reader.found,
+        clone_addresses(Path(root), url),
+    )
 
 
 def page_name(path: str) -> tuple[str, str | None]:
@@ -217,15 +224,6 @@ def wiki_address(origin: str) -> tuple[str | None, str | None]:
     if forge.endswith("/-"):
         return short, f"{forge.removesuffix('.wiki/-')}/-/wikis"
     return short, f"{forge.removesuffix('.wiki')}/wiki"
-
-
-def _origin(root: str) -> tuple[str | None, str | None]:
-    if not os.path.exists(os.path.join(root, ".git")):
-        return None, None
-    try:
-        return wiki_address(git_output(Path(root), "config", "--get", "remote.origin.url"))
-    except GitError:
-        return None, None
 
 
 def _last_commits(root: str) -> SpilledDict[LastCommit]:

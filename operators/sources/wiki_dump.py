@@ -80,7 +80,8 @@ def dump_source(file: Path, repo: str | None = None, base_url: str | None = None
     """
     wiki = _head(file)
     name = clean_text(repo or wiki.name or file.name.partition(".")[0])
-    base = base_url or (wiki.base.rpartition("/")[0] if wiki.base else None)
+    own = wiki.base.rpartition("/")[0] if wiki.base else None
+    base = base_url or own
     size = file.stat().st_size
     done = 0
 
@@ -102,7 +103,13 @@ def dump_source(file: Path, repo: str | None = None, base_url: str | None = None
             except (etree.XMLSyntaxError, EOFError, gzip.BadGzipFile, OSError) as exc:
                 raise SourceError(f"{file}: damaged or cut: {exc}") from exc
 
-    return Source(READER, scan, ((CORPUS, name),), lambda: min(1.0, done / size) if size else 1.0)
+    return Source(
+        READER,
+        scan,
+        ((CORPUS, name),),
+        lambda: min(1.0, done / size) if size else 1.0,
+        (own.partition("://")[2] or own,) if own else (),
+    )
 
 
 def _head(file: Path) -> _Wiki:

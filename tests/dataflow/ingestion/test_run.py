@@ -10,12 +10,13 @@ import polars as pl
 import pytest
 from hamilton.ad_hoc_utils import create_temporary_module
 from hamilton.function_modifiers import tag
+from psycopg.conninfo import make_conninfo
 
 from dataflow.ingestion import Progress, ingest_documents
 from dataflow.ingestion.run import FAILURES_IN_A_ROW
 from operators.postgres.ledger import ledger
 from operators.postgres.status import status
-from operators.postgres.store import ModelMismatch, Store, collection_info
+from operators.postgres.store import ModelMismatch, Store, collection_info, open_store
 from operators.sources import syntax
 
 Write = Callable[..., Path]
@@ -160,6 +161,25 @@ def test_a_date_in_the_future_makes_no_document_the_newest(
         assert rows.fetchall() == [(None, None), (datetime(2020, 1, 1, tzinfo=UTC), "explicit")]
 
 
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Tokyo"])
+def test_the_first_and_last_moments_are_kept_whatever_the_servers_time_zone(
+    server_dsn: str, store: Store, embedder: Any, write_lines: Write, zone: str
+) -> None:
+    moments = ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"]
+    file = write_lines(
+        *(
+            document(n, created_at=moment, lineage_id="guide", version=f"{n}.0")
+            for n, moment in enumerate(moments)
+        )
+    )
+    dsn = make_conninfo(server_dsn, options=f"-c timezone={zone}")
+    with open_store(dsn, store.collection) as abroad:
+        assert ingest_documents(abroad, embedder, file).documents_new == 2
+        with abroad.transaction() as conn:
+            rows = conn.execute("SELECT DISTINCT created_at FROM chunks ORDER BY 1").fetchall()
+    assert [row[0].isoformat() for row in rows] == [m.replace("Z", "+00:00") for m in moments]
+
+
 def test_only_prune_deletes_what_a_file_lacks(
     store: Store, embedder: Any, write_lines: Write
 ) -> None:
@@ -229,6 +249,57 @@ def test_a_failed_embedding_leaves_the_old_version_live(
     embedder.fails_on = "\0never"
     assert ingest_documents(store, embedder, file).ok
     assert (texts(store)["d001"], texts(store)["d008"]) == ("poison now", "poison too")
+
+
+def refuse_writing(store: Store, document_id: str, state: str) -> None:
+    """Have the server refuse the chunks of a document with that SQLSTATE."""
+    body = (
+        f"BEGIN IF NEW.document_id = '{document_id}' THEN"
+        f" RAISE EXCEPTION 'trouble' USING ERRCODE = '{state}'; END IF; RETURN NEW; END"
+    )
+    function = f"CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $${body}$$"
+    trigger = "CREATE TRIGGER refuse BEFORE INSERT ON chunks FOR EACH ROW EXECUTE FUNCTION refuse()"
+    store.run(lambda conn: conn.execute(function))
+    store.run(lambda conn: conn.execute(trigger))
+
+
+@pytest.mark.parametrize("state", ["57014", "53200", "55P03", "58030", "XX000"])
+def test_a_document_that_met_trouble_of_the_server_is_tried_again(
+    store: Store, embedder: Any, write_lines: Write, state: str
+) -> None:
+    ingest_documents(store, embedder, write_lines(document(0), document(1)))
+    file = write_lines(*(document(n, text=f"new {n}") for n in range(1, 4)))
+    refuse_writing(store, "d001", state)
+    assert [f.where for f in ingest_documents(store, embedder, file).failed] == ["d001"]
+    again = ingest_documents(store, embedder, file)
+    assert ([f.where for f in again.failed], again.known_failures) == (["d001"], 0)
+    store.run(lambda conn: conn.execute("DROP FUNCTION refuse CASCADE"))
+    assert ingest_documents(store, embedder, file).ok
+    assert texts(store)["d001"] == "new 1"
+
+
+@pytest.mark.parametrize("state", ["22003", "54000"])
+def test_a_document_that_no_server_can_take_is_not_tried_again(
+    store: Store, embedder: Any, write_lines: Write, state: str
+) -> None:
+    ingest_documents(store, embedder, write_lines(document(0)))
+    file = write_lines(*(document(n) for n in range(3)))
+    refuse_writing(store, "d001", state)
+    assert [f.where for f in ingest_documents(store, embedder, file).failed] == ["d001"]
+    again = ingest_documents(store, embedder, file)
+    assert (again.ok, again.documents_unchanged, again.known_failures) == (True, 3, 1)
+
+
+def test_a_corpus_that_cannot_be_made_fails_each_time_and_ends_nothing(
+    store: Store, embedder: Any, write_lines: Write
+) -> None:
+    ingest_documents(store, embedder, write_lines(document(0)))
+    file = write_lines(document(0), document(1, corpus="docs_pkey"), document(2))
+    for unchanged in (1, 2):
+        report = ingest_documents(store, embedder, file)
+        assert "call it otherwise" in str(report.failed)
+        assert (report.ok, report.documents_unchanged) == (False, unchanged)
+    assert set(texts(store)) == {"d000", "d002"}
 
 
 def test_a_model_that_always_fails_ends_the_run(

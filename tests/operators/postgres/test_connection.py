@@ -135,6 +135,49 @@ def test_a_server_without_tls_is_told_from_no_server(tcp_server_dsn: str) -> Non
     assert refusal(make_conninfo(tcp_server_dsn, sslmode="require")).kind == "no_tls"
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "server does not support SSL, but SSL was required",
+        "SSL error: certificate verify failed",
+        'server certificate for "db" does not match host name "db2"',
+        'root certificate file "/root.crt" does not exist',
+        'certificate present, but not private key file "/key"',
+        "SSL error: tlsv13 alert certificate required",
+        "SSL error: wrong version number",
+        "SSL connection is required. Please specify SSL options and retry.",
+        "channel binding required, but SSL not in use",
+        'weak sslmode "prefer" may not be used with sslrootcert=system',
+        'sslmode value "require" invalid when SSL support is not compiled in',
+    ],
+)
+def test_tls_that_is_set_up_wrongly_says_what_to_correct_and_stays(said: str) -> None:
+    error = psycopg.OperationalError(f'connection to server at "db", port 5432 failed: {said}')
+    found = explain(error, "host=db")
+    assert isinstance(found, DatabaseError)
+    assert found.kind == "no_tls"
+    assert not is_transient(error)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "consuming input failed: SSL connection has been closed unexpectedly",
+        "consuming input failed: SSL SYSCALL error: EOF detected",
+        "consuming input failed: SSL error: unexpected eof while reading",
+        "sending query failed: SSL SYSCALL error: Connection reset by peer",
+        "consuming input failed: SSL SYSCALL error: Connection timed out",
+        "consuming input failed: SSL error: decryption failed or bad record mac",
+    ],
+)
+def test_a_tls_connection_that_was_lost_is_made_again(said: str) -> None:
+    error = psycopg.OperationalError(said)
+    assert is_transient(error)
+    found = explain(error, "host=db")
+    assert isinstance(found, DatabaseError)
+    assert found.kind == "no_server"
+
+
 def test_a_rejected_address_needs_an_administrator(
     embedded_server: Server, server_dsn: str, tcp_server_dsn: str, database: str
 ) -> None:
