@@ -136,10 +136,10 @@ def vector_search(
             store, deadline, by_index, partial(_by_index, **asked, one=one, k=k), settings
         )
         listed = with_current(store, deadline, corpus, one, moments) if exactly else one
-        rows: dict[int, int] = defaultdict(int)
-        for row in indexed:
-            rows[row[0]] += 1
-        short = [item for item in by_index if rows[item.number] < k]
+        distances: dict[int, list[float]] = defaultdict(list)
+        for number, _, distance in indexed:
+            distances[number].append(distance)
+        short = [item for item in by_index if _may_lack(distances[item.number], k)]
         again = {item.number for item in short}
         found += [row for row in indexed if row[0] not in again]
         found += run_slices(
@@ -149,6 +149,15 @@ def vector_search(
         run(store, deadline, lambda conn: check_space(store, conn))
     numbers, chunk_ids, distances = zip(*found, strict=True) if found else ((),) * 3
     return ranked_lists(np.array(numbers, np.int64), texts, chunk_ids, distances, "distance")
+
+
+def _may_lack(distances: Sequence[float], k: int) -> bool:
+    """Whether a list that an index gave may be wrong, so that an exact scan must look again.
+
+    It is short; or most of it is equally far. Thousands of equal vectors are each other's
+    neighbours in the index, and a scan that comes upon them hardly finds a way out.
+    """
+    return len(distances) < k or (k > 1 and 2 * len(set(distances)) <= len(distances))
 
 
 def _exactly(

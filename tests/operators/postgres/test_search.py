@@ -119,6 +119,23 @@ def test_an_index_scan_that_comes_up_short_is_done_exactly(
     assert clustered.recall(found, clustered.repos == "thousandth") == 1.0
 
 
+def test_thousands_of_equal_vectors_hide_nothing_from_an_index_scan(
+    store: Store, filling: Any
+) -> None:
+    apart = np.random.default_rng(3).normal(size=(200, 8))
+    same = np.ones(8)
+    rows = [
+        {"chunk_id": n, "document_id": f"d{n}", "embedding": list(same if n >= 200 else apart[n])}
+        for n in range(3_000)
+    ]
+    filling.write(store, rows)
+    finish_load(store, exact_below=0)
+    queries = filling.queries([{}] * 200)
+    found = vector_search(store, "code", queries, filling.embeddings(apart), k=5, exact_below=10)
+    first = found.filter(pl.col("rank") == 0).sort("query_id")["chunk_id"].to_list()
+    assert first == list(range(200))
+
+
 @pytest.mark.parametrize("exact_below", [ROWS, 20])
 def test_a_batch_gives_what_each_query_gives_alone(
     clustered: Clustered, filling: Any, exact_below: int
