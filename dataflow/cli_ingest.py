@@ -42,21 +42,27 @@ def ingest(
     source that may turn out to be empty, ``tried``, the scan is begun for that.
     """
     from dataflow import load_config, terminal
+    from dataflow.doctor import UNSEARCHED
     from operators.embedding.embedder import load_embedder
-    from operators.postgres.store import collections, open_store
+    from operators.postgres.store import collection_info, collections, open_store
 
     if tried is not None and collection not in collections():
         next(tried.scan(), None)
-    embedder = load_embedder(model or load_config(config).embedding)
+    settings = load_config(config)
+    embedder = load_embedder(model or settings.embedding)
     with (
         open_store(collection=collection, create=True) as store,
         terminal.progress(as_json) as on_event,
     ):
         report = run(store, embedder, on_event=on_event)
+        store.forget_info()
+        unknown = sorted(set(collection_info(store).corpora) - set(settings.corpora))
     if as_json:
         terminal.print_json(terminal.report_as_json(report))
     else:
         terminal.show_report(report)
+    for corpus in unknown:
+        typer.secho(f"corpus {corpus}: {UNSEARCHED}", fg="yellow", err=True)
     if not report.ok:
         raise typer.Exit(PARTLY)
 

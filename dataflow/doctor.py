@@ -16,6 +16,7 @@ from operators.postgres.store import Store, collection_info, open_store
 from operators.postgres.unfinished import unfinished_corpora
 
 GOOD_RECALL = 0.95
+UNSEARCHED = "no question finds it until the configuration has an entry for it under `corpora`"
 
 
 @dataclass(frozen=True)
@@ -57,12 +58,14 @@ def _examine(config: Config, collection: str, samples: int) -> Iterator[Finding]
             extension = ensure_vector(conn)
         yield Finding("server", True, f"Postgres {version // 10000}, pgvector {extension.version}")
         with open_store(dsn, collection) as store:
-            yield from _collection(store, embedder, samples)
+            yield from _collection(store, embedder, config, samples)
     except CrosscorpusError as error:
         yield Finding("server", False, str(error))
 
 
-def _collection(store: Store, embedder: Embedder | None, samples: int) -> Iterator[Finding]:
+def _collection(
+    store: Store, embedder: Embedder | None, config: Config, samples: int
+) -> Iterator[Finding]:
     info = collection_info(store)
     if embedder is not None and info.space is not None:
         same = info.space == embedder.space
@@ -76,6 +79,8 @@ def _collection(store: Store, embedder: Embedder | None, samples: int) -> Iterat
         yield Finding("ingestion", False, says)
     for row in status(store).iter_rows(named=True):
         name, chunks = f"corpus {row['corpus']}", row["chunks"]
+        if row["corpus"] not in config.corpora:
+            yield Finding(name, False, UNSEARCHED)
         if row["failed"]:
             says = f"{row['failed']} of {row['documents']} documents failed (see `ingest --json`)"
             yield Finding(name, False, says)

@@ -136,10 +136,10 @@ def vector_search(
             store, deadline, by_index, partial(_by_index, **asked, one=one, k=k), settings
         )
         listed = with_current(store, deadline, corpus, one, moments) if exactly else one
-        distances: dict[int, list[float]] = defaultdict(list)
+        far: dict[int, list[float]] = defaultdict(list)
         for number, _, distance in indexed:
-            distances[number].append(distance)
-        short = [item for item in by_index if _may_lack(distances[item.number], k)]
+            far[number].append(distance)
+        short = [item for item in by_index if _may_lack(far[item.number], k)]
         again = {item.number for item in short}
         found += [row for row in indexed if row[0] not in again]
         found += run_slices(

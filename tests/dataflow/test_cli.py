@@ -144,6 +144,20 @@ def test_a_bad_line_is_reported_and_the_exit_code_says_done_in_part(
     assert "line 2" in done.stdout
 
 
+def test_a_corpus_that_no_question_reaches_is_told(crosscorpus: Any, tmp_path: Path) -> None:
+    file = tmp_path / "documents.jsonl"
+    file.write_text(json.dumps({"doc_id": "a", "corpus": "dosc", "text": "mistyped"}) + "\n")
+    told = "no question finds it until the configuration has an entry for it"
+    done = crosscorpus("ingest", "documents", str(file), "-C", "mistyped")
+    assert (done.returncode, done.stderr.startswith(f"corpus dosc: {told}")) == (0, True)
+    examined = crosscorpus("doctor", "-C", "mistyped")
+    assert (examined.returncode, told in " ".join(examined.stdout.split())) == (1, True)
+    own = tmp_path / "own.yaml"
+    own.write_text("extends: default\ncorpora:\n  dosc: {label: '[dosc: {title}]'}\n")
+    again = crosscorpus("ingest", "documents", str(file), "-C", "mistyped", "-c", str(own))
+    assert (again.returncode, again.stderr) == (0, "")
+
+
 def test_status_and_doctor_tell_what_a_collection_holds(crosscorpus: Any, collection: str) -> None:
     done = crosscorpus("status", "-C", collection, "--json")
     told = json.loads(done.stdout)
