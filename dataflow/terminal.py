@@ -23,6 +23,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from operators.context.citations import MOST_ALTERNATES
 from operators.context.prompt import SYSTEM_PROMPT
 from operators.explain.verdicts import FATES
 
@@ -67,6 +68,14 @@ def answer_as_json(answer: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _elsewhere(result: Mapping[str, Any]) -> list[str]:
+    """Where copies of a result were found, each place once, and no page full of them."""
+    labels = dict.fromkeys(other["source_label"] for other in result["alternate_sources"] or ())
+    others = [label for label in labels if label != result["source_label"]]
+    more = len(others) - MOST_ALTERNATES
+    return [*others[:MOST_ALTERNATES], *([f"{more} more places"] if more > 0 else [])]
+
+
 def show_answer(answer: Mapping[str, Any], *, with_context: bool) -> None:
     """Ranked results with labels and links, the context if asked for, the notes, the time."""
     results = answer["results"]
@@ -80,8 +89,8 @@ def show_answer(answer: Mapping[str, Any], *, with_context: bool) -> None:
         )
         if result["source_url"]:
             _OUT.print(Text(f"    {result['source_url']}", style="blue"))
-        for other in result["alternate_sources"] or []:
-            _OUT.print(Text(f"    also in {other['source_label']}", style="dim"))
+        for other in _elsewhere(result):
+            _OUT.print(Text(f"    also in {other}", style="dim"))
         _OUT.print(Text(f"    {_snippet(result['text'])}"))
     if results.is_empty():
         _OUT.print(Text(_no_match(answer["provenance"]["searched"])))

@@ -116,22 +116,18 @@ def content_key(content: Content, *others: str | None) -> str:
 
 
 def decode_text(data: bytes) -> str:
-    """Text of a plain file, with ``\\n`` between lines: by byte-order mark, else UTF-8.
-
-    What is no UTF-8 at all is taken for Windows-1252; single damaged places become U+FFFD.
+    """As :func:`decode_source`, with ``\\n`` between lines.
 
     Raises:
         Skipped: the bytes are no text.
     """
-    text = decode_source(data)
-    marked = any(data.startswith(bom) for bom, _ in _BOMS)
-    if not marked and "\ufffd" in text and all(c == "\ufffd" for c in text if not c.isascii()):
-        text = clean_text(data.decode("cp1252", "replace"))
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return decode_source(data).replace("\r\n", "\n").replace("\r", "\n")
 
 
 def decode_source(data: bytes) -> str:
-    """Text with its line ends as they are: by byte-order mark, else UTF-8, else U+FFFD.
+    """Text of a plain file, its line ends as they are: by byte-order mark, else UTF-8.
+
+    What is no UTF-8 at all is taken for Windows-1252; single damaged places become U+FFFD.
 
     Raises:
         Skipped: the bytes are no text.
@@ -140,7 +136,10 @@ def decode_source(data: bytes) -> str:
     for bom, encoding in _BOMS:
         if data.startswith(bom):
             return clean_text(data[len(bom) :].decode(encoding, "replace"))
-    return clean_text(data.decode("utf-8", "replace"))
+    text = clean_text(data.decode("utf-8", "replace"))
+    if "\ufffd" in text and all(c == "\ufffd" for c in text if not c.isascii()):
+        return clean_text(data.decode("cp1252", "replace"))
+    return text
 
 
 def check_text(data: bytes) -> None:

@@ -36,7 +36,7 @@ from operators.sources.languages import prose_format
 from operators.sources.pdf import PdfLimits, PdfReader, PdfRefused, pdf_text, pdf_title
 from operators.sources.versions import document_version, lineage_of
 
-READER = "folder/2"
+READER = "folder/3"
 MAX_TEXT = 20_000_000
 MAX_PDF = 200_000_000
 """Bytes; a larger file is left out before it is read."""

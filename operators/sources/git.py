@@ -18,7 +18,7 @@ from operators.sources.git_tree import read_tree, tracked_files
 from operators.sources.items import Item, Source
 from operators.spilled import SpilledDict
 
-READER = "git/1"
+READER = "git/2"
 CORPORA = ("code", "history", "docs")
 
 

@@ -47,7 +47,7 @@ from operators.sources.wiki_dump import dump_source
 from operators.sources.wikitext import redirect_target, wikitext_text
 from operators.spilled import SpilledDict
 
-READER = "wiki/1"
+READER = "wiki/2"
 CORPUS = "wiki"
 MAX_PAGE = 5_000_000
 """Bytes; a larger page is left out before it is read."""

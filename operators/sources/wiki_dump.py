@@ -27,7 +27,7 @@ from operators.sources.versions import lineage_of
 from operators.sources.wikitext import redirect_target, wikitext_text
 from operators.spilled import SpilledDict
 
-READER = "wiki_dump/1"
+READER = "wiki_dump/2"
 CORPUS = "wiki"
 MAX_PAGE = 64 * 1024 * 1024
 """Bytes of XML between two pages."""

@@ -307,10 +307,12 @@ def test_a_huge_sparse_file_is_left_out_without_being_read(repo: Path) -> None:
     assert faults(repo) == {"big.md": f"larger than {MAX_FILE} bytes"}
 
 
-def test_undecodable_bytes_are_replaced_and_utf16_is_read(repo: Path) -> None:
-    commit(repo, "first", **{"a.py": b"caf\xe9", "b.sql": "\ufeffé".encode("utf-16-le")})
-    got = documents(repo, "code")
-    assert (got["a.py"].text, got["b.sql"].text) == ("caf\ufffd", "é")
+def test_a_file_is_read_in_its_encoding_and_damaged_places_are_replaced(repo: Path) -> None:
+    damaged = "é and ".encode() + b"\xff"
+    utf16 = "\ufeffé".encode("utf-16-le")
+    commit(repo, "first", **{"a.py": b"caf\xe9", "b.sql": utf16, "c.py": damaged})
+    got = {name: document.text for name, document in documents(repo, "code").items()}
+    assert got == {"a.py": "café", "b.sql": "é", "c.py": "é and \ufffd"}
 
 
 def test_odd_file_names_keep_distinct_ids(repo: Path) -> None:
