@@ -102,7 +102,9 @@ def remarks(outcomes: pl.DataFrame) -> list[tuple[str, str]]:
         if any(row[0] == "chunks" for row in bad):
             good = []
         if any(row[1] == "absent" for row in rows):
-            found.append((corpus, f"{corpus}: not searched, because it was never ingested"))
+            found.append(
+                (corpus, f"{corpus}: not searched, because nothing has been ingested into it")
+            )
         for channel, status, elapsed_ms, error in bad:
             found.append((corpus, _sentence(corpus, channel, status, elapsed_ms, error, good)))
     return found

@@ -268,7 +268,7 @@ def _unfound(row: Mapping[str, Any], looked: _Looked) -> tuple[str, str]:
 
 
 _SPELLED = {
-    "absent": "did not run, because it was never ingested",
+    "absent": "did not run, because nothing has been ingested into it",
     "failed": "failed",
     "timed_out": "timed out",
     "overridden": "did not run, because its results were given",

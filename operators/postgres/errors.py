@@ -103,6 +103,13 @@ RULES: tuple[Rule, ...] = (
         f"{ENABLE_VECTOR}",
     ),
     (
+        "no_collection",
+        frozenset({"42P01", "3F000"}),
+        r'(relation|schema) "[^"]*" does not exist',
+        "the collection is gone from database {db} at {to} ({said}): it was dropped meanwhile, and "
+        "ingesting into it makes it anew",
+    ),
+    (
         "read_only",
         frozenset({"25006"}),
         r"read-only transaction",

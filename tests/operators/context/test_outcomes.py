@@ -34,7 +34,7 @@ def test_each_thing_that_went_wrong_is_said_and_nothing_else() -> None:
     )
     check(outcomes, OUTCOMES, "outcomes")
     assert [sentence for _, sentence in happened.remarks(outcomes)] == [
-        "wiki: not searched, because it was never ingested",
+        "wiki: not searched, because nothing has been ingested into it",
         "review: the text search failed (no server); the results are of its vector search alone",
         "docs: the vector search timed out after 1.50 s; it has no results here",
         "docs: the text search failed (no server); it has no results here",

@@ -58,6 +58,14 @@ def test_dropping_an_unknown_collection_is_an_error(server_dsn: str) -> None:
         drop_collection(server_dsn, "never-made")
 
 
+def test_a_collection_that_was_dropped_in_use_is_said_to_be_gone(server_dsn: str) -> None:
+    with open_store(server_dsn, "dropped-in-use", create=True) as opened:
+        drop_collection(server_dsn, "dropped-in-use")
+        opened.forget_info()
+        with pytest.raises(CrosscorpusError, match="the collection is gone .*dropped meanwhile"):
+            collection_info(opened)
+
+
 def test_another_model_is_an_error_that_names_both(store: Store) -> None:
     set_model(store, "test", "test-space", 8)
     with pytest.raises(ModelMismatch, match=r"'test'.*'other'"):
