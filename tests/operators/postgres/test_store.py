@@ -62,7 +62,7 @@ def test_a_collection_that_was_dropped_in_use_is_said_to_be_gone(server_dsn: str
     with open_store(server_dsn, "dropped-in-use", create=True) as opened:
         drop_collection(server_dsn, "dropped-in-use")
         opened.forget_info()
-        with pytest.raises(CrosscorpusError, match="the collection is gone .*dropped meanwhile"):
+        with pytest.raises(CrosscorpusError, match=r"the collection is gone .*dropped meanwhile"):
             collection_info(opened)
 
 
