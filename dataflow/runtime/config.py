@@ -114,6 +114,11 @@ def load_config(
     return check(merged, chain[-1].name, catalog)
 
 
+def as_config(given: Config | str | Path) -> Config:
+    """``given`` itself, or the configuration of that name or path."""
+    return given if isinstance(given, Config) else load_config(given)
+
+
 def check(content: Mapping[str, Any], name: str, catalog: Catalog | None = None) -> Config:
     """Turn a complete mapping into a :class:`Config`, or say in one line what is wrong with it."""
     try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from hamilton.node import Node
 
 from dataflow.runtime.batch import check_known, complete_queries, refuse_ignored
 from dataflow.runtime.catalog import ASKED, BOUND, STRUCTURE, Catalog, retrieval_catalog
-from dataflow.runtime.config import Config, hamilton_config
+from dataflow.runtime.config import Config, as_config, hamilton_config
 from dataflow.runtime.guards import GraphError, LooseInputs, check_call, check_declared
 from dataflow.runtime.logs import quiet_hamilton
 from dataflow.runtime.memory import Memory
@@ -39,7 +40,7 @@ _building = threading.Lock()  # Hamilton resolves decorators in place: one build
 
 
 def build_driver(
-    config: Config,
+    config: Config | str | Path,
     collection: str = "default",
     *,
     dsn: str | None = None,
@@ -50,7 +51,7 @@ def build_driver(
     """Build the retrieval graph and open what it reads.
 
     Args:
-        config: from :func:`dataflow.load_config`.
+        config: from :func:`dataflow.load_config`, or the name or path that it takes.
         collection: the data set to search.
         dsn: the server; None: ``CROSSCORPUS_DSN``, else the user's embedded server.
         store: an open collection to use instead; the caller closes it.
@@ -68,6 +69,7 @@ def build_driver(
     from operators.embedding.embedder import load_embedder
     from operators.postgres.store import open_store
 
+    config = as_config(config)
     graph = build_graph(config, adapters=adapters)
     embedder = embedder or load_embedder(config.embedding)
     opened = None
@@ -213,7 +215,7 @@ class RetrievalDriver:
     def what_if(
         self,
         trace: Trace,
-        change: Config | Mapping[str, Any] | None = None,
+        change: Config | str | Path | Mapping[str, Any] | None = None,
         *,
         inputs: Mapping[str, Any] | None = None,
         final_vars: Sequence[str] | None = None,
@@ -226,7 +228,7 @@ class RetrievalDriver:
 
         Args:
             trace: an earlier run, of this driver or of another what-if.
-            change: a configuration, or changes to that of ``trace`` as for
+            change: a configuration or its name, or changes to that of ``trace`` as for
                 :meth:`Config.with_changes`.
             inputs: instead of those of the earlier run; what is not named stays.
             final_vars: what to compute; None: what the earlier run was asked for.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from hamilton.graph import FunctionGraph
 
-from dataflow.runtime.config import Config
+from dataflow.runtime.config import Config, as_config
 from dataflow.runtime.memory import Record
 
 
@@ -51,10 +52,10 @@ class Trace(Mapping[str, Any]):
         return id(self)
 
 
-def changed(config: Config, change: Config | Mapping[str, Any] | None) -> Config:
-    """``change`` itself if it is a configuration, else ``config`` with these changes."""
-    if isinstance(change, Config):
-        return change
+def changed(config: Config, change: Config | str | Path | Mapping[str, Any] | None) -> Config:
+    """``change`` if it is or names a configuration, else ``config`` with these changes."""
+    if isinstance(change, Config | str | Path):
+        return as_config(change)
     return config.with_changes(change) if change else config
 
 

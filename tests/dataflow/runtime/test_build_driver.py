@@ -228,11 +228,11 @@ def test_what_if_searches_only_what_is_searched_otherwise(dsn, monkeypatch, chan
     config = load_config(change) if isinstance(change, str) else load_config().with_changes(change)
     wanted = ["results", "context_window", "citations", "notes", "fused"]
     inputs = {**QUESTION, "now": NOW}
-    with build_driver(load_config(), COLLECTION, dsn=dsn, embedder=Words()) as driver:
+    with build_driver("default", COLLECTION, dsn=dsn, embedder=Words()) as driver:
         trace = driver.trace(wanted, inputs)
         assert len(asked) == 9
         asked.clear()
-        found = driver.what_if(trace, change if isinstance(change, dict) else config)
+        found = driver.what_if(trace, change)
     assert len([1 for what, _ in asked if what != "chunks"]) == searched
     assert len(asked) <= 2 * searched
     with build_driver(config, COLLECTION, dsn=dsn, embedder=Words()) as fresh:
