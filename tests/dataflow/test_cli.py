@@ -152,10 +152,6 @@ def test_a_corpus_that_no_question_reaches_is_told(crosscorpus: Any, tmp_path: P
     assert (done.returncode, done.stderr.startswith(f"corpus dosc: {told}")) == (0, True)
     examined = crosscorpus("doctor", "-C", "mistyped")
     assert (examined.returncode, told in " ".join(examined.stdout.split())) == (1, True)
-    own = tmp_path / "own.yaml"
-    own.write_text("extends: default\ncorpora:\n  dosc: {label: '[dosc: {title}]'}\n")
-    again = crosscorpus("ingest", "documents", str(file), "-C", "mistyped", "-c", str(own))
-    assert (again.returncode, again.stderr) == (0, "")
 
 
 def test_status_and_doctor_tell_what_a_collection_holds(crosscorpus: Any, collection: str) -> None:
