@@ -16,6 +16,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import chain, groupby
 from pathlib import Path
@@ -162,8 +163,17 @@ class DirectoryEmbedder:
 
     def _embed(self, pieces: Sequence[list[int]]) -> Vectors:
         vectors = np.empty((len(pieces), self.dimensions), np.float32)
-        for rows in self._batches(pieces):
+
+        def fill(rows: list[int]) -> None:
             vectors[rows] = self._run([pieces[row] for row in rows])
+
+        batches = list(self._batches(pieces))
+        if len(batches) <= MAX_QUERY_WINDOWS:
+            for rows in batches:
+                fill(rows)
+        else:  # the threads of one batch wait for each other, and other batches fill that time
+            with ThreadPoolExecutor(cores()) as several:
+                list(several.map(fill, batches))
         return self._scaled(vectors)
 
     def _batches(self, pieces: Sequence[list[int]]) -> Iterator[list[int]]:

@@ -79,6 +79,16 @@ def test_a_text_has_the_same_bits_in_every_batch(minilm: DirectoryEmbedder) -> N
         assert got[np.argsort(order)].tobytes() == expected
 
 
+def test_texts_that_are_embedded_at_the_same_time_have_the_bits_they_have_alone(
+    minilm: DirectoryEmbedder,
+) -> None:
+    texts = [" ".join(["cache", "flush", "queue", "index"] * n) for n in range(1, 60)]
+    assert len(list(minilm._batches(minilm._pieces(texts, "")))) > MAX_QUERY_WINDOWS
+    together = minilm.embed_documents(texts)
+    alone = np.concatenate([minilm.embed_documents([text]) for text in texts])
+    np.testing.assert_array_equal(together, alone)
+
+
 def test_a_question_has_the_same_bits_alone_in_a_batch_and_from_memory(
     minilm: DirectoryEmbedder,
 ) -> None:
