@@ -17,7 +17,7 @@ from operators.explain import verdicts as fates
 from operators.postgres import read
 from operators.postgres import store as database
 from operators.postgres.locate import locate
-from operators.ranking.scope import narrowed
+from operators.ranking.scope import narrowed, visible_repos
 
 
 @tag(stage="explanation", io="postgres")
@@ -38,11 +38,11 @@ def sought(
     wanted = [labels.get(name, name) for name in explain_chunks]
     ids = [int(name) for name in wanted if names.is_id(name)]
     called = [text for name in wanted for text in names.spellings(str(name))]
-    limits = names.limited_repos(corpora)
+    allowed = visible_repos(corpora)
     rows: list[dict[str, Any]] = []
     for query in scoped_queries.iter_rows(named=True):
         asked = scoped_queries.filter(query_id=query["query_id"])
-        found = locate(store, ids, called, repos=query["repos"], corpus_repos=limits)
+        found = locate(store, ids, called, repos=query["repos"], corpus_repos=allowed)
         known = names.labelled(found, corpora)
         visible, distances = _visible(store, embedder, asked, known, corpora)
         hits = pl.concat(merged.values()).filter(query_id=query["query_id"])

@@ -14,6 +14,7 @@ from hamilton.function_modifiers import tag
 from operators.frames import empty
 from operators.postgres import store as database
 from operators.postgres import versions as stored
+from operators.ranking.scope import visible_repos
 from operators.versions import policy
 
 
@@ -41,9 +42,7 @@ def version_scope(
         known_versions,
         default=version_policy,
         understand=understand_versions,
-        corpora={
-            name: options["inputs"]["filters"].get("repos") for name, options in corpora.items()
-        },
+        corpora=visible_repos(corpora),
     )
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from operators.context.question import in_utc
 from operators.errors import CrosscorpusError
 from operators.evaluation.frames import JUDGED_QUERIES, QRELS
 
@@ -104,9 +105,8 @@ def _moment(given: dict[str, Any], where: str) -> datetime | None:
     if value is None:
         return None
     try:
-        moment = datetime.fromisoformat(value)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
-    except (ValueError, OverflowError):
+        return in_utc(datetime.fromisoformat(value))
+    except (ValueError, CrosscorpusError):
         raise JudgementError(
             f"{where}: as_of must be a time such as 2022-11-23T00:00:00Z, got {value!r}"
         ) from None

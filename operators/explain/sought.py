@@ -62,15 +62,6 @@ def labelled(located: pl.DataFrame, corpora: Mapping[str, Any]) -> pl.DataFrame:
     return pl.concat(parts)
 
 
-def limited_repos(corpora: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The repositories that the configuration lets be seen of each corpus that it limits.
-
-    They are a border as the caller's own list is: of what is outside, not even the reason is told.
-    """
-    limits = {name: _filters(options).get("repos") for name, options in corpora.items()}
-    return {name: list(repos) for name, repos in limits.items() if repos is not None}
-
-
 def meant(
     name: str | int,
     known: pl.DataFrame,

@@ -26,7 +26,7 @@ def locate(
     names: Sequence[str],
     *,
     repos: Sequence[str] | None = None,
-    corpus_repos: Mapping[str, Sequence[str]] | None = None,
+    corpus_repos: Mapping[str, Sequence[str] | None] | None = None,
     timeout_s: float | None = None,
 ) -> pl.DataFrame:
     """The chunks with one of these ids, and those of documents that are called by one of ``names``.
@@ -37,7 +37,7 @@ def locate(
         names: each a document's id, path, title or link, to the letter.
         repos: the repositories that the caller may see; None: every one, empty: none. Other filters
             don't count here: why one hides a chunk is what a caller wants to know.
-        corpus_repos: a corpus's name -> the repositories that may be seen of it, where not all.
+        corpus_repos: a corpus's name -> the repositories that may be seen of it; None: every one.
         timeout_s: seconds for all of it.
 
     Returns:
@@ -57,12 +57,13 @@ def locate(
             SELECT * FROM unnest(%(of)s::text[], %(seen)s::text[])))
         ORDER BY c.corpus, c.repo, c.document_id, c.ordinal, c.chunk_id LIMIT %(most)s
     """
-    pairs = [(corpus, repo) for corpus, of in (corpus_repos or {}).items() for repo in of]
+    limited = {name: of for name, of in (corpus_repos or {}).items() if of is not None}
+    pairs = [(corpus, repo) for corpus, of in limited.items() for repo in of]
     parameters = {
         "ids": list(chunk_ids),
         "names": [clean_text(name) for name in names],
         "repos": None if repos is None else [clean_text(repo) for repo in repos],
-        "limited": list(corpus_repos or ()),
+        "limited": list(limited),
         "of": [corpus for corpus, _ in pairs],
         "seen": [clean_text(repo) for _, repo in pairs],
         "most": MOST,

@@ -29,6 +29,20 @@ def narrowed(queries: pl.DataFrame, corpus: str, filters: Mapping[str, Any]) -> 
     return pl.DataFrame(rows, schema=queries.schema)
 
 
+def visible_repos(corpora: Mapping[str, Any]) -> dict[str, list[str] | None]:
+    """The repositories of each corpus that the configuration lets be seen; None: every one.
+
+    They are a border as the caller's own list is: of what is outside, not even the reason is told.
+
+    Args:
+        corpora: a corpus's name -> ``inputs`` with ``filters``.
+    """
+    return {
+        name: (options["inputs"].get("filters") or {}).get("repos")
+        for name, options in corpora.items()
+    }
+
+
 def _both(name: str, asked: Any, allowed: Any) -> Any:
     """What satisfies both filters; an empty tuple or list: nothing."""
     if asked is None or allowed is None:

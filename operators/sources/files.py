@@ -11,6 +11,7 @@ import hashlib
 import os
 import stat
 from dataclasses import dataclass
+from posixpath import splitext
 
 from operators.postgres.text_border import clean_text
 from operators.sources.git_history import shown_path
@@ -113,6 +114,15 @@ def content_key(content: Content, *others: str | None) -> str:
     digest = hashlib.sha256(content.data)
     digest.update("\0".join((repr(content.modified), *(o or "" for o in others))).encode())
     return digest.hexdigest()
+
+
+def ending(path: str) -> str:
+    """The ending of a file's name with its dot; empty also where the name ends with the dot.
+
+    >>> ending("docs/api.md"), ending("docs/a."), ending("LICENSE")
+    ('.md', '', '')
+    """
+    return splitext(path)[1].rstrip(".")
 
 
 def decode_text(data: bytes) -> str:

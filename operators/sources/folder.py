@@ -24,6 +24,7 @@ from operators.sources.files import (
     check_text,
     content_key,
     decode_text,
+    ending,
     find_files,
     read_file,
 )
@@ -125,10 +126,8 @@ class _Folder:
             return Fault(shown, "another file has this very name", failed=False)
         kind = document_format(shown)
         if kind is None:
-            suffix = splitext(shown)[1]
-            return Fault(
-                shown, f"no known document type: {suffix.rstrip('.') or 'no ending'}", failed=False
-            )
+            named = ending(shown) or "no ending"
+            return Fault(shown, f"no known document type: {named}", failed=False)
         key = (self.corpus, self.repo, clean_text(shown))
         try:
             content = read_file(self.root, path, MAX_PDF if kind == "pdf" else MAX_TEXT)

@@ -11,12 +11,11 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from posixpath import splitext
 from typing import NamedTuple
 
 from operators.postgres.text_border import clean_text
 from operators.sources.dates import document_date
-from operators.sources.files import Gone, Skipped, decode_source, read_file
+from operators.sources.files import Gone, Skipped, decode_source, ending, read_file
 from operators.sources.front_matter import stated_title
 from operators.sources.git_history import LastCommit, shown_path
 from operators.sources.git_repository import Repository, git_stream, split
@@ -129,8 +128,8 @@ def _document(
     if is_generated(path):
         raise Skipped("dependency lock or generated file")
     prose, language = prose_format(path), code_language(path)
-    extension = splitext(path)[1]
-    if prose is None and language is None and extension not in ("", "."):
+    extension = ending(path)
+    if prose is None and language is None and extension:
         raise Skipped(f"no known text type: {extension}")
     data = read_file(os.fsencode(repository.root), file.path, MAX_FILE).data
     if prose is None and language is None:

@@ -24,6 +24,7 @@ from operators.sources.files import (
     Skipped,
     content_key,
     decode_text,
+    ending,
     find_files,
     read_file,
 )
@@ -131,7 +132,8 @@ class _Pages:
             return Fault(shown, "another file has this very name", failed=False)
         stem, suffix = splitext(shown.rpartition("/")[2].lower())
         if suffix not in _MARKDOWN | _MEDIAWIKI:
-            return Fault(shown, f"no wiki page: {suffix.rstrip('.') or 'no ending'}", failed=False)
+            named = ending(shown).lower() or "no ending"
+            return Fault(shown, f"no wiki page: {named}", failed=False)
         if stem in _OF_EVERY_PAGE:
             return Fault(shown, "part of every page, no page of its own", failed=False)
         key = (CORPUS, self.repo, clean_text(shown))
