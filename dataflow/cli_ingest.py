@@ -104,6 +104,12 @@ def ingest_git(
     repo: Annotated[
         str | None, typer.Option(help="Name it is filed under; else owner/name of `origin`.")
     ] = None,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A folder, or a pattern such as '*.min.js', to leave out; may be given repeatedly."
+        ),
+    ] = None,
     moved: Moved = False,
     allow_mass_delete: MassDelete = False,
     model: Model = None,
@@ -113,12 +119,12 @@ def ingest_git(
 ) -> None:
     """Read a working tree: files into `code`, commits into `history`, Markdown into `docs`.
 
-    Example: crosscorpus ingest git ~/src/app --repo org/app
+    Example: crosscorpus ingest git ~/src/app --repo org/app --exclude vendor --exclude '*.snap'
     """
     from dataflow.ingestion import ingest as run
     from operators.sources.git import git_source
 
-    source = git_source(path, repo)
+    source = git_source(path, repo, exclude=exclude or ())
     ingest(
         partial(run, source=source, moved=moved, allow_mass_delete=allow_mass_delete),
         model,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +32,16 @@ def ingest_documents(
 
 
 def ingest_git(
-    store: Store, embedder: Embedder, path: Path | str, *, repo: str | None = None, **options: Any
+    store: Store,
+    embedder: Embedder,
+    path: Path | str,
+    *,
+    repo: str | None = None,
+    exclude: Sequence[str] = (),
+    **options: Any,
 ) -> IngestReport:
     """Ingest a git working tree (:mod:`operators.sources.git`); options as in `ingest`."""
-    return ingest(store, embedder, git_source(path, repo), **options)
+    return ingest(store, embedder, git_source(path, repo, exclude=exclude), **options)
 
 
 def ingest_folder(

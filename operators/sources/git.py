@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -13,16 +13,16 @@ from operators.sources.git_history import (
     read_commits,
     remember_last_commit,
 )
-from operators.sources.git_repository import git_output, open_repository
-from operators.sources.git_tree import read_tree, tracked_files
-from operators.sources.items import Item, Source
+from operators.sources.git_repository import GitError, Repository, git_output, open_repository
+from operators.sources.git_tree import count_tracked, read_tree, tracked_files
+from operators.sources.items import Fault, Item, Source
 from operators.spilled import SpilledDict
 
 READER = "git/2"
 CORPORA = ("code", "history", "docs")
 
 
-def git_source(path: Path | str, repo: str | None = None) -> Source:
+def git_source(path: Path | str, repo: str | None = None, *, exclude: Sequence[str] = ()) -> Source:
     """The working tree at ``path``: sources as ``code``, commits as ``history``, prose as ``docs``.
 
     Commits come first, newest first: the one pass over the log also tells every file's last
@@ -32,18 +32,26 @@ def git_source(path: Path | str, repo: str | None = None) -> Source:
     Args:
         path: the top folder of a working tree.
         repo: the name to store it under, instead of ``owner/name`` of ``origin``.
+        exclude: tracked files to leave out, each a folder, a file or a pattern in which ``*``
+            matches any characters, slashes too (git's pathspec). Commits stay, whatever they touch.
 
     Raises:
-        GitError: not such a folder, no commits, or git is missing.
+        GitError: not such a folder, no commits, or git is missing; an empty pattern, or one that
+            leads out of the folder.
     """
     repository = open_repository(path, repo)
+    exclude = (exclude,) if isinstance(exclude, str) else tuple(exclude)
+    excluded = {pattern: _count(repository, pattern) for pattern in exclude}
     commits = int(git_output(repository.root, "rev-list", "--count", repository.head))
     done, found = 0, 1
 
     def scan() -> Iterator[Item]:
         nonlocal done, found
+        for pattern, files in excluded.items():
+            said = f"excluded, tracked files: {files}" if files else "matches no tracked file"
+            yield Fault(pattern, said, failed=False)
         with (
-            closing(tracked_files(repository)) as tracked,
+            closing(tracked_files(repository, exclude)) as tracked,
             closing(SpilledDict[LastCommit]()) as last,
         ):
             done, found = 0, commits + len(tracked)
@@ -56,3 +64,11 @@ def git_source(path: Path | str, repo: str | None = None) -> Source:
 
     scopes = tuple((corpus, repository.name) for corpus in CORPORA)
     return Source(READER, scan, scopes, lambda: done / found, repository.addresses)
+
+
+def _count(repository: Repository, pattern: str) -> int:
+    if not pattern or pattern.startswith(":") or "\0" in pattern:
+        raise GitError(
+            f"{pattern!r} is no pattern of files to leave out; give a folder or *.ending"
+        )
+    return count_tracked(repository, pattern)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -48,15 +48,25 @@ class TrackedFile(NamedTuple):
     content: str
 
 
-def tracked_files(repository: Repository) -> SpilledDict[TrackedFile]:
-    """Every path that git tracks, a path in conflict once. To be closed."""
+def tracked_files(repository: Repository, exclude: Sequence[str] = ()) -> SpilledDict[TrackedFile]:
+    """Every path that git tracks, a path in conflict once, but what ``exclude`` matches.
+
+    To be closed.
+    """
     found = SpilledDict[TrackedFile]()
-    with git_stream(repository.root, "ls-files", "--stage", "-z") as stream:
+    wanted = [".", *(f":(exclude){pattern}" for pattern in exclude)]
+    with git_stream(repository.root, "ls-files", "--stage", "-z", "--", *wanted) as stream:
         for entry in split(stream):
             head, _, path = entry.partition(b"\t")
             mode, content, _ = head.decode().split(" ")
             found.setdefault(path, TrackedFile(path, mode, content))
     return found
+
+
+def count_tracked(repository: Repository, pattern: str) -> int:
+    """How many tracked files ``pattern``, a pathspec, matches."""
+    with git_stream(repository.root, "ls-files", "-z", "--", pattern) as stream:
+        return sum(1 for _ in split(stream))
 
 
 def read_tree(

@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import astuple
 from datetime import UTC, datetime
 from pathlib import Path
@@ -58,8 +58,8 @@ def write(path: Path, name: str | bytes, content: str | bytes) -> None:
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
 
 
-def scan(path: Path, repo: str | None = None) -> list[Item]:
-    return list(git_source(path, repo).scan())
+def scan(path: Path, repo: str | None = None, exclude: Sequence[str] = ()) -> list[Item]:
+    return list(git_source(path, repo, exclude=exclude).scan())
 
 
 def documents(path: Path, corpus: str) -> dict[str, Document]:
@@ -466,3 +466,46 @@ def test_the_title_of_a_page_is_its_first_heading(text: str, title: str | None) 
 
 def test_the_title_of_restructured_text_is_its_first_heading() -> None:
     assert prose_title("Guide\n=====\n\nMore\n----\n", "a.rst") == "Guide"
+
+
+@pytest.mark.parametrize(
+    ("exclude", "left", "told"),
+    [
+        (["tests"], {"README.md", "app.py", "lib/a_snap.py", "lib/tests.py"}, {"tests": "2"}),
+        (["tests/"], {"README.md", "app.py", "lib/a_snap.py", "lib/tests.py"}, {"tests/": "2"}),
+        (
+            ["*_snap.py", "app.py"],
+            {"README.md", "lib/tests.py", "tests/deep/b.py", "tests/test_app.py"},
+            {"*_snap.py": "1", "app.py": "1"},
+        ),
+        (["."], set[str](), {".": "6"}),
+        (
+            ["vendor"],
+            {"README.md", "app.py", "lib/a_snap.py", "lib/tests.py"}
+            | {"tests/deep/b.py", "tests/test_app.py"},
+            {"vendor": "matches no tracked file"},
+        ),
+    ],
+)
+def test_what_is_excluded_is_left_out_and_counted_and_its_commits_stay(
+    repo: Path, exclude: list[str], left: set[str], told: dict[str, str]
+) -> None:
+    names = ["README.md", "app.py", "lib/a_snap.py", "lib/tests.py"]
+    names += ["tests/deep/b.py", "tests/test_app.py"]
+    commit(repo, "all of it", **dict.fromkeys(names, "x = 1\n"))
+    items = scan(repo, exclude=exclude)
+    found = {item.document_id for item in items if isinstance(item, Document)}
+    (whole,) = [i for i in items if isinstance(i, Document) and i.corpus == "history"]
+    assert found - {whole.document_id} == left
+    assert all(name in whole.text for name in names)
+    faults = {item.where: item.reason for item in items if isinstance(item, Fault)}
+    assert faults.keys() == told.keys()
+    assert all(faults[pattern].endswith(said) for pattern, said in told.items())
+    assert not any(item.failed for item in items if isinstance(item, Fault))
+
+
+@pytest.mark.parametrize("pattern", ["", ":!a.py", "\0", "../other", "/elsewhere"])
+def test_a_pattern_that_excludes_nothing_of_the_tree_is_refused(repo: Path, pattern: str) -> None:
+    commit(repo, "one", **{"a.py": "x = 1\n"})
+    with pytest.raises(GitError, match=r"no pattern of files|is outside repository"):
+        git_source(repo, exclude=[pattern])
