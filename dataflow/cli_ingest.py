@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dataflow.cli_options import PARTLY, AsJson, Collection, Config, MassDelete, Model, Moved
+from dataflow.cli_options import (
+    PARTLY,
+    AsJson,
+    Collection,
+    Config,
+    MassDelete,
+    Model,
+    Moved,
+    StopAfter,
+)
 
 if TYPE_CHECKING:
     from dataflow.ingestion.report import IngestReport
@@ -74,6 +83,7 @@ def ingest_documents(
         typer.Option("--prune", help="Delete documents that an earlier file had and this lacks."),
     ] = False,
     allow_mass_delete: MassDelete = False,
+    stop_after: StopAfter = None,
     model: Model = None,
     config: Config = "default",
     collection: Collection = "default",
@@ -91,7 +101,13 @@ def ingest_documents(
 
     source = documents_source(file)
     ingest(
-        partial(run, source=source, prune=prune, allow_mass_delete=allow_mass_delete),
+        partial(
+            run,
+            source=source,
+            prune=prune,
+            allow_mass_delete=allow_mass_delete,
+            stop_after_s=stop_after,
+        ),
         model,
         config,
         collection,
@@ -112,6 +128,7 @@ def ingest_git(
     ] = None,
     moved: Moved = False,
     allow_mass_delete: MassDelete = False,
+    stop_after: StopAfter = None,
     model: Model = None,
     config: Config = "default",
     collection: Collection = "default",
@@ -126,7 +143,13 @@ def ingest_git(
 
     source = git_source(path, repo, exclude=exclude or ())
     ingest(
-        partial(run, source=source, moved=moved, allow_mass_delete=allow_mass_delete),
+        partial(
+            run,
+            source=source,
+            moved=moved,
+            allow_mass_delete=allow_mass_delete,
+            stop_after_s=stop_after,
+        ),
         model,
         config,
         collection,
@@ -145,6 +168,7 @@ def ingest_folder(
     ] = None,
     moved: Moved = False,
     allow_mass_delete: MassDelete = False,
+    stop_after: StopAfter = None,
     model: Model = None,
     config: Config = "default",
     collection: Collection = "default",
@@ -159,7 +183,13 @@ def ingest_folder(
 
     source = folder_source(path, corpus, repo, base_url=base_url)
     ingest(
-        partial(run, source=source, moved=moved, allow_mass_delete=allow_mass_delete),
+        partial(
+            run,
+            source=source,
+            moved=moved,
+            allow_mass_delete=allow_mass_delete,
+            stop_after_s=stop_after,
+        ),
         model,
         config,
         collection,
@@ -180,6 +210,7 @@ def ingest_wiki(
     ] = None,
     moved: Moved = False,
     allow_mass_delete: MassDelete = False,
+    stop_after: StopAfter = None,
     model: Model = None,
     config: Config = "default",
     collection: Collection = "default",
@@ -194,7 +225,13 @@ def ingest_wiki(
 
     source = wiki_source(path, repo, base_url=base_url)
     ingest(
-        partial(run, source=source, moved=moved, allow_mass_delete=allow_mass_delete),
+        partial(
+            run,
+            source=source,
+            moved=moved,
+            allow_mass_delete=allow_mass_delete,
+            stop_after_s=stop_after,
+        ),
         model,
         config,
         collection,

@@ -26,6 +26,12 @@ Moved = Annotated[
     bool,
     typer.Option("--moved", help="What was read elsewhere under this name is the same source's."),
 ]
+StopAfter = Annotated[
+    float | None,
+    typer.Option(
+        min=1, metavar="SECONDS", help="Read no more after so long; the same command goes on."
+    ),
+]
 Model = Annotated[
     str | None,
     typer.Option(help="minilm, static, onnx:DIR or openai:MODEL@URL; else the configuration's."),

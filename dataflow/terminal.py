@@ -198,6 +198,11 @@ def show_report(report: IngestReport) -> None:
         f"[bold]{report.chunks}[/] chunks in {report.seconds:.1f} s "
         f"(embedding {report.embedded} of them: {report.embedding_seconds:.1f} s)"
     )
+    if report.stopped_at is not None:
+        _OUT.print(
+            f"[yellow]stopped[/] with {report.stopped_at:.0%} of the source read, as the time was"
+            " up: the same command goes on"
+        )
     if report.known_failures:
         _OUT.print(
             f"[yellow]{report.known_failures} of the unchanged[/] could not be read before and were"

@@ -78,8 +78,9 @@ def _(ingest_documents, json, load_embedder, open_store, pathlib, questions, roo
     # 2. A small collection: code and experiments of this repository, and the judgements as files.
     folder = pathlib.Path(tempfile.mkdtemp(prefix="experiment-"))
     documents, queries, qrels = (folder / n for n in ("docs.jsonl", "queries.jsonl", "qrels.tsv"))
+    parts = ("ranking", "dedup", "context")
     patterns = {
-        "code": ("operators/[rdc]*/*.py", "dataflow/r*/*.py"),
+        "code": (*(f"operators/{part}/*.py" for part in parts), "dataflow/runtime/*.py"),
         "docs": ("README.md", "configs/**/*.yaml"),
     }
     files = {p: corpus for corpus, ps in patterns.items() for g in ps for p in sorted(root.glob(g))}

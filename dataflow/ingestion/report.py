@@ -55,6 +55,7 @@ class IngestReport:
         known_failures: unchanged documents that failed before and were not tried again.
         chunks: chunks written.
         embedded: vectors made; those of the other chunks were known.
+        stopped_at: the share of the source that was read when the time was up; None: all of it.
         replaced: characters that no database can hold, read as U+FFFD.
         seconds: of the whole run.
         embedding_seconds: of these, making vectors.
@@ -70,6 +71,7 @@ class IngestReport:
     known_failures: int = 0
     chunks: int = 0
     embedded: int = 0
+    stopped_at: float | None = None
     replaced: int = 0
     seconds: float = 0.0
     embedding_seconds: float = 0.0

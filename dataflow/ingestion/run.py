@@ -7,6 +7,7 @@ are kept from the moment they are made, and the next run takes up what the ledge
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -42,6 +43,9 @@ BATCH_DOCUMENTS = 64
 BATCH_CHARACTERS = 400_000
 """About 500 chunks."""
 
+BATCH_CHARACTERS_ON_TIME = 40_000
+"""Of a run that is to stop after some seconds: a batch that has begun is finished."""
+
 LARGEST_VANISHED_SHARE = 0.3
 """Of a repository's documents in one corpus; more are deleted only if the caller says so."""
 
@@ -65,6 +69,7 @@ def ingest(
     prune: bool = True,
     allow_mass_delete: bool = False,
     moved: bool = False,
+    stop_after_s: float | None = None,
     on_event: OnEvent | None = None,
     batch_documents: int = BATCH_DOCUMENTS,
     batch_characters: int = BATCH_CHARACTERS,
@@ -79,6 +84,8 @@ def ingest(
         prune: delete the documents that a complete scan has not met.
         allow_mass_delete: even if they are more than ``LARGEST_VANISHED_SHARE``.
         moved: the documents that were brought in under the source's name from elsewhere are its.
+        stop_after_s: seconds after which no more is read, once something was stored; what was is
+            whole, and the next run goes on. Indexes are built after that.
         on_event: told how far the run is, from this thread.
         batch_documents: documents of one transaction, at most.
         batch_characters: their text, at most, unless one document alone has more.
@@ -94,6 +101,9 @@ def ingest(
     set_model(store, embedder.model, embedder.space, embedder.dimensions)
     claim(store, source.reader, source.scopes or (), source.addresses, moved=moved)
     run = _Run(store, embedder, source, on_event, graph)
+    if stop_after_s is not None:
+        run.stop_at = run.began + stop_after_s
+        batch_characters = min(batch_characters, BATCH_CHARACTERS_ON_TIME)
     with closing(run.known):
         complete = run.scan(batch_documents, batch_characters)
         if prune and complete:
@@ -136,6 +146,7 @@ class _Run:
         adapters = [self.nodes, *graph.pop("adapters", ())]
         self.graph = build_ingestion_graph(adapters=adapters, **graph)
         self.began = self.told = time.monotonic()
+        self.stop_at = math.inf
         self.replaced_before = replaced_characters()
         scopes = source.scopes or ()
         self.number = begin_run(store, source.reader, (corpus for corpus, _ in scopes))
@@ -155,6 +166,10 @@ class _Run:
         characters = 0
         items = self.source.scan()
         while True:
+            if self.changed_corpora and time.monotonic() >= self.stop_at:
+                self.report.stopped_at = self.source.fraction()
+                complete = False
+                break
             try:
                 item = next(items, None)
             except (CrosscorpusError, OSError) as exc:
@@ -228,7 +243,8 @@ class _Run:
             self._tell("finish")
             finish_load(self.store, sorted(corpora))
         find_versions(self.store, lambda done, of: self._tell("finish"))
-        end_run(self.store, self.number, self.report.ok, self.report.counts())
+        if self.report.stopped_at is None:
+            end_run(self.store, self.number, self.report.ok, self.report.counts())
         self.report.replaced += replaced_characters() - self.replaced_before
         self.report.seconds = time.monotonic() - self.began
         self.report.embedding_seconds = self.nodes.seconds.get("new_vectors", 0.0)

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import NamedTuple
 
 from operators.postgres.text_border import clean_text
@@ -74,8 +75,11 @@ def read_tree(
     tracked: SpilledDict[TrackedFile],
     last: Mapping[bytes, LastCommit],
 ) -> Iterator[Item]:
-    """Documents of the tracked files, and a fault for each that is left out or cannot be read."""
-    for _, file in tracked.starting(b""):
+    """Documents of the tracked files, and a fault for each that is left out or cannot be read.
+
+    Prose comes first: there is little of it, and it says what the rest is about.
+    """
+    for file in chain(_files(tracked, prose=True), _files(tracked, prose=False)):
         path = shown_path(file.path)
         plain = path.encode()
         if plain != file.path and plain in tracked:
@@ -91,6 +95,12 @@ def read_tree(
             corpus = "code" if prose_format(path) is None else "docs"
             key = (corpus, repository.name, path)
             yield Fault(path, f"cannot be read: {exc.strerror or exc}", key=key)
+
+
+def _files(tracked: SpilledDict[TrackedFile], *, prose: bool) -> Iterator[TrackedFile]:
+    for _, file in tracked.starting(b""):
+        if (prose_format(shown_path(file.path)) is not None) is prose:
+            yield file
 
 
 def prose_title(text: str, path: str) -> str | None:

@@ -54,3 +54,16 @@ def test_a_run_over_what_failed_before_says_that_it_was_not_tried_again(
     show_report(IngestReport(documents_unchanged=7, known_failures=2))
     told = " ".join(capsys.readouterr().out.split())
     assert "2 of the unchanged could not be read before and were not tried again" in told
+
+
+def test_a_run_that_stopped_says_how_far_it_came(capsys: pytest.CaptureFixture[str]) -> None:
+    show_report(IngestReport(documents_new=3, stopped_at=0.384))
+    assert "stopped with 38% of the source read" in " ".join(capsys.readouterr().out.split())
+    show_report(IngestReport(documents_new=3))
+    assert "stopped" not in capsys.readouterr().out
+
+
+def test_no_time_at_all_to_read_is_refused() -> None:
+    done = CliRunner().invoke(cli.app, ["ingest", "git", ".", "--stop-after", "0"])
+    assert done.exit_code == 2
+    assert "--stop-after" in done.output

@@ -130,3 +130,20 @@ def test_metadata_reaches_the_chunks(store: Store, embedder: Any, tree: Path) ->
         title, uri, metadata = row.fetchone() or ("", "", "{}")
     assert title == "First"
     assert uri == "https://github.com/org/app/commit/" + json.loads(metadata)["commit"]
+
+
+def test_stopped_among_the_commits_or_the_files_it_goes_on_to_the_same_end(
+    new_store: Callable[[], Store], embedder: Any, tree: Path
+) -> None:
+    for number in range(5):
+        commit(tree, f"Change {number}", {f"src/m{number}.py": f"x = {number}\n"})
+    whole, halting = new_store(), new_store()
+    ingest_git(whole, embedder, tree)
+    runs, stopped = 0, True
+    while stopped:
+        report = ingest_git(halting, embedder, tree, batch_documents=2, stop_after_s=0)
+        assert report.ok
+        runs, stopped = runs + 1, report.stopped_at is not None
+    assert runs == 7  # 6 commits and 7 files by two
+    for corpus in ("code", "history", "docs"):
+        assert texts(halting, corpus) == texts(whole, corpus)

@@ -395,3 +395,38 @@ def test_a_node_is_swapped_by_a_module_with_one_of_its_name(
     mine = create_temporary_module(chunks, module_name="mine")
     report = ingest_documents(store, embedder, write_lines(document(1)), modules=[mine])
     assert report.chunks == 1
+
+
+def test_a_run_that_stops_stores_whole_documents_and_the_next_ones_go_on(
+    store: Store, embedder: Any, write_lines: Write
+) -> None:
+    file = write_lines(*(document(n) for n in range(7)))
+    batches = {"batch_documents": 3, "stop_after_s": 0}
+    first = ingest_documents(store, embedder, file, **batches)
+    assert first.ok
+    assert first.stopped_at is not None
+    assert 0 < first.stopped_at < 1
+    assert texts(store) == {f"d{n:03}": document(n)["text"] for n in range(3)}
+    assert status(store)["last_run_state"].to_list() == ["unfinished"]
+    second = ingest_documents(store, embedder, file, **batches)
+    assert (second.documents_new, second.documents_unchanged) == (3, 3)
+    assert second.stopped_at is not None
+    third = ingest_documents(store, embedder, file, **batches)
+    assert (third.documents_new, third.stopped_at) == (1, None)
+    assert texts(store) == {f"d{n:03}": document(n)["text"] for n in range(7)}
+    assert status(store)["last_run_state"].to_list() == ["ok"]
+
+
+def test_a_run_that_stops_deletes_nothing(store: Store, embedder: Any, write_lines: Write) -> None:
+    ingest_documents(store, embedder, write_lines(*(document(n) for n in range(7))))
+    less = write_lines(*(document(n, text=f"new {n}") for n in range(1, 7)))
+    options = {"prune": True, "batch_documents": 3, "stop_after_s": 0}
+    assert ingest_documents(store, embedder, less, **options).documents_deleted == 0
+    assert texts(store)["d000"] == document(0)["text"]
+    assert ingest_documents(store, embedder, less, prune=True).documents_deleted == 1
+
+
+def test_time_enough_is_as_no_limit(store: Store, embedder: Any, write_lines: Write) -> None:
+    file = write_lines(*(document(n) for n in range(7)))
+    report = ingest_documents(store, embedder, file, stop_after_s=3600)
+    assert (report.documents_new, report.stopped_at) == (7, None)

@@ -85,6 +85,14 @@ def test_sources_commits_and_prose_go_to_their_corpora(repo: Path) -> None:
     assert {d.path: d.title for d in documents(repo, "docs").values()} == {"README.md": "App"}
 
 
+def test_prose_is_read_before_sources_and_after_commits(repo: Path) -> None:
+    files = {"A.py": "1", "a.md": "a", "docs/z.md": "z", "z.py": "1"}
+    commit(repo, "first", **files)
+    read = [(item.corpus, item.path) for item in scan(repo) if isinstance(item, Document)]
+    assert read[0][0] == "history"
+    assert [path for _, path in read[1:]] == ["a.md", "docs/z.md", "A.py", "z.py"]
+
+
 def test_only_tracked_files_are_read(repo: Path) -> None:
     commit(repo, "first", **{"a.py": "1"})
     write(repo, "secret.py", "untracked")
