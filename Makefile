@@ -13,7 +13,8 @@ LOCK   := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-
 define installed
 	$(PIP) --require-hashes -r requirements/uv.lock && \
 	  $(UV) --require-hashes -r $(1) && $(UV) --no-deps -e . || \
-	  { $(PIP) --require-hashes -r $(1) && $(PIP) --no-deps -e .; }
+	  { echo "without uv: pip takes longer"; \
+	    $(PIP) --require-hashes -r $(1) && $(PIP) --no-deps -e .; }
 endef
 
 .PHONY: help install demo test lint bench render lock clean
@@ -41,7 +42,7 @@ test: $(TEST)  ## every test, on a real embedded server, then lint and types
 	$(BIN)/crosscorpus models install
 	$(MAKE) --no-print-directory lint
 	@# Hundreds of processes start: what they import is compiled once, whatever the user's shell says.
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 lint: $(TEST)  ## format, lint and types
 	$(BIN)/ruff format --check .
