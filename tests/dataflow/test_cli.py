@@ -79,7 +79,7 @@ def test_a_person_may_ask_why_a_passage_is_missing(
     assert "not visible to this question: the question asks code only" in done.stdout
     text = page.read_text(encoding="utf-8")
     assert "src/cache.py" in text
-    assert "[docs: cache.md" in text
+    assert "[docs: docs/cache.md" in text
     unknown = crosscorpus(*asked, "--explain-chunk", "docs/cahe.md")
     assert unknown.returncode == 1
     assert "no chunk or document 'docs/cahe.md' to explain" in unknown.stderr

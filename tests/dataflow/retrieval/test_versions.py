@@ -180,7 +180,7 @@ def test_an_input_beats_the_question_and_the_question_the_configuration(
 def test_a_passage_that_only_an_old_version_has_stays_and_says_so(driver: RetrievalDriver) -> None:
     found = driver.execute(["results"], inputs={"query": "Which floor is the spooler on?"})
     (label,) = found["results"].filter(pl.col("text").str.contains("spooler"))["source_label"]
-    assert label == "[docs: cache.md (2020-01-01, only up to 1.9) > Printing]"
+    assert label == "[docs: manual/1.9/cache.md (2020-01-01, only up to 1.9) > Printing]"
 
 
 def test_two_versions_in_one_context_are_marked_the_newest_first(driver: RetrievalDriver) -> None:
