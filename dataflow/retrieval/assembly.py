@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 from hamilton.function_modifiers import config, resolve_from_config, tag
 
-from dataflow.retrieval.branches import from_each_corpus
+from dataflow.retrieval.branches import from_each_corpus, parameters_of_each
 from operators.context import editions, packing
 from operators.context import outcomes as happened
 from operators.context.citations import cite
@@ -95,9 +95,22 @@ def citations(packed: pl.DataFrame, max_citations: int = 8) -> pl.DataFrame:
 
 
 @tag(stage="outcomes")
+@resolve_from_config(decorate_with=parameters_of_each)
+def corpus_parameters(
+    parameters: dict[str, Any], corpora: dict[str, Any]
+) -> dict[str, dict[str, Any]]:
+    """Every parameter of every corpus, as this run has it."""
+    return {
+        name: {key: parameters[f"{name}.{key}"] for key in options["inputs"]}
+        for name, options in corpora.items()
+    }
+
+
+@tag(stage="outcomes")
 @resolve_from_config(decorate_with=from_each_corpus(counts="counts"))
 def provenance(
     counts: dict[str, dict[str, int]],
+    corpus_parameters: dict[str, dict[str, Any]],
     outcomes: pl.DataFrame,
     queries: pl.DataFrame,
     version_scope: pl.DataFrame,
@@ -157,7 +170,7 @@ def provenance(
             "jaccard_threshold": jaccard_threshold,
             "cosine_threshold": cosine_threshold,
             "context_budget": context_budget,
-            "corpora": {name: options["inputs"] for name, options in corpora.items()},
+            "corpora": corpus_parameters,
         },
         "timings": dict(timings or {}),
     }

@@ -39,3 +39,9 @@ def from_each_corpus(**arguments: str) -> Callable[..., Any]:
         )
 
     return decorate
+
+
+def parameters_of_each(corpora: dict[str, Any]) -> Any:
+    """Feeds ``parameters`` with the value that every parameter of every corpus has in this run."""
+    names = [f"{name}.{key}" for name, options in corpora.items() for key in options["inputs"]]
+    return inject(parameters=group(**{name: source(name) for name in names}))

@@ -11,6 +11,7 @@ from hamilton.function_modifiers import config, resolve_from_config, tag
 
 from dataflow.retrieval.branches import from_each_corpus
 from operators import frames
+from operators.context.outcomes import lone_channels
 from operators.explain import parts, steps
 from operators.explain import sought as names
 from operators.explain import verdicts as fates
@@ -94,11 +95,16 @@ def fusion_parts__score(recency: pl.DataFrame, fused: pl.DataFrame) -> pl.DataFr
 
 @config.when(fused_variant="convex")
 @tag(stage="explanation")
+@resolve_from_config(
+    decorate_with=from_each_corpus(vector_weights="vector_weight", depths="candidates")
+)
 def fusion_parts__convex(
     recency: pl.DataFrame,
     fused: pl.DataFrame,
     text_confidence: pl.DataFrame,
-    corpora: dict[str, Any],
+    outcomes: pl.DataFrame,
+    vector_weights: dict[str, float],
+    depths: dict[str, int],
     own_scale: float = 0.5,
     absent_share: float = 0.0,
 ) -> pl.DataFrame:
@@ -106,11 +112,12 @@ def fusion_parts__convex(
     return parts.fusion_by_combination(
         recency,
         fused,
-        {name: options["inputs"]["vector_weight"] for name, options in corpora.items()},
+        vector_weights,
         text_confidence,
         own_scale=own_scale,
         absent_share=absent_share,
-        depths={name: options["inputs"]["candidates"] for name, options in corpora.items()},
+        depths=depths,
+        alone=lone_channels(outcomes),
     )
 
 

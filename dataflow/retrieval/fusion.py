@@ -9,7 +9,7 @@ import polars as pl
 from hamilton.function_modifiers import config, resolve_from_config, tag
 
 from dataflow.retrieval.branches import from_each_corpus, one_branch_each
-from operators.context.outcomes import collect
+from operators.context.outcomes import collect, lone_channels
 from operators.dedup import across
 from operators.dedup.signatures import Signatures
 from operators.dedup.tokens import TokenSets
@@ -112,21 +112,27 @@ def fused__score(recency: pl.DataFrame) -> pl.DataFrame:
 
 @config.when(fused_variant="convex")
 @tag(stage="fusion")
+@resolve_from_config(
+    decorate_with=from_each_corpus(vector_weights="vector_weight", depths="candidates")
+)
 def fused__convex(
     recency: pl.DataFrame,
     text_confidence: pl.DataFrame,
-    corpora: dict[str, Any],
+    outcomes: pl.DataFrame,
+    vector_weights: dict[str, float],
+    depths: dict[str, int],
     own_scale: float = 0.5,
     absent_share: float = 0.0,
 ) -> pl.DataFrame:
     """All hits as one list, by a convex combination of their scores, each on one scale."""
     return fusion.fuse_convex(
         recency,
-        {name: options["inputs"]["vector_weight"] for name, options in corpora.items()},
+        vector_weights,
         text_confidence,
         own_scale=own_scale,
         absent_share=absent_share,
-        depths={name: options["inputs"]["candidates"] for name, options in corpora.items()},
+        depths=depths,
+        alone=lone_channels(outcomes),
     )
 
 

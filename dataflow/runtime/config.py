@@ -30,6 +30,8 @@ from dataflow.runtime.files import ConfigError, read_chain
 from operators.context.templates import parse
 from operators.errors import CrosscorpusError, UnknownName, suggest
 
+_OF_RANKS = ("rrf", "weighted_rrf")  # variants of merged whose scores convex fusion does not read
+
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -150,6 +152,11 @@ def check_names(config: Config, catalog: Catalog) -> None:
         _check_stages(options, catalog.corpus, catalog.top, where, "")
         chosen = {**config.corpus_defaults.variants, **options.variants}
         _check_chosen(chosen, catalog.corpus, where)
+        if config.variants["fused"] == "convex" and chosen["merged"] in _OF_RANKS:
+            raise ConfigError(
+                f"{where}variants.merged: {chosen['merged']!r} would not change the results, for "
+                "fused 'convex' scores the hits of both lists anew; choose fused 'rrf' or 'score'"
+            )
         for key, template in (("label", options.label), ("link", options.link)):
             _check_template(template, f"{where}{key}")
         for trigger, weight in options.weights.items():

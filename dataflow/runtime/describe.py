@@ -26,8 +26,8 @@ class Described:
         field_of: the node whose result it is a part of, or "".
         needs: the nodes it reads, sorted.
         inputs: the run-time inputs it reads, sorted.
-        parameters: the values that the configuration gives it, by name; what the nodes themselves
-            show (variants, the corpora) is left out.
+        parameters: the values that the configuration gives it, by name; what other nodes show
+            (variants, the corpora and their parameters) is left out.
         type: the type of its value.
     """
 
@@ -101,7 +101,9 @@ def _described(node: Node, graph: FunctionGraph, corpora: Collection[str]) -> De
     parameters, needs, inputs = {}, [], []
     for needed in node.dependencies:
         if is_literal(needed):
-            parameters[needed.name.removeprefix(f"{corpus}.")] = needed.callable()
+            home, _, name = needed.name.rpartition(".")
+            if home in ("", corpus):
+                parameters[name] = needed.callable()
         elif needed.user_defined and needed.name in graph.config:
             if needed.name != "corpora" and not needed.name.endswith("_variant"):
                 parameters[needed.name] = graph.config[needed.name]

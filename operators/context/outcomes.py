@@ -118,6 +118,15 @@ def channels(outcomes: pl.DataFrame) -> dict[str, dict[str, str]]:
     return found
 
 
+def lone_channels(outcomes: pl.DataFrame) -> dict[str, str]:
+    """The one channel that answered, of each corpus whose other did not or was not searched."""
+    answered: dict[str, list[str]] = {}
+    for corpus, channel, status in outcomes["corpus", "channel", "status"].rows():
+        if channel != "chunks" and status in ("ok", "empty", "overridden"):
+            answered.setdefault(corpus, []).append(channel)
+    return {corpus: found[0] for corpus, found in answered.items() if len(found) == 1}
+
+
 def _sentence(
     corpus: str, channel: str, status: str, elapsed_ms: float, error: str | None, good: list[str]
 ) -> str:

@@ -104,6 +104,7 @@ def fusion_by_combination(
     own_scale: float = 0.5,
     absent_share: float = 0.0,
     depths: Mapping[str, int] | None = None,
+    alone: Mapping[str, str] | None = None,
 ) -> pl.DataFrame:
     """``FUSION_PARTS`` of a convex combination, see :func:`operators.ranking.fusion.fuse_convex`.
 
@@ -117,6 +118,7 @@ def fusion_by_combination(
         own_scale=own_scale,
         absent_share=absent_share,
         depths=depths,
+        alone=alone,
     )
     factors = [pl.Series(name, getattr(made, name)) for name in _FACTORS]
     return _fusion_parts(recency.hstack([*factors, pl.Series("part", made.score)]), fused)

@@ -60,6 +60,7 @@ def fuse_convex(
     own_scale: float = 0.5,
     absent_share: float = 0.0,
     depths: Mapping[str, int] | None = None,
+    alone: Mapping[str, str] | None = None,
 ) -> pl.DataFrame:
     """A convex combination of similarity and text score, each on one scale.
 
@@ -73,6 +74,10 @@ def fuse_convex(
     came just within the cut. A list that ends before the cut lacks only what does not match, so
     that the share goes down with its length.
 
+    A corpus of which only one channel was searched, or answered, counts by that one alone; else all
+    its hits would lose to those of corpora that have both. A hit that neither list has, as a caller
+    may give one, counts its merged score.
+
     Args:
         hits: as above.
         vector_weights: ``w`` of each corpus, 0 to 1.
@@ -80,6 +85,7 @@ def fuse_convex(
         own_scale: 1 scales the similarities of each corpus by itself, 0 those of all together.
         absent_share: 0 to 1.
         depths: after how many hits the lists of each corpus were cut; None: all were cut.
+        alone: the one channel, ``vector`` or ``text``, of each corpus that has no other.
     """
     made = combination(
         hits,
@@ -88,8 +94,13 @@ def fuse_convex(
         own_scale=own_scale,
         absent_share=absent_share,
         depths=depths,
+        alone=alone,
     )
-    return _fused(hits, made.score)
+    listed = hits["vector_distance"].is_not_null() | hits["text_score"].is_not_null()
+    if listed.all():
+        return _fused(hits, made.score)
+    merged = hits["rrf_score"].fill_null(0.0).to_numpy()
+    return _fused(hits, np.where(listed.to_numpy(), made.score, merged))
 
 
 @dataclass(frozen=True)
@@ -117,6 +128,7 @@ def combination(
     own_scale: float = 0.5,
     absent_share: float = 0.0,
     depths: Mapping[str, int] | None = None,
+    alone: Mapping[str, str] | None = None,
 ) -> Combination:
     """The parts of the scores that :func:`fuse_convex` gives ``hits``; arguments as there."""
     query_id, corpus = hits["query_id"].to_numpy(), hits["corpus"]
@@ -138,12 +150,17 @@ def combination(
     near = np.divide(own, every, out=np.zeros_like(own), where=every > 0) ** (1 - own_scale)
     words = _extreme(np.fmax.reduceat(text_score, begins), query)
     share = np.array([check_share(weight) for weight in vector_weights.values()])[part]
+    confidence = of_rows(text_confidence, query)
+    for corpus_number, name in enumerate(vector_weights):
+        if channel := (alone or {}).get(name):
+            share[part == corpus_number] = 1.0 if channel == "vector" else 0.0
+            confidence[part == corpus_number] = 1.0
     return Combination(
         np.repeat(share, sizes),
         ratio(similarity, np.repeat(own, sizes)) * np.repeat(near, sizes),
         np.repeat(1 - share, sizes),
         ratio(text_score, np.repeat(words, sizes)),
-        np.repeat(of_rows(text_confidence, query), sizes),
+        np.repeat(confidence, sizes),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from operators import frames
@@ -82,6 +82,7 @@ def test_the_numbers_of_every_result_give_its_score_to_the_last_bit(
     absent: float,
     trigger: str,
 ) -> None:
+    assume(not (fused == "convex" and merged.endswith("rrf")))  # refused by the configuration
     driver = driver_of({"fused": fused, "recency": recency, "weighted": weighted}, merged=merged)
     world = make_world(**data.draw(worlds))
     ids = sorted(world.found)
@@ -302,6 +303,7 @@ def test_a_waterfall_goes_from_nothing_to_the_score_without_a_gap(
     fused: str,
     reranked: str,
 ) -> None:
+    assume(not (fused == "convex" and merged == "rrf"))
     driver = driver_of({"fused": fused, "reranked": reranked}, merged=merged)
     world, asked = make_world(**data.draw(worlds)), make_queries(0, trigger="pr_review")
     reranker = {"reranker": lambda pairs: [len(text) / 7 for _, text in pairs]}

@@ -116,6 +116,29 @@ def test_a_failed_search_is_noted_and_the_others_answer(driver_of: Drivers, worl
     assert out["provenance"]["searched"]["wiki"] == {"vector": "timed_out", "text": "failed"}
 
 
+def test_a_corpus_with_one_failed_search_counts_by_the_other_alone(
+    driver_of: Drivers, world: Any
+) -> None:
+    world.failing = {("wiki", "text"): OSError("gone")}
+    parts = run(driver_of(), ["fusion_parts"], world, 0)["fusion_parts"]
+    weights = {corpus: set(own["vector_weight"]) for (corpus,), own in parts.group_by("corpus")}
+    assert weights == {"code": {0.5}, "review": {0.5}, "wiki": {1.0}}
+
+
+def test_a_weight_for_one_run_counts_as_that_of_the_configuration_and_is_told(
+    driver_of: Drivers, world: Any
+) -> None:
+    wanted = ["fused", "fusion_parts", "provenance"]
+    base = run(driver_of(), wanted, world, 0)
+    out = run(driver_of(), wanted, world, 0, **{"code.vector_weight": 1.0})
+    told = out["provenance"]["parameters"]["corpora"]
+    assert (told["code"]["vector_weight"], told["wiki"]["vector_weight"]) == (1.0, 0.5)
+    own = out["fusion_parts"].filter(corpus="code")
+    assert set(own["vector_weight"]) == {1.0}
+    assert not out["fused"].equals(base["fused"])
+    assert not own["part"].null_count()
+
+
 def test_no_hit_anywhere_is_an_answer_and_no_search_anywhere_an_error(
     driver_of: Drivers, make_world: Any
 ) -> None:

@@ -76,3 +76,21 @@ def test_an_error_is_told_in_one_harmless_line() -> None:
     assert error == "postgresql://...h/db refused\\u{1b}\\[2J \\[wiki: x\\]"
     assert len(failed("code", "text", OSError("x" * 999))["error"].item()) < 200
     assert failed("code", "text", OSError())["error"].item() == "OSError"
+
+
+def test_a_channel_is_alone_where_the_other_gave_no_answer_or_was_not_asked() -> None:
+    everything = pl.concat(
+        [
+            happened.searched("code", "vector", 5, 1.0),
+            happened.searched("code", "text", 0, 1.0),  # no match is an answer
+            happened.searched("wiki", "vector", 5, 1.0),
+            failed("wiki", "text"),
+            happened.searched("docs", "text", 5, 1.0),
+            failed("review", "vector", TimeoutError("slow")),
+            failed("review", "text"),
+            happened.overridden("issue", "vector"),
+            failed("issue", "chunks"),
+        ]
+    )
+    alone = {"wiki": "vector", "docs": "text", "issue": "vector"}
+    assert happened.lone_channels(everything) == alone

@@ -141,6 +141,8 @@ def test_convex_fusion_scales_similarity_by_corpus_or_over_all_and_text_over_all
         if row["text_score"] is not None:
             text = row["text_score"] / max(one for one in texts if one is not None)
         weight = WEIGHTS[row["corpus"]]
+        if row["vector_distance"] is None and row["text_score"] is None:
+            return 0.5  # its merged score
         return weight * vector + (1 - weight) * text * factors.get(row["query_id"], 1.0)
 
     fused = fuse_convex(frame(make_hits, rows), WEIGHTS, confidence, own_scale=own_scale)
@@ -215,7 +217,8 @@ def test_a_share_for_what_a_list_lacks_puts_no_hit_of_a_list_behind_what_it_lack
     make_hits: Make, rows: list[dict[str, Any]], share: float
 ) -> None:
     """By one list alone: its hits are before the others, whatever the share."""
-    given_rows = frame(make_hits, rows).with_columns(recency=pl.lit(1.0))
+    found = [row for row in rows if {row["vector_distance"], row["text_score"]} != {None}]
+    given_rows = frame(make_hits, found).with_columns(recency=pl.lit(1.0))
     fused = fuse_convex(given_rows, dict.fromkeys(WEIGHTS, 1.0), own_scale=1.0, absent_share=share)
     lists: dict[tuple[int, str], list[tuple[bool, float]]] = {}
     for row in fused.iter_rows(named=True):
@@ -226,6 +229,30 @@ def test_a_share_for_what_a_list_lacks_puts_no_hit_of_a_list_behind_what_it_lack
     for hits in lists.values():
         listed = [score for known, score in hits if known]
         assert all(score <= min(listed) + 1e-12 for known, score in hits if not known and listed)
+
+
+@pytest.mark.parametrize(("channel", "score"), [("vector", 0.8), ("text", 0.5)])
+def test_in_convex_fusion_a_corpus_of_one_channel_counts_by_that_alone(
+    make_hits: Make, channel: str, score: float
+) -> None:
+    known = {"vector_distance": 0.6} if channel == "vector" else {"text_score": 4.0}
+    rows = make_hits(
+        {"query_id": 2, "corpus": "code", "chunk_id": 1, "vector_distance": 0.5, "text_score": 8.0},
+        {"query_id": 2, "corpus": "wiki", "chunk_id": 2, **known},
+    ).with_columns(recency=pl.lit(1.0))
+    weights, alone = {"code": 0.5, "wiki": 0.5}, {"wiki": channel}
+    fused = fuse_convex(rows, weights, CONFIDENCE, own_scale=0.0, alone=alone)
+    found = dict(fused.select("corpus", "score").iter_rows())
+    assert found == pytest.approx({"code": 0.5 + 0.5 * 0.25, "wiki": score})
+
+
+def test_in_convex_fusion_a_hit_of_no_list_counts_its_merged_score(make_hits: Make) -> None:
+    rows = make_hits(
+        {"chunk_id": 1, "vector_distance": 0.4, "rrf_score": 0.9},
+        {"chunk_id": 2, "rrf_score": 0.75},
+    ).with_columns(recency=pl.lit(1.0))
+    fused = fuse_convex(rows, {"code": 0.5})
+    assert fused.select("chunk_id", "score").rows() == [(2, 0.75), (1, 0.5)]
 
 
 def test_convex_fusion_refuses_a_weight_that_is_no_share(make_hits: Make) -> None:
