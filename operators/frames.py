@@ -28,6 +28,7 @@ QUERIES = pl.Schema(
     {
         "query_id": pl.UInt32(),
         "texts": pl.List(pl.String),  # one question, one or more ways to put it; each is searched
+        "cut": pl.String(),  # what was cut off its texts, said in a sentence; null: nothing
         "trigger": pl.List(TRIGGER_SHARE),  # empty: no trigger
         "repos": pl.List(pl.String),  # null: every repository; empty: none
         "path_prefix": pl.String(),

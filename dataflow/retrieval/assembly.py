@@ -12,7 +12,6 @@ from dataflow.retrieval.branches import from_each_corpus, parameters_of_each
 from operators.context import editions, packing
 from operators.context import outcomes as happened
 from operators.context.citations import cite
-from operators.context.question import LONGEST_TEXT, shortened
 from operators.context.token_counts import token_measure
 from operators.frames import stacked
 from operators.ranking.order import cut
@@ -33,16 +32,10 @@ def arranged(results: pl.DataFrame) -> pl.DataFrame:
 
 @tag(stage="outcomes")
 def notes(
-    outcomes: pl.DataFrame,
-    queries: pl.DataFrame,
-    version_scope: pl.DataFrame,
-    query: str | list[str] = "",
-    max_query_characters: int = LONGEST_TEXT,
+    outcomes: pl.DataFrame, queries: pl.DataFrame, version_scope: pl.DataFrame
 ) -> pl.DataFrame:
     """What a reader must know: what was not searched, what was cut, and which versions answer."""
-    cut = shortened(query, max_query_characters)
-    searched = happened.notes(outcomes, queries, of_all=cut)
-    return stacked([searched, policy.notes(version_scope)])
+    return stacked([happened.notes(outcomes, queries), policy.notes(version_scope)])
 
 
 @config.when(packed_variant="characters")

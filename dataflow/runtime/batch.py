@@ -5,18 +5,15 @@ Overriding the node ``queries`` is how many questions run in one pass.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
 from dataflow.runtime.catalog import ASKED
-from operators.context.question import LONGEST_TEXT, asked_texts
+from operators.context.question import LONGEST_TEXT, asked_texts, shortened
 from operators.errors import CrosscorpusError, UnknownName, suggest
 from operators.frames import QUERIES, TRIGGER_SHARE, FrameError, check
-
-log = logging.getLogger(__name__)
 
 _NAMED_SHARES = pl.List(TRIGGER_SHARE)
 _OF_A_RUN = frozenset({"now", "reranker", "explain_chunks"})
@@ -61,7 +58,8 @@ def complete_queries(
 
     Returns:
         A frame of :data:`operators.frames.QUERIES`, in the given order; missing columns are null.
-        Its texts are those of :func:`operators.context.question.ask`; what was cut is a warning.
+        Its texts, and what is said of those that were cut, are those of
+        :func:`operators.context.question.ask`.
 
     Raises:
         BatchError: a column is missing, of another type, null or empty where it may not be.
@@ -113,8 +111,8 @@ def _with_texts(frame: pl.DataFrame, longest: int) -> pl.DataFrame:
     texts = [asked_texts([text for text in of or () if text is not None], longest) for of in given]
     if not all(texts):
         raise BatchError("queries: an empty query; leave it out or give it words")
-    if cut := sum(len(text or "") > longest for of in given for text in of or ()):
-        log.warning("%d texts of the batch were cut to %d characters", cut, longest)
+    cut = [shortened([text for text in of or () if text is not None], longest) for of in given]
+    frame = frame.with_columns(pl.Series("cut", cut, dtype=pl.String))
     return frame if texts == given else frame.with_columns(pl.Series("texts", texts))
 
 

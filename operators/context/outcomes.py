@@ -69,22 +69,19 @@ def collect(outcomes: Sequence[pl.DataFrame]) -> pl.DataFrame:
     return everything
 
 
-def notes(
-    outcomes: pl.DataFrame, queries: pl.DataFrame, *, of_all: Sequence[str] = ()
-) -> pl.DataFrame:
+def notes(outcomes: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
     """``NOTES``: what a reader of the answer must know, for each query that the corpus concerns.
 
     Args:
         outcomes: columns ``OUTCOMES``.
         queries: columns ``QUERIES``.
-        of_all: sentences for every query, first.
     """
     said = remarks(outcomes)
-    if not said and not of_all:
+    if not said and queries["cut"].null_count() == queries.height:
         return empty(NOTES)
     rows = []
-    for query_id, corpora in queries["query_id", "corpora"].iter_rows():
-        rows += [(query_id, note) for note in of_all]
+    for query_id, corpora, cut in queries["query_id", "corpora", "cut"].iter_rows():
+        rows += [(query_id, cut)] if cut else []
         rows += [(query_id, n) for corpus, n in said if corpora is None or corpus in corpora]
     return pl.DataFrame(rows, schema=NOTES, orient="row")
 

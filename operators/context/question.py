@@ -71,6 +71,7 @@ def ask(
     row = {
         "query_id": 0,
         "texts": texts,
+        "cut": shortened(_listed(query), longest),
         "trigger": [{"trigger": name, "share": share} for name, share in mix],
         "repos": [repos] if isinstance(repos, str) else repos,
         "path_prefix": path_prefix,
@@ -134,20 +135,19 @@ def read_versions(
     return ("pinned", list(dict.fromkeys(named))) if named else (None, None)
 
 
-def shortened(query: str | Sequence[str], longest: int) -> list[str]:
-    """A sentence for what :func:`ask` cuts off; none where every text is short enough.
+def shortened(given: Sequence[str], longest: int) -> str | None:
+    """What :func:`asked_texts` cuts off, in a sentence; None where every text is short enough.
 
-    >>> shortened("a question", 5)
-    ['the question was cut to its first 5 of 10 characters']
+    >>> shortened(["a question"], 5)
+    'the question was cut to its first 5 of 10 characters'
     """
-    given = _listed(query)
     long = [len(text) for text in given if len(text) > longest]
     if not long:
-        return []
+        return None
     of = f"its first {longest:,} of {max(long):,} characters"
     if len(given) == 1:
-        return [f"the question was cut to {of}"]
-    return [f"{len(long)} of the {len(given)} texts were cut, the longest to {of}"]
+        return f"the question was cut to {of}"
+    return f"{len(long)} of the {len(given)} texts were cut, the longest to {of}"
 
 
 def query_texts(queries: pl.DataFrame) -> pl.DataFrame:

@@ -71,11 +71,12 @@ def test_a_batch_has_the_texts_that_a_single_question_has(texts, longest):
         assert found.to_list() == alone.to_list()
 
 
-def test_a_text_that_is_cut_is_a_warning(caplog):
-    complete_queries(
-        pl.DataFrame({"query_id": [1], "text": ["abcdef"]}), triggers=[], corpora=[], longest=3
-    )
-    assert "1 texts of the batch were cut to 3 characters" in caplog.text
+def test_what_was_cut_of_each_question_is_said_as_for_a_single_one():
+    frame = pl.DataFrame({"query_id": [1, 2, 3], "texts": [["abcdef"], ["abc"], ["abcd", "a"]]})
+    found = complete_queries(frame, triggers=[], corpora=[], longest=3)
+    single = [ask(texts, longest=3)["cut"].item() for texts in frame["texts"].to_list()]
+    assert found["cut"].to_list() == single
+    assert found["cut"].is_null().to_list() == [False, True, False]
 
 
 def test_a_time_without_a_zone_is_utc():
