@@ -180,8 +180,13 @@ def query(
 @app.command()
 def render(
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="Ends in .png, .dot or .mmd (Mermaid).")
-    ] = Path("dag.png"),
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Ends in .png, .dot or .mmd (Mermaid); else dag.png, or GRAPH.png of the others.",
+        ),
+    ] = None,
     check: Annotated[
         bool,
         typer.Option("--check", help="Only tell whether the PNG is up to date (exit code 1: no)."),
@@ -199,6 +204,7 @@ def render(
     from dataflow.runtime import render as pictures
 
     shown = pictures.describe_graph(graph, load_config(config))
+    out = out or Path("dag.png" if graph == "retrieval" else f"{graph}.png")
     if not check:
         mark = pictures.render(shown, out)
         typer.echo(f"{out}: graph {mark[:12]}")

@@ -43,7 +43,7 @@ def describe_graph(name: str, config: Config) -> Description:
         from dataflow.evaluation.graph import build_evaluation_graph
 
         return describe(build_evaluation_graph().graph)
-    raise RenderError(f"no graph {name!r}{suggest(name, GRAPHS)}: {', '.join(GRAPHS)}")
+    raise RenderError(f"no graph {name!r}{suggest(name, GRAPHS)}")
 
 
 def render(

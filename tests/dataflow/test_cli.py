@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import typer
+from typer.testing import CliRunner
 
 from dataflow import cli
 
@@ -227,6 +228,17 @@ def test_diff_names_the_variants_that_differ_and_render_check_tells_a_stale_pict
     stale = crosscorpus("render", "-o", str(picture), "--check", "--config", "rrf")
     assert stale.returncode == 1
     assert f"crosscorpus render --out {picture} --config rrf" in stale.stderr.replace("\n", " ")
+
+
+def test_the_picture_of_another_graph_goes_to_a_file_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pygraphviz", reason="drawing needs the extra render")
+    monkeypatch.chdir(tmp_path)
+    for options in ([], ["--graph", "ingestion"]):
+        assert CliRunner().invoke(cli.app, ["render", *options]).exit_code == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dag.png", "ingestion.png"]
+    assert CliRunner().invoke(cli.app, ["render", "--check"]).exit_code == 0
 
 
 def test_who_interrupts_a_command_reads_what_became_of_it(home: Path) -> None:

@@ -124,6 +124,12 @@ def test_without_graphviz_drawing_says_what_to_install(monkeypatch):
         png.draw("digraph {}")
 
 
+def test_a_graph_that_is_not_there_is_answered_with_those_that_are_each_once(small):
+    with pytest.raises(RenderError) as error:
+        describe_graph("nope", small())
+    assert str(error.value) == "no graph 'nope'; known: evaluation, ingestion, retrieval"
+
+
 def test_a_file_that_is_missing_or_no_png_says_so(tmp_path, small, catalog):
     with pytest.raises(RenderError, match="can't read none"):
         check(tmp_path / "none.png", small(), catalog)
