@@ -62,13 +62,17 @@ def complete_queries(
         :func:`operators.context.question.ask`.
 
     Raises:
-        BatchError: a column is missing, of another type, null or empty where it may not be.
+        BatchError: a column is missing, there in both of its forms, of another type, null or empty
+            where it may not be.
         UnknownName: an unknown column, trigger or corpus.
     """
     given = frame
-    if "text" in given.columns and "texts" not in given.columns:
+    for one, same in (("text", "texts"), ("only_corpora", "corpora")):
+        if {one, same} <= {*given.columns}:
+            raise BatchError(f"queries: {one!r} and {same!r} say the same: leave one of them out")
+    if "text" in given.columns:
         given = given.with_columns(texts=pl.concat_list(pl.col("text"))).drop("text")
-    if "only_corpora" in given.columns and "corpora" not in given.columns:
+    if "only_corpora" in given.columns:
         given = given.rename({"only_corpora": "corpora"})
     for column in given.columns:
         if column not in QUERIES:

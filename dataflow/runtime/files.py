@@ -69,6 +69,11 @@ def read_chain(source: str | Path | Mapping[str, Any]) -> list[Source]:
 
 def find(source: str | Path, folder: Path = Path()) -> Path:
     """The file that ``source`` names: a shipped configuration, or a path seen from ``folder``."""
+    if not isinstance(source, str | Path):
+        raise ConfigError(
+            "a configuration is a shipped name, the path of a YAML file or a mapping, got "
+            f"{type(source).__name__}"
+        )
     named = shipped()
     if isinstance(source, str) and source in named:
         return named[source].resolve()

@@ -101,6 +101,11 @@ def test_no_questions_are_a_frame_of_no_rows():
         ({"text": ["a"]}, "the column 'query_id' is missing"),
         ({"query_id": [1]}, "the column 'texts' is missing"),
         ({"query_id": [1], "txt": ["a"]}, "unknown column 'txt', did you mean 'text'?"),
+        ({"query_id": [1], "text": ["a"], "texts": [["b"]]}, "'text' and 'texts' say the same"),
+        (
+            {"query_id": [1], "text": ["a"], "only_corpora": [["wiki"]], "corpora": [["wiki"]]},
+            "'only_corpora' and 'corpora' say the same",
+        ),
         ({"query_id": [1, 1], "text": ["a", "b"]}, "a query_id is given more than once"),
         ({"query_id": [-1], "text": ["a"]}, "query_id must be whole numbers"),
         ({"query_id": ["x"], "text": ["a"]}, "column 'query_id' is String"),

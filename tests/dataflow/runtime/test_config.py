@@ -176,6 +176,11 @@ def test_a_configuration_is_called_so_that_a_file_elsewhere_finds_it(
     assert find(called, (tmp_path / file).parent) == find(source)
 
 
+def test_what_can_name_no_configuration_is_refused_in_a_line():
+    with pytest.raises(ConfigError, match="a shipped name, the path of .* got NoneType"):
+        load_config(None)
+
+
 def test_no_file_is_told_to_extend_itself(tmp_path):
     _write(tmp_path / "a.yaml", {"extends": "default"})
     with pytest.raises(ConfigError, match=r"a\.yaml: can't extend itself"):
