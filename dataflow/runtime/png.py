@@ -10,6 +10,7 @@ import zlib
 from typing import Literal
 
 from operators.errors import CrosscorpusError
+from operators.extras import installing
 
 _KEY = b"dag-sha256\0"
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
@@ -38,8 +39,8 @@ def draw(dot: str, *, dpi: int = 110, format: Literal["png", "svg"] = "png") -> 
         program = shutil.which("dot")
         if program is None:
             raise RenderError(
-                "drawing needs Graphviz: pip install 'crosscorpus[render]', or install the "
-                "program dot; a picture that ends in .dot or .mmd needs neither"
+                f"drawing needs Graphviz: {installing('render')}, or install the program dot; a "
+                "picture that ends in .dot or .mmd needs neither"
             ) from None
         command = [program, f"-T{format}", *options]
         done = subprocess.run(command, input=dot.encode(), capture_output=True, check=False)

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from operators.embedding.embedder import EmbeddingError, ModelNotInstalled
+from operators.extras import installing
 
 Storage = Literal["int8", "fp32"]
 Array = npt.NDArray[Any]
@@ -48,7 +49,7 @@ def convert_bert(config: Path, weights: Path, out: Path, *, storage: Storage = "
         from safetensors.numpy import load_file
     except ImportError as error:
         raise ModelNotInstalled(
-            "converting a model needs the extra: pip install 'crosscorpus[models]'"
+            f"converting a model needs the extra: {installing('models')}"
         ) from error
     settings = json.loads(config.read_text("utf-8"))
     wanted = {"model_type": "bert", "hidden_act": "gelu", "position_embedding_type": "absolute"}

@@ -28,6 +28,7 @@ from operators.embedding.embedder import (
     space_fingerprint,
     unit,
 )
+from operators.extras import installing
 
 if TYPE_CHECKING:
     import httpx
@@ -159,9 +160,7 @@ def load_openai(
     try:
         import httpx
     except ImportError as error:
-        raise ModelNotInstalled(
-            "an openai: model needs: pip install 'crosscorpus[openai]'"
-        ) from error
+        raise ModelNotInstalled(f"an openai: model needs: {installing('openai')}") from error
     endpoint = parse_name(name)
     token = (os.environ.get(KEY_VARIABLE, "") if key is None else key).strip()
     if not (token.isascii() and token.isprintable()):

@@ -24,6 +24,7 @@ from operators.embedding.embedder import (
     space_fingerprint,
     unit,
 )
+from operators.extras import installing
 
 _WEIGHTS = "weights/l2_supercat_256.safetensors"
 _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
@@ -80,7 +81,7 @@ def load_static() -> StaticEmbedder:
     """
     found = importlib.util.find_spec("wordllama")
     if found is None or not found.submodule_search_locations:
-        raise ModelNotInstalled("the model 'static' needs: pip install 'crosscorpus[static]'")
+        raise ModelNotInstalled(f"the model 'static' needs: {installing('static')}")
     return read_static(Path(found.submodule_search_locations[0]))
 
 
@@ -93,7 +94,7 @@ def read_static(folder: Path) -> StaticEmbedder:
     for path in (weights, tokenizer_file):
         if not path.is_file():
             raise ModelNotInstalled(
-                f"wordllama's package lacks {path.name}: pip install 'crosscorpus[static]' again"
+                f"wordllama's package lacks {path.name}: install wordllama anew"
             )
     tokenizer = Tokenizer.from_file(str(tokenizer_file))
     tokenizer.no_truncation()

@@ -13,6 +13,7 @@ import polars as pl
 
 from operators.errors import CrosscorpusError, UnknownName, suggest
 from operators.evaluation.frames import CORPUS_SCORES, MEASURES, SCORES, empty_scores
+from operators.extras import installing
 
 
 class MissingMeasures(CrosscorpusError, ImportError):
@@ -22,9 +23,7 @@ class MissingMeasures(CrosscorpusError, ImportError):
 try:
     import ir_measures
 except ImportError as error:
-    raise MissingMeasures(
-        f"an evaluation needs {error.name}: pip install 'crosscorpus[evaluate]'"
-    ) from None
+    raise MissingMeasures(f"an evaluation needs {error.name}: {installing('evaluate')}") from None
 
 
 def scores(

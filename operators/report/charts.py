@@ -17,6 +17,7 @@ from typing import Any
 
 from operators.context.escape import visible
 from operators.errors import CrosscorpusError
+from operators.extras import installing
 from operators.report.page import Html, element, join
 
 
@@ -28,7 +29,7 @@ try:
     import altair as alt
     import vl_convert
 except ImportError as error:
-    raise MissingCharts(f"charts need {error.name}: pip install 'crosscorpus[evaluate]'") from None
+    raise MissingCharts(f"charts need {error.name}: {installing('evaluate')}") from None
 
 SERIES = tuple(f"var(--s{number})" for number in range(8))
 """The colours of configurations, corpora or whatever a chart tells apart; the first is the quiet

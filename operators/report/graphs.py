@@ -55,9 +55,7 @@ def graph_pair(config: str, baseline: str, pair: GraphPair) -> Html:
         return element("p", f"The graph of {config} is the same as that of {baseline}.")
     told = element("pre", element("code", pair.text), tabindex=0)
     if pair.before is None or pair.after is None:
-        why = (
-            "There is no picture, for Graphviz is not installed: pip install 'crosscorpus[render]'."
-        )
+        why = "There is no picture, for Graphviz (the extra `render`) was not installed."
         return join([element("p", why, class_="note"), told])
     meanings = key(
         [

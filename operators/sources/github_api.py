@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 from operators.errors import CrosscorpusError
+from operators.extras import installing
 from operators.sources.items import printable
 
 if TYPE_CHECKING:
@@ -243,7 +244,7 @@ def open_github(
         GithubError: httpx is not installed, or the address or the token is unfit.
     """
     if find_spec("httpx") is None:
-        raise GithubError("synchronising needs: pip install 'crosscorpus[github]'")
+        raise GithubError(f"synchronising needs: {installing('github')}")
     import httpx
 
     address = (url or os.environ.get(URL_VARIABLE) or URL).strip().rstrip("/")

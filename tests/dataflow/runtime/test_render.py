@@ -1,6 +1,7 @@
 """Pictures: readable, the same for the same graph, and able to tell that they are out of date."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from dataflow.runtime.dot import drawn_edges, drawn_nodes, to_dot
 from dataflow.runtime.mermaid import to_mermaid
 from dataflow.runtime.png import RenderError, fingerprint, read_stamp, stamp
 from dataflow.runtime.render import check, describe_config, describe_graph, render
+from operators.extras import installing
 
 
 @pytest.fixture
@@ -120,7 +122,7 @@ def test_checking_needs_no_graphviz(tmp_path, small, catalog, monkeypatch):
 def test_without_graphviz_drawing_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pygraphviz", None)
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(RenderError, match=r"pip install 'crosscorpus\[render\]'"):
+    with pytest.raises(RenderError, match=re.escape(installing("render"))):
         png.draw("digraph {}")
 
 
