@@ -1,4 +1,5 @@
-# Everything lives in .venv; nothing but Python 3.11+ and make has to be there before.
+# Everything lives in .venv; nothing but Python 3.11+, make and (for the demo) git has to be there
+# before.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin

@@ -32,8 +32,8 @@ A first round trip:
 
     crosscorpus query "where are the lists fused?" --context
 
-Exit codes: 0 done; 1 failed, with a line that says why; 2 wrong usage; 3 done in part, what failed
-is listed.
+Exit codes: 0 done, or stopped where `--stop-after` says; 1 failed, with a line that says why; 2
+wrong usage; 3 done, but what failed or was found wrong is listed.
 
 Data lives in your data directory, on an embedded server that starts by itself; `CROSSCORPUS_HOME`
 moves it, `CROSSCORPUS_DSN` names a server of your own instead.""",
@@ -98,7 +98,10 @@ def query(
     ] = None,
     state: Annotated[str | None, typer.Option(help="Only items in this state.")] = None,
     as_of: Annotated[
-        datetime | None, typer.Option(help="Nothing created at or after this moment (UTC).")
+        datetime | None,
+        typer.Option(
+            help="Nothing created at or after this moment (UTC); what has no known date stays."
+        ),
     ] = None,
     corpus: Annotated[
         list[str] | None, typer.Option(help="Only this corpus; may be given again.")

@@ -48,7 +48,8 @@ def ingest(
     """Open what ``run`` takes (store, embedder, on_event), run it, and show its report.
 
     This makes the collection: whatever can be found wrong with the input is found before. Of a
-    source that may turn out to be empty, ``tried``, the scan is begun for that.
+    source that may turn out to be empty, ``tried``, the scan is begun for that. What failed is exit
+    code 3; a run that was told to stop has done what it was told.
     """
     from dataflow import load_config, terminal
     from dataflow.doctor import UNSEARCHED

@@ -29,7 +29,9 @@ Moved = Annotated[
 StopAfter = Annotated[
     float | None,
     typer.Option(
-        min=1, metavar="SECONDS", help="Read no more after so long; the same command goes on."
+        min=1,
+        metavar="SECONDS",
+        help="Read no more after so long (exit code 0); the same command goes on.",
     ),
 ]
 Model = Annotated[
