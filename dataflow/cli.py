@@ -145,6 +145,9 @@ def query(
 
     if versions is not None and (version or versions not in ("newest", "all")):
         raise typer.BadParameter("--versions is `newest` or `all`; name one with --version alone")
+    if len(text) > 2 and all(len(one.split()) < 2 for one in text):
+        hint = f"{len(text)} texts of one word each: put a question of several words into quotes"
+        typer.secho(hint, fg="yellow", err=True)
     if explain:  # what draws may not be installed: say so before the search
         from operators.report.explanation import explanation_page
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -19,10 +20,16 @@ from dataflow.cli_options import (
     Moved,
     StopAfter,
 )
+from operators.errors import CrosscorpusError
 
 if TYPE_CHECKING:
     from dataflow.ingestion.report import IngestReport
     from operators.sources.items import Source
+
+# A path has one slash of the two left.
+_ADDRESS = re.compile(
+    r"([a-z+]{3,}:/|[\w.-]+@[\w.-]+:).*?(?P<name>[^/:]+?)(\.git)?/?", re.IGNORECASE
+)
 
 
 def register(app: typer.Typer) -> typer.Typer:
@@ -141,7 +148,14 @@ def ingest_git(
     """
     from dataflow.ingestion import ingest as run
     from operators.sources.git import git_source
+    from operators.sources.items import printable
 
+    address = _ADDRESS.fullmatch(str(path))
+    if address and not path.exists():  # not said again: it may hold a password
+        raise CrosscorpusError(
+            "that is the address of a repository: `git clone` it, then give the clone's path, such "
+            f"as ./{printable(address['name'])}"
+        )
     source = git_source(path, repo, exclude=exclude or ())
     ingest(
         partial(

@@ -111,6 +111,16 @@ def test_an_empty_answer_names_what_was_searched_and_not_more(
     assert review.stdout.splitlines()[0] == "No match: no corpus was searched." + left_out
 
 
+def test_a_question_without_its_quotes_is_noticed(crosscorpus: Any, collection: str) -> None:
+    bare = crosscorpus("query", "when", "is", "it", "flushed", "-C", collection, "--json")
+    assert (bare.returncode, bare.stderr) == (
+        0,
+        "4 texts of one word each: put a question of several words into quotes\n",
+    )
+    for meant in (["flush", "cache"], ["flush", "cache", "when is it flushed?"]):
+        assert crosscorpus("query", *meant, "-C", collection, "--json").stderr == ""
+
+
 def test_a_version_is_asked_for_by_option(crosscorpus: Any, collection: str) -> None:
     ask = ("query", "when is the cache flushed?", "-C", collection, "--json")
     pinned = json.loads(crosscorpus(*ask, "--version", "3.5.3").stdout)

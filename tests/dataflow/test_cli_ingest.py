@@ -67,3 +67,31 @@ def test_no_time_at_all_to_read_is_refused() -> None:
     done = CliRunner().invoke(cli.app, ["ingest", "git", ".", "--stop-after", "0"])
     assert done.exit_code == 2
     assert "--stop-after" in done.output
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://github.com/org/app",
+        "https://me:s3cret@git.example.org/org/app.git/",
+        "ssh://git@host/org/app.git",
+        "git@host:org/app.git",
+        "git@host:app",
+    ],
+)
+def test_a_repository_s_address_is_to_be_cloned_first(address: str) -> None:
+    done = CliRunner().invoke(cli.app, ["ingest", "git", address])
+    assert isinstance(done.exception, CrosscorpusError), done.output
+    said = str(done.exception)
+    assert "`git clone` it" in said
+    assert said.endswith("such as ./app")
+    assert "s3cret" not in said
+
+
+def test_a_folder_that_is_called_like_an_address_is_read_as_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "git@host:app").mkdir()
+    done = CliRunner().invoke(cli.app, ["ingest", "git", "git@host:app"])
+    assert "clone" not in str(done.exception)
