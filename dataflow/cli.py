@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from dataflow import cli_evaluate, cli_ingest, cli_learn, cli_sync, cli_upkeep, cli_versions
-from dataflow.cli_options import FAILED, INTERRUPTED, PARTLY, AsJson, Collection, Config
+from dataflow.cli_options import FAILED, PARTLY, AsJson, Collection, Config
 from operators.errors import CrosscorpusError
 
 app = typer.Typer(
@@ -54,10 +54,6 @@ def main() -> None:
             raise
         typer.secho(f"crosscorpus: {error.filename}: {error.strerror}", fg="red", err=True)
         sys.exit(FAILED)
-    except SystemExit as end:
-        if end.code == INTERRUPTED:  # so Typer ends at Ctrl-C, without a word
-            typer.secho("crosscorpus: interrupted; what was committed stays", fg="yellow", err=True)
-        raise
 
 
 def _print_version(asked: bool) -> None:
@@ -321,7 +317,3 @@ def _trigger(text: str | None) -> str | dict[str, float] | None:
         raise typer.BadParameter(
             f"{text!r}: write a name, or a mix such as pr_review=0.7,question=0.3"
         ) from None
-
-
-if __name__ == "__main__":
-    main()

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-FAILED, PARTLY, INTERRUPTED = 1, 3, 130
+FAILED, PARTLY = 1, 3
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 Collection = Annotated[

@@ -36,7 +36,7 @@ def crosscorpus(server_dsn: str, home: Path) -> Crosscorpus:
 
     def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "dataflow.cli", *arguments],
+            [sys.executable, "-m", "dataflow", *arguments],
             env=passed_on | own | environment,
             capture_output=True,
             text=True,
