@@ -109,4 +109,4 @@ def models_switch(
     if as_json:
         print_json(asdict(report))
     else:
-        show.show_switch(report)
+        show.show_switch(report, model)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import asdict
@@ -16,6 +17,7 @@ from rich.progress import TextColumn
 from rich.table import Table
 from rich.text import Text
 
+from dataflow.runtime.files import find, read_yaml, shipped
 from dataflow.terminal import telling
 from operators.sources.items import printable
 
@@ -119,8 +121,8 @@ def switch_progress(as_json: bool) -> AbstractContextManager[Callable[[SwitchPro
     return telling(as_json, draw, TextColumn("{task.fields[says]}"))
 
 
-def show_switch(report: SwitchReport) -> None:
-    """What a switch did."""
+def show_switch(report: SwitchReport, model: str) -> None:
+    """What a switch did, and how commands name ``model`` from now on."""
     what = "in use now" if report.switched else "ready; the old one is still in use"
     _OUT.print(
         f"[bold]{escape(report.model)}[/] is {what}: {report.chunks:,} chunks, "
@@ -131,3 +133,10 @@ def show_switch(report: SwitchReport) -> None:
             f"[yellow]{report.cut:,} chunks are longer than its window[/]: ingest their sources "
             "again, so that they are cut anew"
         )
+    if report.switched and model != read_yaml(find("default"))["embedding"]:
+        says = {"extends": "default", "embedding": model}
+        named = next((name for name, path in shipped().items() if read_yaml(path) == says), None)
+        _OUT.print(f"from now on: query ... --config {named or 'FILE.yaml'}")
+        _OUT.print(Text(f"             ingest ... --model {shlex.quote(model)}"))
+        if named is None:
+            _OUT.print(Text(f"FILE.yaml has two lines: extends: default, and embedding: {model}"))

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from dataflow.ingestion.switch import SwitchReport
+from dataflow.terminal_upkeep import show_switch
 from operators.postgres.store import drop_collection, open_store
 
 NAME = "cli-upkeep"
@@ -76,6 +78,29 @@ def test_a_corpus_of_which_all_documents_failed_can_be_verified_and_filled(
     drop_collection(server_dsn, name)
 
 
+@pytest.mark.parametrize(
+    ("model", "switched", "told"),
+    [
+        ("minilm", True, []),
+        ("onnx:my model", False, []),
+        (
+            "onnx:my model",
+            True,
+            [
+                "from now on: query ... --config FILE.yaml",
+                "             ingest ... --model 'onnx:my model'",
+                "FILE.yaml has two lines: extends: default, and embedding: onnx:my model",
+            ],
+        ),
+    ],
+)
+def test_a_switch_tells_what_names_a_model_that_is_not_the_default_one(
+    model: str, switched: bool, told: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    show_switch(SwitchReport(model, switched=switched), model)
+    assert capsys.readouterr().out.splitlines()[1:] == told
+
+
 @pytest.mark.skipif(
     importlib.util.find_spec("wordllama") is None, reason="the extra static is not installed"
 )
@@ -90,7 +115,11 @@ def test_models_switch_changes_the_model_and_says_what_it_did(
     done = crosscorpus("models", "switch", "static", "-C", collection)
     assert done.returncode == 0, done.stderr
     assert "static is in use now: 2 chunks, 0 of them embedded now" in done.stdout
+    assert "query ... --config static_model" in done.stdout
+    assert "ingest ... --model static" in done.stdout
     assert crosscorpus("query", "cache", "-C", collection).returncode == 1
+    told = crosscorpus("query", "cache", "-C", collection, "--config", "static_model")
+    assert told.returncode == 0, told.stderr
     assert crosscorpus("verify", "-C", collection).returncode == 0
     again = crosscorpus("models", "switch", "static", "-C", collection)
     assert again.returncode == 1
