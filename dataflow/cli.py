@@ -7,13 +7,16 @@ import sys
 from datetime import datetime
 from importlib import metadata
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dataflow import cli_evaluate, cli_ingest, cli_learn, cli_sync, cli_upkeep, cli_versions
 from dataflow.cli_options import FAILED, PARTLY, AsJson, Collection, Config
 from operators.errors import CrosscorpusError
+
+if TYPE_CHECKING:
+    from dataflow.runtime.config import Config as Settings
 
 app = typer.Typer(
     name="crosscorpus",
@@ -169,12 +172,16 @@ def query(
                 "explain_chunks": explain_chunk or None,
             },
         )
+    absent = []
+    if answer["results"].is_empty():
+        filters = {"repos": repo, "path_prefix": path, "language": language, "state": state}
+        absent = _absent(settings, collection, corpus, filters)
     if explain:
         explain.write_text(explanation_page(answer), encoding="utf-8")
     if as_json:
-        terminal.print_json(terminal.answer_as_json(answer))
+        terminal.print_json(terminal.answer_as_json(answer, absent))
     else:
-        terminal.show_answer(answer, with_context=context)
+        terminal.show_answer(answer, absent, with_context=context)
     if answer["provenance"]["degraded"]:
         raise typer.Exit(PARTLY)
 
@@ -317,3 +324,20 @@ def _trigger(text: str | None) -> str | dict[str, float] | None:
         raise typer.BadParameter(
             f"{text!r}: write a name, or a mix such as pr_review=0.7,question=0.3"
         ) from None
+
+
+def _absent(
+    settings: Settings, collection: str, only: list[str] | None, filters: dict[str, Any]
+) -> list[str]:
+    """What of the filters of a question nothing has that it may see."""
+    from dataflow.runtime.config import hamilton_config
+    from operators.postgres.filter_values import absent_values
+    from operators.postgres.store import open_store
+    from operators.ranking.scope import visible_repos
+
+    if not any(filters.values()):
+        return []
+    visible = visible_repos(hamilton_config(settings)["corpora"])
+    searched = {name: repos for name, repos in visible.items() if not only or name in only}
+    with open_store(collection=collection) as store:
+        return absent_values(store, searched, **filters)

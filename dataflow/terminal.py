@@ -52,8 +52,8 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def answer_as_json(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """The outputs of one question as plain data, metadata decoded."""
+def answer_as_json(answer: Mapping[str, Any], absent: Sequence[str] = ()) -> dict[str, Any]:
+    """The outputs of one question as plain data, metadata decoded; ``absent`` are further notes."""
     results = answer["results"].to_dicts()
     for result in results:
         result["metadata"] = json.loads(result["metadata"] or "{}")
@@ -62,7 +62,7 @@ def answer_as_json(answer: Mapping[str, Any]) -> dict[str, Any]:
         "context": answer["context_window"]["text"].to_list(),
         "system_prompt": SYSTEM_PROMPT,
         "citations": answer["citations"]["citation"].to_list(),
-        "notes": answer["notes"]["note"].to_list(),
+        "notes": [*absent, *answer["notes"]["note"]],
         "provenance": answer["provenance"],
         **({"verdicts": answer["verdicts"].to_dicts()} if "verdicts" in answer else {}),
     }
@@ -76,8 +76,13 @@ def _elsewhere(result: Mapping[str, Any]) -> list[str]:
     return [*others[:MOST_ALTERNATES], *([f"{more} more places"] if more > 0 else [])]
 
 
-def show_answer(answer: Mapping[str, Any], *, with_context: bool) -> None:
-    """Ranked results with labels and links, the context if asked for, the notes, the time."""
+def show_answer(
+    answer: Mapping[str, Any], absent: Sequence[str] = (), *, with_context: bool
+) -> None:
+    """Ranked results with labels and links, the context if asked for, the notes, the time.
+
+    Where there are no results, ``absent`` says which filters nothing passes.
+    """
     results = answer["results"]
     for place, result in enumerate(results.iter_rows(named=True), start=1):
         _OUT.print(
@@ -93,7 +98,10 @@ def show_answer(answer: Mapping[str, Any], *, with_context: bool) -> None:
             _OUT.print(Text(f"    also in {other}", style="dim"))
         _OUT.print(Text(f"    {_snippet(result['text'])}"))
     if results.is_empty():
-        _OUT.print(Text(_no_match(answer["provenance"]["searched"])))
+        why = "; ".join(absent)
+        _OUT.print(
+            Text(f"No match: {why}." if why else _no_match(answer["provenance"]["searched"]))
+        )
     if with_context:
         _OUT.rule("system prompt")
         _OUT.print(Text(SYSTEM_PROMPT))

@@ -100,7 +100,7 @@ def test_filters_of_the_command_reach_the_searches(crosscorpus: Any, collection:
 def test_an_empty_answer_names_what_was_searched_and_not_more(
     crosscorpus: Any, collection: str
 ) -> None:
-    asked = ["query", "xyzzy", "-C", collection, "--repo", "org/none"]
+    asked = ["query", "xyzzy", "-C", collection, "--as-of", "2001-01-01"]
     seen = "No match: nothing that this question may see in {} has a word or a meaning of it."
     left_out = " The notes say what was left out."
     code = crosscorpus(*asked, "--corpus", "code")
@@ -119,6 +119,41 @@ def test_a_question_without_its_quotes_is_noticed(crosscorpus: Any, collection: 
     )
     for meant in (["flush", "cache"], ["flush", "cache", "when is it flushed?"]):
         assert crosscorpus("query", *meant, "-C", collection, "--json").stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--repo", "ORG/App"], "no document of repo 'ORG/App' here; there is 'org/app'"),
+        (["--repo", "app"], "no document of repo 'app' here; there is 'org/app'"),
+        (["--language", "Python"], "no document in language 'Python' here; there is 'python'"),
+        (["--state", "open"], "no document in state 'open' here"),
+        (
+            ["--path", "Docs/"],
+            "no document with a path that begins with 'Docs/' here; there is 'docs/'",
+        ),
+    ],
+)
+def test_an_empty_answer_names_the_filter_that_nothing_has_and_the_nearest_value(
+    crosscorpus: Any, collection: str, options: list[str], said: str
+) -> None:
+    asked = ["query", "cache", "-C", collection, *options]
+    assert crosscorpus(*asked).stdout.splitlines()[0] == f"No match: {said}."
+    assert said in json.loads(crosscorpus(*asked, "--json").stdout)["notes"]
+
+
+def test_an_empty_answer_names_no_repository_that_the_configuration_hides(
+    crosscorpus: Any, collection: str, tmp_path: Path
+) -> None:
+    limited, own = tmp_path / "limited.yaml", "filters: {repos: [org/seen]}"
+    corpora = "".join(f"  {name}: {{{own}}}\n" for name in ("code", "docs", "history"))
+    limited.write_text(f"extends: default\ncorpora:\n{corpora}", encoding="utf-8")
+    asked = ["query", "cache", "-C", collection, "--repo", "org/ap"]
+    assert "'org/app'" in crosscorpus(*asked).stdout
+    done = crosscorpus(*asked, "--config", str(limited))
+    assert done.returncode == 0, done.stderr
+    assert "No match" in done.stdout
+    assert "org/app" not in done.stdout
 
 
 def test_a_version_is_asked_for_by_option(crosscorpus: Any, collection: str) -> None:
