@@ -18,7 +18,7 @@ def register(app: typer.Typer, models_app: typer.Typer) -> None:
 
 
 def status(collection: Collection = "default", as_json: AsJson = False) -> None:
-    """Show what a collection holds, by corpus: documents, failures with reasons, runs, dates.
+    """Show what a collection holds, by corpus: documents, repositories, failures, runs, dates.
 
     Example: crosscorpus status -C team
     """

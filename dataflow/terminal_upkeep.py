@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _OUT = Console(soft_wrap=True, highlight=False)
 _FOUND_SHOWN = 20
+_REPOS_SHOWN = 8
 _NOT_READ = {
     "failed": "documents failed",
     "no_text": "have no text (scanned?)",
@@ -44,14 +45,16 @@ def status_as_json(
         "collection": collection,
         "model": {"name": info.model, "space": info.space, "dimensions": info.dimensions},
         "next_model": None if coming is None else asdict(coming),
-        "corpora": corpora.to_dicts(),
+        "corpora": [
+            {**held, "repos": info.repos.get(held["corpus"], {})} for held in corpora.to_dicts()
+        ],
     }
 
 
 def show_status(
     collection: str, info: CollectionInfo, corpora: pl.DataFrame, coming: Switch | None
 ) -> None:
-    """One row a corpus; below it why documents failed."""
+    """One row a corpus; below it the repositories, and why documents failed."""
     model = f"{info.model} ({info.dimensions} dimensions, space {info.space})"
     table = Table(box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
     _OUT.print(Text(f"collection {collection}: {model if info.model else 'no model'}"))
@@ -70,6 +73,12 @@ def show_status(
             + escape(" ".join(filter(None, (held["last_run_source"], held["last_run_state"])))),
         )
     _OUT.print(table)
+    for corpus, chunks in info.repos.items():
+        names = sorted(filter(None, chunks), key=lambda name: (-chunks[name], name))
+        more = f" and {len(names) - _REPOS_SHOWN} more (--json)" if names[_REPOS_SHOWN:] else ""
+        if names:
+            shown = ", ".join(map(printable, names[:_REPOS_SHOWN]))
+            _OUT.print(Text(f"{corpus}: repositories {shown}{more}"))
     if coming is not None:
         done = coming.chunks - coming.missing
         _OUT.print(

@@ -47,6 +47,30 @@ def test_status_tells_reasons_run_dates_and_model(crosscorpus: Any, collection: 
     assert told["next_model"] is None
 
 
+def test_status_names_the_repositories_of_each_corpus_the_largest_first(
+    crosscorpus: Any, server_dsn: str, tmp_path: Path
+) -> None:
+    name, file = "cli-upkeep-repos", tmp_path / "documents.jsonl"
+    repos = [f"org/r{n}" for n in range(9)] + ["org/r5", ""]
+    rows = (
+        {"doc_id": f"{n}", "corpus": "wiki", "text": f"page {n}", "repo": repo}
+        for n, repo in enumerate(repos)
+    )
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = crosscorpus("ingest", "documents", str(file), "-C", name)
+    assert done.returncode == 0, done.stderr
+    [line] = [
+        line
+        for line in crosscorpus("status", "-C", name).stdout.splitlines()
+        if line.startswith("wiki: ")
+    ]
+    assert line.startswith("wiki: repositories org/r5, org/r0, org/r1,")
+    assert line.endswith("org/r7 and 1 more (--json)")
+    [wiki] = json.loads(crosscorpus("status", "-C", name, "--json").stdout)["corpora"]
+    assert wiki["repos"] == {**dict.fromkeys(repos, 1), "org/r5": 2}
+    drop_collection(server_dsn, name)
+
+
 def test_verify_is_silent_finds_and_repairs(
     crosscorpus: Any, collection: str, server_dsn: str
 ) -> None:
