@@ -125,7 +125,7 @@ def query(
         list[str] | None,
         typer.Option(
             help="Say what became of this passage too: a chunk's id or label, or its document's "
-            "id, path or title; may be given again."
+            "id, path (or its end) or title; may be given again."
         ),
     ] = None,
     config: Config = "default",

@@ -38,13 +38,10 @@ def sought(
     labels = dict(corpus_hits["source_label", "chunk_id"].iter_rows())
     wanted = [labels.get(name, name) for name in explain_chunks]
     ids = [int(name) for name in wanted if names.is_id(name)]
-    called = [text for name in wanted for text in names.spellings(str(name))]
-    allowed = visible_repos(corpora)
     rows: list[dict[str, Any]] = []
     for query in scoped_queries.iter_rows(named=True):
         asked = scoped_queries.filter(query_id=query["query_id"])
-        found = locate(store, ids, called, repos=query["repos"], corpus_repos=allowed)
-        known = names.labelled(found, corpora)
+        known = _located(store, ids, wanted, query["repos"], corpora)
         visible, distances = _visible(store, embedder, asked, known, corpora)
         hits = pl.concat(merged.values()).filter(query_id=query["query_id"])
         ranks = dict(hits["chunk_id", "rank"].iter_rows())
@@ -55,6 +52,25 @@ def sought(
                 own = {"query_id": query["query_id"], "hidden": hidden}
                 rows.append({**chunk, **own, "vector_distance": distances.get(chunk_id)})
     return names.sought_frame(rows)
+
+
+def _located(
+    store: database.Store,
+    ids: list[int],
+    wanted: list[Any],
+    repos: list[str] | None,
+    corpora: dict[str, Any],
+) -> pl.DataFrame:
+    """The chunks that the caller names, labelled; what nothing is called, paths may end with."""
+    seen: dict[str, Any] = {"repos": repos, "corpus_repos": visible_repos(corpora)}
+    texts = [text for name in wanted for text in names.spellings(str(name))]
+    known = names.labelled(locate(store, ids, texts, **seen), corpora)
+    unknown = [name for name in wanted if not names.called(name, known)]
+    if not unknown:
+        return known
+    ends = [text for name in unknown for text in names.spellings(str(name))]
+    more = names.labelled(locate(store, [], ends, by_end=True, **seen), corpora)
+    return pl.concat([known, more]).unique("chunk_id", keep="first", maintain_order=True)
 
 
 def _visible(

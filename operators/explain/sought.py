@@ -1,7 +1,8 @@
 """Chunks that a caller named, because they are missing: which they are, and who may see them.
 
-A name is a chunk's id, its label, or its document's id, path, title or link. A document stands for
-the best of its chunks that a search found, or for the one that is nearest to the question.
+A name is a chunk's id, its label, or its document's id, path, title or link; where nothing is
+called so, the end of its document's path. A document stands for the best of its chunks that a
+search found, or for the one that is nearest to the question.
 """
 
 from __future__ import annotations
@@ -79,15 +80,7 @@ def meant(
     Raises:
         UnknownName: nothing visible to the caller's repositories is called so.
     """
-    ids: list[int] = known.filter(chunk_id=int(name))["chunk_id"].to_list() if is_id(name) else []
-    if not ids:
-        text = str(name).strip()
-        ids = known.filter(pl.col("source_label") == text)["chunk_id"].to_list()
-        if not ids:
-            called = pl.lit(False)
-            for column in ("document_id", "path", "title", "uri"):
-                called |= pl.col(column).is_in(spellings(text)).fill_null(False)
-            ids = known.filter(called)["chunk_id"].to_list()
+    ids = called(name, known) or _ending(name, known)
     if not ids:
         labels = known["source_label"].to_list()
         raise UnknownName(
@@ -97,6 +90,24 @@ def meant(
     seen = sorted((one for one in ids if one in found), key=lambda one: (found[one], one))
     away = [distances.get(one, np.inf) for one in ids]
     return seen[:MOST_OF_A_DOCUMENT] or [ids[int(np.argmin(away))]]
+
+
+def called(name: str | int, known: pl.DataFrame) -> list[int]:
+    """The chunks of ``known`` (of :func:`labelled`) that are called ``name`` to the letter."""
+    ids: list[int] = known.filter(chunk_id=int(name))["chunk_id"].to_list() if is_id(name) else []
+    text = str(name).strip()
+    ids = ids or known.filter(pl.col("source_label") == text)["chunk_id"].to_list()
+    columns = pl.col("document_id", "path", "title", "uri")
+    so = pl.any_horizontal(columns.is_in(spellings(text)).fill_null(False))
+    return ids or known.filter(so)["chunk_id"].to_list()
+
+
+def _ending(name: str | int, known: pl.DataFrame) -> list[int]:
+    ends = [f"/{text}".lower() for text in spellings(str(name).strip())]
+    path = pl.col("path").str.to_lowercase()
+    so = pl.any_horizontal(path.str.ends_with(end).fill_null(False) for end in ends)
+    ids: list[int] = known.filter(so)["chunk_id"].to_list()
+    return ids
 
 
 def nearest(chunks: pl.DataFrame, vectors: Floats) -> dict[int, float]:

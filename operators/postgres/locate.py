@@ -19,6 +19,11 @@ LOCATED = pl.Schema({name: dtype for name, dtype in CHUNKS.items() if name != "e
 
 _COLUMNS = ", ".join("c.item_state" if name == "state" else f"c.{name}" for name in LOCATED)
 
+_BY_NAME = """d.document_id = ANY(%(names)s::text[]) OR d.path = ANY(%(names)s::text[])
+    OR d.title = ANY(%(names)s::text[]) OR d.uri = ANY(%(names)s::text[])"""
+_BY_END = """EXISTS (SELECT 1 FROM unnest(%(names)s::text[]) AS n(name)
+    WHERE right(lower(d.path), length(n.name) + 1) = '/' || lower(n.name))"""
+
 
 def locate(
     store: Store,
@@ -27,6 +32,7 @@ def locate(
     *,
     repos: Sequence[str] | None = None,
     corpus_repos: Mapping[str, Sequence[str] | None] | None = None,
+    by_end: bool = False,
     timeout_s: float | None = None,
 ) -> pl.DataFrame:
     """The chunks with one of these ids, and those of documents that are called by one of ``names``.
@@ -38,6 +44,7 @@ def locate(
         repos: the repositories that the caller may see; None: every one, empty: none. Other filters
             don't count here: why one hides a chunk is what a caller wants to know.
         corpus_repos: a corpus's name -> the repositories that may be seen of it; None: every one.
+        by_end: ``names`` are what paths end with behind a ``/``, in any case, instead.
         timeout_s: seconds for all of it.
 
     Returns:
@@ -49,9 +56,7 @@ def locate(
     statement = f"""
         SELECT {_COLUMNS} FROM chunks c
         WHERE (c.chunk_id = ANY(%(ids)s::bigint[]) OR c.document_key IN (
-            SELECT d.document_key FROM documents d
-            WHERE d.document_id = ANY(%(names)s::text[]) OR d.path = ANY(%(names)s::text[])
-               OR d.title = ANY(%(names)s::text[]) OR d.uri = ANY(%(names)s::text[])))
+            SELECT d.document_key FROM documents d WHERE {_BY_END if by_end else _BY_NAME}))
           AND (%(repos)s::text[] IS NULL OR c.repo = ANY(%(repos)s::text[]))
           AND (c.corpus <> ALL(%(limited)s::text[]) OR (c.corpus, c.repo) IN (
             SELECT * FROM unnest(%(of)s::text[], %(seen)s::text[])))

@@ -75,7 +75,7 @@ def test_a_person_may_ask_why_a_passage_is_missing(
 ) -> None:
     page = tmp_path / "why.html"
     asked = ["query", "cache", "-C", collection, "--corpus", "code"]
-    why = ["--explain", str(page), "--explain-chunk", "docs/cache.md"]
+    why = ["--explain", str(page), "--explain-chunk", "cache.md"]
     done = crosscorpus(*asked, *why)
     assert "not visible to this question: the question asks code only" in done.stdout
     text = page.read_text(encoding="utf-8")

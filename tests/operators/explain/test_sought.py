@@ -49,6 +49,8 @@ def known() -> pl.DataFrame:
         ("[wiki: \\[Home\\] page]", [100003]),
         ("[Home] page", [100003]),
         ("123456", [100003]),
+        ("A.py", [100001, 100002]),
+        ("a.py:11-12", [100001, 100002]),
     ],
 )
 def test_a_chunk_is_meant_by_its_id_its_label_or_its_document(
@@ -67,6 +69,8 @@ def test_a_document_that_no_search_found_is_its_nearest_chunk(known: pl.DataFram
 def test_an_unknown_name_is_an_error_with_the_nearest_label(known: pl.DataFrame) -> None:
     with pytest.raises(UnknownName, match=r"did you mean '\[code: src/a.py:1-9\]'"):
         meant("[code: src/a.py:1-8]x", known, {}, {})
+    with pytest.raises(UnknownName):  # half a file's name is none
+        meant(".py", known, {}, {})
 
 
 def test_a_label_says_which_document_it_may_be_of() -> None:

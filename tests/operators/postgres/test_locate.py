@@ -33,6 +33,14 @@ def test_a_document_gives_its_chunks_in_their_order_by_every_name_it_has(
     check(found, LOCATED, "located")
 
 
+def test_a_document_is_found_by_the_end_of_its_path_where_that_is_asked_for(filled: Store) -> None:
+    assert locate(filled, [], ["a.py", "A.PY"]).is_empty()
+    assert locate(filled, [], ["A.PY"], by_end=True)["chunk_id"].to_list() == [11, 12]
+    for other in ("py", "%.py", "src/a.py", ""):
+        assert locate(filled, [], [other], by_end=True).is_empty()
+    assert locate(filled, [], ["a.py"], by_end=True, repos=["org/wiki"]).is_empty()
+
+
 def test_a_chunk_is_found_by_its_id_in_every_corpus(filled: Store) -> None:
     assert locate(filled, [21, 404], [])["corpus"].to_list() == ["wiki"]
     assert locate(filled, [], []).is_empty()
