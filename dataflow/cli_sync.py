@@ -89,7 +89,7 @@ def ingest_issues(
     from dataflow.ingestion import ingest as run
     from operators.sources.github_issues import issues_source
 
-    source = issues_source(files, repo)
+    source = issues_source(files, repo, whole=prune)
     ingest(
         partial(run, source=source, prune=prune, allow_mass_delete=allow_mass_delete),
         model,

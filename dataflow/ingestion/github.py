@@ -48,7 +48,8 @@ def ingest_issues(
 
     Options as in :func:`ingest_reviews`.
     """
-    return ingest(store, embedder, issues_source(paths, repo), prune=prune, **options)
+    source = issues_source(paths, repo, whole=prune)
+    return ingest(store, embedder, source, prune=prune, **options)
 
 
 def ingest_memory(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 
-from operators.postgres.ledger import Entry, read_entries
+from operators.postgres.ledger import Entry, read_entries, stored_heading
 from operators.postgres.runs import meet_corpus
 from operators.postgres.store import Store
-from operators.sources.items import Key
+from operators.sources.items import Document, Fault, Key, content_hash
 from operators.spilled import SpilledDict
 
 GOOD = frozenset(("indexed", "empty"))
@@ -51,6 +52,25 @@ class Known:
     def note(self, key: Key, entry: Entry) -> None:
         """The ledger says so of this document now."""
         self._entries[_name(key)] = (entry, True)
+
+    def more_than(self, document: Document) -> Fault | None:
+        """Why the stored version stays: it has what the source of ``document`` may only lack."""
+        held = stored_heading(self.store, *document.key) if document.part else None
+        if held is None:
+            return None
+        title, metadata = held
+        before, now = (
+            json.loads(each).get("n_comments", 0) for each in (metadata, document.metadata)
+        )
+        if now < before:
+            why = f"the files have {now} of its {before} stored comments"
+        elif (title or "").startswith(f"{document.title} "):
+            why = "the files do not have its pull request, whose title is stored"
+        else:
+            return None
+        why += ", so that version stays: give all files together, or say they are whole (--prune)"
+        key, content = document.key, content_hash(document)
+        return Fault(document.document_id, why, failed=False, key=key, content=content)
 
     def vanished(self, scope: Scope) -> Iterator[str]:
         """The documents that this kind of source brought in and the scan has not met, sorted."""

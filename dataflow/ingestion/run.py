@@ -184,8 +184,12 @@ class _Run:
             if isinstance(item, Fault):
                 complete &= self._take_fault(item)
             elif isinstance(item, Document) and self._is_new(item.key, content_hash(item)):
-                self.waiting.append(item)
-                characters += len(item.text)
+                if kept := self.known.more_than(item):
+                    self.report.documents_unchanged += 1
+                    self._take_fault(kept)
+                else:
+                    self.waiting.append(item)
+                    characters += len(item.text)
             if len(self.waiting) >= batch_documents or characters >= batch_characters:
                 self._store_waiting()
                 characters = 0
@@ -267,12 +271,9 @@ class _Run:
 
     def _take_fault(self, fault: Fault) -> bool:
         """Note it; return whether the scan still knows every document it should have met."""
-        if not fault.failed:
-            self.report.skipped.append(fault)
-            return True
-        self.report.failed.append(fault)
+        (self.report.failed if fault.failed else self.report.skipped).append(fault)
         if fault.key is None:
-            return False
+            return not fault.failed
         self._record(fault.key, fault.state, fault.reason, fault.content)
         return True
 

@@ -131,6 +131,21 @@ def read_entries(store: Store, corpus: str, repo: str, take: Callable[[str, Entr
     )
 
 
+def stored_heading(
+    store: Store, corpus: str, repo: str, document_id: str
+) -> tuple[str | None, str] | None:
+    """The title and the metadata (JSON) of a document that has chunks; None: there is none."""
+    key = document_key(corpus, repo, document_id)
+    row = store.run(
+        lambda conn: conn.execute(
+            "SELECT title, coalesce(metadata, '{}') FROM documents"
+            " WHERE document_key = %s AND state = 'indexed'",
+            (key,),
+        ).fetchone()
+    )
+    return row and (row[0], str(row[1]))
+
+
 def ledger(store: Store, corpus: str, repo: str) -> pl.DataFrame:
     """The documents of ``corpus`` in ``repo`` that were seen: columns ``LEDGER``, by id."""
     rows = store.run(

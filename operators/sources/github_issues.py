@@ -21,7 +21,9 @@ from operators.sources.items import Document, Fault, Item, Source, metadata_json
 CORPUS = "issue"
 
 
-def issues_source(paths: Sequence[Path | str], repo: str | None = None) -> Source:
+def issues_source(
+    paths: Sequence[Path | str], repo: str | None = None, *, whole: bool = False
+) -> Source:
     """Exported issues and their comments.
 
     The files hold what ``GET /repos/{owner}/{repo}/issues?state=all`` and ``/issues/comments``
@@ -31,23 +33,33 @@ def issues_source(paths: Sequence[Path | str], repo: str | None = None) -> Sourc
     Args:
         paths: the files; of an issue or comment that is in them twice the later version counts.
         repo: the name to store the documents under; else what the issues' addresses say.
+        whole: the files are all there is of the repository, so that comments which an issue says
+            it has and they lack were deleted. Otherwise the files have only a part of the issue,
+            and a stored one with more comments stays.
 
     Raises:
         SourceError: a path is not a readable file.
     """
+
+    def documents(name: str, number: int, items: Sequence[SyncItem]) -> Iterable[Item]:
+        return issue_documents(name, number, items, whole=whole)
+
     scopes = None if repo is None else ((CORPUS, repo),)
     kinds = (ISSUE, ISSUE_COMMENT, PULL)
-    scan, fraction = exported(paths, repo, kinds, issue_documents, "`crosscorpus ingest reviews`")
+    scan, fraction = exported(paths, repo, kinds, documents, "`crosscorpus ingest reviews`")
     return Source(READER, scan, scopes, fraction)
 
 
-def issue_documents(repo: str, number: int, items: Iterable[SyncItem]) -> list[Item]:
+def issue_documents(
+    repo: str, number: int, items: Iterable[SyncItem], *, whole: bool = True
+) -> list[Item]:
     """The document of one issue; none for a pull request or where only programs wrote.
 
     Args:
         repo: the name to store it under.
         number: of the issue.
         items: the issue and its comments; other kinds are ignored.
+        whole: see :func:`issues_source`.
     """
     held = sorted(items, key=lambda item: item.key)
     if any(item.kind == PULL for item in held):
@@ -57,12 +69,14 @@ def issue_documents(repo: str, number: int, items: Iterable[SyncItem]) -> list[I
     if issue is None:
         if not comments or all("/pull/" in (data["html_url"] or "") for data in comments):
             return []
-        return [Fault(f"#{number}", "comments of an issue that is not in the source", failed=False)]
+        why = "comments of an issue that is not in the files: give both together"
+        return [Fault(f"#{number}", why, failed=False)]
     data = issue.data
     said = [each for each in (data, *comments) if not by_bot(each)]
     if not said:
         return []
     created = moment(data, "created_at")
+    expected = data.get("comments")  # none in what an earlier release kept
     dates = [moment(each, key) for each in said for key in ("created_at", "changed_at")]
     return [
         Document(
@@ -85,5 +99,6 @@ def issue_documents(repo: str, number: int, items: Iterable[SyncItem]) -> list[I
                     "state_reason": data["state_reason"],
                 }
             ),
+            part=not whole and (expected is None or len(comments) < expected),
         )
     ]

@@ -7,6 +7,7 @@ a block ``@login: text``. A review's own words are a document too. Programs' com
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,8 @@ def reviews_source(
         repo: the name to store the documents under; else what the comments' addresses say.
         whole: the files are all there is of the repository, so that a reply to a comment that is
             not in them is a reply to one that was deleted. Otherwise the thread is left as it is
-            in the store, since the files have only a part of it.
+            in the store, since the files have only a part of it; and so is one that has more
+            comments there, or its pull request's title.
 
     Raises:
         SourceError: a path is not a readable file.
@@ -92,9 +94,9 @@ def review_documents(
             )
             continue
         thread = _thread_document(repo, number, title, root, [comments[key] for key in ids])
-        found.extend([thread] if thread else [])
+        found.extend([replace(thread, part=not whole)] if thread else [])
     found.extend(
-        _review_document(repo, number, title, review)
+        replace(_review_document(repo, number, title, review), part=not whole)
         for review in sorted(reviews, key=lambda item: item.item_id)
         if not by_bot(review.data) and (review.data["body"] or "").strip()
     )

@@ -52,6 +52,7 @@ class Document:
     metadata: str = "{}"
     source_hash: str | None = None  # no column: stands for all the fields, where the reader has one
     note: str | None = None  # no column: what to tell of how it was read
+    part: bool = False  # no column: its source may have only some of its comments
 
     @property
     def key(self) -> Key:

@@ -251,6 +251,71 @@ def test_a_whole_export_takes_out_what_was_deleted(
     assert (report.documents_deleted, len(texts(store))) == (1, 9)
 
 
+def written(folder: Path, name: str, *items: dict[str, Any]) -> Path:
+    file = folder / name
+    file.write_text(json.dumps(items))
+    return file
+
+
+def test_an_export_without_the_comments_leaves_an_issue_that_has_them(
+    store: Store, embedder: Any, tmp_path: Path
+) -> None:
+    issues = written(
+        tmp_path, "issues.json", github.issue(2, comments=1), github.issue(3, comments=1)
+    )
+    comments = written(tmp_path, "comments.json", github.issue_comment(300, 2))
+    ingest_issues(store, embedder, [issues, comments])
+    before = texts(store)
+    assert "Word 300." in before["issues/2"]
+    report = ingest_issues(store, embedder, [issues])
+    assert (report.ok, report.documents_changed, report.documents_unchanged) == (True, 0, 2)
+    assert [str(fault) for fault in report.skipped] == [
+        "issues/2: the files have 0 of its 1 stored comments, so that version stays: give all "
+        "files together, or say they are whole (--prune)"
+    ]
+    assert ingest_issues(store, embedder, [issues]).known_failures == 1  # told by the ledger
+    assert texts(store) == before
+    assert ingest_issues(store, embedder, [issues, comments]).known_failures == 0
+    # what came without comments is not held back by what nobody has
+    issues = written(
+        tmp_path, "issues.json", github.issue(2, comments=0), github.issue(3, comments=2, body="B.")
+    )
+    assert ingest_issues(store, embedder, [issues]).documents_changed == 2
+    assert texts(store) == {"issues/2": "@octocat: Trouble 2.", "issues/3": "@octocat: B."}
+
+
+def test_a_whole_export_takes_out_deleted_comments(
+    store: Store, embedder: Any, tmp_path: Path
+) -> None:
+    issues = written(tmp_path, "issues.json", github.issue(2, comments=1))
+    comments = written(tmp_path, "comments.json", github.issue_comment(300, 2))
+    ingest_issues(store, embedder, [issues, comments])
+    assert ingest_issues(store, embedder, [issues], prune=True).documents_changed == 1
+    assert texts(store) == {"issues/2": "@octocat: Trouble 2."}
+
+
+def test_an_export_of_a_part_of_a_thread_leaves_the_one_that_has_more(
+    store: Store, embedder: Any, tmp_path: Path
+) -> None:
+    thread = [github.comment(5), github.comment(6, reply_to=5)]
+    pull = written(tmp_path, "pulls.json", github.issue(1, pull=True))
+    whole = written(tmp_path, "comments.json", *thread)
+    ingest_reviews(store, embedder, [whole, pull])
+    before = texts(store)
+    for files, why in (
+        ([written(tmp_path, "first.json", thread[0]), pull], "1 of its 2 stored comments"),
+        ([whole], "do not have its pull request, whose title"),
+    ):
+        report = ingest_reviews(store, embedder, files)
+        assert (report.ok, report.documents_changed) == (True, 0)
+        assert why in str(report.skipped[0])
+        assert texts(store) == before
+    more = written(tmp_path, "more.json", *thread, github.comment(7, reply_to=5))
+    assert ingest_reviews(store, embedder, [more, pull]).documents_changed == 1
+    assert ingest_reviews(store, embedder, [whole, pull], prune=True).documents_changed == 1
+    assert texts(store) == before
+
+
 def test_findings_come_from_a_file(store: Store, embedder: Any, tmp_path: Path) -> None:
     file = tmp_path / "findings.jsonl"
     finding = {"file_path": "src/a.py", "finding": "Fork first.", "outcome": "fixed"}

@@ -55,7 +55,7 @@ def test_comments_without_their_issue_are_told(github: ModuleType, export: Expor
     (fault,) = read(export(github.issue_comment(60, 7)))
     assert isinstance(fault, Fault)
     assert not fault.failed
-    assert str(fault) == "#7: comments of an issue that is not in the source"
+    assert str(fault) == "#7: comments of an issue that is not in the files: give both together"
 
 
 def test_issues_that_only_programs_wrote_are_left_out(github: ModuleType, export: Export) -> None:
@@ -70,3 +70,15 @@ def test_review_comments_go_elsewhere(github: ModuleType, export: Export) -> Non
     (fault,) = read(export(github.comment(1)))
     assert isinstance(fault, Fault)
     assert fault.reason == "a comment: `crosscorpus ingest reviews` takes it"
+
+
+def test_an_issue_with_more_comments_than_the_files_have_is_a_part(
+    github: ModuleType, export: Export
+) -> None:
+    file = export(
+        github.issue(1), github.issue(2, comments=2), github.issue_comment(60, 2),
+        github.issue(3, comments=1), github.issue_comment(61, 3), github.issue(4, comments=None),
+    )  # fmt: skip
+    assert [item.part for item in read(file)] == [False, True, False, True]  # type: ignore[union-attr]
+    whole = issues_source([file], whole=True).scan()
+    assert not any(item.part for item in whole)  # type: ignore[union-attr]
