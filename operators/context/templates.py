@@ -4,10 +4,11 @@
 of the path), ``{release}`` (the version as one says it, ``v3.5``), and any key of the chunk's
 metadata (``{pr_number}``). A part in double square brackets,
 ``{title}[[ ({doc_date}, {release})|| ({doc_date})]][[ > {anchor}]]``, vanishes when one of its
-fields has no value; of several, which ``||`` parts, the first stands that has all. Outside of such
-a part a field without a value vanishes with the text before it. The first field names the thing:
-without a value there, a label falls back to title, path, then document_id. A link needs all of its
-fields up to a ``#``: half a path is another page. An address that has a fragment keeps it.
+fields has no value; of several, which ``||`` parts, the first stands that has all. ``{doc_date}``
+has no value where the file system alone tells it: that is the day of a copy. Outside of such a part
+a field without a value vanishes with the text before it. The first field names the thing: without a
+value there, a label falls back to title, path, then document_id. A link needs all of its fields up
+to a ``#``: half a path is another page. An address that has a fragment keeps it.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ LONGEST = 200  # characters of one field in a label; a title can have thousands
 FALLBACK = ("title", "path", "document_id")
 
 _COLUMNS = frozenset(READ_CHUNKS) - {"metadata", "embedding"}
+_OF_COPY = "mtime"  # the date_source of a date that no document bears
 _DERIVED = {"file": "path", "release": "version"}
 _VERSION = re.compile(r"[\w.+-](?:[\w.+ -]{0,38}[\w.+-])?")  # what else is there stands in no label
 _PLAIN_FIELD = re.compile(r"[A-Za-z0-9._~/-]*")
@@ -240,6 +242,9 @@ def _columns(chunks: pl.DataFrame, names: list[str], *, of_label: bool) -> list[
         values = chunks[column]
         if values.dtype == UTC:  # by numpy: what Polars does to dates wakes threads
             days = np.datetime_as_string(values.to_numpy(), unit="D").tolist()
+            sources = chunks["date_source"].to_list() if name == "doc_date" else []
+            if _OF_COPY in sources:
+                days = ["NaT" if s == _OF_COPY else d for d, s in zip(days, sources, strict=True)]
             columns.append([None if day == "NaT" else day for day in days])
             continue
         listed = values.to_list()

@@ -62,9 +62,11 @@ def _read_status(conn: Connection) -> list[TupleRow]:
                      count(*) FILTER (WHERE state = 'encrypted') AS encrypted,
                      count(failed_reason) AS outdated,
                      max(indexed_at) AS indexed_at,
-                     min(coalesce(doc_date, created_at)) AS oldest,
-                     max(coalesce(doc_date, created_at)) AS newest
-              FROM documents GROUP BY corpus) d
+                     min(dated) AS oldest, max(dated) AS newest
+              FROM documents, LATERAL (SELECT coalesce(
+                  CASE WHEN date_source IS DISTINCT FROM 'mtime' THEN doc_date END, created_at
+              ) AS dated) AS own
+              GROUP BY corpus) d
         LEFT JOIN corpora c USING (corpus)
         LEFT JOIN (SELECT DISTINCT ON (corpus) corpus, started_at, finished_at, source, ok
                    FROM runs, unnest(corpora) AS met(corpus)

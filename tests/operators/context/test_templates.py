@@ -79,6 +79,17 @@ def test_a_label_takes_what_there_is(
     assert label_of(make_chunks, template, **row) == f"[docs: {expected}]"
 
 
+def test_the_day_of_a_copy_stands_in_no_label(make_chunks: Make) -> None:
+    rows = [
+        {"title": "a", "doc_date": DATE, "date_source": source, "version": version}
+        for source in ("mtime", "name", "explicit", None)
+        for version in (None, "3.5")
+    ]
+    dated = ["[docs: a (2025-03-15)]", "[docs: a (2025-03-15, v3.5)]"] * 3
+    labels = describe(make_chunks(*rows), "docs", VERSIONED, None)[0]
+    assert labels.to_list() == ["[docs: a]", "[docs: a (v3.5)]", *dated]
+
+
 @pytest.mark.parametrize(
     ("template", "row", "url"),
     [

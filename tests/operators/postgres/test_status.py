@@ -69,6 +69,21 @@ def test_the_oldest_and_the_newest_date_are_the_documents_own_before_the_creatio
     assert frame["newest"].to_list() == [datetime(2020, 1, 1, tzinfo=UTC), None]
 
 
+def test_the_time_of_a_copy_is_no_date_of_a_document(store: Store, filling: Any) -> None:
+    day = datetime(2020, 1, 1, tzinfo=UTC)
+    copied = {"date_source": "mtime", "doc_date": datetime(2026, 1, 1, tzinfo=UTC)}
+    named = {"date_source": "name", "doc_date": day}
+    filling.write(
+        store,
+        [
+            {"corpus": "docs", "document_id": "named", **named},
+            {"corpus": "docs", "document_id": "copied", **copied},
+            {"corpus": "wiki", **copied},
+        ],
+    )
+    assert status(store).select("oldest", "newest").rows() == [(day, day), (None, None)]
+
+
 def test_the_last_run_of_each_corpus_is_told_with_how_it_ended(store: Store, filling: Any) -> None:
     filling.write(store, [{"corpus": name} for name in ("code", "docs", "issue", "wiki")])
     end_run(store, begin_run(store, "git/1", ["code", "docs"]), True, NOTHING)
