@@ -107,6 +107,13 @@ class Known:
         """Whether the versions of ``of`` (words of a question) may be those that are here."""
         return not any(word.lower() in _PLATFORMS and not self._names_a_topic(word) for word in of)
 
+    def has_everywhere(self, pinned: Sequence[Sequence[str]]) -> bool:
+        """Whether every topic has a version that is ``pinned``."""
+        wanted = {spelling for spellings in pinned for spelling in spellings}
+        columns = [self._frame[name].to_list() for name in ("corpus", "lineage_id", "version")]
+        rows = list(zip(*columns, strict=True))
+        return {row[:2] for row in rows} == {row[:2] for row in rows if row[2] in wanted}
+
     def _meant(self, mention: Mention) -> list[str]:
         """The spellings that ``mention`` stands for, as far as its wording is sure enough."""
         version, parts = mention.written, mention.written.count(".")

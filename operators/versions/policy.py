@@ -30,6 +30,8 @@ MOST_MENTIONS = 8
 
 UNKNOWN = "which versions there are could not be looked up"
 
+ELSEWHERE = "topics that have no such version answer with their newest"
+
 ORIGINS = "answered from all versions, because the question asks in which one something changed"
 
 
@@ -148,6 +150,7 @@ def _decide(
             said.append(ORIGINS)
     if pinned:
         chosen = "pinned"
+        said += [ELSEWHERE] if known is not None and not known.has_everywhere(pinned) else []
     elif policy in ("newest", "all"):
         chosen = policy
     elif as_of or until:

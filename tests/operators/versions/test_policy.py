@@ -8,7 +8,7 @@ import pytest
 
 from operators.frames import QUERIES, SCOPED_QUERIES, VERSION_SCOPE, check
 from operators.postgres.versions import KNOWN_VERSIONS
-from operators.versions.policy import may_ask, notes, scoped, version_scope
+from operators.versions.policy import ELSEWHERE, may_ask, notes, scoped, version_scope
 
 MOMENT = datetime(2021, 6, 1, tzinfo=UTC)
 NAMES = "What does the guide say in 1.0?"
@@ -78,6 +78,22 @@ def test_a_note_stands_once_for_each_question_that_it_concerns() -> None:
     batch = queries({"texts": [NAMES, NAMES + " "]}, {}, {"versions": ["9"]})
     scope = version_scope(batch, known("1.0", "2.0"), default="newest", understand=True)
     assert notes(scope)["query_id"].to_list() == [0, 2]
+
+
+def test_that_other_topics_answer_with_their_newest_is_said_where_there_are_any() -> None:
+    alone = known("1.0", "2.0")
+    other = alone.with_columns(lineage_id=pl.lit("manual"), version=pl.lit("7.0"))
+    same = alone.with_columns(lineage_id=pl.lit("manual"))
+    for row in ({"texts": [NAMES]}, {"versions": ["1.0"]}):
+        for frame, is_said in ((alone, False), (other, True), (same, False)):
+            topics = alone if frame is alone else pl.concat([alone, frame])
+            scope = version_scope(queries(row), topics, default="newest", understand=True)
+            said = notes(scope)["note"].to_list()
+            assert said[0].startswith("answered for version 1.0, which")
+            assert said[1:] == [ELSEWHERE] * is_said
+    both = queries({"versions": ["1.0", "7.0"]})
+    scope = version_scope(both, pl.concat([alone, other]), default="newest", understand=True)
+    assert ELSEWHERE not in notes(scope)["note"].to_list()
 
 
 def test_a_table_of_versions_asks_for_none_of_them() -> None:
