@@ -27,8 +27,8 @@ install: $(RUN)  ## crosscorpus and its embedding model, into .venv and your dat
 	$(BIN)/crosscorpus models install
 
 demo: install  ## ingest this repository and ask it three questions
-	@# Tests say again what the code says; the demo of an older version had read them.
-	$(BIN)/crosscorpus ingest git . --collection demo --exclude tests --allow-mass-delete --stop-after 110
+	@# Tests say again what the code says.
+	$(BIN)/crosscorpus ingest git . --collection demo --exclude tests --stop-after 110
 	@for question in \
 	  "how are the lists of several corpora fused into one?" \
 	  "what happens when a search fails or takes too long?" \

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from itertools import islice
 from typing import Any
 
 from dataflow.ingestion.graph import NodeSeconds, build_ingestion_graph
-from dataflow.ingestion.known import GOOD, Known
+from dataflow.ingestion.known import GOOD, Known, Scope
 from dataflow.ingestion.report import IngestReport, Progress
 from dataflow.ingestion.versions import find_versions
 from dataflow.runtime.logs import quiet_hamilton
@@ -206,12 +206,10 @@ class _Run:
             self._refuse_empty()
             return
         for scope in self.source.scopes or self.known.scopes:
-            corpus, repo = scope
-            gone = sum(1 for _ in self.known.vanished(scope))
-            before = self.known.before(scope)
-            if not gone:
-                continue
+            before = self.known.before(scope) - self._delete(scope, left_out=True)
+            gone = sum(1 for _ in self._vanished(scope, left_out=False))
             if gone > LARGEST_VANISHED_SHARE * before and not allow_mass_delete:
+                corpus, repo = scope
                 where = f"{corpus} of {repo}" if repo else corpus
                 self.report.failed.append(
                     Fault(
@@ -220,13 +218,21 @@ class _Run:
                         "was deleted: is it whole? If so, allow it (--allow-mass-delete)",
                     )
                 )
-                continue
-            names = self.known.vanished(scope)
-            while part := list(islice(names, _DELETED_AT_ONCE)):
-                deleted = delete_documents(self.store, corpus, repo, part)
-                self.report.documents_deleted += deleted
-                self._tell("delete")
-            self.changed_corpora.add(corpus)
+            else:
+                self._delete(scope, left_out=False)
+
+    def _vanished(self, scope: Scope, *, left_out: bool) -> Iterator[str]:
+        names = self.known.vanished(scope)
+        return (name for name in names if self.source.left_out((*scope, name)) is left_out)
+
+    def _delete(self, scope: Scope, *, left_out: bool) -> int:
+        names, count = self._vanished(scope, left_out=left_out), 0
+        while part := list(islice(names, _DELETED_AT_ONCE)):
+            self.report.documents_deleted += delete_documents(self.store, *scope, part)
+            self.changed_corpora.add(scope[0])
+            count += len(part)
+            self._tell("delete")
+        return count
 
     def _refuse_empty(self) -> None:
         """A source in which nothing is left is one that is not mounted, whatever was allowed."""

@@ -14,12 +14,13 @@ from operators.sources.git_history import (
     remember_last_commit,
 )
 from operators.sources.git_repository import GitError, Repository, git_output, open_repository
-from operators.sources.git_tree import count_tracked, read_tree, tracked_files
-from operators.sources.items import Fault, Item, Source
+from operators.sources.git_tree import count_tracked, is_excluded, read_tree, tracked_files
+from operators.sources.items import Fault, Item, Key, Source
 from operators.spilled import SpilledDict
 
 READER = "git/2"
-CORPORA = ("code", "history", "docs")
+HISTORY = "history"
+CORPORA = ("code", HISTORY, "docs")
 
 
 def git_source(path: Path | str, repo: str | None = None, *, exclude: Sequence[str] = ()) -> Source:
@@ -62,8 +63,11 @@ def git_source(path: Path | str, repo: str | None = None, *, exclude: Sequence[s
                 done += 1
                 yield item
 
+    def left_out(key: Key) -> bool:
+        return key[0] != HISTORY and any(is_excluded(key[2], pattern) for pattern in exclude)
+
     scopes = tuple((corpus, repository.name) for corpus in CORPORA)
-    return Source(READER, scan, scopes, lambda: done / found, repository.addresses)
+    return Source(READER, scan, scopes, lambda: done / found, repository.addresses, left_out)
 
 
 def _count(repository: Repository, pattern: str) -> int:

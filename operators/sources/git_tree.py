@@ -11,7 +11,9 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from itertools import chain
+from posixpath import normpath
 from typing import NamedTuple
 
 from operators.postgres.text_border import clean_text
@@ -68,6 +70,16 @@ def count_tracked(repository: Repository, pattern: str) -> int:
     """How many tracked files ``pattern``, a pathspec, matches."""
     with git_stream(repository.root, "ls-files", "-z", "--", pattern) as stream:
         return sum(1 for _ in split(stream))
+
+
+def is_excluded(path: str, pattern: str) -> bool:
+    """Whether ``pattern`` leaves out the file at ``path``, also one that is tracked no more.
+
+    >>> [is_excluded("a/b.min.js", pattern) for pattern in ("a/", "*.min.js", "./a/b.min.js", "b")]
+    [True, True, True, False]
+    """
+    plain = normpath(pattern)
+    return plain == "." or f"{path}/".startswith(f"{plain}/") or fnmatchcase(path, plain)
 
 
 def read_tree(

@@ -119,6 +119,7 @@ class Source:
         fraction: how much of the running scan is done, 0..1.
         addresses: where it is found, the path first; another source with its name shares none of
             them (:mod:`operators.postgres.claims`). Empty where nothing tells two sources apart.
+        left_out: whether the caller asked not to read a document: that it goes is no surprise.
     """
 
     reader: str
@@ -126,6 +127,7 @@ class Source:
     scopes: tuple[tuple[str, str], ...] | None
     fraction: Callable[[], float]
     addresses: tuple[str, ...] = ()
+    left_out: Callable[[Key], bool] = lambda key: False
 
 
 def printable(text: str) -> str:

@@ -43,6 +43,11 @@ def commit(path: Path, message: str, files: dict[str, str | None]) -> None:
     git(path, "commit", "-q", "-m", message)
 
 
+def commit_of(path: Path) -> str:
+    done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=path, check=True, capture_output=True)
+    return done.stdout.decode().strip()
+
+
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     path = tmp_path / "app"
@@ -98,6 +103,21 @@ def test_a_tree_whose_files_are_gone_deletes_nothing(
     assert not report.ok
     assert "6 of 6 documents are gone" in str(report.failed[0])
     assert len(texts(store, "code")) == 6
+
+
+def test_what_is_excluded_goes_however_much_it_is_and_what_else_is_gone_is_asked_about(
+    store: Store, embedder: Any, tree: Path
+) -> None:
+    ingest_git(store, embedder, tree)
+    (tree / "src/m0.py").unlink()
+    (tree / "src/m5.py").unlink()
+    report = ingest_git(store, embedder, tree, exclude=["src/m[0-3].py"])
+    assert report.documents_deleted == 4
+    assert ["1 of 2 documents are gone" in str(fault) for fault in report.failed] == [True]
+    assert set(texts(store, "code")) == {"src/m4.py", "src/m5.py"}
+    report = ingest_git(store, embedder, tree, exclude=["src"])
+    assert (report.ok, report.documents_deleted) == (True, 2)
+    assert (texts(store, "code"), set(texts(store, "history"))) == ({}, {commit_of(tree)})
 
 
 def test_what_another_reader_brought_into_the_same_repo_stays(

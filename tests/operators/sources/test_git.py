@@ -506,6 +506,9 @@ def test_what_is_excluded_is_left_out_and_counted_and_its_commits_stay(
     (whole,) = [i for i in items if isinstance(i, Document) and i.corpus == "history"]
     assert found - {whole.document_id} == left
     assert all(name in whole.text for name in names)
+    left_out = git_source(repo, exclude=exclude).left_out
+    assert {name for name in names if not left_out(("code", "", name))} == left
+    assert not left_out(whole.key)
     faults = {item.where: item.reason for item in items if isinstance(item, Fault)}
     assert faults.keys() == told.keys()
     assert all(faults[pattern].endswith(said) for pattern, said in told.items())
