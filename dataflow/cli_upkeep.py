@@ -26,14 +26,16 @@ def status(collection: Collection = "default", as_json: AsJson = False) -> None:
     from dataflow.terminal import print_json
     from operators.postgres.cutover import pending_switch
     from operators.postgres.status import status as read_status
+    from operators.postgres.status import unread as read_unread
     from operators.postgres.store import collection_info, open_store
 
     with open_store(collection=collection) as store:
-        info, corpora, coming = collection_info(store), read_status(store), pending_switch(store)
+        info, coming = collection_info(store), pending_switch(store)
+        corpora, unread = read_status(store), read_unread(store)
     if as_json:
-        print_json(show.status_as_json(collection, info, corpora, coming))
+        print_json(show.status_as_json(collection, info, corpora, unread, coming))
     else:
-        show.show_status(collection, info, corpora, coming)
+        show.show_status(collection, info, corpora, unread, coming)
 
 
 def verify(

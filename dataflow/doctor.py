@@ -82,7 +82,7 @@ def _collection(
         if row["corpus"] not in config.corpora:
             yield Finding(name, False, UNSEARCHED)
         if row["failed"]:
-            says = f"{row['failed']} of {row['documents']} documents failed (see `ingest --json`)"
+            says = f"{row['failed']} of {row['documents']} documents failed (`status` names them)"
             yield Finding(name, False, says)
         if not row["vector_index"]:
             says = f"{chunks} chunks, small enough for an exact scan: recall 1"

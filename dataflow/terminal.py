@@ -214,7 +214,7 @@ def show_report(report: IngestReport) -> None:
     if report.known_failures:
         _OUT.print(
             f"[yellow]{report.known_failures} of the unchanged[/] could not be read before and were"
-            " not tried again; `crosscorpus status` says why"
+            " not tried again; `crosscorpus status` says which and why"
         )
     if report.replaced:
         _OUT.print(f"[yellow]{report.replaced} characters[/] that cannot be stored became U+FFFD")

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _OUT = Console(soft_wrap=True, highlight=False)
 _FOUND_SHOWN = 20
 _REPOS_SHOWN = 8
+_UNREAD_SHOWN = 10
 _NOT_READ = {
     "failed": "documents failed",
     "no_text": "have no text (scanned?)",
@@ -38,7 +39,11 @@ _NOT_READ = {
 
 
 def status_as_json(
-    collection: str, info: CollectionInfo, corpora: pl.DataFrame, coming: Switch | None
+    collection: str,
+    info: CollectionInfo,
+    corpora: pl.DataFrame,
+    unread: pl.DataFrame,
+    coming: Switch | None,
 ) -> dict[str, Any]:
     """What a collection holds as plain data."""
     return {
@@ -48,13 +53,18 @@ def status_as_json(
         "corpora": [
             {**held, "repos": info.repos.get(held["corpus"], {})} for held in corpora.to_dicts()
         ],
+        "unread": unread.to_dicts(),
     }
 
 
 def show_status(
-    collection: str, info: CollectionInfo, corpora: pl.DataFrame, coming: Switch | None
+    collection: str,
+    info: CollectionInfo,
+    corpora: pl.DataFrame,
+    unread: pl.DataFrame,
+    coming: Switch | None,
 ) -> None:
-    """One row a corpus; below it the repositories, and why documents failed."""
+    """One row a corpus; below it the repositories, and which documents failed and why."""
     model = f"{info.model} ({info.dimensions} dimensions, space {info.space})"
     table = Table(box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
     _OUT.print(Text(f"collection {collection}: {model if info.model else 'no model'}"))
@@ -94,6 +104,12 @@ def show_status(
             _OUT.print(Text(f"{held['corpus']}: {', '.join(told)}", style="red"))
         for reason in held["reasons"]:
             _OUT.print(Text(f"  {printable(reason)}"))
+        named = unread.filter(pl.col("corpus") == held["corpus"])
+        for _, repo, name, _, why in named.head(_UNREAD_SHOWN).iter_rows():
+            where = " ".join(printable(part) for part in (repo, name) if part)
+            _OUT.print(Text(f"  {where}: {printable(why or '')}"))
+        if len(named) > _UNREAD_SHOWN:
+            _OUT.print(f"  ... and {len(named) - _UNREAD_SHOWN} more (--json lists all)")
         for note in held["notes"]:
             _OUT.print(Text(f"{held['corpus']}: {printable(note)}", style="yellow"))
 

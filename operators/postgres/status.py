@@ -40,9 +40,38 @@ STATUS = pl.Schema(
 )
 
 
+UNREAD = pl.Schema(
+    {
+        "corpus": pl.String(),
+        "repo": pl.String(),
+        "document_id": pl.String(),
+        "state": pl.String(),  # failed | no_text | encrypted | outdated, as in ``STATUS``
+        "reason": pl.String(),
+    }
+)
+
+_READ = "SELECT *, state IN ('indexed', 'empty') AS chunks_made FROM documents"
+_WHY = "coalesce(failed_reason, CASE WHEN NOT chunks_made THEN reason END)"
+
+
 def status(store: Store) -> pl.DataFrame:
     """One row a corpus, by name: what the ledger and the indexes hold (columns: ``STATUS``)."""
     return pl.DataFrame(store.run(_read_status), schema=STATUS, orient="row")
+
+
+def unread(store: Store) -> pl.DataFrame:
+    """The documents that were not read, and why: columns ``UNREAD``, by corpus, repo and id."""
+    rows = store.run(
+        lambda conn: conn.execute(
+            f"""
+            SELECT corpus, repo, document_id,
+                   CASE WHEN failed_reason IS NULL THEN state ELSE 'outdated' END, {_WHY}
+            FROM ({_READ}) AS d WHERE NOT chunks_made OR failed_reason IS NOT NULL
+            ORDER BY corpus COLLATE "C", repo COLLATE "C", document_id COLLATE "C"
+            """
+        ).fetchall()
+    )
+    return pl.DataFrame(rows, schema=UNREAD, orient="row")
 
 
 def _read_status(conn: Connection) -> list[TupleRow]:
@@ -74,7 +103,7 @@ def _read_status(conn: Connection) -> list[TupleRow]:
         ORDER BY d.corpus COLLATE "C"
         """
     ).fetchall()
-    reasons = _counted(conn, "coalesce(failed_reason, CASE WHEN NOT chunks_made THEN reason END)")
+    reasons = _counted(conn, _WHY)
     notes = _counted(conn, "CASE WHEN chunks_made THEN reason END")
     return [
         (
@@ -94,8 +123,7 @@ def _counted(conn: Connection, said: LiteralString) -> dict[str, list[str]]:
                    row_number() OVER (PARTITION BY corpus
                                       ORDER BY count(*) DESC, reason COLLATE "C") AS place
             FROM (SELECT corpus, left({said}, %s) AS reason
-                  FROM (SELECT *, state IN ('indexed', 'empty') AS chunks_made FROM documents) AS d
-                 ) AS told
+                  FROM ({_READ}) AS d) AS told
             WHERE reason IS NOT NULL
             GROUP BY corpus, reason
         ) AS counted

@@ -37,6 +37,7 @@ def test_status_tells_reasons_run_dates_and_model(crosscorpus: Any, collection: 
     assert done.returncode == 0, done.stderr
     assert "minilm (384 dimensions" in done.stdout
     assert "1 x text is a number" in done.stdout
+    assert "\n  c: text is a number" in done.stdout
     assert "2021-05-01" in done.stdout
     told = json.loads(crosscorpus("status", "-C", collection, "--json").stdout)
     [wiki] = told["corpora"]
@@ -45,6 +46,9 @@ def test_status_tells_reasons_run_dates_and_model(crosscorpus: Any, collection: 
     assert wiki["last_run_state"] == "failed"
     assert told["model"]["name"] == "minilm"
     assert told["next_model"] is None
+    [unread] = told["unread"]
+    assert (unread["corpus"], unread["document_id"], unread["state"]) == ("wiki", "c", "failed")
+    assert unread["reason"].startswith("text is a number")
 
 
 def test_status_names_the_repositories_of_each_corpus_the_largest_first(

@@ -9,7 +9,7 @@ import pytest
 from operators.postgres import runs
 from operators.postgres.ledger import record_failed_version, record_failure
 from operators.postgres.runs import COUNTS, begin_run, end_run, meet_corpus
-from operators.postgres.status import LONGEST_REASON, TOP_REASONS, status
+from operators.postgres.status import LONGEST_REASON, TOP_REASONS, UNREAD, status, unread
 from operators.postgres.store import Store
 from operators.postgres.write import write_documents
 
@@ -38,6 +38,23 @@ def test_documents_without_text_and_locked_ones_are_told_apart_from_failed_ones(
     assert status(store).select(states).rows() == [(1, 0, 1, 2, 1, 1)]
     assert status(store)["reasons"][0].to_list() == ["4 x its reason", "1 x its new reason"]
     assert status(store)["notes"][0].to_list() == []
+
+
+def test_what_was_not_read_is_named_with_its_reason(store: Store, filling: Any) -> None:
+    filling.write(store, [{"corpus": "docs", "document_id": name} for name in ("good", "old")])
+    record_failed_version(store, "docs", "", "old", "its new reason", None)
+    for repo, name, state in (("b", "x", "failed"), ("a", "y", "no_text"), ("b", "a", "encrypted")):
+        record_failure(store, "docs", repo, name, "why", state=state)
+    record_failure(store, "code", "", "z", "broken")
+    found = unread(store)
+    assert found.schema == UNREAD
+    assert found.rows() == [
+        ("code", "", "z", "failed", "broken"),
+        ("docs", "", "old", "outdated", "its new reason"),
+        ("docs", "a", "y", "no_text", "why"),
+        ("docs", "b", "a", "encrypted", "why"),
+        ("docs", "b", "x", "failed", "why"),
+    ]
 
 
 def test_notes_on_how_documents_were_read_are_told_with_their_counts(
