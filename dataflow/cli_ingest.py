@@ -179,7 +179,8 @@ def ingest_folder(
         str | None, typer.Option(help="Name it is filed under; else the folder's.")
     ] = None,
     base_url: Annotated[
-        str | None, typer.Option(help="The folder's web address, for links.")
+        str | None,
+        typer.Option(help="The folder's web address, for links; kept for later runs, '' drops it."),
     ] = None,
     moved: Moved = False,
     allow_mass_delete: MassDelete = False,
@@ -221,7 +222,10 @@ def ingest_wiki(
         str | None, typer.Option(help="Name it is filed under; else the wiki's own.")
     ] = None,
     base_url: Annotated[
-        str | None, typer.Option(help="What a page's name is appended to, for links.")
+        str | None,
+        typer.Option(
+            help="What a page's name is appended to, for links; kept for later runs, '' drops it."
+        ),
     ] = None,
     moved: Moved = False,
     allow_mass_delete: MassDelete = False,

@@ -54,7 +54,10 @@ def ingest_folder(
     base_url: str | None = None,
     **options: Any,
 ) -> IngestReport:
-    """Ingest a folder of documents (:mod:`operators.sources.folder`); options as in `ingest`."""
+    """Ingest a folder of documents (:mod:`operators.sources.folder`); options as in `ingest`.
+
+    ``base_url`` is kept for later runs that give none; an empty one drops it.
+    """
     return ingest(store, embedder, folder_source(path, corpus, repo, base_url=base_url), **options)
 
 
@@ -67,5 +70,5 @@ def ingest_wiki(
     base_url: str | None = None,
     **options: Any,
 ) -> IngestReport:
-    """Ingest a wiki (:mod:`operators.sources.wiki`); options as in `ingest`."""
+    """Ingest a wiki (:mod:`operators.sources.wiki`); options as in :func:`ingest_folder`."""
     return ingest(store, embedder, wiki_source(path, repo, base_url=base_url), **options)

@@ -14,6 +14,7 @@ from contextlib import closing
 from itertools import islice
 from typing import Any
 
+from dataflow.ingestion.claimed import claimed
 from dataflow.ingestion.graph import NodeSeconds, build_ingestion_graph
 from dataflow.ingestion.known import GOOD, Known, Scope
 from dataflow.ingestion.report import IngestReport, Progress
@@ -22,7 +23,6 @@ from dataflow.runtime.logs import quiet_hamilton
 from operators import analysis
 from operators.embedding.embedder import Embedder, EmbeddingError
 from operators.errors import CrosscorpusError
-from operators.postgres.claims import claim
 from operators.postgres.connection import DatabaseError
 from operators.postgres.finish import finish_load
 from operators.postgres.ledger import (
@@ -99,7 +99,7 @@ def ingest(
             cannot be opened or whose name is another's.
     """
     set_model(store, embedder.model, embedder.space, embedder.dimensions)
-    claim(store, source.reader, source.scopes or (), source.addresses, moved=moved)
+    source = claimed(store, source, moved=moved)
     run = _Run(store, embedder, source, on_event, graph)
     if stop_after_s is not None:
         run.stop_at = run.began + stop_after_s

@@ -13,6 +13,11 @@ _NAME = "addresses"
 """In ``sync_state``, whose ``source`` is the kind of source, the corpus and the repo."""
 
 
+def claimant(reader: str, corpus: str, repo: str) -> str:
+    """What ``sync_state`` calls the source that ``reader`` fills a corpus and repo from."""
+    return clean_text(f"{reader.partition('/')[0]} {corpus} {repo}")
+
+
 def claim(
     store: Store,
     reader: str,
@@ -35,20 +40,19 @@ def claim(
         CrosscorpusError: documents there are another source's.
     """
     if addresses:
-        kind = reader.partition("/")[0]
-        store.run(lambda conn: _claim(conn, kind, sorted(scopes), addresses, moved))
+        store.run(lambda conn: _claim(conn, reader, sorted(scopes), addresses, moved))
 
 
 def _claim(
     conn: Connection,
-    kind: str,
+    reader: str,
     scopes: Sequence[tuple[str, str]],
     addresses: Sequence[str],
     moved: bool,
 ) -> None:
     value = json.dumps(list(addresses))
     for corpus, repo in scopes:
-        source = clean_text(f"{kind} {corpus} {repo}")
+        source = claimant(reader, corpus, repo)
         held = conn.execute(
             "SELECT value FROM sync_state WHERE source = %s AND name = %s FOR UPDATE",
             (source, _NAME),
@@ -62,7 +66,7 @@ def _claim(
         elif held[0] != value:
             before: list[str] = json.loads(held[0])
             same = moved or not set(before).isdisjoint(addresses)
-            if not same and _has_documents(conn, kind, corpus, repo):
+            if not same and _has_documents(conn, reader, corpus, repo):
                 raise CrosscorpusError(
                     f"{repo!r} in {corpus} is taken: it was read from {_shown(before)}, and this "
                     f"is {_shown(addresses)}; give this one another name (--repo), or, if it is "
@@ -74,11 +78,11 @@ def _claim(
             )
 
 
-def _has_documents(conn: Connection, kind: str, corpus: str, repo: str) -> bool:
+def _has_documents(conn: Connection, reader: str, corpus: str, repo: str) -> bool:
     row = conn.execute(
         "SELECT 1 FROM documents"
         " WHERE corpus = %s AND repo = %s AND starts_with(fingerprint, %s) LIMIT 1",
-        (clean_text(corpus), clean_text(repo), kind + "/"),
+        (clean_text(corpus), clean_text(repo), reader.partition("/")[0] + "/"),
     ).fetchone()
     return row is not None
 

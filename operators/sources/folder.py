@@ -82,13 +82,15 @@ def folder_source(
         what = "is not a folder" if os.path.exists(root) else "does not exist; is it mounted?"
         raise SourceError(f"{path} {what}")
     name = clean_text(repo or shown_path(os.fsencode(os.path.basename(root))))
-    reader = _Folder(os.fsencode(root), corpus, name, base_url)
+    reader = _Folder(os.fsencode(root), corpus, name, base_url or None)
     return Source(
         READER,
         partial(reader.scan, limits),
         ((corpus, name),),
         lambda: reader.done / reader.found,
         (clean_text(shown_path(reader.root)),),
+        base_url,
+        lambda url: folder_source(path, corpus, repo, base_url=url, limits=limits),
     )
 
 

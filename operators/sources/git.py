@@ -67,7 +67,9 @@ def git_source(path: Path | str, repo: str | None = None, *, exclude: Sequence[s
         return key[0] != HISTORY and any(is_excluded(key[2], pattern) for pattern in exclude)
 
     scopes = tuple((corpus, repository.name) for corpus in CORPORA)
-    return Source(READER, scan, scopes, lambda: done / found, repository.addresses, left_out)
+    return Source(
+        READER, scan, scopes, lambda: done / found, repository.addresses, left_out=left_out
+    )
 
 
 def _count(repository: Repository, pattern: str) -> int:

@@ -119,6 +119,8 @@ class Source:
         fraction: how much of the running scan is done, 0..1.
         addresses: where it is found, the path first; another source with its name shares none of
             them (:mod:`operators.postgres.claims`). Empty where nothing tells two sources apart.
+        base_url: the web address that the caller gave it; empty: none, whatever it had before.
+        based: makes the same source with another ``base_url``; None where there is no such thing.
         left_out: whether the caller asked not to read a document: that it goes is no surprise.
     """
 
@@ -127,6 +129,8 @@ class Source:
     scopes: tuple[tuple[str, str], ...] | None
     fraction: Callable[[], float]
     addresses: tuple[str, ...] = ()
+    base_url: str | None = None
+    based: Callable[[str], Source] | None = None
     left_out: Callable[[Key], bool] = lambda key: False
 
 

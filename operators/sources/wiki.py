@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Container, Iterator
 from contextlib import closing
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -73,6 +74,13 @@ def wiki_source(
     Raises:
         SourceError: neither a folder nor a dump.
     """
+    found = _wiki(path, repo, base_url)
+    return replace(
+        found, base_url=base_url, based=lambda url: wiki_source(path, repo, base_url=url)
+    )
+
+
+def _wiki(path: Path | str, repo: str | None, base_url: str | None) -> Source:
     root = os.path.realpath(path)
     if os.path.isfile(root):
         return dump_source(Path(root), repo, base_url)

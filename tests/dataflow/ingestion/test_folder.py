@@ -166,6 +166,25 @@ def test_a_wiki_is_stored_with_the_anchors_of_its_sections(
     assert {"über", "über-1", "one", "two", "three"} == set(fragments)
 
 
+@pytest.mark.parametrize("run", [ingest_folder, ingest_wiki])
+def test_a_web_address_holds_until_another_is_given(
+    store: Store, embedder: Any, folder: Path, run: Any
+) -> None:
+    def links(**options: Any) -> tuple[int, set[str | None]]:
+        report = run(store, embedder, folder, **options)
+        assert report.ok
+        with store.transaction() as conn:
+            found = conn.execute("SELECT DISTINCT left(uri, 9) FROM documents").fetchall()
+        return report.documents_changed, {row[0] for row in found}
+
+    assert links() == (0, {None})
+    for url, starts in (("https://a.org/", "https://a"), ("https://b.org", "https://b")):
+        assert links(base_url=url) == (3, {starts})
+        assert links() == (0, {starts})
+    assert links(base_url="") == (3, {None})
+    assert links() == (0, {None})
+
+
 def test_many_unchanged_files_cost_only_their_reading(
     store: Store, embedder: Any, tmp_path: Path
 ) -> None:
