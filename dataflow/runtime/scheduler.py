@@ -18,7 +18,6 @@ import os
 import queue
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -31,6 +30,7 @@ from hamilton.node import Node
 
 from dataflow.runtime.memory import Memory, Record
 from dataflow.runtime.plan import Plan, Step, make_plan
+from dataflow.runtime.workers import Task, Workers
 from operators.errors import CrosscorpusError
 
 Limit = Callable[[Node, Mapping[str, Any]], float | None]
@@ -53,7 +53,8 @@ class Scheduler(GraphExecutor):
     Several threads may execute at the same time, and a node may execute a graph of its own.
 
     Args:
-        workers: threads for ``io`` nodes, shared by all runs.
+        workers: threads for ``io`` nodes, shared by all runs; the nodes of one sub-graph, all runs
+            together, hold at most half of them (see :class:`dataflow.runtime.workers.Workers`).
         limit: seconds that an ``io`` node with these arguments may take, from the moment it is
             ready (time spent queued counts); None: no limit.
         fallback: gives the value of a node tagged ``fail_open`` that failed or timed out, from the
@@ -83,7 +84,7 @@ class Scheduler(GraphExecutor):
             self.adapter.does_hook(hook, is_async=False)
             for hook in ("pre_node_execute", "post_node_execute")
         ) or self.adapter.does_method("do_node_execute", is_async=False)
-        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="crosscorpus")
+        self._pool = Workers(workers, "crosscorpus")
         self._process = os.getpid()
         self._plans: dict[Any, Plan] = {}
 
@@ -123,7 +124,7 @@ class Scheduler(GraphExecutor):
         return {name: values.get(name) for name in final_vars}
 
     @contextlib.contextmanager
-    def _threads(self) -> Iterator[ThreadPoolExecutor]:
+    def _threads(self) -> Iterator[Workers]:
         """The shared pool; threads of its own for a run inside one of its workers.
 
         A nested run that waited for the shared pool could wait for its own parent.
@@ -131,15 +132,15 @@ class Scheduler(GraphExecutor):
         if id(self) not in _inside.get():
             yield self._pool
             return
-        pool = ThreadPoolExecutor(self.workers, thread_name_prefix="crosscorpus-nested")
+        pool = Workers(self.workers, "crosscorpus-nested")
         try:
             yield pool
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+            pool.close()
 
     def close(self) -> None:
         """Cancel what is queued and refuse further runs; what runs now ends on its own."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._pool.close()
 
 
 class _Run:
@@ -151,7 +152,7 @@ class _Run:
         plan: Plan,
         values: dict[str, Any],
         run_id: str,
-        pool: ThreadPoolExecutor,
+        pool: Workers,
         memory: Memory | None,
     ) -> None:
         self.scheduler, self.plan, self.values, self.run_id = scheduler, plan, values, run_id
@@ -165,7 +166,7 @@ class _Run:
         self.left = len(plan.steps)
         self.failed = False
         self.inline: deque[int] = deque()
-        self.running: dict[int, tuple[Future[None], float, float | None]] = {}
+        self.running: dict[int, tuple[Task, float, float | None]] = {}
         self.events: queue.SimpleQueue[tuple[int, Any, BaseException | None, float, float]]
         self.events = queue.SimpleQueue()
         wall = scheduler.wall_s
@@ -185,8 +186,8 @@ class _Run:
                 elif self.left and not self.running:
                     raise CrosscorpusError("the graph has a cycle: no node is ready")
         finally:
-            for future, _, _ in self.running.values():
-                future.cancel()
+            for task, _, _ in self.running.values():
+                task.cancelled = True
 
     def _start(self, number: int) -> None:
         step = self.plan.steps[number]
@@ -201,14 +202,15 @@ class _Run:
         context.run(_inside.set, _inside.get() | {id(self.scheduler)})
         now = perf_counter()
         try:
-            future = self.pool.submit(context.run, self._work, number, arguments)
+            work = partial(context.run, self._work, number, arguments)
+            refused = partial(self._refused, number, now)
+            task = self.pool.submit(step.name.rpartition(".")[0], work, refused)
         except RuntimeError as closed:
             raise CrosscorpusError("the driver is closed: build another one") from closed
         limit = self.scheduler.limit and self.scheduler.limit(step.node, arguments)
         ends = [now + limit] if limit is not None else []
         ends += [self.wall] if self.wall is not None else []
-        self.running[number] = (future, now, min(ends, default=None))
-        future.add_done_callback(partial(self._report_cancelled, number, now))
+        self.running[number] = (task, now, min(ends, default=None))
 
     def _work(self, number: int, arguments: dict[str, Any]) -> None:
         """On a worker: call the node and report; only ``failed`` is touched here."""
@@ -222,10 +224,9 @@ class _Run:
             self.failed = not step.fail_open  # before this thread takes what is queued
         self.events.put((number, value, error, began, perf_counter()))
 
-    def _report_cancelled(self, number: int, began: float, future: Future[None]) -> None:
-        if future.cancelled():
-            closed = CrosscorpusError("the driver was closed during this call")
-            self.events.put((number, None, closed, began, perf_counter()))
+    def _refused(self, number: int, began: float) -> None:
+        closed = CrosscorpusError("the driver was closed during this call")
+        self.events.put((number, None, closed, began, perf_counter()))
 
     def _compute(self, number: int) -> None:
         step, value, error, began = self.plan.steps[number], None, None, perf_counter()
@@ -271,9 +272,9 @@ class _Run:
         entry = self.running.pop(number, None)
         if entry is None:  # late: its deadline has passed
             return
-        future, ready, end = entry
+        task, ready, end = entry
         if end is not None and ended >= end:
-            future.cancel()
+            task.cancelled = True
             name = self.plan.steps[number].name
             error = NodeTimeout(f"{name} had no result after {end - ready:.3g} s")
         self._settle(number, value, error, ended - began)

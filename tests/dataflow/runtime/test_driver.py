@@ -148,6 +148,16 @@ def test_a_search_past_its_deadline_leaves_an_outcome_in_time(build):
     assert 90 <= row["elapsed_ms"] < 400
 
 
+def test_a_hung_corpus_costs_its_own_results_only_however_many_ask_at_once(build):
+    driver = build({"wiki": 3.0}, deadline_s=2.0)
+    with ThreadPoolExecutor(64) as pool:
+        runs = [pool.submit(driver.execute, ["outcomes"], inputs=ASK) for _ in range(64)]
+        rows = pl.concat(run.result()["outcomes"] for run in runs)
+    assert rows.filter(corpus="code")["status"].unique().to_list() == ["ok"]
+    hung = rows.filter(corpus="wiki", channel="vector")
+    assert hung["status"].unique().to_list() == ["timed_out"]
+
+
 def test_a_batch_has_the_deadline_once_for_each_question(build):
     driver = build({"wiki": 0.3}, deadline_s=0.1)
     frame = pl.DataFrame({"query_id": range(6), "text": ["a"] * 6})

@@ -125,7 +125,7 @@ def test_what_is_queued_when_a_run_fails_never_starts():
     built = graph(bad, queued, joined, scheduler=held)
     with pytest.raises(RuntimeError):
         built.execute(["joined"], inputs={"seed": 1})
-    held._pool.shutdown(wait=True)
+    held._pool._threads.shutdown(wait=True)
     assert started == []
 
 
