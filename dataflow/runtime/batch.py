@@ -16,7 +16,13 @@ from operators.errors import CrosscorpusError, UnknownName, suggest
 from operators.frames import QUERIES, TRIGGER_SHARE, FrameError, check
 
 _NAMED_SHARES = pl.List(TRIGGER_SHARE)
-_OF_A_RUN = frozenset({"now", "reranker", "explain_chunks"})
+_ASKED_OF_ONE = ASKED - {"now", "reranker", "explain_chunks"}
+_IN_COLUMNS = {
+    "queries": _ASKED_OF_ONE,
+    "scoped_queries": _ASKED_OF_ONE - {"query", "trigger"},
+    "version_scope": frozenset({"versions"}),
+}
+"""Nodes whose frames say for each question what these inputs say for one."""
 
 POLICIES = ("newest", "all", "pinned", "as_of")
 
@@ -25,17 +31,23 @@ class BatchError(CrosscorpusError):
     """A frame of queries that can't be run; the message names the column."""
 
 
-def refuse_ignored(inputs: Mapping[str, Any]) -> None:
+def refuse_ignored(inputs: Mapping[str, Any], overrides: Mapping[str, Any]) -> None:
     """Raise :class:`BatchError` for what is asked of one question: a batch has it in columns.
 
-    A list of repositories that nothing reads would let all of them answer.
+    A list of repositories that nothing reads would let all of them answer; so would one that is
+    given twice, where only the override counts.
     """
-    ignored = [name for name in inputs if name in ASKED - _OF_A_RUN and inputs[name] is not None]
-    if ignored:
-        raise BatchError(
-            f"{', '.join(sorted(ignored))}: an input of one question, and the node queries is "
-            "overridden: give each question its own in a column of that name"
-        )
+    given = {**inputs, **overrides}
+    for node, asked in _IN_COLUMNS.items():
+        ignored = [name for name in given if name in asked and given[name] is not None]
+        if node in overrides and ignored:
+            column = "a column of that name" if node == "queries" else "the columns of that frame"
+            raise BatchError(
+                f"{', '.join(sorted(ignored))}: an input of one question, and the node {node} is "
+                f"overridden: give each question its own in {column}"
+            )
+    for name in sorted(ASKED & inputs.keys() & overrides.keys()):
+        raise BatchError(f"{name} is given as an input and as an override: give it once")
 
 
 def complete_queries(

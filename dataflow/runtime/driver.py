@@ -315,8 +315,8 @@ class RetrievalDriver:
         for name, value in not_searched(instead, self.config.corpora).items():
             if name in self.graph.nodes and name not in wanted:
                 instead.setdefault(name, value)
+        refuse_ignored(inputs or {}, overrides or {})
         if isinstance(instead.get("queries"), pl.DataFrame):
-            refuse_ignored(inputs or {})
             instead["queries"] = complete_queries(
                 instead["queries"],
                 triggers=self.config.triggers,

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dataflow.runtime.batch import BatchError
 from operators import frames
 from operators.errors import CrosscorpusError, SearchError, UnknownName
 
@@ -243,6 +244,31 @@ def test_a_question_in_words_reaches_the_graph(driver_of: Drivers, world: Any) -
         driver.execute(["queries"], {"query": " "})
     with pytest.raises(UnknownName, match="did you mean 'issue'"):
         driver.execute(["queries"], {"query": "q", "trigger": "isue"})
+
+
+@pytest.mark.parametrize("filters", [{"repos": ["pub"], "only_corpora": ["wiki"]}, {"repos": []}])
+@pytest.mark.parametrize("by", ["inputs", "overrides"])
+@pytest.mark.parametrize("node", ["queries", "scoped_queries"])
+def test_a_filter_beside_the_node_that_would_have_to_keep_it_is_refused(
+    driver_of: Drivers, world: Any, by: str, node: str, filters: dict[str, Any]
+) -> None:
+    driver = driver_of()
+    frame = driver.execute([node], {"query": "q"}, overrides=world.overrides(0))[node]
+    asked = {} if node == "queries" else {"query": "q"}
+    call: dict[str, Any] = {"inputs": asked, "overrides": {**world.overrides(0), node: frame}}
+    assert driver.execute(["results"], **call)["results"].height
+    call[by] = {**call[by], **filters}
+    names = ", ".join(sorted(filters))
+    with pytest.raises(
+        BatchError, match=f"^{names}: an input of one question, and the node {node} is overridden"
+    ):
+        driver.execute(["results"], **call)
+
+
+def test_a_filter_given_twice_is_refused(driver_of: Drivers, world: Any) -> None:
+    call: dict[str, Any] = {"inputs": {"query": "q", "repos": ["pub"]}}
+    with pytest.raises(CrosscorpusError, match="repos is given as an input and as an override"):
+        driver_of().execute(["results"], **call, overrides={**world.overrides(0), "repos": None})
 
 
 def test_a_reranker_by_configuration_has_the_last_word(driver_of: Drivers, world: Any) -> None:
