@@ -12,6 +12,7 @@ from hamilton.function_modifiers import config, resolve_from_config, tag
 from dataflow.retrieval.branches import from_each_corpus
 from operators import frames
 from operators.context.outcomes import lone_channels
+from operators.context.question import storable
 from operators.explain import parts, steps
 from operators.explain import sought as names
 from operators.explain import verdicts as fates
@@ -36,7 +37,8 @@ def sought(
     if not explain_chunks:
         return frames.empty(frames.SOUGHT)
     labels = dict(corpus_hits["source_label", "chunk_id"].iter_rows())
-    wanted = [labels.get(name, name) for name in explain_chunks]
+    asked_for = [storable(one) if isinstance(one, str) else one for one in explain_chunks]
+    wanted = [labels.get(name, name) for name in asked_for]
     ids = [int(name) for name in wanted if names.is_id(name)]
     rows: list[dict[str, Any]] = []
     for query in scoped_queries.iter_rows(named=True):

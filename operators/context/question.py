@@ -39,8 +39,9 @@ def ask(
     """One question as a frame of one row, ``QUERIES``, with query_id 0.
 
     Args:
-        query: the question, or several ways to put it. NUL and lone surrogates become U+FFFD; a
-            text is cut to ``longest`` characters; empty texts and repeats are left out.
+        query: the question, or several ways to put it. A text is cut to ``longest`` characters;
+            empty texts and repeats are left out. Here and in every filter, NUL and lone surrogates
+            become U+FFFD, as in what is stored.
         trigger: what asks, a name or a mix of shares; None: nothing in particular.
         repos: the repositories that may be searched; None: every one, empty: none.
         path_prefix: only paths that begin so.
@@ -62,6 +63,7 @@ def ask(
     texts = asked_texts(_listed(query), longest)
     if not texts:
         raise EmptyQuery("the query is empty: ask something")
+    within = [repos] if isinstance(repos, str) else repos
     only = [corpora] if isinstance(corpora, str) else corpora
     for name in only or ():
         if name not in known_corpora:
@@ -73,10 +75,10 @@ def ask(
         "texts": texts,
         "cut": shortened(_listed(query), longest),
         "trigger": [{"trigger": name, "share": share} for name, share in mix],
-        "repos": [repos] if isinstance(repos, str) else repos,
-        "path_prefix": path_prefix,
-        "language": language,
-        "state": state,
+        "repos": within if within is None else [storable(repo) for repo in within],
+        "path_prefix": path_prefix and storable(path_prefix),
+        "language": language and storable(language),
+        "state": state and storable(state),
         "as_of": as_of and in_utc(as_of),
         "corpora": only,
         "version_policy": policy,
@@ -85,13 +87,22 @@ def ask(
     return pl.DataFrame([row], schema=QUERIES)
 
 
+def storable(text: str) -> str:
+    """``text`` as a store would hold it: U+FFFD for every NUL and lone surrogate.
+
+    >>> storable("a\\x00b") == "a\N{REPLACEMENT CHARACTER}b"
+    True
+    """
+    return _UNSTORABLE.sub("�", text)
+
+
 def asked_texts(given: Sequence[str], longest: int) -> list[str]:
     """The texts of one question as they are searched, see :func:`ask`.
 
     >>> asked_texts(["a question", " ", "a question", "more"], 8)
     ['a questi', 'more']
     """
-    cleaned = dict.fromkeys(_UNSTORABLE.sub("�", text)[:longest] for text in given)
+    cleaned = dict.fromkeys(storable(text)[:longest] for text in given)
     return [text for text in cleaned if text.strip()]
 
 
@@ -129,7 +140,7 @@ def read_versions(
     named = [versions] if isinstance(versions, str) else list(versions or ())
     if named in (["newest"], ["all"]):
         return named[0], None
-    named = [_UNSTORABLE.sub("�", version).strip()[:LONGEST_VERSION] for version in named]
+    named = [storable(version).strip()[:LONGEST_VERSION] for version in named]
     if not all(named):
         raise CrosscorpusError("an empty version: name one such as 3.5.3, or leave it out")
     return ("pinned", list(dict.fromkeys(named))) if named else (None, None)

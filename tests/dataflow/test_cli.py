@@ -97,6 +97,16 @@ def test_filters_of_the_command_reach_the_searches(crosscorpus: Any, collection:
     assert corpora_of("--as-of", "2001-01-01") == set()
 
 
+def test_a_filter_that_is_no_utf_8_matches_nothing(crosscorpus: Any, collection: str) -> None:
+    bad = os.fsdecode(b"\xff")
+    for option in ("--repo", "--path", "--language", "--state"):
+        done = crosscorpus("query", "cache", "-C", collection, "--json", option, bad)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["results"] == []
+    done = crosscorpus("query", "cache", "-C", collection, "--explain-chunk", bad)
+    assert done.stderr.startswith("crosscorpus: no chunk or document '\N{REPLACEMENT CHARACTER}'")
+
+
 def test_an_empty_answer_names_what_was_searched_and_not_more(
     crosscorpus: Any, collection: str
 ) -> None:

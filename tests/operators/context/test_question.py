@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from operators.context.question import EmptyQuery, ask, query_texts
 from operators.errors import CrosscorpusError, UnknownName
 from operators.frames import QUERIES, check
+from operators.postgres.text_border import clean_text
 
 
 @given(st.text(st.characters(exclude_categories=[]), max_size=50))
@@ -23,6 +24,13 @@ def test_any_text_is_a_query_unless_it_is_empty(text: str) -> None:
     (texts,) = queries["texts"].to_list()
     assert len(texts[0]) == len(text)
     assert "\x00" not in texts[0]
+
+
+@given(st.text(st.characters(exclude_categories=[]), min_size=1, max_size=9))
+def test_any_text_is_a_filter_for_what_is_stored_under_it(text: str) -> None:
+    row = ask("q", repos=[text], path_prefix=text, language=text, state=text).row(0, named=True)
+    assert row["repos"] == [clean_text(text)]
+    assert {row["path_prefix"], row["language"], row["state"]} == {clean_text(text)}
 
 
 @pytest.mark.parametrize("query", ["", " \n", [], ["", "\t"]])
