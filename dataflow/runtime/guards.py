@@ -9,12 +9,44 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+import polars as pl
 from hamilton.graph import FunctionGraph
 from hamilton.lifecycle.base import BaseDoValidateInput
 
 from dataflow.runtime.bounds import out_of_bounds
 from dataflow.runtime.catalog import ASKED, BOUND, fits, spell
+from operators import frames
 from operators.errors import CrosscorpusError, UnknownName, suggest
+
+_FRAMES = {
+    "scoped_queries": frames.SCOPED_QUERIES,
+    "version_scope": frames.VERSION_SCOPE,
+    "text_confidence": frames.TEXT_CONFIDENCE,
+    "query_embeddings": frames.QUERY_EMBEDDINGS,
+    "vector_lists": frames.VECTOR_LISTS,
+    "text_lists": frames.TEXT_LISTS,
+    "vector_hits": frames.VECTOR_HITS,
+    "text_hits": frames.TEXT_HITS,
+    "merged": frames.MERGED,
+    "chunks": frames.READ_CHUNKS,
+    "deduped": frames.DEDUPED,
+    "unified": frames.UNIFIED,
+    "corpus_hits": frames.UNIFIED,
+    "recency": pl.Schema({**frames.UNIFIED, "recency": pl.Float64()}),
+    **dict.fromkeys(("fused", "weighted", "reranked", "unique", "results"), frames.FUSED),
+    **dict.fromkeys(("vector_outcome", "text_outcome", "chunks_outcome"), frames.OUTCOMES),
+    **dict.fromkeys(("searches", "outcomes"), frames.OUTCOMES),
+    "packed": frames.PACKED,
+    "context_window": frames.CONTEXT,
+    "citations": frames.CITATIONS,
+    "notes": frames.NOTES,
+    "merge_parts": frames.MERGE_PARTS,
+    "fusion_parts": frames.FUSION_PARTS,
+    "sought": frames.SOUGHT,
+    "verdicts": frames.VERDICTS,
+    "explain": frames.EXPLAIN,
+}
+"""What the nodes that read an overridden one count on; ``queries`` has checks of its own."""
 
 
 class GraphError(CrosscorpusError):
@@ -81,6 +113,7 @@ def check_call(
         if name in fixed:
             raise GraphError(f"{name!r} is chosen by the configuration, not by a run")
         _check_type("override", name, value, nodes[name].type)
+        _check_columns(name, name.rpartition(".")[2], value)
         if fault := out_of_bounds(name.rpartition(".")[2], value):
             raise GraphError(f"{name}: {fault}")
 
@@ -93,3 +126,17 @@ def _check_type(what: str, name: str, value: Any, annotation: Any) -> None:
     if not fits(value, annotation):
         expected = spell(annotation)
         raise GraphError(f"{what} {name!r}: expected {expected}, got {type(value).__name__}")
+
+
+def _check_columns(name: str, node: str, value: Any) -> None:
+    """Raise if a frame lacks a column; a search is overridden by a mapping of frames."""
+    if isinstance(value, Mapping):
+        for field, part in value.items():
+            _check_columns(f"{name}[{field}]", str(field), part)
+    if isinstance(value, pl.DataFrame) and node in _FRAMES:
+        missing = [column for column in _FRAMES[node] if column not in value.columns]
+        if missing:
+            raise GraphError(
+                f"override {name!r} lacks columns: {', '.join(missing)}; operators/frames.py says "
+                "what each is"
+            )

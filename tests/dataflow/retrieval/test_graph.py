@@ -54,6 +54,16 @@ def test_every_stage_has_its_frame(
         frames.check(out[name], schema, name)
 
 
+def test_a_frame_without_the_columns_of_its_stage_is_refused_by_the_stage_s_name(
+    driver_of: Drivers,
+) -> None:
+    bad = pl.DataFrame({"a": [1]})
+    for name, schema in STAGES.items():
+        with pytest.raises(CrosscorpusError) as error:
+            driver_of().execute(["results"], {"query": "q"}, {name: bad})
+        assert f"override {name!r} lacks columns: {', '.join(schema)};" in str(error.value)
+
+
 def test_copies_across_corpora_become_alternates_of_the_best(
     driver_of: Drivers, world: Any
 ) -> None:

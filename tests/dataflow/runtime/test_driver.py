@@ -13,6 +13,7 @@ import pytest
 from dataflow.runtime.driver import RetrievalDriver, build_graph
 from dataflow.runtime.scheduler import NodeTimeout
 from operators.errors import CrosscorpusError
+from operators.frames import MERGED, empty
 
 
 @pytest.fixture
@@ -70,6 +71,18 @@ MISTAKES = [
         "repos: an input of one question, and the node queries is overridden: give each question",
     ),
     ([1], ASK, {}, "an output is asked for by its name, got int"),
+    (
+        ["results"],
+        ASK,
+        {"wiki.merged": empty(MERGED).drop("rank", "score")},
+        "override 'wiki.merged' lacks columns: rank, score; operators/frames.py says what each is",
+    ),
+    (
+        ["results"],
+        ASK,
+        {"wiki.vector_search": {"vector_lists": pl.DataFrame({"a": [1]})}},
+        "override 'wiki.vector_search[vector_lists]' lacks columns: query_id, text_no, chunk_id",
+    ),
 ]
 
 
@@ -97,9 +110,13 @@ def test_any_intermediate_can_be_asked_for(build):
     assert out["outcomes"].height == 4
 
 
+def merged(*chunks):
+    return pl.DataFrame({"chunk_id": chunks}).join(empty(MERGED), on="chunk_id", how="left")
+
+
 def test_any_intermediate_can_be_overridden_and_cuts_its_search(build):
     driver = build()
-    row = pl.DataFrame({"chunk_id": [7]})
+    row = merged(7)
     out = driver.execute(
         ["results"], inputs=ASK, overrides={"wiki.merged": row, "code.merged": row}
     )
@@ -110,7 +127,7 @@ def test_any_intermediate_can_be_overridden_and_cuts_its_search(build):
 
 def test_a_parameter_can_be_changed_for_one_run(build):
     driver = build(parameters={"top_k": 4})
-    rows = pl.DataFrame({"chunk_id": range(9)})
+    rows = merged(*range(9))
     both = {"wiki.merged": rows, "code.merged": rows}
     few = driver.execute(["results"], inputs={**ASK, "top_k": 2}, overrides=both)
     usual = driver.execute(["results"], inputs=ASK, overrides=both)
@@ -118,7 +135,7 @@ def test_a_parameter_can_be_changed_for_one_run(build):
 
 
 def test_a_corpus_parameter_can_be_overridden_for_one_run(build):
-    rows = {f"{c}.merged": pl.DataFrame({"chunk_id": [1]}) for c in ("wiki", "code")}
+    rows = {f"{c}.merged": merged(1) for c in ("wiki", "code")}
     for inputs, instead in ({}, {"wiki.candidates": 3}), ({"wiki.candidates": 3}, {}):
         inputs, overrides = {**ASK, **inputs}, {**rows, **instead}
         out = build().execute(["results"], inputs=inputs, overrides=overrides)
