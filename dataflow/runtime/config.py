@@ -123,6 +123,8 @@ def as_config(given: Config | str | Path) -> Config:
 
 def check(content: Mapping[str, Any], name: str, catalog: Catalog | None = None) -> Config:
     """Turn a complete mapping into a :class:`Config`, or say in one line what is wrong with it."""
+    if (entries := content.get("corpora")) and isinstance(entries, Mapping):
+        _check_entries(entries, name)
     try:
         config = Config.model_validate(_unquote_switches(content))
     except ValidationError as error:
@@ -132,6 +134,16 @@ def check(content: Mapping[str, Any], name: str, catalog: Catalog | None = None)
     except CrosscorpusError as error:
         raise ConfigError(f"{name}: {error}") from None
     return config
+
+
+def _check_entries(entries: Mapping[str, Any], name: str) -> None:
+    """Raise for a null that is left: what it would take out is not there."""
+    known = [corpus for corpus, entry in entries.items() if entry is not None]
+    for corpus in (one for one, entry in entries.items() if entry is None):
+        raise ConfigError(
+            f"{name}: corpora.{corpus} is null: a new corpus needs an entry, at least {{}}, and "
+            f"null takes out one that there is{suggest(str(corpus), map(str, known))}"
+        )
 
 
 def check_names(config: Config, catalog: Catalog) -> None:

@@ -138,6 +138,28 @@ def test_null_removes_what_the_extended_file_said(tmp_path, content, catalog):
     assert list(load_config(tmp_path / "e.yaml", catalog=catalog).corpora) == ["code"]
 
 
+@pytest.mark.parametrize(
+    ("corpus", "hint"), [("wki", ", did you mean 'wiki'?"), ("zeta", "; known: code, wiki")]
+)
+def test_a_null_that_removes_nothing_says_what_it_means(
+    tmp_path, small, content, catalog, corpus, hint
+):
+    said = (
+        f"corpora.{corpus} is null: a new corpus needs an entry, at least {{}}, and null takes out "
+        f"one that there is{hint}"
+    )
+    _write(tmp_path / "base.yaml", content)
+    _write(tmp_path / "e.yaml", {"extends": "base.yaml", "corpora": {corpus: None}})
+    with pytest.raises(ConfigError) as error:
+        load_config(tmp_path / "e.yaml", catalog=catalog)
+    assert str(error.value) == f"e.yaml: {said}"
+    with pytest.raises(ConfigError) as error:
+        small().with_changes({"corpora": {corpus: None}}, catalog=catalog)
+    assert str(error.value) == f"changes: {said}"
+    changed = small().with_changes({"corpora": {corpus: {}}}, catalog=catalog)
+    assert corpus in changed.corpora
+
+
 def test_a_value_set_to_null_is_none_and_not_its_default(small):
     assert small(deadline_s=None).deadline_of("code") is None
 
