@@ -99,7 +99,10 @@ def _require_inputs(computed: dict[str, Node], needs: dict[str, tuple[str, ...]]
             if wanted not in needed and dependency == DependencyType.REQUIRED:
                 missing.setdefault(wanted, []).append(name)
     for wanted in sorted(missing):
-        raise MissingInput(f"missing input {wanted!r}, which {', '.join(missing[wanted])} needs")
+        raise MissingInput(
+            f"missing input {wanted!r}, which {', '.join(missing[wanted])} needs: give it from "
+            f"Python, as inputs={{{wanted!r}: ...}}"
+        )
 
 
 def is_literal(node: Node) -> bool:

@@ -7,10 +7,15 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import polars as pl
 
+from operators.errors import CrosscorpusError
 from operators.ranking.order import best_first, listed, places, replaced
 
 Reranker = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
 """Takes pairs of a question and a passage, returns a number a pair, higher is better."""
+
+
+class RerankError(CrosscorpusError, ValueError):
+    """A reranker gave scores that put nothing in an order."""
 
 
 def rerank(
@@ -25,7 +30,8 @@ def rerank(
         depth: rows a query that are reranked; the others follow in their order, with their scores.
 
     Raises:
-        ValueError: the reranker returned another number of scores than it was given pairs.
+        RerankError: the reranker returned another number of scores than it was given pairs, or a
+            score that is not a number (NaN).
     """
     hits = listed(hits)
     place = places(hits["query_id"].to_numpy())
@@ -37,7 +43,11 @@ def rerank(
     pairs = [(questions[query], text or "") for query, text in head.iter_rows()]
     given = np.asarray(reranker(pairs) if pairs else [], np.float64)
     if given.shape != (len(pairs),):
-        raise ValueError(f"the reranker gave {given.shape} scores for {len(pairs)} pairs")
+        raise RerankError(f"the reranker gave {given.shape} scores for {len(pairs)} pairs")
+    if faults := int(np.isnan(given).sum()):
+        raise RerankError(
+            f"the reranker gave NaN for {faults} of {len(pairs)} pairs: each needs a number"
+        )
     score = hits["score"].to_numpy().copy()
     score[rows] = given
     order = rows[best_first(hits[rows], given)]

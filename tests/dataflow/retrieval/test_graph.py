@@ -289,6 +289,10 @@ def test_a_reranker_by_configuration_has_the_last_word(driver_of: Drivers, world
 
     results = run(driver, ["results"], world, 0, reranker=shortest)["results"]
     assert results["text"].str.len_chars().is_sorted()
+    with pytest.raises(
+        CrosscorpusError, match=r"reranked needs: .* inputs=\{'reranker': \.\.\.\}$"
+    ):
+        run(driver, ["results"], world, 0)
 
 
 @pytest.mark.parametrize(

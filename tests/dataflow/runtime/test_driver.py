@@ -59,7 +59,12 @@ MISTAKES = [
     (["results"], {**ASK, "trigger": "pr_reviw"}, {}, "unknown trigger 'pr_reviw', did you mean"),
     (["results"], {**ASK, "trigger": {"x": 1.0}}, {}, "unknown trigger 'x'"),
     (["results"], {**ASK, "store": 1}, {}, "'store' belongs to the driver: give it to build"),
-    (["results"], {}, {}, "missing input 'query', which queries needs"),
+    (
+        ["results"],
+        {},
+        {},
+        "missing input 'query', which queries needs: give it from Python, as inp",
+    ),
     (["results"], {"query": None}, {}, "input 'query': expected str | list[str], got NoneType"),
     (["results"], ASK, {"queries": None}, "override 'queries': expected DataFrame, got NoneType"),
     (["results"], {**ASK, "top_k": None}, {}, "override 'top_k': expected int, got NoneType"),
