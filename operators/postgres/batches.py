@@ -105,7 +105,10 @@ def run_slices(
     work: Callable[[Connection, Sequence[Item]], list[Row]],
     settings: Mapping[str, str] | None = None,
 ) -> list[Row]:
-    """The rows of ``work`` over slices of ``items``, several at once where there are several."""
+    """The rows of ``work`` over slices of ``items``, several at once where connections are spare.
+
+    Those are few: searches that hang with many slices each would else hold every connection.
+    """
     slices = [items[start : start + SLICE] for start in range(0, len(items), SLICE)]
 
     def one(part: Sequence[Item]) -> list[Row]:
@@ -113,8 +116,15 @@ def run_slices(
 
     if len(slices) <= 1:
         return [row for part in slices for row in one(part)]
-    with ThreadPoolExecutor(max(1, min(len(slices), store.pool.max_size // 2))) as threads:
-        return [row for found in threads.map(one, slices) for row in found]
+    spare, taken = store.pool.spare, 0
+    while taken < len(slices) - 1 and spare.acquire(blocking=False):
+        taken += 1
+    try:
+        with ThreadPoolExecutor(1 + taken) as threads:
+            return [row for found in threads.map(one, slices) for row in found]
+    finally:
+        for _ in range(taken):
+            spare.release()
 
 
 def fetch(conn: Connection, statement: str, parameters: dict[str, Any]) -> list[Any]:

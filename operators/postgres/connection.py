@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import select
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -73,7 +74,16 @@ class RevivingConnection(psycopg.Connection[TupleRow]):
             return super().connect(conninfo, **kwargs)
 
 
-Pool = ConnectionPool[psycopg.Connection[TupleRow]]
+class Pool(ConnectionPool[psycopg.Connection[TupleRow]]):
+    """Connections that threads share.
+
+    Attributes:
+        spare: how many more a search may take beside its own one: a quarter, over all searches.
+    """
+
+    def __init__(self, conninfo: str, **options: Any) -> None:
+        super().__init__(conninfo, **options)
+        self.spare = threading.BoundedSemaphore(max(1, self.max_size // 4))
 
 
 @dataclass(frozen=True)
@@ -144,7 +154,7 @@ def open_pool(
             pool.drain()
             raise
 
-    pool = ConnectionPool(
+    pool = Pool(
         dsn,
         connection_class=RevivingConnection,
         kwargs=_options(dsn, not pooler),

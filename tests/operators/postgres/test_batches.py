@@ -1,13 +1,14 @@
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
 
-from operators.postgres.batches import Deadline, SearchTimeout, run
+from operators.postgres.batches import SLICE, Deadline, SearchTimeout, run, run_slices
 from operators.postgres.store import Connection, Store, open_store
 
 
@@ -59,3 +60,26 @@ def test_a_search_after_a_wait_has_what_is_left_and_without_a_limit_all_it_needs
     assert left.endswith("ms")
     assert 20_000 < int(left.removesuffix("ms")) <= 29_900
     assert run(narrow, Deadline.after(None, "the search"), napping(0.0)) == "0"
+
+
+def test_searches_that_hang_in_many_slices_leave_connections_to_others(
+    server_dsn: str, store: Store
+) -> None:
+    running, let_go = threading.Semaphore(0), threading.Event()
+
+    def hang(conn: Connection, part: Sequence[int]) -> list[int]:
+        running.release()
+        let_go.wait(30.0)
+        return list(part)
+
+    items = range(8 * SLICE)
+    with open_store(server_dsn, store.collection, max_size=8) as own, ThreadPoolExecutor(4) as four:
+        never = Deadline.after(None, "the search")
+        hung = [four.submit(run_slices, own, never, items, hang) for _ in range(4)]
+        try:
+            assert all(running.acquire(timeout=30.0) for _ in range(6))
+            assert run(own, Deadline.after(5.0, "the search"), napping(0.0))
+        finally:
+            let_go.set()
+        assert [one.result() for one in hung] == [list(items)] * 4
+        assert run_slices(own, never, items, hang) == list(items)
