@@ -117,7 +117,7 @@ def _build(store: Store, corpus: str, table: str, what: str, definition: str) ->
 def _build_index(store: Store, name: str, table: str, definition: str, *, rows: int = 0) -> None:
     if store.run(lambda conn: exists(conn, name)):
         return
-    statement = sql.SQL("CREATE INDEX IF NOT EXISTS {} ON {} {}").format(
+    statement = sql.SQL("CREATE INDEX {} ON {} {}").format(
         sql.Identifier(name),
         sql.Identifier(table),
         sql.SQL(definition),
@@ -128,7 +128,15 @@ def _build_index(store: Store, name: str, table: str, definition: str, *, rows: 
 
     def build(settings: dict[str, str]) -> None:
         with store.transaction(settings) as conn:
-            conn.execute(statement)
+            # Two that build it at once don't wait for each other's table lock, and IF NOT EXISTS
+            # sees only what is committed.
+            conn.execute(
+                "SELECT pg_advisory_xact_lock("
+                "hashtextextended(current_schema() || '/index/' || %s, 0))",
+                (name,),
+            )
+            if not exists(conn, name):
+                conn.execute(statement)
 
     with explained(store.dsn):
         try:

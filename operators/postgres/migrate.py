@@ -43,7 +43,7 @@ def apply_migrations(
     for path in sorted(folder.glob("[0-9]*.sql")):
         with conn.transaction():
             _take_turn(conn, schema, deadline)
-            conn.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema)))
+            _make_schema(conn, schema)
             known = _known(conn, schema)
             _check_unchanged(known, folder)
             if path.name in known:
@@ -82,6 +82,13 @@ def _take_turn(conn: psycopg.Connection[TupleRow], schema: str, deadline: float)
                 f"another process is still migrating schema {schema!r}: wait for it, or end it"
             )
         time.sleep(0.05)
+
+
+def _make_schema(conn: psycopg.Connection[TupleRow], schema: str) -> None:
+    # IF NOT EXISTS would go by what this session remembers from before its turn; a query doesn't.
+    row = conn.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (schema,)).fetchone()
+    if row is None:
+        conn.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))
 
 
 def _known(conn: psycopg.Connection[TupleRow], schema: str) -> dict[str, str]:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psycopg
@@ -78,6 +79,27 @@ def test_processes_that_migrate_at_once_take_turns(
     for thread in threads:
         thread.join()
     assert sorted(applied) == ["0001_first.sql", "0002_second.sql"]
+
+
+def test_who_waited_for_its_turn_sees_what_the_others_made(
+    conn: psycopg.Connection, server_dsn: str, folder: Path
+) -> None:
+    with psycopg.connect(server_dsn) as other:
+        other.execute(
+            "SELECT pg_advisory_xact_lock(hashtextextended('migrate ' || %s, 0))", [SCHEMA]
+        )
+        # The server remembers for each connection which roles there are and which names are not.
+        conn.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        assert pending_migrations(conn, SCHEMA, folder=folder)
+        with ThreadPoolExecutor(1) as thread:
+            waiting = thread.submit(apply_migrations, conn, SCHEMA, folder=folder)
+            asked = "SELECT query FROM pg_stat_activity WHERE pid = %s"
+            with psycopg.connect(server_dsn, autocommit=True) as watch:
+                while "try" not in watch.execute(asked, [conn.info.backend_pid]).fetchone()[0]:
+                    pass
+            apply_migrations(other, SCHEMA, folder=folder)
+            other.commit()
+            assert waiting.result() == []
 
 
 def test_a_turn_is_waited_for_only_so_long(
