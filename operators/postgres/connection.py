@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import psycopg
+from psycopg import sql
 from psycopg.pq import ConnStatus
 from psycopg.rows import TupleRow
 from psycopg_pool import ConnectionPool
@@ -192,7 +193,8 @@ def ensure_vector(conn: psycopg.Connection[Any]) -> VectorExtension:
     Needs its own transaction or autocommit: a refused CREATE EXTENSION is rolled back.
 
     Raises:
-        DatabaseError: it is missing or too old, with the one command an administrator runs.
+        DatabaseError: it is missing, too old or in a schema closed to the role, with the one
+            command an administrator runs.
     """
     found = _vector(conn)
     if found is None:
@@ -205,6 +207,15 @@ def ensure_vector(conn: psycopg.Connection[Any]) -> VectorExtension:
             "old_extension",
             f"database {conn.info.dbname} has pgvector {found.version} and 0.8 is needed: have an "
             "administrator run in it: ALTER EXTENSION vector UPDATE",
+        )
+    usable = conn.execute("SELECT has_schema_privilege(%s, 'USAGE')", (found.schema,)).fetchone()
+    if usable != (True,):
+        names = [sql.Identifier(n).as_string(conn) for n in (found.schema, conn.info.user)]
+        raise DatabaseError(
+            "not_allowed",
+            f"the extension vector of database {conn.info.dbname} is in a schema that user "
+            f"{conn.info.user} may not use: have an administrator run in it: "
+            f"GRANT USAGE ON SCHEMA {names[0]} TO {names[1]}",
         )
     return found
 

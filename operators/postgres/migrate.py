@@ -28,12 +28,15 @@ def apply_migrations(
     schema: str,
     *,
     folder: Path = MIGRATIONS,
+    search_path: str | None = None,
     wait_s: float = 60.0,
 ) -> list[str]:
     """Apply to ``schema`` the files of ``folder`` that it lacks; return their names in order.
 
-    ``conn`` must not be inside a transaction. The schema is created if it does not exist. Processes
-    that migrate one schema at once take turns; ``wait_s`` is how long a turn is waited for.
+    ``conn`` must not be inside a transaction. The schema is created if it does not exist. The files
+    run with ``search_path``, which begins with the schema; None: the schema and what ``conn`` has.
+    Processes that migrate one schema at once take turns; ``wait_s`` is how long a turn is waited
+    for.
 
     Raises:
         MigrationError: an applied file has changed or is missing, or another process has the turn.
@@ -44,7 +47,7 @@ def apply_migrations(
         with conn.transaction():
             _take_turn(conn, schema, deadline)
             _make_schema(conn, schema)
-            known = _known(conn, schema)
+            known = _known(conn, schema, search_path)
             _check_unchanged(known, folder)
             if path.name in known:
                 continue
@@ -91,11 +94,14 @@ def _make_schema(conn: psycopg.Connection[TupleRow], schema: str) -> None:
         conn.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))
 
 
-def _known(conn: psycopg.Connection[TupleRow], schema: str) -> dict[str, str]:
-    path = sql.Identifier(schema).as_string(conn)
+def _known(
+    conn: psycopg.Connection[TupleRow], schema: str, search_path: str | None
+) -> dict[str, str]:
+    own = sql.Identifier(schema).as_string(conn)
     conn.execute(
-        "SELECT set_config('search_path', %s || ', ' || current_setting('search_path'), true)",
-        (path,),
+        "SELECT set_config("
+        "'search_path', coalesce(%s, %s || ', ' || current_setting('search_path')), true)",
+        (search_path, own),
     )
     conn.execute(
         sql.SQL(

@@ -33,8 +33,8 @@ from operators.postgres.connection import (
     retrying,
 )
 from operators.postgres.kept import Kept
-from operators.postgres.migrate import apply_migrations, pending_migrations
 from operators.postgres.superseded import Superseded, count_superseded
+from operators.postgres.tables import bring_up_to_date
 
 Connection: TypeAlias = psycopg.Connection[TupleRow]
 Settings: TypeAlias = Mapping[str, str] | Callable[[], Mapping[str, str]]
@@ -194,10 +194,10 @@ def open_store(
                 "ingesting into it makes it"
             )
         extension = ensure_vector(conn)
-        _bring_up_to_date(conn, collection, schema)
         row = conn.execute("SELECT current_setting('search_path')").fetchone()
         first = ", ".join(sql.Identifier(s).as_string(conn) for s in (schema, extension.schema))
-    search_path = f"{first}, {row[0]}" if row and row[0] else first
+        search_path = f"{first}, {row[0]}" if row and row[0] else first
+        bring_up_to_date(conn, collection, schema, search_path)
     pool = open_pool(dsn, pooler=pooler, max_size=max_size)
     return Store(pool, dsn, collection, schema, search_path)
 
@@ -350,33 +350,6 @@ def _read_info(
     superseded |= count_superseded(conn, sorted({row[0] for row in rows} - settled))
     held.superseded = (found, superseded)
     return head or (None, None, None), rows, states, held.superseded
-
-
-def _bring_up_to_date(conn: Connection, collection: str, schema: str) -> None:
-    # The name comes after the tables, and whoever made those may have been killed in between.
-    if not pending_migrations(conn, schema) and _is_named(conn, schema):
-        return
-    try:
-        apply_migrations(conn, schema)
-        with conn.transaction():
-            comment = sql.SQL("COMMENT ON SCHEMA {} IS {}")
-            conn.execute(comment.format(sql.Identifier(schema), sql.Literal(collection)))
-            conn.execute(
-                sql.SQL("INSERT INTO {} (name) VALUES (%s) ON CONFLICT DO NOTHING").format(
-                    sql.Identifier(schema, "collection")
-                ),
-                (collection,),
-            )
-    except (psycopg.errors.InsufficientPrivilege, psycopg.errors.ReadOnlySqlTransaction) as error:
-        raise CrosscorpusError(
-            f"collection {collection!r} must be made or brought up to date by a role that may "
-            "create tables: open it once with such a role"
-        ) from error
-
-
-def _is_named(conn: Connection, schema: str) -> bool:
-    table = sql.Identifier(schema, "collection")
-    return conn.execute(sql.SQL("SELECT 1 FROM {}").format(table)).fetchone() is not None
 
 
 def _exists(conn: Connection, schema: str) -> bool:

@@ -335,6 +335,10 @@ def test_an_ordinary_role_gets_the_command_for_the_administrator(
     administer(
         make_conninfo(server_dsn, dbname=database), "CREATE EXTENSION vector SCHEMA elsewhere"
     )
+    grant = f'GRANT USAGE ON SCHEMA "elsewhere" TO "{role}"'
+    with connect(dsn) as conn, pytest.raises(DatabaseError, match=f"run in it: {grant}$"):
+        ensure_vector(conn)
+    administer(make_conninfo(server_dsn, dbname=database), grant)
     with connect(dsn) as conn:
         assert ensure_vector(conn).schema == "elsewhere"
 

@@ -8,9 +8,12 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from operators.errors import CrosscorpusError, UnknownName
 from operators.postgres import store as stores
+from operators.postgres.finish import finish_load
+from operators.postgres.search import vector_search
 from operators.postgres.status import status
 from operators.postgres.store import (
     ModelMismatch,
@@ -100,6 +103,32 @@ def test_a_long_name_is_hashed_and_still_listed_by_its_own(server_dsn: str) -> N
         assert store.collection == name
     drop_collection(server_dsn, name)
     assert name not in collections(server_dsn)
+
+
+def test_the_extension_may_be_in_a_schema_off_the_search_path(
+    server_dsn: str, filling: Any
+) -> None:
+    with psycopg.connect(server_dsn, autocommit=True) as admin:
+        admin.execute("CREATE DATABASE elsewhere")
+    dsn = make_conninfo(server_dsn, dbname="elsewhere")
+    try:
+        with psycopg.connect(dsn) as admin:
+            admin.execute('CREATE SCHEMA "of types"; CREATE EXTENSION vector SCHEMA "of types"')
+        with open_store(dsn, create=True, max_size=2) as store:
+            set_model(store, "test", "test-space", 8)
+            chunks = filling.write(store, [{"chunk_id": 1}])
+            finish_load(store, exact_below=0)
+            found = vector_search(
+                store,
+                "code",
+                filling.queries([{}]),
+                filling.embeddings(chunks["embedding"].to_list()),
+                k=1,
+            )
+        assert found["chunk_id"].to_list() == [1]
+    finally:
+        with psycopg.connect(server_dsn, autocommit=True) as admin:
+            admin.execute("DROP DATABASE elsewhere WITH (FORCE)")
 
 
 def test_collections_do_not_see_each_other(make_store: Callable[..., Store], filling: Any) -> None:
