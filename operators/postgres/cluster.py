@@ -255,10 +255,13 @@ class Cluster:
         said = first_words.read_text(errors="replace") if first_words.exists() else ""
         if "incompatible with server" in said:
             made_by = (self.data / "PG_VERSION").read_text().strip()
+            fitting = binaries.of_version(made_by)
+            way = f"install a {self.provider} of version {made_by}"
+            if fitting:
+                way = f"set CROSSCORPUS_SERVER={fitting}"
             return (
                 f"{self.data} was made by Postgres {made_by}, which {self.provider} is not: "
-                f"install a {self.provider} of version {made_by}, or move the directory away and "
-                "ingest again"
+                f"{way}, or move the directory away and ingest again"
             )
         recent = sorted(self.logs.glob("postgres-*.log"), key=lambda path: path.stat().st_mtime)
         if recent and not names_a_reason(said):

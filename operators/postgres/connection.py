@@ -98,18 +98,21 @@ class VectorExtension:
 def resolve_dsn() -> str:
     """Return CROSSCORPUS_DSN, or the address of the embedded server, which is started if need be.
 
-    The embedded server then counts this process as a user until it ends.
+    The embedded server then counts this process as a user until it ends. CROSSCORPUS_SERVER names
+    the package that its programs come from.
 
     Raises:
+        UnknownName: CROSSCORPUS_SERVER names no such package.
         ServerError: the embedded server cannot run here.
     """
     dsn = os.environ.get("CROSSCORPUS_DSN", "").strip()
     if dsn:
         return dsn
+    from operators.postgres.binaries import chosen
     from operators.postgres.server import in_use, start
 
     directory = server_directory()
-    return (in_use(directory) or start(directory)).dsn
+    return (in_use(directory) or start(directory, chosen())).dsn
 
 
 def connect(dsn: str, *, autocommit: bool = False) -> RevivingConnection:

