@@ -268,7 +268,7 @@ def doctor(
     config: Config = "default",
     as_json: AsJson = False,
 ) -> None:
-    """Check server, model and collection, and compare HNSW with an exact scan (recall).
+    """Check server, model and collection, search each corpus, compare HNSW with an exact scan.
 
     Exit code 1 where something does not work.
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from dataflow.runtime.config import Config
+from dataflow.runtime.driver import RetrievalDriver, build_driver
 from operators.embedding.embedder import Embedder, load_embedder
 from operators.errors import CrosscorpusError
 from operators.postgres.connection import connect, ensure_vector, resolve_dsn
-from operators.postgres.recall import index_recall
+from operators.postgres.recall import index_recall, sample_text
 from operators.postgres.server import provider_of
 from operators.postgres.status import status
 from operators.postgres.store import Store, collection_info, open_store
@@ -60,10 +62,14 @@ def _examine(config: Config, collection: str, samples: int) -> Iterator[Finding]
             provider = provider_of(conn)
         says = f"Postgres {version // 10000}, pgvector {extension.version}"
         yield Finding("server", True, says + (f", from {provider}" if provider else ""))
+    except CrosscorpusError as error:
+        yield Finding("server", False, str(error))
+        return
+    try:
         with open_store(dsn, collection) as store:
             yield from _collection(store, embedder, config, samples)
     except CrosscorpusError as error:
-        yield Finding("server", False, str(error))
+        yield Finding("collection", False, str(error))
 
 
 def _collection(
@@ -80,18 +86,50 @@ def _collection(
     if unfinished:
         says = f"the last ingestion of {', '.join(sorted(unfinished))} was cut short: run it again"
         yield Finding("ingestion", False, says)
-    for row in status(store).iter_rows(named=True):
-        name, chunks = f"corpus {row['corpus']}", row["chunks"]
-        if row["corpus"] not in config.corpora:
-            yield Finding(name, False, UNSEARCHED)
-        if row["failed"]:
-            says = f"{row['failed']} of {row['documents']} documents failed (`status` names them)"
-            yield Finding(name, False, says)
-        if not row["vector_index"]:
-            says = f"{chunks} chunks, small enough for an exact scan: recall 1"
-            yield Finding(name, True, says)
-            continue
-        recall = index_recall(store, row["corpus"], samples=samples)
-        if recall is not None:
-            says = f"{chunks} chunks, recall@10 of the index against an exact scan {recall:.3f}"
-            yield Finding(name, recall >= GOOD_RECALL, says)
+    with ExitStack() as stack:
+        driver = None
+        if embedder is not None and info.space == embedder.space:
+            asking = config.with_changes({"on_corpus_error": "raise"})
+            driver = stack.enter_context(build_driver(asking, store=store, embedder=embedder))
+        for row in status(store).iter_rows(named=True):
+            yield from _corpus(store, driver, config, row, samples)
+
+
+def _corpus(
+    store: Store,
+    driver: RetrievalDriver | None,
+    config: Config,
+    row: Mapping[str, Any],
+    samples: int,
+) -> Iterator[Finding]:
+    """Look at the corpus that ``row`` (columns ``STATUS``) tells of."""
+    corpus, name = row["corpus"], f"corpus {row['corpus']}"
+    if corpus not in config.corpora:
+        yield Finding(name, False, UNSEARCHED)
+    if row["failed"]:
+        says = f"{row['failed']} of {row['documents']} documents failed (`status` names them)"
+        yield Finding(name, False, says)
+    try:
+        recall = index_recall(store, corpus, samples=samples)
+    except CrosscorpusError as error:
+        yield Finding(name, False, f"the vector search fails: {error}")
+        return
+    if recall is None:
+        says = f"{row['chunks']} chunks without vectors: run `verify --repair`"
+        yield Finding(name, not row["chunks"], says if row["chunks"] else "no chunks")
+        return
+    says = f"{row['chunks']} chunks, "
+    if row["vector_index"]:
+        says += f"recall@10 of the index against an exact scan {recall:.3f}"
+    else:
+        says += f"small enough for an exact scan: recall {recall:g}"
+    yield Finding(name, recall >= GOOD_RECALL, says)
+    if driver is None or corpus not in config.corpora:
+        return
+    # In words that the corpus has: a question without any of them reads no postings.
+    asked = {"query": sample_text(store, corpus) or corpus}
+    for channel in ("vector", "text"):
+        try:
+            driver.execute([f"{corpus}.{channel}_hits"], inputs=asked)
+        except CrosscorpusError as error:
+            yield Finding(name, False, f"the {channel} search fails: {error}")

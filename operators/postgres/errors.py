@@ -103,6 +103,13 @@ RULES: tuple[Rule, ...] = (
         f"{ENABLE_VECTOR}",
     ),
     (
+        "lost_vectors",
+        frozenset(),
+        r'column "?(\w+\.)?(embedding|bm25)"? (of .*)?does not exist',
+        "a collection in database {db} at {to} has lost its vectors ({said}): ingest its sources "
+        "into another collection",
+    ),
+    (
         "no_collection",
         frozenset({"42P01", "3F000"}),
         r'(relation|schema) "[^"]*" does not exist',

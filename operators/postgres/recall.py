@@ -9,9 +9,11 @@ from operators.postgres.read import fetch_chunks
 from operators.postgres.search import vector_search
 from operators.postgres.store import Connection, Store, collection_info
 
+SAMPLE_CHARACTERS = 200
+
 
 def index_recall(store: Store, corpus: str, *, samples: int = 20, k: int = 10) -> float | None:
-    """Mean recall@``k`` of the index against an exact scan, or None for an empty corpus.
+    """Mean recall@``k`` of the index against an exact scan, or None for a corpus without vectors.
 
     The queries are ``samples`` of the corpus's own chunk vectors, always the same ones: chunk ids
     are hashes, so that the lowest are a random sample.
@@ -37,9 +39,22 @@ def index_recall(store: Store, corpus: str, *, samples: int = 20, k: int = 10) -
     return kept / exact.height
 
 
+def sample_text(store: Store, corpus: str) -> str:
+    """The beginning of a chunk's text, always the same one's; empty where none has a word."""
+    row = store.run(
+        lambda conn: conn.execute(
+            r"SELECT left(regexp_replace(text, '^\s+', ''), %s) FROM chunks"
+            r" WHERE corpus = %s AND text ~ '\w' ORDER BY chunk_id LIMIT 1",
+            (SAMPLE_CHARACTERS, corpus),
+        ).fetchone()
+    )
+    return str(row[0]) if row else ""
+
+
 def _lowest_ids(conn: Connection, corpus: str, samples: int) -> list[int]:
     rows = conn.execute(
-        "SELECT chunk_id FROM chunks WHERE corpus = %s ORDER BY chunk_id LIMIT %s",
+        "SELECT chunk_id FROM chunks WHERE corpus = %s AND embedding IS NOT NULL"
+        " ORDER BY chunk_id LIMIT %s",
         (corpus, samples),
     ).fetchall()
     return [int(row[0]) for row in rows]

@@ -34,7 +34,7 @@ from operators.postgres.connection import (
 )
 from operators.postgres.kept import Kept
 from operators.postgres.superseded import Superseded, count_superseded
-from operators.postgres.tables import bring_up_to_date
+from operators.postgres.tables import bring_up_to_date, check_vectors
 
 Connection: TypeAlias = psycopg.Connection[TupleRow]
 Settings: TypeAlias = Mapping[str, str] | Callable[[], Mapping[str, str]]
@@ -182,7 +182,8 @@ def open_store(
 
     Raises:
         UnknownName: there is no such collection; names the nearest one.
-        CrosscorpusError: the name is unfit, pgvector is missing, or the server does not answer.
+        CrosscorpusError: the name is unfit, pgvector is missing, the collection has lost its
+            vectors, or the server does not answer.
     """
     schema = schema_of(collection)
     dsn = dsn or resolve_dsn()
@@ -198,6 +199,7 @@ def open_store(
         first = ", ".join(sql.Identifier(s).as_string(conn) for s in (schema, extension.schema))
         search_path = f"{first}, {row[0]}" if row and row[0] else first
         bring_up_to_date(conn, collection, schema, search_path)
+        check_vectors(conn, collection, schema)
     pool = open_pool(dsn, pooler=pooler, max_size=max_size)
     return Store(pool, dsn, collection, schema, search_path)
 

@@ -13,11 +13,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 import typer
 from typer.testing import CliRunner
 
 from dataflow import cli
+from operators.postgres.store import schema_of
 
 REPOSITORY_FILES = {
     "src/cache.py": "def flush_cache():\n    '''Write every dirty entry to disk.'''\n    write()\n",
@@ -221,6 +223,47 @@ def test_status_and_doctor_tell_what_a_collection_holds(crosscorpus: Any, collec
     done = crosscorpus("doctor", "-C", collection, "--json")
     assert done.returncode == 0, done.stdout + done.stderr
     assert all(finding["ok"] for finding in json.loads(done.stdout))
+
+
+def test_a_search_that_does_not_work_is_a_failed_check(
+    crosscorpus: Any, server_dsn: str, tmp_path: Path
+) -> None:
+    file, name = tmp_path / "documents.jsonl", "half-broken"
+    file.write_text('{"doc_id": "a", "corpus": "wiki", "text": "flush the cache"}\n')
+    assert crosscorpus("ingest", "documents", str(file), "-C", name).returncode == 0
+    for change, fault in (
+        ("ALTER TABLE terms RENAME TO elsewhere", "the text search fails: "),
+        ("UPDATE chunks SET embedding = NULL", "1 chunks without vectors: run `verify --repair`"),
+    ):
+        with psycopg.connect(server_dsn) as conn:
+            conn.execute(f'SET search_path TO "{schema_of(name)}", public; {change}')
+        done = crosscorpus("doctor", "-C", name, "--json")
+        faults = [finding for finding in json.loads(done.stdout) if not finding["ok"]]
+        assert [(f["what"], f["says"].startswith(fault)) for f in faults] == [("corpus wiki", True)]
+        assert done.returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("DROP COLUMN embedding", "has lost its vectors"),
+        ("ALTER COLUMN embedding TYPE halfvec(8) USING NULL", "table has halfvec(8)"),
+    ],
+)
+def test_a_collection_whose_vectors_are_lost_says_so_whatever_is_asked_of_it(
+    crosscorpus: Any, server_dsn: str, tmp_path: Path, change: str, said: str
+) -> None:
+    file, name = tmp_path / "documents.jsonl", f"lost-{change[:4]}"
+    file.write_text('{"doc_id": "a", "corpus": "wiki", "text": "flush the cache"}\n')
+    ingest = ("ingest", "documents", str(file))
+    assert crosscorpus(*ingest, "-C", name).returncode == 0
+    with psycopg.connect(server_dsn) as conn:
+        conn.execute(f'ALTER TABLE "{schema_of(name)}".chunks {change}')
+    for command in (("query", "cache"), ("verify",), ("status",), ("doctor",), ingest):
+        done = crosscorpus(*command, "-C", name)
+        told = " ".join((done.stdout if command == ("doctor",) else done.stderr).split())
+        assert (done.returncode, said in told) == (1, True), told
+        assert "ingest its sources into another collection" in told
 
 
 def test_the_server_is_of_the_package_that_the_environment_names_and_doctor_says_which(

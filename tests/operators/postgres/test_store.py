@@ -12,6 +12,7 @@ from psycopg.conninfo import make_conninfo
 
 from operators.errors import CrosscorpusError, UnknownName
 from operators.postgres import store as stores
+from operators.postgres.connection import DatabaseError
 from operators.postgres.finish import finish_load
 from operators.postgres.search import vector_search
 from operators.postgres.status import status
@@ -25,11 +26,13 @@ from operators.postgres.store import (
     schema_of,
     set_model,
 )
+from operators.postgres.text_search import bm25_search
 
 # Makes, with the other processes that run it, each collection that a line of its input names.
 INGESTING = """
 import sys
 import polars as pl
+from operators.postgres.connection import DatabaseError
 from operators.postgres.finish import finish_load
 from operators.postgres.store import open_store, set_model
 from operators.postgres.write import write_documents
@@ -149,6 +152,26 @@ def test_a_collection_that_was_dropped_in_use_is_said_to_be_gone(server_dsn: str
         opened.forget_info()
         with pytest.raises(CrosscorpusError, match=r"the collection is gone .*dropped meanwhile"):
             collection_info(opened)
+
+
+def test_an_open_collection_says_that_its_vectors_were_lost(
+    server_dsn: str, store: Store, filling: Any
+) -> None:
+    filling.write(store, [{"text": "flush the cache"}])
+    finish_load(store)
+    queries = filling.queries([{"texts": ["cache"]}])
+    with psycopg.connect(server_dsn, autocommit=True) as admin:
+        admin.execute(f'ALTER TABLE "{store.schema}".chunks DROP COLUMN embedding')
+        admin.execute(f'ALTER TABLE "{store.schema}".postings DROP COLUMN bm25')
+    for search in (
+        lambda: vector_search(store, "code", queries, filling.embeddings([[1.0] * 8]), k=1),
+        lambda: bm25_search(store, "code", queries, k=1),
+        lambda: filling.write(store, [{}]),
+        lambda: open_store(server_dsn, store.collection),
+    ):
+        with pytest.raises(DatabaseError, match="lost its vectors") as caught:
+            search()
+        assert caught.value.kind == "lost_vectors"
 
 
 def test_another_model_is_an_error_that_names_both(store: Store) -> None:
