@@ -15,7 +15,7 @@ from operators.postgres.connection import connect, ensure_vector, resolve_dsn
 from operators.postgres.recall import index_recall, sample_text
 from operators.postgres.server import provider_of
 from operators.postgres.status import status
-from operators.postgres.store import Store, collection_info, open_store
+from operators.postgres.store import ModelMismatch, Store, collection_info, open_store
 from operators.postgres.unfinished import unfinished_corpora
 
 GOOD_RECALL = 0.95
@@ -75,22 +75,19 @@ def _examine(config: Config, collection: str, samples: int) -> Iterator[Finding]
 def _collection(
     store: Store, embedder: Embedder | None, config: Config, samples: int
 ) -> Iterator[Finding]:
-    info = collection_info(store)
-    if embedder is not None and info.space is not None:
-        same = info.space == embedder.space
-        says = f"collection {store.collection!r} was made with {info.model}"
-        if not same:
-            says += f", the configuration has {embedder.model}: use that model"
-        yield Finding("vectors", same, says)
-    unfinished = unfinished_corpora(store)
-    if unfinished:
-        says = f"the last ingestion of {', '.join(sorted(unfinished))} was cut short: run it again"
-        yield Finding("ingestion", False, says)
     with ExitStack() as stack:
         driver = None
-        if embedder is not None and info.space == embedder.space:
+        if embedder is not None and (model := collection_info(store).model) is not None:
             asking = config.with_changes({"on_corpus_error": "raise"})
-            driver = stack.enter_context(build_driver(asking, store=store, embedder=embedder))
+            try:
+                driver = stack.enter_context(build_driver(asking, store=store, embedder=embedder))
+                says = f"collection {store.collection!r} was made with {model}"
+                yield Finding("vectors", True, says)
+            except ModelMismatch as error:
+                yield Finding("vectors", False, str(error))
+        if unfinished := sorted(unfinished_corpora(store)):
+            says = f"the last ingestion of {', '.join(unfinished)} was cut short: run it again"
+            yield Finding("ingestion", False, says)
         for row in status(store).iter_rows(named=True):
             yield from _corpus(store, driver, config, row, samples)
 

@@ -115,20 +115,14 @@ def build_graph(
 
 
 def _check_model(store: Store, embedder: Embedder) -> None:
-    from operators.postgres.store import ModelMismatch, collection_info
+    from operators.postgres.store import collection_info, mismatch
 
     store.forget_info()
     info = collection_info(store)
-    if info.space is not None and (info.space, info.dimensions) != (
-        embedder.space,
-        embedder.dimensions,
-    ):
-        raise ModelMismatch(
-            f"collection {store.collection!r} holds vectors of model {info.model!r} "
-            f"({info.dimensions} dimensions, space {info.space}), and the configuration asks for "
-            f"{embedder.model!r} ({embedder.dimensions} dimensions, space {embedder.space}): "
-            f"set embedding: {info.model}, or ingest into another collection"
-        )
+    held = (info.model, info.space, info.dimensions)
+    given = (embedder.model, embedder.space, embedder.dimensions)
+    if info.space is not None and held[1:] != given[1:]:
+        raise mismatch(store.collection, held, given)
 
 
 class RetrievalDriver:

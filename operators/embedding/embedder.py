@@ -108,6 +108,16 @@ def load_embedder(name: str, *, home: Path | None = None) -> Embedder:
     raise UnknownName(f"unknown embedding model {name!r}{suggest(name, known)}")
 
 
+def as_given(model: str) -> str:
+    """How a user writes the model that is called ``model``: where a directory is, no name tells.
+
+    >>> as_given("static"), as_given("onnx:bge")
+    ('static', "onnx:DIR (the directory of 'bge')")
+    """
+    kind, _, name = model.partition(":")
+    return f"onnx:DIR (the directory of {name!r})" if kind == "onnx" else model
+
+
 def space_fingerprint(parts: Mapping[str, object]) -> str:
     """Name a vector space: the first 16 hexadecimal digits of SHA-256 over what decides it.
 

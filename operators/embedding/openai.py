@@ -12,9 +12,9 @@ import os
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import numpy as np
 
@@ -182,7 +182,7 @@ def load_openai(
         "dimensions": probe.shape[1],
     }
     return OpenAIEmbedder(
-        model=f"openai:{endpoint.model}@{endpoint.url}",
+        model=full_name(endpoint),
         space=space_fingerprint(decisive),
         dimensions=probe.shape[1],
         max_tokens=max(1, endpoint.max_tokens - _tokens(endpoint.document_prefix)),
@@ -220,6 +220,18 @@ def parse_name(name: str) -> Endpoint:
         given.get("query_prefix", ""),
         given.get("document_prefix", ""),
     )
+
+
+def full_name(endpoint: Endpoint) -> str:
+    """The name of a model as it is given, options included.
+
+    >>> full_name(parse_name("e5@http://localhost:8080/v1/#query_prefix=query:%20&max_tokens=512"))
+    'openai:e5@http://localhost:8080/v1#query_prefix=query:%20'
+    """
+    plain = asdict(Endpoint(endpoint.model, endpoint.url))
+    told = {name: value for name, value in asdict(endpoint).items() if value != plain[name]}
+    options = urlencode(told, quote_via=quote, safe=":")
+    return f"openai:{endpoint.model}@{endpoint.url}" + (f"#{options}" if options else "")
 
 
 def _tokens(text: str) -> int:

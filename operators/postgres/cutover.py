@@ -22,6 +22,7 @@ import psycopg
 from numpy.typing import NDArray
 from psycopg import sql
 
+from operators.embedding.embedder import as_given
 from operators.errors import CrosscorpusError
 from operators.postgres import copy_binary
 from operators.postgres.connection import explain
@@ -214,7 +215,7 @@ def _begin(conn: Connection, collection: str, model: str, space: str, dimensions
     if coming_space is not None:
         raise CrosscorpusError(
             f"collection {collection!r} is on its way to model {coming!r}: finish that first "
-            f"(crosscorpus models switch {coming}), or give it up (--abandon)"
+            f"(crosscorpus models switch {as_given(coming)}), or give it up (--abandon)"
         )
     add_vectors(conn, "next_embedding", dimensions)
     conn.execute(
@@ -233,14 +234,14 @@ def _cut_over(conn: Connection, collection: str, exact_below: int) -> None:
     if missing != (0,):
         raise SwitchIncomplete(
             f"{missing and missing[0]} chunks have no vector of model {head[0]!r} yet: run "
-            f"crosscorpus models switch {head[0]} again"
+            f"crosscorpus models switch {as_given(head[0])} again"
         )
     corpora = _sizes(conn)
     for corpus, chunks in corpora:
         if chunks > exact_below and not exists(conn, _next_index(corpus)):
             raise SwitchIncomplete(
                 f"corpus {corpus!r} has no index of model {head[0]!r} yet: run "
-                f"crosscorpus models switch {head[0]} again"
+                f"crosscorpus models switch {as_given(head[0])} again"
             )
     conn.execute("ALTER TABLE chunks DROP COLUMN embedding")  # its indexes go with it
     conn.execute("ALTER TABLE chunks RENAME COLUMN next_embedding TO embedding")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import TracebackType
@@ -21,6 +21,7 @@ import psycopg
 from psycopg import sql
 from psycopg.rows import TupleRow
 
+from operators.embedding.embedder import as_given
 from operators.errors import CrosscorpusError, UnknownName, suggest
 from operators.postgres.connection import (
     Pool,
@@ -300,11 +301,26 @@ def check_space(store: Store, conn: Connection, *, hold: bool = False) -> None:
         raise space_changed(store, row[0], row[1])
 
 
+def mismatch(collection: str, held: Sequence[object], given: Sequence[object]) -> ModelMismatch:
+    """The error for a collection that was given another model; each a name, space and dimensions.
+
+    The names may be the same: what a model directory's settings say is not in its name.
+    """
+    way = f"set embedding: {as_given(str(held[0]))} (when ingesting --model)"
+    if held[0] == given[0]:
+        way = "weights, pooling, prefixes or window differ: use the one that it was made with"
+    return ModelMismatch(
+        f"collection {collection!r} holds vectors of model {held[0]!r} ({held[2]} dimensions, "
+        f"space {held[1]}) and was given {given[0]!r} ({given[2]} dimensions, space {given[1]}): "
+        f"{way}, or use another collection"
+    )
+
+
 def space_changed(store: Store, model: str | None, space: str | None) -> ModelMismatch:
     """The error for a store that was opened for vectors that the collection no longer holds."""
     return ModelMismatch(
-        f"collection {store.collection!r} has changed to model {model!r}: open it again with "
-        f"embedding: {model} (space {space}; it was opened for {store.space})"
+        f"collection {store.collection!r} has changed to model {model!r} (space {space}; it was "
+        f"opened for {store.space}): open it again with embedding: {as_given(str(model))}"
     )
 
 
@@ -318,11 +334,7 @@ def _set_model(conn: Connection, collection: str, model: str, space: str, dimens
             (model, space, dimensions),
         )
     elif (held[1], held[2]) != (space, dimensions):
-        raise ModelMismatch(
-            f"collection {collection!r} holds vectors of model {held[0]!r} ({held[2]} dimensions, "
-            f"space {held[1]}), not of {model!r} ({dimensions} dimensions, space {space}): use "
-            "that model, or another collection"
-        )
+        raise mismatch(collection, held, (model, space, dimensions))
 
 
 def add_vectors(conn: Connection, column: str, dimensions: int) -> None:

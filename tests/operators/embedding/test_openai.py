@@ -127,6 +127,13 @@ def test_prefixes_are_sent_and_a_question_only_once(server: Server) -> None:
     assert server.inputs() == [["passage: a"], ["query: a"]]
 
 
+def test_the_name_has_the_options_so_that_it_loads_the_same_model(server: Server) -> None:
+    for options in ("#query_prefix=query:%20", "#max_tokens=99&document_prefix=a%26b%23%20"):
+        embedder = connect(server, options)
+        assert embedder.model.endswith(options)
+        assert load_embedder(embedder.model).space == embedder.space
+
+
 def test_the_key_travels_in_the_header_and_nowhere_else(
     server: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -180,6 +180,23 @@ def test_another_model_is_an_error_that_names_both(store: Store) -> None:
         set_model(store, "other", "other-space", 8)
 
 
+@pytest.mark.parametrize(
+    ("held", "given", "way"),
+    [
+        ("static", "minilm", r"set embedding: static \(when ingesting --model\)"),
+        ("onnx:bge", "minilm", r"set embedding: onnx:DIR \(the directory of 'bge'\)"),
+        ("onnx:bge", "onnx:bge", "weights, pooling, prefixes or window differ: use the one"),
+    ],
+)
+def test_the_way_back_to_the_collections_model_can_be_followed(
+    make_store: Callable[..., Store], held: str, given: str, way: str
+) -> None:
+    store = make_store(None)
+    set_model(store, held, "one-space", 8)
+    with pytest.raises(ModelMismatch, match=f"space one-space.*space other-space.*: {way}"):
+        set_model(store, given, "other-space", 8)
+
+
 def test_the_model_is_stored_with_the_collection(server_dsn: str, store: Store) -> None:
     with open_store(server_dsn, store.collection) as again:
         info = collection_info(again)
