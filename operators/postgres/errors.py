@@ -26,6 +26,7 @@ class DatabaseError(CrosscorpusError):
 
 
 CONNECTING = frozenset({"no SQLSTATE"})
+WRITTEN = "postgresql://user:password@host:5432/database"
 # kind, SQLSTATEs, words of a message (a failed connection carries no SQLSTATE), and what to say
 # of it: {to} is the address, {db} the database, {user} the role, {said} the server's own line.
 Rule = tuple[str, frozenset[str], str, str]
@@ -76,6 +77,15 @@ RULES: tuple[Rule, ...] = (
         r"|SSL not in use|non-SSL|not compiled in|during SSL|ALPN| alert |handshake failure"
         r"|wrong version|protocol version|unsupported protocol|no protocols|no (shared )?cipher",
         "no secure connection to {to} ({said}): correct sslmode or sslrootcert in CROSSCORPUS_DSN",
+    ),
+    (
+        # Nothing of it is repeated: with a bare / in a password the rest of that is the port.
+        "bad_dsn",
+        CONNECTING,
+        r"invalid (integer value|port number|\w+ value:)|bad value for connect_timeout"
+        r"|Servname not supported|could not match \d+",
+        "CROSSCORPUS_DSN has a port, or another option, with a value that it cannot have: write it "
+        f"as {WRITTEN}, a / in the password as %2F",
     ),
     (
         "no_server",
@@ -152,7 +162,10 @@ RULES: tuple[Rule, ...] = (
 )
 # A connection that failed for one of these fails again, however often it is tried.
 PERMANENT = frozenset(
-    {"wrong_password", "missing_role", "not_admitted", "missing_database", "no_tls", "not_allowed"}
+    {
+        *("wrong_password", "missing_role", "not_admitted", "missing_database", "no_tls"),
+        *("not_allowed", "bad_dsn"),
+    }
 )
 # Classes of SQLSTATE (data exception, program limit): what was sent can never be taken.
 UNFIT = ("22", "54")
@@ -170,8 +183,7 @@ def explain(error: BaseException, dsn: str) -> CrosscorpusError:
     except psycopg.ProgrammingError:
         return DatabaseError(
             "bad_dsn",
-            "CROSSCORPUS_DSN is not a Postgres address: write it as "
-            "postgresql://user:password@host:5432/database",
+            f"CROSSCORPUS_DSN is not a Postgres address: write it as {WRITTEN}",
         )
     facts = {
         "to": _target(parts),

@@ -228,6 +228,25 @@ def test_an_unreadable_dsn_is_never_repeated(dsn: str) -> None:
     assert SECRET not in masked(dsn)
 
 
+@pytest.mark.parametrize(
+    "dsn",
+    [
+        "postgresql://me@127.0.0.1:abc/db",
+        "postgresql://me@127.0.0.1:99999/db",
+        "postgresql://me@127.0.0.1/db?connect_timeout=abc",
+        "postgresql://me@127.0.0.1:1/db?target_session_attrs=abc",
+        f"postgresql://127.0.0.1:{SECRET}/more@host/db",
+        f"postgresql://localhost:{SECRET}/more@host/db",
+    ],
+)
+def test_an_address_with_an_impossible_port_or_option_says_how_one_is_written(dsn: str) -> None:
+    with pytest.raises(DatabaseError, match=r"CROSSCORPUS_DSN has a port, .*write it as") as caught:
+        connect(dsn)
+    assert caught.value.kind == "bad_dsn"
+    assert SECRET not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
 def test_the_mask_shows_server_and_database_only() -> None:
     assert masked(f"postgresql://me:{SECRET}@db.example:5433/app") == "db.example:5433/app"
     assert masked("host=/run/x dbname=app") == "/run/x/app"
