@@ -59,7 +59,7 @@ def ingest(
     code 3; a run that was told to stop has done what it was told.
     """
     from dataflow import load_config, terminal
-    from dataflow.doctor import UNSEARCHED
+    from dataflow.doctor import unsearched
     from operators.embedding.embedder import load_embedder
     from operators.postgres.store import collection_info, collections, open_store
 
@@ -79,7 +79,7 @@ def ingest(
     else:
         terminal.show_report(report)
     for corpus in unknown:
-        typer.secho(f"corpus {corpus}: {UNSEARCHED}", fg="yellow", err=True)
+        typer.secho(f"corpus {corpus}: {unsearched(corpus)}", fg="yellow", err=True)
     if not report.ok:
         raise typer.Exit(PARTLY)
 

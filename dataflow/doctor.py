@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from dataflow.runtime.config import Config
+from dataflow.runtime.config import Config, name_fault
 from dataflow.runtime.driver import RetrievalDriver, build_driver
 from operators.embedding.embedder import Embedder, load_embedder
 from operators.errors import CrosscorpusError
@@ -19,7 +19,6 @@ from operators.postgres.store import ModelMismatch, Store, collection_info, open
 from operators.postgres.unfinished import unfinished_corpora
 
 GOOD_RECALL = 0.95
-UNSEARCHED = "no question finds it until the configuration has an entry for it under `corpora`"
 
 
 @dataclass(frozen=True)
@@ -33,6 +32,13 @@ class Finding:
     def as_json(self) -> dict[str, Any]:
         """The finding as plain data."""
         return asdict(self)
+
+
+def unsearched(corpus: str) -> str:
+    """What to do about a corpus that the collection has and the configuration has not."""
+    if fault := name_fault(corpus):
+        return f"no question can find it: {fault}; ingest its documents under another name"
+    return "no question finds it until the configuration has an entry for it under `corpora`"
 
 
 def examine(config: Config, collection: str, samples: int = 20) -> list[Finding]:
@@ -102,7 +108,7 @@ def _corpus(
     """Look at the corpus that ``row`` (columns ``STATUS``) tells of."""
     corpus, name = row["corpus"], f"corpus {row['corpus']}"
     if corpus not in config.corpora:
-        yield Finding(name, False, UNSEARCHED)
+        yield Finding(name, False, unsearched(corpus))
     if row["failed"]:
         says = f"{row['failed']} of {row['documents']} documents failed (`status` names them)"
         yield Finding(name, False, says)

@@ -151,15 +151,9 @@ def check_names(config: Config, catalog: Catalog) -> None:
     _check_stages(config, catalog.top, catalog.corpus, "", "corpus_defaults.")
     _check_stages(config.corpus_defaults, catalog.corpus, catalog.top, "corpus_defaults.", "")
     _check_chosen(config.variants, catalog.top, "")
-    taken = catalog.top.nodes | BOUND | ASKED
     for corpus, options in config.corpora.items():
-        if not re.fullmatch(r"[a-z][a-z0-9_]{0,39}", corpus) or "__" in corpus or iskeyword(corpus):
-            raise ConfigError(
-                f"corpora: {corpus!r} is no corpus name: a lower-case letter, then at most 39 "
-                "lower-case letters, digits or single underscores"
-            )
-        if corpus in taken:
-            raise ConfigError(f"corpora: {corpus!r} is the name of a node; choose another")
+        if fault := name_fault(corpus, catalog):
+            raise ConfigError(f"corpora: {fault}; choose another")
         where = f"corpora.{corpus}."
         _check_stages(options, catalog.corpus, catalog.top, where, "")
         chosen = {**config.corpus_defaults.variants, **options.variants}
@@ -177,6 +171,18 @@ def check_names(config: Config, catalog: Catalog) -> None:
                 raise UnknownName(f"unknown trigger {trigger!r} under {where}weights{hint}")
             if not 0 <= weight < math.inf:
                 raise ConfigError(f"{where}weights.{trigger}: expected 0 or more, got {weight}")
+
+
+def name_fault(corpus: str, catalog: Catalog | None = None) -> str | None:
+    """Why no configuration can have a corpus of that name; None: one can."""
+    if not re.fullmatch(r"[a-z][a-z0-9_]{0,39}", corpus) or "__" in corpus or iskeyword(corpus):
+        return (
+            f"{corpus!r} is no corpus name: a lower-case letter, then at most 39 lower-case "
+            "letters, digits or single underscores, and no word of Python's own"
+        )
+    if corpus in (catalog or retrieval_catalog()).top.nodes | BOUND | ASKED:
+        return f"{corpus!r} is the name of a node"
+    return None
 
 
 def _check_template(template: str, where: str) -> None:
@@ -336,4 +342,5 @@ __all__ = [
     "check",
     "hamilton_config",
     "load_config",
+    "name_fault",
 ]

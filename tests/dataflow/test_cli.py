@@ -212,6 +212,18 @@ def test_a_corpus_that_no_question_reaches_is_told(crosscorpus: Any, tmp_path: P
     assert (examined.returncode, told in " ".join(examined.stdout.split())) == (1, True)
 
 
+@pytest.mark.parametrize("name", ["class", "a__b", "fused", "query"])
+def test_a_corpus_that_no_configuration_can_name_is_told_so(
+    crosscorpus: Any, tmp_path: Path, name: str
+) -> None:
+    file = tmp_path / "documents.jsonl"
+    file.write_text(json.dumps({"doc_id": "a", "corpus": name, "text": "hidden"}) + "\n")
+    done = crosscorpus("ingest", "documents", str(file), "-C", f"no-{name}")
+    assert done.stderr.startswith(f"corpus {name}: no question can find it: '{name}' is ")
+    assert "ingest its documents under another name" in done.stderr
+    assert "entry" not in done.stderr
+
+
 def test_status_and_doctor_tell_what_a_collection_holds(crosscorpus: Any, collection: str) -> None:
     done = crosscorpus("status", "-C", collection, "--json")
     told = json.loads(done.stdout)
