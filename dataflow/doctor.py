@@ -117,17 +117,18 @@ def _corpus(
     except CrosscorpusError as error:
         yield Finding(name, False, f"the vector search fails: {error}")
         return
-    if recall is None:
-        says = f"{row['chunks']} chunks without vectors: run `verify --repair`"
-        yield Finding(name, not row["chunks"], says if row["chunks"] else "no chunks")
+    if not row["chunks"]:
+        yield Finding(name, True, "no chunks")
         return
     says = f"{row['chunks']} chunks, "
-    if row["vector_index"]:
+    if not recall:
+        says += "of which no vector search finds any: run `verify --repair`"
+    elif row["vector_index"]:
         says += f"recall@10 of the index against an exact scan {recall:.3f}"
     else:
         says += f"small enough for an exact scan: recall {recall:g}"
-    yield Finding(name, recall >= GOOD_RECALL, says)
-    if driver is None or corpus not in config.corpora:
+    yield Finding(name, (recall or 0) >= GOOD_RECALL, says)
+    if not recall or driver is None or corpus not in config.corpora:
         return
     # In words that the corpus has: a question without any of them reads no postings.
     asked = {"query": sample_text(store, corpus) or corpus}

@@ -36,7 +36,7 @@ def test_two_that_build_the_same_indexes_at_once_both_end_well(
         writer.execute(f'LOCK TABLE "{store.schema}".postings_code IN ROW EXCLUSIVE MODE')
         loads = [threads.submit(finish_load, store, ["code"], exact_below=0) for _ in range(2)]
         while watch.execute(waiting).fetchone() != (2,):
-            pass
+            assert not any(load.done() for load in loads)
         writer.rollback()
         for load in loads:
             load.result()

@@ -96,7 +96,7 @@ def test_who_waited_for_its_turn_sees_what_the_others_made(
             asked = "SELECT query FROM pg_stat_activity WHERE pid = %s"
             with psycopg.connect(server_dsn, autocommit=True) as watch:
                 while "try" not in watch.execute(asked, [conn.info.backend_pid]).fetchone()[0]:
-                    pass
+                    assert not waiting.done()
             apply_migrations(other, SCHEMA, folder=folder)
             other.commit()
             assert waiting.result() == []
