@@ -77,7 +77,7 @@ def fetch_chunks(
 
     Returns:
         Columns ``READ_CHUNKS``, each chunk once, ordered by chunk_id; ``embedding`` is
-        Array(Float32, dimensions of the collection).
+        Array(Float32, dimensions of the collection), zeros where the store lacks the vector.
 
     Raises:
         SearchTimeout: ``timeout_s`` has passed.
@@ -153,6 +153,9 @@ def _frame(rows: list[tuple[Any, ...]], dimensions: int) -> pl.DataFrame:
     *columns, vectors = zip(*rows, strict=True)
     series = [_series(name, values) for name, values in zip(_STORED, columns, strict=True)]
     # before its values, a vector has two half-words: their number and a reserved one
+    if None in vectors:  # whoever lost it: the others are read, and a vector of zeros is none
+        size = next((len(one) for one in vectors if one is not None), 4 + 2 * dimensions)
+        vectors = tuple([one or bytes(size) for one in vectors])
     halves = np.frombuffer(b"".join(vectors), dtype=">f2").reshape(len(rows), -1)
     width = pl.Array(pl.Float32, halves.shape[1] - 2)  # a new model may just have come in
     embedding = pl.Series("embedding", halves[:, 2:].astype(np.float32), dtype=width)

@@ -45,3 +45,16 @@ def test_reading_past_its_time_says_so(store: Store, filling: Any) -> None:
     filling.write(store, [{"chunk_id": 1}])
     with pytest.raises(SearchTimeout, match="reading chunks of corpus 'code'"):
         fetch_chunks(store, "code", pl.Series([1]), filling.queries([{}]), timeout_s=1e-9)
+
+
+@pytest.mark.parametrize("lost", [[1], [1, 2]])
+def test_a_chunk_that_lost_its_vector_takes_no_other_along(
+    store: Store, filling: Any, lost: list[int]
+) -> None:
+    filling.write(store, [{"chunk_id": 1}, {"chunk_id": 2}])
+    statement = "UPDATE chunks SET embedding = NULL WHERE chunk_id = ANY(%s::bigint[])"
+    store.run(lambda conn: conn.execute(statement, (lost,)))
+    found = fetch_chunks(store, "code", pl.Series([1, 2]), filling.queries([{}]))
+    usable = [any(vector) for vector in found["embedding"].to_list()]
+    assert usable == [number not in lost for number in (1, 2)]
+    check(found, READ_CHUNKS, "chunks")
