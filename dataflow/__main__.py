@@ -14,11 +14,10 @@ def main() -> None:
         from dataflow import cli
 
         cli.main()
-    except KeyboardInterrupt:
-        _tell()
-        sys.exit(INTERRUPTED)
-    except ImportError as error:  # so a compiled module ends that is interrupted while it is loaded
-        if not isinstance(error.__cause__, KeyboardInterrupt):
+    except (KeyboardInterrupt, ImportError) as error:
+        # a compiled module that is interrupted while it is loaded ends with the latter
+        interrupted = isinstance(error.__cause__, KeyboardInterrupt)
+        if isinstance(error, ImportError) and not interrupted:
             raise
         _tell()
         sys.exit(INTERRUPTED)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable
 from contextlib import closing
 from itertools import islice
 from typing import Any
@@ -206,33 +207,31 @@ class _Run:
             self._refuse_empty()
             return
         for scope in self.source.scopes or self.known.scopes:
-            before = self.known.before(scope) - self._delete(scope, left_out=True)
-            gone = sum(1 for _ in self._vanished(scope, left_out=False))
-            if gone > LARGEST_VANISHED_SHARE * before and not allow_mass_delete:
-                corpus, repo = scope
-                where = f"{corpus} of {repo}" if repo else corpus
-                self.report.failed.append(
-                    Fault(
-                        where,
-                        f"{gone} of {before} documents are gone from the source; none "
-                        "was deleted: is it whole? If so, allow it (--allow-mass-delete)",
-                    )
-                )
-            else:
-                self._delete(scope, left_out=False)
+            self._delete_vanished(scope, allow_mass_delete)
 
-    def _vanished(self, scope: Scope, *, left_out: bool) -> Iterator[str]:
-        names = self.known.vanished(scope)
-        return (name for name in names if self.source.left_out((*scope, name)) is left_out)
+    def _delete_vanished(self, scope: Scope, allow_mass_delete: bool) -> None:
+        corpus, repo = scope
 
-    def _delete(self, scope: Scope, *, left_out: bool) -> int:
-        names, count = self._vanished(scope, left_out=left_out), 0
+        def left_out(name: str) -> bool:
+            return self.source.left_out((corpus, repo, name))
+
+        counts = Counter(left_out(name) for name in self.known.vanished(scope))
+        if not counts:
+            return
+        gone, before = counts[False], self.known.before(scope) - counts[True]
+        refused = gone > LARGEST_VANISHED_SHARE * before and not allow_mass_delete
+        if refused:
+            where = f"{corpus} of {repo}" if repo else corpus
+            why = (
+                f"{gone} of {before} documents are gone from the source; none was deleted: is it "
+                "whole? If so, allow it (--allow-mass-delete)"
+            )
+            self.report.failed.append(Fault(where, why))
+        names = (n for n in self.known.vanished(scope) if not refused or left_out(n))
         while part := list(islice(names, _DELETED_AT_ONCE)):
-            self.report.documents_deleted += delete_documents(self.store, *scope, part)
-            self.changed_corpora.add(scope[0])
-            count += len(part)
+            self.report.documents_deleted += delete_documents(self.store, corpus, repo, part)
+            self.changed_corpora.add(corpus)
             self._tell("delete")
-        return count
 
     def _refuse_empty(self) -> None:
         """A source in which nothing is left is one that is not mounted, whatever was allowed."""

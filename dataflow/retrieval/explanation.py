@@ -12,13 +12,13 @@ from hamilton.function_modifiers import config, resolve_from_config, tag
 from dataflow.retrieval.branches import from_each_corpus
 from operators import frames
 from operators.context.outcomes import lone_channels
-from operators.context.question import storable
 from operators.explain import parts, steps
 from operators.explain import sought as names
 from operators.explain import verdicts as fates
 from operators.postgres import read
 from operators.postgres import store as database
 from operators.postgres.locate import locate
+from operators.postgres.text_border import clean_text
 from operators.ranking.scope import narrowed, visible_repos
 
 
@@ -37,7 +37,7 @@ def sought(
     if not explain_chunks:
         return frames.empty(frames.SOUGHT)
     labels = dict(corpus_hits["source_label", "chunk_id"].iter_rows())
-    asked_for = [storable(one) if isinstance(one, str) else one for one in explain_chunks]
+    asked_for = [clean_text(one) if isinstance(one, str) else one for one in explain_chunks]
     wanted = [labels.get(name, name) for name in asked_for]
     ids = [int(name) for name in wanted if names.is_id(name)]
     rows: list[dict[str, Any]] = []

@@ -124,10 +124,11 @@ def _mixes(triggers: pl.Series) -> pl.Series:
 
 def _with_texts(frame: pl.DataFrame, longest: int) -> pl.DataFrame:
     given: Sequence[Sequence[str | None] | None] = frame["texts"].to_list()
-    texts = [asked_texts([text for text in of or () if text is not None], longest) for of in given]
+    asked = [[text for text in of or () if text is not None] for of in given]
+    texts = [asked_texts(of, longest) for of in asked]
     if not all(texts):
         raise BatchError("queries: an empty query; leave it out or give it words")
-    cut = [shortened([text for text in of or () if text is not None], longest) for of in given]
+    cut = [shortened(of, longest) for of in asked]
     frame = frame.with_columns(pl.Series("cut", cut, dtype=pl.String))
     return frame if texts == given else frame.with_columns(pl.Series("texts", texts))
 

@@ -18,6 +18,7 @@ from operators.frames import NOTES, OUTCOMES, empty, stacked
 
 _CREDENTIALS = re.compile(r"(?<=://)[^\s/@]+@|(?i:password|passwd|token|secret)\s*[=:]\s*\S+")
 _LONGEST = 160
+_ANSWERED = ("ok", "empty", "overridden")
 
 
 def outcome(
@@ -62,7 +63,7 @@ def collect(outcomes: Sequence[pl.DataFrame]) -> pl.DataFrame:
     bad = [row for row in rows if row[2] in ("failed", "timed_out")]
     if bad:
         unread = {row[0] for row in bad if row[1] == "chunks"}
-        good = {row[0] for row in rows if row[2] in ("ok", "empty", "overridden")}
+        good = {row[0] for row in rows if row[2] in _ANSWERED}
         if not good - unread:
             faults = "; ".join(f"{row[0]} {row[1]}: {row[5] or row[2]}" for row in bad)
             raise SearchError(f"every search failed, so there is no answer: {faults}")
@@ -119,7 +120,7 @@ def lone_channels(outcomes: pl.DataFrame) -> dict[str, str]:
     """The one channel that answered, of each corpus whose other did not or was not searched."""
     answered: dict[str, list[str]] = {}
     for corpus, channel, status in outcomes["corpus", "channel", "status"].rows():
-        if channel != "chunks" and status in ("ok", "empty", "overridden"):
+        if channel != "chunks" and status in _ANSWERED:
             answered.setdefault(corpus, []).append(channel)
     return {corpus: found[0] for corpus, found in answered.items() if len(found) == 1}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 
@@ -10,11 +9,11 @@ import polars as pl
 
 from operators.errors import CrosscorpusError, UnknownName, suggest
 from operators.frames import QUERIES
+from operators.postgres.text_border import clean_text
 from operators.ranking.weighting import read_trigger
 
 LONGEST_TEXT = 20_000
 LONGEST_VERSION = 100
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 class EmptyQuery(CrosscorpusError, ValueError):
@@ -60,7 +59,8 @@ def ask(
         UnknownName: an unknown trigger or corpus.
         CrosscorpusError: an empty version, or an ``as_of`` that no clock of UTC shows.
     """
-    texts = asked_texts(_listed(query), longest)
+    given = _listed(query)
+    texts = asked_texts(given, longest)
     if not texts:
         raise EmptyQuery("the query is empty: ask something")
     within = [repos] if isinstance(repos, str) else repos
@@ -73,12 +73,12 @@ def ask(
     row = {
         "query_id": 0,
         "texts": texts,
-        "cut": shortened(_listed(query), longest),
+        "cut": shortened(given, longest),
         "trigger": [{"trigger": name, "share": share} for name, share in mix],
-        "repos": within if within is None else [storable(repo) for repo in within],
-        "path_prefix": path_prefix and storable(path_prefix),
-        "language": language and storable(language),
-        "state": state and storable(state),
+        "repos": within if within is None else [clean_text(repo) for repo in within],
+        "path_prefix": path_prefix and clean_text(path_prefix),
+        "language": language and clean_text(language),
+        "state": state and clean_text(state),
         "as_of": as_of and in_utc(as_of),
         "corpora": only,
         "version_policy": policy,
@@ -87,22 +87,13 @@ def ask(
     return pl.DataFrame([row], schema=QUERIES)
 
 
-def storable(text: str) -> str:
-    """``text`` as a store would hold it: U+FFFD for every NUL and lone surrogate.
-
-    >>> storable("a\\x00b") == "a\N{REPLACEMENT CHARACTER}b"
-    True
-    """
-    return _UNSTORABLE.sub("�", text)
-
-
 def asked_texts(given: Sequence[str], longest: int) -> list[str]:
     """The texts of one question as they are searched, see :func:`ask`.
 
     >>> asked_texts(["a question", " ", "a question", "more"], 8)
     ['a questi', 'more']
     """
-    cleaned = dict.fromkeys(storable(text)[:longest] for text in given)
+    cleaned = dict.fromkeys(clean_text(text)[:longest] for text in given)
     return [text for text in cleaned if text.strip()]
 
 
@@ -140,7 +131,7 @@ def read_versions(
     named = [versions] if isinstance(versions, str) else list(versions or ())
     if named in (["newest"], ["all"]):
         return named[0], None
-    named = [storable(version).strip()[:LONGEST_VERSION] for version in named]
+    named = [clean_text(version).strip()[:LONGEST_VERSION] for version in named]
     if not all(named):
         raise CrosscorpusError("an empty version: name one such as 3.5.3, or leave it out")
     return ("pinned", list(dict.fromkeys(named))) if named else (None, None)

@@ -6,17 +6,12 @@ import difflib
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from operators.postgres.filters import within_border
 from operators.postgres.store import Connection, Store
 from operators.postgres.text_border import clean_text
 
 NAMED = 8
 """Values that a sentence names."""
-
-_SEEN = """
-    d.chunks > 0 AND d.corpus = ANY(%(corpora)s::text[])
-    AND (d.corpus <> ALL(%(limited)s::text[]) OR (d.corpus, d.repo) IN (
-        SELECT * FROM unnest(%(of)s::text[], %(seen)s::text[])))
-"""
 
 
 def absent_values(
@@ -41,18 +36,13 @@ def absent_values(
     Returns:
         Nothing where the corpora are empty: then no value is wrong.
     """
-    limited = {name: of for name, of in corpora.items() if of is not None}
-    pairs = [(corpus, clean_text(repo)) for corpus, of in limited.items() for repo in of]
-    parameters: dict[str, Any] = {
-        "corpora": list(corpora),
-        "limited": list(limited),
-        "of": [corpus for corpus, _ in pairs],
-        "seen": [repo for _, repo in pairs],
-    }
+    parameters: dict[str, Any] = {"corpora": list(corpora)}
+    seen = "d.chunks > 0 AND d.corpus = ANY(%(corpora)s::text[]) AND "
+    seen += within_border("d", corpora, parameters)
 
     def read(conn: Connection) -> list[str]:
         rows = conn.execute(
-            f"SELECT DISTINCT d.repo, d.language, d.item_state FROM documents d WHERE {_SEEN}",
+            f"SELECT DISTINCT d.repo, d.language, d.item_state FROM documents d WHERE {seen}",
             parameters,
         ).fetchall()
         if not rows:
@@ -64,14 +54,14 @@ def absent_values(
             has = {row[column] for row in rows if row[0] in within}
             told.append(_sentence(what, value, has))
         if path_prefix:
-            near = _paths(conn, path_prefix, {**parameters, "within": list(within)})
+            near = _paths(conn, path_prefix, seen, {**parameters, "within": list(within)})
             told.append(_sentence("with a path that begins with", path_prefix, near))
         return [sentence for sentence in told if sentence]
 
     return store.run(read)
 
 
-def _paths(conn: Connection, prefix: str, parameters: Mapping[str, Any]) -> set[str]:
+def _paths(conn: Connection, prefix: str, seen: str, parameters: Mapping[str, Any]) -> set[str]:
     """``prefix`` if a path begins so, else the beginning of the path that has it most in front."""
     row = conn.execute(
         f"""
@@ -79,7 +69,7 @@ def _paths(conn: Connection, prefix: str, parameters: Mapping[str, Any]) -> set[
         FROM (
             SELECT d.path, CASE WHEN starts_with(d.path, %(prefix)s) THEN 0
                 ELSE position(lower(%(short)s) IN lower(d.path)) END AS place
-            FROM documents d WHERE {_SEEN} AND d.repo = ANY(%(within)s::text[])
+            FROM documents d WHERE {seen} AND d.repo = ANY(%(within)s::text[])
               AND (starts_with(d.path, %(prefix)s)
                    OR position(lower(%(short)s) IN lower(d.path)) > 0)
         ) AS near ORDER BY place, path COLLATE "C" LIMIT 1

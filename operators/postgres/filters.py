@@ -92,6 +92,30 @@ class Scope:
     as_of: datetime | None
 
 
+def within_border(
+    alias: str, corpus_repos: Mapping[str, Sequence[str] | None], parameters: dict[str, Any]
+) -> str:
+    """The clause that ``alias`` is of no repository that the configuration hides.
+
+    Args:
+        alias: a table with the columns corpus and repo.
+        corpus_repos: a corpus's name -> the repositories that may be seen of it; None: every one,
+            as of a corpus that is not named.
+        parameters: receives the values.
+    """
+    limited = {name: of for name, of in corpus_repos.items() if of is not None}
+    pairs = [(corpus, clean_text(repo)) for corpus, of in limited.items() for repo in of]
+    parameters |= {
+        "limited": list(limited),
+        "of": [corpus for corpus, _ in pairs],
+        "seen": [repo for _, repo in pairs],
+    }
+    return (
+        f"({alias}.corpus <> ALL(%(limited)s::text[]) OR ({alias}.corpus, {alias}.repo) IN "
+        "(SELECT * FROM unnest(%(of)s::text[], %(seen)s::text[])))"
+    )
+
+
 def scopes(queries: pl.DataFrame, corpus: str, superseded: Superseded | None) -> list[Scope]:
     """The filter of each query of ``queries`` that may search ``corpus``.
 

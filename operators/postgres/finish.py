@@ -15,7 +15,7 @@ from psycopg import sql
 
 from operators.postgres import bm25, copy_binary
 from operators.postgres.connection import explained, retrying
-from operators.postgres.partitions import ensure_partitions, exists, lock_writers, partition
+from operators.postgres.partitions import ensure_partitions, exists, lock, lock_writers, partition
 from operators.postgres.store import Connection, Store, identifier
 
 EXACT_BELOW = 10_000
@@ -130,11 +130,7 @@ def _build_index(store: Store, name: str, table: str, definition: str, *, rows: 
         with store.transaction(settings) as conn:
             # Two that build it at once don't wait for each other's table lock, and IF NOT EXISTS
             # sees only what is committed.
-            conn.execute(
-                "SELECT pg_advisory_xact_lock("
-                "hashtextextended(current_schema() || '/index/' || %s, 0))",
-                (name,),
-            )
+            lock(conn, f"index/{name}")
             if not exists(conn, name):
                 conn.execute(statement)
 

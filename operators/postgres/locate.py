@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
 from operators.frames import CHUNKS
 from operators.postgres.batches import Deadline, run
+from operators.postgres.filters import within_border
 from operators.postgres.store import Connection, Store
 from operators.postgres.text_border import clean_text
 
@@ -53,26 +55,20 @@ def locate(
     Raises:
         SearchTimeout: ``timeout_s`` has passed.
     """
+    parameters: dict[str, Any] = {
+        "ids": list(chunk_ids),
+        "names": [clean_text(name) for name in names],
+        "repos": None if repos is None else [clean_text(repo) for repo in repos],
+        "most": MOST,
+    }
     statement = f"""
         SELECT {_COLUMNS} FROM chunks c
         WHERE (c.chunk_id = ANY(%(ids)s::bigint[]) OR c.document_key IN (
             SELECT d.document_key FROM documents d WHERE {_BY_END if by_end else _BY_NAME}))
           AND (%(repos)s::text[] IS NULL OR c.repo = ANY(%(repos)s::text[]))
-          AND (c.corpus <> ALL(%(limited)s::text[]) OR (c.corpus, c.repo) IN (
-            SELECT * FROM unnest(%(of)s::text[], %(seen)s::text[])))
+          AND {within_border("c", corpus_repos or {}, parameters)}
         ORDER BY c.corpus, c.repo, c.document_id, c.ordinal, c.chunk_id LIMIT %(most)s
     """
-    limited = {name: of for name, of in (corpus_repos or {}).items() if of is not None}
-    pairs = [(corpus, repo) for corpus, of in limited.items() for repo in of]
-    parameters = {
-        "ids": list(chunk_ids),
-        "names": [clean_text(name) for name in names],
-        "repos": None if repos is None else [clean_text(repo) for repo in repos],
-        "limited": list(limited),
-        "of": [corpus for corpus, _ in pairs],
-        "seen": [clean_text(repo) for _, repo in pairs],
-        "most": MOST,
-    }
 
     def read(conn: Connection) -> list[tuple[object, ...]]:
         return conn.execute(statement, parameters).fetchall()

@@ -47,12 +47,17 @@ def lock_writers(conn: Connection, corpora: Iterable[str], *, alone: bool = Fals
     Whoever weighs all of a corpus anew must be alone, or a chunk written meanwhile keeps the weight
     of an average that is no longer the corpus's.
     """
-    kind = sql.SQL("pg_advisory_xact_lock{}").format(sql.SQL("" if alone else "_shared"))
     for corpus in sorted(corpora):
-        conn.execute(
-            sql.SQL("SELECT {}(hashtextextended(current_schema() || '/' || %s, 0))").format(kind),
-            (corpus,),
-        )
+        lock(conn, corpus, alone=alone)
+
+
+def lock(conn: Connection, what: str, *, alone: bool = True) -> None:
+    """Hold ``what`` of this collection until the transaction ends: alone, or with who shares it."""
+    kind = sql.SQL("pg_advisory_xact_lock{}").format(sql.SQL("" if alone else "_shared"))
+    conn.execute(
+        sql.SQL("SELECT {}(hashtextextended(current_schema() || '/' || %s, 0))").format(kind),
+        (what,),
+    )
 
 
 def _is_made(conn: Connection, corpus: str) -> bool:

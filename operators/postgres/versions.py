@@ -15,6 +15,7 @@ import polars as pl
 from psycopg.rows import TupleRow
 
 from operators.frames import UTC
+from operators.postgres.partitions import lock
 from operators.postgres.store import Connection, Store, collection_info
 from operators.postgres.stream import over_rows
 from operators.sources.front_matter import find_front_matter
@@ -276,7 +277,7 @@ def write_lineages(
     keys = versions["document_key"].to_list()
 
     def work(conn: Connection) -> bool:
-        _one_writer(conn, corpus)
+        lock(conn, f"versions/{corpus}")
         # Held until the end: no writer can put other chunks behind these rows meanwhile.
         rows = conn.execute(
             "SELECT d.document_key FROM unnest(%s::uuid[], %s::timestamptz[]) AS k(key, indexed_at)"
@@ -328,13 +329,6 @@ def doubt(store: Store, corpus: str) -> None:
         lambda conn: conn.execute(
             "UPDATE versioned_corpora SET rules = -1 WHERE corpus = %s", (corpus,)
         )
-    )
-
-
-def _one_writer(conn: Connection, corpus: str) -> None:
-    conn.execute(
-        "SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || '/versions/' || %s, 0))",
-        (corpus,),
     )
 
 

@@ -237,6 +237,13 @@ def test_status_and_doctor_tell_what_a_collection_holds(crosscorpus: Any, collec
     assert all(finding["ok"] for finding in json.loads(done.stdout))
 
 
+def one_document(folder: Path) -> tuple[str, ...]:
+    """The arguments that ingest a document into ``wiki``."""
+    file = folder / "documents.jsonl"
+    file.write_text('{"doc_id": "a", "corpus": "wiki", "text": "flush the cache"}\n')
+    return ("ingest", "documents", str(file))
+
+
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
@@ -248,9 +255,8 @@ def test_status_and_doctor_tell_what_a_collection_holds(crosscorpus: Any, collec
 def test_a_search_that_does_not_work_is_a_failed_check(
     crosscorpus: Any, server_dsn: str, tmp_path: Path, change: str, fault: str
 ) -> None:
-    file, name = tmp_path / "documents.jsonl", f"broken-{change[:4]}"
-    file.write_text('{"doc_id": "a", "corpus": "wiki", "text": "flush the cache"}\n')
-    assert crosscorpus("ingest", "documents", str(file), "-C", name).returncode == 0
+    name = f"broken-{change[:4]}"
+    assert crosscorpus(*one_document(tmp_path), "-C", name).returncode == 0
     with psycopg.connect(server_dsn) as conn:
         conn.execute(f'SET search_path TO "{schema_of(name)}", public; {change}')
     done = crosscorpus("doctor", "-C", name, "--json")
@@ -269,9 +275,7 @@ def test_a_search_that_does_not_work_is_a_failed_check(
 def test_a_collection_whose_vectors_are_lost_says_so_whatever_is_asked_of_it(
     crosscorpus: Any, server_dsn: str, tmp_path: Path, change: str, said: str
 ) -> None:
-    file, name = tmp_path / "documents.jsonl", f"lost-{change[:4]}"
-    file.write_text('{"doc_id": "a", "corpus": "wiki", "text": "flush the cache"}\n')
-    ingest = ("ingest", "documents", str(file))
+    name, ingest = f"lost-{change[:4]}", one_document(tmp_path)
     assert crosscorpus(*ingest, "-C", name).returncode == 0
     with psycopg.connect(server_dsn) as conn:
         conn.execute(f'ALTER TABLE "{schema_of(name)}".chunks {change}')
