@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from operators.analysis import tokens
+from operators.foundation.tokenizer import tokens
 from operators.frames import CHUNKS, DOCUMENTS, QUERIES
 from operators.postgres.connection import resolve_dsn
+from operators.postgres.search.text_search import bm25_search
 from operators.postgres.store import Store, drop_collection, open_store, set_model
-from operators.postgres.text_search import bm25_search
-from operators.postgres.write import finish_load, write_documents
+from operators.postgres.write.document_writer import finish_load, write_documents
 
 COLLECTION = "bench-bm25"
 BATCH = 5_000

@@ -21,15 +21,15 @@ import polars as pl
 
 from benchmarks.judged import NDCG, data_folder
 from dataflow import load_config
+from dataflow.configuration.config_model import Config, hamilton_config
+from dataflow.configuration.overrides import with_settings
 from dataflow.evaluation.graph import evaluate
 from dataflow.ingestion import ingest_documents
-from dataflow.runtime.config import Config, hamilton_config
-from dataflow.runtime.settings import with_settings
-from operators.embedding.embedder import load_embedder
+from operators.embedding.protocol import load_embedder
 from operators.errors import UnknownName
 from operators.evaluation.comparison import comparison
 from operators.evaluation.measures import scores
-from operators.home import data_home
+from operators.foundation.data_dir import data_home
 from operators.postgres.store import Store, collection_info, open_store
 
 BASE = "default"

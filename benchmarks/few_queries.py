@@ -21,15 +21,15 @@ import numpy as np
 from benchmarks.judged import data_folder
 from dataflow import load_config
 from dataflow.evaluation.learning import fetched, groups_of
-from operators.embedding.embedder import load_embedder
+from operators.arrays.segments import Column, Floats, Integers, places, starts
+from operators.embedding.protocol import load_embedder
 from operators.evaluation.candidates import Candidates
 from operators.evaluation.judgements import check_judged, read_qrels, read_queries
-from operators.evaluation.learning import halves, some
-from operators.home import data_home
+from operators.evaluation.weight_fitting import halves, some
+from operators.foundation.data_dir import data_home
 from operators.postgres.store import open_store
 from operators.ranking.merge import reciprocal
-from operators.ranking.normalise import NORMALISATIONS
-from operators.ranking.order import Column, Floats, Integers, places, starts
+from operators.ranking.normalization import NORMALISATIONS
 
 SIZES = (5, 10, 20, 40, 80, 160)
 DRAWS = 200

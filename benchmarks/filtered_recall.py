@@ -22,9 +22,9 @@ from rich.table import Table
 
 from operators.frames import CHUNKS, DOCUMENTS, QUERIES, QUERY_EMBEDDINGS, VECTOR_LISTS
 from operators.postgres.connection import resolve_dsn
-from operators.postgres.search import vector_search
+from operators.postgres.search.vector_search import vector_search
 from operators.postgres.store import Store, drop_collection, open_store, set_model
-from operators.postgres.write import finish_load, write_documents
+from operators.postgres.write.document_writer import finish_load, write_documents
 
 COLLECTION = "bench-recall"
 BATCH = 5_000

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from operators.postgres.server import start
+from operators.postgres.server.embedded_server import start
 
 SOURCES = ("folder", "pdf", "wiki", "dump", "git", "documents", "reviews")
 READERS = {"pdf": "folder", "dump": "wiki"}
@@ -140,7 +140,7 @@ def measure(kind: str, source: Path, dsn: str, model: str | None) -> dict[str, A
     """Ingest ``source`` into a collection of its own, in this process."""
     from dataflow import ingestion
     from dataflow.ingestion.github import ingest_reviews
-    from operators.embedding.embedder import load_embedder
+    from operators.embedding.protocol import load_embedder
     from operators.postgres.store import open_store
 
     embedder: Any = load_embedder(model) if model else Hashes()

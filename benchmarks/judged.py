@@ -11,10 +11,10 @@ import ir_measures
 import polars as pl
 
 from dataflow.evaluation.answers import questions
-from operators.evaluation.documents import ranked_documents
-from operators.evaluation.frames import QRELS
+from operators.evaluation.evaluation_frames import QRELS
 from operators.evaluation.judgements import check_judged, read_qrels, read_queries
 from operators.evaluation.measures import scores
+from operators.evaluation.ranked_documents import ranked_documents
 from operators.evaluation.trec import numbered
 
 NDCG, RECALL = "nDCG@10", "R@50"

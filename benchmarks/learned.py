@@ -18,14 +18,14 @@ from benchmarks.few_queries import found
 from benchmarks.judged import NDCG, data_folder
 from dataflow import load_config
 from dataflow.evaluation.learning import base_parameters, learn
-from operators.evaluation import learning
+from operators.arrays.segments import Floats
+from operators.evaluation import weight_fitting
 from operators.evaluation.candidates import together
 from operators.evaluation.comparison import comparison
-from operators.evaluation.frames import Evaluation
+from operators.evaluation.evaluation_frames import Evaluation
 from operators.evaluation.measures import scores
-from operators.home import data_home
+from operators.foundation.data_dir import data_home
 from operators.postgres.store import open_store
-from operators.ranking.order import Floats
 
 INTRODUCTION = """
 # What learning gains on queries it did not see
@@ -79,8 +79,8 @@ def splits(name: str, seeds: range) -> Iterator[tuple[tuple[float, bool], tuple[
     asked, blind, groups = found(name)
     base = base_parameters(load_config("default"), asked)
     for seed in seeds:
-        training, test = learning.halves(groups, seed=seed)
-        learned = learning.learn(
+        training, test = weight_fitting.halves(groups, seed=seed)
+        learned = weight_fitting.learn(
             together(asked.part(training), blind.part(training)),
             [groups[number] for number in training.tolist()] * 2,
             base,
@@ -89,8 +89,10 @@ def splits(name: str, seeds: range) -> Iterator[tuple[tuple[float, bool], tuple[
         )
         gains = []
         for candidates in (asked.part(test), blind.part(test)):
-            before = learning.ndcg(candidates, base)
-            gains.append(float((learning.ndcg(candidates, learned.parameters) - before).mean()))
+            before = weight_fitting.ndcg(candidates, base)
+            gains.append(
+                float((weight_fitting.ndcg(candidates, learned.parameters) - before).mean())
+            )
         changed = learned.strength is not None
         yield (gains[0], changed), (gains[1], changed)
 

@@ -24,7 +24,7 @@ import polars as pl
 
 from benchmarks.judged import data_folder
 from operators.versions.lineage import CANDIDATES, lineages
-from operators.versions.sketches import sketch
+from operators.versions.text_sketches import sketch
 
 SETS = ("rpcver", "versionrag", "pytest", "btc")
 

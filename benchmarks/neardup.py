@@ -20,10 +20,10 @@ import polars as pl
 
 from benchmarks.judged import data_folder
 from operators.dedup import within
-from operators.dedup.signatures import signatures
-from operators.dedup.tokens import token_sets
+from operators.dedup.similarity_index import signatures
+from operators.dedup.token_index import token_sets
+from operators.foundation.sanitize import clean_text
 from operators.frames import CHUNKS, MERGED
-from operators.postgres.text_border import clean_text
 
 MUST_NOT = (
     "different_page_same_version",
@@ -104,7 +104,7 @@ def table(pairs: pl.DataFrame, rules: dict[str, Rule], vectors: np.ndarray | Non
 
 
 def _embedded(model: str, texts: Sequence[str]) -> np.ndarray:
-    from operators.embedding.embedder import load_embedder
+    from operators.embedding.protocol import load_embedder
 
     embedder = load_embedder(model)
     heads = []

@@ -20,7 +20,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from operators.sources.pdf import PdfReader, pdf_text
+from operators.sources.formats.pdf import PdfReader, pdf_text
 
 MANUALS = (
     "/usr/share/doc/debian-policy/policy.pdf.gz",

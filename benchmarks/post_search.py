@@ -24,7 +24,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dataflow import load_config
-from dataflow.runtime.driver import RetrievalDriver, build_graph
+from dataflow.driver.retrieval_driver import RetrievalDriver, build_graph
 from operators.frames import OUTCOMES, QUERIES, READ_CHUNKS
 
 Singles = NDArray[np.float32]

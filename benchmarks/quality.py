@@ -22,11 +22,11 @@ import polars as pl
 from benchmarks.judged import NDCG, RECALL, JudgedSet, document_run, judged_set, mean
 from dataflow import RetrievalDriver, build_driver, load_config
 from dataflow.ingestion import ingest_documents
-from operators.analysis import tokens
-from operators.embedding.embedder import Embedder, load_embedder
+from operators.embedding.protocol import Embedder, load_embedder
 from operators.errors import UnknownName
-from operators.postgres.bm25 import analysed_text
+from operators.foundation.tokenizer import tokens
 from operators.postgres.store import Store, collection_info, open_store
+from operators.ranking.bm25 import analysed_text
 
 DEPTH = 100
 

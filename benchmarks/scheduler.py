@@ -18,10 +18,10 @@ from hamilton import ad_hoc_utils, driver
 from hamilton.function_modifiers import tag
 from hamilton.plugins.h_threadpool import FutureAdapter
 
-from dataflow.runtime.config import load_config
-from dataflow.runtime.driver import build_graph
-from dataflow.runtime.plan import make_plan
-from dataflow.runtime.scheduler import Scheduler
+from dataflow.configuration.config_model import load_config
+from dataflow.driver.retrieval_driver import build_graph
+from dataflow.execution.plan import make_plan
+from dataflow.execution.scheduler import Scheduler
 
 BRANCHES, SECONDS, WORKERS = 6, 0.020, 6
 

@@ -10,16 +10,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dataflow.runtime.config import Config, load_config
-    from dataflow.runtime.driver import RetrievalDriver, build_driver
+    from dataflow.configuration.config_model import Config, load_config
+    from dataflow.driver.retrieval_driver import RetrievalDriver, build_driver
 
 __all__ = ["Config", "RetrievalDriver", "build_driver", "load_config"]
 
 _HOMES = {
-    "Config": "dataflow.runtime.config",
-    "RetrievalDriver": "dataflow.runtime.driver",
-    "build_driver": "dataflow.runtime.driver",
-    "load_config": "dataflow.runtime.config",
+    "Config": "dataflow.configuration.config_model",
+    "RetrievalDriver": "dataflow.driver.retrieval_driver",
+    "build_driver": "dataflow.driver.retrieval_driver",
+    "load_config": "dataflow.configuration.config_model",
 }
 
 

@@ -11,9 +11,9 @@ _GO_ON = (["ingest"], ["sync"], ["models", "switch"])
 def main() -> None:
     """Load the command and run it."""
     try:
-        from dataflow import cli
+        from dataflow.cli import app
 
-        cli.main()
+        app.main()
     except (KeyboardInterrupt, ImportError) as error:
         # a compiled module that is interrupted while it is loaded ends with the latter
         interrupted = isinstance(error.__cause__, KeyboardInterrupt)

@@ -23,7 +23,7 @@ def _():
 
     from dataflow import build_driver, load_config
     from dataflow.ingestion.local import ingest_documents
-    from operators.embedding.embedder import load_embedder
+    from operators.embedding.protocol import load_embedder
     from operators.postgres.store import open_store
 
     root = pathlib.Path(mo.notebook_dir()).parent
@@ -115,7 +115,7 @@ def _(ingest_documents, json, load_embedder, open_store, pathlib, questions, roo
 @app.cell
 def _(load_config, mo):
     # 3. A configuration, and the same with one node swapped.
-    from dataflow.runtime.diff import diff, to_text
+    from dataflow.visualization.graph_diff import diff, to_text
 
     baseline = load_config("default")
     ranks = baseline.with_changes({"variants": {"fused": "rrf"}})
@@ -150,7 +150,7 @@ def _(found, mo, pl):
 @app.cell
 def _(alt, configs, folder, found, mo):
     # 6. A picture of it. Intervals that overlap much: these questions are too few to tell.
-    from dataflow.evaluation.written import write_evaluation
+    from dataflow.evaluation.evaluation_files import write_evaluation
 
     page = write_evaluation(found, configs, folder / "report")[-1]
     print(f"the whole report: {page}")

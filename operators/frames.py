@@ -5,7 +5,7 @@ queries run through the same nodes in one pass. Hits are narrow (no text travels
 of a chunk is fetched once, after the lists of its corpus are merged.
 
 Shared meanings: ranks are 0-based, times are UTC, ``chunk_id`` is a 64-bit hash of the chunk's
-corpus, repo, document and ordinal (see :func:`operators.sources.chunking.chunk_id`).
+corpus, repo, document and ordinal (see :func:`operators.sources.chunking.chunker.chunk_id`).
 """
 
 from __future__ import annotations
@@ -298,7 +298,7 @@ VERDICTS = pl.Schema(
         "corpus": pl.String(),
         "source_label": pl.String(),
         "source_url": pl.String(),
-        "fate": pl.String(),  # one of operators.explain.verdicts.FATES
+        "fate": pl.String(),  # one of operators.explain.dispositions.FATES
         "reason": pl.String(),  # a sentence
         "copy_of": pl.Int64(),  # the chunk that absorbed it
         "vector_rank": pl.UInt32(),  # this and all ranks: null where it is not in that list

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from operators.postgres.server import Server, in_use, start
+from operators.postgres.server.embedded_server import Server, in_use, start
 from operators.postgres.store import Store, collections, drop_collection, open_store
 
 # Durability against a crash of the machine is not what a test run is for.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dataflow import load_config
-from dataflow.runtime.render import check
+from dataflow.visualization.render import check
 
 ROOT = Path(__file__).parents[1]
 

@@ -13,18 +13,18 @@ from typing import Any
 
 import polars as pl
 
-from dataflow.runtime.config import Config, hamilton_config
-from dataflow.runtime.driver import RetrievalDriver
-from dataflow.runtime.plan import node_tags
+from dataflow.configuration.config_model import Config, hamilton_config
+from dataflow.driver.retrieval_driver import RetrievalDriver
+from dataflow.execution.plan import node_tags
 from operators.errors import UnknownName, suggest
-from operators.evaluation.documents import (
+from operators.evaluation.evaluation_frames import TIMINGS
+from operators.evaluation.ranked_documents import (
     DOCUMENTS,
     Alternates,
     continued,
     ranked_documents,
     shallow,
 )
-from operators.evaluation.frames import TIMINGS
 from operators.evaluation.trec import numbered
 
 BATCH_SIZE = 64

@@ -5,11 +5,11 @@ from __future__ import annotations
 import polars as pl
 from hamilton.function_modifiers import tag
 
+from dataflow.configuration.config_model import Config
 from dataflow.evaluation.answers import Holdings
-from dataflow.runtime.config import Config
 from operators.evaluation import comparison as compared
 from operators.evaluation import measures, statistics
-from operators.evaluation.frames import MEASURES, Evaluation, empty_scores
+from operators.evaluation.evaluation_frames import MEASURES, Evaluation, empty_scores
 from operators.evaluation.notes import evaluation_notes
 from operators.postgres.store import Store
 

@@ -9,15 +9,15 @@ from typing import Any
 
 from hamilton import driver
 
+from dataflow.configuration.config_model import Config
+from dataflow.driver.validation import LooseInputs, check_declared
 from dataflow.evaluation import comparisons, runs
+from dataflow.execution.hamilton_logs import quiet_hamilton
 from dataflow.ingestion.graph import Forgetting
-from dataflow.runtime.config import Config
-from dataflow.runtime.guards import LooseInputs, check_declared
-from dataflow.runtime.logs import quiet_hamilton
-from operators.embedding.embedder import Embedder, load_embedder
+from operators.embedding.protocol import Embedder, load_embedder
 from operators.errors import CrosscorpusError
-from operators.evaluation.documents import Alternates
-from operators.evaluation.frames import Evaluation
+from operators.evaluation.evaluation_frames import Evaluation
+from operators.evaluation.ranked_documents import Alternates
 from operators.postgres.store import ModelMismatch, Store, collection_info
 
 MODULES: tuple[ModuleType, ...] = (runs, comparisons)

@@ -18,6 +18,8 @@ from typing import Any
 import polars as pl
 import yaml
 
+from dataflow.configuration.config_model import Config, hamilton_config
+from dataflow.driver.retrieval_driver import RetrievalDriver, build_driver
 from dataflow.evaluation.answers import (
     BATCH_SIZE,
     batches,
@@ -27,15 +29,13 @@ from dataflow.evaluation.answers import (
     questions,
 )
 from dataflow.evaluation.graph import check_models, evaluate
-from dataflow.runtime.config import Config, hamilton_config
-from dataflow.runtime.driver import RetrievalDriver, build_driver
 from operators.context.question import query_texts
-from operators.embedding.embedder import Embedder
-from operators.embedding.query_file import embed_kept_queries
+from operators.embedding.protocol import Embedder
+from operators.embedding.query_vectors import embed_kept_queries
 from operators.errors import UnknownName, suggest
-from operators.evaluation import learning
+from operators.evaluation import weight_fitting
 from operators.evaluation.candidates import Candidates, candidates, together
-from operators.evaluation.frames import Evaluation
+from operators.evaluation.evaluation_frames import Evaluation
 from operators.evaluation.judgements import check_judged, lines, read_qrels, read_queries
 from operators.postgres.store import Store, collection_info
 
@@ -51,8 +51,8 @@ _OWN = {"convex": ("full_text_words", "own_scale", "absent_share"), "rrf": ("rrf
 class Lesson:
     """What was learned, from what, and what it is worth on queries it did not see."""
 
-    learned: learning.Learned
-    base: learning.Parameters
+    learned: weight_fitting.Learned
+    base: weight_fitting.Parameters
     experiment: dict[str, Any]  # as a configuration file; only ``extends`` where nothing gained
     training: int  # queries
     evaluation: Evaluation  # of the test half; the first configuration is the one learned from
@@ -106,8 +106,8 @@ def learn(
     check_corpora(judged, {"base": config})
     model = embedder or check_models(store, {"base": config})
     groups = groups_of(queries, judged["query_id"].to_list())
-    training, test = learning.halves(groups, seed=seed)
-    training = learning.some(training, groups, training_queries, seed=seed)
+    training, test = weight_fitting.halves(groups, seed=seed)
+    training = weight_fitting.some(training, groups, training_queries, seed=seed)
     asked, unasked = fetched(
         store,
         begin,
@@ -118,7 +118,7 @@ def learn(
         on_batch=on_batch,
     )
     base = base_parameters(begin, asked, method)
-    learned = learning.learn(
+    learned = weight_fitting.learn(
         together(asked, unasked),
         [groups[number] for number in training.tolist()] * 2,
         base,
@@ -181,7 +181,7 @@ def search_once(
 
 def base_parameters(
     config: Config, found: Candidates, method: str = "convex"
-) -> learning.Parameters:
+) -> weight_fitting.Parameters:
     """What ``config`` sets, for the corpora and triggers of ``found``."""
     settings = hamilton_config(config)
     base = {name: float(settings[name]) for name in _OWN[method]}
@@ -201,8 +201,8 @@ def base_parameters(
 
 
 def as_experiment(
-    learned: learning.Learned,
-    base: learning.Parameters,
+    learned: weight_fitting.Learned,
+    base: weight_fitting.Parameters,
     method: str,
     config: Config,
     extends: str,

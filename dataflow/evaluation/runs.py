@@ -10,6 +10,8 @@ from typing import Any
 import polars as pl
 from hamilton.function_modifiers import extract_fields, tag
 
+from dataflow.configuration.config_model import Config
+from dataflow.driver.retrieval_driver import build_driver
 from dataflow.evaluation.answers import (
     BATCH_SIZE,
     Answers,
@@ -19,15 +21,13 @@ from dataflow.evaluation.answers import (
     for_evaluation,
     questions,
 )
-from dataflow.runtime.config import Config
-from dataflow.runtime.driver import build_driver
 from operators.context.question import query_texts
-from operators.embedding.embedder import Embedder
-from operators.embedding.query_file import embed_kept_queries
+from operators.embedding.protocol import Embedder
+from operators.embedding.query_vectors import embed_kept_queries
 from operators.errors import CrosscorpusError
-from operators.evaluation.documents import of_judged_corpora
 from operators.evaluation.judgements import check_judged, read_qrels, read_queries
-from operators.postgres.documents import count_documents, document_homes
+from operators.evaluation.ranked_documents import of_judged_corpora
+from operators.postgres.inspect.document_homes import count_documents, document_homes
 from operators.postgres.store import Store, collection_info
 
 

@@ -14,6 +14,9 @@ from typing import Any
 
 import polars as pl
 
+from dataflow.configuration.config_model import Config
+from dataflow.configuration.overrides import with_setting, with_settings
+from dataflow.driver.retrieval_driver import RetrievalDriver, build_driver
 from dataflow.evaluation.answers import (
     BATCH_SIZE,
     as_run,
@@ -26,20 +29,17 @@ from dataflow.evaluation.answers import (
     questions,
 )
 from dataflow.evaluation.graph import check_models
-from dataflow.runtime.config import Config
-from dataflow.runtime.driver import RetrievalDriver, build_driver
-from dataflow.runtime.render import describe_config
-from dataflow.runtime.settings import with_setting, with_settings
+from dataflow.visualization.render import describe_config
 from operators.context.question import query_texts
-from operators.embedding.embedder import Embedder
-from operators.embedding.query_file import embed_kept_queries
+from operators.embedding.protocol import Embedder
+from operators.embedding.query_vectors import embed_kept_queries
 from operators.errors import CrosscorpusError
 from operators.evaluation.comparison import comparison, summary
-from operators.evaluation.documents import of_judged_corpora
-from operators.evaluation.frames import CORPUS_SCORES, SCORES
+from operators.evaluation.evaluation_frames import CORPUS_SCORES, SCORES
 from operators.evaluation.grid import grid, point_name, sweep_table
 from operators.evaluation.judgements import check_judged, read_qrels, read_queries
 from operators.evaluation.measures import scores
+from operators.evaluation.ranked_documents import of_judged_corpora
 from operators.postgres.store import Store
 
 MEASURES = ("nDCG@10", "R@50")
@@ -79,7 +79,8 @@ def sweep(
     Args:
         store: the open collection.
         config: what the settings change, and what every combination is compared with.
-        settings: names as of :func:`dataflow.runtime.settings.with_setting`, and their values.
+        settings: names as of :func:`dataflow.configuration.overrides.with_setting`, and their
+            values.
         queries: see :func:`operators.evaluation.judgements.read_queries`.
         qrels: see :func:`operators.evaluation.judgements.read_qrels`.
         embedder: the collection's model; None: it is loaded.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataflow.ingestion.graph import build_ingestion_graph
 from dataflow.ingestion.local import ingest_documents, ingest_folder, ingest_git, ingest_wiki
+from dataflow.ingestion.loop import ingest
 from dataflow.ingestion.report import IngestReport, Progress
-from dataflow.ingestion.run import ingest
 
 __all__ = [
     "IngestReport",

@@ -7,10 +7,10 @@ import hashlib
 import polars as pl
 from hamilton.function_modifiers import tag
 
-from operators.embedding.embedder import Embedder
-from operators.sources.chunking import chunk_documents
-from operators.sources.chunking import embedded_text as text_to_embed
-from operators.sources.places import add_places
+from operators.embedding.protocol import Embedder
+from operators.sources.chunking.chunk_places import add_places
+from operators.sources.chunking.chunker import chunk_documents
+from operators.sources.chunking.chunker import embedded_text as text_to_embed
 
 
 @tag(stage="chunk")

@@ -6,9 +6,9 @@ import polars as pl
 from hamilton.function_modifiers import tag
 
 from operators.frames import DOCUMENTS, check
-from operators.sources.chunking import CUT_BY_LINES
-from operators.sources.dates import without_future_dates
-from operators.sources.items import Document, content_hash, document_frame
+from operators.sources.chunking.chunker import CUT_BY_LINES
+from operators.sources.dates.document_date import without_future_dates
+from operators.sources.protocol import Document, content_hash, document_frame
 
 
 @tag(stage="read")

@@ -9,10 +9,10 @@ import polars as pl
 from hamilton.function_modifiers import tag
 from numpy.typing import NDArray
 
-from operators.embedding.embedder import Embedder
+from operators.embedding.protocol import Embedder
 from operators.frames import CHUNKS, check
-from operators.postgres.embedding_cache import cache_embeddings, cached_embeddings
 from operators.postgres.store import Store
+from operators.postgres.write.embedding_cache import cache_embeddings, cached_embeddings
 
 Vectors = dict[str, NDArray[np.float32]]
 """text_hash -> vector, shape (dimensions,)."""

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from dataflow.ingestion.loop import ingest
 from dataflow.ingestion.report import IngestReport
-from dataflow.ingestion.run import ingest
-from operators.embedding.embedder import Embedder
+from operators.embedding.protocol import Embedder
 from operators.postgres.store import Store
-from operators.sources.github_api import GithubApi, open_github
-from operators.sources.github_issues import issues_source
-from operators.sources.github_reviews import reviews_source
-from operators.sources.github_sync import Found, OnFetched, mirror_source, refresh
-from operators.sources.memory import memory_source
+from operators.sources.findings import memory_source
+from operators.sources.github.github_api import GithubApi, open_github
+from operators.sources.github.github_issues import issues_source
+from operators.sources.github.github_mirror import Found, OnFetched, mirror_source, refresh
+from operators.sources.github.review_threads import reviews_source
 
 
 def ingest_reviews(
@@ -26,10 +26,10 @@ def ingest_reviews(
     prune: bool = False,
     **options: Any,
 ) -> IngestReport:
-    """Ingest exported review comments and reviews (:mod:`operators.sources.github_reviews`).
+    """Ingest exported review comments and reviews (:mod:`operators.sources.github.review_threads`).
 
     ``prune``: the files are all there is of their repositories, so that what they lack was
-    deleted. Other options as in :func:`dataflow.ingestion.run.ingest`.
+    deleted. Other options as in :func:`dataflow.ingestion.loop.ingest`.
     """
     source = reviews_source(paths, repo, whole=prune)
     return ingest(store, embedder, source, prune=prune, **options)
@@ -44,7 +44,7 @@ def ingest_issues(
     prune: bool = False,
     **options: Any,
 ) -> IngestReport:
-    """Ingest exported issues and their comments (:mod:`operators.sources.github_issues`).
+    """Ingest exported issues and their comments (:mod:`operators.sources.github.github_issues`).
 
     Options as in :func:`ingest_reviews`.
     """
@@ -61,7 +61,7 @@ def ingest_memory(
     prune: bool = False,
     **options: Any,
 ) -> IngestReport:
-    """Ingest learned findings (:mod:`operators.sources.memory`); options as elsewhere."""
+    """Ingest learned findings (:mod:`operators.sources.findings`); options as elsewhere."""
     return ingest(store, embedder, memory_source(path, repo), prune=prune, **options)
 
 
@@ -84,11 +84,11 @@ def sync_github(
         embedder: its model.
         repository: ``owner/name``, or what was found under it.
         api: an open connection; default: the one that the environment names.
-        repo: see :func:`operators.sources.github_sync.refresh`, as the next three.
+        repo: see :func:`operators.sources.github.github_mirror.refresh`, as the next three.
         full: ask for everything, to find what was deleted.
         reviews: also ask for the reviews of each changed pull request.
         on_fetched: told how far fetching is.
-        options: as in :func:`dataflow.ingestion.run.ingest`.
+        options: as in :func:`dataflow.ingestion.loop.ingest`.
 
     Raises:
         CrosscorpusError: GitHub refuses or does not answer; no document was written then, what

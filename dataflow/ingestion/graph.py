@@ -13,9 +13,9 @@ from hamilton.graph import FunctionGraph
 from hamilton.lifecycle import NodeExecutionHook
 from hamilton.lifecycle.base import LifecycleAdapter
 
+from dataflow.driver.validation import LooseInputs, check_declared
+from dataflow.execution.hamilton_logs import quiet_hamilton
 from dataflow.ingestion import chunks, documents, embeddings, stored
-from dataflow.runtime.guards import LooseInputs, check_declared
-from dataflow.runtime.logs import quiet_hamilton
 
 MODULES: tuple[ModuleType, ...] = (documents, chunks, embeddings, stored)
 INPUTS = frozenset({"batch", "fingerprint", "store", "embedder", "embed_at_once", "on_embedded"})

@@ -6,20 +6,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from dataflow.ingestion.loop import ingest
 from dataflow.ingestion.report import IngestReport
-from dataflow.ingestion.run import ingest
-from operators.embedding.embedder import Embedder
+from operators.embedding.protocol import Embedder
 from operators.postgres.store import Store
-from operators.sources.documents import documents_source
 from operators.sources.folder import folder_source
-from operators.sources.git import git_source
-from operators.sources.wiki import wiki_source
+from operators.sources.git.git_source import git_source
+from operators.sources.jsonl import documents_source
+from operators.sources.wiki.wiki_source import wiki_source
 
 
 def ingest_documents(
     store: Store, embedder: Embedder, path: Path | str, *, prune: bool = False, **options: Any
 ) -> IngestReport:
-    """Ingest a JSONL file (:mod:`operators.sources.documents`); options as in `ingest`.
+    """Ingest a JSONL file (:mod:`operators.sources.jsonl`); options as in `ingest`.
 
     Args:
         store: the open collection.
@@ -40,7 +40,7 @@ def ingest_git(
     exclude: Sequence[str] = (),
     **options: Any,
 ) -> IngestReport:
-    """Ingest a git working tree (:mod:`operators.sources.git`); options as in `ingest`."""
+    """Ingest a git working tree; options as in :func:`ingest`."""
     return ingest(store, embedder, git_source(path, repo, exclude=exclude), **options)
 
 
@@ -70,5 +70,5 @@ def ingest_wiki(
     base_url: str | None = None,
     **options: Any,
 ) -> IngestReport:
-    """Ingest a wiki (:mod:`operators.sources.wiki`); options as in :func:`ingest_folder`."""
+    """Ingest a wiki; options as in :func:`ingest_folder`."""
     return ingest(store, embedder, wiki_source(path, repo, base_url=base_url), **options)

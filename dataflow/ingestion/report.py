@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from operators.postgres.runs import COUNTS
-from operators.sources.items import Fault
+from operators.postgres.write.ingestion_runs import COUNTS
+from operators.sources.protocol import Fault
 
 
 @dataclass(frozen=True, slots=True)

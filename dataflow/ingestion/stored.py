@@ -6,7 +6,7 @@ import polars as pl
 from hamilton.function_modifiers import tag
 
 from operators.postgres.store import Store
-from operators.postgres.write import Written, write_documents
+from operators.postgres.write.document_writer import Written, write_documents
 
 
 @tag(stage="store", io="postgres")

@@ -9,13 +9,13 @@ import polars as pl
 from hamilton.function_modifiers import config, resolve_from_config, tag
 
 from dataflow.retrieval.branches import from_each_corpus, parameters_of_each
-from operators.context import editions, packing
-from operators.context import outcomes as happened
+from operators.arrays.segments import cut
+from operators.context import packing, passage_versions
+from operators.context import search_outcomes as happened
 from operators.context.citations import cite
 from operators.context.token_counts import token_measure
 from operators.frames import stacked
-from operators.ranking.order import cut
-from operators.versions import policy
+from operators.versions import version_choice
 
 
 @tag(stage="results")
@@ -27,7 +27,7 @@ def results(unique: pl.DataFrame, top_k: int = 10) -> pl.DataFrame:
 @tag(stage="context")
 def arranged(results: pl.DataFrame) -> pl.DataFrame:
     """The results as they are read: of versions of one passage the newest first, each marked."""
-    return editions.newest_first(results)
+    return passage_versions.newest_first(results)
 
 
 @tag(stage="outcomes")
@@ -35,7 +35,7 @@ def notes(
     outcomes: pl.DataFrame, queries: pl.DataFrame, version_scope: pl.DataFrame
 ) -> pl.DataFrame:
     """What a reader must know: what was not searched, what was cut, and which versions answer."""
-    return stacked([happened.notes(outcomes, queries), policy.notes(version_scope)])
+    return stacked([happened.notes(outcomes, queries), version_choice.notes(version_scope)])
 
 
 @config.when(packed_variant="characters")
@@ -134,7 +134,7 @@ def provenance(
         "searched": happened.channels(outcomes),
         "degraded": [
             *(sentence for _, sentence in happened.remarks(tried)),
-            *policy.degraded(version_scope),
+            *version_choice.degraded(version_scope),
         ],
         "queries": queries.height,
         "texts": queries["texts"].to_list(),

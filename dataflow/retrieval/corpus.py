@@ -23,18 +23,19 @@ from hamilton.function_modifiers import (
 )
 
 from operators import frames
-from operators.context import outcomes as happened
-from operators.context.unified import unify
-from operators.dedup import signatures as glance
-from operators.dedup import tokens, within
-from operators.explain import parts
-from operators.postgres import read, search
+from operators.context import search_outcomes as happened
+from operators.context.unified_form import unify
+from operators.dedup import similarity_index as glance
+from operators.dedup import token_index, within
+from operators.explain import components
 from operators.postgres import store as database
-from operators.postgres import text_search as words
-from operators.postgres.finish import EXACT_BELOW
+from operators.postgres.schema.indexes import EXACT_BELOW
+from operators.postgres.search import chunk_reader
+from operators.postgres.search import text_search as words
+from operators.postgres.search import vector_search as vectors
 from operators.ranking import merge
-from operators.ranking.scope import narrowed
-from operators.ranking.texts import fuse_texts
+from operators.ranking.multi_query import fuse_texts
+from operators.ranking.query_filters import narrowed
 
 
 def _searched(
@@ -80,7 +81,7 @@ def vector_search(
     """The nearest chunks to each query text, one list a text."""
 
     def find(asked: pl.DataFrame) -> pl.DataFrame:
-        return search.vector_search(
+        return vectors.vector_search(
             store,
             corpus,
             asked,
@@ -255,14 +256,14 @@ def read_chunks(
     chunks = frames.empty(frames.READ_CHUNKS)
     if len(chunk_ids):
         seconds = _seconds(deadline_s, asked)
-        chunks = read.fetch_chunks(store, corpus, chunk_ids, asked, timeout_s=seconds)
+        chunks = chunk_reader.fetch_chunks(store, corpus, chunk_ids, asked, timeout_s=seconds)
     return {"chunks": chunks, "chunks_outcome": frames.empty(frames.OUTCOMES)}
 
 
 @tag(stage="dedup")
-def token_sets(chunks: pl.DataFrame) -> tokens.TokenSets:
+def token_sets(chunks: pl.DataFrame) -> token_index.TokenSets:
     """The token set of each chunk, compared within the corpus and across."""
-    return tokens.token_sets(chunks)
+    return token_index.token_sets(chunks)
 
 
 @tag(stage="dedup")
@@ -276,7 +277,7 @@ def signatures(chunks: pl.DataFrame) -> glance.Signatures:
 def deduped__jaccard(
     merged: pl.DataFrame,
     chunks: pl.DataFrame,
-    token_sets: tokens.TokenSets,
+    token_sets: token_index.TokenSets,
     jaccard_threshold: float = 0.9,
 ) -> pl.DataFrame:
     """The merged list without copies, by tokens."""
@@ -353,7 +354,7 @@ def searches(happenings: dict[str, pl.DataFrame]) -> pl.DataFrame:
 @tag(stage="explanation")
 def merge_parts__rrf(merged: pl.DataFrame, rrf_k: float = 60.0) -> pl.DataFrame:
     """What each merged score is made of; computed only for ``explain``."""
-    return parts.merge_by_rank(merged, rrf_k=rrf_k)
+    return components.merge_by_rank(merged, rrf_k=rrf_k)
 
 
 @config.when(merged_variant="weighted_rrf")
@@ -362,7 +363,7 @@ def merge_parts__weighted_rrf(
     merged: pl.DataFrame, rrf_k: float = 60.0, vector_weight: float = 0.5
 ) -> pl.DataFrame:
     """What each merged score is made of; computed only for ``explain``."""
-    return parts.merge_by_rank(merged, rrf_k=rrf_k, vector_weight=vector_weight)
+    return components.merge_by_rank(merged, rrf_k=rrf_k, vector_weight=vector_weight)
 
 
 @config.when(merged_variant="minmax")
@@ -375,7 +376,7 @@ def merge_parts__minmax(
     text_norm: str = "min_max",
 ) -> pl.DataFrame:
     """What each merged score is made of; computed only for ``explain``."""
-    return parts.merge_by_score(
+    return components.merge_by_score(
         merged,
         text_confidence,
         vector_weight=vector_weight,

@@ -11,15 +11,15 @@ from hamilton.function_modifiers import config, resolve_from_config, tag
 
 from dataflow.retrieval.branches import from_each_corpus
 from operators import frames
-from operators.context.outcomes import lone_channels
-from operators.explain import parts, steps
-from operators.explain import sought as names
-from operators.explain import verdicts as fates
-from operators.postgres import read
+from operators.context.search_outcomes import lone_channels
+from operators.explain import components, steps
+from operators.explain import dispositions as fates
+from operators.explain import explain_targets as names
+from operators.foundation.sanitize import clean_text
 from operators.postgres import store as database
-from operators.postgres.locate import locate
-from operators.postgres.text_border import clean_text
-from operators.ranking.scope import narrowed, visible_repos
+from operators.postgres.search import chunk_reader
+from operators.postgres.search.chunk_lookup import locate
+from operators.ranking.query_filters import narrowed, visible_repos
 
 
 @tag(stage="explanation", io="postgres")
@@ -89,7 +89,7 @@ def _visible(
     for (corpus,), some in known.group_by("corpus", maintain_order=True):
         if corpus in corpora:
             scope = narrowed(asked, str(corpus), corpora[corpus]["inputs"]["filters"])
-            chunks = read.fetch_chunks(store, str(corpus), some["chunk_id"], scope)
+            chunks = chunk_reader.fetch_chunks(store, str(corpus), some["chunk_id"], scope)
             visible |= set(chunks["chunk_id"])
             distances |= names.nearest(chunks, vectors)
     return visible, distances
@@ -101,14 +101,14 @@ def fusion_parts__rrf(
     recency: pl.DataFrame, fused: pl.DataFrame, rrf_k: float = 60.0
 ) -> pl.DataFrame:
     """What each fused score is made of."""
-    return parts.fusion_by_rank(recency, fused, rrf_k=rrf_k)
+    return components.fusion_by_rank(recency, fused, rrf_k=rrf_k)
 
 
 @config.when(fused_variant="score")
 @tag(stage="explanation")
 def fusion_parts__score(recency: pl.DataFrame, fused: pl.DataFrame) -> pl.DataFrame:
     """What each fused score is made of."""
-    return parts.fusion_by_score(recency, fused)
+    return components.fusion_by_score(recency, fused)
 
 
 @config.when(fused_variant="convex")
@@ -127,7 +127,7 @@ def fusion_parts__convex(
     absent_share: float = 0.0,
 ) -> pl.DataFrame:
     """What each fused score is made of."""
-    return parts.fusion_by_combination(
+    return components.fusion_by_combination(
         recency,
         fused,
         vector_weights,
@@ -210,7 +210,7 @@ def explain(
     """Every number behind every result and every named chunk, one a row."""
     weights = None
     if weighted_variant != "off":
-        weights = parts.weights(stages.weighted, queries, source_weights)
+        weights = components.weights(stages.weighted, queries, source_weights)
     return steps.explain(
         stages,
         verdicts,

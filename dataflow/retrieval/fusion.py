@@ -9,10 +9,10 @@ import polars as pl
 from hamilton.function_modifiers import config, resolve_from_config, tag
 
 from dataflow.retrieval.branches import from_each_corpus, one_branch_each
-from operators.context.outcomes import collect, lone_channels
+from operators.context.search_outcomes import collect, lone_channels
 from operators.dedup import across
-from operators.dedup.signatures import Signatures
-from operators.dedup.tokens import TokenSets
+from operators.dedup.similarity_index import Signatures
+from operators.dedup.token_index import TokenSets
 from operators.frames import UNIFIED, stacked
 from operators.postgres import store as database
 from operators.ranking import fusion, rerank

@@ -14,7 +14,7 @@ import polars as pl
 from hamilton.function_modifiers import tag
 
 from operators.context.question import LONGEST_TEXT, ask, query_texts
-from operators.ranking import wording
+from operators.ranking import lexical_weight
 
 
 @tag(stage="queries")
@@ -52,7 +52,7 @@ def queries(
 @tag(stage="queries")
 def text_confidence(queries: pl.DataFrame, full_text_words: int = 8) -> pl.DataFrame:
     """How much the words of each question count beside its meaning."""
-    return wording.text_confidence(queries, full_text_words=full_text_words)
+    return lexical_weight.text_confidence(queries, full_text_words=full_text_words)
 
 
 @tag(stage="queries", io="embedding")

@@ -13,9 +13,9 @@ from hamilton.function_modifiers import tag
 
 from operators.frames import empty
 from operators.postgres import store as database
-from operators.postgres import versions as stored
-from operators.ranking.scope import visible_repos
-from operators.versions import policy
+from operators.postgres.write import version_store as stored
+from operators.ranking.query_filters import visible_repos
+from operators.versions import version_choice
 
 
 @tag(stage="queries", io="postgres", fail_open="yes")
@@ -23,7 +23,7 @@ def known_versions(
     store: database.Store, queries: pl.DataFrame, understand_versions: bool = True
 ) -> pl.DataFrame | None:
     """Every version of every topic; read only where a question may ask for one."""
-    if not policy.may_ask(queries, understand=understand_versions):
+    if not version_choice.may_ask(queries, understand=understand_versions):
         return empty(stored.KNOWN_VERSIONS)
     return stored.known_versions(store)
 
@@ -37,7 +37,7 @@ def version_scope(
     understand_versions: bool = True,
 ) -> pl.DataFrame:
     """The policy of each question, the versions it pins, and what a reader must know of them."""
-    return policy.version_scope(
+    return version_choice.version_scope(
         queries,
         known_versions,
         default=version_policy,
@@ -49,4 +49,4 @@ def version_scope(
 @tag(stage="queries")
 def scoped_queries(queries: pl.DataFrame, version_scope: pl.DataFrame) -> pl.DataFrame:
     """The questions as the corpora are searched with them."""
-    return policy.scoped(queries, version_scope)
+    return version_choice.scoped(queries, version_scope)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from operators.arrays.segments import take
 from operators.frames import CITATIONS, frame_of
-from operators.ranking.order import take
 
 MOST_ALTERNATES = 5
 

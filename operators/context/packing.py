@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 import polars as pl
 
-from operators.context.escape import defused
+from operators.arrays.segments import listed, take
+from operators.foundation.escape import defused
 from operators.frames import CONTEXT, PACKED, frame_of
-from operators.ranking.order import listed, take
 
 SEPARATOR = "\n\n"
 _OF_RESULT = ["query_id", "chunk_id", "corpus", "source_label", "source_url", "alternate_sources"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from operators.context.editions import NEWEST, OLDER
+from operators.context.passage_versions import NEWEST, OLDER
 
 VERSIONS = (
     "Labels say of which date and version a passage is. Where passages disagree, prefer the newest "

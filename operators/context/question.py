@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 import polars as pl
 
 from operators.errors import CrosscorpusError, UnknownName, suggest
+from operators.foundation.sanitize import clean_text
 from operators.frames import QUERIES
-from operators.postgres.text_border import clean_text
 from operators.ranking.weighting import read_trigger
 
 LONGEST_TEXT = 20_000

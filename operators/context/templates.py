@@ -24,8 +24,8 @@ from urllib.parse import quote
 import numpy as np
 import polars as pl
 
-from operators.context.escape import label_text, safe_url
 from operators.errors import CrosscorpusError
+from operators.foundation.escape import label_text, safe_url
 from operators.frames import READ_CHUNKS, UTC
 
 LONGEST = 200  # characters of one field in a label; a title can have thousands

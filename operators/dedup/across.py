@@ -1,7 +1,7 @@
 """The copies across corpora, after fusion: the best-ranked stays, whatever its source.
 
 Every rule takes ``hits`` (``FUSED``) and returns ``FUSED``, ranked anew; what stays carries the
-labels and links of what went, see :func:`operators.dedup.survivors.absorb`.
+labels and links of what went, see :func:`operators.arrays.lists.absorb`.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
+from operators.arrays.lists import absorb
+from operators.arrays.segments import Floats, Integers, index, listed, places, positions, replaced
 from operators.dedup.cosine import cosine_keepers, unit_vectors
 from operators.dedup.guarded import guarded_keepers
+from operators.dedup.hit_lookup import of_hits
 from operators.dedup.jaccard import jaccard_keepers
-from operators.dedup.known import of_hits
 from operators.dedup.newest import dates, documents, newest_keepers
-from operators.dedup.signatures import Signatures, signatures
-from operators.dedup.survivors import absorb
-from operators.dedup.tokens import TokenSets, token_sets
-from operators.ranking.order import Floats, Integers, index, listed, places, positions, replaced
+from operators.dedup.similarity_index import Signatures, signatures
+from operators.dedup.token_index import TokenSets, token_sets
 
 
 def jaccard(

@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from operators.arrays.segments import Column, Floats, Integers
 from operators.dedup.greedy import Flags, Pairs, greedy
-from operators.ranking.order import Column, Floats, Integers
 
 _SLACK = 1e-4  # of the float32 product that finds candidates; float64 decides
 

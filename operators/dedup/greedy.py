@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from operators.ranking.order import Column, Integers, places
+from operators.arrays.segments import Column, Integers, places
 
 Flags = NDArray[np.bool_]
 Pairs = tuple[Integers, Integers]

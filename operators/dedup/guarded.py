@@ -15,11 +15,11 @@ from operator import ne
 
 import numpy as np
 
+from operators.arrays.segments import Column, Integers, lengths, starts
 from operators.dedup import cosine
 from operators.dedup.greedy import FindCopies, Flags, Pairs, greedy
 from operators.dedup.jaccard import Finder, check_threshold
-from operators.dedup.signatures import Lookalikes, Signatures
-from operators.ranking.order import Column, Integers, lengths, starts
+from operators.dedup.similarity_index import Lookalikes, Signatures
 
 _NEGATIONS = """not no never none neither nor nothing nobody nowhere without cannot except unless
                 false disabled"""

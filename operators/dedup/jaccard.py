@@ -1,7 +1,7 @@
 """Copies by their tokens: the Jaccard index of two token sets, common tokens over all tokens.
 
 All pairs of n chunks are n**2 / 2 comparisons of microseconds each. Here only the pairs that share
-a part (:mod:`operators.dedup.parts`) are compared, exactly, so that the time grows with n.
+a part (:mod:`operators.dedup.partition_join`) are compared, exactly, so that the time grows with n.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from operators.arrays.segments import Column, Floats, Integers, changes, offsets
 from operators.dedup.greedy import Flags, Pairs, greedy
-from operators.dedup.parts import parts_of, ranges
-from operators.dedup.tokens import TokenSets, Words
-from operators.ranking.order import Column, Floats, Integers, changes, offsets
+from operators.dedup.partition_join import parts_of, ranges
+from operators.dedup.token_index import TokenSets, Words
 
 _PAIRS_AT_ONCE = 256  # 8 bits beside the 55 of a token
 _TOKEN_BITS = np.uint64(56)

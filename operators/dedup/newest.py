@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from operators.arrays.segments import Column, Floats, Integers, index
 from operators.dedup.cosine import cosine_keepers, unit_vectors
-from operators.ranking.order import Column, Floats, Integers, index
 
 
 def deduplicate_near_duplicates(chunks: pl.DataFrame, threshold: float = 0.95) -> pl.DataFrame:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from operators.embedding.embedder import Vectors
+from operators.embedding.protocol import Vectors
 
 Embed = Callable[[Sequence[str]], Vectors]
 

@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 import numpy as np
 
 from operators.embedding.cache import QueryCache
-from operators.embedding.embedder import (
+from operators.embedding.protocol import (
     EmbeddingError,
     ModelNotInstalled,
     TextTooLong,
@@ -28,7 +28,7 @@ from operators.embedding.embedder import (
     space_fingerprint,
     unit,
 )
-from operators.extras import installing
+from operators.foundation.extras import installing
 
 if TYPE_CHECKING:
     import httpx
@@ -56,7 +56,7 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class OpenAIEmbedder:
-    """A remote model; an :class:`operators.embedding.embedder.Embedder`.
+    """A remote model; an :class:`operators.embedding.protocol.Embedder`.
 
     The endpoint's tokenizer is unknown: a token is taken as ``_BYTES_A_TOKEN`` bytes of UTF-8.
     """

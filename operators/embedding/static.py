@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from operators.embedding import word_pieces
-from operators.embedding.embedder import (
+from operators.embedding.protocol import (
     ModelNotInstalled,
     Vectors,
     file_sha256,
@@ -24,7 +24,7 @@ from operators.embedding.embedder import (
     space_fingerprint,
     unit,
 )
-from operators.extras import installing
+from operators.foundation.extras import installing
 
 _WEIGHTS = "weights/l2_supercat_256.safetensors"
 _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
@@ -32,7 +32,7 @@ _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
 
 @dataclass(frozen=True)
 class StaticEmbedder:
-    """Word vectors in memory; an :class:`operators.embedding.embedder.Embedder`.
+    """Word vectors in memory; an :class:`operators.embedding.protocol.Embedder`.
 
     There is no window: a text of any length is embedded whole. ``max_tokens`` is what still makes a
     sharp mean, for the chunker to use.

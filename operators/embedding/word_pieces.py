@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from operators.embedding.embedder import readable
+from operators.embedding.protocol import readable
 
 AT_ONCE = 512
 """Texts tokenized in one call; their encodings take some 25 kB each."""

@@ -14,9 +14,9 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
+from operators.arrays.segments import Column, Floats, Integers, changes, positions, starts
 from operators.ranking.fusion import combination
-from operators.ranking.order import Column, Floats, Integers, changes, positions, starts
-from operators.ranking.wording import text_confidence
+from operators.ranking.lexical_weight import text_confidence
 
 _OF_HITS = (
     "corpus",

@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from operators.evaluation import statistics
-from operators.evaluation.frames import CHANGED, COMPARISON, SUMMARY, measures_of
+from operators.evaluation.evaluation_frames import CHANGED, COMPARISON, SUMMARY, measures_of
 
 LISTED = 10
 

@@ -17,7 +17,7 @@ import polars as pl
 
 from operators.context.question import in_utc
 from operators.errors import CrosscorpusError
-from operators.evaluation.frames import JUDGED_QUERIES, QRELS
+from operators.evaluation.evaluation_frames import JUDGED_QUERIES, QRELS
 
 
 class JudgementError(CrosscorpusError):

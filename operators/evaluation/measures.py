@@ -12,8 +12,8 @@ from typing import Any
 import polars as pl
 
 from operators.errors import CrosscorpusError, UnknownName, suggest
-from operators.evaluation.frames import CORPUS_SCORES, MEASURES, SCORES, empty_scores
-from operators.extras import installing
+from operators.evaluation.evaluation_frames import CORPUS_SCORES, MEASURES, SCORES, empty_scores
+from operators.foundation.extras import installing
 
 
 class MissingMeasures(CrosscorpusError, ImportError):

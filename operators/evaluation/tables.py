@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from operators.evaluation.frames import Evaluation, measures_of
+from operators.evaluation.evaluation_frames import Evaluation, measures_of
 
 SIGNIFICANT = 0.05
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from operators.evaluation.frames import RUN
+from operators.evaluation.evaluation_frames import RUN
 from operators.evaluation.judgements import JudgementError, fields_of, lines
 
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from operators.explain.verdicts import Run
+from operators.explain.dispositions import Run
 from operators.frames import EXPLAIN
 
 _KEY = ["query_id", "chunk_id"]

@@ -17,8 +17,7 @@ from psycopg.pq import ConnStatus
 from psycopg.rows import TupleRow
 from psycopg_pool import ConnectionPool
 
-from operators.home import server_directory
-from operators.postgres.environment import undisturbed
+from operators.foundation.data_dir import server_directory
 from operators.postgres.errors import (
     ENABLE_VECTOR,
     DatabaseError,
@@ -27,9 +26,10 @@ from operators.postgres.errors import (
     is_transient,
     masked,
 )
+from operators.postgres.server.pg_environment import undisturbed
 
 if TYPE_CHECKING:
-    from operators.postgres.server import Server
+    from operators.postgres.server.embedded_server import Server
 
 __all__ = [
     "DatabaseError",
@@ -108,8 +108,8 @@ def resolve_dsn() -> str:
     dsn = os.environ.get("CROSSCORPUS_DSN", "").strip()
     if dsn:
         return dsn
-    from operators.postgres.binaries import chosen
-    from operators.postgres.server import in_use, start
+    from operators.postgres.server.binaries import chosen
+    from operators.postgres.server.embedded_server import in_use, start
 
     directory = server_directory()
     return (in_use(directory) or start(directory, chosen())).dsn
@@ -249,7 +249,7 @@ def _vector(conn: psycopg.Connection[Any]) -> VectorExtension | None:
 def _embedded(dsn: str) -> Server | None:
     if os.name == "nt":
         return None
-    from operators.postgres.server import server_for
+    from operators.postgres.server.embedded_server import server_for
 
     return server_for(dsn)
 

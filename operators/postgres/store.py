@@ -21,7 +21,7 @@ import psycopg
 from psycopg import sql
 from psycopg.rows import TupleRow
 
-from operators.embedding.embedder import as_given
+from operators.embedding.protocol import as_given
 from operators.errors import CrosscorpusError, UnknownName, suggest
 from operators.postgres.connection import (
     Pool,
@@ -33,9 +33,9 @@ from operators.postgres.connection import (
     resolve_dsn,
     retrying,
 )
-from operators.postgres.kept import Kept
-from operators.postgres.superseded import Superseded, count_superseded
-from operators.postgres.tables import bring_up_to_date, check_vectors
+from operators.postgres.schema.tables import bring_up_to_date, check_vectors
+from operators.postgres.state_cache import Kept
+from operators.postgres.superseded_counts import Superseded, count_superseded
 
 Connection: TypeAlias = psycopg.Connection[TupleRow]
 Settings: TypeAlias = Mapping[str, str] | Callable[[], Mapping[str, str]]

@@ -20,10 +20,9 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from operators.dedup.survivors import survivors
-from operators.ranking.merge import check_share, reciprocal
-from operators.ranking.normalise import ratio
-from operators.ranking.order import (
+from operators.arrays.lists import survivors
+from operators.arrays.packed_sort import blocks, lexorder
+from operators.arrays.segments import (
     Column,
     Floats,
     Integers,
@@ -36,8 +35,9 @@ from operators.ranking.order import (
     replaced,
     starts,
 )
-from operators.ranking.packed import blocks, lexorder
-from operators.ranking.wording import of_rows
+from operators.ranking.lexical_weight import of_rows
+from operators.ranking.merge import check_share, reciprocal
+from operators.ranking.normalization import ratio
 
 _FEW = 1000  # names that are compared faster one by one
 

@@ -16,9 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from operators.frames import MERGED, TEXT_HITS, VECTOR_HITS, empty, frame_of
-from operators.ranking.normalise import normalise
-from operators.ranking.order import (
+from operators.arrays.segments import (
     Column,
     Floats,
     Integers,
@@ -27,7 +25,9 @@ from operators.ranking.order import (
     places,
     starts,
 )
-from operators.ranking.wording import of_rows
+from operators.frames import MERGED, TEXT_HITS, VECTOR_HITS, empty, frame_of
+from operators.ranking.lexical_weight import of_rows
+from operators.ranking.normalization import normalise
 
 
 def rrf(vector_hits: pl.DataFrame, text_hits: pl.DataFrame, *, rrf_k: float = 60) -> pl.DataFrame:
@@ -70,7 +70,7 @@ def minmax(
         text_hits: columns ``TEXT_HITS``.
         text_confidence: columns ``TEXT_CONFIDENCE``, a factor of each query's text scores; None: 1.
         vector_weight: ``w``, 0 to 1.
-        vector_norm: how similarities are scaled, see :mod:`operators.ranking.normalise`.
+        vector_norm: how similarities are scaled, see :mod:`operators.ranking.normalization`.
         text_norm: how text scores are scaled.
     """
     share = check_share(vector_weight)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import numpy as np
 import polars as pl
 
-from operators.ranking.order import Floats, Integers, positions
+from operators.arrays.segments import Floats, Integers, positions
 
 DAY_US = 86_400_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

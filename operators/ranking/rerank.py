@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import polars as pl
 
+from operators.arrays.segments import best_first, listed, places, replaced
 from operators.errors import CrosscorpusError
-from operators.ranking.order import best_first, listed, places, replaced
 
 Reranker = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
 """Takes pairs of a question and a passage, returns a number a pair, higher is better."""

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from operators.arrays.segments import Floats, positions, ranked
 from operators.errors import CrosscorpusError, UnknownName, suggest
-from operators.ranking.order import Floats, positions, ranked
 
 SourceWeights = Mapping[str, Mapping[str, float]]  # corpus -> trigger -> weight
 Mix = Sequence[tuple[str, float]]

@@ -15,9 +15,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from operators.context.escape import visible
 from operators.errors import CrosscorpusError
-from operators.extras import installing
+from operators.foundation.escape import visible
+from operators.foundation.extras import installing
 from operators.report.page import Html, element, join
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from operators.evaluation.frames import measures_of
+from operators.evaluation.evaluation_frames import measures_of
 from operators.report import charts
 from operators.report.page import Html, element, join, table
 from operators.report.scores import Layers, colour_key, colours, interval_dots

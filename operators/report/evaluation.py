@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from operators.evaluation.frames import Evaluation, measures_of
+from operators.evaluation.evaluation_frames import Evaluation, measures_of
 from operators.report import charts
-from operators.report.changed import changed_body
+from operators.report.changed_queries import changed_body
 from operators.report.comparison import (
     QUERIES,
     comparison_body,

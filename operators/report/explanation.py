@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from operators.explain.verdicts import FATES
+from operators.explain.dispositions import FATES
 from operators.explain.waterfall import FACTORS, spell, waterfall
 from operators.report import charts
 from operators.report.page import Html, Section, element, join, page, table

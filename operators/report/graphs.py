@@ -80,7 +80,7 @@ def _figure(name: str, svg: str) -> Html:
 
 
 def inline_svg(svg: str, label: str) -> Html:
-    """A picture by ``dataflow.runtime.dot`` as a part of a page: shapes and text alone, no ids.
+    """A picture of a graph as a part of a page: shapes and text alone, no ids.
 
     Its colours become the page's, so that it is readable on dark ground too.
 

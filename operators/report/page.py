@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
-from operators.context.escape import visible
+from operators.foundation.escape import visible
 
 # A page loads nothing, whatever stands in it. Vega compiles its expressions, hence 'unsafe-eval'.
 _POLICY = (

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import altair as alt
 import polars as pl
 
-from operators.evaluation.frames import measures_of
+from operators.evaluation.evaluation_frames import measures_of
 from operators.report import charts
 from operators.report.page import Html, element, join, key, table
 

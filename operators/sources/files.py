@@ -13,10 +13,10 @@ import stat
 from dataclasses import dataclass
 from posixpath import splitext
 
-from operators.postgres.text_border import clean_text
-from operators.sources.git_history import shown_path
-from operators.sources.items import Fault
-from operators.spilled import SpilledDict
+from operators.foundation.disk_dict import SpilledDict
+from operators.foundation.sanitize import clean_text
+from operators.sources.git.commit_log import shown_path
+from operators.sources.protocol import Fault
 
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 _SNIFFED = 8192

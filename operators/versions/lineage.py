@@ -1,12 +1,12 @@
 """Which documents are versions of one topic, and in which order.
 
 Two documents of different versions are one topic if their path and title are the same once each
-one's own version is taken out (:mod:`operators.versions.masks`); where only their file names have
-it and it may be a page's number, and titles differ, contents must be alike as well; where several
-pages share such names, content tells which continues which. What then ends with one version and
-what begins with a later one may be one page that was renamed or moved: the more of its names has
-changed, the more of its content has to be the same. Two documents of one version are never one
-topic.
+one's own version is taken out (:mod:`operators.versions.normalized_names`); where only their file
+names have it and it may be a page's number, and titles differ, contents must be alike as well;
+where several pages share such names, content tells which continues which. What then ends with one
+version and what begins with a later one may be one page that was renamed or moved: the more of its
+names has changed, the more of its content has to be the same. Two documents of one version are
+never one topic.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ import numpy as np
 import polars as pl
 
 from operators.frames import UTC, check
-from operators.sources.versions import VersionKey, version_key
-from operators.versions.masks import Masked, masked
-from operators.versions.moves import joined
-from operators.versions.sketches import Hashes, alike, likely
+from operators.sources.dates.stated_version import VersionKey, version_key
+from operators.versions.normalized_names import Masked, masked
+from operators.versions.renames import joined
+from operators.versions.text_sketches import Hashes, alike, likely
 
 RULES = 4
 """Of finding lineages: others than those a corpus was looked through with mean another look."""
@@ -39,7 +39,7 @@ CANDIDATES = pl.Schema(
         "version": pl.String(),
         "doc_date": UTC,
         "date_source": pl.String(),
-        "sketch": pl.Binary(),  # of operators.versions.sketches; null where none was made
+        "sketch": pl.Binary(),  # of operators.versions.text_sketches; null where none was made
     }
 )
 

@@ -4,7 +4,7 @@ Careful, because a wrong version hides the right answer: only a question or a re
 ("What does it return in 3.5.3?"), a statement does not ("fixed a regression in 8.0.0"); and not in
 code, URLs, paths and comparisons, not after ``since``, not where a change is planned or merely
 dated ("will be removed in 0.18", "which was added in 0.20"), not a number with a unit. Whether
-there is such a version is for :mod:`operators.versions.known` to say. A date is never filled in
+there is such a version is for :mod:`operators.versions.catalog` to say. A date is never filled in
 from today.
 """
 

@@ -1,16 +1,33 @@
-"""The command as a user runs it."""
+"""The command as a user runs it, and a small retrieval graph in the shape of the real one."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import polars as pl
 import pytest
+from hamilton import ad_hoc_utils
+from hamilton.function_modifiers import (
+    config,
+    extract_fields,
+    group,
+    inject,
+    parameterized_subdag,
+    resolve_from_config,
+    source,
+    tag,
+    value,
+)
 
-from operators.home import data_home
+from dataflow.configuration.catalog import read_catalog
+from dataflow.configuration.config_model import load_config
+from operators.foundation.data_dir import data_home
+from operators.frames import OUTCOMES, TEXT_LISTS, VECTOR_LISTS, empty
 
 _NOT_PASSED_ON = {"HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "GH_TOKEN"}
 
@@ -45,3 +62,182 @@ def crosscorpus(server_dsn: str, home: Path) -> Crosscorpus:
         )
 
     return run
+
+
+FIELDS = {"lists": pl.DataFrame, "outcome": pl.DataFrame}
+FRAME = pl.DataFrame
+
+
+class Recorder:
+    """Stands where the store stands: says per corpus what its search does."""
+
+    def __init__(self, **behaviour):
+        self.behaviour = behaviour
+        self.asked = []
+
+    def search(self, corpus, query, schema):
+        self.asked.append(corpus)
+        does = self.behaviour.get(corpus)
+        if isinstance(does, Exception):
+            raise does
+        if isinstance(does, float):
+            time.sleep(does)
+        return empty(schema)
+
+
+def corpus_module():
+    @tag(stage="search", io="postgres", fail_open="yes")
+    @extract_fields({f"vector_{k}": v for k, v in FIELDS.items()})
+    def vector_search(store: Recorder, queries: FRAME, corpus: str, candidates: int = 50) -> dict:
+        """Search by meaning."""
+        found = store.search(corpus, queries["texts"][0][0], VECTOR_LISTS)
+        return {"vector_lists": found, "vector_outcome": _ok(corpus, "vector")}
+
+    @tag(stage="search", io="postgres", fail_open="yes")
+    @extract_fields({f"text_{k}": v for k, v in FIELDS.items()})
+    @config.when(text_search_variant="bm25")
+    def text_search__bm25(store: Recorder, queries: FRAME, corpus: str) -> dict:
+        """Search by words."""
+        return {"text_lists": empty(TEXT_LISTS), "text_outcome": _ok(corpus, "text")}
+
+    @tag(stage="merge")
+    @config.when(merged_variant="rrf")
+    def merged__rrf(vector_lists: FRAME, text_lists: FRAME, rrf_k: int = 60) -> FRAME:
+        """Reciprocal ranks."""
+        return vector_lists
+
+    @tag(stage="merge")
+    @config.when(merged_variant="minmax")
+    def merged__minmax(vector_lists: FRAME, text_lists: FRAME, vector_weight: float = 0.5) -> FRAME:
+        """Scores on one scale."""
+        return vector_lists
+
+    @tag(stage="merge")
+    @config.when(merged_variant="vector_only")
+    def merged__vector_only(vector_lists: FRAME) -> FRAME:
+        """No words."""
+        return vector_lists
+
+    @tag(stage="label")
+    def unified(merged: FRAME, corpus: str, label: str, candidates: int = 50) -> FRAME:
+        """Labelled."""
+        return merged.with_columns(corpus=pl.lit(corpus), cut=pl.lit(candidates))
+
+    functions = (
+        vector_search,
+        text_search__bm25,
+        merged__rrf,
+        merged__minmax,
+        merged__vector_only,
+        unified,
+    )
+    return ad_hoc_utils.create_temporary_module(*functions, module_name="small_corpus")
+
+
+def top_module(corpus):
+    @tag(stage="query")
+    def queries(query: str | list[str], trigger: str | dict[str, float] | None = None) -> FRAME:
+        """One question."""
+        return pl.DataFrame({"query_id": [0], "texts": [[query]], "trigger": [[]]})
+
+    @resolve_from_config(
+        decorate_with=lambda corpora: parameterized_subdag(
+            corpus,
+            **{
+                name: {
+                    "config": options["config"],
+                    "inputs": {k: value(v) for k, v in options["inputs"].items()},
+                }
+                for name, options in corpora.items()
+            },
+        )
+    )
+    def corpus_results(unified: FRAME) -> FRAME:
+        """One corpus."""
+        return unified
+
+    @tag(stage="fuse")
+    @config.when(fused_variant="rrf")
+    @resolve_from_config(
+        decorate_with=lambda corpora: inject(parts=group(**{c: source(c) for c in corpora}))
+    )
+    def fused__rrf(parts: dict[str, FRAME], rrf_k: int = 60) -> FRAME:
+        """All corpora."""
+        return pl.concat(parts.values())
+
+    @tag(stage="fuse")
+    @config.when(fused_variant="score")
+    @resolve_from_config(
+        decorate_with=lambda corpora: inject(parts=group(**{c: source(c) for c in corpora}))
+    )
+    def fused__score(parts: dict[str, FRAME]) -> FRAME:
+        """All corpora, by score."""
+        return pl.concat(parts.values())
+
+    @tag(stage="assemble")
+    def results(fused: FRAME, top_k: int = 10, queries_seen: FRAME | None = None) -> FRAME:
+        """The best."""
+        return fused.head(top_k).with_columns(top_k=pl.lit(top_k))
+
+    @tag(stage="report")
+    @resolve_from_config(
+        decorate_with=lambda corpora: inject(
+            parts=group(*(source(f"{c}.{k}_outcome") for c in corpora for k in ("vector", "text")))
+        )
+    )
+    def outcomes(parts: list[FRAME]) -> FRAME:
+        """What each search did."""
+        return pl.concat(parts)
+
+    @tag(stage="report")
+    def provenance(
+        outcomes: FRAME,
+        results: FRAME,
+        source_weights: dict[str, dict[str, float]],
+        timings: Mapping[str, float] | None = None,
+    ) -> dict:
+        """Where it came from."""
+        return {"timings": dict(timings or {}), "weights": source_weights}
+
+    functions = (queries, corpus_results, fused__rrf, fused__score, results, outcomes, provenance)
+    return ad_hoc_utils.create_temporary_module(*functions, module_name="small_top")
+
+
+def _ok(corpus, channel):
+    row = {"corpus": corpus, "channel": channel, "status": "ok", "rows": 0, "elapsed_ms": 1.0}
+    return pl.DataFrame([row | {"error": None}], schema=OUTCOMES)
+
+
+CONTENT = {
+    "triggers": ["pr_review", "question"],
+    "variants": {"fused": "rrf"},
+    "corpus_defaults": {"variants": {"text_search": "bm25", "merged": "minmax"}},
+    "corpora": {"code": {"weights": {"pr_review": 1.2}}, "wiki": {"variants": {"merged": "rrf"}}},
+}
+
+
+@pytest.fixture(scope="session")
+def catalog():
+    corpus = corpus_module()
+    return read_catalog((top_module(corpus),), (corpus,))
+
+
+@pytest.fixture
+def content():
+    """What the small graph's configuration file says."""
+    return {key: dict(v) if isinstance(v, dict) else v for key, v in CONTENT.items()}
+
+
+@pytest.fixture
+def small(catalog, content):
+    """Load the small graph's configuration with changes."""
+
+    def make(**changes):
+        return load_config({**content, **changes}, catalog=catalog)
+
+    return make
+
+
+@pytest.fixture
+def recorder():
+    return Recorder

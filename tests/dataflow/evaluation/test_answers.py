@@ -2,11 +2,11 @@ import polars as pl
 import pytest
 
 from dataflow import load_config
+from dataflow.driver.query_frame import complete_queries
 from dataflow.evaluation.answers import as_run, batches, check_corpora, questions
-from dataflow.runtime.batch import complete_queries
 from operators.errors import UnknownName
-from operators.evaluation.documents import DOCUMENTS
-from operators.evaluation.frames import JUDGED_QUERIES, RUN
+from operators.evaluation.evaluation_frames import JUDGED_QUERIES, RUN
+from operators.evaluation.ranked_documents import DOCUMENTS
 from operators.frames import check
 
 QUERIES = pl.DataFrame(

@@ -9,10 +9,10 @@ from dataflow import build_driver, load_config
 from dataflow.evaluation.answers import for_evaluation, questions
 from dataflow.evaluation.graph import build_evaluation_graph, check_models, evaluate
 from operators.errors import CrosscorpusError, UnknownName
-from operators.evaluation import frames
-from operators.evaluation.documents import of_judged_corpora
+from operators.evaluation import evaluation_frames
 from operators.evaluation.judgements import JudgementError, read_queries
 from operators.evaluation.measures import scores
+from operators.evaluation.ranked_documents import of_judged_corpora
 from operators.frames import check
 from operators.postgres.store import ModelMismatch
 
@@ -53,9 +53,9 @@ def test_every_frame_is_what_it_says(found):
         "changed",
         "timings",
     ):
-        schema = getattr(frames, "RUN" if name == "runs" else name.upper())
+        schema = getattr(evaluation_frames, "RUN" if name == "runs" else name.upper())
         check(getattr(found, name), schema, name)
-    check(found.queries, frames.JUDGED_QUERIES, "queries")
+    check(found.queries, evaluation_frames.JUDGED_QUERIES, "queries")
     assert found.configs == ("default", "again", "words")
     assert found.collection["documents"] == {"code": 36, "review": 12, "wiki": 6}
 

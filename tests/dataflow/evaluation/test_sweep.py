@@ -2,9 +2,9 @@ import polars as pl
 import pytest
 
 from dataflow import load_config
+from dataflow.configuration.overrides import with_settings
 from dataflow.evaluation.graph import evaluate
 from dataflow.evaluation.sweep import UNCHANGED, sweep
-from dataflow.runtime.settings import with_settings
 from operators.errors import CrosscorpusError, UnknownName
 
 DEFAULT = load_config("default")

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from operators.embedding.embedder import EmbeddingError
+from operators.embedding.protocol import EmbeddingError
 
 
 class WordEmbedder:
@@ -133,13 +133,13 @@ def _caller() -> str:
 def run(dsn: str, collection: str, work: str, source: str) -> None:
     """Bring a collection to ``source``, perhaps (recut) by another chunker, or to another model."""
     from dataflow.ingestion import ingest_documents
-    from dataflow.ingestion.switch import switch_model
+    from dataflow.ingestion.model_migration import switch_model
     from operators.postgres.store import open_store
-    from operators.sources import chunking
+    from operators.sources.chunking import chunker
 
     embedder = WordEmbedder()
     if work == "recut":
-        chunking.VERSION += ".recut"
+        chunker.VERSION += ".recut"
         embedder.max_tokens = 25
     with open_store(dsn, collection, create=True, max_size=2) as store:
         if work == "switch":
@@ -163,7 +163,7 @@ def serve() -> None:
     """
     from dataflow.ingestion.graph import build_ingestion_graph
 
-    importlib.import_module("dataflow.ingestion.switch")
+    importlib.import_module("dataflow.ingestion.model_migration")
     build_ingestion_graph()
     for line in sys.stdin:
         order = json.loads(line)

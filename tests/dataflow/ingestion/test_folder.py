@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from dataflow.ingestion import ingest_folder, ingest_wiki
-from operators.postgres.ledger import ledger
-from operators.postgres.status import status
+from operators.postgres.inspect.status import status
 from operators.postgres.store import Store
-from operators.sources.pdf import PdfReader
+from operators.postgres.write.ledger import ledger
+from operators.sources.formats.pdf import PdfReader
 
 _DATA = Path(os.environ.get("CROSSCORPUS_TEST_DATA", Path(__file__).parents[4] / "shared/data"))
 

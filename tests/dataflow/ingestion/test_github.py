@@ -13,8 +13,8 @@ import pytest
 
 from dataflow.ingestion.github import ingest_issues, ingest_memory, ingest_reviews, sync_github
 from operators.postgres.store import Store, collection_info
-from operators.postgres.sync_state import stored_items
-from operators.sources.github_api import GithubApi, GithubError, open_github
+from operators.postgres.write.sync_state import stored_items
+from operators.sources.github.github_api import GithubApi, GithubError, open_github
 
 pytest.importorskip("httpx", reason="the extra 'github' is not installed")
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from hamilton.ad_hoc_utils import create_temporary_module
 
+from dataflow.driver.validation import GraphError
 from dataflow.ingestion.graph import INPUTS, build_ingestion_graph
-from dataflow.runtime.guards import GraphError
-from operators.sources.items import Document
+from operators.sources.protocol import Document
 
 
 def test_every_node_has_a_stage_a_type_and_a_sentence() -> None:

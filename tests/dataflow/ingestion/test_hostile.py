@@ -26,11 +26,11 @@ from dataflow.ingestion import (
     ingest_git,
     ingest_wiki,
 )
-from operators.postgres.ledger import ledger
 from operators.postgres.store import Store, drop_collection, open_store
+from operators.postgres.write.ledger import ledger
 from operators.sources.files import Skipped, read_file
 from operators.sources.folder import folder_source
-from operators.sources.items import Document, Unread
+from operators.sources.protocol import Document, Unread
 
 SECRET = "root:x:0:0"
 MTIME = datetime(2020, 2, 2, tzinfo=UTC)

@@ -14,10 +14,10 @@ import psycopg
 import pytest
 
 from dataflow.ingestion import ingest_documents
-from dataflow.ingestion.switch import switch_model
+from dataflow.ingestion.model_migration import switch_model
+from operators.postgres.inspect.verify import verify
 from operators.postgres.store import Store, collection_info, open_store, schema_of
-from operators.postgres.verify import verify
-from operators.sources import chunking
+from operators.sources.chunking import chunker
 
 ROOT = Path(__file__).parents[3]
 DYING = Path(__file__).parent / "dying.py"
@@ -112,7 +112,7 @@ def test_wherever_a_run_is_killed_the_next_ends_as_an_undisturbed_one(
             ingest_documents(store, new_embedder(), first, prune=True)
             before = read_documents(store)
     if work == "recut":
-        monkeypatch.setattr(chunking, "VERSION", f"{chunking.VERSION}.recut")
+        monkeypatch.setattr(chunker, "VERSION", f"{chunker.VERSION}.recut")
     order = {"collection": NAME, "work": work, "source": str(source)}
     whole = copies("kill_base", "kill_whole")
     met = dying(dsn=whole, point=0, **order)["met"]

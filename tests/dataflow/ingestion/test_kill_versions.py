@@ -11,10 +11,10 @@ import psycopg
 import pytest
 
 from dataflow.ingestion import ingest_documents
-from dataflow.ingestion.versions import find_versions, verify_versions
+from dataflow.ingestion.version_discovery import find_versions, verify_versions
 from operators.frames import SCOPED_QUERIES
+from operators.postgres.search.text_search import bm25_search
 from operators.postgres.store import Store, open_store
-from operators.postgres.text_search import bm25_search
 
 NAME = "killed"
 WORDS = {

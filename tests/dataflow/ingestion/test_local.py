@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from dataflow import cli
+from dataflow.cli import app
 from dataflow.ingestion import ingest_folder, ingest_git, ingest_wiki
 from operators.errors import CrosscorpusError
-from operators.postgres.ledger import ledger
 from operators.postgres.store import Store
+from operators.postgres.write.ledger import ledger
 
 Ingest = Callable[..., Any]
 Read = Callable[[Store], dict[str, Any]]
@@ -161,6 +161,6 @@ def test_a_collection_from_before_sources_were_kept_takes_the_first_that_comes(
 
 def test_what_the_error_teaches_is_an_option_of_each_command() -> None:
     for command in ("git", "folder", "wiki"):
-        shown = CliRunner().invoke(cli.app, ["ingest", command, "--help"]).output
+        shown = CliRunner().invoke(app.app, ["ingest", command, "--help"]).output
         assert "--moved" in shown
         assert "--repo" in shown

@@ -19,7 +19,7 @@ from hamilton.function_modifiers import tag
 from dataflow.ingestion import build_ingestion_graph, ingest, ingest_documents
 from operators.postgres.store import Store
 from operators.sources.folder import folder_source
-from operators.sources.items import Document, Item
+from operators.sources.protocol import Document, Item
 
 
 @pytest.fixture

@@ -16,10 +16,10 @@ import pytest
 from dataflow.ingestion import ingest, ingest_documents, ingest_folder, ingest_git, ingest_wiki
 from dataflow.ingestion.github import ingest_issues, ingest_memory, ingest_reviews, sync_github
 from operators.errors import CrosscorpusError
-from operators.postgres.status import status
+from operators.postgres.inspect.status import status
 from operators.postgres.store import Store, collection_info
-from operators.sources.github_api import open_github
-from operators.sources.items import Source
+from operators.sources.github.github_api import open_github
+from operators.sources.protocol import Source
 
 TEN = frozenset(range(10))
 DUMP = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/"><siteinfo>
@@ -245,7 +245,7 @@ def test_a_run_that_was_killed_stays_on_record_as_unfinished(
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dataflow.ingestion.run.finish_load", killed)
+    monkeypatch.setattr("dataflow.ingestion.loop.finish_load", killed)
     with pytest.raises(KeyboardInterrupt):
         source.run(store, embedder)
     frame = status(store).filter(corpus=source.corpus)

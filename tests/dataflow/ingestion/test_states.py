@@ -23,10 +23,10 @@ from hypothesis.stateful import (
 
 from dataflow.ingestion import chunks as chunk_nodes
 from dataflow.ingestion import ingest
-from dataflow.ingestion.switch import switch_model
+from dataflow.ingestion.model_migration import switch_model
+from operators.postgres.inspect.verify import verify
 from operators.postgres.store import Store, collection_info, drop_collection
-from operators.postgres.verify import verify
-from operators.sources import chunking
+from operators.sources.chunking import chunker
 from operators.sources.folder import folder_source
 
 Read = Callable[[Store], dict[str, Any]]
@@ -80,8 +80,8 @@ def test_a_collection_always_equals_a_fresh_full_build(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    cut = chunking.chunk_documents
-    usual = chunking.VERSION
+    cut = chunker.chunk_documents
+    usual = chunker.VERSION
     compared = 0
 
     class Collection(RuleBasedStateMachine):
@@ -106,7 +106,7 @@ def test_a_collection_always_equals_a_fresh_full_build(
             return sorted(path for path in self.folder.rglob("*") if path.is_file())
 
         def use_chunker(self, number: int) -> None:
-            monkeypatch.setattr(chunking, "VERSION", f"{usual}.{number}")
+            monkeypatch.setattr(chunker, "VERSION", f"{usual}.{number}")
             monkeypatch.setattr(
                 chunk_nodes, "chunk_documents", lambda d, c, most: cut(d, c, most - 5 * number)
             )

@@ -12,9 +12,9 @@ import polars as pl
 import pytest
 from hypothesis import strategies as st
 
-from dataflow.runtime.config import load_config
-from dataflow.runtime.driver import RetrievalDriver, build_graph
-from operators.context import outcomes as happened
+from dataflow.configuration.config_model import load_config
+from dataflow.driver.retrieval_driver import RetrievalDriver, build_graph
+from operators.context import search_outcomes as happened
 from operators.frames import OUTCOMES, READ_CHUNKS, TEXT_LISTS, VECTOR_LISTS, empty
 
 CORPORA = ("code", "review", "wiki")

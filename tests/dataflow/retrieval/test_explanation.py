@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from operators import frames
-from operators.explain.verdicts import FATES
+from operators.explain.dispositions import FATES
 from operators.explain.waterfall import FACTORS, waterfall
 
 Drivers = Callable[..., Any]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dataflow.runtime.batch import BatchError
+from dataflow.driver.query_frame import BatchError
 from operators import frames
 from operators.errors import CrosscorpusError, SearchError, UnknownName
 

@@ -16,10 +16,10 @@ import pytest
 
 from dataflow import RetrievalDriver, build_driver, load_config
 from dataflow.ingestion import ingest_documents
-from operators.context.editions import NEWEST, OLDER
+from operators.context.passage_versions import NEWEST, OLDER
 from operators.errors import UnknownName
-from operators.postgres import versions as stored
 from operators.postgres.store import drop_collection, open_store
+from operators.postgres.write import version_store as stored
 
 COLLECTION, SHARED = "versions", "versions-shared"
 DATES = {"1.9": "2020-01-01", "1.10": "2021-01-01", "2.0": "2022-01-01"}

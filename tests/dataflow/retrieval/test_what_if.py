@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dataflow.runtime.config import Config, load_config
-from dataflow.runtime.driver import RetrievalDriver, build_graph
-from dataflow.runtime.files import shipped
-from dataflow.runtime.memory import same
+from dataflow.configuration.config_model import Config, load_config
+from dataflow.configuration.loader import shipped
+from dataflow.driver.retrieval_driver import RetrievalDriver, build_graph
+from dataflow.execution.memo import same
 
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
 CORPORA = ("code", "review", "wiki")

@@ -80,7 +80,7 @@ def test_packing_is_greedy_and_goes_on_after_what_does_not_fit(
 
 
 def _shown(text: str) -> str:
-    from operators.context.escape import defused
+    from operators.foundation.escape import defused
 
     return defused(pl.Series([text], dtype=pl.String), [])[0]
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from operators.context.editions import NEWEST, OLDER
+from operators.context.passage_versions import NEWEST, OLDER
 from operators.context.prompt import SYSTEM_PROMPT
 
 

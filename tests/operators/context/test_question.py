@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from operators.context.question import EmptyQuery, ask, query_texts
 from operators.errors import CrosscorpusError, UnknownName
+from operators.foundation.sanitize import clean_text
 from operators.frames import QUERIES, check
-from operators.postgres.text_border import clean_text
 
 
 @given(st.text(st.characters(exclude_categories=[]), max_size=50))

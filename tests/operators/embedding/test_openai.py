@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from operators.embedding.embedder import EmbeddingError, TextTooLong, load_embedder
 from operators.embedding.openai import OpenAIEmbedder, load_openai, parse_name
+from operators.embedding.protocol import EmbeddingError, TextTooLong, load_embedder
 
 pytest.importorskip("httpx", reason="the extra 'openai' is not installed")
 

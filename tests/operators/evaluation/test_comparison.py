@@ -2,7 +2,7 @@ import polars as pl
 import pytest
 
 from operators.evaluation.comparison import changed, comparison, summary
-from operators.evaluation.frames import (
+from operators.evaluation.evaluation_frames import (
     CHANGED,
     COMPARISON,
     CORPUS_SCORES,

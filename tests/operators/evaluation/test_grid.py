@@ -1,7 +1,7 @@
 import polars as pl
 import pytest
 
-from operators.evaluation.frames import COMPARISON, SUMMARY
+from operators.evaluation.evaluation_frames import COMPARISON, SUMMARY
 from operators.evaluation.grid import GridError, grid, point_name, read_settings, sweep_table
 
 

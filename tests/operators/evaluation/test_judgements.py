@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import polars as pl
 import pytest
 
-from operators.evaluation.frames import JUDGED_QUERIES, QRELS
+from operators.evaluation.evaluation_frames import JUDGED_QUERIES, QRELS
 from operators.evaluation.judgements import (
     JudgementError,
     check_judged,

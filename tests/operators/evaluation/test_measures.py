@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 from ir_measures import AP, RR, R, nDCG
 
 from operators.errors import UnknownName
-from operators.evaluation.frames import CORPUS_SCORES, JUDGED_QUERIES, MEASURES, QRELS, SCORES
+from operators.evaluation.evaluation_frames import (
+    CORPUS_SCORES,
+    JUDGED_QUERIES,
+    MEASURES,
+    QRELS,
+    SCORES,
+)
 from operators.evaluation.measures import corpus_scores, scores
 from operators.evaluation.trec import numbered
 from operators.frames import check

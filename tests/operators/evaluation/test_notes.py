@@ -1,6 +1,6 @@
 import polars as pl
 
-from operators.evaluation.frames import JUDGED_QUERIES, QRELS, RUN
+from operators.evaluation.evaluation_frames import JUDGED_QUERIES, QRELS, RUN
 from operators.evaluation.notes import evaluation_notes
 
 

@@ -3,7 +3,7 @@ import json
 import polars as pl
 import pytest
 
-from operators.evaluation.frames import (
+from operators.evaluation.evaluation_frames import (
     CHANGED,
     COMPARISON,
     CORPUS_SCORES,

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ir_measures import read_trec_run
 
-from operators.evaluation.frames import RUN
+from operators.evaluation.evaluation_frames import RUN
 from operators.evaluation.judgements import JudgementError
 from operators.evaluation.trec import numbered, read_run, write_run
 from operators.frames import check

@@ -10,7 +10,7 @@ import pytest
 
 from operators.frames import CHUNKS, DOCUMENTS, QUERIES, QUERY_EMBEDDINGS
 from operators.postgres.store import Store, drop_collection, open_store, set_model
-from operators.postgres.write import write_documents
+from operators.postgres.write.document_writer import write_documents
 
 DIMENSIONS = 8
 _numbers = itertools.count()

@@ -15,7 +15,7 @@ from psycopg.rows import TupleRow
 from psycopg_pool import ConnectionPool
 
 from operators.errors import CrosscorpusError
-from operators.home import data_home
+from operators.foundation.data_dir import data_home
 from operators.postgres.connection import (
     DatabaseError,
     connect,
@@ -28,7 +28,7 @@ from operators.postgres.connection import (
     resolve_dsn,
     retrying,
 )
-from operators.postgres.server import Server, ServerError, in_use, start
+from operators.postgres.server.embedded_server import Server, ServerError, in_use, start
 
 SECRET = "geh3im-wort"
 

@@ -13,9 +13,10 @@ from psycopg.conninfo import make_conninfo
 from operators.errors import CrosscorpusError, UnknownName
 from operators.postgres import store as stores
 from operators.postgres.connection import DatabaseError
-from operators.postgres.finish import finish_load
-from operators.postgres.search import vector_search
-from operators.postgres.status import status
+from operators.postgres.inspect.status import status
+from operators.postgres.schema.indexes import finish_load
+from operators.postgres.search.text_search import bm25_search
+from operators.postgres.search.vector_search import vector_search
 from operators.postgres.store import (
     ModelMismatch,
     Store,
@@ -26,7 +27,6 @@ from operators.postgres.store import (
     schema_of,
     set_model,
 )
-from operators.postgres.text_search import bm25_search
 
 # Makes, with the other processes that run it, each collection that a line of its input names.
 INGESTING = """

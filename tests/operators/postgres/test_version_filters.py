@@ -14,17 +14,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from operators.frames import SCOPED_QUERIES
-from operators.postgres import current, filters
-from operators.postgres.batches import Deadline
-from operators.postgres.current import with_current
-from operators.postgres.filters import Filter, count_visible, visible_at_most
-from operators.postgres.pinned import with_chunks
-from operators.postgres.read import fetch_chunks
-from operators.postgres.search import vector_search
+from operators.postgres.search import filters, visible_chunks
+from operators.postgres.search.batches import Deadline
+from operators.postgres.search.chunk_reader import fetch_chunks
+from operators.postgres.search.filters import Filter, count_visible, visible_at_most
+from operators.postgres.search.text_search import bm25_search, plain_search
+from operators.postgres.search.vector_search import vector_search
+from operators.postgres.search.version_pins import with_chunks
+from operators.postgres.search.visible_chunks import with_current
 from operators.postgres.store import Store, collection_info
-from operators.postgres.text_search import bm25_search, plain_search
-from operators.postgres.versions import known_versions, mark_found
-from operators.postgres.write import document_key, finish_load
+from operators.postgres.write.document_writer import document_key, finish_load
+from operators.postgres.write.version_store import known_versions, mark_found
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
 VERSIONS = ["1.0", "1.1", "2.0"]
@@ -175,7 +175,7 @@ def test_every_search_and_read_sees_the_versions_that_are_asked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(filters, "HASHED_BELOW", 20_000 if hashed else 0)
-    monkeypatch.setattr(current, "_is_worth_a_list", lambda replaced, left: listed)
+    monkeypatch.setattr(visible_chunks, "_is_worth_a_list", lambda replaced, left: listed)
     queries = scoped(batch)
     vectors = filling.embeddings([[1.0, 2, 3, 4, 5, 6, 7, 8]] * len(batch))
     expected = [{p.chunk_id for p in PASSAGES if visible(p, query)} for query in batch]
@@ -223,7 +223,7 @@ def test_the_count_of_visible_chunks_is_never_too_low(
 def test_the_list_of_current_chunks_is_made_once_until_the_corpus_changes(
     make_store: Callable[..., Store], filling: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(current, "LISTED_ABOVE", 1)
+    monkeypatch.setattr(visible_chunks, "LISTED_ABOVE", 1)
     store = make_store()
     filling.write(
         store, [{"chunk_id": n, "document_id": f"d{n}", "text": "common"} for n in range(5)]

@@ -9,7 +9,7 @@ import pytest
 
 from operators import frames
 from operators.evaluation.comparison import changed, comparison, summary
-from operators.evaluation.frames import JUDGED_QUERIES, QRELS, TIMINGS, Evaluation
+from operators.evaluation.evaluation_frames import JUDGED_QUERIES, QRELS, TIMINGS, Evaluation
 from operators.evaluation.measures import corpus_scores, scores
 from operators.evaluation.trec import numbered
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import html
 
-from operators.evaluation.frames import COMPARISON, SCORES, Evaluation
+from operators.evaluation.evaluation_frames import COMPARISON, SCORES, Evaluation
 from operators.report.comparison import (
     comparison_table,
     findings,

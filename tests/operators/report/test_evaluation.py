@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from lxml import html
 
-from operators.evaluation.frames import Evaluation
+from operators.evaluation.evaluation_frames import Evaluation
 from operators.report.evaluation import report_page
 from operators.report.graphs import GraphPair
 

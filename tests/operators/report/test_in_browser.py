@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from lxml import html
 
-from operators.evaluation.frames import Evaluation
+from operators.evaluation.evaluation_frames import Evaluation
 from operators.report.evaluation import report_page
 from operators.report.explanation import explanation_page
 from operators.report.graphs import GraphPair

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import html
 
-from operators.context.escape import visible
+from operators.foundation.escape import visible
 from operators.report.page import Html, Section, element, join, markup, page, table
 
 TEXTS = st.text(alphabet=st.characters(exclude_categories=["Cs", "Cc", "Cf", "Zl", "Zp"]))

@@ -3,7 +3,7 @@ import re
 import polars as pl
 import pytest
 
-from operators.evaluation.frames import COMPARISON, SUMMARY
+from operators.evaluation.evaluation_frames import COMPARISON, SUMMARY
 from operators.evaluation.grid import grid, point_name, sweep_table
 from operators.report.sweep import sweep_page
 

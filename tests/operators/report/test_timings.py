@@ -3,7 +3,7 @@ from __future__ import annotations
 import polars as pl
 from lxml import html
 
-from operators.evaluation.frames import TIMINGS
+from operators.evaluation.evaluation_frames import TIMINGS
 from operators.report.timings import nodes_table
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from operators.sources.documents import SourceError
 from operators.sources.files import Skipped, decode_text, read_file
 from operators.sources.folder import MAX_TEXT, document_format, folder_source
-from operators.sources.items import Document, Fault, Unread, read_all
+from operators.sources.jsonl import SourceError
+from operators.sources.protocol import Document, Fault, Unread, read_all
 
 MakePdf = Callable[..., bytes]
 

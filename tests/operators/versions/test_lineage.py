@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from benchmarks.judged import data_folder
 from benchmarks.lineage import candidates, judge, truth
 from operators.versions.lineage import CANDIDATES, lineages
-from operators.versions.sketches import sketch
+from operators.versions.text_sketches import sketch
 
 
 def words(seed: int, count: int = 120) -> list[str]:

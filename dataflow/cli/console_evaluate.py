@@ -1,0 +1,121 @@
+"""What the experiment commands print."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import polars as pl
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from dataflow.evaluation.sweep import Sweep
+from operators.evaluation.evaluation_frames import Evaluation, measures_of
+from operators.evaluation.tables import SIGNIFICANT, comparison_rows, is_significant, slice_rows
+
+_OUT = Console(highlight=False)
+_ERR = Console(stderr=True, highlight=False)
+
+
+@contextmanager
+def progress(names: Sequence[str], total: int) -> Iterator[Callable[[str, int], None]]:
+    """A bar for each of ``names``, where somebody looks; the callback adds to one of them."""
+    if not _ERR.is_terminal:
+        yield lambda name, done: None
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=_ERR, transient=True) as bars:
+        tasks = {name: bars.add_task(name, total=total) for name in names}
+        yield lambda name, done: bars.advance(tasks[name], done)
+
+
+def show_evaluation(evaluation: Evaluation, files: Sequence[Path]) -> None:
+    """Means with intervals, the differences from the first configuration, slices, files."""
+    measures = measures_of(evaluation.summary)
+    title = f"{evaluation.queries.height} queries, mean [95 % interval]"
+    rows = [
+        [name, *(_short(cell).replace(" [", "\n[") for cell in cells)]
+        for name, *cells in slice_rows(evaluation, "all")
+    ]
+    _OUT.print(_table(title, ["", *measures], rows))
+    if evaluation.comparison.height:
+        header = ["", "measure", "change", "95 %", "p", "corrected", "better/same/worse"]
+        title = f"against {evaluation.configs[0]} (* corrected p < {SIGNIFICANT})"
+        table = _table(title, header, [])
+        pairs = zip(
+            evaluation.comparison.iter_rows(named=True), comparison_rows(evaluation), strict=True
+        )
+        for row, cells in pairs:
+            colour = ("green" if row["difference"] > 0 else "red") if is_significant(row) else "dim"
+            short = (cells[0], cells[1], *map(_short, cells[2:]))
+            table.add_row(*(Text(cell, style=colour) for cell in short))
+        _OUT.print(table)
+    names = [n for n in evaluation.summary["slice"].unique(maintain_order=True) if n != "all"]
+    if names:
+        _OUT.print(_slices(evaluation, names, measures[0]))
+    for note in evaluation.notes:
+        _OUT.print(Text(f"note: {note}", style="yellow"))
+    for path in files:
+        _OUT.print(Text(str(path), style="blue"), soft_wrap=True)
+
+
+def show_sweep(sweep: Sweep, files: Sequence[Path]) -> None:
+    """Every combination with its mean, interval and difference, a measure a table."""
+    for measure in measures_of(sweep.table):
+        rows = []
+        for row in sweep.table.filter(pl.col("measure") == measure).iter_rows(named=True):
+            star = " *" if is_significant(row) else ""
+            rows.append(
+                [
+                    *(str(row[name]) for name in sweep.settings),
+                    _short(f"{row['mean']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"),
+                    _short(f"{row['difference']:+.3f}{star}"),
+                    f"{row['p_corrected']:.4f}",
+                ]
+            )
+        title = f"{measure}, {sweep.queries} queries; as configured {sweep.unchanged[measure]:.3f}"
+        header = [*sweep.settings, "mean [95 %]", "change", "corrected p"]
+        _OUT.print(_table(title, header, rows))
+    if (sweep.table["difference"] == 0).all():
+        _OUT.print(Text("note: no combination changed a measure", style="yellow"))
+    for path in files:
+        _OUT.print(Text(str(path), style="blue"), soft_wrap=True)
+
+
+def _short(cell: str) -> str:
+    """A cell in fewer characters, so that four measures fit a terminal of 80."""
+    return cell.replace("0.", ".").replace(", ", " ").replace(" / ", "/")
+
+
+def _slices(evaluation: Evaluation, names: Sequence[str], measure: str) -> Table:
+    rows = []
+    for name in names:
+        part = evaluation.summary.filter(pl.col("slice") == name, pl.col("measure") == measure)
+        means = dict(part.select("config", "mean").iter_rows())
+        cells = [f"{means[c]:.3f}" if c in means else "" for c in evaluation.configs]
+        rows.append([name, str(part["queries"][0]), *cells])
+    return _table(f"{measure} by slice", ["", "queries", *evaluation.configs], rows)
+
+
+def _table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    table = Table(
+        title=Text(title),
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
+    for number, name in enumerate(header):
+        table.add_column(Text(name), justify="left" if number == 0 else "right")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    return table

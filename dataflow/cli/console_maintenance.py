@@ -1,0 +1,167 @@
+"""What the commands that look after a collection print."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import asdict
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import TextColumn
+from rich.table import Table
+from rich.text import Text
+
+from dataflow.cli.console import telling
+from dataflow.configuration.loader import find, read_yaml, shipped
+from operators.sources.protocol import printable
+
+if TYPE_CHECKING:
+    from dataflow.ingestion.model_migration import SwitchProgress, SwitchReport
+    from operators.postgres.schema.model_migration import Switch
+    from operators.postgres.store import CollectionInfo
+
+_OUT = Console(soft_wrap=True, highlight=False)
+_FOUND_SHOWN = 20
+_REPOS_SHOWN = 8
+_UNREAD_SHOWN = 10
+_NOT_READ = {
+    "failed": "documents failed",
+    "no_text": "have no text (scanned?)",
+    "encrypted": "are encrypted",
+    "outdated": "failed in their newest version, an older one stays",
+}
+
+
+def status_as_json(
+    collection: str,
+    info: CollectionInfo,
+    corpora: pl.DataFrame,
+    unread: pl.DataFrame,
+    coming: Switch | None,
+) -> dict[str, Any]:
+    """What a collection holds as plain data."""
+    return {
+        "collection": collection,
+        "model": {"name": info.model, "space": info.space, "dimensions": info.dimensions},
+        "next_model": None if coming is None else asdict(coming),
+        "corpora": [
+            {**held, "repos": info.repos.get(held["corpus"], {})} for held in corpora.to_dicts()
+        ],
+        "unread": unread.to_dicts(),
+    }
+
+
+def show_status(
+    collection: str,
+    info: CollectionInfo,
+    corpora: pl.DataFrame,
+    unread: pl.DataFrame,
+    coming: Switch | None,
+) -> None:
+    """One row a corpus; below it the repositories, and which documents failed and why."""
+    model = f"{info.model} ({info.dimensions} dimensions, space {info.space})"
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
+    _OUT.print(Text(f"collection {collection}: {model if info.model else 'no model'}"))
+    for name in ("corpus", "documents", "chunks", "MB", "vectors", "dates", "last run"):
+        number = name in ("documents", "chunks", "MB")
+        table.add_column(name, justify="right" if number else "left", no_wrap=True)
+    for held in corpora.iter_rows(named=True):
+        table.add_row(
+            escape(held["corpus"]),
+            f"{held['documents']:,}",
+            f"{held['chunks']:,}",
+            f"{held['bytes'] / 1e6:.1f}",
+            "index" if held["vector_index"] else "exact",
+            f"{_day(held['oldest'])}\n{_day(held['newest'])}",
+            f"{_day(held['last_run'], '%Y-%m-%d %H:%M')}\n"
+            + escape(" ".join(filter(None, (held["last_run_source"], held["last_run_state"])))),
+        )
+    _OUT.print(table)
+    for corpus, chunks in info.repos.items():
+        names = sorted(filter(None, chunks), key=lambda name: (-chunks[name], name))
+        more = f" and {len(names) - _REPOS_SHOWN} more (--json)" if names[_REPOS_SHOWN:] else ""
+        if names:
+            shown = ", ".join(map(printable, names[:_REPOS_SHOWN]))
+            _OUT.print(Text(f"{corpus}: repositories {shown}{more}"))
+    if coming is not None:
+        done = coming.chunks - coming.missing
+        _OUT.print(
+            Text(
+                f"on its way to {coming.model} (space {coming.space}): {done:,} of "
+                f"{coming.chunks:,} chunks have its vector",
+                style="yellow",
+            )
+        )
+    for held in corpora.iter_rows(named=True):
+        told = [f"{held[state]} {says}" for state, says in _NOT_READ.items() if held[state]]
+        if told:
+            _OUT.print(Text(f"{held['corpus']}: {', '.join(told)}", style="red"))
+        for reason in held["reasons"]:
+            _OUT.print(Text(f"  {printable(reason)}"))
+        named = unread.filter(pl.col("corpus") == held["corpus"])
+        for _, repo, name, _, why in named.head(_UNREAD_SHOWN).iter_rows():
+            where = " ".join(printable(part) for part in (repo, name) if part)
+            _OUT.print(Text(f"  {where}: {printable(why or '')}"))
+        if len(named) > _UNREAD_SHOWN:
+            _OUT.print(f"  ... and {len(named) - _UNREAD_SHOWN} more (--json lists all)")
+        for note in held["notes"]:
+            _OUT.print(Text(f"{held['corpus']}: {printable(note)}", style="yellow"))
+
+
+def _day(moment: datetime | None, form: str = "%Y-%m-%d") -> str:
+    return "-" if moment is None else moment.strftime(form)
+
+
+def show_verified(found: pl.DataFrame) -> None:
+    """One line a finding, and what became of it."""
+    if found.is_empty():
+        _OUT.print("[green]ledger, chunks, vectors, text index and versions agree[/]")
+        return
+    for kind, corpus, repo, document_id, says, repaired in found.head(_FOUND_SHOWN).iter_rows():
+        where = " ".join(printable(part) for part in (corpus, repo, document_id) if part)
+        mark, style = ("repaired", "yellow") if repaired else ("found   ", "bold red")
+        line = (mark, style), (f"  {kind}  ", "bold"), f"{where}: {printable(says)}"
+        _OUT.print(Text.assemble(*line))
+    if len(found) > _FOUND_SHOWN:
+        _OUT.print(f"... and {len(found) - _FOUND_SHOWN} more (--json lists all)")
+    if not found["repaired"].all():
+        _OUT.print("put it right with: crosscorpus verify --repair")
+    elif found["kind"].is_in(["lost_chunks", "wrong_ordinals", "no_vector", "stray_chunks"]).any():
+        _OUT.print("documents that lost a part come back when their source is ingested again")
+
+
+def switch_progress(as_json: bool) -> AbstractContextManager[Callable[[SwitchProgress], None]]:
+    """Show how far a switch is: a live line, JSON events, or nothing where nobody looks."""
+
+    def draw(update: Callable[..., None], event: SwitchProgress) -> None:
+        says = f"{event.chunks}/{event.total} chunks, {event.rate:.0f}/s"
+        update(description=event.stage, completed=event.chunks, total=event.total, says=says)
+
+    return telling(as_json, draw, TextColumn("{task.fields[says]}"))
+
+
+def show_switch(report: SwitchReport, model: str) -> None:
+    """What a switch did, and how commands name ``model`` from now on."""
+    what = "in use now" if report.switched else "ready; the old one is still in use"
+    _OUT.print(
+        f"[bold]{escape(report.model)}[/] is {what}: {report.chunks:,} chunks, "
+        f"{report.embedded:,} of them embedded now, {report.seconds:.1f} s"
+    )
+    if report.cut:
+        _OUT.print(
+            f"[yellow]{report.cut:,} chunks are longer than its window[/]: ingest their sources "
+            "again, so that they are cut anew"
+        )
+    if report.switched and model != read_yaml(find("default"))["embedding"]:
+        says = {"extends": "default", "embedding": model}
+        named = next((name for name, path in shipped().items() if read_yaml(path) == says), None)
+        _OUT.print(f"from now on: query ... --config {named or 'FILE.yaml'}")
+        _OUT.print(Text(f"             ingest ... --model {shlex.quote(model)}"))
+        if named is None:
+            _OUT.print(Text(f"FILE.yaml has two lines: extends: default, and embedding: {model}"))

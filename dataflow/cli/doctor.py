@@ -1,0 +1,139 @@
+"""`crosscorpus doctor`: does what a question needs work here, and how well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from dataflow.configuration.config_model import Config, name_fault
+from dataflow.driver.retrieval_driver import RetrievalDriver, build_driver
+from operators.embedding.protocol import Embedder, load_embedder
+from operators.errors import CrosscorpusError
+from operators.postgres.connection import connect, ensure_vector, resolve_dsn
+from operators.postgres.inspect.index_recall import index_recall, sample_text
+from operators.postgres.inspect.status import status
+from operators.postgres.schema.pending_indexes import unfinished_corpora
+from operators.postgres.server.embedded_server import provider_of
+from operators.postgres.store import ModelMismatch, Store, collection_info, open_store
+
+GOOD_RECALL = 0.95
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked at: what, whether it works, and what was seen or has to be done."""
+
+    what: str
+    ok: bool
+    says: str
+
+    def as_json(self) -> dict[str, Any]:
+        """The finding as plain data."""
+        return asdict(self)
+
+
+def unsearched(corpus: str) -> str:
+    """What to do about a corpus that the collection has and the configuration has not."""
+    if fault := name_fault(corpus):
+        return f"no question can find it: {fault}; ingest its documents under another name"
+    return "no question finds it until the configuration has an entry for it under `corpora`"
+
+
+def examine(config: Config, collection: str, samples: int = 20) -> list[Finding]:
+    """Look at the model, the server and the collection, as far as each lets one get.
+
+    Args:
+        config: names the model.
+        collection: the collection to look at.
+        samples: vectors a corpus by which the index is compared with an exact scan.
+    """
+    return list(_examine(config, collection, samples))
+
+
+def _examine(config: Config, collection: str, samples: int) -> Iterator[Finding]:
+    embedder: Embedder | None = None
+    try:
+        embedder = load_embedder(config.embedding)
+        width = embedder.embed_queries(["does it work?"]).shape[1]
+        yield Finding("model", True, f"{embedder.model}, {width} dimensions")
+    except CrosscorpusError as error:
+        yield Finding("model", False, str(error))
+    try:
+        dsn = resolve_dsn()
+        with connect(dsn, autocommit=True) as conn:
+            version = conn.info.server_version
+            extension = ensure_vector(conn)
+            provider = provider_of(conn)
+        says = f"Postgres {version // 10000}, pgvector {extension.version}"
+        yield Finding("server", True, says + (f", from {provider}" if provider else ""))
+    except CrosscorpusError as error:
+        yield Finding("server", False, str(error))
+        return
+    try:
+        with open_store(dsn, collection) as store:
+            yield from _collection(store, embedder, config, samples)
+    except CrosscorpusError as error:
+        yield Finding("collection", False, str(error))
+
+
+def _collection(
+    store: Store, embedder: Embedder | None, config: Config, samples: int
+) -> Iterator[Finding]:
+    with ExitStack() as stack:
+        driver = None
+        if embedder is not None and (model := collection_info(store).model) is not None:
+            asking = config.with_changes({"on_corpus_error": "raise"})
+            try:
+                driver = stack.enter_context(build_driver(asking, store=store, embedder=embedder))
+                says = f"collection {store.collection!r} was made with {model}"
+                yield Finding("vectors", True, says)
+            except ModelMismatch as error:
+                yield Finding("vectors", False, str(error))
+        if unfinished := sorted(unfinished_corpora(store)):
+            says = f"the last ingestion of {', '.join(unfinished)} was cut short: run it again"
+            yield Finding("ingestion", False, says)
+        for row in status(store).iter_rows(named=True):
+            yield from _corpus(store, driver, config, row, samples)
+
+
+def _corpus(
+    store: Store,
+    driver: RetrievalDriver | None,
+    config: Config,
+    row: Mapping[str, Any],
+    samples: int,
+) -> Iterator[Finding]:
+    """Look at the corpus that ``row`` (columns ``STATUS``) tells of."""
+    corpus, name = row["corpus"], f"corpus {row['corpus']}"
+    if corpus not in config.corpora:
+        yield Finding(name, False, unsearched(corpus))
+    if row["failed"]:
+        says = f"{row['failed']} of {row['documents']} documents failed (`status` names them)"
+        yield Finding(name, False, says)
+    try:
+        recall = index_recall(store, corpus, samples=samples)
+    except CrosscorpusError as error:
+        yield Finding(name, False, f"the vector search fails: {error}")
+        return
+    if not row["chunks"]:
+        yield Finding(name, True, "no chunks")
+        return
+    says = f"{row['chunks']} chunks, "
+    if not recall:
+        says += "of which no vector search finds any: run `verify --repair`"
+    elif row["vector_index"]:
+        says += f"recall@10 of the index against an exact scan {recall:.3f}"
+    else:
+        says += f"small enough for an exact scan: recall {recall:g}"
+    yield Finding(name, (recall or 0) >= GOOD_RECALL, says)
+    if not recall or driver is None or corpus not in config.corpora:
+        return
+    # In words that the corpus has: a question without any of them reads no postings.
+    asked = {"query": sample_text(store, corpus) or corpus}
+    for channel in ("vector", "text"):
+        try:
+            driver.execute([f"{corpus}.{channel}_hits"], inputs=asked)
+        except CrosscorpusError as error:
+            yield Finding(name, False, f"the {channel} search fails: {error}")

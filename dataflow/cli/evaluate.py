@@ -1,0 +1,163 @@
+"""Commands that try configurations on judged queries."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dataflow.cli.options import AsJson, Blind, Collection, Qrels, Queries
+
+
+class Alternates(StrEnum):
+    """What becomes of a copy that dedup dropped."""
+
+    expand = "expand"
+    drop = "drop"
+
+
+def register(app: typer.Typer) -> None:
+    """Add this module's commands to `crosscorpus`."""
+    app.command()(evaluate)
+    app.command()(sweep)
+
+
+def evaluate(
+    configs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="CONFIG...",
+            help="Shipped names or YAML files; all are compared with the first.",
+        ),
+    ],
+    queries: Queries,
+    qrels: Qrels,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Directory for runs and report.")],
+    depth: Annotated[
+        int, typer.Option(min=0, help="Documents a corpus in a run, at least; 0: as a user gets.")
+    ] = 100,
+    alternates: Annotated[
+        Alternates,
+        typer.Option(help="A copy that dedup dropped follows its survivor, or is left out."),
+    ] = Alternates.expand,
+    blind: Blind = False,
+    reranker: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODULE:FUNCTION",
+            help="For a configuration with `reranked: cross_encoder`: takes (question, passage) "
+            "pairs, returns a number a pair, higher is better.",
+        ),
+    ] = None,
+    collection: Collection = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Ask judged queries of configurations, and tell what differs and whether it is luck.
+
+    A line of the queries has query_id, text and, where known, kind, trigger, as_of and
+    judged_corpora. Writes runs/NAME.trec, per_query.csv, tables.md, evaluation.json and
+    report.html.
+
+    Example: crosscorpus evaluate default rrf -C team --queries q.jsonl --qrels q.tsv --out tried
+    """
+    from dataflow.cli import console_evaluate as show
+    from dataflow.cli.console import print_json
+    from dataflow.evaluation.evaluation_files import named_configs, named_function, write_evaluation
+    from dataflow.evaluation.graph import evaluate as run
+    from operators.evaluation.judgements import read_queries
+    from operators.evaluation.tables import as_json as plain
+    from operators.foundation.data_dir import data_home
+    from operators.postgres.store import open_store
+
+    settings = named_configs(configs)
+    inputs = {"reranker": named_function(reranker)} if reranker else None
+    total = read_queries(queries).height
+    with (
+        open_store(collection=collection) as store,
+        show.progress(list(settings), total) as on_batch,
+    ):
+        found = run(
+            store,
+            settings,
+            queries,
+            qrels,
+            depth=depth,
+            alternates="drop" if alternates is Alternates.drop else "expand",
+            blind=blind,
+            retrieval_inputs=inputs,
+            vectors_directory=data_home() / "query_vectors",
+            on_batch=on_batch,
+        )
+    files = write_evaluation(found, settings, out)
+    if as_json:
+        print_json(plain(found))
+    else:
+        show.show_evaluation(found, files)
+
+
+def sweep(
+    queries: Queries,
+    qrels: Qrels,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Directory for table and picture.")],
+    settings: Annotated[
+        list[str],
+        typer.Option(
+            "--set",
+            help="`NAME=V1,V2,...`: a parameter, a stage (its variants), or one of a corpus "
+            "(`code.vector_weight`). May be given again: every combination is tried.",
+        ),
+    ],
+    config: Annotated[
+        str, typer.Option("--config", "-c", help="What the settings change; what they are held to.")
+    ] = "default",
+    measures: Annotated[
+        list[str] | None,
+        typer.Option("--measure", help="nDCG@10, R@50, RR@10 or AP; the first two if none."),
+    ] = None,
+    blind: Blind = False,
+    collection: Collection = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Measure every combination of settings on judged queries.
+
+    Searches run again only where a setting changes how they search. Writes sweep.csv and
+    sweep.html.
+
+    Example: crosscorpus sweep -C team --queries q.jsonl --qrels q.tsv --set
+    vector_weight=0,0.25,0.5,0.75,1 --set candidates=10,50,200 --out swept
+    """
+    from dataflow import load_config
+    from dataflow.cli import console_evaluate as show
+    from dataflow.cli.console import print_json
+    from dataflow.evaluation import sweep as sweeps
+    from dataflow.evaluation.evaluation_files import write_sweep
+    from operators.evaluation.grid import read_settings
+    from operators.evaluation.judgements import read_queries
+    from operators.foundation.data_dir import data_home
+    from operators.postgres.store import open_store
+
+    varied = read_settings(settings)
+    base = load_config(config)
+    total = read_queries(queries).height
+    with (
+        open_store(collection=collection) as store,
+        show.progress(["sweep"], total) as on_batch,
+    ):
+        found = sweeps.sweep(
+            store,
+            base,
+            varied,
+            queries,
+            qrels,
+            measures=tuple(measures or sweeps.MEASURES),
+            blind=blind,
+            vectors_directory=data_home() / "query_vectors",
+            on_batch=lambda done: on_batch("sweep", done),
+        )
+    files = write_sweep(found, out, title=f"Sweep of {Path(config).stem} on {collection}")
+    if as_json:
+        print_json({"unchanged": found.unchanged, "points": found.table.to_dicts()})
+    else:
+        show.show_sweep(found, files)

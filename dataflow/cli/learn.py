@@ -1,0 +1,106 @@
+"""The command that fits the fusion's weights to judged queries."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dataflow.cli.options import AsJson, Blind, Collection, Qrels
+
+
+class Method(StrEnum):
+    """What is fitted."""
+
+    convex = "convex"
+    rrf = "rrf"
+
+
+def register(app: typer.Typer) -> None:
+    """Add this module's command to `crosscorpus`."""
+    app.command()(learn)
+
+
+def learn(
+    queries: Annotated[
+        Path,
+        typer.Option(
+            "--queries",
+            help="JSON, one a line: query_id, text, and more if known; queries of one `group` stay "
+            "together.",
+        ),
+    ],
+    qrels: Qrels,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Experiment file to write.")],
+    method: Annotated[
+        Method, typer.Option(help="Fusion of scores (convex combination) or of ranks.")
+    ] = Method.convex,
+    training_queries: Annotated[
+        int | None, typer.Option(min=4, help="Learn from so many at most; else from half.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the split into halves.")] = 0,
+    blind: Blind = False,
+    config: Annotated[
+        str,
+        typer.Option("--config", "-c", help="Where the fit begins: a shipped name or a YAML file."),
+    ] = "default",
+    collection: Collection = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Fit weights to half of the judged queries, and tell what they are worth on the other half.
+
+    Writes an experiment file for `--config` and `evaluate`.
+
+    Example: crosscorpus learn -C team --queries q.jsonl --qrels q.tsv --out team.yaml
+    """
+    from dataflow import load_config
+    from dataflow.cli import console_evaluate
+    from dataflow.cli.console import print_json
+    from dataflow.configuration.loader import seen_from
+    from dataflow.evaluation.learning import experiment_text
+    from dataflow.evaluation.learning import learn as run
+    from operators.evaluation.tables import as_json as plain
+    from operators.foundation.data_dir import data_home
+    from operators.postgres.store import open_store
+
+    settings, extends = load_config(config), seen_from(config, out)
+    with (
+        open_store(collection=collection) as store,
+        console_evaluate.progress(["training", "base", "learned"], 0) as on_batch,
+    ):
+        lesson = run(
+            store,
+            settings,
+            queries,
+            qrels,
+            extends=extends,
+            method=method.value,
+            training_queries=training_queries,
+            seed=seed,
+            blind=blind,
+            vectors_directory=data_home() / "query_vectors",
+            on_batch=on_batch,
+        )
+    text = experiment_text(lesson, collection=collection, method=method.value, seed=seed)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(text, encoding="utf-8")
+    if as_json:
+        learned = lesson.learned
+        gains = [
+            {"strength": strength, "gain": gain, "error": error}
+            for strength, (gain, error) in learned.gains.items()
+        ]
+        print_json(
+            {
+                "experiment": lesson.experiment,
+                "training_queries": lesson.training,
+                "strength": learned.strength,
+                "cross_validation": gains,
+                "test": plain(lesson.evaluation),
+            }
+        )
+        return
+    typer.echo(text)
+    console_evaluate.show_evaluation(lesson.evaluation, [out])

@@ -1,0 +1,84 @@
+"""Commands for documents that have versions: which there are, and what changed between two."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from dataflow.cli.options import AsJson, Collection
+
+_Corpus = Annotated[str | None, typer.Option("--corpus", help="Only topics of this corpus.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add this module's commands to `crosscorpus`."""
+    app.command()(lineage)
+    app.command()(changes)
+
+
+def lineage(
+    path: Annotated[
+        str | None,
+        typer.Argument(
+            help="Path (or its end), title or identifier of any version; nothing: list the topics."
+        ),
+    ] = None,
+    corpus: _Corpus = None,
+    collection: Collection = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Show the versions of a topic in their order, with dates, and what each changed.
+
+    Against the version before: how many passages are the same, revised, gone (only in the old one)
+    or new. Versions go by their number where there is one, not by date.
+
+    Example: crosscorpus lineage docs/3.5/install.md -C manuals
+    """
+    from dataflow.cli import console_versions as show
+    from dataflow.cli.console import print_json
+    from operators.postgres.inspect import version_history as find
+    from operators.postgres.inspect.version_topics import topics
+    from operators.postgres.store import open_store
+
+    with open_store(collection=collection) as store:
+        found = topics(store, corpus) if path is None else find.lineage(store, path, corpus)
+    if as_json:
+        print_json(found.to_dicts())
+    elif path is None:
+        show.show_topics(found)
+    else:
+        show.show_lineage(found)
+
+
+def changes(
+    topic: Annotated[
+        str, typer.Argument(help="Path (or its end), title or identifier of any version.")
+    ],
+    older: Annotated[
+        str | None, typer.Option("--from", help="Older version; else the one before --to.")
+    ] = None,
+    newer: Annotated[
+        str | None, typer.Option("--to", help="Newer version; else the newest.")
+    ] = None,
+    corpus: _Corpus = None,
+    collection: Collection = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Show what changed in a topic between two versions: added, removed and revised paragraphs.
+
+    A revised paragraph is shown once, what went in [-brackets-] and what came in {+braces+}.
+
+    Example: crosscorpus changes docs/install.md --from 3.4 --to 3.5 -C manuals
+    """
+    from dataflow.cli import console_versions as show
+    from dataflow.cli.console import print_json
+    from operators.postgres.inspect.version_history import changed_between
+    from operators.postgres.store import open_store
+
+    with open_store(collection=collection) as store:
+        compared = changed_between(store, topic, older, newer, corpus)
+    if as_json:
+        print_json(show.changes_as_json(compared))
+    else:
+        show.show_changes(compared)

@@ -1,0 +1,346 @@
+"""The configuration: which variant of each stage runs, with which numbers, over which corpora.
+
+A YAML file says everything (``configs/default.yaml``) or extends another and says only what it
+changes. Everything that nothing knows is an error with the nearest name that exists; so is a value
+of the wrong type. No secret ever goes into a configuration: it is printed, compared and drawn.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from keyword import iskeyword
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from dataflow.configuration.bounds import out_of_bounds
+from dataflow.configuration.catalog import (
+    ASKED,
+    BOUND,
+    Catalog,
+    Layer,
+    fits,
+    retrieval_catalog,
+    spell,
+)
+from dataflow.configuration.loader import ConfigError, read_chain
+from operators.context.templates import parse
+from operators.errors import CrosscorpusError, UnknownName, suggest
+
+_OF_RANKS = ("rrf", "weighted_rrf")  # variants of merged whose scores convex fusion does not read
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Filters(_Strict):
+    """What part of a corpus is ever searched, whatever a query asks for."""
+
+    repos: list[str] | None = None
+    path_prefix: str | None = None
+    language: str | None = None
+    state: str | None = None
+
+
+class StageOptions(_Strict):
+    """Variants and parameters of the stages that every corpus has."""
+
+    variants: dict[str, str] = {}
+    parameters: dict[str, Any] = {}
+
+
+class CorpusConfig(StageOptions):
+    """One corpus: how its results are labelled, linked and weighted, and what differs for it."""
+
+    label: str = "{title}"
+    link: str = "{uri}"
+    weights: dict[str, float] = {}
+    filters: Filters = Filters()
+    deadline_s: float | None = Field(None, gt=0, allow_inf_nan=False)
+
+
+class Config(_Strict):
+    """A complete configuration of the retrieval graph."""
+
+    embedding: str = "minilm"
+    on_corpus_error: Literal["skip", "raise"] = "skip"
+    deadline_s: float | None = Field(5.0, gt=0, allow_inf_nan=False)
+    workers: int = Field(8, ge=1, le=256)
+    triggers: list[str] = []
+    variants: dict[str, str] = {}
+    parameters: dict[str, Any] = {}
+    corpus_defaults: StageOptions = StageOptions()
+    corpora: dict[str, CorpusConfig] = Field(min_length=1)
+
+    def deadline_of(self, corpus: str) -> float | None:
+        """Seconds that one search of ``corpus`` may take; None: no limit."""
+        own = self.corpora[corpus].deadline_s if corpus in self.corpora else None
+        return own if own is not None else self.deadline_s
+
+    def with_changes(self, changes: Mapping[str, Any], *, catalog: Catalog | None = None) -> Config:
+        """This configuration with ``changes`` merged in, checked as a file's would be.
+
+        Args:
+            changes: nested like the YAML file, for instance ``{"parameters": {"top_k": 5}}``.
+            catalog: as for :func:`load_config`.
+        """
+        merged = _merge(self.model_dump(exclude_unset=True), changes)
+        return check(merged, "changes", catalog)
+
+
+def load_config(
+    source: str | Path | Mapping[str, Any] = "default", *, catalog: Catalog | None = None
+) -> Config:
+    """Read and check a configuration.
+
+    Args:
+        source: the name of a shipped configuration (``default``, ``rrf``, ...), the path of a YAML
+            file, or the file's content as a mapping.
+        catalog: the stages that exist; None: those of the shipped retrieval graph.
+
+    Returns:
+        The configuration with everything that it extends merged in: mappings key by key, lists
+        and single values replaced, a mapping set to null removed (``wiki: null`` under corpora).
+
+    Raises:
+        ConfigError: there is no such file, or a key, name or value in it is unknown or wrong.
+    """
+    merged: dict[str, Any] = {}
+    chain = read_chain(source)
+    for layer in chain:
+        merged = _merge(merged, layer.content)
+    return check(merged, chain[-1].name, catalog)
+
+
+def as_config(given: Config | str | Path) -> Config:
+    """``given`` itself, or the configuration of that name or path."""
+    return given if isinstance(given, Config) else load_config(given)
+
+
+def check(content: Mapping[str, Any], name: str, catalog: Catalog | None = None) -> Config:
+    """Turn a complete mapping into a :class:`Config`, or say in one line what is wrong with it."""
+    if (entries := content.get("corpora")) and isinstance(entries, Mapping):
+        _check_entries(entries, name)
+    try:
+        config = Config.model_validate(_unquote_switches(content))
+    except ValidationError as error:
+        raise ConfigError(f"{name}: {_first_fault(error)}") from None
+    try:
+        check_names(config, catalog or retrieval_catalog())
+    except CrosscorpusError as error:
+        raise ConfigError(f"{name}: {error}") from None
+    return config
+
+
+def _check_entries(entries: Mapping[str, Any], name: str) -> None:
+    """Raise for a null that is left: what it would take out is not there."""
+    known = [corpus for corpus, entry in entries.items() if entry is not None]
+    for corpus in (one for one, entry in entries.items() if entry is None):
+        raise ConfigError(
+            f"{name}: corpora.{corpus} is null: a new corpus needs an entry, at least {{}}, and "
+            f"null takes out one that there is{suggest(str(corpus), map(str, known))}"
+        )
+
+
+def check_names(config: Config, catalog: Catalog) -> None:
+    """Raise unless every variant, parameter, corpus name and trigger in ``config`` exists."""
+    _check_stages(config, catalog.top, catalog.corpus, "", "corpus_defaults.")
+    _check_stages(config.corpus_defaults, catalog.corpus, catalog.top, "corpus_defaults.", "")
+    _check_chosen(config.variants, catalog.top, "")
+    for corpus, options in config.corpora.items():
+        if fault := name_fault(corpus, catalog):
+            raise ConfigError(f"corpora: {fault}; choose another")
+        where = f"corpora.{corpus}."
+        _check_stages(options, catalog.corpus, catalog.top, where, "")
+        chosen = {**config.corpus_defaults.variants, **options.variants}
+        _check_chosen(chosen, catalog.corpus, where)
+        if config.variants["fused"] == "convex" and chosen["merged"] in _OF_RANKS:
+            raise ConfigError(
+                f"{where}variants.merged: {chosen['merged']!r} would not change the results, for "
+                "fused 'convex' scores the hits of both lists anew; choose fused 'rrf' or 'score'"
+            )
+        for key, template in (("label", options.label), ("link", options.link)):
+            _check_template(template, f"{where}{key}")
+        for trigger, weight in options.weights.items():
+            if trigger not in config.triggers:
+                hint = suggest(trigger, config.triggers)
+                raise UnknownName(f"unknown trigger {trigger!r} under {where}weights{hint}")
+            if not 0 <= weight < math.inf:
+                raise ConfigError(f"{where}weights.{trigger}: expected 0 or more, got {weight}")
+
+
+def name_fault(corpus: str, catalog: Catalog | None = None) -> str | None:
+    """Why no configuration can have a corpus of that name; None: one can."""
+    if not re.fullmatch(r"[a-z][a-z0-9_]{0,39}", corpus) or "__" in corpus or iskeyword(corpus):
+        return (
+            f"{corpus!r} is no corpus name: a lower-case letter, then at most 39 lower-case "
+            "letters, digits or single underscores, and no word of Python's own"
+        )
+    if corpus in (catalog or retrieval_catalog()).top.nodes | BOUND | ASKED:
+        return f"{corpus!r} is the name of a node"
+    return None
+
+
+def _check_template(template: str, where: str) -> None:
+    try:
+        parse(template)
+    except CrosscorpusError as error:
+        raise ConfigError(f"{where}: {error}") from None
+
+
+def _check_stages(
+    options: Config | StageOptions, layer: Layer, other: Layer, where: str, elsewhere: str
+) -> None:
+    for node, variant in options.variants.items():
+        if node not in layer.variants:
+            if node in other.variants:
+                raise ConfigError(f"{where}variants.{node}: belongs under {elsewhere}variants")
+            hint = suggest(node, layer.variants)
+            raise UnknownName(f"no stage {node!r} with variants, under {where}variants{hint}")
+        if variant not in layer.variants[node]:
+            hint = suggest(variant, layer.variants[node])
+            raise UnknownName(f"unknown variant {variant!r} of {where}variants.{node}{hint}")
+    for name, value in options.parameters.items():
+        if name not in layer.parameters:
+            if name in other.parameters:
+                raise ConfigError(f"{where}parameters.{name}: belongs under {elsewhere}parameters")
+            hint = suggest(name, layer.parameters)
+            raise UnknownName(f"unknown parameter {name!r} under {where}parameters{hint}")
+        annotation = layer.parameters[name].annotation
+        if not fits(value, annotation):
+            raise ConfigError(
+                f"{where}parameters.{name}: expected {spell(annotation)}, got {value!r}"
+            )
+        if fault := out_of_bounds(name, value):
+            raise ConfigError(f"{where}parameters.{name}: {fault}")
+
+
+def _check_chosen(chosen: Mapping[str, str], layer: Layer, where: str) -> None:
+    for node, variants in layer.variants.items():
+        if node not in chosen:
+            options = ", ".join(variants)
+            raise ConfigError(f"{where}variants.{node} is missing: choose one of {options}")
+
+
+def hamilton_config(config: Config, catalog: Catalog | None = None) -> dict[str, Any]:
+    """What Hamilton builds the retrieval graph from.
+
+    Returns:
+        ``<stage>_variant`` for every stage around the corpora, every parameter by its name,
+        ``source_weights`` (corpus -> trigger -> weight), ``triggers``, ``embedding``, and
+        ``corpora``: for each corpus, by name, the ``config`` (``<stage>_variant``) and the
+        ``inputs`` (every parameter, ``corpus``, ``label``, ``link``, ``filters`` and
+        ``deadline_s``) of its sub-graph. Corpora are in
+        alphabetical order, so that the order in a file changes no result.
+    """
+    catalog = catalog or retrieval_catalog()
+    names = sorted(config.corpora)
+    defaults = config.corpus_defaults
+    corpora = {}
+    for name in names:
+        own = config.corpora[name]
+        variants = {**defaults.variants, **own.variants}
+        inputs = _filled(catalog.corpus, {**defaults.parameters, **own.parameters})
+        corpora[name] = {
+            "config": {f"{node}_variant": variant for node, variant in sorted(variants.items())},
+            "inputs": {
+                **inputs,
+                "corpus": name,
+                "label": own.label,
+                "link": own.link,
+                "filters": own.filters.model_dump(exclude_none=True),
+                "deadline_s": config.deadline_of(name),
+            },
+        }
+    return {
+        "hamilton.enable_power_user_mode": True,
+        **{f"{node}_variant": variant for node, variant in sorted(config.variants.items())},
+        **_filled(catalog.top, config.parameters),
+        "source_weights": {name: dict(config.corpora[name].weights) for name in names},
+        "triggers": list(config.triggers),
+        "embedding": config.embedding,
+        "corpora": corpora,
+    }
+
+
+def _filled(layer: Layer, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Every parameter of ``layer`` with the given value or its default, floats as floats."""
+    filled = {}
+    for name, parameter in sorted(layer.parameters.items()):
+        value = given.get(name, parameter.default)
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        filled[name] = float(value) if whole and not _may_be_int(parameter.annotation) else value
+    return filled
+
+
+def _may_be_int(annotation: Any) -> bool:
+    """Whether a whole number may stay an int: ``float`` parameters become floats."""
+    return annotation is not float and annotation != (float | None)
+
+
+def _merge(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(base)
+    for key, value in change.items():
+        if value is None and isinstance(merged.get(key), Mapping):
+            del merged[key]
+        elif isinstance(value, Mapping) and isinstance(merged.get(key), Mapping):
+            merged[key] = _merge(merged[key], value)
+        else:
+            merged[key] = value
+    return merged
+
+
+def _unquote_switches(content: Any, key: str = "") -> Any:
+    """YAML reads a bare ``off`` as false; as a variant it is a name."""
+    if isinstance(content, Mapping):
+        inside = {
+            k: {False: "off", True: "on"}.get(v, v)
+            if key == "variants" and type(v) is bool
+            else _unquote_switches(v, str(k))
+            for k, v in content.items()
+        }
+        return {str(k): v for k, v in inside.items()}
+    return content
+
+
+_MODELS: dict[tuple[str, ...], type[BaseModel]] = {
+    (): Config,
+    ("corpus_defaults",): StageOptions,
+    ("corpora", "*"): CorpusConfig,
+    ("corpora", "*", "filters"): Filters,
+}
+_SECRETS = ("dsn", "password", "token", "api_key", "secret")
+
+
+def _first_fault(error: ValidationError) -> str:
+    faults = error.errors(include_url=False)
+    fault = faults[0]
+    *parent, key = [str(part) for part in fault["loc"]] or [""]
+    more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+    where = f" under {'.'.join(parent)}" if parent else ""
+    if fault["type"] == "extra_forbidden":
+        if key.lower() in _SECRETS:
+            return f"{key!r}{where}: no secret goes into a configuration; set CROSSCORPUS_DSN{more}"
+        place = ("corpora", "*", *parent[2:]) if parent[:1] == ["corpora"] else tuple(parent)
+        return f"unknown key {key!r}{where}{suggest(key, _MODELS[place].model_fields)}{more}"
+    if fault["type"] == "missing":
+        return f"{key!r}{where} is missing{more}"
+    message = fault["msg"].replace("Input should be", "expected", 1)
+    return f"{'.'.join([*parent, key])}: {message}, got {fault['input']!r}{more}"
+
+
+__all__ = [
+    "Config",
+    "ConfigError",
+    "CorpusConfig",
+    "Filters",
+    "StageOptions",
+    "check",
+    "hamilton_config",
+    "load_config",
+    "name_fault",
+]

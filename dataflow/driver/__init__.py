@@ -1,0 +1,1 @@
+"""What a Python user holds: the retrieval driver, and what checks its calls."""

@@ -1,0 +1,81 @@
+"""What stands in for a search that failed, so that the other corpora still answer.
+
+And for one that need not run, because the caller gave what it would lead to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from hamilton.node import Node
+
+from operators.context.search_outcomes import overridden, unsuccessful
+from operators.dedup.token_index import token_sets
+from operators.frames import (
+    DEDUPED,
+    MERGED,
+    OUTCOMES,
+    READ_CHUNKS,
+    TEXT_LISTS,
+    VECTOR_LISTS,
+    empty,
+)
+
+_RESULTS = {
+    "vector_search": ("vector", "vector_lists", VECTOR_LISTS),
+    "text_search": ("text", "text_lists", TEXT_LISTS),
+    "read_chunks": ("chunks", "chunks", READ_CHUNKS),
+}
+
+
+def failed_search(node: Node, error: Exception, seconds: float) -> dict[str, Any] | None:
+    """An empty result and an outcome that says what happened, for what reads a corpus.
+
+    None for the versions that there are: a note will say so.
+
+    Raises:
+        Exception: ``error`` itself, if the node is no search.
+    """
+    if node.name == "known_versions":
+        return None
+    corpus, _, name = node.name.rpartition(".")
+    if name not in _RESULTS:
+        raise error
+    channel, result, schema = _RESULTS[name]
+    outcome = unsuccessful(corpus, channel, error, seconds * 1000)
+    return {result: empty(schema), f"{channel}_outcome": outcome}
+
+
+def not_searched(given: Mapping[str, Any], corpora: Collection[str]) -> dict[str, Any]:
+    """What a run needs of searches whose results nothing reads, because they are overridden.
+
+    Args:
+        given: what the caller overrides, by node.
+        corpora: the corpora.
+
+    Returns:
+        Values by node: the outcome ``overridden`` in place of a search, and no rows in place of
+        the stages of a corpus whose answer is given; its chunks are read only for a stage that
+        compares their vectors.
+    """
+    instead: dict[str, Any] = {}
+    for corpus in corpora:
+        own = {
+            name.partition(".")[2]: value
+            for name, value in given.items()
+            if name.startswith(f"{corpus}.")
+        }
+        for channel in ("vector", "text"):
+            if own.keys() & {f"{channel}_lists", f"{channel}_hits", "merged", "unified"}:
+                instead[f"{corpus}.{channel}_outcome"] = overridden(corpus, channel)
+        if own.keys() & {"chunks", "unified"}:
+            instead[f"{corpus}.chunks_outcome"] = empty(OUTCOMES)
+        if "unified" in own:
+            instead |= {
+                f"{corpus}.merged": empty(MERGED),
+                f"{corpus}.deduped": empty(DEDUPED),
+                f"{corpus}.chunk_ids": own["unified"]["chunk_id"].unique().sort(),
+                f"{corpus}.token_sets": token_sets(empty(READ_CHUNKS)),
+            }
+    return instead

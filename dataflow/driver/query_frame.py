@@ -1,0 +1,178 @@
+"""A batch of questions as a frame: what a caller may leave out, and what is checked.
+
+Overriding the node ``queries`` is how many questions run in one pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from dataflow.configuration.catalog import ASKED
+from operators.context.question import LONGEST_TEXT, asked_texts, shortened
+from operators.errors import CrosscorpusError, UnknownName, suggest
+from operators.frames import QUERIES, TRIGGER_SHARE, FrameError, check
+
+_NAMED_SHARES = pl.List(TRIGGER_SHARE)
+_ASKED_OF_ONE = ASKED - {"now", "reranker", "explain_chunks"}
+_IN_COLUMNS = {
+    "queries": _ASKED_OF_ONE,
+    "scoped_queries": _ASKED_OF_ONE - {"query", "trigger"},
+    "version_scope": frozenset({"versions"}),
+}
+"""Nodes whose frames say for each question what these inputs say for one."""
+
+POLICIES = ("newest", "all", "pinned", "as_of")
+
+
+class BatchError(CrosscorpusError):
+    """A frame of queries that can't be run; the message names the column."""
+
+
+def refuse_ignored(inputs: Mapping[str, Any], overrides: Mapping[str, Any]) -> None:
+    """Raise :class:`BatchError` for what is asked of one question: a batch has it in columns.
+
+    A list of repositories that nothing reads would let all of them answer; so would one that is
+    given twice, where only the override counts.
+    """
+    given = {**inputs, **overrides}
+    for node, asked in _IN_COLUMNS.items():
+        ignored = [name for name in given if name in asked and given[name] is not None]
+        if node in overrides and ignored:
+            column = "a column of that name" if node == "queries" else "the columns of that frame"
+            raise BatchError(
+                f"{', '.join(sorted(ignored))}: an input of one question, and the node {node} is "
+                f"overridden: give each question its own in {column}"
+            )
+    for name in sorted(ASKED & inputs.keys() & overrides.keys()):
+        raise BatchError(f"{name} is given as an input and as an override: give it once")
+
+
+def complete_queries(
+    frame: pl.DataFrame,
+    *,
+    triggers: Collection[str],
+    corpora: Collection[str],
+    longest: int = LONGEST_TEXT,
+) -> pl.DataFrame:
+    """Bring a frame of questions into the form of the node ``queries``.
+
+    Args:
+        frame: ``query_id`` (whole numbers, each once) and ``text`` (String) or ``texts``
+            (List(String)); any other column of :data:`operators.frames.QUERIES` may be given, and
+            ``only_corpora`` for ``corpora``. ``trigger`` may be a name (String; "none" is none) or
+            a mix (Struct of shares), and times may lack a zone, which then is UTC.
+        triggers: the triggers that exist.
+        corpora: the corpora that exist.
+        longest: characters of one text.
+
+    Returns:
+        A frame of :data:`operators.frames.QUERIES`, in the given order; missing columns are null.
+        Its texts, and what is said of those that were cut, are those of
+        :func:`operators.context.question.ask`.
+
+    Raises:
+        BatchError: a column is missing, there in both of its forms, of another type, null or empty
+            where it may not be.
+        UnknownName: an unknown column, trigger or corpus.
+    """
+    given = frame
+    for one, same in (("text", "texts"), ("only_corpora", "corpora")):
+        if {one, same} <= {*given.columns}:
+            raise BatchError(f"queries: {one!r} and {same!r} say the same: leave one of them out")
+    if "text" in given.columns:
+        given = given.with_columns(texts=pl.concat_list(pl.col("text"))).drop("text")
+    if "only_corpora" in given.columns:
+        given = given.rename({"only_corpora": "corpora"})
+    for column in given.columns:
+        if column not in QUERIES:
+            raise UnknownName(
+                f"queries: unknown column {column!r}{suggest(column, [*QUERIES, 'text'])}"
+            )
+    for column in ("query_id", "texts"):
+        if column not in given.columns:
+            raise BatchError(f"queries: the column {column!r} is missing")
+    if given.schema.get("trigger") == pl.String:
+        share = pl.struct(trigger="trigger", share=pl.lit(1.0))
+        named = pl.when(pl.col("trigger").fill_null("none") != "none").then(pl.concat_list(share))
+        given = given.with_columns(trigger=named.otherwise(pl.lit([], dtype=_NAMED_SHARES)))
+    elif isinstance(given.schema.get("trigger"), pl.Struct):
+        given = given.with_columns(_mixes(given["trigger"]))
+    completed = given.select(_column(given, name, dtype) for name, dtype in QUERIES.items())
+    try:
+        check(completed, QUERIES, "queries")
+    except FrameError as error:
+        raise BatchError(str(error)) from None
+    completed = _with_texts(completed, longest)
+    _check_values(completed, triggers, corpora)
+    return completed
+
+
+def _mixes(triggers: pl.Series) -> pl.Series:
+    """A column of structs ``{trigger: share}`` as lists of shares; a null is no part of a mix."""
+    mixes = [
+        [{"trigger": name, "share": share} for name, share in (mix or {}).items() if share]
+        for mix in triggers.to_list()
+    ]
+    try:
+        return pl.Series("trigger", mixes, dtype=_NAMED_SHARES)
+    except (TypeError, pl.exceptions.PolarsError):
+        raise BatchError("queries: the shares of a trigger are numbers") from None
+
+
+def _with_texts(frame: pl.DataFrame, longest: int) -> pl.DataFrame:
+    given: Sequence[Sequence[str | None] | None] = frame["texts"].to_list()
+    asked = [[text for text in of or () if text is not None] for of in given]
+    texts = [asked_texts(of, longest) for of in asked]
+    if not all(texts):
+        raise BatchError("queries: an empty query; leave it out or give it words")
+    cut = [shortened(of, longest) for of in asked]
+    frame = frame.with_columns(pl.Series("cut", cut, dtype=pl.String))
+    return frame if texts == given else frame.with_columns(pl.Series("texts", texts))
+
+
+def _column(frame: pl.DataFrame, name: str, dtype: pl.DataType) -> pl.Expr:
+    if name not in frame.columns:
+        empty = pl.lit([], dtype=dtype) if name == "trigger" else pl.lit(None, dtype=dtype)
+        return empty.alias(name)
+    column, found = pl.col(name), frame.schema[name]
+    if found == pl.Null:
+        column = column.cast(dtype)
+    elif isinstance(found, pl.Datetime) and isinstance(dtype, pl.Datetime):
+        utc = column.dt.replace_time_zone("UTC") if found.time_zone is None else column
+        column = utc.dt.convert_time_zone("UTC").dt.cast_time_unit("us")
+    elif name == "query_id" and found.is_integer():
+        column = column.cast(dtype, strict=False)
+    elif isinstance(found, pl.List) and found.inner == pl.Null:
+        column = column.cast(dtype)
+    if name == "trigger":
+        column = column.fill_null(pl.lit([], dtype=dtype))
+    return column
+
+
+def _check_values(frame: pl.DataFrame, triggers: Collection[str], corpora: Collection[str]) -> None:
+    if frame["query_id"].null_count():
+        raise BatchError("queries: query_id must be whole numbers from 0 to 4294967295")
+    if frame["query_id"].n_unique() != frame.height:
+        raise BatchError("queries: a query_id is given more than once")
+    if not frame["as_of"].drop_nulls().dt.year().is_between(1, 9999).all():
+        raise BatchError("queries: an as_of lies outside the years 1 to 9999 in UTC")
+    for policy in frame["version_policy"].drop_nulls().unique(maintain_order=True):
+        check_known("version policy", policy, POLICIES)
+    shares = frame["trigger"].explode().drop_nulls()
+    if len(shares):
+        for trigger in shares.struct.field("trigger").unique(maintain_order=True):
+            check_known("trigger", trigger, triggers)
+        share = shares.struct.field("share")
+        if not ((share >= 0) & share.is_finite()).fill_null(value=False).all():
+            raise BatchError("queries: the shares of a trigger must be 0 or more")
+    for corpus in frame["corpora"].explode().drop_nulls().unique(maintain_order=True):
+        check_known("corpus", corpus, corpora)
+
+
+def check_known(what: str, name: str, known: Collection[str]) -> None:
+    """Raise :class:`UnknownName` with the nearest name unless ``name`` is ``known``."""
+    if name not in known:
+        raise UnknownName(f"unknown {what} {name!r}{suggest(str(name), known)}")

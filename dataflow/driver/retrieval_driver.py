@@ -1,0 +1,394 @@
+"""What a user holds: a built retrieval graph that answers questions.
+
+Built once for a configuration and a collection, then shared by any number of threads.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from hamilton import driver as hamilton_driver
+from hamilton.graph import FunctionGraph
+from hamilton.lifecycle.base import LifecycleAdapter
+from hamilton.node import Node
+
+from dataflow.configuration.catalog import ASKED, BOUND, STRUCTURE, Catalog, retrieval_catalog
+from dataflow.configuration.config_model import Config, as_config, hamilton_config
+from dataflow.driver.fail_open import failed_search, not_searched
+from dataflow.driver.query_frame import check_known, complete_queries, refuse_ignored
+from dataflow.driver.trace import Trace, changed, known_to
+from dataflow.driver.validation import GraphError, LooseInputs, check_call, check_declared
+from dataflow.execution.hamilton_logs import quiet_hamilton
+from dataflow.execution.memo import Memory
+from dataflow.execution.plan import node_tags
+from dataflow.execution.scheduler import Scheduler
+from operators.context.question import LONGEST_TEXT
+from operators.ranking.weighting import read_trigger
+
+if TYPE_CHECKING:
+    from operators.embedding.protocol import Embedder
+    from operators.postgres.store import Store
+
+_SIBLINGS = 16  # graphs of other configurations that are kept for what-if
+_building = threading.Lock()  # Hamilton resolves decorators in place: one build at a time
+
+
+def build_driver(
+    config: Config | str | Path,
+    collection: str = "default",
+    *,
+    dsn: str | None = None,
+    store: Store | None = None,
+    embedder: Embedder | None = None,
+    adapters: Sequence[LifecycleAdapter] = (),
+) -> RetrievalDriver:
+    """Build the retrieval graph and open what it reads.
+
+    Args:
+        config: from :func:`dataflow.load_config`, or the name or path that it takes.
+        collection: the data set to search.
+        dsn: the server; None: ``CROSSCORPUS_DSN``, else the user's embedded server.
+        store: an open collection to use instead; the caller closes it.
+        embedder: a loaded model to use instead of the configuration's.
+        adapters: Hamilton lifecycle adapters, for instance a tracer; they see every node's inputs.
+
+    Returns:
+        A driver to close, or to use in a ``with`` block. When the collection gets another model
+        while it is open, its vector searches fail and say so, its text searches go on.
+
+    Raises:
+        CrosscorpusError: the server, the collection or the model is missing, or the collection was
+            made with another model.
+    """
+    from operators.embedding.protocol import load_embedder
+    from operators.postgres.store import open_store
+
+    config = as_config(config)
+    graph = build_graph(config, adapters=adapters)
+    embedder = embedder or load_embedder(config.embedding)
+    opened = None
+    if store is None:
+        store = opened = open_store(dsn, collection, max_size=config.workers)
+    try:
+        _check_model(store, embedder)
+        return RetrievalDriver(
+            config,
+            graph,
+            {"store": store.embedding_in(embedder.space), "embedder": embedder},
+            owned=opened,
+            hooked=bool(adapters),
+        )
+    except BaseException:
+        if opened is not None:
+            opened.close()
+        raise
+
+
+def build_graph(
+    config: Config,
+    catalog: Catalog | None = None,
+    *,
+    adapters: Sequence[LifecycleAdapter] = (),
+) -> hamilton_driver.Driver:
+    """The retrieval graph alone, without a server or a model: for drawing and comparing.
+
+    Raises:
+        GraphError: a stage needs what no node computes.
+    """
+    catalog = catalog or retrieval_catalog()
+    with _building, quiet_hamilton():
+        built = (
+            hamilton_driver.Builder()
+            .with_modules(*catalog.modules)
+            .with_config(hamilton_config(config, catalog))
+            .with_adapters(LooseInputs(), *adapters)
+            .build()
+        )
+    check_declared(built.graph, BOUND | ASKED)
+    return built
+
+
+def _check_model(store: Store, embedder: Embedder) -> None:
+    from operators.postgres.store import collection_info, mismatch
+
+    store.forget_info()
+    info = collection_info(store)
+    held = (info.model, info.space, info.dimensions)
+    given = (embedder.model, embedder.space, embedder.dimensions)
+    if info.space is not None and held[1:] != given[1:]:
+        raise mismatch(store.collection, held, given)
+
+
+class RetrievalDriver:
+    """A retrieval graph with its store and its model; from :func:`build_driver`.
+
+    Attributes:
+        config: what it was built from.
+        hamilton: the Hamilton driver underneath, for Hamilton's own tools.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        graph: hamilton_driver.Driver,
+        bound: Mapping[str, Any],
+        *,
+        owned: Store | None = None,
+        hooked: bool = False,
+    ) -> None:
+        self.config = config
+        self.hamilton = graph
+        self._bound = dict(bound)
+        self._owned = owned
+        self._hooked = hooked
+        self._lock = threading.Lock()
+        self._siblings: dict[str, RetrievalDriver] = {}
+        self._scheduler = Scheduler(
+            config.workers,
+            limit=self._limit,
+            fallback=failed_search if config.on_corpus_error == "skip" else None,
+            adapter=graph.adapter if hooked else None,
+        )
+        graph.graph_executor = self._scheduler
+        parameters = retrieval_parameters(graph.graph)
+        self._parameters = parameters
+        self._fixed = frozenset(graph.graph.config) - parameters
+
+    def execute(
+        self,
+        final_vars: Sequence[str],
+        inputs: Mapping[str, Any] | None = None,
+        overrides: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Compute the nodes that ``final_vars`` names.
+
+        Args:
+            final_vars: node names, of any stage: ``results``, ``wiki.merged``, ...
+            inputs: ``query`` (one text, or several ways to put one question), ``trigger``,
+                ``repos``, ``path_prefix``, ``language``, ``state``, ``as_of``, ``only_corpora``,
+                ``versions`` (a version, several, or ``newest`` or ``all``), ``now``; any
+                parameter by its name (``top_k``, ``wiki.candidates``), for this run only; and
+                ``timings``, a dict that receives the milliseconds each node took.
+            overrides: values that stand in for nodes. ``queries`` takes a batch: a frame with at
+                least ``query_id`` and ``text``.
+
+        Returns:
+            The value of each name in ``final_vars``.
+
+        Raises:
+            UnknownName: an output, input, override, trigger or corpus that nothing has.
+            SearchError: every search failed.
+            NodeTimeout: a deadline passed and ``on_corpus_error`` is ``raise``.
+        """
+        wanted, given, instead = self._checked(final_vars, inputs, overrides)
+        with quiet_hamilton():
+            if self._hooked:
+                out: dict[str, Any] = self.hamilton.execute(wanted, inputs=given, overrides=instead)
+                return out
+            return self._scheduler.execute(self.graph, wanted, instead, given, str(uuid.uuid4()))
+
+    def trace(
+        self,
+        final_vars: Sequence[str],
+        inputs: Mapping[str, Any] | None = None,
+        overrides: Mapping[str, Any] | None = None,
+    ) -> Trace:
+        """As :meth:`execute`, and everything in between is kept for :meth:`what_if`.
+
+        Returns:
+            A mapping with the value of each name in ``final_vars``.
+        """
+        return self._traced(final_vars, inputs, overrides)
+
+    def what_if(
+        self,
+        trace: Trace,
+        change: Config | str | Path | Mapping[str, Any] | None = None,
+        *,
+        inputs: Mapping[str, Any] | None = None,
+        final_vars: Sequence[str] | None = None,
+    ) -> Trace:
+        """What another configuration gives: only what differs is computed anew.
+
+        A node runs only if its function or a value that it reads differs from the earlier run; a
+        search therefore runs only if it searches otherwise (another number of candidates, another
+        variant) or did not run then. What failed then is not tried again.
+
+        Args:
+            trace: an earlier run, of this driver or of another what-if.
+            change: a configuration or its name, or changes to that of ``trace`` as for
+                :meth:`Config.with_changes`.
+            inputs: instead of those of the earlier run; what is not named stays.
+            final_vars: what to compute; None: what the earlier run was asked for.
+
+        Returns:
+            What a driver built from that configuration gives for the same inputs and overrides;
+            ``computed`` names the nodes that ran. May be asked what-if in turn.
+
+        Raises:
+            GraphError: the configuration has another embedding model.
+        """
+        driver = self._sibling(changed(trace.config, change))
+        return driver._traced(
+            trace if final_vars is None else final_vars,
+            known_to(driver.graph, trace.inputs) | dict(inputs or {}),
+            known_to(driver.graph, trace.overrides),
+            trace,
+        )
+
+    def _traced(
+        self,
+        final_vars: Iterable[str],
+        inputs: Mapping[str, Any] | None,
+        overrides: Mapping[str, Any] | None,
+        before: Trace | None = None,
+    ) -> Trace:
+        names = [final_vars] if isinstance(final_vars, str) else list(final_vars)
+        wanted, given, instead = self._checked(names, inputs, overrides)
+        memory = Memory(before.records if before else None)
+        with quiet_hamilton():
+            out = self._scheduler.execute(
+                self.graph, wanted, instead, given, str(uuid.uuid4()), memory
+            )
+        return Trace(
+            config=self.config,
+            inputs={**(before.inputs if before else {}), **(inputs or {})},
+            overrides={**(before.overrides if before else {}), **(overrides or {})},
+            outputs=out,
+            records=memory.records,
+            computed=tuple(memory.computed),
+            timings=dict(given["timings"]),
+        )
+
+    def _sibling(self, config: Config) -> RetrievalDriver:
+        """A driver for another configuration over the same store and model."""
+        if config == self.config:
+            return self
+        key = config.model_dump_json()
+        with self._lock:
+            found = self._siblings.pop(key, None)
+        if found is None:
+            if config.embedding != self.config.embedding:
+                raise GraphError(
+                    f"the collection is open with the model {self.config.embedding!r}: for "
+                    f"{config.embedding!r} build another driver"
+                )
+            hooks = [a for a in self.hamilton.adapter.adapters if not isinstance(a, LooseInputs)]
+            graph = build_graph(config, adapters=hooks)
+            found = RetrievalDriver(config, graph, self._bound, hooked=self._hooked)
+        with self._lock:
+            self._siblings[key] = found
+            while len(self._siblings) > _SIBLINGS:
+                # not closed: another thread may use it; its workers end when nobody does
+                del self._siblings[next(iter(self._siblings))]
+        return found
+
+    def _checked(
+        self,
+        final_vars: Sequence[str],
+        inputs: Mapping[str, Any] | None,
+        overrides: Mapping[str, Any] | None,
+    ) -> tuple[list[str], dict[str, Any], dict[str, Any]]:
+        """A call as the scheduler takes it, or an error that says what is wrong with it."""
+        given, instead = dict(inputs or {}), dict(overrides or {})
+        if given.get("version_policy") in ("newest", "all"):
+            # asked for in this run, it beats what the text names; the configuration's does not
+            given.setdefault("versions", given["version_policy"])
+        for name in self._parameters & given.keys():
+            instead[name] = given.pop(name)
+        wanted = [final_vars] if isinstance(final_vars, str) else list(final_vars)
+        self._refuse_bound(given, instead)
+        check_call(self.graph, wanted, given, instead, fixed=self._fixed)
+        self._check_names(given)
+        for name, value in not_searched(instead, self.config.corpora).items():
+            if name in self.graph.nodes and name not in wanted:
+                instead.setdefault(name, value)
+        refuse_ignored(inputs or {}, overrides or {})
+        if isinstance(instead.get("queries"), pl.DataFrame):
+            instead["queries"] = complete_queries(
+                instead["queries"],
+                triggers=self.config.triggers,
+                corpora=self.config.corpora,
+                longest={**self.graph.config, **instead}.get("max_query_characters", LONGEST_TEXT),
+            )
+        return wanted, {**self._bound, "timings": {}, **given}, instead
+
+    @property
+    def graph(self) -> FunctionGraph:
+        """The Hamilton graph."""
+        return self.hamilton.graph
+
+    def nodes(self) -> list[str]:
+        """The nodes that can be asked for or overridden, in the order of the graph."""
+        computed = self.graph.nodes.values()
+        return [n.name for n in computed if not n.user_defined and "module" in n.tags]
+
+    def _limit(self, node: Node, arguments: Mapping[str, Any]) -> float | None:
+        """What reads the store has a deadline, for each question of a batch; a model has none."""
+        if node_tags(node).get("io") != "postgres":
+            return None
+        seconds = self.config.deadline_of(node.name.partition(".")[0])
+        queries = arguments.get("scoped_queries", arguments.get("queries"))
+        batch = queries.height if isinstance(queries, pl.DataFrame) else 1
+        return None if seconds is None else seconds * max(batch, 1)
+
+    def _refuse_bound(self, given: Mapping[str, Any], instead: Mapping[str, Any]) -> None:
+        for name in sorted((BOUND - {"timings"}) & (given.keys() | instead.keys())):
+            raise GraphError(f"{name!r} belongs to the driver: give it to build_driver")
+
+    def _check_names(self, given: Mapping[str, Any]) -> None:
+        read_trigger(given.get("trigger"), self.config.triggers)
+        for name in given.get("only_corpora") or ():
+            check_known("corpus", name, self.config.corpora)
+
+    def close(self) -> None:
+        """Stop the workers and close the store if the driver opened it."""
+        self._scheduler.close()
+        with self._lock:
+            siblings, self._siblings = self._siblings, {}
+        for sibling in siblings.values():
+            sibling.close()
+        if self._owned is not None:
+            self._owned.close()
+
+    def __enter__(self) -> RetrievalDriver:
+        """Return the driver itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the driver."""
+        self.close()
+
+    def __repr__(self) -> str:
+        """Its shape, without a DSN."""
+        corpora = ", ".join(sorted(self.config.corpora))
+        return f"RetrievalDriver(corpora=[{corpora}], embedding={self.config.embedding!r})"
+
+
+def retrieval_parameters(graph: FunctionGraph) -> frozenset[str]:
+    """What a single run may change of the graph's configuration: ``top_k``, ``wiki.candidates``."""
+    of_all = {
+        name
+        for name in graph.config
+        if name not in STRUCTURE
+        and not name.startswith("hamilton.")
+        and not name.endswith("_variant")
+    }
+    of_each = {
+        f"{corpus}.{name}"
+        for corpus, options in graph.config["corpora"].items()
+        for name in options["inputs"]
+        if name not in STRUCTURE
+    }
+    return frozenset((of_all | of_each) & graph.nodes.keys())

@@ -1,0 +1,64 @@
+"""A run of which everything was kept, and what it needs to be asked "what if?"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hamilton.graph import FunctionGraph
+
+from dataflow.configuration.config_model import Config, as_config
+from dataflow.execution.memo import Record
+
+
+@dataclass(frozen=True)
+class Trace(Mapping[str, Any]):
+    """The outputs of a run, by name, and how they came about.
+
+    Attributes:
+        config: what the graph was built from.
+        inputs: as the caller gave them.
+        overrides: as the caller gave them.
+        outputs: the value of each name that was asked for.
+        records: what each node read and gave.
+        computed: the nodes that ran in this run; all others were taken over from an earlier one.
+        timings: the milliseconds of each node that ran.
+    """
+
+    config: Config
+    inputs: Mapping[str, Any] = field(repr=False)
+    overrides: Mapping[str, Any] = field(repr=False)
+    outputs: Mapping[str, Any] = field(repr=False)
+    records: Mapping[str, Record] = field(repr=False)
+    computed: tuple[str, ...]
+    timings: Mapping[str, float] = field(repr=False)
+
+    def __getitem__(self, name: str) -> Any:
+        """The value of an output."""
+        return self.outputs[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the outputs."""
+        return iter(self.outputs)
+
+    def __len__(self) -> int:
+        """How many outputs there are."""
+        return len(self.outputs)
+
+    def __hash__(self) -> int:
+        """By identity: two runs are two things."""
+        return id(self)
+
+
+def changed(config: Config, change: Config | str | Path | Mapping[str, Any] | None) -> Config:
+    """``change`` if it is or names a configuration, else ``config`` with these changes."""
+    if isinstance(change, Config | str | Path):
+        return as_config(change)
+    return config.with_changes(change) if change else config
+
+
+def known_to(graph: FunctionGraph, given: Mapping[str, Any]) -> dict[str, Any]:
+    """``given`` without what ``graph`` has no use for: a corpus or a parameter that is gone."""
+    return {name: value for name, value in given.items() if name in graph.nodes}

@@ -1,0 +1,142 @@
+"""Errors for what Hamilton ignores: names that nothing has, inputs that nothing declared.
+
+Hamilton takes an unknown override or input and does nothing with it, and turns a node that no
+variant provides into an input that the caller never hears of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+import polars as pl
+from hamilton.graph import FunctionGraph
+from hamilton.lifecycle.base import BaseDoValidateInput
+
+from dataflow.configuration.bounds import out_of_bounds
+from dataflow.configuration.catalog import ASKED, BOUND, fits, spell
+from operators import frames
+from operators.errors import CrosscorpusError, UnknownName, suggest
+
+_FRAMES = {
+    "scoped_queries": frames.SCOPED_QUERIES,
+    "version_scope": frames.VERSION_SCOPE,
+    "text_confidence": frames.TEXT_CONFIDENCE,
+    "query_embeddings": frames.QUERY_EMBEDDINGS,
+    "vector_lists": frames.VECTOR_LISTS,
+    "text_lists": frames.TEXT_LISTS,
+    "vector_hits": frames.VECTOR_HITS,
+    "text_hits": frames.TEXT_HITS,
+    "merged": frames.MERGED,
+    "chunks": frames.READ_CHUNKS,
+    "deduped": frames.DEDUPED,
+    "unified": frames.UNIFIED,
+    "corpus_hits": frames.UNIFIED,
+    "recency": pl.Schema({**frames.UNIFIED, "recency": pl.Float64()}),
+    **dict.fromkeys(("fused", "weighted", "reranked", "unique", "results"), frames.FUSED),
+    **dict.fromkeys(("vector_outcome", "text_outcome", "chunks_outcome"), frames.OUTCOMES),
+    **dict.fromkeys(("searches", "outcomes"), frames.OUTCOMES),
+    "packed": frames.PACKED,
+    "context_window": frames.CONTEXT,
+    "citations": frames.CITATIONS,
+    "notes": frames.NOTES,
+    "merge_parts": frames.MERGE_PARTS,
+    "fusion_parts": frames.FUSION_PARTS,
+    "sought": frames.SOUGHT,
+    "verdicts": frames.VERDICTS,
+    "explain": frames.EXPLAIN,
+}
+"""What the nodes that read an overridden one count on; ``queries`` has checks of its own."""
+
+
+class GraphError(CrosscorpusError):
+    """The graph or a call does not fit together; the message names what is missing or wrong."""
+
+
+class LooseInputs(BaseDoValidateInput):
+    """Turns off Hamilton's own input check, whose message prints the value."""
+
+    def do_validate_input(self, *, node_type: type, input_value: Any) -> bool:
+        """Accept; :func:`check_call` has looked at every input by then."""
+        return True
+
+
+def check_declared(graph: FunctionGraph, declared: Collection[str]) -> None:
+    """Raise if ``graph`` reads an input that neither a node nor ``declared`` provides."""
+    for node in sorted(graph.nodes.values(), key=lambda n: str(n.name)):
+        if node.user_defined and node.name not in declared and node.name not in graph.config:
+            readers = ", ".join(sorted(n.name for n in node.depended_on_by))
+            hint = suggest(node.name, [n for n in graph.nodes if n != node.name])
+            raise GraphError(f"{readers} needs {node.name!r}, which no node computes{hint}")
+
+
+def check_call(
+    graph: FunctionGraph,
+    final_vars: Iterable[str],
+    inputs: Mapping[str, Any],
+    overrides: Mapping[str, Any],
+    *,
+    fixed: Collection[str],
+) -> None:
+    """Raise if a call names what the graph does not have, or gives a value of another type.
+
+    Args:
+        graph: the built graph.
+        final_vars: the outputs asked for.
+        inputs: run-time inputs by name.
+        overrides: values that stand in for nodes, by name.
+        fixed: names of the configuration that one run can't change.
+    """
+    nodes = graph.nodes
+    for name in final_vars:
+        if not isinstance(name, str):
+            raise GraphError(f"an output is asked for by its name, got {type(name).__name__}")
+        if name not in nodes or name in fixed:
+            raise UnknownName(f"unknown output {name!r}{suggest(name, _shown(graph, fixed))}")
+    for name, value in inputs.items():
+        node = nodes.get(name)
+        if node is None and name in ASKED:  # a chosen variant has no use for it
+            continue
+        if node is None and (of_one := next((n for n in nodes if n.endswith(f".{name}")), None)):
+            raise UnknownName(f"unknown input {name!r}: each corpus has its own, such as {of_one}")
+        if node is None:
+            known = [n for n in nodes if nodes[n].user_defined and n not in fixed]
+            raise UnknownName(f"unknown input {name!r}{suggest(name, {*known} - BOUND)}")
+        if name in fixed:
+            raise GraphError(f"{name!r} is chosen by the configuration, not by a run")
+        if not node.user_defined:
+            raise GraphError(f"{name!r} is computed by the graph: give it as an override instead")
+        _check_type("input", name, value, node.type)
+    for name, value in overrides.items():
+        if name not in nodes:
+            raise UnknownName(f"unknown override {name!r}{suggest(name, _shown(graph, fixed))}")
+        if name in fixed:
+            raise GraphError(f"{name!r} is chosen by the configuration, not by a run")
+        _check_type("override", name, value, nodes[name].type)
+        _check_columns(name, name.rpartition(".")[2], value)
+        if fault := out_of_bounds(name.rpartition(".")[2], value):
+            raise GraphError(f"{name}: {fault}")
+
+
+def _shown(graph: FunctionGraph, fixed: Collection[str]) -> list[str]:
+    return [name for name in graph.nodes if name not in fixed]
+
+
+def _check_type(what: str, name: str, value: Any, annotation: Any) -> None:
+    if not fits(value, annotation):
+        expected = spell(annotation)
+        raise GraphError(f"{what} {name!r}: expected {expected}, got {type(value).__name__}")
+
+
+def _check_columns(name: str, node: str, value: Any) -> None:
+    """Raise if a frame lacks a column; a search is overridden by a mapping of frames."""
+    if isinstance(value, Mapping):
+        for field, part in value.items():
+            _check_columns(f"{name}[{field}]", str(field), part)
+    if isinstance(value, pl.DataFrame) and node in _FRAMES:
+        missing = [column for column in _FRAMES[node] if column not in value.columns]
+        if missing:
+            raise GraphError(
+                f"override {name!r} lacks columns: {', '.join(missing)}; operators/frames.py says "
+                "what each is"
+            )

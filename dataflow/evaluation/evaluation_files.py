@@ -1,0 +1,129 @@
+"""An evaluation as files: runs for other tools, tables for people and programs, one page."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import polars as pl
+
+from dataflow.configuration.config_model import Config, load_config
+from dataflow.evaluation.sweep import Sweep
+from dataflow.visualization.graph_pair import graph_pair
+from operators.errors import CrosscorpusError
+from operators.evaluation.evaluation_frames import Evaluation
+from operators.evaluation.tables import as_json, as_markdown, per_query
+from operators.evaluation.trec import write_run
+from operators.report.evaluation import report_page
+from operators.report.sweep import sweep_page
+
+
+def named_configs(sources: Sequence[str]) -> dict[str, Config]:
+    """The configurations of a command line by their names: a shipped name, or a file's stem.
+
+    Raises:
+        CrosscorpusError: two have the same name, or a name can't be that of a file.
+    """
+    found: dict[str, Config] = {}
+    for source in sources:
+        name = Path(source).stem if source.endswith((".yaml", ".yml")) else Path(source).name
+        if name in found:
+            raise CrosscorpusError(
+                f"two configurations are called {name!r}: rename one of the files"
+            )
+        if not re.fullmatch(r"\w[\w.+-]*", name):
+            raise CrosscorpusError(
+                f"a run is named after its configuration, and {name!r} is no plain name: use "
+                "letters, digits, _, - and ."
+            )
+        found[name] = load_config(source)
+    return found
+
+
+def named_function(name: str) -> Callable[..., Any]:
+    """The function that ``MODULE:FUNCTION`` names; a module may lie in the working directory.
+
+    Raises:
+        CrosscorpusError: there is no such module, or no such function in it.
+    """
+    module, _, function = name.partition(":")
+    here = os.getcwd()
+    if here not in sys.path:
+        sys.path.append(here)
+    try:
+        found = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise CrosscorpusError(f"{name!r} is no MODULE:FUNCTION: {error}") from None
+    if not callable(found):
+        raise CrosscorpusError(f"{name!r} can't be called")
+    return cast("Callable[..., Any]", found)
+
+
+def write_evaluation(
+    evaluation: Evaluation, configs: Mapping[str, Config], directory: Path
+) -> list[Path]:
+    """Write all files of an evaluation, replacing those of an earlier one.
+
+    Args:
+        evaluation: what was found.
+        configs: its configurations, for the pictures of their graphs.
+        directory: made if need be. Gets ``runs/NAME.trec``, ``per_query.csv``, ``tables.md``,
+            ``evaluation.json`` and ``report.html``.
+
+    Returns:
+        The files, in that order.
+
+    Raises:
+        CrosscorpusError: the directory can't be written.
+    """
+    baseline = evaluation.configs[0]
+    graphs = {c: graph_pair(configs[baseline], configs[c]) for c in evaluation.configs[1:]}
+    paths = []
+    with _writing(directory):
+        (directory / "runs").mkdir(parents=True, exist_ok=True)
+        for name in evaluation.configs:
+            paths.append(directory / "runs" / f"{name}.trec")
+            run = evaluation.runs.filter(pl.col("config") == name)
+            write_run(run, paths[-1], tag=name)
+        paths.append(directory / "per_query.csv")
+        per_query(evaluation).write_csv(paths[-1])
+        paths.append(directory / "tables.md")
+        paths[-1].write_text(as_markdown(evaluation), encoding="utf-8")
+        paths.append(directory / "evaluation.json")
+        plain = json.dumps(as_json(evaluation), indent=1, ensure_ascii=False)
+        paths[-1].write_text(plain + "\n", encoding="utf-8")
+        paths.append(directory / "report.html")
+        paths[-1].write_text(report_page(evaluation, graphs), encoding="utf-8")
+    return paths
+
+
+def write_sweep(found: Sweep, directory: Path, *, title: str = "Sweep") -> list[Path]:
+    """Write ``sweep.csv`` and ``sweep.html`` and return their paths.
+
+    Raises:
+        CrosscorpusError: the directory can't be written.
+    """
+    text = sweep_page(
+        found.table, found.settings, found.unchanged, queries=found.queries, title=title
+    )
+    paths = [directory / "sweep.csv", directory / "sweep.html"]
+    with _writing(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+        found.table.write_csv(paths[0])
+        paths[1].write_text(text, encoding="utf-8")
+    return paths
+
+
+@contextmanager
+def _writing(directory: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise CrosscorpusError(f"can't write to {directory}: {error.strerror}") from None

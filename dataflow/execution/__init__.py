@@ -1,0 +1,1 @@
+"""Runs any Hamilton graph: scheduler, worker pool, memo."""

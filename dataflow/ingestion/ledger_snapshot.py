@@ -1,0 +1,106 @@
+"""What the ledger has of a source's documents, kept up with what a run does and meets."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+
+from operators.foundation.disk_dict import SpilledDict
+from operators.postgres.store import Store
+from operators.postgres.write.ingestion_runs import meet_corpus
+from operators.postgres.write.ledger import Entry, read_entries, stored_heading
+from operators.sources.protocol import Document, Fault, Key, content_hash
+
+GOOD = frozenset(("indexed", "empty"))
+"""States of documents that were read."""
+
+Scope = tuple[str, str]
+"""corpus, repo"""
+
+
+class Known:
+    """The ledger's entries of the corpora and repos that one run has to do with. Close it.
+
+    They lie in a scratch file, so that memory does not grow with the ledger.
+    """
+
+    def __init__(self, store: Store, reader: str, run: int) -> None:
+        """Start with no corpus; ``reader`` tells whose documents these are, ``run`` is recorded."""
+        self.store, self.run = store, run
+        self.kind = reader.partition("/")[0] + "/"
+        self._entries = SpilledDict[tuple[Entry, bool]]()  # and whether the scan has met it
+        self._met: Counter[Scope] = Counter()  # documents of this kind, by scope
+
+    @property
+    def scopes(self) -> list[Scope]:
+        """The corpora and repos so far."""
+        return sorted(self._met)
+
+    def meet(self, key: Key) -> Entry | None:
+        """What the ledger has of a document, which still exists: it has not vanished."""
+        scope, name = self._open(key[:2]), _name(key)
+        held = self._entries.get(name)
+        if held is None:
+            return None
+        entry, met = held
+        if not met:
+            self._entries[name] = (entry, True)
+            self._met[scope] += self._of_this_kind(entry)
+        return entry
+
+    def note(self, key: Key, entry: Entry) -> None:
+        """The ledger says so of this document now."""
+        self._entries[_name(key)] = (entry, True)
+
+    def more_than(self, document: Document) -> Fault | None:
+        """Why the stored version stays: it has what the source of ``document`` may only lack."""
+        held = stored_heading(self.store, *document.key) if document.part else None
+        if held is None:
+            return None
+        title, metadata = held
+        before, now = (
+            json.loads(each).get("n_comments", 0) for each in (metadata, document.metadata)
+        )
+        if now < before:
+            why = f"the files have {now} of its {before} stored comments"
+        elif (title or "").startswith(f"{document.title} "):
+            why = "the files do not have its pull request, whose title is stored"
+        else:
+            return None
+        why += ", so that version stays: give all files together, or say they are whole (--prune)"
+        key, content = document.key, content_hash(document)
+        return Fault(document.document_id, why, failed=False, key=key, content=content)
+
+    def vanished(self, scope: Scope) -> Iterator[str]:
+        """The documents that this kind of source brought in and the scan has not met, sorted."""
+        prefix = _name((*self._open(scope), ""))
+        for name, (entry, met) in self._entries.starting(prefix):
+            if not met and self._of_this_kind(entry):
+                yield name[len(prefix) :].decode()
+
+    def before(self, scope: Scope) -> int:
+        """How many documents this kind of source had brought in when the run began."""
+        return self._met[self._open(scope)] + sum(1 for _ in self.vanished(scope))
+
+    def close(self) -> None:
+        """Let go of the scratch file."""
+        self._entries.close()
+
+    def _open(self, scope: Scope) -> Scope:
+        if scope not in self._met:
+
+            def take(document_id: str, entry: Entry) -> None:
+                self._entries[_name((*scope, document_id))] = (entry, False)
+
+            read_entries(self.store, *scope, take)
+            meet_corpus(self.store, self.run, scope[0])
+            self._met[scope] = 0
+        return scope
+
+    def _of_this_kind(self, entry: Entry) -> bool:
+        return entry.fingerprint is not None and entry.fingerprint.startswith(self.kind)
+
+
+def _name(key: Key) -> bytes:
+    return "\0".join(key).encode()

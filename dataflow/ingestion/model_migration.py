@@ -1,0 +1,195 @@
+"""Another embedding model for a collection that stays in use: fill beside, then cut over."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import polars as pl
+
+from dataflow.execution.hamilton_logs import quiet_hamilton
+from dataflow.ingestion.graph import build_ingestion_graph
+from operators.embedding.protocol import Embedder, Vectors
+from operators.errors import CrosscorpusError
+from operators.postgres.schema import model_migration
+from operators.postgres.schema.indexes import EXACT_BELOW, finish_load
+from operators.postgres.store import Store
+
+CHUNKS_AT_ONCE = 256
+ROUNDS = 20
+"""Of filling: chunks that an ingestion writes meanwhile need another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchProgress:
+    """How far a switch is: ``stage`` is fill, index, done; ``chunks`` have their new vector."""
+
+    stage: str
+    chunks: int
+    total: int
+    seconds: float
+    rate: float
+    eta_s: float | None
+
+
+@dataclass(slots=True)
+class SwitchReport:
+    """What a switch did.
+
+    Attributes:
+        model: the new model.
+        chunks: that have its vector.
+        embedded: vectors made by this run; the others were known.
+        cut: chunks whose text is longer than the new model's window and was embedded in parts,
+            whose mean stands for it: ingest their sources again.
+        switched: whether searches use it now.
+    """
+
+    model: str
+    chunks: int = 0
+    embedded: int = 0
+    cut: int = 0
+    switched: bool = False
+    seconds: float = 0.0
+
+
+OnProgress = Callable[[SwitchProgress], None]
+
+
+def switch_model(
+    store: Store,
+    embedder: Embedder,
+    *,
+    fill_only: bool = False,
+    on_event: OnProgress | None = None,
+    exact_below: int = EXACT_BELOW,
+    chunks_at_once: int = CHUNKS_AT_ONCE,
+) -> SwitchReport:
+    """Bring a collection to the vectors of another model, while it is searched and written to.
+
+    Vectors are made for the chunks as they are. If the new model's window cuts differently, the
+    next ingestion of each source cuts it anew. A run that was killed is taken up where it was.
+
+    Args:
+        store: the open collection.
+        embedder: the new model.
+        fill_only: leave the old model in place when all vectors are there.
+        on_event: told how far it is.
+        exact_below: corpora of up to this many chunks get no index.
+        chunks_at_once: chunks of one transaction.
+
+    Raises:
+        CrosscorpusError: the collection has this model, or none, or another switch is under way.
+    """
+    run = _Switch(store, embedder, on_event, chunks_at_once)
+    for _ in range(ROUNDS):
+        run.fill()
+        run.tell("index")
+        model_migration.build_next_indexes(store, exact_below=exact_below)
+        if fill_only:
+            break
+        try:
+            model_migration.cut_over(store, exact_below=exact_below)
+        except model_migration.SwitchIncomplete:
+            continue
+        run.report.switched = True
+        finish_load(store, exact_below=exact_below)
+        break
+    else:
+        raise CrosscorpusError(
+            f"an ingestion adds chunks to {store.collection!r} faster than they get vectors of "
+            f"{embedder.model!r}: run this again when it is over"
+        )
+    run.report.seconds = time.monotonic() - run.began
+    run.tell("done")
+    return run.report
+
+
+class _Switch:
+    def __init__(
+        self, store: Store, embedder: Embedder, on_event: OnProgress | None, at_once: int
+    ) -> None:
+        self.store, self.embedder, self.on_event, self.at_once = store, embedder, on_event, at_once
+        self.began = time.monotonic()
+        self.graph = build_ingestion_graph()
+        self.made = _OfAnyLength(embedder)
+        begun = model_migration.begin_switch(
+            store, embedder.model, embedder.space, embedder.dimensions
+        )
+        self.total = begun.chunks
+        self.before = begun.chunks - begun.missing
+        self.report = SwitchReport(embedder.model, chunks=self.before)
+
+    def fill(self) -> None:
+        """Give every chunk that lacks one its vector."""
+        after = None
+        while not (chunks := model_migration.unfilled(self.store, self.at_once, after)).is_empty():
+            after = (chunks["corpus"][-1], chunks["chunk_id"][-1])
+            self.report.chunks += model_migration.fill(
+                self.store, self.embedder.space, chunks, self._vectors(chunks)
+            )
+            self.report.cut = self.made.cut
+            self.total = max(self.total, self.report.chunks)
+            self.tell("fill")
+
+    def _vectors(self, chunks: pl.DataFrame) -> Any:
+        def on_embedded(texts: int, share: float) -> None:
+            self.report.embedded += texts
+
+        inputs = {"store": self.store, "embedder": self.made, "on_embedded": on_embedded}
+        wanted = ["embedded_texts", "known_vectors", "new_vectors"]
+        with quiet_hamilton():
+            made = self.graph.execute(wanted, inputs=inputs, overrides={"chunks": chunks})
+        vectors = made["known_vectors"] | made["new_vectors"]
+        return np.stack([vectors[key] for key in made["embedded_texts"]["text_hash"]])
+
+    def tell(self, stage: str) -> None:
+        """Tell how far it is."""
+        if self.on_event is None:
+            return
+        seconds = time.monotonic() - self.began
+        done = self.report.chunks - self.before
+        rate = done / seconds if seconds else 0.0
+        left = self.total - self.report.chunks
+        self.on_event(
+            SwitchProgress(
+                stage, self.report.chunks, self.total, seconds, rate, left / rate if rate else None
+            )
+        )
+
+
+class _OfAnyLength:
+    """A model that also takes texts beyond its window: their parts' mean, of length one."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.embedder = embedder
+        self.space, self.dimensions = embedder.space, embedder.dimensions
+        self.cut = 0
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """One vector a text."""
+        whole = [count <= self.embedder.max_tokens for count in self.embedder.count_tokens(texts)]
+        parts = [[t] if fits else self._parts(t) for t, fits in zip(texts, whole, strict=True)]
+        self.cut += whole.count(False)
+        vectors = self.embedder.embed_documents([part for of in parts for part in of])
+        ends = np.cumsum([len(of) for of in parts])
+        return np.stack([_mean(of) for of in np.split(vectors, ends[:-1])])
+
+    def _parts(self, text: str) -> list[str]:
+        if len(text) < 2 or self.embedder.count_tokens([text])[0] <= self.embedder.max_tokens:
+            return [text]
+        middle = len(text) // 2
+        space = text.rfind(" ", 1, middle + 1)
+        cut = space if space > middle // 2 else middle
+        return self._parts(text[:cut]) + self._parts(text[cut:])
+
+
+def _mean(vectors: Vectors) -> Vectors:
+    if len(vectors) == 1:
+        return cast("Vectors", vectors[0])
+    mean = vectors.mean(axis=0)
+    length = np.float32(max(float(np.linalg.norm(mean)), 1e-9))
+    return cast("Vectors", mean / length)

@@ -1,1 +1,0 @@
-"""What turns modules and a configuration into a running graph."""

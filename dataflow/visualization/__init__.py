@@ -1,0 +1,1 @@
+"""Draws any Hamilton graph: DOT, Mermaid, PNG, and the difference of two."""

@@ -1,0 +1,59 @@
+"""Several versions of one passage in one answer: the newest comes first, and each says what it is.
+
+Two results are versions of one passage if they are of one topic (``lineage_id``), stand under the
+same heading, and have different versions. Only the places that such results hold are dealt out
+anew; every other result stays where it is.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from operators.arrays.segments import listed, replaced, take
+from operators.sources.dates.stated_version import version_key
+
+NEWEST, OLDER = "newest version here", "older version"
+_ALWAYS = datetime.min.replace(tzinfo=UTC)
+
+
+def newest_first(results: pl.DataFrame) -> pl.DataFrame:
+    """``results`` (columns ``FUSED``) as they are read.
+
+    Returns:
+        The same columns; ``rank`` is the place. ``source_label`` says of versions of one passage
+        which is the newest that is here and which are older.
+    """
+    if results["lineage_id"].null_count() >= results.height - 1:
+        return results
+    results = listed(results)
+    passages: dict[tuple[Any, ...], list[int]] = defaultdict(list)
+    keys = results["query_id", "corpus", "lineage_id", "anchor"]
+    for row, key in enumerate(keys.iter_rows()):
+        if key[2] is not None:
+            passages[key].append(row)
+    versions = results["version"].to_list()
+    several = [rows for rows in passages.values() if len({versions[row] for row in rows}) > 1]
+    if not several:
+        return results
+    labels = results["source_label"].to_list()
+    dates = results["doc_date"].to_list()
+    order = np.arange(results.height)
+    for rows in several:
+        # a sort keeps the order of what is of one version
+        age = {row: (version_key(versions[row]), dates[row] or _ALWAYS) for row in rows}
+        by_age = sorted(rows, key=age.__getitem__, reverse=True)
+        order[rows] = by_age
+        for row in rows:
+            newest = versions[row] == versions[by_age[0]]
+            labels[row] = _marked(labels[row], NEWEST if newest else OLDER)
+    marked = take(replaced(results, pl.Series("source_label", labels, dtype=pl.String)), order)
+    return replaced(marked, results["rank"])
+
+
+def _marked(label: str, mark: str) -> str:
+    return f"{label[:-1]}; {mark}]" if label.endswith("]") else f"{label}; {mark}"

@@ -1,0 +1,142 @@
+"""What happened to each search, and what is said about it.
+
+A search that failed or passed its deadline leaves an empty list and an outcome, so that the others
+can answer and the reader knows who did not. A corpus that simply had no hit is no news.
+The channels are ``vector`` and ``text``; ``chunks`` appears only when reading them went wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import polars as pl
+
+from operators.errors import SearchError
+from operators.foundation.escape import label_text
+from operators.frames import NOTES, OUTCOMES, empty, stacked
+
+_CREDENTIALS = re.compile(r"(?<=://)[^\s/@]+@|(?i:password|passwd|token|secret)\s*[=:]\s*\S+")
+_LONGEST = 160
+_ANSWERED = ("ok", "empty", "overridden")
+
+
+def outcome(
+    corpus: str, channel: str, status: str, rows: int, elapsed_ms: float, error: str | None = None
+) -> pl.DataFrame:
+    """One row of ``OUTCOMES``; of an ``error`` one line without credentials is kept."""
+    said = None if error is None else _one_line(error)
+    row = (corpus, channel, status, rows, elapsed_ms, said)
+    return pl.DataFrame([row], schema=OUTCOMES, orient="row")
+
+
+def searched(corpus: str, channel: str, rows: int, elapsed_ms: float) -> pl.DataFrame:
+    """The outcome of a search that answered: ``ok``, or ``empty`` without a row."""
+    return outcome(corpus, channel, "ok" if rows else "empty", rows, elapsed_ms)
+
+
+def unsuccessful(corpus: str, channel: str, error: Exception, elapsed_ms: float) -> pl.DataFrame:
+    """The outcome of a search that raised: ``timed_out`` for a TimeoutError, else ``failed``."""
+    status = "timed_out" if isinstance(error, TimeoutError) else "failed"
+    said = str(error).strip() or type(error).__name__
+    return outcome(corpus, channel, status, 0, elapsed_ms, said)
+
+
+def overridden(corpus: str, channel: str) -> pl.DataFrame:
+    """The outcome of a search that did not run, because the caller gave what it would lead to."""
+    return outcome(corpus, channel, "overridden", 0, 0.0)
+
+
+def absent(corpus: str, channel: str) -> pl.DataFrame:
+    """The outcome of a corpus that the collection does not have."""
+    return outcome(corpus, channel, "absent", 0, 0.0)
+
+
+def collect(outcomes: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """All outcomes as one frame.
+
+    Raises:
+        SearchError: there were searches, and no corpus gave an answer, not even an empty one.
+    """
+    everything = stacked(outcomes) if outcomes else empty(OUTCOMES)
+    rows = everything.rows()
+    bad = [row for row in rows if row[2] in ("failed", "timed_out")]
+    if bad:
+        unread = {row[0] for row in bad if row[1] == "chunks"}
+        good = {row[0] for row in rows if row[2] in _ANSWERED}
+        if not good - unread:
+            faults = "; ".join(f"{row[0]} {row[1]}: {row[5] or row[2]}" for row in bad)
+            raise SearchError(f"every search failed, so there is no answer: {faults}")
+    return everything
+
+
+def notes(outcomes: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
+    """``NOTES``: what a reader of the answer must know, for each query that the corpus concerns.
+
+    Args:
+        outcomes: columns ``OUTCOMES``.
+        queries: columns ``QUERIES``.
+    """
+    said = remarks(outcomes)
+    if not said and queries["cut"].null_count() == queries.height:
+        return empty(NOTES)
+    rows = []
+    for query_id, corpora, cut in queries["query_id", "corpora", "cut"].iter_rows():
+        rows += [(query_id, cut)] if cut else []
+        rows += [(query_id, n) for corpus, n in said if corpora is None or corpus in corpora]
+    return pl.DataFrame(rows, schema=NOTES, orient="row")
+
+
+def remarks(outcomes: pl.DataFrame) -> list[tuple[str, str]]:
+    """A corpus and a sentence for everything in ``outcomes`` that went otherwise than well."""
+    by_corpus: dict[str, list[tuple[str, str, float, str | None]]] = {}
+    columns = outcomes["corpus", "channel", "status", "elapsed_ms", "error"]
+    for corpus, *row in columns.rows():
+        by_corpus.setdefault(corpus, []).append((row[0], row[1], row[2], row[3]))
+    found = []
+    for corpus, rows in by_corpus.items():
+        bad = [row for row in rows if row[1] in ("failed", "timed_out")]
+        good = [row[0] for row in rows if row[1] in ("ok", "empty")]
+        if any(row[0] == "chunks" for row in bad):
+            good = []
+        if any(row[1] == "absent" for row in rows):
+            found.append(
+                (corpus, f"{corpus}: not searched, because nothing has been ingested into it")
+            )
+        for channel, status, elapsed_ms, error in bad:
+            found.append((corpus, _sentence(corpus, channel, status, elapsed_ms, error, good)))
+    return found
+
+
+def channels(outcomes: pl.DataFrame) -> dict[str, dict[str, str]]:
+    """The status of each channel of each corpus."""
+    found: dict[str, dict[str, str]] = {}
+    for corpus, channel, status in outcomes["corpus", "channel", "status"].iter_rows():
+        found.setdefault(corpus, {})[channel] = status
+    return found
+
+
+def lone_channels(outcomes: pl.DataFrame) -> dict[str, str]:
+    """The one channel that answered, of each corpus whose other did not or was not searched."""
+    answered: dict[str, list[str]] = {}
+    for corpus, channel, status in outcomes["corpus", "channel", "status"].rows():
+        if channel != "chunks" and status in _ANSWERED:
+            answered.setdefault(corpus, []).append(channel)
+    return {corpus: found[0] for corpus, found in answered.items() if len(found) == 1}
+
+
+def _sentence(
+    corpus: str, channel: str, status: str, elapsed_ms: float, error: str | None, good: list[str]
+) -> str:
+    what = "reading of its chunks" if channel == "chunks" else f"{channel} search"
+    if status == "timed_out":
+        what += f" timed out after {elapsed_ms / 1000:.2f} s"
+    else:
+        what += " failed" + (f" ({error})" if error else "")
+    rest = f"the results are of its {good[0]} search alone" if good else "it has no results here"
+    return f"{corpus}: the {what}; {rest}"
+
+
+def _one_line(error: str) -> str:
+    line = label_text(_CREDENTIALS.sub("...", error.strip().partition("\n")[0]))
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"

@@ -1,0 +1,101 @@
+"""How similar sets are found without comparing all pairs: parts that similar sets have in common.
+
+Two sets of a Jaccard index of 0.9 differ in few tokens. Split both into one part more than that, by
+the tokens' values: then at least one part is the same in both, to the token. So only sets that
+share a part need to be compared; others share one hardly ever, however much their vocabulary
+overlaps. (Arasu, Ganti and Kaushik, "Efficient exact set-similarity joins", VLDB 2006.)
+
+Sets of 2**(n-1) to 2**n - 1 tokens are on level n and split alike. A set that may equal one of a
+higher level is split as there too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from operators.arrays.segments import Integers, changes, offsets
+from operators.dedup.token_index import TokenSets, Words
+
+_SETS_AT_ONCE = 2048
+_ODD = [np.uint64(n) for n in (0x9FB21C651E98DF25, 0xA0761D6478BD642F, 0xE7037ED1A0B428DB)]
+_SHIFT = np.uint64(31)
+_UPPER, _BITS = np.uint64(23), np.uint64(32)  # the upper 32 of a token's 55 bits tell its part
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Where each set's parts begin in ``keys``, a hash of each part, and one of the ``whole``."""
+
+    begins: Integers
+    keys: Words
+    whole: Words
+
+
+def parts_of(sets: TokenSets, threshold: float) -> Parts:
+    """The parts by which sets of at least this Jaccard index share one; made once a threshold."""
+    known = sets.memo.get(threshold)
+    if known is None:
+        known = sets.memo[threshold] = _make(sets, threshold)
+    return known
+
+
+def _make(sets: TokenSets, threshold: float) -> Parts:
+    owner, level = _splits(sets.sizes, threshold)
+    count = _how_many(level, threshold)
+    keys: list[Words] = [np.zeros(0, np.uint64)]
+    for first in range(0, len(owner), _SETS_AT_ONCE):
+        cut = slice(first, first + _SETS_AT_ONCE)
+        sums = _sums(sets, owner[cut], count[cut])
+        part = ranges(level[cut] << 32, count[cut]).astype(np.uint64)
+        sums += (part ^ (part >> _SHIFT)) * _ODD[1]
+        keys.append(sums)
+    totals = np.bincount(owner, count, minlength=len(sets.sizes)).astype(np.int64)
+    begins, every = offsets(totals), np.concatenate(keys)
+    whole = np.add.reduceat(every, begins[:-1]) if len(every) else every
+    return Parts(begins, every, whole)
+
+
+def _splits(sizes: Integers, threshold: float) -> tuple[Integers, Integers]:
+    """Set numbers and levels, set by set: its own level and the higher ones that it needs."""
+    low = np.frexp(np.maximum(sizes, 1))[1].astype(np.int64)
+    largest = np.floor(sizes / threshold + 1e-9)  # what still may have the index with this set
+    high = np.maximum(np.frexp(np.maximum(largest, 1))[1], low)
+    count = high - low + 1
+    return np.repeat(np.arange(len(sizes)), count), ranges(low, count)
+
+
+def _how_many(level: Integers, threshold: float) -> Integers:
+    """Parts on a level: one more than two sets of the index may differ in."""
+    most = np.exp2(level) - 1
+    # 1e-9: floating point must not round the last differing token away
+    differing = np.floor(2 * most * (1 - threshold) / (1 + threshold) + 1e-9)
+    return differing.astype(np.int64) + 1
+
+
+def _sums(sets: TokenSets, owner: Integers, count: Integers) -> Words:
+    """The sum of the tokens in each part of each set."""
+    begins = sets.begins[owner]
+    sizes = sets.begins[owner + 1] - begins
+    token = sets.tokens[ranges(begins, sizes)]
+    part = (token >> _UPPER) * np.repeat(count.astype(np.uint64), sizes) >> _BITS
+    part += np.repeat(offsets(count)[:-1].astype(np.uint64), sizes)
+    sums = np.zeros(int(count.sum()), np.uint64)
+    if len(part):
+        edges = np.flatnonzero(changes(part))
+        sums[part[edges].astype(np.int64)] = np.add.reduceat(token, edges)
+    return sums
+
+
+def ranges(begins: Integers, counts: Integers) -> Integers:
+    """begins[0], begins[0] + 1, ... counts[0] of them, then those of the next.
+
+    >>> ranges(np.array([7, 0]), np.array([2, 3])).tolist()
+    [7, 8, 0, 1, 2]
+    """
+    ends = np.cumsum(counts)
+    total = int(ends[-1]) if len(ends) else 0
+    found: NDArray[np.int64] = np.arange(total) + np.repeat(begins - (ends - counts), counts)
+    return found

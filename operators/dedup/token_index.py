@@ -1,0 +1,138 @@
+"""What makes two texts comparable: the set of their tokens, as numbers.
+
+A token is what ``text.lower().split()`` gives. Python's own sets of strings cost 25 us a chunk of
+120 words; here the bytes of many texts are split and hashed at once, in 3 us. A token is
+represented by 55 bits of a hash: two different tokens of a pair of chunks meet by chance once in
+10**12 pairs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from operators.arrays.segments import Integers, changes, offsets
+
+Words = NDArray[np.uint64]
+
+_BLOCK = 128  # texts hashed at once: their bytes and tokens stay in the processor's cache
+_LONG = 256  # bytes from which on a token is hashed by itself
+_HASH_BITS, _DROPPED_BITS = np.uint64(55), np.uint64(9)  # 9 bits tell a text of a block
+_HASH = np.uint64((1 << 55) - 1)
+_SPACES = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
+_FOLD = bytes(ord(chr(b).lower()) if b < 128 else b for b in range(256)).translate(
+    bytes(32 if b < 128 and chr(b).isspace() else b for b in range(256))
+)
+_FIRST_BYTES = np.array([(1 << (8 * n)) - 1 for n in range(9)], np.uint64)  # 0 to 8 of them
+_ODD = [np.uint64(n) for n in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93)]
+_1, _3, _7, _32, _63 = (np.uint64(n) for n in (1, 3, 7, 32, 63))
+
+
+@dataclass(frozen=True)
+class TokenSets:
+    """The token sets of chunks.
+
+    Attributes:
+        chunk_id: one a set, in the order of the sets.
+        begins: where each set begins in ``tokens``, and at the end where the last one ends.
+        tokens: the hashed tokens of all sets; each set distinct and ascending.
+        memo: what was worked out of the sets, see :func:`operators.dedup.partition_join.parts_of`.
+    """
+
+    chunk_id: Integers
+    begins: Integers
+    tokens: Words
+    memo: dict[float, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def sizes(self) -> Integers:
+        """How many distinct tokens each set has."""
+        return self.begins[1:] - self.begins[:-1]
+
+
+def token_sets(chunks: pl.DataFrame) -> TokenSets:
+    """The token set of every row of ``chunks`` (columns chunk_id and text; null is empty)."""
+    begins, tokens = hash_sets(chunks["text"].to_list())
+    return TokenSets(chunks["chunk_id"].to_numpy(), begins, tokens)
+
+
+def hash_sets(texts: Sequence[str | None]) -> tuple[Integers, Words]:
+    """``begins`` and ``tokens`` of :class:`TokenSets` for ``texts``."""
+    sizes, tokens = [np.zeros(0, np.int64)], [np.zeros(0, np.uint64)]
+    for first in range(0, len(texts), _BLOCK):
+        block = [_encoded(text) for text in texts[first : first + _BLOCK]]
+        count, found = _hash_block(block)
+        sizes.append(count)
+        tokens.append(found)
+    return offsets(np.concatenate(sizes)), np.concatenate(tokens)
+
+
+def _encoded(text: str | None) -> bytes:
+    """UTF-8 whose every space is ASCII; only what is not ASCII is lower-cased here."""
+    if not text:
+        return b""
+    return (text if text.isascii() else _SPACES.sub(" ", text.lower())).encode()
+
+
+def _hash_block(block: list[bytes]) -> tuple[Integers, Words]:
+    """How many distinct tokens each text has, and the tokens of one text after the other."""
+    data = b" ".join([b"", *block, b""]).translate(_FOLD)
+    spaces = np.flatnonzero(np.frombuffer(data, np.uint8) == 32)
+    start = spaces[:-1] + 1
+    length = spaces[1:] - start
+    if not length.all():
+        some = np.flatnonzero(length)
+        start, length = start[some], length[some]
+    text_starts = offsets(np.array([len(text) + 1 for text in block])) + 1
+    per_text = np.diff(np.searchsorted(start, text_starts))
+    text_begins = np.arange(len(block) + 1, dtype=np.uint64) << _HASH_BITS
+    key = _hash_tokens(data, start, length)
+    key >>= _DROPPED_BITS
+    key |= np.repeat(text_begins[:-1], per_text)
+    key.sort()
+    key = key[changes(key)]
+    return np.diff(np.searchsorted(key, text_begins)), key & _HASH
+
+
+def _hash_tokens(data: bytes, start: Integers, length: Integers) -> Words:
+    """A 64-bit hash of each token, eight bytes after the other: most have no more."""
+    words = np.frombuffer(data + bytes(24 - len(data) % 8), "<u8")
+    hashed = _eight_bytes(words, start, length)
+    hashed *= _ODD[0]
+    hashed += length.view(np.uint64) * _ODD[2]
+    hashed = _mix(hashed)
+    rest = np.flatnonzero(length > 8)
+    for offset in range(8, _LONG, 8):
+        if not len(rest):
+            break
+        more = _eight_bytes(words, start[rest] + offset, length[rest] - offset)
+        hashed[rest] = _mix(hashed[rest] * _ODD[0] + more)
+        rest = rest[length[rest] > offset + 8]
+    for token in rest:
+        body = data[start[token] : start[token] + length[token]]
+        digest = hashlib.blake2b(body, digest_size=8).digest()
+        hashed[token] = np.uint64(int.from_bytes(digest, "little"))
+    return hashed
+
+
+def _eight_bytes(words: Words, start: Integers, length: Integers) -> Words:
+    """The bytes from ``start`` on, at most 8 and at most ``length``, as one number."""
+    shift = (start.view(np.uint64) & _7) << _3
+    place = start >> 3
+    value: Words = words[place] >> shift
+    # two shifts for the upper part of a number, because a shift by 64 is undefined
+    value |= (words[place + 1] << _1) << (shift ^ _63)
+    value &= _FIRST_BYTES.take(length, mode="clip")
+    return value
+
+
+def _mix(value: Words) -> Words:
+    """Every bit of ``value`` in the upper bits of another number; distinct ones stay distinct."""
+    return (value ^ (value >> _32)) * _ODD[1]

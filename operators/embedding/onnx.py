@@ -1,0 +1,394 @@
+"""Any encoder in ONNX, from a directory of three files, on ONNX Runtime.
+
+``model.onnx``, ``tokenizer.json`` (Hugging Face format) and ``crosscorpus.json``, for example::
+
+    {"name": "bge-small", "pooling": "cls", "max_tokens": 512, "dimensions": 384,
+     "query_prefix": "Represent this sentence for searching relevant passages: "}
+
+The same text gets the same bits in every call. So a text is padded, if at all, to a length that
+depends on itself alone, and texts share a batch only where the settings say that the graph's rows
+do not depend on each other (``batch_tokens``): sums over a batch of one and of two can be taken in
+another order inside the runtime. Long questions: see :meth:`DirectoryEmbedder.embed_queries`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import chain, groupby
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from operators.embedding import word_pieces
+from operators.embedding.cache import QueryCache
+from operators.embedding.protocol import (
+    EmbeddingError,
+    ModelNotInstalled,
+    TextTooLong,
+    Vectors,
+    file_sha256,
+    readable,
+    space_fingerprint,
+    unit,
+)
+
+SETTINGS_FILE = "crosscorpus.json"
+QUERY_WINDOW = 128
+"""Word-pieces of a long question that share a vector. Twice as many found less (benchmarks)."""
+
+MAX_QUERY_WINDOWS = 16
+PAD_MULTIPLE = 8
+
+_LOG = logging.getLogger(__name__)
+
+
+class ModelSettings(BaseModel):
+    """The contents of ``crosscorpus.json``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = ""
+    """How the model is called; empty: the directory's name."""
+    pooling: Literal["mean", "cls", "none"]
+    """How token vectors become one: ``none`` when the graph itself gives ``sentence_embedding``."""
+    normalise: bool = True
+    """Whether vectors are scaled to length 1."""
+    query_prefix: str = ""
+    document_prefix: str = ""
+    max_tokens: int = Field(ge=8)
+    """The model's window in word-pieces, its markers ([CLS], [SEP]) and a prefix included."""
+    dimensions: int = Field(ge=1)
+    batch_tokens: int = Field(default=0, ge=0)
+    """Word-pieces run at once; 0: one text at a time. Only for a graph with independent rows."""
+    origin: str = ""
+    """Where the weights come from, for people."""
+    files: dict[str, str] = Field(default_factory=dict)
+    """SHA-256 by file name; a file that differs is an error."""
+
+
+@dataclass(frozen=True)
+class DirectoryEmbedder:
+    """A loaded model directory; an :class:`operators.embedding.protocol.Embedder`."""
+
+    model: str
+    space: str
+    dimensions: int
+    max_tokens: int
+    settings: ModelSettings
+    _session: Any
+    _tokenizer: Any
+    _markers: tuple[list[int], list[int]]
+    _padding: int
+    _cache: QueryCache = field(default_factory=QueryCache)
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Count word-pieces, without markers and prefix; 0 for an empty text."""
+        return word_pieces.count_tokens(self._tokenizer, texts)
+
+    def token_offsets(self, text: str) -> list[tuple[int, int]]:
+        """Return each word-piece's (start, end) in characters, without markers and prefix."""
+        return word_pieces.token_offsets(self._tokenizer, text)
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """Embed n texts into (n, dimensions).
+
+        Raises:
+            TextTooLong: a text, with the prefix, does not fit the window.
+        """
+        prefix, room = self.settings.document_prefix, self._room()
+        vectors = np.empty((len(texts), self.dimensions), np.float32)
+        for start in range(0, len(texts), word_pieces.AT_ONCE):
+            pieces = self._pieces(texts[start : start + word_pieces.AT_ONCE], prefix)
+            for offset, ids in enumerate(pieces):
+                if len(ids) > room:
+                    raise TextTooLong(
+                        f"text {start + offset} has {len(ids)} word-pieces, the model"
+                        f" {self.model!r} takes {room}: split it into smaller chunks"
+                    )
+            vectors[start : start + len(pieces)] = self._embed(pieces)
+        return vectors
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """Embed n questions into (n, dimensions), the last ones from memory.
+
+        One of more than ``QUERY_WINDOW`` word-pieces is split into windows of so many, at most
+        ``MAX_QUERY_WINDOWS`` of them, evenly spread over it (its first and last included). Its
+        vector is their weighted mean, scaled to length 1 again: a window's weight is its length
+        over the square of its place from 1, as one says first what it is about.
+        """
+        return self._cache.vectors(self.space, texts, self._embed_questions, self.dimensions)
+
+    def _embed_questions(self, texts: Sequence[str]) -> Vectors:
+        prefix = self.settings.query_prefix
+        (start,) = self._pieces([prefix], "")
+        size = min(QUERY_WINDOW, self._room() - len(start))
+        split: list[list[list[int]]] = []
+        for text, ids in zip(texts, self._pieces(texts, prefix), strict=True):
+            if len(ids) <= len(start) + size:
+                split.append([ids])
+                continue
+            (content,) = self._pieces([text], "")
+            split.append([start + window for window in _windows(content, size)])
+        vectors = self._embed(list(chain.from_iterable(split)))
+        if len(vectors) == len(texts):
+            return vectors
+        ends = np.cumsum([len(windows) for windows in split])
+        parts = np.split(vectors, ends[:-1])
+        long = [row for row, windows in enumerate(split) if len(windows) > 1]
+        found = np.stack([part[0] for part in parts])
+        found[long] = self._scaled(np.stack([_mean(split[row], parts[row]) for row in long]))
+        return found
+
+    def _room(self) -> int:
+        return self.settings.max_tokens - sum(map(len, self._markers))
+
+    def _pieces(self, texts: Sequence[str], prefix: str) -> list[list[int]]:
+        prefixed = [prefix + text for text in readable(texts)]
+        encoded = self._tokenizer.encode_batch_fast(prefixed, add_special_tokens=False)
+        return [encoding.ids for encoding in encoded]
+
+    def _scaled(self, vectors: Vectors) -> Vectors:
+        if self.settings.normalise:
+            return unit(vectors, self.model)
+        if not np.isfinite(vectors).all():
+            raise EmbeddingError(f"the model {self.model!r} gave a vector that is not finite")
+        return vectors
+
+    def _embed(self, pieces: Sequence[list[int]]) -> Vectors:
+        vectors = np.empty((len(pieces), self.dimensions), np.float32)
+
+        def fill(rows: list[int]) -> None:
+            vectors[rows] = self._run([pieces[row] for row in rows])
+
+        batches = list(self._batches(pieces))
+        if len(batches) <= MAX_QUERY_WINDOWS:
+            for rows in batches:
+                fill(rows)
+        else:  # the threads of one batch wait for each other, and other batches fill that time
+            with ThreadPoolExecutor(cores()) as several:
+                list(several.map(fill, batches))
+        return self._scaled(vectors)
+
+    def _batches(self, pieces: Sequence[list[int]]) -> Iterator[list[int]]:
+        """Rows that run together: of one padded length, as many as ``batch_tokens`` allows."""
+        lengths = [_padded(len(ids) + sum(map(len, self._markers))) for ids in pieces]
+        order = sorted(range(len(pieces)), key=lambda row: (lengths[row], row))
+        for length, group in groupby(order, key=lambda row: lengths[row]):
+            rows = list(group)
+            size = max(1, self.settings.batch_tokens // length)
+            yield from (rows[start : start + size] for start in range(0, len(rows), size))
+
+    def _run(self, pieces: Sequence[list[int]]) -> Vectors:
+        first, last = self._markers
+        sequences = [[*first, *ids, *last] or [self._padding] for ids in pieces]
+        # Beyond the window there are no positions, so that padding must end there.
+        width = min(_padded(len(sequences[0])), self.settings.max_tokens)
+        ids = np.full((len(sequences), width), self._padding, np.int64)
+        mask = np.zeros_like(ids)
+        for row, sequence in enumerate(sequences):
+            ids[row, : len(sequence)] = sequence
+            mask[row, : len(sequence)] = 1
+        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        wanted = {tensor.name for tensor in self._session.get_inputs()}
+        output = self._output()
+        try:
+            (states,) = self._session.run([output], {k: v for k, v in given.items() if k in wanted})
+        except Exception as error:  # the runtime's exceptions share no base
+            raise EmbeddingError(
+                f"the model {self.model!r} failed on {width} word-pieces; is its max_tokens right?"
+                f" {str(error).splitlines()[0][:200]}"
+            ) from error
+        return self._pool(states, [len(sequence) for sequence in sequences])
+
+    def _output(self) -> str:
+        names = [tensor.name for tensor in self._session.get_outputs()]
+        known = "sentence_embedding" if self.settings.pooling == "none" else "last_hidden_state"
+        if known in names:
+            return known
+        return str(names[0])
+
+    def _pool(self, states: npt.NDArray[Any], counts: Sequence[int]) -> Vectors:
+        if self.settings.pooling == "none":
+            return states.astype(np.float32)
+        if self.settings.pooling == "cls":
+            return states[:, 0].astype(np.float32)
+        return np.stack(
+            [
+                row[:count].mean(axis=0, dtype=np.float32)
+                for row, count in zip(states, counts, strict=True)
+            ]
+        )
+
+
+def load_directory(directory: Path, *, model: str | None = None) -> DirectoryEmbedder:
+    """Load ``model.onnx``, ``tokenizer.json`` and ``crosscorpus.json`` from a directory.
+
+    The vector space is named by the hashes of weights and tokenizer, the pooling, the prefixes, the
+    window and whether vectors are scaled.
+
+    Args:
+        directory: where the three files are; ``model.onnx*`` beside it counts as weights too.
+        model: the name to show; default: ``onnx:`` and the settings' name.
+
+    Raises:
+        ModelNotInstalled: a file is missing, or differs from the hash in the settings.
+        EmbeddingError: the settings are wrong, or do not fit the graph.
+    """
+    settings = read_settings(directory)
+    hashes = check_files(directory, settings)
+    tokenizer, padding = _tokenizer(directory / "tokenizer.json")
+    session = _session(directory / "model.onnx")
+    name = model or f"onnx:{settings.name or directory.name}"
+    markers = _markers(tokenizer)
+    reserved = len(tokenizer.encode(settings.document_prefix, add_special_tokens=False))
+    # One more than the prefix itself: at the seam a tokenizer may split otherwise.
+    reserved += 1 if reserved else 0
+    weights = {n: h for n, h in hashes.items() if n.startswith(("model.onnx", "tokenizer.json"))}
+    parts = settings.model_dump(
+        include={"pooling", "normalise", "query_prefix", "document_prefix", "max_tokens"}
+    )
+    embedder = DirectoryEmbedder(
+        model=name,
+        space=space_fingerprint(parts | {"files": weights}),
+        dimensions=settings.dimensions,
+        max_tokens=settings.max_tokens - sum(map(len, markers)) - reserved,
+        settings=settings,
+        _session=session,
+        _tokenizer=tokenizer,
+        _markers=markers,
+        _padding=padding,
+    )
+    _check_graph(embedder)
+    return embedder
+
+
+def read_settings(directory: Path) -> ModelSettings:
+    """Read and check ``crosscorpus.json``."""
+    path = directory / SETTINGS_FILE
+    if not directory.is_dir():
+        raise ModelNotInstalled(f"there is no model directory {str(directory)!r}")
+    try:
+        return ModelSettings.model_validate_json(path.read_bytes())
+    except FileNotFoundError as error:
+        raise ModelNotInstalled(
+            f"{str(directory)!r} has no {SETTINGS_FILE}; it says, for example:"
+            ' {"pooling": "mean", "max_tokens": 512, "dimensions": 384}'
+        ) from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise EmbeddingError(f"{str(path)!r}: {where}: {first['msg']}") from error
+
+
+def check_files(directory: Path, settings: ModelSettings) -> dict[str, str]:
+    """Hash the model's files and compare them with what the settings say of them.
+
+    Returns:
+        SHA-256 by file name, of ``tokenizer.json`` and every ``model.onnx*``.
+
+    Raises:
+        ModelNotInstalled: a file is missing or differs.
+    """
+    weights = sorted(path.name for path in directory.glob("model.onnx*"))
+    hashes = {}
+    for name in dict.fromkeys(["model.onnx", "tokenizer.json", *weights, *settings.files]):
+        if not (directory / name).is_file():
+            raise ModelNotInstalled(f"{str(directory)!r} has no {name}")
+        hashes[name] = file_sha256(directory / name)
+        if hashes[name] != settings.files.get(name, hashes[name]):
+            raise ModelNotInstalled(f"{str(directory / name)!r} is damaged: its hash is wrong")
+    return hashes
+
+
+def cores() -> int:
+    """Count the processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _padded(length: int) -> int:
+    return max(1, -(-length // PAD_MULTIPLE)) * PAD_MULTIPLE
+
+
+def _windows(ids: list[int], size: int) -> list[list[int]]:
+    """Split into windows of ``size``; of too many, an evenly spread choice."""
+    begins = list(range(0, len(ids), size))
+    if (number := len(begins)) > MAX_QUERY_WINDOWS:
+        chosen = np.linspace(0, number - 1, MAX_QUERY_WINDOWS).round().astype(int).tolist()
+        begins = [begins[place] for place in chosen]
+        _LOG.warning(
+            "a question of %d word-pieces: %d of its %d windows are embedded",
+            len(ids),
+            MAX_QUERY_WINDOWS,
+            number,
+        )
+    return [ids[begin : begin + size] for begin in begins]
+
+
+def _mean(windows: list[list[int]], vectors: Vectors) -> Vectors:
+    """The vector of a question from those of its windows, by their lengths and places."""
+    weights = [len(window) / place**2 for place, window in enumerate(windows, start=1)]
+    mean: npt.NDArray[np.float64] = np.average(vectors, axis=0, weights=weights)
+    return mean.astype(np.float32)
+
+
+def _tokenizer(path: Path) -> tuple[Any, int]:
+    """The tokenizer, neither cutting nor padding, and the id that pads."""
+    from tokenizers import Tokenizer
+
+    try:
+        tokenizer = Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises nothing narrower
+        raise EmbeddingError(f"cannot read {str(path)!r} as a tokenizer: {error}") from error
+    named = tokenizer.token_to_id("[PAD]") or tokenizer.token_to_id("<pad>") or 0
+    padding = int((tokenizer.padding or {}).get("pad_id", named))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    # A text that says "[SEP]" means these five characters.
+    tokenizer.encode_special_tokens = True
+    return tokenizer, padding
+
+
+def _markers(tokenizer: Any) -> tuple[list[int], list[int]]:
+    """The ids that the model wants before and after a text."""
+    encoding = tokenizer.encode("a")
+    mask = encoding.special_tokens_mask
+    first = next((at for at, special in enumerate(mask) if not special), len(mask))
+    last = next((at for at, special in enumerate(reversed(mask)) if not special), 0)
+    return encoding.ids[:first], encoding.ids[len(mask) - last :]
+
+
+def _session(path: Path) -> Any:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = cores()
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    # Threads that spin between operators take the cores that the database needs.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    try:
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # the runtime's exceptions share no base
+        reason = str(error).splitlines()[0][:200]
+        raise EmbeddingError(f"cannot load {str(path)!r}: {reason}") from error
+
+
+def _check_graph(embedder: DirectoryEmbedder) -> None:
+    inputs = {tensor.name for tensor in embedder._session.get_inputs()}
+    if not {"input_ids"} <= inputs <= {"input_ids", "attention_mask", "token_type_ids"}:
+        raise EmbeddingError(f"{embedder.model!r} wants inputs {sorted(inputs)}, not token ids")
+    states = embedder._run([[]])
+    if states.shape[1:] != (embedder.dimensions,):
+        raise EmbeddingError(
+            f"{embedder.model!r} gives vectors of shape {states.shape[1:]}, its settings say"
+            f" {embedder.dimensions} dimensions and pooling {embedder.settings.pooling!r}"
+        )

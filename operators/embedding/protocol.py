@@ -1,0 +1,154 @@
+"""What an embedding model is to the rest of the program, and how one is named.
+
+A model turns texts into unit vectors. Two models' vectors must never meet in one index, so that a
+model carries the fingerprint of its vector space: the hash of everything that decides a vector's
+bits (weights, tokenizer, pooling, prefixes, window). A collection stores it and compares it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from operators.errors import CrosscorpusError, UnknownName, suggest
+
+Vectors = npt.NDArray[np.float32]
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+class EmbeddingError(CrosscorpusError):
+    """A text could not be turned into a vector."""
+
+
+class ModelNotInstalled(EmbeddingError):
+    """The model's files are missing or damaged."""
+
+
+class TextTooLong(EmbeddingError, ValueError):
+    """A document text does not fit the model's window; it would have been cut."""
+
+
+class Embedder(Protocol):
+    """An embedding model; safe to share between threads.
+
+    ``embed_documents`` and ``embed_queries`` take n texts and return an (n, ``dimensions``) float32
+    array of unit vectors in the texts' order. The same text gets the same bits whatever else is in
+    the call.
+    """
+
+    @property
+    def model(self) -> str:
+        """The name to show and to store: ``minilm``, ``static``, ``onnx:...``, ``openai:...``."""
+
+    @property
+    def space(self) -> str:
+        """The vector space's fingerprint, 16 hexadecimal digits."""
+
+    @property
+    def dimensions(self) -> int:
+        """The length of a vector."""
+
+    @property
+    def max_tokens(self) -> int:
+        """How many of :meth:`count_tokens`' tokens a document may have (markers, prefix off)."""
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Count each text's word-pieces, without the markers a model adds and without a prefix."""
+
+    def token_offsets(self, text: str) -> list[tuple[int, int]] | None:
+        """Return each word-piece's (start, end) in characters; None if the model has none."""
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """Embed texts to be found; raises :class:`TextTooLong` rather than cut one."""
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """Embed questions, of any length."""
+
+
+def load_embedder(name: str, *, home: Path | None = None) -> Embedder:
+    """Load a model by its name; offline, except for ``openai:``.
+
+    Args:
+        name: ``minilm`` (all-MiniLM-L6-v2, 384 dimensions, installed once by
+            ``crosscorpus models install``), ``static`` (wordllama, extra ``static``),
+            ``onnx:DIR`` (any model directory, see :mod:`operators.embedding.onnx`) or
+            ``openai:MODEL@URL`` (an OpenAI-compatible endpoint, extra ``openai``).
+        home: where models are installed; default: :func:`operators.foundation.data_dir.data_home`.
+
+    Raises:
+        ModelNotInstalled: the files or the extra are missing.
+        UnknownName: no such model.
+    """
+    kind, _, rest = name.partition(":")
+    if name == "minilm":
+        from operators.embedding.minilm import load_minilm
+
+        return load_minilm(home)
+    if name == "static":
+        from operators.embedding.static import load_static
+
+        return load_static()
+    if kind == "onnx" and rest:
+        from operators.embedding.onnx import load_directory
+
+        return load_directory(Path(rest).expanduser())
+    if kind == "openai" and rest:
+        from operators.embedding.openai import load_openai
+
+        return load_openai(rest)
+    known = ["minilm", "static", "onnx:DIR", "openai:MODEL@URL"]
+    raise UnknownName(f"unknown embedding model {name!r}{suggest(name, known)}")
+
+
+def as_given(model: str) -> str:
+    """How a user writes the model that is called ``model``: where a directory is, no name tells.
+
+    >>> as_given("static"), as_given("onnx:bge")
+    ('static', "onnx:DIR (the directory of 'bge')")
+    """
+    kind, _, name = model.partition(":")
+    return f"onnx:DIR (the directory of {name!r})" if kind == "onnx" else model
+
+
+def space_fingerprint(parts: Mapping[str, object]) -> str:
+    """Name a vector space: the first 16 hexadecimal digits of SHA-256 over what decides it.
+
+    >>> space_fingerprint({"pooling": "mean", "weights": "ab"})
+    '763b3abe4a1a581e'
+    """
+    canonical = json.dumps(parts, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+
+
+def file_sha256(path: Path) -> str:
+    """Hash a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def readable(texts: Sequence[str]) -> list[str]:
+    """Replace each lone surrogate, which no tokenizer takes, by U+FFFD; offsets stay true."""
+    if isinstance(texts, str):
+        raise TypeError("a list of texts is needed, not one text")
+    return [_SURROGATES.sub("\ufffd", text) for text in texts]
+
+
+def unit(vectors: Vectors, model: str) -> Vectors:
+    """Scale each row of an (n, d) array to length 1.
+
+    Raises:
+        EmbeddingError: a row is not finite or is zero, so that it has no direction.
+    """
+    norms = np.sqrt(np.square(vectors, dtype=np.float64).sum(axis=1, keepdims=True))
+    if not np.isfinite(norms).all() or (norms == 0).any():
+        row = int(np.flatnonzero(~np.isfinite(norms[:, 0]) | (norms[:, 0] == 0))[0])
+        raise EmbeddingError(f"the model {model!r} gave no usable vector for text {row} of a call")
+    return np.ascontiguousarray((vectors / norms).astype(np.float32))

@@ -1,0 +1,75 @@
+"""Vectors of judged queries, kept in a file: an experiment asks the same questions many times.
+
+One file a vector space and way of embedding. It holds nothing that the model would not give again,
+bit for bit, so that it may be deleted at any time.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from operators.embedding.cache import text_hash
+from operators.embedding.protocol import Embedder, Vectors
+
+log = logging.getLogger(__name__)
+
+LARGEST = 50_000
+"""Vectors a file; the oldest go first."""
+
+_RULES = 2  # raised when questions are embedded in another way
+
+
+def embed_kept_queries(embedder: Embedder, texts: Sequence[str], directory: Path | None) -> Vectors:
+    """The (n, d) vectors of queries, embedding only those that the file lacks.
+
+    Args:
+        embedder: the model; its space names the file.
+        texts: n queries.
+        directory: where the files are, made if need be; None: nothing is kept. One that can't be
+            read or written is a warning.
+    """
+    if directory is None:
+        return embedder.embed_queries(texts)
+    path = directory / f"{embedder.space}.{_RULES}.npz"
+    kept = _read(path, embedder.dimensions)
+    keys = [text_hash(text) for text in texts]
+    missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in kept}
+    if missing:
+        made = embedder.embed_queries(list(missing.values()))
+        kept |= dict(zip(missing, made, strict=True))
+        _write(path, kept)
+    return np.stack([kept[key] for key in keys]) if keys else embedder.embed_queries(texts)
+
+
+def _read(path: Path, dimensions: int) -> dict[bytes, Vectors]:
+    if not path.exists():
+        return {}
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            hashes, vectors = file["hashes"], file["vectors"]
+        if vectors.dtype != np.float32 or vectors.shape != (len(hashes), dimensions):
+            raise ValueError("another shape")
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        log.warning("%s is not readable (%s): the queries are embedded again", path, error)
+        return {}
+    return {row.tobytes(): vector for row, vector in zip(hashes, vectors, strict=True)}
+
+
+def _write(path: Path, kept: dict[bytes, Vectors]) -> None:
+    """Replace the file in one step, so that a reader sees the old one or the new one."""
+    last = list(kept.items())[-LARGEST:]
+    hashes = np.frombuffer(b"".join(key for key, _ in last), np.uint8).reshape(len(last), -1)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".tmp", delete=False) as file:
+            np.savez(file, hashes=hashes, vectors=np.stack([vector for _, vector in last]))
+        os.replace(file.name, path)
+    except OSError as error:
+        log.warning("the vectors of the queries were not kept: %s", error)

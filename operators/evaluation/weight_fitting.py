@@ -1,0 +1,242 @@
+"""Weights fitted to judged questions, held near where they began, and checked on other questions.
+
+Coordinate ascent over a grid: each parameter in turn moves step by step while that raises the mean
+of a smooth nDCG less a penalty for its distance from where it began, until none moves (Metzler and
+Croft, Information Retrieval 2007). nDCG@10 itself moves by jumps, and a few questions have few of
+them: a fit to it follows chance, and holds less on other questions. How strong the penalty is,
+cross-validation tells by nDCG@10; where no strength gains more on the folds that were left out than
+its standard error, nothing is changed.
+
+``convex`` fits the fusion of scores (Bruch, Gai and Ingber, TOIS 2023), ``rrf`` that of ranks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from operators.arrays.segments import Floats, Integers
+from operators.errors import CrosscorpusError
+from operators.evaluation.candidates import MISSING, Candidates
+from operators.ranking.merge import reciprocal
+
+Parameters = Mapping[str, float]
+"""By name: ``vector_weight.CORPUS``, ``weight.CORPUS.TRIGGER``, ``full_text_words``, ``own_scale``,
+``absent_share``, ``rrf_k``."""
+
+GRIDS: Mapping[str, tuple[float, ...]] = {
+    "vector_weight": tuple(number / 10 for number in range(11)),
+    "weight": (0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.6),
+    "full_text_words": (0, 4, 6, 8, 10, 12, 16),
+    "own_scale": (0.0, 0.25, 0.5, 0.75, 1.0),
+    "absent_share": (0.0, 0.25, 0.5, 0.75, 0.9, 1.0),
+    "rrf_k": (2.0, 5.0, 10.0, 20.0, 40.0, 60.0, 100.0, 200.0),
+}
+STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0)
+FOLDS = 5
+_ROUNDS = 4
+_UNIT = {"vector_weight": 0.05, "full_text_words": 1.0, "own_scale": 0.1, "absent_share": 0.5}
+_RATIO = {"weight": 1.2, "rrf_k": 3.0}
+
+
+class TooFewQueries(CrosscorpusError):
+    """There is nothing to learn from, or nothing to check it on."""
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What was fitted, and what cross-validation on the training questions says of it."""
+
+    parameters: Parameters
+    strength: float | None  # of the penalty; None: none gained enough, nothing was changed
+    gains: Mapping[float, tuple[float, float]]  # strength -> mean gain on left-out folds, its error
+
+
+def halves(groups: Sequence[str], *, seed: int = 0) -> tuple[Integers, Integers]:
+    """The places of a training and a test half; no group is on both sides.
+
+    Args:
+        groups: what each question belongs to, such as a pull request; its own id if nothing.
+        seed: of the order in which groups are dealt.
+
+    Raises:
+        TooFewQueries: there are fewer than two groups.
+    """
+    names = sorted(set(groups))
+    if len(names) < 2:
+        raise TooFewQueries("learning needs judged queries of two groups at least: one to check on")
+    dealt = np.random.default_rng(seed).permutation(len(names))
+    sizes = {name: groups.count(name) for name in names}
+    training: set[str] = set()
+    for number in dealt[: len(names) - 1]:
+        if 2 * (sum(sizes[name] for name in training) + sizes[names[number]]) > len(groups) + 1:
+            continue
+        training.add(names[number])
+    if not training:
+        training.add(names[dealt[0]])
+    is_training = np.array([name in training for name in groups])
+    return np.flatnonzero(is_training), np.flatnonzero(~is_training)
+
+
+def some(numbers: Integers, groups: Sequence[str], count: int | None, *, seed: int = 0) -> Integers:
+    """``count`` of the questions with these ``numbers``, group by group; None: all."""
+    if count is None or count >= len(numbers):
+        return numbers
+    names = sorted({groups[number] for number in numbers})
+    order = {
+        names[at]: turn
+        for turn, at in enumerate(np.random.default_rng(seed).permutation(len(names)))
+    }
+    taken = sorted(numbers.tolist(), key=lambda number: (order[groups[number]], number))
+    return np.sort(np.array(taken[: max(count, 1)], np.int64))
+
+
+def scores(candidates: Candidates, parameters: Parameters, *, method: str = "convex") -> Floats:
+    """The score of each hit, as the graph would give it."""
+    weight = np.array([parameters[f"vector_weight.{name}"] for name in candidates.corpora])
+    share = weight[candidates.corpus] if len(weight) else np.zeros(0)
+    if method == "rrf":
+        k = parameters["rrf_k"]
+        vector = reciprocal(candidates.vector_rank, k)
+        fused = share * vector + (1 - share) * reciprocal(candidates.text_rank, k)
+    else:
+        vector, text = candidates.values(
+            parameters["own_scale"], parameters.get("absent_share", 0.0)
+        )
+        confidence = candidates.confidence(int(parameters["full_text_words"]))
+        fused = share * vector + (1 - share) * text * confidence[candidates.query]
+    table = np.ones((len(candidates.corpora), len(candidates.triggers) + 1))
+    for row, corpus in enumerate(candidates.corpora):
+        for column, trigger in enumerate(candidates.triggers):
+            table[row, column] = parameters.get(f"weight.{corpus}.{trigger}", 1.0)
+    asked = candidates.trigger[candidates.query]
+    column_of = np.where(asked == MISSING, len(candidates.triggers), asked)
+    factor: Floats = table[candidates.corpus, column_of]
+    return fused * candidates.recency * factor
+
+
+def ndcg(candidates: Candidates, parameters: Parameters, *, method: str = "convex") -> Floats:
+    """nDCG@10 of each question."""
+    return candidates.ndcg(scores(candidates, parameters, method=method))
+
+
+def fit(
+    candidates: Candidates,
+    base: Parameters,
+    free: Sequence[str],
+    *,
+    strength: float,
+    method: str = "convex",
+) -> dict[str, float]:
+    """The parameters with the best mean of the smooth nDCG less the penalty.
+
+    Args:
+        candidates: of the training questions.
+        base: where the search begins and what the penalty counts from.
+        free: the names that may change. A corpus weight that is 0 does not: it is a corpus turned
+            off, and there is no factor that leads from there.
+        strength: of the penalty ``strength / questions * sum of squared distances``; one step of
+            distance is 0.05 of a vector weight, a factor of 1.2 of a corpus weight, a word, 0.1 of
+            the scale, 0.5 of ``absent_share``, a factor of 3 of ``rrf_k``.
+        method: ``convex`` or ``rrf``.
+    """
+    found = dict(base)
+    free = [name for name in free if base[name] or name.partition(".")[0] not in _RATIO]
+    many = max(len(candidates.query_ids), 1)
+
+    def worth(parameters: Parameters) -> float:
+        away = sum(_distance(name, parameters[name], base[name]) ** 2 for name in free)
+        smooth = candidates.smooth_ndcg(scores(candidates, parameters, method=method))
+        return float(smooth.mean()) - strength / many * away
+
+    best = worth(found)
+    for _ in range(_ROUNDS):
+        moved = False
+        for name in free:
+            grid = sorted({*GRIDS[name.partition(".")[0]], base[name]})
+            for step in (1, -1):
+                at = grid.index(found[name]) + step
+                while 0 <= at < len(grid):
+                    tried = worth({**found, name: grid[at]})
+                    if tried <= best + 1e-9:
+                        break
+                    best, found[name], moved = tried, grid[at], True
+                    at += step
+        if not moved:
+            break
+    return found
+
+
+def learn(
+    candidates: Candidates,
+    groups: Sequence[str],
+    base: Parameters,
+    free: Sequence[str],
+    *,
+    method: str = "convex",
+    seed: int = 0,
+    strengths: Sequence[float] = STRENGTHS,
+) -> Learned:
+    """Fit on all of ``candidates`` with a penalty that does well on folds that were left out.
+
+    It is the one with the highest gain there, the strongest of equal ones. As in the rule of one
+    standard error (Breiman et al., Classification and Regression Trees, 1984), what was configured
+    is the simplest model: it is kept unless that gain is more than its own error.
+
+    Args:
+        candidates: of the training questions; one that is in it twice counts by its mean.
+        groups: of each of these questions; no group is in two folds.
+        base: the parameters as configured.
+        free: the names that may change.
+        method: ``convex`` or ``rrf``.
+        seed: of the folds.
+        strengths: penalties to try.
+
+    Raises:
+        TooFewQueries: all questions are of one group.
+    """
+    fold = _folds(groups, seed)
+    before = ndcg(candidates, base, method=method)
+    _, question = np.unique(candidates.query_ids, return_inverse=True)
+    gains: dict[float, tuple[float, float]] = {}
+    parts = [
+        (candidates.part(np.flatnonzero(fold != number)), np.flatnonzero(fold == number))
+        for number in range(int(fold.max()) + 1)
+    ]
+    left_out = [(training, candidates.part(test), test) for training, test in parts]
+    for strength in strengths:
+        gained = np.zeros(len(before))
+        for training, test, numbers in left_out:
+            tried = fit(training, base, free, strength=strength, method=method)
+            gained[numbers] = ndcg(test, tried, method=method) - before[numbers]
+        gains[strength] = _mean_and_error(np.bincount(question, gained) / np.bincount(question))
+    best = max(strengths, key=lambda strength: (gains[strength][0], strength))
+    gain, error = gains[best]
+    if gain <= max(error, 1e-9):
+        return Learned(dict(base), None, gains)
+    found = fit(candidates, base, free, strength=best, method=method)
+    return Learned(found, best, gains)
+
+
+def _folds(groups: Sequence[str], seed: int) -> Integers:
+    names = sorted(set(groups))
+    if len(names) < 2:
+        raise TooFewQueries("cross-validation needs training queries of two groups at least")
+    order = np.random.default_rng(seed).permutation(len(names)) % min(FOLDS, len(names))
+    number = dict(zip(names, order.tolist(), strict=True))
+    return np.array([number[name] for name in groups], np.int64)
+
+
+def _mean_and_error(values: Floats) -> tuple[float, float]:
+    error = float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else 0.0
+    return float(values.mean()), error
+
+
+def _distance(name: str, value: float, base: float) -> float:
+    kind = name.partition(".")[0]
+    if kind in _RATIO:
+        return math.log(value / base) / math.log(_RATIO[kind])
+    return (value - base) / _UNIT[kind]

@@ -1,0 +1,175 @@
+"""What a score is made of: the factors that give it, to the last bit.
+
+The factors are worked out from the frames that the stages gave. Where they do not give the score -
+because a caller overrode a stage - they are null: no number is shown that does not add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+
+from operators.arrays.segments import Floats, starts
+from operators.frames import FUSION_PARTS
+from operators.ranking.fusion import combination
+from operators.ranking.lexical_weight import of_rows
+from operators.ranking.merge import check_share, reciprocal
+from operators.ranking.normalization import normalise
+from operators.ranking.weighting import SourceWeights, mix_weight
+
+_KEY = ["query_id", "chunk_id"]
+_FACTORS = ["vector_weight", "vector_value", "text_weight", "text_value", "text_confidence"]
+
+
+def merge_by_rank(
+    merged: pl.DataFrame, *, rrf_k: float = 60, vector_weight: float | None = None
+) -> pl.DataFrame:
+    """``MERGE_PARTS`` of reciprocal rank fusion, of one list alone or of both.
+
+    Args:
+        merged: columns ``MERGED``.
+        rrf_k: as the merge had it.
+        vector_weight: the share of the vector list; None: both lists count in full.
+    """
+    vector = reciprocal(merged["vector_rank"].to_numpy(), rrf_k)
+    text = reciprocal(merged["text_rank"].to_numpy(), rrf_k)
+    full = np.ones(merged.height)
+    share = 1.0 if vector_weight is None else check_share(vector_weight)
+    rest = 1.0 if vector_weight is None else 1 - share
+    return _merge_parts(merged, (full * share, vector, full * rest, text, full))
+
+
+def merge_by_score(
+    merged: pl.DataFrame,
+    text_confidence: pl.DataFrame | None = None,
+    *,
+    vector_weight: float = 0.5,
+    vector_norm: str = "min_max",
+    text_norm: str = "min_max",
+) -> pl.DataFrame:
+    """``MERGE_PARTS`` of a convex combination; arguments as :func:`operators.ranking.merge.minmax`.
+
+    ``vector_value`` and ``text_value`` are the scaled similarity and text score.
+    """
+    merged = merged.sort(_KEY)
+    begins = starts(merged["query_id"].to_numpy())
+    similarity = 1 - merged["vector_distance"].to_numpy()
+    text_score = merged["text_score"].to_numpy().astype(np.float64)
+    full = np.ones(merged.height)
+    factors = (
+        full * vector_weight,
+        normalise(vector_norm, similarity, begins),
+        full * (1 - vector_weight),
+        normalise(text_norm, text_score, begins),
+        of_rows(text_confidence, merged["query_id"].to_numpy()),
+    )
+    return _merge_parts(merged, factors)
+
+
+def _merge_parts(merged: pl.DataFrame, factors: tuple[Floats, ...]) -> pl.DataFrame:
+    parts = merged.select(*_KEY, "score").with_columns(
+        pl.Series(name, values) for name, values in zip(_FACTORS, factors, strict=True)
+    )
+    vector = pl.col("vector_weight") * pl.col("vector_value")
+    text = pl.col("text_weight") * (pl.col("text_value") * pl.col("text_confidence"))
+    true = vector + text == pl.col("score")
+    return parts.select(*_KEY, *(pl.when(true).then(name).alias(name) for name in _FACTORS))
+
+
+def fusion_by_rank(recency: pl.DataFrame, fused: pl.DataFrame, *, rrf_k: float) -> pl.DataFrame:
+    """``FUSION_PARTS`` where a corpus adds ``1 / (rrf_k + rank)``.
+
+    Args:
+        recency: columns ``UNIFIED`` and ``recency``.
+        fused: columns ``FUSED``.
+        rrf_k: as the fusion had it.
+    """
+    part = reciprocal(recency["rank"].to_numpy(), rrf_k)
+    return _fusion_parts(recency.with_columns(pl.Series("part", part)), fused)
+
+
+def fusion_by_score(recency: pl.DataFrame, fused: pl.DataFrame) -> pl.DataFrame:
+    """``FUSION_PARTS`` where a corpus adds its merged score."""
+    return _fusion_parts(recency.with_columns(part=pl.col("rrf_score").fill_null(0.0)), fused)
+
+
+def fusion_by_combination(
+    recency: pl.DataFrame,
+    fused: pl.DataFrame,
+    vector_weights: Mapping[str, float],
+    text_confidence: pl.DataFrame | None = None,
+    *,
+    own_scale: float = 0.5,
+    absent_share: float = 0.0,
+    depths: Mapping[str, int] | None = None,
+    alone: Mapping[str, str] | None = None,
+) -> pl.DataFrame:
+    """``FUSION_PARTS`` of a convex combination, see :func:`operators.ranking.fusion.fuse_convex`.
+
+    ``vector_value`` is the similarity over its scale, ``text_value`` the text score over the best
+    of all corpora.
+    """
+    made = combination(
+        recency,
+        vector_weights,
+        text_confidence,
+        own_scale=own_scale,
+        absent_share=absent_share,
+        depths=depths,
+        alone=alone,
+    )
+    factors = [pl.Series(name, getattr(made, name)) for name in _FACTORS]
+    return _fusion_parts(recency.hstack([*factors, pl.Series("part", made.score)]), fused)
+
+
+def _fusion_parts(parts: pl.DataFrame, fused: pl.DataFrame) -> pl.DataFrame:
+    """The parts in the order of the hits, without those that do not give the fused score."""
+    own = [name for name in _FACTORS if name in parts.columns]
+    # added up in the order of the rows, as the fusion does; the best-ranked row's recency counts
+    summed = (
+        parts.sort("rank", maintain_order=True)
+        .group_by(_KEY, maintain_order=True)
+        .agg(pl.col("recency").first())
+        .join(parts.group_by(_KEY, maintain_order=True).agg(_in_order("part")), on=_KEY)
+        .join(fused.select(*_KEY, "score"), on=_KEY, how="left")
+        .select(*_KEY, true=pl.col("part") * pl.col("recency") == pl.col("score"))
+    )
+    parts = parts.join(summed, on=_KEY, how="left", maintain_order="left")
+    return parts.with_columns(corpus_rank="rank").select(
+        pl.when("true").then(name).alias(name)
+        if name in (*own, "part")
+        else pl.lit(None, FUSION_PARTS[name]).alias(name)
+        if name in _FACTORS
+        else pl.col(name)
+        for name in FUSION_PARTS
+    )
+
+
+def _in_order(column: str) -> pl.Expr:
+    """The sum of a column from the first row on: a sum in another order has other last bits."""
+    return pl.col(column).cum_sum().last()
+
+
+def weights(
+    hits: pl.DataFrame, queries: pl.DataFrame, source_weights: SourceWeights
+) -> pl.DataFrame:
+    """The factor of each hit's source for what asks: query_id, corpus, weight.
+
+    Args:
+        hits: columns query_id and corpus.
+        queries: columns ``QUERIES``.
+        source_weights: corpus -> trigger -> weight.
+    """
+    mixes = {
+        query_id: [(one["trigger"], one["share"]) for one in shares or ()]
+        for query_id, shares in queries["query_id", "trigger"].iter_rows()
+    }
+    pairs = hits.select("query_id", "corpus").unique().sort("query_id", "corpus")
+    rows = [
+        (query_id, corpus, mix_weight(mixes.get(query_id, []), source_weights.get(corpus, {})))
+        for query_id, corpus in pairs.iter_rows()
+    ]
+    schema = {"query_id": pl.UInt32, "corpus": pl.String, "weight": pl.Float64}
+    return pl.DataFrame(rows, schema=schema, orient="row")

@@ -1,0 +1,180 @@
+"""Chunks that a caller named, because they are missing: which they are, and who may see them.
+
+A name is a chunk's id, its label, or its document's id, path, title or link; where nothing is
+called so, the end of its document's path. A document stands for the best of its chunks that a
+search found, or for the one that is nearest to the question.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from operators.arrays.segments import Floats
+from operators.context.templates import describe
+from operators.errors import UnknownName, suggest
+from operators.frames import SOUGHT
+
+MOST_OF_A_DOCUMENT = 3
+
+_INSIDE = re.compile(r"\[\w+: (.*)\]", re.DOTALL)
+_OFF = (r"^$", r":\d+(-\d+)?$", r" > .*$", r" \(\d{4}-\d\d-\d\d\)( > .*)?$", r"^[0-9a-f]{7,} ")
+
+
+def is_id(name: str | int) -> bool:
+    """Whether ``name`` is a chunk's id, as a number or in digits."""
+    return isinstance(name, int) or bool(re.fullmatch(r"-?\d{6,20}", name.strip()))
+
+
+def spellings(name: str) -> list[str]:
+    """What a document may be called whose chunk has the label ``name``, or whose own name it is.
+
+    >>> spellings("[code: src/cache.py:10-42]")
+    ['[code: src/cache.py:10-42]', 'src/cache.py:10-42', 'src/cache.py']
+    """
+    inside = _INSIDE.fullmatch(name)
+    body = inside[1] if inside else name
+    plain = body.replace("\\", "")
+    shorter = (re.sub(off, "", text) for text in (body, plain) for off in _OFF)
+    return list(dict.fromkeys([name, *shorter]))
+
+
+def labelled(located: pl.DataFrame, corpora: Mapping[str, Any]) -> pl.DataFrame:
+    """``located`` (``LOCATED``) with ``source_label`` and ``source_url``, as their corpus says.
+
+    Args:
+        located: chunks of any corpora.
+        corpora: a corpus's name -> ``inputs`` with ``label`` and ``link``; a chunk of another
+            corpus is named by its title.
+    """
+    parts = []
+    for (corpus,), chunks in located.group_by("corpus", maintain_order=True):
+        options = corpora.get(str(corpus), {}).get("inputs", {})
+        label, link = options.get("label", "{title}"), options.get("link")
+        parts.append(chunks.hstack([*describe(chunks, str(corpus), label, link)]))
+    if not parts:
+        empty = {"source_label": pl.String, "source_url": pl.String}
+        return pl.DataFrame(schema={**located.schema, **empty})
+    return pl.concat(parts)
+
+
+def meant(
+    name: str | int,
+    known: pl.DataFrame,
+    found: Mapping[int, int],
+    distances: Mapping[int, float],
+) -> list[int]:
+    """The chunks that ``name`` stands for in one question.
+
+    Args:
+        name: as a caller gives it.
+        known: the result of :func:`labelled`.
+        found: chunks that a search of the question found, with their rank in their corpus.
+        distances: of chunks to the question, where known.
+
+    Raises:
+        UnknownName: nothing visible to the caller's repositories is called so.
+    """
+    ids = called(name, known) or _ending(name, known)
+    if not ids:
+        labels = known["source_label"].to_list()
+        raise UnknownName(
+            f"no chunk or document {str(name)!r} to explain{suggest(str(name), labels)}: give a "
+            "chunk's id or label, or its document's id, path, title or link"
+        )
+    seen = sorted((one for one in ids if one in found), key=lambda one: (found[one], one))
+    away = [distances.get(one, np.inf) for one in ids]
+    return seen[:MOST_OF_A_DOCUMENT] or [ids[int(np.argmin(away))]]
+
+
+def called(name: str | int, known: pl.DataFrame) -> list[int]:
+    """The chunks of ``known`` (of :func:`labelled`) that are called ``name`` to the letter."""
+    ids: list[int] = known.filter(chunk_id=int(name))["chunk_id"].to_list() if is_id(name) else []
+    text = str(name).strip()
+    ids = ids or known.filter(pl.col("source_label") == text)["chunk_id"].to_list()
+    columns = pl.col("document_id", "path", "title", "uri")
+    so = pl.any_horizontal(columns.is_in(spellings(text)).fill_null(False))
+    return ids or known.filter(so)["chunk_id"].to_list()
+
+
+def _ending(name: str | int, known: pl.DataFrame) -> list[int]:
+    ends = [f"/{text}".lower() for text in spellings(str(name).strip())]
+    path = pl.col("path").str.to_lowercase()
+    so = pl.any_horizontal(path.str.ends_with(end).fill_null(False) for end in ends)
+    ids: list[int] = known.filter(so)["chunk_id"].to_list()
+    return ids
+
+
+def nearest(chunks: pl.DataFrame, vectors: Floats) -> dict[int, float]:
+    """The cosine distance of each of ``chunks`` (``CHUNKS``) to the nearest of ``vectors``."""
+    usable = chunks.filter(pl.col("embedding").is_not_null())
+    if not usable.height or not len(vectors):
+        return {}
+    embeddings = np.stack([np.asarray(one, np.float64) for one in usable["embedding"].to_list()])
+    length = np.linalg.norm(embeddings, axis=1)[:, None] * np.linalg.norm(vectors, axis=1)
+    products = embeddings @ vectors.astype(np.float64).T
+    cosines = np.divide(products, length, out=np.full(products.shape, -1.0), where=length > 0)
+    return dict(zip(usable["chunk_id"].to_list(), (1 - cosines.max(axis=1)).tolist(), strict=True))
+
+
+def hidden(
+    chunk: Mapping[str, Any],
+    query: Mapping[str, Any],
+    corpora: Mapping[str, Any],
+    visible: Collection[int],
+) -> str | None:
+    """Why a question can't see a chunk, as far as the chunk tells; None: it can.
+
+    Args:
+        chunk: a row of ``LOCATED``, of a repository that the question may see.
+        query: a row of ``QUERIES``.
+        corpora: a corpus's name -> ``inputs`` with ``filters``.
+        visible: ids of the chunks that the store gives the question.
+    """
+    corpus = chunk["corpus"]
+    if corpus not in corpora:
+        return f"the configuration has no corpus {corpus!r}"
+    if query["corpora"] is not None and corpus not in query["corpora"]:
+        return f"the question asks {_listed(query['corpora'])} only, and this is in {corpus}"
+    for what, limits in (("question", query), (f"corpus {corpus}", _filters(corpora[corpus]))):
+        reason = _outside(chunk, limits, what)
+        if reason:
+            return reason
+    as_of: datetime | None = query["as_of"]
+    if as_of is not None and chunk["created_at"] is not None and chunk["created_at"] >= as_of:
+        created = f"{chunk['created_at']:%Y-%m-%d %H:%M}"
+        return f"created {created}, and the question is as of {as_of:%Y-%m-%d %H:%M}"
+    if chunk["chunk_id"] not in visible:
+        return "another version answers this question"
+    return None
+
+
+def _outside(chunk: Mapping[str, Any], limits: Mapping[str, Any], what: str) -> str | None:
+    prefix = limits.get("path_prefix")
+    if prefix is not None and not (chunk["path"] or "").startswith(prefix):
+        return f"the {what} is limited to paths that begin with {prefix!r}"
+    for name in ("language", "state"):
+        limit = limits.get(name)
+        if limit is not None and chunk[name] != limit:
+            return f"the {what} is limited to the {name} {limit!r}, and this has {chunk[name]!r}"
+    return None
+
+
+def _filters(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    filters: Mapping[str, Any] = options["inputs"].get("filters") or {}
+    return filters
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) or "nothing"
+
+
+def sought_frame(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """``SOUGHT`` from its rows, each chunk of a question once."""
+    frame = pl.DataFrame([{name: row[name] for name in SOUGHT} for row in rows], schema=SOUGHT)
+    return frame.unique(["query_id", "chunk_id"], keep="first", maintain_order=True)

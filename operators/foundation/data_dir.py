@@ -1,0 +1,51 @@
+"""Where this program keeps what it makes: the embedded server's data and the installed models."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+import sys
+from pathlib import Path
+
+import platformdirs
+
+from operators.foundation.os_user import closed_parent, server_account
+
+log = logging.getLogger(__name__)
+
+
+def data_home() -> Path:
+    """Return the absolute data directory (not created here).
+
+    CROSSCORPUS_HOME when set, else the user's data directory. Root's own is usually closed to the
+    account that the embedded server runs under; then it is the system's state directory.
+    """
+    chosen = os.environ.get("CROSSCORPUS_HOME", "").strip()
+    if chosen:
+        return Path(chosen).expanduser().absolute()
+    return _default_home(platformdirs.user_data_path("crosscorpus", appauthor=False))
+
+
+def server_directory() -> Path:
+    """Return the embedded server's directory inside the data home."""
+    return data_home() / "postgres"
+
+
+@functools.cache
+def _default_home(personal: Path) -> Path:
+    if closed_parent(personal, server_account()) is None:
+        return personal.absolute()
+    shared = (
+        platformdirs.site_data_path("crosscorpus", appauthor=False)
+        if sys.platform == "darwin"
+        else Path("/var/lib/crosscorpus")
+    )
+    if not shared.exists():
+        log.warning(
+            "data is kept in %s: Postgres does not run as root, and its account may not enter %s "
+            "(CROSSCORPUS_HOME moves it)",
+            shared,
+            personal,
+        )
+    return shared

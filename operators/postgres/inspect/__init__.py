@@ -1,0 +1,1 @@
+"""Looking at a collection: its state, its soundness, its versions."""

@@ -1,0 +1,60 @@
+"""How much of the exact answer the vector index finds, measured on the collection's own vectors."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from operators.frames import QUERIES, QUERY_EMBEDDINGS
+from operators.postgres.search.chunk_reader import fetch_chunks
+from operators.postgres.search.vector_search import vector_search
+from operators.postgres.store import Connection, Store, collection_info
+
+SAMPLE_CHARACTERS = 200
+
+
+def index_recall(store: Store, corpus: str, *, samples: int = 20, k: int = 10) -> float | None:
+    """Mean recall@``k`` of the index against an exact scan, or None for a corpus without vectors.
+
+    The queries are ``samples`` of the corpus's own chunk vectors, always the same ones: chunk ids
+    are hashes, so that the lowest are a random sample.
+    """
+    ids = store.run(lambda conn: _lowest_ids(conn, corpus, samples))
+    if not ids:
+        return None
+    every = [{"query_id": number, "version_policy": "all"} for number in range(len(ids))]
+    queries = pl.DataFrame(every, schema=QUERIES)
+    chunks = fetch_chunks(store, corpus, pl.Series(ids, dtype=pl.Int64), queries)
+    embeddings = pl.DataFrame(
+        {
+            "query_id": pl.Series(range(chunks.height), dtype=pl.UInt32),
+            "text_no": pl.Series([0] * chunks.height, dtype=pl.UInt32),
+            "text": [""] * chunks.height,
+            "embedding": chunks["embedding"],
+        }
+    ).select(QUERY_EMBEDDINGS.names())
+    size = collection_info(store).corpora.get(corpus, 0)
+    exact = vector_search(store, corpus, queries, embeddings, k=k, exact_below=size)
+    found = vector_search(store, corpus, queries, embeddings, k=k, exact_below=0)
+    kept = exact.join(found, on=["query_id", "chunk_id"], how="semi").height
+    return kept / exact.height if exact.height else 0.0
+
+
+def sample_text(store: Store, corpus: str) -> str:
+    """The beginning of a chunk's text, always the same one's; empty where none has a word."""
+    row = store.run(
+        lambda conn: conn.execute(
+            r"SELECT left(regexp_replace(text, '^\s+', ''), %s) FROM chunks"
+            r" WHERE corpus = %s AND text ~ '\w' ORDER BY chunk_id LIMIT 1",
+            (SAMPLE_CHARACTERS, corpus),
+        ).fetchone()
+    )
+    return str(row[0]) if row else ""
+
+
+def _lowest_ids(conn: Connection, corpus: str, samples: int) -> list[int]:
+    rows = conn.execute(
+        "SELECT chunk_id FROM chunks WHERE corpus = %s AND embedding IS NOT NULL"
+        " ORDER BY chunk_id LIMIT %s",
+        (corpus, samples),
+    ).fetchall()
+    return [int(row[0]) for row in rows]

@@ -1,0 +1,148 @@
+"""What a collection holds, by corpus: for a person to see that all is well, or what is not."""
+
+from __future__ import annotations
+
+from typing import LiteralString
+
+import polars as pl
+from psycopg import sql
+from psycopg.rows import TupleRow
+
+from operators.postgres.schema.indexes import vector_index
+from operators.postgres.store import Connection, Store, identifier
+
+TOP_REASONS = 3
+LONGEST_REASON = 160
+
+STATUS = pl.Schema(
+    {
+        "corpus": pl.String(),
+        "documents": pl.Int64(),
+        "indexed": pl.Int64(),
+        "empty": pl.Int64(),
+        "failed": pl.Int64(),
+        "no_text": pl.Int64(),  # scanned
+        "encrypted": pl.Int64(),
+        "outdated": pl.Int64(),  # indexed or empty, but their newest version failed
+        "chunks": pl.Int64(),
+        "average_length": pl.Float64(),  # tokens a chunk
+        "vector_index": pl.Boolean(),
+        "bytes": pl.Int64(),  # tables and indexes
+        "indexed_at": pl.Datetime("us", "UTC"),  # the latest write
+        "oldest": pl.Datetime("us", "UTC"),  # the documents' own dates, else when they were made
+        "newest": pl.Datetime("us", "UTC"),
+        "last_run": pl.Datetime("us", "UTC"),  # start of the last ingestion that met this corpus
+        "last_run_source": pl.String(),  # its reader
+        "last_run_state": pl.String(),  # ok | failed (in part) | unfinished (killed, or running)
+        "reasons": pl.List(pl.String),  # why documents were not read, the most frequent first
+        "notes": pl.List(pl.String),  # how documents were read otherwise than is usual, likewise
+    }
+)
+
+
+UNREAD = pl.Schema(
+    {
+        "corpus": pl.String(),
+        "repo": pl.String(),
+        "document_id": pl.String(),
+        "state": pl.String(),  # failed | no_text | encrypted | outdated, as in ``STATUS``
+        "reason": pl.String(),
+    }
+)
+
+_READ = "SELECT *, state IN ('indexed', 'empty') AS chunks_made FROM documents"
+_WHY = "coalesce(failed_reason, CASE WHEN NOT chunks_made THEN reason END)"
+
+
+def status(store: Store) -> pl.DataFrame:
+    """One row a corpus, by name: what the ledger and the indexes hold (columns: ``STATUS``)."""
+    return pl.DataFrame(store.run(_read_status), schema=STATUS, orient="row")
+
+
+def unread(store: Store) -> pl.DataFrame:
+    """The documents that were not read, and why: columns ``UNREAD``, by corpus, repo and id."""
+    rows = store.run(
+        lambda conn: conn.execute(
+            f"""
+            SELECT corpus, repo, document_id,
+                   CASE WHEN failed_reason IS NULL THEN state ELSE 'outdated' END, {_WHY}
+            FROM ({_READ}) AS d WHERE NOT chunks_made OR failed_reason IS NOT NULL
+            ORDER BY corpus COLLATE "C", repo COLLATE "C", document_id COLLATE "C"
+            """
+        ).fetchall()
+    )
+    return pl.DataFrame(rows, schema=UNREAD, orient="row")
+
+
+def _read_status(conn: Connection) -> list[TupleRow]:
+    rows = conn.execute(
+        """
+        SELECT d.corpus, d.documents, d.indexed, d.empty, d.failed, d.no_text, d.encrypted,
+               d.outdated, coalesce(c.chunks, 0),
+               c.total_length::float8 / nullif(c.chunks, 0), d.indexed_at, d.oldest, d.newest,
+               r.started_at, r.source,
+               CASE WHEN r.started_at IS NULL THEN NULL WHEN r.finished_at IS NULL THEN 'unfinished'
+                    WHEN r.ok THEN 'ok' ELSE 'failed' END
+        FROM (SELECT corpus, count(*) AS documents,
+                     count(*) FILTER (WHERE state = 'indexed') AS indexed,
+                     count(*) FILTER (WHERE state = 'empty') AS empty,
+                     count(*) FILTER (WHERE state = 'failed') AS failed,
+                     count(*) FILTER (WHERE state = 'no_text') AS no_text,
+                     count(*) FILTER (WHERE state = 'encrypted') AS encrypted,
+                     count(failed_reason) AS outdated,
+                     max(indexed_at) AS indexed_at,
+                     min(dated) AS oldest, max(dated) AS newest
+              FROM documents, LATERAL (SELECT coalesce(
+                  CASE WHEN date_source IS DISTINCT FROM 'mtime' THEN doc_date END, created_at
+              ) AS dated) AS own
+              GROUP BY corpus) d
+        LEFT JOIN corpora c USING (corpus)
+        LEFT JOIN (SELECT DISTINCT ON (corpus) corpus, started_at, finished_at, source, ok
+                   FROM runs, unnest(corpora) AS met(corpus)
+                   ORDER BY corpus, run_id DESC) r USING (corpus)
+        ORDER BY d.corpus COLLATE "C"
+        """
+    ).fetchall()
+    reasons = _counted(conn, _WHY)
+    notes = _counted(conn, "CASE WHEN chunks_made THEN reason END")
+    return [
+        (
+            *(*row[:10], *_sizes(conn, str(row[0])), *row[10:]),
+            *(told.get(str(row[0]), []) for told in (reasons, notes)),
+        )
+        for row in rows
+    ]
+
+
+def _counted(conn: Connection, said: LiteralString) -> dict[str, list[str]]:
+    """By corpus what is ``said`` of its documents and how often, the most frequent first."""
+    rows = conn.execute(
+        f"""
+        SELECT corpus, documents, reason FROM (
+            SELECT corpus, reason, count(*) AS documents,
+                   row_number() OVER (PARTITION BY corpus
+                                      ORDER BY count(*) DESC, reason COLLATE "C") AS place
+            FROM (SELECT corpus, left({said}, %s) AS reason
+                  FROM ({_READ}) AS d) AS told
+            WHERE reason IS NOT NULL
+            GROUP BY corpus, reason
+        ) AS counted
+        WHERE place <= %s ORDER BY corpus, place
+        """,
+        (LONGEST_REASON, TOP_REASONS),
+    )
+    found: dict[str, list[str]] = {}
+    for corpus, documents, reason in rows:
+        found.setdefault(str(corpus), []).append(f"{documents} x {reason}")
+    return found
+
+
+def _sizes(conn: Connection, corpus: str) -> tuple[bool, int]:
+    names = [identifier(f"{table}_{corpus}") for table in ("chunks", "postings")]
+    quoted = [sql.Identifier(name).as_string(conn) for name in names]
+    row = conn.execute(
+        "SELECT to_regclass(%s) IS NOT NULL, coalesce(sum(pg_total_relation_size(r)), 0)::bigint"
+        " FROM unnest(%s::text[]) AS n(name), LATERAL to_regclass(n.name) AS r",
+        (sql.Identifier(vector_index(corpus)).as_string(conn), quoted),
+    ).fetchone()
+    return (bool(row[0]), int(row[1])) if row else (False, 0)

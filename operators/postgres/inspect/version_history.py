@@ -1,0 +1,116 @@
+"""What a topic's versions are and what changed between them: the commands `lineage`, `changes`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import polars as pl
+
+from operators.errors import CrosscorpusError, UnknownName, suggest
+from operators.postgres.inspect.version_topics import lineage_named
+from operators.postgres.store import Store
+from operators.postgres.write.version_store import passages
+from operators.sources.dates.stated_version import version_key
+from operators.versions.alignment import align
+from operators.versions.version_diff import Change, changes
+
+NAMED = 12
+"""Versions that an error lists."""
+
+COUNTED = ("same", "revised", "gone", "new")
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Two versions of a topic.
+
+    Attributes:
+        topic: its name.
+        before: the row of the older version in
+            ``operators.postgres.inspect.version_topics.MEMBERS``.
+        after: the row of the newer one.
+        changes: the paragraphs that differ, in the order of the newer one.
+    """
+
+    topic: str
+    before: dict[str, Any]
+    after: dict[str, Any]
+    changes: list[Change]
+
+
+def lineage(store: Store, name: str, corpus: str | None = None) -> pl.DataFrame:
+    """A topic's versions, oldest first, and what became of each one's passages in the next.
+
+    Returns:
+        Columns of ``operators.postgres.inspect.version_topics.MEMBERS`` and, against the version
+        before (null for the oldest), ``same``, ``revised``, ``gone`` (only in the one before),
+        ``new``.
+
+    Raises:
+        CrosscorpusError: no topic has that name, or several have.
+    """
+    members = lineage_named(store, name, corpus)
+    texts = (
+        passages(store, row["corpus"], row["document_key"])[1].passages
+        for row in members.iter_rows(named=True)
+    )
+    counts: list[Counter[str] | None] = [None]
+    counts += [Counter(p.relation for p in align(one, two)) for one, two in pairwise(texts)]
+    return members.with_columns(
+        pl.Series(kind, [None if c is None else c[kind] for c in counts], dtype=pl.Int64)
+        for kind in COUNTED
+    )
+
+
+def changed_between(
+    store: Store,
+    name: str,
+    older: str | None = None,
+    newer: str | None = None,
+    corpus: str | None = None,
+) -> Compared:
+    """What changed in a topic from version ``older`` to ``newer``.
+
+    Args:
+        store: the open collection.
+        name: of the topic, as :func:`operators.postgres.inspect.version_topics.lineage_named` takes
+            it.
+        older: a version; None: the one before ``newer``.
+        newer: a version; None: the newest, or the one after ``older`` where that is the newest.
+        corpus: the corpus that the topic is in; None: any.
+
+    Raises:
+        CrosscorpusError: no such topic or version, or ``older`` is not older than ``newer``.
+    """
+    members = lineage_named(store, name, corpus)
+    rows = members.to_dicts()
+    after = _place(rows, newer) if newer is not None else len(rows) - 1
+    before = _place(rows, older) if older is not None else after - 1
+    if before < 0:
+        raise CrosscorpusError(f"version {newer} is the oldest of {rows[0]['lineage_id']!r}")
+    if before >= after:
+        raise CrosscorpusError(
+            f"version {rows[before]['version']} is not older than {rows[after]['version']}: "
+            "give the older one with --from"
+        )
+    one, two = (
+        passages(store, rows[n]["corpus"], rows[n]["document_key"])[1].passages
+        for n in (before, after)
+    )
+    return Compared(rows[0]["lineage_id"], rows[before], rows[after], changes(one, two))
+
+
+def _place(rows: list[dict[str, Any]], version: str) -> int:
+    for place, row in enumerate(rows):
+        if row["version"] is not None and version_key(row["version"]) == version_key(version):
+            return place
+    known = [row["version"] for row in rows if row["version"]]
+    near = suggest(version, known) if len(known) > NAMED else ""
+    near = near if "mean" in near else ""
+    named = known if len(known) <= NAMED else [known[0], "...", *known[1 - NAMED :]]
+    raise UnknownName(
+        f"no version {version!r} of {rows[0]['lineage_id']!r}{near}; it has {', '.join(named)}"
+    )

@@ -1,0 +1,167 @@
+"""What follows a load: weights by the corpus's final average length, indexes, statistics.
+
+Indexes are built after the rows are in, which is many times faster than entering them one by one.
+Everything here may be run again, and does only what is still to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+import numpy as np
+import psycopg
+from psycopg import sql
+
+from operators.postgres.connection import explained, retrying
+from operators.postgres.schema.partitions import (
+    ensure_partitions,
+    exists,
+    lock,
+    lock_writers,
+    partition,
+)
+from operators.postgres.store import Connection, Store, identifier
+from operators.postgres.write import copy_binary
+from operators.ranking import bm25
+
+EXACT_BELOW = 10_000
+"""Rows up to which vectors are scanned exactly, and no vector index is built: an index scan takes
+a few milliseconds, an exact one a microsecond or more a row."""
+
+HNSW_M = 16
+HNSW_EF_CONSTRUCTION = 100
+WEIGHED_AT_ONCE = 1_000
+
+_SMALLEST_MEMORY_MB = 512
+_LARGEST_MEMORY_MB = 4_096
+
+
+def finish_load(
+    store: Store, corpora: Iterable[str] | None = None, *, exact_below: int = EXACT_BELOW
+) -> None:
+    """Make ``corpora`` (default: all) fast to search, after documents were written to them.
+
+    A vector index is built once a corpus has more than ``exact_below`` chunks.
+    """
+    held: dict[str, int] = dict(
+        store.run(lambda conn: conn.execute("SELECT corpus, chunks FROM corpora").fetchall())
+    )
+    wanted = sorted(held if corpora is None else set(corpora) & set(held))
+    ensure_partitions(store, wanted)  # of a corpus whose documents all failed there are none yet
+    for corpus in wanted:
+        store.run(lambda conn, corpus=corpus: _weigh(conn, corpus))  # type: ignore[misc]
+        _build(store, corpus, "postings", "terms", "USING gin (terms)")
+        _build(store, corpus, "chunks", "search_tsv", "USING gin (search_tsv)")
+        _build_pg_textsearch(store, corpus)
+        if held[corpus] > exact_below:
+            build_vector_index(store, corpus, vector_index(corpus), "embedding", rows=held[corpus])
+        vacuum(store, [partition(table, corpus) for table in ("chunks", "postings")])
+    vacuum(store, ["documents", "terms", "repos", "corpora"])
+    store.forget_info()
+
+
+def _weigh(conn: Connection, corpus: str) -> None:
+    """Weigh all chunks anew if the corpus's average length has moved to another step."""
+    lock_writers(conn, [corpus], alone=True)
+    row = conn.execute(
+        "SELECT chunks, total_length, average_length FROM corpora WHERE corpus = %s", (corpus,)
+    ).fetchone()
+    if row is None:
+        return
+    average = bm25.snapped_average(int(row[1]), int(row[0]))
+    if average == row[2]:
+        return
+    conn.execute(
+        "CREATE TEMP TABLE weighed (chunk_id bigint, bm25 sparsevec(1000000000)) ON COMMIT DROP"
+    )
+    with conn.cursor(name="postings", binary=True) as cursor:
+        cursor.execute(
+            "SELECT chunk_id, terms, counts, length FROM postings WHERE corpus = %s", (corpus,)
+        )
+        while rows := cursor.fetchmany(WEIGHED_AT_ONCE):
+            _copy_weights(conn, rows, average)
+    conn.execute(
+        "UPDATE postings p SET bm25 = w.bm25 FROM weighed w"
+        " WHERE p.corpus = %s AND p.chunk_id = w.chunk_id",
+        (corpus,),
+    )
+    conn.execute("UPDATE corpora SET average_length = %s WHERE corpus = %s", (average, corpus))
+
+
+def _copy_weights(
+    conn: Connection, rows: Sequence[tuple[int, list[int], list[int], int]], average: float
+) -> None:
+    terms = [np.array(row[1], dtype=np.int64) for row in rows]
+    weights = [bm25.weights(np.array(row[2]), row[3], average) for row in rows]
+    columns = [
+        copy_binary.int8([row[0] for row in rows]),
+        copy_binary.sparsevec(terms, weights, bm25.DIMENSIONS),
+    ]
+    with conn.cursor() as cursor, cursor.copy("COPY weighed FROM STDIN (FORMAT binary)") as copy:
+        copy.write(copy_binary.rows(columns))
+
+
+def vector_index(corpus: str) -> str:
+    """The name of a corpus's vector index."""
+    return identifier(f"chunks_{corpus}_hnsw")
+
+
+def build_vector_index(store: Store, corpus: str, name: str, column: str, *, rows: int) -> None:
+    """Build the index ``name`` on the vectors in ``column`` of a corpus's chunks, if it is not."""
+    definition = (
+        f"USING hnsw ({column} halfvec_cosine_ops)"
+        f" WITH (m = {HNSW_M}, ef_construction = {HNSW_EF_CONSTRUCTION})"
+    )
+    _build_index(store, name, partition("chunks", corpus), definition, rows=rows)
+
+
+def _build(store: Store, corpus: str, table: str, what: str, definition: str) -> None:
+    name = identifier(f"{table}_{corpus}_{what}")
+    _build_index(store, name, partition(table, corpus), definition)
+
+
+def _build_index(store: Store, name: str, table: str, definition: str, *, rows: int = 0) -> None:
+    if store.run(lambda conn: exists(conn, name)):
+        return
+    statement = sql.SQL("CREATE INDEX {} ON {} {}").format(
+        sql.Identifier(name),
+        sql.Identifier(table),
+        sql.SQL(definition),
+    )
+    # About 1.5 KB a row lets the graph grow in memory; beyond that it is built through the disk.
+    megabytes = min(max(_SMALLEST_MEMORY_MB, rows * 3 // 2048), _LARGEST_MEMORY_MB)
+    memory = {"maintenance_work_mem": f"{megabytes}MB"}
+
+    def build(settings: dict[str, str]) -> None:
+        with store.transaction(settings) as conn:
+            # Two that build it at once don't wait for each other's table lock, and IF NOT EXISTS
+            # sees only what is committed.
+            lock(conn, f"index/{name}")
+            if not exists(conn, name):
+                conn.execute(statement)
+
+    with explained(store.dsn):
+        try:
+            retrying(partial(build, memory))
+        except (psycopg.errors.DiskFull, psycopg.errors.OutOfMemory):
+            # Workers share memory that a container may not have: build alone.
+            retrying(partial(build, {**memory, "max_parallel_maintenance_workers": "0"}))
+
+
+def _build_pg_textsearch(store: Store, corpus: str) -> None:
+    extension = "SELECT 1 FROM pg_extension WHERE extname = 'pg_textsearch'"
+    if store.run(lambda conn: conn.execute(extension).fetchone()):
+        _build(store, corpus, "chunks", "bm25", "USING bm25 (text) WITH (text_config = 'english')")
+
+
+def vacuum(store: Store, tables: Sequence[str]) -> None:
+    """Have the server clear away what was deleted of ``tables``, and count anew what they hold."""
+    with explained(store.dsn), store.pool.connection() as conn:
+        conn.autocommit = True
+        try:
+            for table in tables:
+                name = sql.Identifier(store.schema, table)
+                conn.execute(sql.SQL("VACUUM (ANALYZE) {}").format(name))
+        finally:
+            conn.autocommit = False

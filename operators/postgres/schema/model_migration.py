@@ -1,0 +1,267 @@
+"""A new embedding model: its vectors are made beside the old ones, then take their place at once.
+
+The new vectors go into a column of their own (``chunks.next_embedding``), which no search reads.
+When every chunk has one and every index is built, one transaction drops the old column, renames the
+new one and tells which model it is of: a search sees the one state or the other. What was done
+survives a kill, so that the work goes on where it was.
+
+The chunks stay as they are. They were cut for the old model's window, and the ledger still names
+its space: the next ingestion of a source cuts its documents anew where the new model's differs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import polars as pl
+import psycopg
+from numpy.typing import NDArray
+from psycopg import sql
+
+from operators.embedding.protocol import as_given
+from operators.errors import CrosscorpusError
+from operators.postgres.connection import explain
+from operators.postgres.schema.indexes import EXACT_BELOW, build_vector_index, vector_index
+from operators.postgres.schema.partitions import exists
+from operators.postgres.store import Connection, Store, add_vectors, identifier
+from operators.postgres.write import copy_binary
+from operators.postgres.write.document_writer import LARGEST_HALF
+
+T = TypeVar("T")
+
+LOCK_SECONDS = 0.5
+"""A search that is longer under way makes the cut-over step back, so that none waits behind it."""
+
+TRIES = 60
+
+UNFILLED = pl.Schema(
+    {
+        "corpus": pl.String(),
+        "chunk_id": pl.Int64(),
+        "row_version": pl.Int64(),
+        "title": pl.String(),
+        "anchor": pl.String(),
+        "text": pl.String(),
+    }
+)
+
+
+class SwitchIncomplete(CrosscorpusError):
+    """Chunks lack a vector of the new model, or a corpus its index."""
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A model on its way in: chunks in all, and those that still lack its vector."""
+
+    model: str
+    space: str
+    dimensions: int
+    chunks: int
+    missing: int
+
+
+def begin_switch(store: Store, model: str, space: str, dimensions: int) -> Switch:
+    """Make room for the vectors of a new model; goes on with one that was begun before.
+
+    Raises:
+        CrosscorpusError: the collection has this model already, has none yet, or a switch to
+            another one is under way.
+    """
+    _soon(store, lambda conn: _begin(conn, store.collection, model, space, dimensions))
+    found = pending_switch(store)
+    if found is None:
+        raise CrosscorpusError(f"the switch of {store.collection!r} was ended by another process")
+    return found
+
+
+def pending_switch(store: Store) -> Switch | None:
+    """The switch that is under way, if there is one."""
+
+    def work(conn: Connection) -> Switch | None:
+        head = conn.execute(
+            "SELECT next_model, next_space, next_dimensions FROM collection"
+        ).fetchone()
+        if head is None or head[1] is None:
+            return None
+        counted = conn.execute(
+            "SELECT count(*), count(*) FILTER (WHERE next_embedding IS NULL) FROM chunks"
+        ).fetchone() or (0, 0)
+        return Switch(*head, *counted)
+
+    return store.run(work)
+
+
+def unfilled(store: Store, limit: int, after: tuple[str, int] | None = None) -> pl.DataFrame:
+    """Up to ``limit`` chunks that lack the new vector (columns: ``UNFILLED``), by corpus and id.
+
+    ``after`` is the (corpus, chunk_id) that the chunks come after.
+    """
+    corpus, chunk_id = after or ("", -(2**63))
+    rows = store.run(
+        lambda conn: conn.execute(
+            "SELECT corpus, chunk_id, xmin::text::bigint, title, anchor, text FROM chunks"
+            " WHERE next_embedding IS NULL AND (corpus, chunk_id) > (%s, %s)"
+            " ORDER BY corpus, chunk_id LIMIT %s",
+            (corpus, chunk_id, limit),
+        ).fetchall()
+    )
+    return pl.DataFrame(rows, schema=UNFILLED, orient="row")
+
+
+def fill(store: Store, space: str, chunks: pl.DataFrame, vectors: NDArray[np.float32]) -> int:
+    """Give ``chunks`` (columns ``UNFILLED``) their new ``vectors``; return how many took it.
+
+    A chunk that was written anew since it was read is passed over: it may have another text.
+
+    Raises:
+        CrosscorpusError: the switch to ``space`` was ended meanwhile, or a vector is not finite.
+    """
+    if not (np.abs(vectors) <= LARGEST_HALF).all():
+        raise CrosscorpusError("the new model gave a vector that is not finite")
+    columns: list[Sequence[bytes]] = [
+        copy_binary.text(chunks["corpus"].to_list()),
+        copy_binary.int8(chunks["chunk_id"].to_list()),
+        copy_binary.int8(chunks["row_version"].to_list()),
+        copy_binary.halfvec(vectors),
+    ]
+
+    def work(conn: Connection) -> int:
+        head = conn.execute("SELECT next_space FROM collection FOR SHARE").fetchone()
+        if head is None or head[0] != space:
+            raise CrosscorpusError(f"the switch of {store.collection!r} was ended meanwhile")
+        conn.execute(
+            "CREATE TEMP TABLE filled (corpus text, chunk_id bigint, row_version bigint,"
+            " vector halfvec) ON COMMIT DROP"
+        )
+        with conn.cursor() as cursor, cursor.copy("COPY filled FROM STDIN (FORMAT binary)") as copy:
+            copy.write(copy_binary.rows(columns))
+        return conn.execute(
+            "UPDATE chunks c SET next_embedding = f.vector FROM filled f"
+            " WHERE c.corpus = f.corpus AND c.chunk_id = f.chunk_id"
+            " AND c.xmin::text::bigint = f.row_version"
+        ).rowcount
+
+    return store.run(work)
+
+
+def build_next_indexes(store: Store, *, exact_below: int = EXACT_BELOW) -> None:
+    """Build the new vectors' index of each corpus that has more than ``exact_below`` chunks."""
+    for corpus, chunks in store.run(_sizes):
+        if chunks > exact_below:
+            name = _next_index(corpus)
+            build_vector_index(store, corpus, name, "next_embedding", rows=chunks)
+
+
+def cut_over(store: Store, *, exact_below: int = EXACT_BELOW) -> None:
+    """Have the new model's vectors take the place of the old ones, in one transaction.
+
+    Writers wait for it, searches at most ``LOCK_SECONDS`` at a time.
+
+    Raises:
+        SwitchIncomplete: a chunk or an index is missing; nothing was changed.
+        CrosscorpusError: no switch is under way, or searches leave no moment for it.
+    """
+    _soon(store, lambda conn: _cut_over(conn, store.collection, exact_below))
+    store.forget_info()
+
+
+def abandon_switch(store: Store) -> bool:
+    """Drop the new model's vectors; return whether there was a switch."""
+
+    def work(conn: Connection) -> bool:
+        head = conn.execute("SELECT next_space FROM collection FOR UPDATE").fetchone()
+        if head is None or head[0] is None:
+            return False
+        conn.execute("ALTER TABLE chunks DROP COLUMN next_embedding")
+        conn.execute(
+            "UPDATE collection SET next_model = NULL, next_space = NULL, next_dimensions = NULL"
+        )
+        return True
+
+    return _soon(store, work)
+
+
+def _soon(store: Store, work: Callable[[Connection], T]) -> T:
+    """``work``, which locks searches out, as soon as it need not wait for any."""
+    settings = {"lock_timeout": str(int(LOCK_SECONDS * 1000))}
+    for attempt in range(TRIES):
+        try:
+            with store.transaction(settings) as conn:
+                return work(conn)
+        except psycopg.errors.LockNotAvailable:
+            time.sleep(min(1.0, 0.05 * (attempt + 1)))
+        except psycopg.Error as error:
+            raise explain(error, store.dsn) from error
+    raise CrosscorpusError(
+        f"collection {store.collection!r} is too busy to change its model: try again when the "
+        "ingestion or the long searches that run now are over; all vectors are kept"
+    )
+
+
+def _begin(conn: Connection, collection: str, model: str, space: str, dimensions: int) -> None:
+    row = conn.execute("SELECT model, space, next_model, next_space FROM collection FOR UPDATE")
+    held, held_space, coming, coming_space = row.fetchone() or (None,) * 4
+    if held_space is None:
+        raise CrosscorpusError(f"collection {collection!r} has no model yet: ingest into it")
+    if held_space == space:
+        raise CrosscorpusError(f"collection {collection!r} holds vectors of {held!r} already")
+    if coming_space == space:
+        return
+    if coming_space is not None:
+        raise CrosscorpusError(
+            f"collection {collection!r} is on its way to model {coming!r}: finish that first "
+            f"(crosscorpus models switch {as_given(coming)}), or give it up (--abandon)"
+        )
+    add_vectors(conn, "next_embedding", dimensions)
+    conn.execute(
+        "UPDATE collection SET next_model = %s, next_space = %s, next_dimensions = %s",
+        (model, space, dimensions),
+    )
+
+
+def _cut_over(conn: Connection, collection: str, exact_below: int) -> None:
+    # The collection's row first: writers hold it, so that none is in the middle of a document.
+    head = conn.execute("SELECT next_model, next_space FROM collection FOR UPDATE").fetchone()
+    if head is None or head[1] is None:
+        raise CrosscorpusError(f"collection {collection!r} has no switch of models under way")
+    conn.execute("LOCK TABLE chunks IN SHARE ROW EXCLUSIVE MODE")
+    missing = conn.execute("SELECT count(*) FROM chunks WHERE next_embedding IS NULL").fetchone()
+    if missing != (0,):
+        raise SwitchIncomplete(
+            f"{missing and missing[0]} chunks have no vector of model {head[0]!r} yet: run "
+            f"crosscorpus models switch {as_given(head[0])} again"
+        )
+    corpora = _sizes(conn)
+    for corpus, chunks in corpora:
+        if chunks > exact_below and not exists(conn, _next_index(corpus)):
+            raise SwitchIncomplete(
+                f"corpus {corpus!r} has no index of model {head[0]!r} yet: run "
+                f"crosscorpus models switch {as_given(head[0])} again"
+            )
+    conn.execute("ALTER TABLE chunks DROP COLUMN embedding")  # its indexes go with it
+    conn.execute("ALTER TABLE chunks RENAME COLUMN next_embedding TO embedding")
+    for corpus, _ in corpora:
+        conn.execute(
+            sql.SQL("ALTER INDEX IF EXISTS {} RENAME TO {}").format(
+                sql.Identifier(_next_index(corpus)), sql.Identifier(vector_index(corpus))
+            )
+        )
+    conn.execute(
+        "UPDATE collection SET model = next_model, space = next_space,"
+        " dimensions = next_dimensions, next_model = NULL, next_space = NULL,"
+        " next_dimensions = NULL"
+    )
+
+
+def _sizes(conn: Connection) -> list[tuple[str, int]]:
+    rows = conn.execute("SELECT corpus, chunks FROM corpora ORDER BY corpus").fetchall()
+    return [(str(corpus), int(chunks)) for corpus, chunks in rows]
+
+
+def _next_index(corpus: str) -> str:
+    return identifier(f"next_chunks_{corpus}_hnsw")

@@ -1,0 +1,35 @@
+"""Which corpora a load has left unfinished: it may be killed between its last write and its end."""
+
+from __future__ import annotations
+
+from operators.postgres.schema.indexes import EXACT_BELOW
+from operators.postgres.store import Store, identifier
+from operators.ranking import bm25
+
+
+def unfinished_corpora(store: Store, *, exact_below: int = EXACT_BELOW) -> list[str]:
+    """The corpora that still need `finish_load`.
+
+    Those are the ones that lack an index, or whose weights were made with another average length.
+    """
+    rows = store.run(
+        lambda conn: conn.execute(
+            "SELECT corpus, chunks, total_length, average_length FROM corpora ORDER BY corpus"
+        ).fetchall()
+    )
+    indexes = {
+        str(row[0])
+        for row in store.run(
+            lambda conn: conn.execute(
+                "SELECT indexname FROM pg_indexes WHERE schemaname = current_schema()"
+            ).fetchall()
+        )
+    }
+    found = []
+    for corpus, chunks, length, average in rows:
+        needed = {identifier(f"postings_{corpus}_terms"), identifier(f"chunks_{corpus}_search_tsv")}
+        if chunks > exact_below:
+            needed.add(identifier(f"chunks_{corpus}_hnsw"))
+        if not needed <= indexes or average != bm25.snapped_average(int(length), int(chunks)):
+            found.append(str(corpus))
+    return found

@@ -1,0 +1,1 @@
+"""Searching and reading chunks: filters, vector search, text search."""

@@ -1,0 +1,77 @@
+"""Finding chunks by what a person calls them, whether a search finds them or not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from operators.foundation.sanitize import clean_text
+from operators.frames import CHUNKS
+from operators.postgres.search.batches import Deadline, run
+from operators.postgres.search.filters import within_border
+from operators.postgres.store import Connection, Store
+
+MOST = 1_000
+"""Chunks that are looked at for one call; a document may have thousands."""
+
+LOCATED = pl.Schema({name: dtype for name, dtype in CHUNKS.items() if name != "embedding"})
+"""``CHUNKS`` without vectors."""
+
+_COLUMNS = ", ".join("c.item_state" if name == "state" else f"c.{name}" for name in LOCATED)
+
+_BY_NAME = """d.document_id = ANY(%(names)s::text[]) OR d.path = ANY(%(names)s::text[])
+    OR d.title = ANY(%(names)s::text[]) OR d.uri = ANY(%(names)s::text[])"""
+_BY_END = """EXISTS (SELECT 1 FROM unnest(%(names)s::text[]) AS n(name)
+    WHERE right(lower(d.path), length(n.name) + 1) = '/' || lower(n.name))"""
+
+
+def locate(
+    store: Store,
+    chunk_ids: Sequence[int],
+    names: Sequence[str],
+    *,
+    repos: Sequence[str] | None = None,
+    corpus_repos: Mapping[str, Sequence[str] | None] | None = None,
+    by_end: bool = False,
+    timeout_s: float | None = None,
+) -> pl.DataFrame:
+    """The chunks with one of these ids, and those of documents that are called by one of ``names``.
+
+    Args:
+        store: the open collection.
+        chunk_ids: of single chunks.
+        names: each a document's id, path, title or link, to the letter.
+        repos: the repositories that the caller may see; None: every one, empty: none. Other filters
+            don't count here: why one hides a chunk is what a caller wants to know.
+        corpus_repos: a corpus's name -> the repositories that may be seen of it; None: every one.
+        by_end: ``names`` are what paths end with behind a ``/``, in any case, instead.
+        timeout_s: seconds for all of it.
+
+    Returns:
+        Columns ``LOCATED``, by corpus, document and ordinal, at most ``MOST`` rows.
+
+    Raises:
+        SearchTimeout: ``timeout_s`` has passed.
+    """
+    parameters: dict[str, Any] = {
+        "ids": list(chunk_ids),
+        "names": [clean_text(name) for name in names],
+        "repos": None if repos is None else [clean_text(repo) for repo in repos],
+        "most": MOST,
+    }
+    statement = f"""
+        SELECT {_COLUMNS} FROM chunks c
+        WHERE (c.chunk_id = ANY(%(ids)s::bigint[]) OR c.document_key IN (
+            SELECT d.document_key FROM documents d WHERE {_BY_END if by_end else _BY_NAME}))
+          AND (%(repos)s::text[] IS NULL OR c.repo = ANY(%(repos)s::text[]))
+          AND {within_border("c", corpus_repos or {}, parameters)}
+        ORDER BY c.corpus, c.repo, c.document_id, c.ordinal, c.chunk_id LIMIT %(most)s
+    """
+
+    def read(conn: Connection) -> list[tuple[object, ...]]:
+        return conn.execute(statement, parameters).fetchall()
+
+    rows = run(store, Deadline.after(timeout_s, "looking for the named chunks"), read)
+    return pl.DataFrame(rows, schema=LOCATED, orient="row")

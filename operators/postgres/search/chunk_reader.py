@@ -1,0 +1,171 @@
+"""Reading chunks: once a corpus and a batch, binary, all vectors in one piece."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import partial
+from typing import Any, cast
+
+import numpy as np
+import polars as pl
+from psycopg.abc import Buffer
+from psycopg.adapt import Loader
+from psycopg.pq import Format
+
+from operators.frames import EMBEDDING, READ_CHUNKS, frame_of
+from operators.postgres.search.batches import Deadline, run
+from operators.postgres.search.filters import (
+    FOREVER,
+    OF_VERSIONS,
+    Filter,
+    by_documents,
+    condition,
+    created_before,
+    moment,
+    scopes,
+)
+from operators.postgres.store import Connection, Store, collection_info
+from operators.postgres.superseded_counts import Superseded
+from operators.postgres.write.copy_binary import EPOCH_2000_US
+
+FILTERS_AT_ONCE = 50
+
+_STORED = {
+    name: "c.item_state" if name == "state" else f"c.{name}"
+    for name in READ_CHUNKS
+    if name != "embedding"
+}
+_PLAIN = {**_STORED, "only_up_to": "NULL::text", "gone_since": "NULL::timestamptz"}
+_VERSIONED = {
+    **_STORED,
+    "version": "coalesce(v.version, c.version)",
+    "lineage_id": "coalesce(v.lineage_id, c.lineage_id)",
+    "only_up_to": "CASE WHEN s.relation = 'gone' THEN s.last_version END",
+    "gone_since": "CASE WHEN s.relation = 'gone' THEN s.superseded_at END",
+}
+_INT8 = struct.Struct(">q")
+
+
+class _Microseconds(Loader):
+    """A timestamptz as microseconds since 1970: a frame needs no datetime object a row."""
+
+    format = Format.BINARY
+
+    def load(self, data: Buffer) -> int:
+        return cast(int, _INT8.unpack(data)[0]) + EPOCH_2000_US
+
+
+def fetch_chunks(
+    store: Store,
+    corpus: str,
+    chunk_ids: pl.Series,
+    queries: pl.DataFrame,
+    *,
+    timeout_s: float | None = None,
+) -> pl.DataFrame:
+    """The chunks of ``corpus`` among ``chunk_ids`` that at least one of ``queries`` may see.
+
+    Args:
+        store: the open collection.
+        corpus: the corpus that is read.
+        chunk_ids: Int64, in any order and with repeats.
+        queries: columns ``SCOPED_QUERIES``, whose filters are kept; of versions, what any moment
+            from the earliest to the latest ``as_of`` of a filter lets through.
+        timeout_s: seconds for all of it.
+
+    Returns:
+        Columns ``READ_CHUNKS``, each chunk once, ordered by chunk_id; ``embedding`` is
+        Array(Float32, dimensions of the collection), zeros where the store lacks the vector.
+
+    Raises:
+        SearchTimeout: ``timeout_s`` has passed.
+    """
+    deadline = Deadline.after(timeout_s, f"reading chunks of corpus {corpus!r}")
+    info = collection_info(store)
+    dimensions, superseded = info.dimensions, info.superseded.get(corpus)
+    ids = sorted(set(chunk_ids.to_list()) - {None})
+    visible = list(_widest(queries, corpus, superseded).items())
+    if not ids or not visible or dimensions is None:
+        return _frame([], dimensions or 0)
+    rows: dict[int, tuple[Any, ...]] = {}
+    columns = _PLAIN if superseded is None else _VERSIONED
+    for start in range(0, len(visible), FILTERS_AT_ONCE):
+        part = visible[start : start + FILTERS_AT_ONCE]
+        read = partial(_read, corpus=corpus, ids=ids, visible=part, columns=columns)
+        found = run(store, deadline, read)
+        rows.update((row[0], row) for row in found)
+    return _frame([row for _, row in sorted(rows.items())], dimensions)
+
+
+def _widest(
+    queries: pl.DataFrame, corpus: str, superseded: Superseded | None
+) -> dict[Filter, tuple[str, str]]:
+    """The filters of a batch, each with its earliest and latest ``as_of``."""
+    spans: dict[Filter, tuple[datetime, datetime]] = {}
+    for scope in scopes(queries, corpus, superseded):
+        at = scope.as_of or FOREVER
+        early, late = spans.get(scope.filter, (at, at))
+        spans[scope.filter] = min(early, at), max(late, at)
+    return {one: (moment(early), moment(late)) for one, (early, late) in spans.items()}
+
+
+def _read(
+    conn: Connection,
+    *,
+    corpus: str,
+    ids: list[int],
+    visible: Sequence[tuple[Filter, tuple[str, str]]],
+    columns: Mapping[str, str],
+) -> list[tuple[Any, ...]]:
+    # one literal: thousands of numbers one by one would cost more than reading the rows
+    parameters: dict[str, Any] = {"corpus": corpus, "ids": "{" + ",".join(map(str, ids)) + "}"}
+    clauses = []
+    for number, (one, (early, late)) in enumerate(visible):
+        parameters |= {f"early_{number}": early, f"late_{number}": late}
+        clause = " AND ".join(
+            [
+                condition(one, "c", parameters, number=number),
+                created_before(one, "c", f"%(late_{number})s::timestamptz", versions_joined=True),
+                by_documents(
+                    one, parameters, moment=f"%(early_{number})s::timestamptz", number=number
+                ),
+            ]
+        )
+        clauses.append(f"({clause})")
+    statement = f"""
+        SELECT {", ".join(columns.values())}, halfvec_send(c.embedding)
+        FROM chunks c {OF_VERSIONS if columns is _VERSIONED else ""}
+        WHERE c.corpus = %(corpus)s AND c.chunk_id = ANY(%(ids)s::bigint[])
+          AND ({" OR ".join(clauses)})
+    """
+    with conn.cursor(binary=True) as cursor:
+        cursor.adapters.register_loader("timestamptz", _Microseconds)
+        cursor.execute(statement, parameters)
+        return cursor.fetchall()
+
+
+def _frame(rows: list[tuple[Any, ...]], dimensions: int) -> pl.DataFrame:
+    width = pl.Array(pl.Float32, dimensions) if dimensions else EMBEDDING
+    if not rows:
+        return pl.DataFrame(schema={**READ_CHUNKS, "embedding": width})
+    *columns, vectors = zip(*rows, strict=True)
+    series = [_series(name, values) for name, values in zip(_STORED, columns, strict=True)]
+    # before its values, a vector has two half-words: their number and a reserved one
+    if None in vectors:  # whoever lost it: the others are read, and a vector of zeros is none
+        size = next((len(one) for one in vectors if one is not None), 4 + 2 * dimensions)
+        vectors = tuple([one or bytes(size) for one in vectors])
+    halves = np.frombuffer(b"".join(vectors), dtype=">f2").reshape(len(rows), -1)
+    width = pl.Array(pl.Float32, halves.shape[1] - 2)  # a new model may just have come in
+    embedding = pl.Series("embedding", halves[:, 2:].astype(np.float32), dtype=width)
+    return frame_of([*series, embedding])
+
+
+def _series(name: str, values: Sequence[Any]) -> pl.Series:
+    dtype = READ_CHUNKS[name]
+    if values.count(None) == len(values):
+        return pl.Series(name, [None], dtype=dtype).new_from_index(0, len(values))
+    if isinstance(dtype, pl.Datetime):
+        return pl.Series(name, values, dtype=pl.Int64).cast(dtype)
+    return pl.Series(name, values, dtype=dtype)

@@ -1,0 +1,358 @@
+"""Text search: BM25 by default, Postgres's own ranking and pg_textsearch as variants.
+
+BM25 on stock Postgres: the candidates come from an index on term arrays, by the query's rarest
+terms; each is then scored with all terms by an inner product of sparse vectors (see
+:mod:`operators.ranking.bm25`). Where the filter leaves few chunks, all of them are scored, which
+is exact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+import polars as pl
+
+from operators.foundation.sanitize import clean_text
+from operators.frames import TEXT_LISTS, empty
+from operators.postgres.search.batches import Deadline, fetch, run, run_slices
+from operators.postgres.search.filters import (
+    SHARED,
+    Filter,
+    condition,
+    created_before,
+    moment,
+    moment_of,
+    scopes,
+    up_to_date,
+    visible_chunks,
+    with_since,
+)
+from operators.postgres.search.ranked_list import ranked_lists
+from operators.postgres.search.version_pins import with_chunks
+from operators.postgres.search.visible_chunks import with_current
+from operators.postgres.store import (
+    CollectionInfo,
+    Connection,
+    MissingExtension,
+    Store,
+    collection_info,
+    identifier,
+)
+from operators.ranking import bm25
+
+CANDIDATE_CAP = 5_000
+
+Found = tuple[int, int, int, float]  # query_id, text_no, chunk_id, score
+
+
+@dataclass(frozen=True)
+class _Text:
+    query_id: int
+    text_no: int
+    as_of: datetime | None
+    text: str
+
+
+@dataclass(frozen=True)
+class _Weighed(_Text):
+    weights: str
+    candidates: str
+
+
+AnyText = TypeVar("AnyText", bound=_Text)
+
+
+def bm25_search(
+    store: Store,
+    corpus: str,
+    queries: pl.DataFrame,
+    *,
+    k: int,
+    candidate_cap: int = CANDIDATE_CAP,
+    timeout_s: float | None = None,
+) -> pl.DataFrame:
+    """The ``k`` chunks of ``corpus`` with the highest BM25 score for each query text.
+
+    Args:
+        store: the open collection.
+        corpus: the corpus to search; one that the collection lacks gives no rows.
+        queries: columns ``SCOPED_QUERIES``; their filters are kept to the letter.
+        k: rows a list.
+        candidate_cap: about how many chunks are scored a query text; a filter that leaves no more
+            than that is searched exactly, and so is one where that costs no more.
+        timeout_s: seconds for the whole batch.
+
+    Returns:
+        Columns ``TEXT_LISTS``, ordered by query, text and rank; a list by score, then chunk_id.
+        Only chunks that share a term with the query. A text without terms (stop words only) has no
+        rows; one of over ``bm25.MAX_QUERY_TERMS`` distinct terms is searched by its rarest.
+
+    Raises:
+        SearchTimeout: ``timeout_s`` has passed.
+    """
+    info = collection_info(store)
+    sizes = info.repos.get(corpus, {})
+    if not sizes or k < 1:
+        return empty(TEXT_LISTS)
+    deadline = Deadline.after(timeout_s, f"the text search of corpus {corpus!r}")
+    groups = _groups(queries, corpus, info)
+    counts = {
+        text: bm25.query_counts(text)
+        for text in {item.text for items in groups.values() for item in items}
+    }
+    terms = sorted({term for counted in counts.values() for term in counted})
+    chunks, df = run(store, deadline, partial(_statistics, corpus=corpus, terms=terms))
+    # Up to here, scoring every visible chunk costs no more than finding as many candidates as
+    # `candidate_cap` among all chunks.
+    limit = max(candidate_cap, math.isqrt(candidate_cap * max(chunks, 1)))
+    found: list[Found] = []
+    for one, items in groups.items():
+        moments = [item.as_of for item in items]
+        one = with_chunks(store, deadline, corpus, one, moments)
+        visible = visible_chunks(store, deadline, corpus, one, moments, limit=limit)
+        everything, some = list[_Weighed](), list[_Weighed]()
+        for item, size in zip(items, visible, strict=True):
+            at_least = max(size, chunks // 2) if size == limit + 1 else size
+            cap = candidate_cap * chunks / max(at_least, 1)
+            query = bm25.query_terms(counts[item.text], df, chunks, cap=cap, k=k)
+            if query.weights:
+                (everything if size <= cap else some).append(_weigh(item, query))
+        if everything:
+            listed = with_current(store, deadline, corpus, one, moments)
+            work = partial(_score, corpus=corpus, one=listed, k=k, pick=False)
+            found += run_slices(store, deadline, everything, work)
+        work = partial(_score, corpus=corpus, one=one, k=k, pick=True)
+        found += run_slices(store, deadline, some, work, {"enable_seqscan": "off"})
+    return _lists(found)
+
+
+def plain_search(
+    store: Store,
+    corpus: str,
+    queries: pl.DataFrame,
+    *,
+    k: int,
+    timeout_s: float | None = None,
+) -> pl.DataFrame:
+    """The ``k`` chunks that have all words of a query text, by Postgres's own ``ts_rank``.
+
+    ``ts_rank(search_tsv, plainto_tsquery('english', text))``; the score is that rank, so that the
+    plain rule's distance is 1 - score. A text without words has no rows. Arguments, order and
+    errors as in :func:`bm25_search`.
+    """
+    deadline = Deadline.after(timeout_s, f"the text search of corpus {corpus!r}")
+    info = collection_info(store)
+    if k < 1 or corpus not in info.corpora:
+        return empty(TEXT_LISTS)
+    found: list[Found] = []
+    for one, items in _groups(queries, corpus, info).items():
+        one = with_chunks(store, deadline, corpus, one, [item.as_of for item in items])
+        found += run_slices(
+            store, deadline, items, partial(_rank_plainly, corpus=corpus, one=one, k=k)
+        )
+    return _lists(found)
+
+
+def pg_textsearch_search(
+    store: Store,
+    corpus: str,
+    queries: pl.DataFrame,
+    *,
+    k: int,
+    timeout_s: float | None = None,
+) -> pl.DataFrame:
+    """The ``k`` chunks with the highest score of the extension pg_textsearch.
+
+    The score is the extension's BM25 of the chunk's text with its sign turned. Arguments and order
+    as in :func:`bm25_search`.
+
+    Raises:
+        MissingExtension: the database lacks the extension, or the corpus its index.
+        SearchTimeout: ``timeout_s`` has passed.
+    """
+    deadline = Deadline.after(timeout_s, f"the text search of corpus {corpus!r}")
+    info = collection_info(store)
+    if k < 1 or corpus not in info.corpora:
+        return empty(TEXT_LISTS)
+    index = identifier(f"chunks_{corpus}_bm25")
+    run(store, deadline, partial(_check_pg_textsearch, corpus=corpus, index=index))
+    found: list[Found] = []
+    for one, items in _groups(queries, corpus, info).items():
+        one = with_chunks(store, deadline, corpus, one, [item.as_of for item in items])
+        for item in items:  # the index answers one query a statement
+            found += run(
+                store,
+                deadline,
+                partial(
+                    _rank_by_pg_textsearch, item=item, index=index, corpus=corpus, one=one, k=k
+                ),
+            )
+    return _lists(found)
+
+
+def has_pg_textsearch(conn: Connection) -> bool:
+    """Whether the database has the extension pg_textsearch."""
+    row = conn.execute("SELECT 1 FROM pg_extension WHERE extname = 'pg_textsearch'").fetchone()
+    return row is not None
+
+
+def _groups(queries: pl.DataFrame, corpus: str, info: CollectionInfo) -> dict[Filter, list[_Text]]:
+    texts = dict(zip(queries["query_id"], queries["texts"].to_list(), strict=True))
+    groups: dict[Filter, list[_Text]] = defaultdict(list)
+    for scope in scopes(queries, corpus, info.superseded.get(corpus)):
+        for number, text in enumerate(texts[scope.query_id] or ()):
+            groups[scope.filter].append(_Text(scope.query_id, number, scope.as_of, text or ""))
+    return groups
+
+
+def _statistics(conn: Connection, corpus: str, terms: list[int]) -> tuple[int, dict[int, int]]:
+    # one statement, so that both numbers are of one moment
+    rows = conn.execute(
+        "SELECT 0, chunks FROM corpora WHERE corpus = %(corpus)s UNION ALL"
+        " SELECT term_id, df FROM terms WHERE corpus = %(corpus)s AND term_id = ANY(%(terms)s)",
+        {"corpus": corpus, "terms": terms},
+    ).fetchall()
+    df = {int(term): int(count) for term, count in rows}
+    return df.pop(0, 0), df
+
+
+def _weigh(item: _Text, query: bm25.QueryTerms) -> _Weighed:
+    pairs = ",".join(f"{term}:{weight!r}" for term, weight in sorted(query.weights.items()))
+    return _Weighed(
+        item.query_id,
+        item.text_no,
+        item.as_of,
+        item.text,
+        f"{{{pairs}}}/{bm25.DIMENSIONS}",
+        "{" + ",".join(map(str, query.candidates)) + "}",
+    )
+
+
+def _score(
+    conn: Connection, items: Sequence[_Weighed], *, corpus: str, one: Filter, k: int, pick: bool
+) -> list[Found]:
+    parameters = _parameters(items, corpus, k) | {
+        "weights": [item.weights for item in items],
+        "candidates": [item.candidates for item in items],
+    }
+    visible = f"p.corpus = %(corpus)s AND {condition(one, 'p', parameters)}"
+    at = moment_of([item.as_of for item in items], parameters)
+    dated = created_before(one, "p", at)
+    if pick:
+        current = up_to_date(one, "p", parameters, moment=at)
+        chosen = ""
+        source = f"postings p WHERE {visible} AND {dated} AND {current} AND p.terms && q.candidates"
+    else:
+        once = "MATERIALIZED" if len(items) > 1 else "NOT MATERIALIZED"
+        columns, table = "p.chunk_id, p.bm25, p.created_at", "postings p"
+        if at == SHARED and one.superseded is not None:
+            since, table, versions = with_since(one, "p", table, parameters)
+            columns += f", {since}"
+            dated += " AND (p.since IS NULL OR p.since >= q.as_of)"
+        else:
+            versions = up_to_date(one, "p", parameters, moment=at)
+        visible += f" AND {versions}"
+        chosen = f", f AS {once} (SELECT {columns} FROM {table} WHERE {visible})"
+        source = f"f AS p WHERE {dated}"
+    statement = f"""
+        WITH q AS MATERIALIZED (
+            SELECT t.query_id, t.text_no, t.weights::sparsevec AS weights,
+                   t.candidates::int[] AS candidates, t.as_of::timestamptz AS as_of
+            FROM unnest(%(query_ids)s::bigint[], %(text_nos)s::int[], %(weights)s::text[],
+                        %(candidates)s::text[], %(moments)s::text[])
+                 AS t(query_id, text_no, weights, candidates, as_of)
+        ){chosen}
+        SELECT q.query_id, q.text_no, h.chunk_id, h.score FROM q CROSS JOIN LATERAL (
+            SELECT scored.chunk_id, scored.score FROM (
+                SELECT p.chunk_id, -(p.bm25 <#> q.weights) AS score FROM {source} OFFSET 0
+            ) AS scored
+            WHERE scored.score > 0
+            ORDER BY scored.score DESC, scored.chunk_id LIMIT %(k)s
+        ) AS h
+    """
+    return fetch(conn, statement, parameters)
+
+
+def _rank_plainly(
+    conn: Connection, items: Sequence[_Text], *, corpus: str, one: Filter, k: int
+) -> list[Found]:
+    parameters = _parameters(items, corpus, k) | {
+        "texts": [clean_text(item.text[: bm25.MAX_QUERY_CHARACTERS]) for item in items]
+    }
+    at = moment_of([item.as_of for item in items], parameters)
+    dated, current = created_before(one, "c", at), up_to_date(one, "c", parameters, moment=at)
+    statement = f"""
+        WITH q AS MATERIALIZED (
+            SELECT t.query_id, t.text_no, plainto_tsquery('english', t.text) AS words,
+                   t.as_of::timestamptz AS as_of
+            FROM unnest(%(query_ids)s::bigint[], %(text_nos)s::int[], %(texts)s::text[],
+                        %(moments)s::text[]) AS t(query_id, text_no, text, as_of)
+        )
+        SELECT q.query_id, q.text_no, h.chunk_id, h.score FROM q CROSS JOIN LATERAL (
+            SELECT c.chunk_id, ts_rank(c.search_tsv, q.words)::float8 AS score FROM chunks c
+            WHERE c.corpus = %(corpus)s AND {condition(one, "c", parameters)} AND {dated}
+              AND {current} AND c.search_tsv @@ q.words
+            ORDER BY score DESC, c.chunk_id LIMIT %(k)s
+        ) AS h
+    """
+    return fetch(conn, statement, parameters)
+
+
+def _check_pg_textsearch(conn: Connection, corpus: str, index: str) -> None:
+    if not has_pg_textsearch(conn):
+        raise MissingExtension(
+            "text search 'pg_textsearch' needs that extension: have the database's administrator "
+            "install it and run CREATE EXTENSION pg_textsearch, or choose text_search: bm25"
+        )
+    if conn.execute("SELECT to_regclass(quote_ident(%s))", (index,)).fetchone() == (None,):
+        raise MissingExtension(
+            f"corpus {corpus!r} has no pg_textsearch index yet: ingest into it once more"
+        )
+
+
+def _rank_by_pg_textsearch(
+    conn: Connection, *, item: _Text, index: str, corpus: str, one: Filter, k: int
+) -> list[Found]:
+    parameters = _parameters([item], corpus, k) | {
+        "text": clean_text(item.text[: bm25.MAX_QUERY_CHARACTERS]),
+        "index": index,
+        "as_of": moment(item.as_of),
+    }
+    at = "%(as_of)s::timestamptz"
+    current = up_to_date(one, "c", parameters, moment=at, each=True)
+    words = "to_bm25query(%(text)s::text, %(index)s::text)"
+    statement = f"""
+        SELECT h.chunk_id, -h.score FROM (
+            SELECT c.chunk_id, (c.text <@> {words})::float8 AS score FROM chunks c
+            WHERE c.corpus = %(corpus)s AND {condition(one, "c", parameters)}
+              AND {created_before(one, "c", at)} AND {current}
+            ORDER BY c.text <@> {words} LIMIT %(k)s
+        ) AS h WHERE h.score < 0
+    """
+    rows = conn.execute(statement, parameters).fetchall()
+    return [(item.query_id, item.text_no, chunk_id, score) for chunk_id, score in rows]
+
+
+def _parameters(items: Sequence[AnyText], corpus: str, k: int) -> dict[str, Any]:
+    return {
+        "query_ids": [item.query_id for item in items],
+        "text_nos": [item.text_no for item in items],
+        "moments": [moment(item.as_of) for item in items],
+        "corpus": corpus,
+        "k": k,
+    }
+
+
+def _lists(found: list[Found]) -> pl.DataFrame:
+    query_id, text_no, chunk_id, score = zip(*found, strict=True) if found else ((),) * 4
+    texts = sorted(set(zip(query_id, text_no, strict=True)))
+    place = {text: number for number, text in enumerate(texts)}
+    of = np.array([place[one] for one in zip(query_id, text_no, strict=True)], np.int64)
+    return ranked_lists(of, texts, chunk_id, score, "score")

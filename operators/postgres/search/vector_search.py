@@ -1,0 +1,262 @@
+"""Vector search that keeps its recall under a filter.
+
+A filter on a shared HNSW index is applied to what the index scan happens to deliver: at 1 % of the
+rows most neighbours are lost. So a filtered set of up to ``exact_below`` rows is scanned exactly,
+which costs microseconds a row; a larger one is searched by an iterative index scan (pgvector 0.8),
+and where that gives fewer rows than were asked for, exactly after all.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache, partial
+from typing import Any, cast
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from operators.errors import CrosscorpusError
+from operators.frames import VECTOR_LISTS, empty
+from operators.postgres.schema.indexes import EXACT_BELOW
+from operators.postgres.search.batches import Deadline, fetch, run, run_slices
+from operators.postgres.search.filters import (
+    SHARED,
+    Filter,
+    condition,
+    created_before,
+    moment,
+    moment_of,
+    scopes,
+    up_to_date,
+    visible_chunks,
+    with_since,
+)
+from operators.postgres.search.ranked_list import ranked_lists
+from operators.postgres.search.version_pins import with_chunks
+from operators.postgres.search.visible_chunks import with_current
+from operators.postgres.store import (
+    Connection,
+    Store,
+    check_space,
+    collection_info,
+    space_changed,
+)
+
+LARGEST_EF_SEARCH = 1_000  # pgvector's own limit
+MAX_SCAN_TUPLES = 100_000
+MORE_FROM_INDEX = 3
+"""An index scan is asked for this many times ``k``, of which the nearest ``k`` stay: under a filter
+it would else stop at the first ``k`` that pass, which lie in the region it came to first."""
+
+Found = tuple[int, int, float]  # item number, chunk_id, distance
+
+
+@dataclass(frozen=True)
+class _Item:
+    number: int
+    vector: str
+    as_of: datetime | None
+
+
+def vector_search(
+    store: Store,
+    corpus: str,
+    queries: pl.DataFrame,
+    query_embeddings: pl.DataFrame,
+    *,
+    k: int,
+    exact_below: int = EXACT_BELOW,
+    ef_search: int | None = None,
+    timeout_s: float | None = None,
+) -> pl.DataFrame:
+    """The ``k`` nearest chunks of ``corpus`` to each query text, by cosine distance.
+
+    Args:
+        store: the open collection.
+        corpus: the corpus to search; one that the collection lacks gives no rows.
+        queries: columns ``SCOPED_QUERIES``; their filters are kept to the letter.
+        query_embeddings: columns ``QUERY_EMBEDDINGS``.
+        k: rows a list.
+        exact_below: filtered sets of up to this many chunks are scanned exactly.
+        ef_search: breadth of the index scan, at least ``k`` (default: twice ``k``, at least 100).
+        timeout_s: seconds for the whole batch.
+
+    Returns:
+        Columns ``VECTOR_LISTS``, ordered by query, text and rank. A list is ordered by distance,
+        then chunk_id, and is shorter than ``k`` only if the filter leaves fewer chunks. A chunk or
+        query whose vector is zero has distance 2.
+
+    Raises:
+        CrosscorpusError: the embeddings do not have the collection's dimension.
+        ModelMismatch: the collection holds vectors of another space than ``store`` was opened for.
+        SearchTimeout: ``timeout_s`` has passed.
+    """
+    info = collection_info(store)
+    if store.space is not None and info.space is not None and info.space != store.space:
+        raise space_changed(store, info.model, info.space)
+    sizes = info.repos.get(corpus, {})
+    if not sizes or k < 1 or query_embeddings.is_empty():
+        return empty(VECTOR_LISTS)
+    vectors = _matrix(query_embeddings["embedding"], info.dimensions, store.collection, info.model)
+    texts = list(
+        zip(*(query_embeddings[n].to_list() for n in ("query_id", "text_no")), strict=True)
+    )
+    places = defaultdict(list)
+    for place, (query_id, _) in enumerate(texts):
+        places[query_id].append(place)
+    groups: dict[Filter, list[_Item]] = defaultdict(list)
+    for scope in scopes(queries, corpus, info.superseded.get(corpus)):
+        for place in places.get(scope.query_id, ()):
+            groups[scope.filter].append(
+                _Item(place, _literal(vectors[place].tobytes()), scope.as_of)
+            )
+
+    deadline = Deadline.after(timeout_s, f"the vector search of corpus {corpus!r}")
+    breadth = max(ef_search or max(2 * k, 100), k)
+    settings = {
+        "hnsw.iterative_scan": "relaxed_order",
+        "hnsw.ef_search": str(min(LARGEST_EF_SEARCH, breadth)),
+        "hnsw.max_scan_tuples": str(MAX_SCAN_TUPLES),
+    }
+    asked: dict[str, Any] = {"corpus": corpus, "space": store.space}
+    found: list[Found] = []
+    for one, items in groups.items():
+        exactly, by_index = items, list[_Item]()
+        moments = [item.as_of for item in items]
+        one = with_chunks(store, deadline, corpus, one, moments)
+        if sum(sizes.values()) > exact_below:
+            visible = visible_chunks(store, deadline, corpus, one, moments, limit=exact_below)
+            exactly = [i for i, n in zip(items, visible, strict=True) if n <= exact_below]
+            by_index = [i for i, n in zip(items, visible, strict=True) if n > exact_below]
+        indexed = run_slices(
+            store, deadline, by_index, partial(_by_index, **asked, one=one, k=k), settings
+        )
+        listed = with_current(store, deadline, corpus, one, moments) if exactly else one
+        far: dict[int, list[float]] = defaultdict(list)
+        for number, _, distance in indexed:
+            far[number].append(distance)
+        short = [item for item in by_index if _may_lack(far[item.number], k)]
+        again = {item.number for item in short}
+        found += [row for row in indexed if row[0] not in again]
+        found += run_slices(
+            store, deadline, [*exactly, *short], partial(_exactly, **asked, one=listed, k=k)
+        )
+    if {row[0] for row in found} != set(range(len(texts))):
+        run(store, deadline, lambda conn: check_space(store, conn))
+    numbers, chunk_ids, distances = zip(*found, strict=True) if found else ((),) * 3
+    return ranked_lists(np.array(numbers, np.int64), texts, chunk_ids, distances, "distance")
+
+
+def _may_lack(distances: Sequence[float], k: int) -> bool:
+    """Whether a list that an index gave may be wrong, so that an exact scan must look again.
+
+    It is short; or most of it is equally far. Thousands of equal vectors are each other's
+    neighbours in the index, and a scan that comes upon them hardly finds a way out.
+    """
+    return len(distances) < k or (k > 1 and 2 * len(set(distances)) <= len(distances))
+
+
+def _exactly(
+    conn: Connection, items: Sequence[_Item], *, corpus: str, space: str | None, one: Filter, k: int
+) -> list[Found]:
+    # `+ 0` makes an expression that no index answers. Many queries share one scan of the chunks; a
+    # single one does without the copy.
+    parameters = _parameters(items, corpus, space, k)
+    once = "MATERIALIZED" if len(items) > 1 else "NOT MATERIALIZED"
+    visible = f"c.corpus = %(corpus)s AND {condition(one, 'c', parameters)}"
+    columns, source = "c.chunk_id, c.embedding, c.created_at", "chunks c"
+    at = moment_of([item.as_of for item in items], parameters)
+    dated = created_before(one, "f", at)
+    if at == SHARED and one.superseded is not None:
+        since, source, versions = with_since(one, "c", source, parameters)
+        columns += f", {since}"
+        dated += " AND (f.since IS NULL OR f.since >= q.as_of)"
+    else:
+        versions = up_to_date(one, "c", parameters, moment=at)
+    visible += f" AND {versions}"
+    statement = f"""
+        WITH q AS MATERIALIZED ({_QUERIES}),
+        f AS {once} (SELECT {columns} FROM {source} WHERE {visible})
+        SELECT q.number, h.chunk_id, h.distance FROM q CROSS JOIN LATERAL (
+            SELECT f.chunk_id, (f.embedding <=> q.vector) + 0 AS distance FROM f
+            WHERE {dated}
+            ORDER BY distance, f.chunk_id LIMIT %(k)s
+        ) AS h
+    """
+    return fetch(conn, statement, parameters)
+
+
+def _by_index(
+    conn: Connection, items: Sequence[_Item], *, corpus: str, space: str | None, one: Filter, k: int
+) -> list[Found]:
+    # An index scan in relaxed order delivers nearly sorted rows, but the planner takes them for
+    # sorted (pgvector issue 862): `+ 0` makes it sort them.
+    parameters = _parameters(items, corpus, space, k)
+    at = moment_of([item.as_of for item in items], parameters)
+    current = up_to_date(one, "c", parameters, moment=at, each=True)
+    statement = f"""
+        WITH q AS MATERIALIZED ({_QUERIES})
+        SELECT q.number, h.chunk_id, h.distance FROM q CROSS JOIN LATERAL (
+            SELECT nearest.chunk_id, nearest.distance FROM (
+                SELECT c.chunk_id, c.embedding <=> q.vector AS distance FROM chunks c
+                WHERE c.corpus = %(corpus)s AND {condition(one, "c", parameters)}
+                  AND {created_before(one, "c", at)} AND {current}
+                ORDER BY c.embedding <=> q.vector LIMIT %(wanted)s
+            ) AS nearest
+            ORDER BY nearest.distance + 0, nearest.chunk_id LIMIT %(k)s
+        ) AS h
+    """
+    return fetch(conn, statement, parameters | {"wanted": k * MORE_FROM_INDEX})
+
+
+# A statement sees one state of the collection: if that is of another model, there are no queries.
+_QUERIES = """
+    SELECT t.number, t.vector::halfvec AS vector, t.as_of::timestamptz AS as_of
+    FROM unnest(%(numbers)s::int[], %(vectors)s::text[], %(moments)s::text[])
+         AS t(number, vector, as_of)
+    WHERE %(space)s::text IS NULL OR (SELECT space FROM collection) = %(space)s
+"""
+
+
+def _parameters(items: Sequence[_Item], corpus: str, space: str | None, k: int) -> dict[str, Any]:
+    return {
+        "numbers": [item.number for item in items],
+        "vectors": [item.vector for item in items],
+        "moments": [moment(item.as_of) for item in items],
+        "corpus": corpus,
+        "space": space,
+        "k": k,
+    }
+
+
+def _matrix(
+    embeddings: pl.Series, dimensions: int | None, collection: str, model: str | None
+) -> NDArray[np.float32]:
+    lengths = embeddings.list.len() if embeddings.dtype == pl.List else None
+    if isinstance(embeddings.dtype, pl.Array):
+        found = {embeddings.dtype.size}
+    else:
+        found = set() if lengths is None else set(lengths.to_list())
+    if found != {dimensions}:
+        raise CrosscorpusError(
+            f"the query vectors have {'/'.join(map(str, sorted(found, key=str)))} dimensions, but "
+            f"collection {collection!r} holds vectors of model {model!r} with {dimensions}: query "
+            "with that model"
+        )
+    if isinstance(embeddings.dtype, pl.Array) and not embeddings.null_count():
+        flat = embeddings.to_numpy().astype(np.float32, copy=False)
+    else:
+        flat = embeddings.explode().to_numpy().astype(np.float32, copy=False)
+    if not np.isfinite(flat).all():
+        raise CrosscorpusError("a query vector is not finite (NaN or infinity)")
+    return cast("NDArray[np.float32]", flat.reshape(len(embeddings), -1))
+
+
+@lru_cache(maxsize=64)  # all corpora are asked with the same vectors
+def _literal(vector: bytes) -> str:
+    """The text form of these float32 numbers."""
+    return "[" + ",".join(map(repr, np.frombuffer(vector, np.float32).tolist())) + "]"

@@ -1,0 +1,68 @@
+"""The chunks of the versions that a question pins, looked up once for all its searches.
+
+A pinned version stands for some document of each topic that has it, and leaves out the topic's
+other documents. Which chunks these are is kept until a lineage changes. A search may so use what
+was true a second ago; what is read of its finds is looked up anew, by
+:func:`operators.postgres.search.filters.by_documents`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from datetime import datetime
+
+from operators.postgres.search.batches import Deadline, run
+from operators.postgres.search.filters import Filter, pinned_documents
+from operators.postgres.store import Connection, Store, collection_info
+
+MOST_KEPT = 64
+"""Pins of which the chunks are kept."""
+
+
+def with_chunks(
+    store: Store,
+    deadline: Deadline,
+    corpus: str,
+    one: Filter,
+    moments: Collection[datetime | None],
+) -> Filter:
+    """``one`` with the chunks of ``corpus`` that its pinned versions let in and leave out.
+
+    Without ``moments`` (``as_of``) those that a newer version replaces need not be left out again.
+
+    Raises:
+        SearchTimeout: the deadline has passed.
+    """
+    if not one.pinned:
+        return one
+    dated = any(moment is not None for moment in moments)
+    inside, outside = store._info.pinned.get(
+        (corpus, one.pinned, dated),
+        collection_info(store).versions_at,
+        lambda: run(store, deadline, lambda conn: _chunks(conn, corpus, one, dated=dated)),
+        most=MOST_KEPT,
+    )
+    return replace(one, inside=inside, outside=outside)
+
+
+def _chunks(conn: Connection, corpus: str, one: Filter, *, dated: bool) -> tuple[str, str]:
+    """Array literals of the chunks of the pinned versions, and of the others of their topics."""
+    parameters = {"corpus": corpus, "dated": dated}
+    statement = f"""
+        WITH asked AS MATERIALIZED ({pinned_documents(one, parameters)})
+        SELECT n.chunk_id, n.document_key IN (SELECT a.document_key FROM asked a) AS inside
+        FROM document_versions v
+        JOIN chunks n ON n.corpus = %(corpus)s AND n.document_key = v.document_key
+        LEFT JOIN superseded_chunks s ON NOT %(dated)s AND s.corpus = %(corpus)s
+            AND s.chunk_id = n.chunk_id AND s.relation <> 'gone'
+        WHERE v.lineage_id IN (SELECT a.lineage_id FROM asked a)
+          AND (s.chunk_id IS NULL OR v.document_key IN (SELECT a.document_key FROM asked a))
+        ORDER BY n.chunk_id
+    """
+    rows = conn.execute(statement, parameters).fetchall()
+    return _literal(rows, inside=True), _literal(rows, inside=False)
+
+
+def _literal(rows: list[tuple[int, bool]], *, inside: bool) -> str:
+    return "{" + ",".join(str(chunk_id) for chunk_id, within in rows if within is inside) + "}"

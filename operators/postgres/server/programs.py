@@ -1,0 +1,69 @@
+"""Running Postgres's own programs, and what they say when they fail."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from operators.errors import CrosscorpusError
+from operators.foundation.os_user import Account
+
+MARKS = ("FATAL:", "PANIC:", "error:", "ERROR:")
+
+
+class ServerError(CrosscorpusError):
+    """The embedded server cannot run here; the text says what to do."""
+
+
+def run(
+    installation: Path,
+    program: str,
+    *arguments: object,
+    account: Account | None,
+    keep_open: tuple[int, ...] = (),
+) -> subprocess.CompletedProcess[str]:
+    """Run a program of an installation as account, in a clean environment, to its end.
+
+    The descriptors in keep_open stay open in it and in what it starts.
+
+    Raises:
+        ServerError: it cannot be run at all.
+    """
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PG", "LC_"))}
+    environment |= {"TZ": "UTC", "LC_ALL": "C"}
+    try:
+        return subprocess.run(
+            [str(installation / "bin" / program), *map(str, arguments)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            cwd="/",
+            env=environment,
+            pass_fds=keep_open,
+            user=account.uid if account else None,
+            group=account.gid if account else None,
+            extra_groups=[] if account else None,
+            check=False,
+        )
+    except OSError as error:
+        raise ServerError(
+            f"cannot run Postgres's {program} ({error.strerror}): set CROSSCORPUS_DSN"
+        ) from error
+
+
+def names_a_reason(output: str) -> bool:
+    """Say whether a program's output says what went wrong."""
+    return any(mark in output for mark in MARKS)
+
+
+def reason(output: str) -> str:
+    """Return the last line that says what went wrong, without its time."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    for mark in MARKS:
+        for line in reversed(lines):
+            if mark in line:
+                return line[line.index(mark) + len(mark) :].strip()
+    return lines[-1] if lines else "it said nothing"

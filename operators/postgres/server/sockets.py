@@ -1,0 +1,59 @@
+"""Where the embedded server's Unix socket lies: a socket's path has at most about 100 bytes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+from operators.foundation.os_user import Account, closed_parent, give
+
+LONGEST_SOCKET = 100
+NAME = ".s.PGSQL.65535.lock"
+RECORD = "socket-directory"
+
+
+def socket_directory(directory: Path) -> Path:
+    """Return the socket's directory: run/ in directory, or the short one recorded there."""
+    inside = directory / "run"
+    if _fits(inside):
+        return inside
+    with contextlib.suppress(FileNotFoundError):
+        return Path((directory / RECORD).read_text())
+    return inside
+
+
+def make_socket_directory(directory: Path, account: Account | None) -> Path:
+    """Have the socket's directory, private to account; a short one under the temporary directory.
+
+    The short one has a random name, is recorded in directory, and is made anew when it is gone or
+    is not the account's own any more.
+    """
+    chosen = socket_directory(directory)
+    if _fits(chosen) and chosen == directory / "run":
+        give(chosen, account)
+        return chosen
+    if _is_private(chosen, account.uid if account else os.geteuid()) and _fits(chosen):
+        return chosen
+    place = Path(tempfile.gettempdir())
+    if not _fits(place / "crosscorpus-12345678") or closed_parent(place, account) is not None:
+        place = Path("/tmp")
+    made = Path(tempfile.mkdtemp(prefix="crosscorpus-", dir=place))
+    give(made, account)
+    (directory / RECORD).write_text(str(made))
+    return made
+
+
+def _fits(path: Path) -> bool:
+    return len(os.fsencode(path / NAME)) <= LONGEST_SOCKET
+
+
+def _is_private(path: Path, owner: int) -> bool:
+    try:
+        status = path.lstat()
+    except FileNotFoundError:
+        return False
+    private = stat.S_ISDIR(status.st_mode) and stat.S_IMODE(status.st_mode) == 0o700
+    return private and status.st_uid == owner

@@ -1,0 +1,1 @@
+"""Writing: documents with their chunks, the ledger, the state of live sources."""

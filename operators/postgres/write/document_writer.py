@@ -1,0 +1,324 @@
+"""Writing whole documents: a reader sees a document's old chunks or its new ones, never a mixture.
+
+One transaction a batch replaces the chunks of its documents, their ledger rows, and the counts that
+text search takes its IDF from. Vectors are made before it opens. Bulk work comes afterwards, in
+:func:`operators.postgres.schema.indexes.finish_load`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+from uuid import UUID
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from psycopg import sql
+
+from operators.errors import CrosscorpusError
+from operators.foundation.sanitize import clean_frame, clean_text
+from operators.frames import CHUNKS, DOCUMENTS, FrameError
+from operators.postgres.schema.indexes import finish_load
+from operators.postgres.schema.partitions import ensure_partitions, lock_writers
+from operators.postgres.store import (
+    Connection,
+    Store,
+    check_space,
+    collection_info,
+    space_changed,
+)
+from operators.postgres.write import copy_binary
+from operators.postgres.write.embedding_cache import cache_embeddings, cached_embeddings
+from operators.postgres.write.term_statistics import Deltas, apply_deltas, delete_chunks
+from operators.ranking import bm25
+
+__all__ = [
+    "Written",
+    "cache_embeddings",
+    "cached_embeddings",
+    "delete_documents",
+    "document_key",
+    "finish_load",
+    "write_documents",
+]
+
+LONGEST_KEY = 512
+"""Characters of a corpus or repo name: both are index keys whole."""
+
+LARGEST_HALF = 65_504.0
+
+_RENAMED = {"state": "item_state"}
+_KEY_TEXTS = ("document_id", "repo", "title", "path", "uri", "language", "item_state")
+_MORE_TEXTS = ("date_source", "version", "lineage_id", "metadata")
+_NUMBERS = ("ordinal", "start_line", "end_line")
+_TIMES = ("created_at", "doc_date")
+_LEDGER_TEXTS = ("corpus", "content_hash", "fingerprint", *_KEY_TEXTS, *_MORE_TEXTS)
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a batch wrote; ``replaced`` counts characters that Postgres cannot store."""
+
+    documents: int
+    chunks: int
+    replaced: int
+
+
+def write_documents(store: Store, documents: pl.DataFrame, chunks: pl.DataFrame) -> Written:
+    """Put ``documents`` with their ``chunks`` in the place of what the store holds of them.
+
+    Args:
+        store: the open collection; its model is set.
+        documents: columns ``DOCUMENTS``, ``content_hash`` and ``fingerprint``, each document once;
+            ``note`` (String) if there is something to say about how it was read. A document without
+            chunks is recorded as empty.
+        chunks: columns ``CHUNKS`` with an embedding in each row, of those documents only.
+
+    Raises:
+        CrosscorpusError: no model is set, a vector is missing, not finite or of another dimension,
+            a document is listed twice, or a chunk is of none of the documents.
+        FrameError: a column is missing.
+        ModelMismatch: the collection holds vectors of another space than ``store`` was opened for.
+    """
+    _need(documents, [*DOCUMENTS, "content_hash", "fingerprint"], "documents")
+    _need(chunks, list(CHUNKS), "chunks")
+    vectors = _vectors(store, chunks)
+    texts, replaced = clean_frame(chunks.drop("embedding"))
+    documents, replaced_too = clean_frame(documents.drop("text"))
+    texts, documents = texts.rename(_RENAMED), documents.rename(_RENAMED)
+    _check_names(documents, "documents")
+    _check_names(texts, "chunks")
+    keys = document_keys(documents)
+    chunk_keys = document_keys(texts)
+    _check_keys(documents, keys, chunk_keys)
+
+    counts = [
+        bm25.term_counts(bm25.analysed_text(*row))
+        for row in texts.select("title", "anchor", "path", "text").iter_rows()
+    ]
+    corpora = sorted(set(documents["corpus"]))
+    if documents.is_empty():
+        return Written(0, 0, 0)
+    ensure_partitions(store, corpora)
+    averages = {corpus: _own_average(texts, counts, corpus) for corpus in corpora}
+    batch = _Batch(documents, keys, texts, chunk_keys, vectors, counts)
+    store.run(lambda conn: _write(store, conn, batch, averages))
+    store.forget_info()
+    return Written(len(documents), len(texts), replaced + replaced_too)
+
+
+def delete_documents(
+    store: Store, corpus: str, repo: str, document_ids: Sequence[str] | pl.Series
+) -> int:
+    """Delete documents with their chunks and ledger rows; return how many there were."""
+    keys = [document_key(corpus, repo, document_id) for document_id in document_ids]
+
+    def work(conn: Connection) -> int:
+        lock_writers(conn, [corpus])
+        deleted = conn.execute(
+            "DELETE FROM documents WHERE document_key = ANY(%s)", (sorted(keys),)
+        ).rowcount
+        deltas: dict[str, Deltas] = {corpus: Deltas()}
+        delete_chunks(conn, keys, deltas)
+        apply_deltas(conn, deltas)
+        return deleted
+
+    deleted = store.run(work)
+    store.forget_info()
+    return deleted
+
+
+def document_key(corpus: str, repo: str, document_id: str) -> UUID:
+    """The key of a document: a hash, because an identifier may be too long for an index entry."""
+    parts = [clean_text(part).encode() for part in (corpus, repo, document_id)]
+    return UUID(bytes=hashlib.blake2b(b"\0".join(parts), digest_size=16).digest())
+
+
+def document_keys(frame: pl.DataFrame) -> list[UUID]:
+    """The key of each row's document, from its columns corpus, repo and document_id."""
+    return [document_key(*row) for row in frame.select("corpus", "repo", "document_id").iter_rows()]
+
+
+@dataclass(frozen=True)
+class _Batch:
+    documents: pl.DataFrame
+    keys: list[UUID]
+    chunks: pl.DataFrame
+    chunk_keys: list[UUID]
+    vectors: NDArray[np.float32]
+    counts: list[bm25.TermCounts]
+
+
+def _write(store: Store, conn: Connection, batch: _Batch, averages: dict[str, float]) -> None:
+    corpora = list(averages)
+    check_space(store, conn, hold=True)
+    lock_writers(conn, corpora)
+    averages = _averages(conn, averages)
+    # The ledger first: its rows make two writers of one document take turns.
+    _upsert_documents(conn, batch)
+    deltas = {corpus: Deltas() for corpus in corpora}
+    written = dict(zip(batch.chunks["chunk_id"].to_list(), batch.chunk_keys, strict=True))
+    delete_chunks(conn, batch.keys, deltas, written)
+    _copy_chunks(conn, batch)
+    _copy_postings(conn, batch, averages)
+    chunks = batch.chunks.select("corpus", "repo").iter_rows()
+    for (corpus, repo), counted in zip(chunks, batch.counts, strict=True):
+        deltas[corpus].count(repo, counted.length, counted.terms, 1)
+    apply_deltas(conn, deltas)
+
+
+def _averages(conn: Connection, own: dict[str, float]) -> dict[str, float]:
+    conn.execute(
+        "INSERT INTO corpora (corpus, chunks, total_length, average_length)"
+        " SELECT corpus, 0, 0, average FROM unnest(%s::text[], %s::float8[]) AS t(corpus, average)"
+        " ON CONFLICT (corpus) DO NOTHING",
+        (list(own), list(own.values())),
+    )
+    rows = conn.execute(
+        "SELECT corpus, average_length FROM corpora WHERE corpus = ANY(%s)", (list(own),)
+    )
+    return {str(corpus): float(average) for corpus, average in rows}
+
+
+def _own_average(texts: pl.DataFrame, counts: list[bm25.TermCounts], corpus: str) -> float:
+    lengths = [
+        counted.length for counted, of in zip(counts, texts["corpus"], strict=True) if of == corpus
+    ]
+    return bm25.snapped_average(sum(lengths), len(lengths))
+
+
+def _upsert_documents(conn: Connection, batch: _Batch) -> None:
+    chunks = Counter(batch.chunk_keys)
+    order = sorted(range(len(batch.keys)), key=lambda place: batch.keys[place])
+    documents = batch.documents[order]
+    keys = [batch.keys[place] for place in order]
+    columns: dict[str, tuple[str, list[Any]]] = {
+        "document_key": ("uuid", keys),
+        "chunks": ("int", [chunks[key] for key in keys]),
+        "state": ("text", ["indexed" if chunks[key] else "empty" for key in keys]),
+    }
+    columns |= {name: ("text", documents[name].to_list()) for name in _LEDGER_TEXTS}
+    columns |= {name: ("timestamptz", documents[name].to_list()) for name in _TIMES}
+    notes = documents["note"].to_list() if "note" in documents.columns else [None] * len(keys)
+    columns["reason"] = ("text", notes)
+    names = ", ".join(columns)
+    arrays = ", ".join(f"%s::{kind}[]" for kind, _ in columns.values())
+    changed = ", ".join(f"{name} = excluded.{name}" for name in columns)
+    statement = (
+        f"INSERT INTO documents ({names}) SELECT * FROM unnest({arrays})"
+        f" ON CONFLICT (document_key) DO UPDATE SET {changed},"
+        " failed_with = NULL, failed_reason = NULL, indexed_at = now()"
+    )
+    conn.execute(statement, [values for _, values in columns.values()])
+
+
+def _copy_chunks(conn: Connection, batch: _Batch) -> None:
+    chunks = batch.chunks
+    columns = {
+        "corpus": copy_binary.text(chunks["corpus"].to_list()),
+        "chunk_id": copy_binary.int8(chunks["chunk_id"].to_list()),
+        "document_key": copy_binary.uuid(batch.chunk_keys),
+        "embedding": copy_binary.halfvec(batch.vectors),
+    }
+    for name in ("text", "anchor", *_KEY_TEXTS, *_MORE_TEXTS):
+        columns[name] = copy_binary.text(chunks[name].to_list())
+    for name in _NUMBERS:
+        columns[name] = copy_binary.int4(chunks[name].to_list())
+    for name in _TIMES:
+        columns[name] = copy_binary.timestamptz(chunks[name])
+    _copy(conn, "chunks", columns)
+
+
+def _copy_postings(conn: Connection, batch: _Batch, averages: dict[str, float]) -> None:
+    chunks, counts = batch.chunks, batch.counts
+    weights = [
+        bm25.weights(counted.counts, counted.length, averages[corpus])
+        for counted, corpus in zip(counts, chunks["corpus"], strict=True)
+    ]
+    terms = [counted.terms for counted in counts]
+    columns = {
+        "corpus": copy_binary.text(chunks["corpus"].to_list()),
+        "chunk_id": copy_binary.int8(chunks["chunk_id"].to_list()),
+        "repo": copy_binary.text(chunks["repo"].to_list()),
+        "path": copy_binary.text(chunks["path"].to_list()),
+        "language": copy_binary.text(chunks["language"].to_list()),
+        "item_state": copy_binary.text(chunks["item_state"].to_list()),
+        "created_at": copy_binary.timestamptz(chunks["created_at"]),
+        "length": copy_binary.int4([counted.length for counted in counts]),
+        "terms": copy_binary.int4_array(terms),
+        "counts": copy_binary.int4_array([counted.counts for counted in counts]),
+        "bm25": copy_binary.sparsevec(terms, weights, bm25.DIMENSIONS),
+    }
+    _copy(conn, "postings", columns)
+
+
+def _copy(conn: Connection, table: str, columns: dict[str, list[bytes]]) -> None:
+    statement = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT binary)").format(
+        sql.Identifier(table), sql.SQL(", ").join(map(sql.Identifier, columns))
+    )
+    with conn.cursor() as cursor, cursor.copy(statement) as copy:
+        copy.write(copy_binary.rows(list(columns.values())))
+
+
+def _need(frame: pl.DataFrame, columns: Sequence[str], name: str) -> None:
+    missing = [column for column in columns if column not in frame.columns]
+    if missing:
+        raise FrameError(f"{name}: missing column {', '.join(map(repr, missing))}")
+
+
+def _check_names(frame: pl.DataFrame, name: str) -> None:
+    for column in ("corpus", "repo", "document_id"):
+        values = frame[column]
+        if values.null_count() or (column == "corpus" and (values == "").any()):
+            raise CrosscorpusError(f"{name}: a row has no {column}")
+        longest = values.str.len_chars().max()
+        if column != "document_id" and isinstance(longest, int) and longest > LONGEST_KEY:
+            raise CrosscorpusError(
+                f"{name}: a {column} name of {longest} characters, at most {LONGEST_KEY} are taken"
+            )
+
+
+def _check_keys(documents: pl.DataFrame, keys: list[UUID], chunk_keys: list[UUID]) -> None:
+    twice = [key for key, count in Counter(keys).items() if count > 1]
+    if twice:
+        name = documents["document_id"][keys.index(twice[0])]
+        raise CrosscorpusError(f"document {name!r} is listed twice in one batch")
+    strangers = set(chunk_keys) - set(keys)
+    if strangers:
+        raise CrosscorpusError(f"{len(strangers)} chunks are of none of the batch's documents")
+
+
+def _vectors(store: Store, chunks: pl.DataFrame) -> NDArray[np.float32]:
+    info = collection_info(store)
+    if store.space is not None and info.space not in {None, store.space}:
+        raise space_changed(store, info.model, info.space)
+    if info.dimensions is None:
+        raise CrosscorpusError(
+            f"collection {store.collection!r} has no model yet: set_model comes before writing"
+        )
+    embedding = chunks["embedding"]
+    if embedding.is_empty():
+        return np.empty((0, info.dimensions), dtype=np.float32)
+    if embedding.null_count():
+        raise CrosscorpusError(f"{embedding.null_count()} chunks have no vector")
+    embedding = embedding.cast(pl.List(pl.Float32))
+    wrong = set(embedding.list.len().to_list()) - {info.dimensions}
+    if wrong:
+        raise CrosscorpusError(
+            f"a vector has {min(wrong)} dimensions, but collection {store.collection!r} holds "
+            f"vectors of model {info.model!r} with {info.dimensions}"
+        )
+    flat = embedding.explode()
+    values = flat.to_numpy().astype(np.float32, copy=False).reshape(len(chunks), -1)
+    unfit = ~(np.abs(values) <= LARGEST_HALF).all(axis=1)
+    if flat.null_count() or unfit.any():
+        name = chunks["document_id"][int(np.argmax(unfit))]
+        raise CrosscorpusError(
+            f"{int(unfit.sum())} vectors are not finite half-precision numbers (NaN, infinity or "
+            f"beyond {LARGEST_HALF:g}), the first in document {name!r}"
+        )
+    return cast("NDArray[np.float32]", values)

@@ -1,0 +1,159 @@
+"""The ledger: what is known of every document that a scan has met, also of those without chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import polars as pl
+from psycopg.rows import TupleRow
+
+from operators.foundation.sanitize import clean_text
+from operators.postgres.schema.partitions import lock_writers
+from operators.postgres.server_cursor import over_rows
+from operators.postgres.store import Connection, Store
+from operators.postgres.write.document_writer import document_key
+from operators.postgres.write.term_statistics import Deltas, apply_deltas, delete_chunks
+
+LEDGER = pl.Schema(
+    {
+        "document_id": pl.String(),
+        "content_hash": pl.String(),
+        "fingerprint": pl.String(),
+        "state": pl.String(),  # indexed | empty | failed | no_text | encrypted
+        "reason": pl.String(),  # why it has no chunks; else a note on how it was read, or null
+        "failed_with": pl.String(),  # what a later version failed with: content hash, fingerprint
+        "failed_reason": pl.String(),
+    }
+)
+
+
+def record_failure(
+    store: Store,
+    corpus: str,
+    repo: str,
+    document_id: str,
+    reason: str,
+    *,
+    state: str = "failed",
+    content_hash: str | None = None,
+    fingerprint: str | None = None,
+) -> None:
+    """Record that a document gave no chunks, and why; what it gave before is deleted.
+
+    ``state``: ``failed``, ``no_text`` or ``encrypted``.
+    """
+    key = document_key(corpus, repo, document_id)
+
+    def work(conn: Connection) -> None:
+        lock_writers(conn, [corpus])
+        conn.execute(
+            """
+            INSERT INTO documents (document_key, corpus, repo, document_id, content_hash,
+                                   fingerprint, state, reason)
+            VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
+            ON CONFLICT (document_key) DO UPDATE
+            SET content_hash = excluded.content_hash, fingerprint = excluded.fingerprint,
+                state = excluded.state, reason = excluded.reason, chunks = 0,
+                failed_with = NULL, failed_reason = NULL, indexed_at = now()
+            """,
+            (
+                key,
+                *(clean_text(part) for part in (corpus, repo, document_id)),
+                content_hash,
+                fingerprint,
+                state,
+                clean_text(reason),
+            ),
+        )
+        deltas: dict[str, Deltas] = {corpus: Deltas()}
+        delete_chunks(conn, [key], deltas)
+        apply_deltas(conn, deltas)
+
+    store.run(work)
+    store.forget_info()
+
+
+def record_failed_version(
+    store: Store, corpus: str, repo: str, document_id: str, reason: str, failed_with: str | None
+) -> None:
+    """Record that a newer version of a document failed; the good one stays and is found.
+
+    ``failed_with``: its content hash and fingerprint, if it will fail again until one changes.
+    """
+    _set_failed_version(store, corpus, repo, document_id, failed_with, clean_text(reason))
+
+
+def forget_failed_version(store: Store, corpus: str, repo: str, document_id: str) -> None:
+    """Record that the version in the store is the newest again."""
+    _set_failed_version(store, corpus, repo, document_id, None, None)
+
+
+def _set_failed_version(
+    store: Store, corpus: str, repo: str, document_id: str, made_with: str | None, why: str | None
+) -> None:
+    key = document_key(corpus, repo, document_id)
+    store.run(
+        lambda conn: conn.execute(
+            "UPDATE documents SET failed_with = %s, failed_reason = %s WHERE document_key = %s",
+            (made_with, why, key),
+        )
+    )
+
+
+class Entry(NamedTuple):
+    """What the ledger says of a document: see ``LEDGER``."""
+
+    content: str | None
+    fingerprint: str | None
+    state: str
+    reason: str | None = None
+    failed_with: str | None = None
+    failed_reason: str | None = None
+
+
+def read_entries(store: Store, corpus: str, repo: str, take: Callable[[str, Entry], None]) -> None:
+    """Hand ``take`` the documents of ``corpus`` in ``repo`` that were seen, each with its id.
+
+    Read piece by piece. Where the connection was lost, ``take`` is given some of them again.
+    """
+
+    def work(rows: Iterator[TupleRow]) -> None:
+        for document_id, *entry in rows:
+            take(document_id, Entry(*entry))
+
+    over_rows(
+        store,
+        "SELECT document_id, content_hash, fingerprint, state, reason, failed_with,"
+        " failed_reason FROM documents WHERE corpus = %s AND repo = %s",
+        (clean_text(corpus), clean_text(repo)),
+        work,
+    )
+
+
+def stored_heading(
+    store: Store, corpus: str, repo: str, document_id: str
+) -> tuple[str | None, str] | None:
+    """The title and the metadata (JSON) of a document that has chunks; None: there is none."""
+    key = document_key(corpus, repo, document_id)
+    row = store.run(
+        lambda conn: conn.execute(
+            "SELECT title, coalesce(metadata, '{}') FROM documents"
+            " WHERE document_key = %s AND state = 'indexed'",
+            (key,),
+        ).fetchone()
+    )
+    return row and (row[0], str(row[1]))
+
+
+def ledger(store: Store, corpus: str, repo: str) -> pl.DataFrame:
+    """The documents of ``corpus`` in ``repo`` that were seen: columns ``LEDGER``, by id."""
+    rows = store.run(
+        lambda conn: conn.execute(
+            "SELECT document_id, content_hash, fingerprint, state, reason, failed_with,"
+            " failed_reason FROM documents"
+            ' WHERE corpus = %s AND repo = %s ORDER BY document_id COLLATE "C"',
+            (clean_text(corpus), clean_text(repo)),
+        ).fetchall()
+    )
+    return pl.DataFrame(rows, schema=LEDGER, orient="row")

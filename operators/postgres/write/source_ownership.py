@@ -1,0 +1,92 @@
+"""Which source fills a corpus and repo: another one under that name would delete its documents."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from operators.errors import CrosscorpusError
+from operators.foundation.sanitize import clean_text
+from operators.postgres.store import Connection, Store
+
+_NAME = "addresses"
+"""In ``sync_state``, whose ``source`` is the kind of source, the corpus and the repo."""
+
+
+def claimant(reader: str, corpus: str, repo: str) -> str:
+    """What ``sync_state`` calls the source that ``reader`` fills a corpus and repo from."""
+    return clean_text(f"{reader.partition('/')[0]} {corpus} {repo}")
+
+
+def claim(
+    store: Store,
+    reader: str,
+    scopes: Sequence[tuple[str, str]],
+    addresses: Sequence[str],
+    *,
+    moved: bool = False,
+) -> None:
+    """Have the source at ``addresses`` fill ``scopes``; it is kept, with these, for the next run.
+
+    Args:
+        store: the open collection.
+        reader: of the source. Sources of different kinds leave each other's documents alone.
+        scopes: the (corpus, repo) pairs.
+        addresses: where the source is found; it is the same if it shares one with the last run.
+            None: it can be told from no other, and nothing is checked.
+        moved: what was brought in from elsewhere is this source's.
+
+    Raises:
+        CrosscorpusError: documents there are another source's.
+    """
+    if addresses:
+        store.run(lambda conn: _claim(conn, reader, sorted(scopes), addresses, moved))
+
+
+def _claim(
+    conn: Connection,
+    reader: str,
+    scopes: Sequence[tuple[str, str]],
+    addresses: Sequence[str],
+    moved: bool,
+) -> None:
+    value = json.dumps(list(addresses))
+    for corpus, repo in scopes:
+        source = claimant(reader, corpus, repo)
+        held = conn.execute(
+            "SELECT value FROM sync_state WHERE source = %s AND name = %s FOR UPDATE",
+            (source, _NAME),
+        ).fetchone()
+        if held is None:  # the first run, or the first that tells
+            conn.execute(
+                "INSERT INTO sync_state (source, name, value) VALUES (%s, %s, %s)"
+                " ON CONFLICT DO NOTHING",
+                (source, _NAME, value),
+            )
+        elif held[0] != value:
+            before: list[str] = json.loads(held[0])
+            same = moved or not set(before).isdisjoint(addresses)
+            if not same and _has_documents(conn, reader, corpus, repo):
+                raise CrosscorpusError(
+                    f"{repo!r} in {corpus} is taken: it was read from {_shown(before)}, and this "
+                    f"is {_shown(addresses)}; give this one another name (--repo), or, if it is "
+                    "the same at a new place, say so (--moved)"
+                )
+            conn.execute(
+                "UPDATE sync_state SET value = %s WHERE source = %s AND name = %s",
+                (value, source, _NAME),
+            )
+
+
+def _has_documents(conn: Connection, reader: str, corpus: str, repo: str) -> bool:
+    row = conn.execute(
+        "SELECT 1 FROM documents"
+        " WHERE corpus = %s AND repo = %s AND starts_with(fingerprint, %s) LIMIT 1",
+        (clean_text(corpus), clean_text(repo), reader.partition("/")[0] + "/"),
+    ).fetchone()
+    return row is not None
+
+
+def _shown(addresses: Sequence[str]) -> str:
+    first, *others = addresses
+    return f"{first} ({', '.join(others)})" if others else first

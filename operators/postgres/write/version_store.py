@@ -1,0 +1,355 @@
+"""Where each document stands among the versions of its topic, and what each version took over.
+
+Both tables follow from the ledger and the chunks. What a corpus's were made from is recorded at the
+very end, so that a run that was killed is followed by one that looks again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from typing import NamedTuple, TypeVar
+from uuid import UUID
+
+import polars as pl
+from psycopg.rows import TupleRow
+
+from operators.frames import UTC
+from operators.postgres.schema.partitions import lock
+from operators.postgres.server_cursor import over_rows
+from operators.postgres.store import Connection, Store, collection_info
+from operators.sources.formats.front_matter import find_front_matter
+from operators.versions.alignment import Passage
+from operators.versions.lineage import CANDIDATES
+
+KNOWN_VERSIONS = pl.Schema(
+    {
+        "corpus": pl.String(),
+        "repo": pl.String(),
+        "lineage_id": pl.String(),
+        "version": pl.String(),
+        "position": pl.Int64(),
+        "newest": pl.Boolean(),
+        "released_at": UTC,
+    }
+)
+
+PLACED = pl.Schema(
+    {
+        "document_key": pl.String(),
+        "lineage_id": pl.String(),
+        "version": pl.String(),
+        "position": pl.Int64(),
+        "newest": pl.Boolean(),
+        "released_at": UTC,
+        "compared": pl.Boolean(),  # the document is the one that its passages were compared of
+    }
+)
+
+SEARCHED = ("document_versions", "superseded_chunks")
+"""The tables that searches read."""
+
+DOCUMENTS_AT_ONCE = 200
+"""Whose texts are read for a sketch."""
+
+T = TypeVar("T")
+
+_LEDGER = """
+    SELECT corpus, coalesce(sum(hashint8extended(
+               (extract(epoch FROM indexed_at) * 1000000)::bigint,
+               uuid_hash_extended(document_key, 0))::numeric) % 4611686018427387904, 0)::bigint
+    FROM documents WHERE state = 'indexed' GROUP BY corpus
+"""
+
+
+class Changed(NamedTuple):
+    """A corpus to look through.
+
+    Attributes:
+        corpus: its name.
+        ledger: what stands for its documents as they are; :func:`mark_found` takes it.
+        anew: other rules found what is stored, so that none of it is taken as it is.
+    """
+
+    corpus: str
+    ledger: int
+    anew: bool
+
+
+class Superseded(NamedTuple):
+    """A passage that is not of its topic's newest version: a row of ``superseded_chunks``."""
+
+    chunk_id: int
+    document_key: str
+    relation: str
+    by_chunk: int | None
+    superseded_at: datetime | None
+    last_version: str | None
+
+
+class Stored(NamedTuple):
+    """The passages of a document, in their order, and from when on a search may see them."""
+
+    chunk_ids: list[int]
+    passages: list[Passage]
+    created_at: datetime | None
+
+
+def known_versions(store: Store) -> pl.DataFrame:
+    """Every version of every topic that has two or more: columns ``KNOWN_VERSIONS``.
+
+    In the order of corpus, lineage and position (0: the oldest). Read again only when a lineage has
+    changed.
+    """
+
+    def look_up() -> pl.DataFrame:
+        rows = store.run(
+            lambda conn: conn.execute(
+                "SELECT v.corpus, d.repo, v.lineage_id, v.version, v.position, v.newest,"
+                " v.released_at FROM document_versions v JOIN documents d USING (document_key)"
+                ' ORDER BY v.corpus, v.lineage_id COLLATE "C", v.position'
+            ).fetchall()
+        )
+        return pl.DataFrame(rows, schema=KNOWN_VERSIONS, orient="row")
+
+    return store._info.versions.get("all", collection_info(store).versions_at, look_up, most=1)
+
+
+def changed_corpora(store: Store, rules: int) -> list[Changed]:
+    """The corpora whose versions were found in another state of their ledger, or by other rules."""
+
+    def work(conn: Connection) -> list[Changed]:
+        now: dict[str, int] = dict(conn.execute(_LEDGER).fetchall())
+        found = conn.execute("SELECT corpus, documents, rules FROM versioned_corpora").fetchall()
+        then = {corpus: (ledger, by) for corpus, ledger, by in found}
+        corpora = sorted({*now, *(c for c, (ledger, _) in then.items() if ledger)})
+        return [
+            Changed(corpus, now.get(corpus, 0), corpus in then and then[corpus][1] != rules)
+            for corpus in corpora
+            if then.get(corpus) != (now.get(corpus, 0), rules)
+        ]
+
+    return store.run(work)
+
+
+def mark_found(store: Store, corpus: str, ledger: int, rules: int) -> None:
+    """Record that a corpus's versions are all found, as ``ledger`` stands for its documents."""
+    store.run(
+        lambda conn: conn.execute(
+            "INSERT INTO versioned_corpora (corpus, rules, documents) VALUES (%s, %s, %s)"
+            " ON CONFLICT (corpus) DO UPDATE SET rules = excluded.rules,"
+            " documents = excluded.documents, found_at = clock_timestamp()",
+            (corpus, rules, ledger),
+        )
+    )
+    store.forget_info()
+
+
+def over_names(store: Store, corpus: str, work: Callable[[Iterator[TupleRow]], T]) -> T:
+    """``work`` over document_key, path, document_id, version of each indexed document of a corpus.
+
+    Sorted by key; read as :func:`operators.postgres.server_cursor.over_rows` does.
+    """
+    return over_rows(
+        store,
+        "SELECT document_key::text, path, document_id, version FROM documents"
+        " WHERE corpus = %s AND state = 'indexed' ORDER BY document_key",
+        (corpus,),
+        work,
+    )
+
+
+def unsketched(
+    store: Store, corpus: str, keys: Sequence[str], rules: int
+) -> Iterator[list[tuple[str, datetime, str]]]:
+    """Those of the documents ``keys`` that have no sketch of their present text.
+
+    Yields:
+        Some at a time: document_key, indexed_at and text.
+    """
+    wanted = store.run(
+        lambda conn: conn.execute(
+            "SELECT d.document_key FROM documents d LEFT JOIN document_sketches s"
+            " ON s.document_key = d.document_key AND s.indexed_at = d.indexed_at AND s.rules = %s"
+            " WHERE d.document_key = ANY(%s::uuid[]) AND s.document_key IS NULL"
+            " ORDER BY d.document_key",
+            (rules, list(keys)),
+        ).fetchall()
+    )
+    for start in range(0, len(wanted), DOCUMENTS_AT_ONCE):
+        part = [row[0] for row in wanted[start : start + DOCUMENTS_AT_ONCE]]
+        yield store.run(lambda conn, part=part: _texts(conn, corpus, part))  # type: ignore[misc]
+
+
+def keep_sketches(
+    store: Store, corpus: str, sketches: Sequence[tuple[str, datetime, bytes]], rules: int
+) -> None:
+    """Keep sketches: document_key, indexed_at of the text that it is of, and the sketch."""
+    columns = list(zip(*sketches, strict=True)) or [(), (), ()]
+    store.run(
+        lambda conn: conn.execute(
+            "INSERT INTO document_sketches (document_key, corpus, indexed_at, rules, sketch)"
+            " SELECT d.document_key, d.corpus, s.indexed_at, %s, s.sketch FROM"
+            " unnest(%s::uuid[], %s::timestamptz[], %s::bytea[]) AS s(key, indexed_at, sketch)"
+            " JOIN documents d ON d.document_key = s.key AND d.corpus = %s"
+            " ON CONFLICT (document_key) DO UPDATE SET indexed_at = excluded.indexed_at,"
+            " rules = excluded.rules, sketch = excluded.sketch",
+            (rules, *(list(column) for column in columns), corpus),
+        )
+    )
+
+
+def candidates(store: Store, corpus: str, keys: Sequence[str]) -> pl.DataFrame:
+    """What lineages are found from, of the documents ``keys``: columns ``CANDIDATES``."""
+    rows = store.run(
+        lambda conn: conn.execute(
+            "SELECT d.document_key::text, d.repo, d.document_id, d.path, d.title, d.version,"
+            " d.doc_date, d.date_source, s.sketch"
+            " FROM documents d LEFT JOIN document_sketches s USING (document_key)"
+            " WHERE d.corpus = %s AND d.document_key = ANY(%s::uuid[]) AND d.state = 'indexed'"
+            " ORDER BY d.document_key",
+            (corpus, list(keys)),
+        ).fetchall()
+    )
+    return pl.DataFrame(rows, schema=CANDIDATES, orient="row")
+
+
+def placed(store: Store, corpus: str) -> pl.DataFrame:
+    """What is stored of a corpus's versions: columns ``PLACED``, by lineage and position."""
+    rows = store.run(
+        lambda conn: conn.execute(
+            "SELECT v.document_key::text, v.lineage_id, v.version, v.position, v.newest,"
+            " v.released_at, d.indexed_at = v.indexed_at AND d.state = 'indexed'"
+            " FROM document_versions v JOIN documents d USING (document_key)"
+            ' WHERE v.corpus = %s ORDER BY v.lineage_id COLLATE "C", v.position',
+            (corpus,),
+        ).fetchall()
+    )
+    return pl.DataFrame(rows, schema=PLACED, orient="row")
+
+
+def passages(store: Store, corpus: str, key: str) -> tuple[datetime | None, Stored]:
+    """A document's indexed_at (None: it is gone) and its passages, without front matter."""
+    rows = store.run(
+        lambda conn: conn.execute(
+            "SELECT d.indexed_at, d.created_at, c.chunk_id, c.anchor, c.text FROM documents d"
+            " LEFT JOIN chunks c ON c.corpus = %s AND c.document_key = d.document_key"
+            " WHERE d.document_key = %s ORDER BY c.ordinal, c.chunk_id",
+            (corpus, key),
+        ).fetchall()
+    )
+    held = [row[2:] for row in rows if row[2] is not None]
+    texts = [Passage(anchor, text) for _, anchor, text in held]
+    if texts:
+        texts[0] = texts[0]._replace(text=_body(texts[0].text))
+    indexed_at, created_at = rows[0][:2] if rows else (None, None)
+    return indexed_at, Stored([row[0] for row in held], texts, created_at)
+
+
+def _body(text: str) -> str:
+    """A document's first passage without its front matter; if that is all of it, its fence."""
+    matter = find_front_matter(text)
+    body = text[matter.end :] if matter else text
+    return body if body.strip() else "---"
+
+
+def write_lineages(
+    store: Store,
+    corpus: str,
+    versions: pl.DataFrame,
+    indexed_at: Sequence[datetime | None],
+    superseded: Sequence[Superseded],
+    leaving: Sequence[str] = (),
+) -> bool:
+    """Put lineages in the place of what was known of their documents, in one transaction.
+
+    Args:
+        store: the open collection.
+        corpus: of all these documents.
+        versions: columns of ``operators.versions.lineage.LINEAGES``, of whole lineages.
+        indexed_at: of each of its documents, as its passages were read; None: it is gone.
+        superseded: the passages that have a place after the newest ones.
+        leaving: documents that were in lineages and now are in none.
+
+    Returns:
+        False, and nothing is written, if a document has changed since its passages were read.
+    """
+    keys = versions["document_key"].to_list()
+
+    def work(conn: Connection) -> bool:
+        lock(conn, f"versions/{corpus}")
+        # Held until the end: no writer can put other chunks behind these rows meanwhile.
+        rows = conn.execute(
+            "SELECT d.document_key FROM unnest(%s::uuid[], %s::timestamptz[]) AS k(key, indexed_at)"
+            " JOIN documents d ON d.document_key = k.key AND d.indexed_at = k.indexed_at"
+            " WHERE d.state = 'indexed' ORDER BY d.document_key FOR SHARE OF d",
+            (keys, list(indexed_at)),
+        ).fetchall()
+        if len(rows) < len(keys):
+            return False
+        _forget(conn, corpus, [*keys, *leaving])
+        columns = [versions[c].to_list() for c in ("lineage_id", "version", "position", "newest")]
+        conn.execute(
+            "INSERT INTO document_versions (document_key, corpus, lineage_id, version, position,"
+            " newest, released_at, indexed_at)"
+            " SELECT key, %s, lineage_id, version, place, newest, released_at, indexed_at"
+            " FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::int[], %s::bool[],"
+            " %s::timestamptz[], %s::timestamptz[])"
+            " AS t(key, lineage_id, version, place, newest, released_at, indexed_at)",
+            (corpus, keys, *columns, versions["released_at"].to_list(), list(indexed_at)),
+        )
+        parts = list(zip(*superseded, strict=True)) or [()] * len(Superseded._fields)
+        conn.execute(
+            "INSERT INTO superseded_chunks (corpus, chunk_id, document_key, relation, by_chunk,"
+            " superseded_at, last_version) SELECT %s, * FROM unnest(%s::bigint[], %s::uuid[],"
+            " %s::text[], %s::bigint[], %s::timestamptz[], %s::text[])",
+            (corpus, *(list(part) for part in parts)),
+        )
+        return True
+
+    return store.run(work)
+
+
+def broken(store: Store) -> list[tuple[str, int]]:
+    """The corpora with rows that point at a chunk that is not there, and how many there are."""
+    return store.run(
+        lambda conn: conn.execute(
+            "SELECT s.corpus, count(*) FROM superseded_chunks s"
+            " LEFT JOIN chunks c ON c.corpus = s.corpus AND c.chunk_id = s.chunk_id"
+            " LEFT JOIN chunks n ON n.corpus = s.corpus AND n.chunk_id = s.by_chunk"
+            " WHERE c.chunk_id IS NULL OR c.document_key <> s.document_key"
+            " OR (s.by_chunk IS NOT NULL AND n.chunk_id IS NULL) GROUP BY 1 ORDER BY 1"
+        ).fetchall()
+    )
+
+
+def doubt(store: Store, corpus: str) -> None:
+    """Have all of a corpus's versions be found anew."""
+    store.run(
+        lambda conn: conn.execute(
+            "UPDATE versioned_corpora SET rules = -1 WHERE corpus = %s", (corpus,)
+        )
+    )
+
+
+def _forget(conn: Connection, corpus: str, keys: Sequence[str]) -> None:
+    # whoever keeps something of the corpus's versions sees by this that they have changed
+    conn.execute(
+        "UPDATE versioned_corpora SET found_at = clock_timestamp() WHERE corpus = %s", (corpus,)
+    )
+    for table in ("document_versions", "superseded_chunks"):
+        conn.execute(f"DELETE FROM {table} WHERE document_key = ANY(%s::uuid[])", (list(keys),))
+
+
+def _texts(conn: Connection, corpus: str, keys: Sequence[UUID]) -> list[tuple[str, datetime, str]]:
+    return [
+        (str(key), indexed_at, text)
+        for key, indexed_at, text in conn.execute(
+            "SELECT d.document_key, d.indexed_at,"
+            " coalesce(string_agg(c.text, E'\\n' ORDER BY c.ordinal), '')"
+            " FROM documents d LEFT JOIN chunks c"
+            " ON c.corpus = %s AND c.document_key = d.document_key"
+            " WHERE d.document_key = ANY(%s) GROUP BY 1, 2 ORDER BY 1",
+            (corpus, list(keys)),
+        )
+    ]

@@ -1,0 +1,149 @@
+"""BM25 as a sparse inner product: what a chunk weighs at each term, and what a query does.
+
+Score of chunk d for query q (Robertson and Zaragoza 2009, with the non-negative IDF of Lucene)::
+
+    sum over terms t of q:  count(t, q) * idf(t) * f / (f + k1 * (1 - b + b * L / average))
+    idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5))
+
+f is the count of t in d, L the number of tokens of d, N the number of chunks of the corpus and df
+how many of them have t. The fraction depends on the chunk and on one number of the corpus, so it is
+stored with the chunk; the rest belongs to the query.
+
+A title says more about a chunk than a line of its text, so its words count ``TITLE_WEIGHT`` times:
+BM25 over weighted fields in its simple form, where a field is repeated (Robertson, Zaragoza and
+Taylor, CIKM 2004).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from operators.foundation import tokenizer
+
+K1 = 1.5
+B = 0.75
+TITLE_WEIGHT = 3
+DIMENSIONS = tokenizer.TERM_ID_LIMIT
+MAX_TERMS = 16_000
+"""Distinct terms of one chunk: what a sparse vector holds. The most frequent ones are kept."""
+
+MAX_QUERY_TERMS = 1_024
+"""Distinct terms of one query: the rarest ones are kept."""
+
+MAX_QUERY_CHARACTERS = 1_000_000
+"""A longer query is read up to here."""
+
+AVERAGE_STEP = 1.05
+
+
+class _TermIds(dict[str, int]):
+    """Term ids that were made before; looked up without a call where known."""
+
+    LARGEST = 1 << 13  # about 1 MB; larger ones hit no more of real text
+
+    def __missing__(self, term: str) -> int:
+        if len(self) >= self.LARGEST:
+            self.clear()
+        return self.setdefault(term, tokenizer.term_id(term))
+
+
+_term_ids = _TermIds()
+
+
+@dataclass(frozen=True)
+class TermCounts:
+    """The terms of one chunk: ids ascending, how often each occurs, and the number of tokens."""
+
+    terms: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    length: int
+
+
+def analysed_text(title: str | None, anchor: str | None, path: str | None, text: str) -> str:
+    """The part of a chunk that its terms come from, the title as often as it counts."""
+    return "\n".join(part for part in (*[title] * TITLE_WEIGHT, anchor, path, text) if part)
+
+
+def term_counts(text: str) -> TermCounts:
+    """Count the terms of ``text``."""
+    tokens = tokenizer.tokens(text)
+    counted = Counter(map(_term_ids.__getitem__, tokens))
+    kept = sorted(counted.items())
+    if len(kept) > MAX_TERMS:
+        kept = sorted(sorted(kept, key=lambda item: (-item[1], item[0]))[:MAX_TERMS])
+    table = np.array(kept, dtype=np.int64).reshape(-1, 2)
+    return TermCounts(table[:, 0], table[:, 1], len(tokens))
+
+
+def weights(counts: NDArray[np.int64], length: int, average: float) -> NDArray[np.float32]:
+    """The BM25 weight of each term of a chunk of ``length`` tokens.
+
+    >>> weights(np.array([1, 2]), 10, 10.0).round(3).tolist()
+    [0.4000000059604645, 0.5709999799728394]
+    """
+    f = counts.astype(np.float64)
+    return (f / (f + K1 * (1 - B + B * length / average))).astype(np.float32)
+
+
+def snapped_average(total_length: int, chunks: int) -> float:
+    """The corpus's average length on a grid of 5 % steps.
+
+    A grid, so that adding a chunk seldom changes the weights of all others; a function of the
+    content alone, so that a corpus grown in steps has the weights of one loaded at once.
+
+    >>> round(snapped_average(1000, 10), 1), round(snapped_average(1004, 10), 1)
+    (98.1, 98.1)
+    """
+    if chunks <= 0 or total_length <= 0:
+        return 1.0
+    return float(AVERAGE_STEP ** round(math.log(total_length / chunks, AVERAGE_STEP)))
+
+
+def query_counts(text: str) -> dict[int, int]:
+    """The term ids of a query and how often each occurs."""
+    return dict(Counter(map(_term_ids.__getitem__, tokenizer.tokens(text[:MAX_QUERY_CHARACTERS]))))
+
+
+@dataclass(frozen=True)
+class QueryTerms:
+    """A query's weights by term id, and the terms its candidates are taken by."""
+
+    weights: Mapping[int, float]
+    candidates: Sequence[int]
+
+
+def query_terms(
+    counts: Mapping[int, int], df: Mapping[int, int], chunks: int, *, cap: float, k: int
+) -> QueryTerms:
+    """Weigh a query's terms against a corpus of ``chunks`` chunks.
+
+    Candidates are the chunks that have one of the rarest terms: as many terms as keep the summed
+    ``df`` within ``cap``, but at least one, and more while they could not fill ``k`` rows. Every
+    candidate is scored with all terms. Terms that the corpus lacks are left out.
+    """
+    known = sorted((df[term], term) for term in counts if df.get(term, 0) > 0)[:MAX_QUERY_TERMS]
+    candidates: list[int] = []
+    reached = 0
+    for frequency, term in known:
+        if candidates and reached >= k and reached + frequency > cap:
+            break
+        candidates.append(term)
+        reached += frequency
+    return QueryTerms(
+        {term: counts[term] * idf(frequency, chunks) for frequency, term in known}, candidates
+    )
+
+
+def idf(df: int, chunks: int) -> float:
+    """How much a term says that ``df`` of ``chunks`` chunks have.
+
+    >>> round(idf(1, 10), 3)
+    1.992
+    """
+    return math.log(1 + (chunks - df + 0.5) / (df + 0.5))

@@ -1,0 +1,79 @@
+"""Several query texts of one question (its intent, paths, the shape of code): their lists fused.
+
+Reciprocal rank fusion over the texts' lists, before the corpus merges its two channels, so that a
+question asked in three ways weighs as much as one asked once.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from operators.arrays.segments import Column, permutation, places, starts
+from operators.frames import frame_of
+from operators.ranking.merge import reciprocal
+
+
+def fuse_texts(
+    lists: pl.DataFrame,
+    value: Literal["distance", "score"],
+    *,
+    rrf_k: float = 60,
+) -> pl.DataFrame:
+    """One list a query from the lists of its texts.
+
+    Args:
+        lists: columns ``VECTOR_LISTS`` or ``TEXT_LISTS``.
+        value: the column of the channel's own number; a chunk keeps its best one, the lowest
+            distance or the highest score.
+        rrf_k: of the sum over the texts of ``1 / (rrf_k + rank)``.
+
+    Returns:
+        Columns ``VECTOR_HITS`` or ``TEXT_HITS``. The list of a query with one text stays as it is.
+    """
+    text_no = lists["text_no"].to_numpy()
+    if not len(text_no) or (text_no == text_no[0]).all():
+        return frame_of(lists[name] for name in ("query_id", "chunk_id", "rank", value))
+
+    query_id, chunk_id = lists["query_id"].to_numpy(), lists["chunk_id"].to_numpy()
+    rank = lists["rank"].to_numpy()
+    order = np.lexsort((rank, text_no, chunk_id, query_id))
+    query_id, chunk_id, text_no = query_id[order], chunk_id[order], text_no[order]
+    rank, values = rank[order], lists[value].to_numpy()[order]
+
+    another = np.ones(len(order), bool)
+    another[1:] = (query_id[1:] != query_id[:-1]) | (chunk_id[1:] != chunk_id[:-1])
+    once = another.copy()
+    once[1:] |= text_no[1:] != text_no[:-1]
+    place = np.cumsum(another) - 1
+    begins = np.flatnonzero(another)
+    # bincount adds in the order of the rows, which is the order of the texts
+    score = np.bincount(place[once], reciprocal(rank[once], rrf_k), minlength=len(begins))
+    best_rank = np.minimum.reduceat(rank, begins)
+    best = (np.minimum if value == "distance" else np.maximum).reduceat(values, begins)
+    query_id, chunk_id = query_id[begins], chunk_id[begins]
+
+    order = permutation(query_id, score, best_rank, best_rank, chunk_id)
+    new_rank = places(query_id)
+    alone = _of_one_text(lists, query_id[order])
+    return pl.DataFrame(
+        [
+            pl.Series("query_id", query_id[order], pl.UInt32),
+            pl.Series("chunk_id", chunk_id[order], pl.Int64),
+            pl.Series("rank", np.where(alone, best_rank[order], new_rank), pl.UInt32),
+            pl.Series(value, best[order], pl.Float64),
+        ]
+    )
+
+
+def _of_one_text(lists: pl.DataFrame, query_id: Column) -> Column:
+    """For each of ``query_id``, whether its lists are of one text only."""
+    ids, texts = lists["query_id"].to_numpy(), lists["text_no"].to_numpy()
+    order = np.argsort(ids, kind="stable")
+    begins = starts(ids[order])
+    low = np.minimum.reduceat(texts[order], begins)
+    high = np.maximum.reduceat(texts[order], begins)
+    alone: Column = (low == high)[np.searchsorted(ids[order][begins], query_id)]
+    return alone

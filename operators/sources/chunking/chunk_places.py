@@ -1,0 +1,88 @@
+"""Where in its document a chunk stands: the page of a PDF, the fragment that leads to a section.
+
+Both are told by the text alone, so that a chunker knows nothing of them: pages are parted by lines
+with a form feed, sections begin at headings.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import accumulate
+
+import polars as pl
+
+from operators.sources.formats.heading_slugs import Section, section_slugs
+from operators.sources.formats.headings import section_of
+from operators.sources.formats.pdf import PAGE_BREAK
+
+VERSION = "2"
+"""Part of every document's fingerprint."""
+
+CORPORA = ("docs", "wiki")
+
+
+def add_places(chunks: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
+    """``chunks`` with their places in ``metadata``, those of documents and wikis.
+
+    ``page`` (from 1) for PDFs, the first that the chunk has text of; ``fragment``, what comes after
+    ``#`` in an address: ``page=12``, or the section's slug. Page breaks are taken out of the text.
+
+    Args:
+        chunks: CHUNKS, or without ``embedding``.
+        documents: DOCUMENTS that they were cut from.
+    """
+    texts = {
+        (corpus, repo, document_id): (text or "", path or "", language)
+        for corpus, repo, document_id, text, path, language in documents.filter(
+            pl.col("corpus").is_in(CORPORA)
+        )
+        .select("corpus", "repo", "document_id", "text", "path", "language")
+        .iter_rows()
+    }
+    if not texts:
+        return chunks
+    places: dict[tuple[str, str, str], _Places] = {}
+    bodies: list[str] = []
+    metadata: list[str] = []
+    columns = ("corpus", "repo", "document_id", "text", "start_line", "metadata")
+    for corpus, repo, document_id, body, first, given in chunks.select(columns).iter_rows():
+        key = (corpus, repo, document_id)
+        if key in texts:
+            if key not in places:
+                places[key] = _Places(*texts[key])
+            found = places[key].of(body, first)
+            if "page" in found:
+                body = body.replace(PAGE_BREAK, "")
+            given = json.dumps({**json.loads(given), **found}, sort_keys=True, ensure_ascii=False)
+        bodies.append(body)
+        metadata.append(given)
+    return chunks.with_columns(
+        pl.Series("text", bodies, dtype=pl.String), pl.Series("metadata", metadata, dtype=pl.String)
+    )
+
+
+class _Places:
+    """Page breaks or sections of one document, by line."""
+
+    def __init__(self, text: str, path: str, language: str | None) -> None:
+        self.sections: list[Section] = []
+        self.breaks: list[int] | None = None
+        if language == "pdf":
+            lines = text.split("\n")
+            self.breaks = list(accumulate(PAGE_BREAK in line for line in lines))
+        else:
+            self.sections = section_slugs(text, path)
+        self.starts = [section.line for section in self.sections]
+
+    def of(self, body: str, first: int) -> dict[str, object]:
+        """The place of a chunk from line ``first`` (from 1) on."""
+        if self.breaks is not None:
+            lines = body.split("\n")
+            blank = next((n for n, line in enumerate(lines) if line.strip()), 0)
+            page = self.breaks[min(first - 1 + blank, len(self.breaks) - 1)] + 1
+            return {"page": page, "fragment": f"page={page}"}
+        at = section_of(self.starts, first - 1, body)
+        if at is None:
+            return {}
+        slug = self.sections[at].slug
+        return {"fragment": slug} if slug else {}

@@ -1,0 +1,272 @@
+"""Documents to chunks that fit the embedding model's window, losing no word.
+
+A chunk is a run of whole lines where lines fit. It ends, in this order of preference, before a
+heading, after a blank line (best before a line without indentation), before a line without
+indentation, anywhere. In code whose syntax is known what counts first is how few pieces of syntax
+are cut, and a function or a class that fits a chunk is in one. Nothing overlaps:
+the chunks of a document, joined, are the document, blank runs apart.
+
+Sections share a chunk where there is room, but for a document that has a version: versions are
+compared chunk by chunk, and a section that only an older one has must not pass for a revision of
+its neighbours.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import polars as pl
+
+from operators.foundation.filename_dates import filename_date
+from operators.frames import CHUNKS, DOCUMENTS, check
+from operators.sources.chunking.code_breaks import Breaks, Unparsed, breaks, symbol
+from operators.sources.dates.stated_version import document_version
+from operators.sources.formats.front_matter import front_matter_lines
+from operators.sources.formats.headings import Heading, headings, is_text, section_of
+from operators.sources.formats.languages import code_language
+from operators.sources.protocol import metadata_json
+
+VERSION = "4"
+"""Part of every document's fingerprint: another chunker means that documents are cut anew."""
+
+MAX_HEADING = 120
+"""Characters of title and section heading that are put before a chunk's text for embedding."""
+
+MAX_CHARACTERS = 4000
+"""Upper bound of a chunk in characters: word-pieces say little about a wall of base64."""
+
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_WORD = re.compile(r"\s*\S{1,100}|\s+")
+
+CUT_BY_LINES = "cut_by_lines"
+"""In the metadata of the chunks of code that was not cut along its syntax: why not."""
+
+CountTokens = Callable[[Sequence[str]], Sequence[int]]
+
+
+class _Unit(NamedTuple):
+    """What is never cut further: a line, or a piece of a line too long for a chunk of its own."""
+
+    text: str
+    tokens: int
+    line: int
+    break_before: int  # how good a place its start is to begin a chunk: 0 is worst
+    heading: int  # word-pieces of the longest heading that its chunk can get because of it
+    defines_to: int = -1  # the last line of the definition that starts here
+
+
+def chunk_id(corpus: str, repo: str, document_id: str, ordinal: int) -> int:
+    """The id of a document's ``ordinal``-th chunk: a signed 64-bit hash, stable across runs."""
+    key = "\0".join((corpus, repo, document_id, str(ordinal)))
+    digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)
+
+
+def embedded_text(title: str | None, anchor: str | None, text: str) -> str:
+    """What the embedding model reads of a chunk: where it is from, then the text itself."""
+    heading = _heading(title, anchor)
+    return f"{heading}\n{text}" if heading else text
+
+
+def chunk_documents(
+    documents: pl.DataFrame, count_tokens: CountTokens, max_tokens: int = 254
+) -> pl.DataFrame:
+    """Cut documents into chunks.
+
+    Args:
+        documents: DOCUMENTS, one row a document.
+        count_tokens: the embedding model's count of word-pieces, one number a text.
+        max_tokens: word-pieces that fit the model's window, special tokens apart.
+
+    Returns:
+        CHUNKS without ``embedding``, in document order, ``ordinal`` from 0. A chunk with its
+        heading (:func:`embedded_text`) has at most ``max_tokens`` word-pieces, as long as those of
+        a heading (``MAX_HEADING`` characters) leave room for a line's words. Runs of blank lines
+        alone make no chunk; a document without any text has none. Code that is cut by lines because
+        its parser gave up says why in ``metadata`` (``CUT_BY_LINES``).
+    """
+    check(documents, DOCUMENTS, "documents")
+    rows: list[dict[str, object]] = []
+    for document in documents.iter_rows(named=True):
+        rows.extend(_chunks_of(document, count_tokens, max_tokens))
+    schema = {name: dtype for name, dtype in CHUNKS.items() if name != "embedding"}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _chunks_of(
+    document: dict[str, object], count_tokens: CountTokens, max_tokens: int
+) -> Iterator[dict[str, object]]:
+    text, title = str(document["text"] or ""), str(document["title"] or "")
+    if not text.strip():
+        return
+    path = str(document["path"] or "")
+    sections = headings(text, path)
+    starts = [section.line for section in sections]
+    code = breaks(text, str(document["language"] or code_language(path)), path)
+    kept = {k: v for k, v in document.items() if k in CHUNKS and k != "text"}
+    if isinstance(code, Unparsed):
+        known = json.loads(str(document["metadata"] or "{}"))
+        kept["metadata"] = metadata_json({**known, CUT_BY_LINES: code.reason})
+        code = None
+    lines = _LINE.findall(text)
+    names = [s.text for s in sections] + [d.name for d in (code.definitions if code else ())]
+    titles = list({_heading(title, name): None for name in (None, *names)})
+    counts = count_tokens([*titles, *lines])
+    lengths = dict(zip(titles, counts, strict=False))
+    if code:
+        inside = [lengths[_heading(title, name)] for name in code.innermost()]
+    else:
+        inside = [max(lengths.values())] * len(lines)
+    units = _units(lines, counts[len(titles) :], sections, code, inside, count_tokens, max_tokens)
+    place = (str(document["corpus"]), str(document["repo"]), str(document["document_id"]))
+    apart: list[Sequence[_Unit]] = [units]
+    if code is None and _is_a_version(path, document["version"]):
+        apart = _by_section(units, starts, front_matter_lines(text))
+    runs = [run for part in apart for run in _runs(part, max_tokens)]
+    pending = [(run, max_tokens) for run in reversed(runs)]
+    ordinal = 0
+    while pending:
+        run, allowed = pending.pop()
+        body = "".join(unit.text for unit in run)
+        if not body.strip():
+            continue
+        if code:
+            anchor = _symbol_of(run, code)
+        else:
+            at = section_of(starts, run[0].line, body)
+            anchor = None if at is None else sections[at].text
+        excess = count_tokens([embedded_text(title, anchor, body)])[0] - max_tokens
+        if excess > 0 and len(run) > 1:  # pieces of one long word can count less apart than joined
+            allowed = max(allowed - excess, 1)
+            parts = list(_runs(run, allowed))
+            if len(parts) == 1:
+                parts = [run[: len(run) // 2], run[len(run) // 2 :]]
+            pending.extend((part, allowed) for part in reversed(parts))
+            continue
+        yield {
+            **kept,
+            "chunk_id": chunk_id(*place, ordinal),
+            "ordinal": ordinal,
+            "text": body,
+            "anchor": anchor,
+            "start_line": run[0].line + 1,
+            "end_line": run[-1].line + 1,
+        }
+        ordinal += 1
+
+
+def _heading(title: str | None, anchor: str | None) -> str:
+    return " > ".join(part for part in (title, anchor) if part)[:MAX_HEADING]
+
+
+def _symbol_of(run: Sequence[_Unit], code: Breaks) -> str | None:
+    """The function or class that has most of a chunk's lines, blank ones around it apart."""
+    written = [unit.line for unit in run if unit.text.strip()]
+    return symbol(code.definitions, written[0], written[-1])
+
+
+def _is_a_version(path: str, version: object) -> bool:
+    """Whether a document may be one of several versions: it or its file's name says which."""
+    return bool(version or document_version(path)[0] or filename_date(path))
+
+
+def _by_section(
+    units: Sequence[_Unit], starts: Sequence[int], front_matter: int
+) -> list[Sequence[_Unit]]:
+    """The units of each section; headings that no text follows are with the next that has some."""
+    titles = set(starts)
+    parts: list[Sequence[_Unit]] = []
+    start, has_text = 0, False
+    for at, unit in enumerate(units):
+        if unit.line in titles:
+            if has_text:
+                parts.append(units[start:at])
+                start, has_text = at, False
+        elif unit.line >= front_matter and is_text(unit.text):
+            has_text = True
+    if not has_text and parts:
+        start -= len(parts.pop())
+    return [*parts, units[start:]]
+
+
+def _units(
+    lines: Sequence[str],
+    counts: Sequence[int],
+    sections: Sequence[Heading],
+    code: Breaks | None,
+    inside: Sequence[int],
+    count_tokens: CountTokens,
+    budget: int,
+) -> list[_Unit]:
+    starts = {section.line for section in sections}
+    defined = {d.first: d.last for d in reversed(code.definitions)} if code else {}
+    deepest = max(code.depths) if code else 0
+    units: list[_Unit] = []
+    after_blank = False
+    for number, (line, count) in enumerate(zip(lines, counts, strict=True)):
+        flush_left = not line[0].isspace() and line[0] not in ")]}"
+        if number in starts:
+            quality = 4
+        elif after_blank:
+            quality = 3 if flush_left else 2
+        else:
+            quality = 1 if flush_left else 0
+        if code:
+            quality += 4 * (deepest - code.depths[number])
+        after_blank = not line.strip()
+        heading = inside[number]
+        if count <= max(budget - heading, 1) and len(line) <= MAX_CHARACTERS:
+            quality = 0 if after_blank else quality
+            units.append(_Unit(line, count, number, quality, heading, defined.get(number, -1)))
+            continue
+        words = _WORD.findall(line)
+        for word, tokens in zip(words, count_tokens(words), strict=True):
+            units.append(_Unit(word, tokens, number, quality, heading))
+            quality = 0
+    return units
+
+
+def _runs(units: Sequence[_Unit], budget: int) -> Iterator[Sequence[_Unit]]:
+    """Fill a chunk, then step back to the best place to end it in its second half.
+
+    Before a definition it may end when it is a third full; before one that the end would cut
+    although a chunk can hold it, always.
+    """
+    start = 0
+    while start < len(units):
+        end = _filled(units, start, budget)
+        if end < len(units):
+            third, middle = (start + (end - start + part - 1) // part for part in (3, 2))
+            end = _whole(units, start, end, budget) or max(
+                (at for at in range(third, end + 1) if at >= middle or units[at].defines_to >= 0),
+                key=lambda at: (units[at].break_before, at),
+            )
+        yield units[start:end]
+        start = max(end, start + 1)
+
+
+def _filled(units: Sequence[_Unit], start: int, budget: int) -> int:
+    """Where a chunk from ``start`` must end at the latest."""
+    tokens = characters = heading = 0
+    for at in range(start, len(units)):
+        tokens += units[at].tokens
+        characters += len(units[at].text)
+        heading = max(heading, units[at].heading)
+        if at > start and (tokens + heading > budget or characters > MAX_CHARACTERS):
+            return at
+    return len(units)
+
+
+def _whole(units: Sequence[_Unit], start: int, end: int, budget: int) -> int | None:
+    """The start of the outermost definition across ``end`` that fits a chunk of its own."""
+    for at in range(start + 1, end):
+        to = units[at].defines_to
+        if to >= units[end].line:
+            fits = _filled(units, at, budget)
+            if fits == len(units) or units[fits].line > to:
+                return at
+    return None

@@ -1,0 +1,1 @@
+"""When a document was written, and which version it describes."""

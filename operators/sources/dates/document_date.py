@@ -1,0 +1,329 @@
+"""When a document was written: a value, where it comes from, how far to trust it.
+
+The sources disagree in real life: a printed PDF is dated by its print, a clone dates every file
+today, an author mistypes a year. So they are ranked, and one is believed: a date explicit in the
+file, then the commit's, the PDF's information dictionary, the file name, the file system. A source
+whose date is damaged, a placeholder or in the future is passed over for the next, and the answer
+says so. Nothing is ever filled in from today.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from os.path import splitext
+from typing import NamedTuple
+
+import polars as pl
+
+from operators.foundation.date_text import (
+    FUTURE_ALLOWED,
+    DateRefused,
+    not_in_future,
+    parse_date,
+    plausible,
+)
+from operators.foundation.filename_dates import filename_date
+from operators.sources.dates.html_dates import html_dates
+from operators.sources.dates.pdf_dates import (
+    PdfInfo,
+    PdfUnreadable,
+    parse_pdf_date,
+    pdf_info_dates,
+    read_pdf_info,
+)
+from operators.sources.formats.asciidoc_header import HEADER_LINES, asciidoc_header
+from operators.sources.formats.front_matter import (
+    FrontMatterRefused,
+    Value,
+    find_front_matter,
+    parse_block,
+    plain_lines,
+)
+
+TRUST = {"explicit": 1.0, "git": 0.8, "pdf": 0.6, "name": 0.4, "mtime": 0.1, "unknown": 0.0}
+"""Sources, the most trusted first; a lower one never beats a higher one."""
+
+HEAD_BYTES = 128 * 1024
+"""How much of a file is read for a date."""
+
+# As the plain chain has it, `date` comes first; then what names a change, then a beginning.
+_KEYS = (
+    "date", "revdate", "date.updated", "lastmod", "updated", "last_updated", "last_update",
+    "last_modified", "last_modified_at", "lastupdated", "lastmodified", "modified",
+    "modified_at", "updated_at", "date_modified", "revision_date", "git_revision_date",
+    "ms.date", "docdate", "date.created", "published", "published_at", "publish_date",
+    "publishdate", "pubdate", "date_published", "created", "created_at", "date_created",
+)  # fmt: skip
+# learn.microsoft.com prescribes mm/dd/yyyy for this key.
+_US_KEYS = frozenset({"ms.date"})
+
+_ASCIIDOC = frozenset({".adoc", ".asciidoc", ".asc", ".ad"})
+HTML = frozenset({".html", ".htm", ".xhtml"})
+_RST = frozenset({".rst", ".rest"})
+_METADATA_LINE = re.compile(r"([A-Za-z][A-Za-z0-9_. -]{0,40}?)[ \t]*:[ \t]+(\S.*)")
+_RST_FIELD = re.compile(r":([A-Za-z][A-Za-z0-9_. -]{0,40}):[ \t]+(\S.*)")
+
+# What an archiver writes where it writes no time: the first day of ZIP's calendar, npm's constant.
+_MTIME_PLACEHOLDERS = (
+    (datetime(1970, 1, 1, tzinfo=UTC), datetime(1980, 1, 3, tzinfo=UTC)),
+    (datetime(1985, 10, 26, 0, 0, tzinfo=UTC), datetime(1985, 10, 27, 0, 0, tzinfo=UTC)),
+)
+
+
+class PassedOver(NamedTuple):
+    """A date that was not taken: its source, the value as written, and why."""
+
+    source: str
+    raw: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentDate:
+    """A document's date in UTC, or None where nothing usable is known.
+
+    ``source`` is a key of :data:`TRUST`, ``trust`` its number from 0 to 1. ``passed_over`` has
+    every other date that was found, in the order in which they were looked at.
+    """
+
+    value: datetime | None
+    source: str
+    trust: float
+    passed_over: tuple[PassedOver, ...] = ()
+
+    @property
+    def timestamp(self) -> float:
+        """Seconds since 1970; 0.0 where the date is unknown, so that it is the oldest."""
+        return self.value.timestamp() if self.value else 0.0
+
+
+class _Found(NamedTuple):
+    source: str
+    raw: str
+    value: datetime | str  # a str says why it is none
+
+
+def extract_doc_date(path: str | os.PathLike[str]) -> float:
+    """Seconds since 1970 of a document's date; 0.0 where it is unknown. Never raises for a file.
+
+    The plain chain: a PDF's ModDate, else its CreationDate; the date in a text's front matter; of
+    AsciiDoc ``:revdate:`` or ``:date:`` in the first 50 lines; then the file's own time.
+    """
+    file = os.fspath(path)
+    now = datetime.now(UTC)
+    found = (*_inside(file, None, None), *_file_time(file))
+    return _choose(found, now).timestamp
+
+
+def document_date(
+    path: str | os.PathLike[str],
+    *,
+    within: str | None = None,
+    text: str | None = None,
+    git_date: datetime | None = None,
+    pdf_info: PdfInfo | tuple[str | None, str | None] | None = None,
+    now: datetime | None = None,
+) -> DocumentDate:
+    """The date of the document at ``path``, with its source, its trust and what was passed over.
+
+    explicit in the file > git commit > PDF information > file name > the file's own time.
+
+    Args:
+        path: names the document; the file need not exist if ``text`` or ``pdf_info`` is given.
+        within: its path within its source: folders above that date no document of it. None: as
+            ``path``.
+        text: its text, or the start of it; else the file's first 128 KiB are read.
+        git_date: when the last commit touched it; without a zone it is UTC.
+        pdf_info: a PDF's (CreationDate, ModDate) as stored; else they are read from the file.
+        now: the clock by which a date is in the future; later than one day after it is not trusted.
+    """
+    file = os.fspath(path)  # a Path of each file would fill the table of interned strings
+    found = [*_inside(file, text, pdf_info)]
+    if git_date is not None:
+        found.append(_checked("git", git_date.isoformat(), git_date))
+    if name := filename_date(file if within is None else within):
+        found.append(_read("name", name))
+    found += _file_time(file)
+    return _choose(found, now or datetime.now(UTC))
+
+
+def without_future_dates(documents: pl.DataFrame, now: datetime | None = None) -> pl.DataFrame:
+    """``documents`` (DOCUMENTS) without the dates that lie more than a day after ``now``.
+
+    ``doc_date`` and ``date_source`` become null there: such a document is of unknown age, and never
+    the newest of its kind.
+    """
+    latest = (now or datetime.now(UTC)) + FUTURE_ALLOWED
+    credible = pl.col("doc_date") <= latest
+    return documents.with_columns(
+        pl.when(credible).then("doc_date").alias("doc_date"),
+        pl.when(credible).then("date_source").alias("date_source"),
+    )
+
+
+def _choose(found: Sequence[_Found], now: datetime) -> DocumentDate:
+    order = list(TRUST)
+    taken: _Found | None = None
+    value: datetime | None = None
+    passed: list[PassedOver] = []
+    for one in sorted(found, key=lambda f: order.index(f.source)):
+        if isinstance(one.value, str):
+            passed.append(PassedOver(one.source, one.raw, one.value))
+            continue
+        try:
+            moment = not_in_future(one.value, now.replace(tzinfo=now.tzinfo or UTC))
+        except DateRefused as exc:
+            passed.append(PassedOver(one.source, one.raw, str(exc)))
+            continue
+        if taken is None:
+            taken, value = one, moment
+        elif moment != value:
+            first = "comes first" if one.source == taken.source else "is trusted more"
+            passed.append(PassedOver(one.source, one.raw, f"{taken.source} date {first}"))
+    source = taken.source if taken else "unknown"
+    return DocumentDate(value, source, TRUST[source], tuple(passed))
+
+
+def _read(source: str, raw: str, *, us_order: bool = False) -> _Found:
+    try:
+        return _Found(source, raw, parse_date(raw, us_order=us_order))
+    except DateRefused as exc:
+        return _Found(source, raw, str(exc))
+
+
+def _checked(source: str, raw: str, moment: datetime) -> _Found:
+    try:
+        return _Found(source, raw, plausible(moment))
+    except DateRefused as exc:
+        return _Found(source, raw, str(exc))
+
+
+def _inside(
+    file: str, text: str | None, info: tuple[str | None, str | None] | None
+) -> Iterator[_Found]:
+    """What the file says of itself, the first to believe first."""
+    if info is not None or (text is None and splitext(file)[1].lower() == ".pdf"):
+        yield from _pdf(file, info)
+        return
+    if text is None:
+        try:
+            text = _head(file)
+        except OSError as exc:
+            yield _Found("explicit", "", f"not readable: {exc.strerror or exc}")
+            return
+    yield from explicit_dates(text, splitext(file)[1].lower())
+
+
+def _pdf(file: str, info: tuple[str | None, str | None] | None) -> Iterator[_Found]:
+    if info is None:
+        if not _is_regular(file):
+            return
+        try:
+            info = read_pdf_info(file)
+        except PdfUnreadable as exc:
+            yield _Found("pdf", "", str(exc))
+            return
+    for field, raw in pdf_info_dates(*info):
+        try:
+            yield _Found("pdf", f"{field} {raw}", parse_pdf_date(raw))
+        except DateRefused as exc:
+            yield _Found("pdf", f"{field} {raw}", str(exc))
+
+
+def explicit_dates(text: str, suffix: str) -> list[_Found]:
+    """The dates that a text states of itself, the first to believe first.
+
+    ``suffix`` (``.adoc``, lower case) says what else there may be: a header, a page's ``meta``.
+    """
+    found: list[_Found] = []
+    fields: dict[str, str] = {}
+    block = find_front_matter(text)
+    if block is not None:
+        try:
+            fields = _flat(parse_block(block))
+        except FrontMatterRefused as exc:
+            found.append(_Found("explicit", "front matter", str(exc)))
+            fields = _flat(dict(plain_lines(block)))
+        text = text[block.end :]
+    found += _by_key(fields)
+    if suffix in _ASCIIDOC:
+        header = asciidoc_header(text)
+        dated = {k: v for k, v in header.attributes.items() if k in _KEYS}
+        ordered = {"revdate": dated.pop("revdate", header.date or "")} | dated
+        found += [_read("explicit", raw) for raw in ordered.values() if raw]
+    elif suffix in HTML:
+        found += _by_key(html_dates(text))
+    elif block is None:
+        found += _by_key(_metadata_lines(text, suffix))
+    return found
+
+
+def _by_key(fields: dict[str, str]) -> list[_Found]:
+    return [
+        _read("explicit", fields[key], us_order=key in _US_KEYS) for key in _KEYS if fields.get(key)
+    ]
+
+
+def _flat(fields: dict[str, Value]) -> dict[str, str]:
+    flat: dict[str, str] = {}
+    for key, value in fields.items():
+        name = key.strip().lower().replace("-", "_").replace(" ", "_")
+        if isinstance(value, str):
+            flat.setdefault(name, value)
+        elif isinstance(value, dict):
+            for inner, scalar in value.items():
+                if isinstance(scalar, str):
+                    flat.setdefault(f"{name}.{inner.strip().lower()}", scalar)
+    return flat
+
+
+def _metadata_lines(text: str, suffix: str) -> dict[str, str]:
+    """``Date: ...`` lines without fences: at a text's very start, or reStructuredText's fields."""
+    found: dict[str, Value] = {}
+    lines = text[: HEADER_LINES * 2000].removeprefix("\ufeff").splitlines()[:HEADER_LINES]
+    if suffix in _RST:
+        for line in lines:
+            if field := _RST_FIELD.fullmatch(line):
+                found.setdefault(field[1], field[2].strip())
+        if found:
+            return _flat(found)
+    for line in lines:
+        match = _METADATA_LINE.fullmatch(line)
+        if match is None:
+            break
+        found.setdefault(match[1], match[2].strip())
+    return _flat(found)
+
+
+def _file_time(file: str) -> list[_Found]:
+    try:
+        status = os.stat(file)
+        moment = datetime.fromtimestamp(status.st_mtime, UTC)
+    except (OSError, ValueError, OverflowError):
+        return []
+    if not stat.S_ISREG(status.st_mode):
+        return []
+    if any(start <= moment < end for start, end in _MTIME_PLACEHOLDERS):
+        return [_Found("mtime", moment.isoformat(), "an archiver's placeholder")]
+    return [_checked("mtime", moment.isoformat(), moment)]
+
+
+def _is_regular(file: str) -> bool:
+    try:
+        return stat.S_ISREG(os.stat(file).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def _head(file: str) -> str:
+    if not _is_regular(file):
+        raise OSError(f"{os.path.basename(file)} is not a file")
+    with open(file, "rb") as stream:
+        raw = stream.read(HEAD_BYTES)
+    encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    return raw.decode(encoding, "replace")

@@ -1,0 +1,103 @@
+"""The dates that a web page states about itself, for machines: ``meta``, ``time`` and JSON-LD.
+
+What is written for people to read is not looked at: a page has many dates, and few are its own.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from typing import Any
+
+from lxml import etree
+
+from operators.foundation.sanitize import clean_text
+
+HEAD = 128 * 1024
+"""Characters of a page that are looked at."""
+
+_FED = 1 << 14
+_LONGEST_JSON = 1 << 16
+_LONGEST_DATE = 100
+
+# Names that publishing systems use, and the front matter's key that means the same.
+_NAMES = {
+    "date": "date", "dc.date": "date", "dcterms.date": "date",
+    "article:modified_time": "updated", "og:updated_time": "updated", "datemodified": "updated",
+    "dcterms.modified": "updated", "dc.date.modified": "updated", "modified": "updated",
+    "last-modified": "updated", "last_modified": "updated", "lastmod": "updated",
+    "last-updated": "updated", "updated_at": "updated", "revised": "updated", "ms.date": "ms.date",
+    "article:published_time": "published", "datepublished": "published",
+    "dcterms.issued": "published", "dc.date.issued": "published", "pubdate": "published",
+    "publish_date": "published", "publish-date": "published", "citation_publication_date": "date",
+    "dcterms.created": "created", "dc.date.created": "created", "datecreated": "created",
+}  # fmt: skip
+
+
+def html_dates(source: str) -> dict[str, str]:
+    """The dates of a page as written, by what they mean: the first of each.
+
+    Keys: ``date``, ``updated``, ``ms.date``, ``published``, ``created``.
+
+    >>> html_dates('<meta property="article:modified_time" content="2024-05-06T07:08:09Z">')
+    {'updated': '2024-05-06T07:08:09Z'}
+    """
+    target = _Dates()
+    parser = etree.HTMLParser(target=target, huge_tree=True)
+    head = clean_text(source[:HEAD])
+    for start in range(0, len(head), _FED):
+        parser.feed(head[start : start + _FED])
+    if head:
+        parser.close()
+    return target.found
+
+
+class _Dates:
+    """A parser target: gathers dates."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, str] = {}
+        self.script: list[str] | None = None
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        if tag == "script" and attributes.get("type", "").lower() == "application/ld+json":
+            self.script = []
+        value = attributes.get("content") if tag == "meta" else attributes.get("datetime")
+        for name in ("name", "property", "itemprop", "http-equiv"):
+            self._keep(attributes.get(name), value)
+        if tag == "time" and "pubdate" in attributes:
+            self._keep("pubdate", value)
+
+    def end(self, tag: str) -> None:
+        if tag == "script" and self.script is not None:
+            text, self.script = "".join(self.script), None
+            with suppress(ValueError, RecursionError):
+                self._linked_data(json.loads(text[:_LONGEST_JSON]))
+
+    def data(self, text: str) -> None:
+        if self.script is not None:
+            self.script.append(text)
+
+    def comment(self, text: str) -> None:
+        pass
+
+    def pi(self, target: str, data: str | None = None) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+    def _linked_data(self, value: Any) -> None:
+        """A thing, a list of things, or a graph of things."""
+        things = value if isinstance(value, list) else [value]
+        for thing in things:
+            if isinstance(thing, dict):
+                for name in ("dateModified", "datePublished", "dateCreated"):
+                    self._keep(name, thing.get(name))
+                if isinstance(thing.get("@graph"), list):
+                    self._linked_data(thing["@graph"])
+
+    def _keep(self, name: str | None, value: object) -> None:
+        key = _NAMES.get((name or "").strip().lower())
+        if key and isinstance(value, str) and 0 < len(value.strip()) <= _LONGEST_DATE:
+            self.found.setdefault(key, value.strip())

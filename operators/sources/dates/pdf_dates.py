@@ -1,0 +1,97 @@
+"""The dates in a PDF's information dictionary.
+
+The form is ISO 32000-1 section 7.9.4, ``D:YYYYMMDDHHmmSSOHH'mm'`` with all after the year optional.
+Of 1,936 PDFs in the wild every fifteenth dated one departs from it: a quote too many or too few,
+``Z00'00'``, no ``D:``, ``ctime`` text, the year 2000 as ``19100``.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from operators.errors import CrosscorpusError
+from operators.foundation.date_text import DateRefused, offset, parse_date, plausible
+
+PDFIUM_LOCK = threading.Lock()
+"""Held around every call into PDFium in this process: it is not thread-safe."""
+
+_DATE = re.compile(
+    r"(?P<y>[0-9]{4})(?:(?P<m>[0-9]{2})(?:(?P<d>[0-9]{2})"
+    r"(?:(?P<H>[0-9]{2})(?:(?P<M>[0-9]{2})(?P<S>[0-9]{2})?)?)?)?)?"
+    r"(?:[Zz](?:00'?(?:00'?)?)?'?|(?P<sign>[+-])(?P<zh>[0-9]{2})(?:[':]?(?P<zm>[0-9]{2}))?'?'?)?",
+    re.ASCII,
+)
+# Writers that took C's tm_year for two digits wrote 100 for the year 2000.
+_YEAR_2000 = re.compile(r"19(1[0-9]{2})(?=[0-9]{10}(?![0-9]))", re.ASCII)
+
+
+class PdfInfo(NamedTuple):
+    """The two dates as stored; None where the field is absent."""
+
+    creation: str | None
+    modified: str | None
+
+
+class PdfUnreadable(CrosscorpusError):
+    """A file's information dictionary cannot be read: no PDF, damaged, or locked by a password."""
+
+
+def parse_pdf_date(raw: str) -> datetime:
+    """The moment in UTC of a PDF date string; UTC where it names no zone.
+
+    >>> parse_pdf_date("D:20250315233000-08'00'").isoformat()
+    '2025-03-16T07:30:00+00:00'
+    >>> parse_pdf_date("D:20221220004256Z'").isoformat()
+    '2022-12-20T00:42:56+00:00'
+
+    Raises:
+        DateRefused: it is none; the message says why.
+    """
+    text = raw.replace("\0", "").strip()
+    marked = text[:2] in ("D:", "d:")
+    text = text[2:].strip() if marked else text
+    if not text:
+        raise DateRefused("empty")
+    text = _YEAR_2000.sub(lambda m: str(1900 + int(m[1])), text, count=1)
+    match = _DATE.fullmatch(text)
+    if match is None or not (marked or match["d"]):
+        return parse_date(text)
+    part = match.groupdict()
+    hour, minute, second = (int(part[k] or 0) for k in "HMS")
+    try:
+        date = datetime(int(part["y"]), int(part["m"] or 1), int(part["d"] or 1))
+        moment = date.replace(hour=hour, minute=minute, second=second)
+    except ValueError as exc:
+        raise DateRefused(f"no such date: {exc}") from None
+    zone = f"{part['sign']}{part['zh']}{part['zm'] or '00'}" if part["sign"] else None
+    return plausible(moment.replace(tzinfo=offset(zone)))
+
+
+def pdf_info_dates(creation: str | None, modified: str | None) -> list[tuple[str, str]]:
+    """The fields that are present, as (field, raw) pairs, the one to believe first: ModDate."""
+    pairs = (("ModDate", modified), ("CreationDate", creation))
+    return [(field, raw) for field, raw in pairs if raw]
+
+
+def read_pdf_info(path: str | Path) -> PdfInfo:
+    """The two dates in ``path``'s information dictionary, unparsed; no page is read.
+
+    Raises:
+        PdfUnreadable: says why.
+    """
+    import pypdfium2
+
+    with PDFIUM_LOCK:
+        try:
+            document = pypdfium2.PdfDocument(path)
+        except (pypdfium2.PdfiumError, OSError) as exc:
+            raise PdfUnreadable(f"not readable as PDF: {exc}") from exc
+        try:
+            values = [document.get_metadata_value(k) or None for k in ("CreationDate", "ModDate")]
+        finally:
+            document.close()
+    return PdfInfo(*values)

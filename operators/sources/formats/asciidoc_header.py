@@ -1,0 +1,130 @@
+"""What an AsciiDoc text says of itself: attribute entries, and the revision line under its title.
+
+The grammar is Asciidoctor's (docs.asciidoctor.org, "Document header"): title, author line, revision
+line ``v1.0, 2025-03-15: remark``, attribute entries ``:name: value``. Attribute entries are taken
+from the first 50 lines, but not from within a block (a listing shows them). No include is followed.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import NamedTuple
+
+from operators.foundation.date_text import DateRefused, parse_date
+from operators.sources.formats.headings import asciidoc_blocks, is_underlined
+
+HEADER_LINES = 50
+MAX_VALUE = 200
+"""Characters; a longer attribute is passed over, so that those that repeat others cannot grow."""
+
+_ENTRY = re.compile(r":([A-Za-z0-9_][\w-]*):(?:[ \t]+(.*))?")
+_ANY_ENTRY = re.compile(r":!?[A-Za-z0-9_][\w-]*!?:(?:[ \t].*)?")
+_REFERENCE = re.compile(r"\{([A-Za-z0-9_][\w-]*)\}")
+_TITLE = re.compile(r"[=#][ \t]+\S.*")
+_WORD = r"(?:(?:version|ver\.?|v|revision|rev\.?|release)[ \t]*)?"
+_REVISION = re.compile(
+    rf"{_WORD}(?P<number>[0-9][\w.+-]*),[ \t]*(?P<date>.*)", re.ASCII | re.IGNORECASE
+)
+_NUMBER_ONLY = re.compile(
+    rf"(?:{_WORD}(?<=[a-z. \t])|(?=[0-9]+\.))(?P<number>[0-9][\w.+-]*)[ \t]*(?::.*)?",
+    re.ASCII | re.IGNORECASE,
+)
+
+
+class AsciidocHeader(NamedTuple):
+    """Attributes by lower-case name, and what the revision line gives; None where it has none."""
+
+    attributes: dict[str, str]
+    number: str | None
+    date: str | None
+
+
+def asciidoc_header(text: str) -> AsciidocHeader:
+    r"""Attributes and revision of an AsciiDoc text; of an attribute set twice the first counts.
+
+    A reference ``{name}`` in a value is resolved if the text set that attribute before; else it
+    stays as written.
+
+    >>> asciidoc_header("= T\nA <a@b>\nv1.0, 2025-03-15\n:k: v\n")
+    AsciidocHeader(attributes={'k': 'v'}, number='1.0', date='2025-03-15')
+    """
+    lines = [line.rstrip() for line in islice(_lines(text), HEADER_LINES)]
+    attributes = _attributes(lines)
+    number, date = _revision(lines)
+    if date is not None:
+        date = _resolved(date, attributes)
+    return AsciidocHeader(attributes, number, date)
+
+
+def _lines(text: str) -> list[str]:
+    # Only the start: splitting a whole book for its header costs more than reading it.
+    return text[: HEADER_LINES * 2000].removeprefix("\ufeff").splitlines()
+
+
+def _attributes(lines: list[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for line, block in zip(lines, asciidoc_blocks(lines), strict=True):
+        if not block and (match := _ENTRY.fullmatch(line)):
+            value = _resolved((match[2] or "").strip(), found)
+            if len(value) <= MAX_VALUE:
+                found.setdefault(match[1].lower(), value)
+    return found
+
+
+def _resolved(value: str, attributes: dict[str, str]) -> str:
+    if len(value) > MAX_VALUE:
+        return value
+    made = _REFERENCE.sub(lambda m: attributes.get(m[1].lower(), m[0]), value)
+    return made if len(made) <= MAX_VALUE else value
+
+
+def _revision(lines: list[str]) -> tuple[str | None, str | None]:
+    rest = [line for line in lines if not line.startswith("//") or line.startswith("////")]
+    while rest and not rest[0]:
+        rest.pop(0)
+    header: list[str] = []
+    for line in rest:
+        if not line:
+            break
+        if not _ANY_ENTRY.fullmatch(line):
+            header.append(line)
+    if not header:
+        return None, None
+    if _TITLE.fullmatch(header[0]):
+        under = header[1:]
+    elif header[1:] and header[1][0] == "=" and is_underlined(header, 0):
+        under = header[2:]
+    else:
+        return None, None
+    # The author line comes first; a text without one often has its revision in that place.
+    for line in under[:2]:
+        number, date = _revision_line(line)
+        if number or date:
+            return number, date
+    return None, None
+
+
+def _revision_line(line: str) -> tuple[str | None, str | None]:
+    line = line.strip()
+    if date := _leading_date(line):
+        return None, date
+    if match := _REVISION.fullmatch(line):
+        rest = match["date"].strip()
+        return match["number"], _leading_date(rest) or rest.partition(":")[0].strip() or None
+    if match := _NUMBER_ONLY.fullmatch(line):
+        return match["number"], None
+    return None, None
+
+
+def _leading_date(text: str) -> str | None:
+    """``text`` without a remark after a colon, if it is a date."""
+    ends = [len(text), *(i for i, c in enumerate(text) if c == ":")]
+    for end in ends[:8]:
+        candidate = text[:end].strip()
+        try:
+            parse_date(candidate)
+        except DateRefused:
+            continue
+        return candidate
+    return None

@@ -1,0 +1,83 @@
+"""The fragment that leads a link to a section, as each system makes it from the heading.
+
+GitHub and GitLab: lower case, punctuation dropped, spaces to hyphens, a repeated one numbered
+``-1``. MediaWiki: spaces to underscores, else as it is, a repeated one numbered ``_2``. AsciiDoc
+(Asciidoctor): ``_`` in front, lower case, other characters to ``_``, numbered ``_2``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from posixpath import splitext
+from typing import NamedTuple
+
+from operators.sources.formats.headings import headings
+
+_MARKDOWN_LINK = re.compile(r"!?\[([^\]\[]*)\]\([^)\s]*(?:[ \t][^)]*)?\)")
+_TAG = re.compile(r"<[^<>]*>")
+_WIKI_LINK = re.compile(r"\[\[:?(?:[^\]\[|]*\|)?([^\]\[|]*)\]\]")
+_EXPLICIT = re.compile(r"\s*\{:?\s*#([\w:.-]+)[^{}]*\}\s*$")
+_DROPPED = re.compile(r"[^\w\- ]")
+
+
+class Section(NamedTuple):
+    """The 0-based line of a heading, its text and its fragment."""
+
+    line: int
+    heading: str
+    slug: str
+
+
+def section_slugs(text: str, path: str) -> list[Section]:
+    r"""The sections of ``text``, each with a fragment of its own; the format as in ``headings``.
+
+    >>> [s.slug for s in section_slugs("# Über uns\n\n# A b!\n\n# a-b\n\n# a-b\n", "a.md")]
+    ['über-uns', 'a-b', 'a-b-1', 'a-b-2']
+    >>> [s.slug for s in section_slugs("== A b ==\n== A b ==\n", "a.wiki")]
+    ['A_b', 'A_b_2']
+    """
+    match splitext(path)[1].lower():
+        case ".mediawiki" | ".wiki":
+            return list(_numbered(text, path, _mediawiki, "_", 2))
+        case ".adoc" | ".asciidoc" | ".asc":
+            return list(_numbered(text, path, _asciidoctor, "_", 2))
+        case ".pdf" | ".html" | ".htm" | ".xhtml":
+            return []
+        case _:
+            return list(_numbered(text, path, _github, "-", 1))
+
+
+def _numbered(
+    text: str, path: str, slug: Callable[[str], str], joint: str, first: int
+) -> Iterator[Section]:
+    """Each slug with a number if it was taken; a made one can be taken too."""
+    taken: set[str] = set()
+    repeats: dict[str, int] = {}
+    for heading in headings(text, path):
+        plain = slug(heading.text)
+        made = plain
+        # MediaWiki tells ids apart regardless of case.
+        while made.casefold() in taken:
+            number = repeats.get(plain.casefold(), first)
+            repeats[plain.casefold()] = number + 1
+            made = f"{plain}{joint}{number}"
+        taken.add(made.casefold())
+        yield Section(heading.line, heading.text, made)
+
+
+def _github(heading: str) -> str:
+    if explicit := _EXPLICIT.search(heading):
+        return explicit[1]
+    text = _TAG.sub("", _MARKDOWN_LINK.sub(r"\1", heading))
+    return _DROPPED.sub("", text.strip().lower()).replace(" ", "-")
+
+
+def _mediawiki(heading: str) -> str:
+    text = _TAG.sub("", _WIKI_LINK.sub(r"\1", heading)).replace("'''", "").replace("''", "")
+    return "_".join(text.split())
+
+
+def _asciidoctor(heading: str) -> str:
+    text = _TAG.sub("", heading).lower()
+    return "_" + re.sub(r"[ .-]+", "_", re.sub(r"[^\w .-]", "", text)).strip("_")

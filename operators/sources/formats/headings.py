@@ -1,0 +1,197 @@
+"""Section headings of the common text formats, so that a chunk can say which section it is from."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from itertools import pairwise
+from posixpath import splitext
+from typing import NamedTuple
+
+from markdown_it import MarkdownIt
+
+from operators.sources.formats.front_matter import find_front_matter, front_matter_lines
+
+
+class Heading(NamedTuple):
+    """A heading: the 0-based line it starts on, its level (1 is the outermost) and its text."""
+
+    line: int
+    level: int
+    text: str
+
+
+_ASCIIDOC = re.compile(r"(={1,6}|#{1,6})[ \t]+(\S.*)")
+ASCIIDOC_FENCE = re.compile(r"-{4,}|\.{4,}|\+{4,}|/{4,}|={4,}|\*{4,}|_{4,}|```\S*|--|[|!,:]={3,}")
+"""A line that opens an AsciiDoc block; the same line (of back-ticks the first three) closes it."""
+
+_ASCIIDOC_RULES = "=-~^+"
+_DERIVED = re.compile(r"(#{1,6}) (\S.*)")
+_RST_RULE = re.compile(r"^([=\-~^\"'`#*+.:_])\1{2,}\s*$")
+_MARKDOWN = MarkdownIt("commonmark").disable("inline")  # blocks alone: linear, whatever is in them
+
+
+def section_of(starts: Sequence[int], first: int, body: str) -> int | None:
+    """Which section a piece of a document is named after: the first that it has text of.
+
+    Args:
+        starts: the lines that the document's sections start on.
+        first: the 0-based line that the piece starts on.
+        body: its text. Headings and front matter are no text of a section.
+
+    Returns:
+        A place in ``starts``; before all sections the first, if it starts in the piece; else None.
+
+    >>> section_of([0, 2], 0, "# Guide\\n\\n## Use\\n\\ntext"), section_of([4], 0, "text\\n")
+    (1, None)
+    """
+    lines = body.split("\n")
+    while len(lines) > 1 and not lines[-1].strip():
+        lines.pop()
+    skipped = front_matter_lines(body) if first == 0 else 0
+    begin, end = bisect_left(starts, first), bisect_left(starts, first + len(lines))
+    titles = set(starts[begin:end])
+    written = [number for number, line in enumerate(lines, first) if line.strip()]
+    said = (n for n in written if n - first >= skipped and n not in titles)
+    at = next((n for n in said if is_text(lines[n - first])), written[0] if written else first)
+    section = bisect_right(starts, at) - 1
+    if section >= 0:
+        return section
+    return 0 if end else None
+
+
+def is_text(line: str) -> bool:
+    """Whether a line says something; a rule under a title does not."""
+    return any(map(str.isalnum, line))
+
+
+def headings(text: str, path: str) -> list[Heading]:
+    """The headings of ``text`` in order; the format is told by the ending of ``path``.
+
+    Markdown, MediaWiki, AsciiDoc and reStructuredText are known, and the text that a reader made
+    of a PDF or of HTML: there a heading is a line ``## Title`` after a blank one. Anything else has
+    no headings. What looks like one inside a code fence, an AsciiDoc block or front matter is none.
+
+    >>> headings("# A\\n\\ntext\\n\\n## B\\n", "guide.md")
+    [Heading(line=0, level=1, text='A'), Heading(line=4, level=2, text='B')]
+    """
+    match splitext(path)[1].lower():
+        case ".md" | ".markdown" | ".mdx":
+            return _markdown(text)
+        case ".mediawiki" | ".wiki":
+            return _mediawiki(text)
+        case ".adoc" | ".asciidoc" | ".asc":
+            return _asciidoc(text)
+        case ".rst":
+            return _restructured(text)
+        case ".pdf" | ".html" | ".htm" | ".xhtml":
+            return _derived(text)
+        case _:
+            return []
+
+
+def _markdown(text: str) -> list[Heading]:
+    matter = find_front_matter(text)
+    start = matter.end if matter else 0
+    skipped = text.count("\n", 0, start)
+    parsed = _MARKDOWN.parse(text[start:])
+    return [
+        Heading(skipped + opening.map[0], int(opening.tag[1]), inline.content.strip())
+        for opening, inline in pairwise(parsed)
+        if opening.type == "heading_open" and opening.map and inline.content.strip()
+    ]
+
+
+def _mediawiki(text: str) -> list[Heading]:
+    found: list[Heading] = []
+    for number, line in enumerate(text.split("\n")):
+        if not line.startswith("=") or not (line := line.rstrip()).endswith("="):
+            continue
+        before, after = len(line) - len(line.lstrip("=")), len(line) - len(line.rstrip("="))
+        level = min(before, after, 6)
+        title = line[level:-level].strip()
+        if level * 2 < len(line) and title:
+            found.append(Heading(number, level, title))
+    return found
+
+
+def asciidoc_blocks(lines: Sequence[str]) -> list[str]:
+    """For each line the fence of the AsciiDoc block that it is in or delimits, else ``""``.
+
+    A rule under a line of its own length is the underline of a title, no fence. A block that never
+    closes lasts to the end.
+
+    >>> asciidoc_blocks(["a", "----", "= b", "----", "c"])
+    ['', '----', '----', '----', '']
+    """
+    inside: list[str] = []
+    block = ""
+    for number, line in enumerate(lines):
+        if block:
+            inside.append(block)
+            block = "" if line == block else block
+            continue
+        fence = ASCIIDOC_FENCE.fullmatch(line)
+        if fence and not is_underlined(lines, number - 1):
+            block = fence[0][:3] if line.startswith("```") else fence[0]
+        inside.append(block)
+    return inside
+
+
+def is_underlined(lines: Sequence[str], number: int) -> bool:
+    """Whether the line is a title in AsciiDoc's old form, underlined by the next line."""
+    if number < 0 or number + 1 >= len(lines) or (number and lines[number - 1].strip()):
+        return False
+    title, rule = lines[number], lines[number + 1]
+    return (
+        len(rule) > 1
+        and rule[0] in _ASCIIDOC_RULES
+        and rule == rule[0] * len(rule)
+        and abs(len(title) - len(rule)) <= 1
+        and any(c.isalnum() for c in title)
+        and title[0] not in "[.:/"
+    )
+
+
+def _asciidoc(text: str) -> list[Heading]:
+    lines = [line.rstrip() for line in text.split("\n")]
+    found: list[Heading] = []
+    for number, block in enumerate(asciidoc_blocks(lines)):
+        line = lines[number]
+        if block:
+            continue
+        if is_underlined(lines, number):
+            level = _ASCIIDOC_RULES.index(lines[number + 1][0]) + 1
+            found.append(Heading(number, level, line))
+        elif match := _ASCIIDOC.fullmatch(line):
+            found.append(Heading(number, len(match[1]), match[2]))
+    return found
+
+
+def _derived(text: str) -> list[Heading]:
+    found: list[Heading] = []
+    after_blank = True
+    for number, line in enumerate(text.split("\n")):
+        if after_blank and (match := _DERIVED.fullmatch(line)):
+            found.append(Heading(number, len(match[1]), match[2].strip()))
+        after_blank = not line.strip()
+    return found
+
+
+def _restructured(text: str) -> list[Heading]:
+    lines = text.split("\n")
+    levels: dict[str, int] = {}
+    found = []
+    for number in range(1, len(lines)):
+        title, rule = lines[number - 1].rstrip(), lines[number].rstrip()
+        if (
+            title
+            and not title[0].isspace()
+            and _RST_RULE.match(rule)
+            and not _RST_RULE.match(title)
+            and len(rule) >= len(title)
+        ):
+            level = levels.setdefault(rule[0], len(levels) + 1)
+            found.append(Heading(number - 1, level, title))
+    return found

@@ -1,0 +1,154 @@
+r"""The objects in a file of JSON, however a tool wrote it down.
+
+One array, pages one after the other (``[...][...]``, as ``gh api --paginate`` writes them), an
+array of pages (``--slurp``), one object a line, objects printed over many lines, gzipped or not: an
+object that stands in nothing but arrays is given, one at a time, whatever the size of the file.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import re
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, TextIO
+
+from operators.sources.protocol import Fault
+
+MAX_OBJECT = 16 * 1024 * 1024
+"""Characters; a longer object is a fault."""
+
+_CHUNK = 256 * 1024
+_GZIP_MAGIC = b"\x1f\x8b"
+_BETWEEN = re.compile(r"[\s,\[\]\x1e\ufeff]*")
+_TOKEN = re.compile(r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"|[{}"]')
+_RESTART = re.compile(r"\n(?=[\[{\]])")
+
+
+class Located(NamedTuple):
+    """An object and where it stands."""
+
+    where: str
+    value: dict[str, Any]
+
+
+def file_objects(path: Path, raw: BinaryIO) -> Iterator[Located | Fault]:
+    """The objects in ``raw``, the open file ``path``; what is none is a fault with its line."""
+    start = raw.read(2)
+    raw.seek(0)
+    stream = gzip.GzipFile(fileobj=raw) if start == _GZIP_MAGIC else raw
+    text = io.TextIOWrapper(stream, encoding="utf-8", errors="replace", newline="\n")
+    reader = _Reader(text)
+    try:
+        for item in _objects(reader):
+            where = f"{path.name}: line {reader.began}"
+            yield Located(where, item) if isinstance(item, dict) else Fault(where, item)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as exc:
+        where = f"{path.name}: line {reader.line}"
+        yield Fault(where, f"the gzip data are damaged or end early: {exc}")
+    finally:
+        text.detach()  # the file is the caller's
+
+
+class _Reader:
+    """What was read and not yet taken; ``began`` is the line at which the last object began."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+        self.text = ""
+        self.at = 0
+        self.line = self.began = 1
+
+    def more(self) -> bool:
+        """Read on; what was taken is forgotten."""
+        kept = self.text[self.at :]
+        chunk = self.stream.read(max(_CHUNK, len(kept)))
+        self.text, self.at = kept + chunk, 0
+        return bool(chunk)
+
+    def take(self, end: int) -> str:
+        taken = self.text[self.at : end]
+        self.line += taken.count("\n")
+        self.at = end
+        return taken
+
+
+def _objects(reader: _Reader) -> Iterator[dict[str, Any] | str]:
+    """Objects, and for what is none the reason."""
+    open_arrays, faults = 0, 0
+    while True:
+        match = _BETWEEN.match(reader.text, reader.at)
+        assert match is not None
+        between = reader.take(match.end())
+        open_arrays += between.count("[") - between.count("]")
+        reader.began = reader.line
+        if reader.at == len(reader.text):
+            if reader.more():
+                continue
+            break
+        found = _object(reader)
+        faults += isinstance(found, str)
+        yield found
+    if open_arrays > 0 and not faults:
+        yield "the file ends early: an array is not closed"
+
+
+def _object(reader: _Reader) -> dict[str, Any] | str:
+    if reader.text[reader.at] != "{":
+        _restart(reader)
+        return "not a JSON object"
+    length = _length(reader)
+    if isinstance(length, str):
+        _restart(reader)
+        return length
+    raw = reader.text[reader.at : reader.at + length]
+    try:
+        value = json.loads(raw, parse_constant=_no_constant)
+    except RecursionError:
+        value = "nested too deeply"
+    except ValueError as exc:
+        _restart(reader)
+        return f"not JSON: {exc}"
+    reader.take(reader.at + length)
+    return value if isinstance(value, (dict, str)) else "not a JSON object"
+
+
+def _length(reader: _Reader) -> int | str:
+    """Characters of the object that begins here, or why it has no end."""
+    depth = scanned = 0
+    while True:
+        for token in _TOKEN.finditer(reader.text, reader.at + scanned):
+            mark = token[0]
+            if mark == "{":
+                depth += 1
+            elif mark == "}":
+                depth -= 1
+                if depth == 0:
+                    return token.end() - reader.at
+            elif mark == '"':  # a string that does not end within what was read
+                if "\n" in reader.text[token.start() :]:
+                    return "not JSON: a string does not end on its line"
+                scanned = token.start() - reader.at
+                break
+            scanned = token.end() - reader.at
+        if len(reader.text) - reader.at > MAX_OBJECT:
+            return f"longer than {MAX_OBJECT} characters"
+        if not reader.more():
+            return "not JSON: it ends early"
+
+
+def _restart(reader: _Reader) -> None:
+    """Go on at the next line that can begin something."""
+    while (match := _RESTART.search(reader.text, reader.at)) is None:
+        reader.take(max(reader.at, len(reader.text) - 1))
+        if not reader.more():
+            reader.take(len(reader.text))
+            return
+    reader.take(match.end())
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON number")

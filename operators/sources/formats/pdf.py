@@ -1,0 +1,235 @@
+"""PDFs to text, read in a child process that is killed when it takes too much.
+
+PDFium reads them (fast, and it keeps words apart where pdfplumber and pypdf glue them); what it
+refuses, pdf_oxide tries. A PDF is a program for a stack machine written by anyone: 4 kB can unfold
+to gigabytes. So the child has bounds of memory, CPU and time, and a parent that survives its end.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import threading
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from operators.sources.sandbox import exchange, start
+
+PAGE_BREAK = "\f"
+"""A line of its own between two pages of a text that :func:`pdf_text` made."""
+
+_CHILD = Path(__file__).with_name("pdf_process.py")
+_MAGIC_WITHIN = 1024
+_DOCUMENTS_A_CHILD = 500
+"""Then a new one takes over: what a library leaks is given back."""
+
+# PDFium's mark of a hyphen at the end of a line. Before a digit or a capital it is part of a name.
+_BROKEN_WORD = re.compile(r"(?<=\w)[\ufffe\x02](?:\r?\n)?(?=(\w))")
+_LINE_HYPHEN = re.compile(r"[\ufffe\x02]")
+_NEWLINE = re.compile(r"\r\n?")
+_CONTROL = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f]")
+_LOOKS_LIKE_HEADING = re.compile(r"(?=#{1,6} )", re.M)
+_NUMBERING = re.compile(r"(?:chapter|section|appendix|part)?[0-9ivxlc]{0,12}[a-z]?[0-9]{0,8}")
+
+
+@dataclass(frozen=True, slots=True)
+class PdfLimits:
+    """What one PDF may take.
+
+    Attributes:
+        memory_bytes: address space of the child.
+        cpu_s: seconds of CPU.
+        wall_s: seconds by the clock.
+        pages: pages.
+        page_characters: text of one page.
+        characters: text of all pages.
+    """
+
+    memory_bytes: int = 1 << 30
+    cpu_s: int = 30
+    wall_s: float = 60.0
+    pages: int = 20_000
+    page_characters: int = 200_000
+    characters: int = 20_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class PdfText:
+    """What a PDF says.
+
+    Attributes:
+        pages: text of each page as it was read, in order.
+        info: of the information dictionary ``Title``, ``Author``, ``CreationDate``, ``ModDate``,
+            as stored.
+        outline: level (from 1), title, page (from 0) of each bookmark.
+        unread: pages that could not be read, from 1; their text is empty.
+        parser: ``pdfium`` or ``pdf_oxide``.
+    """
+
+    pages: list[str]
+    info: dict[str, str]
+    outline: list[tuple[int, str, int]]
+    unread: list[int]
+    parser: str
+
+
+class PdfRefused(Exception):
+    """A PDF gave no text.
+
+    Attributes:
+        state: ``no_text`` (scanned), ``encrypted`` or ``failed``.
+        reason: one line.
+    """
+
+    def __init__(self, state: str, reason: str) -> None:
+        self.state, self.reason = state, reason
+        super().__init__(reason if state == "failed" else f"{state}: {reason}")
+
+
+class PdfReader:
+    """A child process that reads one PDF after the other; started at the first, replaced if dead.
+
+    One thread at a time may use it. ``with`` ends the child.
+    """
+
+    def __init__(self, limits: PdfLimits | None = None) -> None:
+        self.limits = limits or PdfLimits()
+        self._child: subprocess.Popen[bytes] | None = None
+        self._answered = 0
+
+    def __enter__(self) -> PdfReader:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End the child."""
+        self.close()
+
+    def close(self) -> None:
+        """End the child, if there is one."""
+        child, self._child = self._child, None
+        if child is not None:
+            child.kill()
+            child.communicate()
+
+    def read(self, data: bytes) -> PdfText:
+        """The text of a PDF.
+
+        Raises:
+            PdfRefused: no PDF, empty, encrypted, scanned, damaged, or beyond a limit.
+        """
+        if not data:
+            raise PdfRefused("failed", "empty file")
+        if b"%PDF-" not in data[:_MAGIC_WITHIN]:
+            raise PdfRefused("failed", f"not a PDF: it begins with {data[:12]!r}")
+        reply = self._ask(data)
+        if reply["state"] != "text":
+            raise PdfRefused(reply["state"], " ".join(reply["reason"].split())[:300])
+        return PdfText(
+            reply["pages"],
+            reply["info"],
+            [(level, title, page) for level, title, page in reply["outline"]],
+            reply["unread"],
+            reply["parser"],
+        )
+
+    def _ask(self, data: bytes) -> dict[str, Any]:
+        if self._answered >= _DOCUMENTS_A_CHILD:
+            self.close()
+        if self._child is None:
+            self._child, self._answered = start(_CHILD, json.dumps(asdict(self.limits))), 0
+        child = self._child
+        late = threading.Event()
+
+        def end() -> None:
+            late.set()
+            child.kill()
+
+        clock = threading.Timer(self.limits.wall_s, end)
+        clock.daemon = True
+        clock.start()
+        try:
+            reply = exchange(child, data)
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            clock.cancel()
+        if reply is None:
+            self.close()
+            raise PdfRefused("failed", self._why(child.returncode, late.is_set()))
+        self._answered += 1
+        found: dict[str, Any] = json.loads(reply)
+        return found
+
+    def _why(self, status: int, late: bool) -> str:
+        if late:
+            return f"stopped: it took more than {self.limits.wall_s:g} s"
+        if hasattr(signal, "SIGXCPU") and status == -signal.SIGXCPU:
+            return f"stopped: it took more than {self.limits.cpu_s} s of CPU"
+        megabytes = self.limits.memory_bytes >> 20
+        return f"stopped: its reader ended ({status}), most likely at the limit of {megabytes} MiB"
+
+
+def pdf_text(found: PdfText) -> str:
+    r"""The pages as one text: a ``PAGE_BREAK`` line between pages, ``## Title`` at bookmarks.
+
+    A bookmark whose title is not on its page is left out. Other lines that look like a heading are
+    indented.
+
+    >>> print(pdf_text(PdfText(["a\nTwo\nb", "c"], {}, [(2, "Two", 0)], [], "pdfium")).encode())
+    b'a\n\n## Two\n\nb\n\x0c\nc\n'
+    """
+    sections: dict[int, list[tuple[int, str]]] = {}
+    for level, title, page in found.outline:
+        sections.setdefault(page, []).append((level, title))
+    pages = [_page(text, sections.get(number, ())) for number, text in enumerate(found.pages)]
+    return f"{PAGE_BREAK}\n".join(f"{page}\n" for page in pages)
+
+
+def pdf_title(found: PdfText) -> str | None:
+    """The title of the information dictionary, unless a program filled in a file's name."""
+    title = " ".join(found.info.get("Title", "").split())
+    generated = re.search(r"\.(docx?|pptx?|xlsx?|indd|tex|dvi|odt|rtf|fm|qxd)$", title, re.I)
+    if not title or generated or title.lower() in ("untitled", "title", "none"):
+        return None
+    return title
+
+
+def _page(text: str, sections: Sequence[tuple[int, str]]) -> str:
+    text = _BROKEN_WORD.sub(lambda m: "" if m[1].islower() else "-", text)
+    text = _NEWLINE.sub("\n", _LINE_HYPHEN.sub("-", text))
+    text = _LOOKS_LIKE_HEADING.sub(" ", _CONTROL.sub(" ", text)).rstrip()
+    if not sections:
+        return text
+    lines = text.split("\n")
+    folded = [_folded(line) for line in lines]
+    at = 0
+    for level, title in sections:
+        number = _line_of(_folded(title), folded, at)
+        if number is not None:
+            lines[number] = f"\n{'#' * min(level, 6)} {lines[number].strip()}\n"
+            at = number + 1
+    return "\n".join(lines)
+
+
+def _line_of(title: str, lines: Sequence[str], start: int) -> int | None:
+    for number in range(start, len(lines)):
+        line = lines[number]
+        if title and line.endswith(title) and _NUMBERING.fullmatch(line[: -len(title)]):
+            return number
+    return None
+
+
+def _folded(text: str) -> str:
+    return "".join(c for c in text.casefold() if c.isalnum())

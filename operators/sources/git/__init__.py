@@ -1,0 +1,1 @@
+"""Git working trees: repository, tracked files, commits."""

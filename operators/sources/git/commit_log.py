@@ -1,0 +1,204 @@
+"""One pass over a repository's log: every commit as a document, and every file's last commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import IO, TYPE_CHECKING, NamedTuple
+
+from operators.foundation.sanitize import clean_text
+from operators.sources.git.repository import Repository, git_stream, split
+from operators.sources.protocol import Document, metadata_json, utc_from_timestamp
+
+if TYPE_CHECKING:
+    from operators.sources.git.tracked_files import TrackedFile
+
+MAX_FILES = 100
+"""Paths named in a commit's text; a commit that touches more says how many more."""
+
+_FIELDS = ("%H", "%P", "%at", "%ct", "%an", "%s", "%B")
+_LOG = (
+    "log",
+    "-z",
+    "--raw",
+    "-c",  # a merge names the files that differ from all its parents: what it decided itself
+    "--date-order",  # a child always before its parents, whatever the clocks said
+    "--no-abbrev",
+    "--no-renames",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-color",
+    "--no-notes",
+    "--no-decorate",
+    "--encoding=UTF-8",
+    "--format=" + "%x00".join(_FIELDS),
+)
+
+
+class LastCommit(NamedTuple):
+    """The commit that a file's content comes from.
+
+    ``exact``: the commit left the very content that is tracked now, so that a link at that commit
+    shows it; else it is only the newest commit that touched the path.
+    """
+
+    commit: str
+    moment: datetime | None
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One commit: its message, its dates (UTC), and the paths that it touched.
+
+    Attributes:
+        paths: the first ``MAX_FILES`` of them.
+        files: how many they are.
+    """
+
+    commit: str
+    parents: tuple[str, ...]
+    authored_at: datetime | None
+    committed_at: datetime | None
+    author: str
+    subject: str
+    message: str
+    paths: tuple[bytes, ...]
+    files: int
+
+
+OnFile = Callable[[Commit, bytes, str], None]
+"""Told of every path of a commit, and of the id of the content that it left there."""
+
+
+def read_commits(repository: Repository, on_file: OnFile | None = None) -> Iterator[Commit]:
+    """The commits that the checked-out one descends from, newest first, merges included."""
+    with git_stream(repository.root, *_LOG, repository.head, "--") as stream:
+        yield from parse_log(stream, on_file)
+
+
+def parse_log(stream: IO[bytes], on_file: OnFile | None = None) -> Iterator[Commit]:
+    """Commits of the NUL-separated log format that :func:`read_commits` asks for.
+
+    After the fields of a commit come pairs of change and path, each change with a leading colon;
+    a commit's first field is its id, which has none. So nothing in a message or in a path can be
+    taken for structure.
+    """
+    tokens = split(stream)
+    token = next(tokens, None)
+    while token is not None:
+        commit = _commit([token, *(next(tokens) for _ in _FIELDS[1:])])
+        paths, files = [], 0
+        for token in tokens:
+            change = token.lstrip(b"\n")
+            if change.startswith(b":"):
+                parents = len(change) - len(change.lstrip(b":"))
+                content = change.split(b" ")[2 * parents + 1]
+                path = next(tokens)
+                files += 1
+                if files <= MAX_FILES:
+                    paths.append(path)
+                if on_file is not None:
+                    on_file(commit, path, content.decode())
+            elif change:
+                break
+        else:
+            token = None
+        yield replace(commit, paths=tuple(paths), files=files)
+
+
+def history_document(repository: Repository, commit: Commit) -> Document:
+    """A commit as a document: its message and the paths it touched."""
+    listed = [shown_path(path) for path in commit.paths]
+    if commit.files > MAX_FILES:
+        listed.append(f"and {commit.files - MAX_FILES} more")
+    message = commit.message.strip("\n")
+    text = f"{message}\n\nFiles:\n" + "\n".join(listed) + "\n" if listed else message + "\n"
+    subject = commit.subject or "(no message)"
+    committed = commit.committed_at
+    return Document(
+        document_id=commit.commit,
+        corpus="history",
+        repo=repository.name,
+        title=subject,
+        text=text,
+        uri=repository.commit_link(commit.commit),
+        created_at=commit.authored_at,
+        doc_date=commit.authored_at,
+        date_source="git" if commit.authored_at else None,
+        metadata=metadata_json(
+            {
+                "commit": commit.commit,
+                "short_commit": commit.commit[:7],
+                "subject": subject[:200],
+                "author": commit.author[:200],
+                "committed_at": committed.isoformat() if committed else None,
+                "files": commit.files,
+                "merge": True if len(commit.parents) > 1 else None,
+            }
+        ),
+    )
+
+
+def remember_last_commit(
+    tracked: Mapping[bytes, TrackedFile],
+    last: MutableMapping[bytes, LastCommit],
+    commit: Commit,
+    path: bytes,
+    content: str,
+) -> None:
+    """Note in ``last`` that ``commit`` is a file's last one, if it is.
+
+    Args:
+        tracked: what is tracked now, by path.
+        last: path -> last commit; filled.
+        commit: commits come newest first.
+        path: one that it touched.
+        content: the id of what it left there.
+    """
+    known = last.get(path)
+    if known is not None and known.exact:
+        return
+    now = tracked.get(path)
+    if now is None:
+        return
+    exact = content == now.content
+    if known is None or exact:
+        last[path] = LastCommit(commit.commit, commit.committed_at, exact)
+
+
+def shown_path(path: bytes) -> str:
+    """``path`` as text; a name that is not UTF-8 is percent-encoded where it is not.
+
+    >>> shown_path(b"caf\\xe9 100%.md")
+    'caf%E9 100%25.md'
+    >>> shown_path("café 100%.md".encode())
+    'café 100%.md'
+    """
+    try:
+        return path.decode()
+    except UnicodeDecodeError:
+        text = path.replace(b"%", b"%25").decode("utf-8", "surrogateescape")
+        return "".join(f"%{ord(c) - 0xDC00:02X}" if "\udc80" <= c <= "\udcff" else c for c in text)
+
+
+def _commit(fields: list[bytes]) -> Commit:
+    sha, parents, authored, committed, author, subject, message = (
+        clean_text(field.decode("utf-8", "replace")) for field in fields
+    )
+    return Commit(
+        sha,
+        tuple(parents.split()),
+        _moment(authored),
+        _moment(committed),
+        author,
+        subject,
+        message,
+        (),
+        0,
+    )
+
+
+def _moment(seconds: str) -> datetime | None:
+    return utc_from_timestamp(int(seconds)) if seconds.lstrip("-").isdigit() else None

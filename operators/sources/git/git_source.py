@@ -1,0 +1,80 @@
+"""A git working tree as three corpora: its sources, its history, its documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+from operators.foundation.disk_dict import SpilledDict
+from operators.sources.git.commit_log import (
+    LastCommit,
+    history_document,
+    read_commits,
+    remember_last_commit,
+)
+from operators.sources.git.repository import GitError, Repository, git_output, open_repository
+from operators.sources.git.tracked_files import count_tracked, is_excluded, read_tree, tracked_files
+from operators.sources.protocol import Fault, Item, Key, Source
+
+READER = "git/2"
+HISTORY = "history"
+CORPORA = ("code", HISTORY, "docs")
+
+
+def git_source(path: Path | str, repo: str | None = None, *, exclude: Sequence[str] = ()) -> Source:
+    """The working tree at ``path``: sources as ``code``, commits as ``history``, prose as ``docs``.
+
+    Commits come first, newest first: the one pass over the log also tells every file's last
+    commit, whose date the file bears and at which it is linked. That commit stays the same while
+    the file does, so that a new commit changes only the documents it touched.
+
+    Args:
+        path: the top folder of a working tree.
+        repo: the name to store it under, instead of ``owner/name`` of ``origin``.
+        exclude: tracked files to leave out, each a folder, a file or a pattern in which ``*``
+            matches any characters, slashes too (git's pathspec). Commits stay, whatever they touch.
+
+    Raises:
+        GitError: not such a folder, no commits, or git is missing; an empty pattern, or one that
+            leads out of the folder.
+    """
+    repository = open_repository(path, repo)
+    exclude = (exclude,) if isinstance(exclude, str) else tuple(exclude)
+    excluded = {pattern: _count(repository, pattern) for pattern in exclude}
+    commits = int(git_output(repository.root, "rev-list", "--count", repository.head))
+    done, found = 0, 1
+
+    def scan() -> Iterator[Item]:
+        nonlocal done, found
+        for pattern, files in excluded.items():
+            said = f"excluded, tracked files: {files}" if files else "matches no tracked file"
+            yield Fault(pattern, said, failed=False)
+        with (
+            closing(tracked_files(repository, exclude)) as tracked,
+            closing(SpilledDict[LastCommit]()) as last,
+        ):
+            done, found = 0, commits + len(tracked)
+            for commit in read_commits(repository, partial(remember_last_commit, tracked, last)):
+                done += 1
+                yield history_document(repository, commit)
+            for item in read_tree(repository, tracked, last):
+                done += 1
+                yield item
+
+    def left_out(key: Key) -> bool:
+        return key[0] != HISTORY and any(is_excluded(key[2], pattern) for pattern in exclude)
+
+    scopes = tuple((corpus, repository.name) for corpus in CORPORA)
+    return Source(
+        READER, scan, scopes, lambda: done / found, repository.addresses, left_out=left_out
+    )
+
+
+def _count(repository: Repository, pattern: str) -> int:
+    if not pattern or pattern.startswith(":") or "\0" in pattern:
+        raise GitError(
+            f"{pattern!r} is no pattern of files to leave out; give a folder or *.ending"
+        )
+    return count_tracked(repository, pattern)

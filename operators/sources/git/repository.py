@@ -1,0 +1,240 @@
+"""Running git on somebody else's repository, and what the repository says of itself.
+
+A repository brings its own configuration. None of its hooks, pagers, monitors, signature checks or
+external diffs run, nothing is fetched and nothing is written; filters never run because files are
+read from the working tree, not through git.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+from urllib.parse import quote, urlsplit
+
+from operators.errors import CrosscorpusError
+from operators.foundation.sanitize import clean_text
+from operators.sources.protocol import printable
+
+_KEPT_ENVIRONMENT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
+_OPTIONS = (
+    "--no-pager",
+    "-c", f"core.hooksPath={os.devnull}",
+    "-c", "core.fsmonitor=false",
+    "-c", "log.showSignature=false",
+    "-c", "log.showRoot=true",
+    "-c", "protocol.allow=never",
+)  # fmt: skip
+_READ_SIZE = 1 << 16
+_SCP_FORM = re.compile(r"(?:[^@/:]+@)?(?P<host>[^/:\[\]]+):(?!//)(?P<path>.+)")
+
+
+class GitError(CrosscorpusError):
+    """A git repository cannot be read; nothing was taken from it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A checked-out repository at one commit.
+
+    Attributes:
+        root: the top folder of the working tree, without symbolic links.
+        head: the commit that is checked out.
+        name: what goes into ``repo``: ``owner/name`` of ``origin``, else the folder's name.
+        forge: start of the forge's addresses of files and commits, None where ``origin`` is on no
+            known forge.
+        addresses: the folder, and what ``origin`` names, which other clones of it share.
+    """
+
+    root: Path
+    head: str
+    name: str
+    forge: str | None
+    addresses: tuple[str, ...]
+
+    def file_link(self, commit: str, path: bytes) -> str | None:
+        """Web address of the file as it was at ``commit``."""
+        return None if self.forge is None else f"{self.forge}/blob/{commit}/{quote(path)}"
+
+    def commit_link(self, commit: str) -> str | None:
+        """Web address of ``commit``."""
+        return None if self.forge is None else f"{self.forge}/commit/{commit}"
+
+
+def open_repository(path: Path | str, name: str | None = None) -> Repository:
+    """The repository whose working tree has its top at ``path``.
+
+    Args:
+        path: a folder.
+        name: the name to store it under, instead of that of ``origin`` or of the folder.
+
+    Raises:
+        GitError: not a folder, not a working tree or not its top, without a commit, or owned by
+            somebody whom git does not trust.
+    """
+    root = Path(os.path.realpath(path))
+    if not root.is_dir():
+        raise GitError(f"{path} is not a folder; give the top folder of a git working tree")
+    if git_output(root, "rev-parse", "--is-inside-work-tree") != "true":
+        raise GitError(f"{path} is a bare repository; give a folder that has it checked out")
+    top = Path(os.path.realpath(git_output(root, "rev-parse", "--show-toplevel")))
+    if top != root:
+        raise GitError(f"{path} lies inside the git working tree {top}; give that folder instead")
+    try:
+        head = git_output(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    except GitError as exc:
+        raise GitError(f"{path} has no commits yet; commit something first") from exc
+    origin = origin_url(root)
+    remote, forge = parse_origin(origin)
+    title = clean_text(name or remote or root.name)
+    return Repository(root, head, title, forge, clone_addresses(root, origin))
+
+
+def git_output(root: Path, *arguments: str) -> str:
+    """What git prints, without the last newline.
+
+    Raises:
+        GitError: git is missing or refuses.
+    """
+    with git_stream(root, *arguments) as stream:
+        return stream.read().decode("utf-8", "surrogateescape").removesuffix("\n")
+
+
+@contextmanager
+def git_stream(root: Path, *arguments: str) -> Iterator[IO[bytes]]:
+    """Git's standard output as it comes; leaving early ends git.
+
+    Raises:
+        GitError: git is missing or refuses, at the end of the ``with`` block.
+    """
+    command = ["git", *_OPTIONS, *arguments]
+    with tempfile.TemporaryFile() as errors:
+        try:
+            process = subprocess.Popen(
+                command,
+                cwd=root,
+                env=_environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+            )
+        except FileNotFoundError as exc:
+            raise GitError("git is not installed; install it to read a repository") from exc
+        assert process.stdout is not None
+        try:
+            yield process.stdout
+        except BaseException:
+            process.kill()
+            raise
+        finally:
+            process.stdout.close()
+            status = process.wait()
+        if status != 0:
+            errors.seek(0)
+            raise GitError(_refusal(root, errors.read().decode("utf-8", "replace")))
+
+
+def split(stream: IO[bytes]) -> Iterator[bytes]:
+    """What git separates by NUL (``-z``), as it comes."""
+    rest = b""
+    while block := stream.read(_READ_SIZE):
+        *whole, rest = (rest + block).split(b"\0")
+        yield from whole
+    if rest:
+        yield rest
+
+
+def parse_origin(url: str) -> tuple[str | None, str | None]:
+    """A remote's ``owner/name`` and the start of its web addresses of files and commits.
+
+    Forges are told by their host: GitHub's and GitLab's addresses are known, any other forge gets
+    no links. User names and passwords in ``url`` are dropped.
+
+    >>> parse_origin("git@github.com:org/app.git")
+    ('org/app', 'https://github.com/org/app')
+    >>> parse_origin("https://token@gitlab.example.org/group/team/app")
+    ('group/team/app', 'https://gitlab.example.org/group/team/app/-')
+    >>> parse_origin("/srv/git/app.git")
+    (None, None)
+    """
+    host, name = _host_and_name(url)
+    if not name:
+        return None, None
+    words = host.lower().split(".")
+    address = f"https://{host.lower()}/{quote(name)}"
+    if "github" in words and name.count("/") == 1:
+        return name, address
+    return name, f"{address}/-" if "gitlab" in words and "/" in name else None
+
+
+def clone_addresses(root: Path, origin: str) -> tuple[str, ...]:
+    """Where the working tree at ``root`` is found: there, and by the address of its ``origin``.
+
+    >>> clone_addresses(Path("/src/app"), "git@github.com:org/app.git")
+    ('/src/app', 'github.com/org/app')
+    >>> clone_addresses(Path("/src/copy"), "/src/app/.git")
+    ('/src/copy', '/src/app')
+    """
+    here = clean_text(str(root))
+    host, name = _host_and_name(origin)
+    if name:
+        return here, clean_text(f"{host.lower()}/{name}")
+    path = origin.removeprefix("file://")
+    if not path or "://" in path:
+        return (here,)
+    there = os.path.realpath(os.path.join(root, path)).removesuffix("/.git")
+    return here, clean_text(there)
+
+
+def origin_url(root: Path) -> str:
+    """The address of ``origin``; empty if there is none."""
+    try:
+        return git_output(root, "config", "--get", "remote.origin.url")
+    except GitError:
+        return ""
+
+
+def _host_and_name(url: str) -> tuple[str, str]:
+    """Both empty for a path, and for what is no address."""
+    scp = _SCP_FORM.fullmatch(url)
+    if scp:
+        host, path = scp["host"], scp["path"]
+    else:
+        try:
+            parts = urlsplit(url)
+            host, path = parts.hostname or "", parts.path
+        except ValueError:
+            return "", ""
+        if parts.scheme not in ("https", "http", "ssh", "git") or not host:
+            return "", ""
+    return host, path.strip("/").removesuffix(".git")
+
+
+def _environment() -> dict[str, str]:
+    """The caller's environment without what would point git elsewhere (a hook sets GIT_DIR)."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+    kept |= {k: os.environ[k] for k in _KEPT_ENVIRONMENT if k in os.environ}
+    return kept | {
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_NO_LAZY_FETCH": "1",
+        "LC_ALL": "C",
+    }
+
+
+def _refusal(root: Path, message: str) -> str:
+    if "dubious ownership" in message:
+        return (
+            f"git does not read {root} because another user owns it; if you trust it: "
+            f"git config --global --add safe.directory '{root}'"
+        )
+    if "not a git repository" in message:
+        return f"{root} is not a git working tree; give the top folder of one"
+    lines = [line for line in message.splitlines() if line.strip()] or ["it gave no reason"]
+    return f"git cannot read {root}: {printable(lines[0].removeprefix('fatal: '))}"

@@ -1,0 +1,1 @@
+"""GitHub: exports and the live API, review threads and issues."""

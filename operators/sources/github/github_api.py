@@ -1,0 +1,325 @@
+"""Reading GitHub's REST API as its documentation asks of a client.
+
+One request at a time; conditional requests; redirects and pages followed only where they stay on
+the server that the token is for; waiting as long as a rate limit says; again what may succeed
+later. The token goes into one header and nowhere else: no address, message, log or ``repr`` has it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from importlib.util import find_spec
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin, urlsplit
+
+from operators.errors import CrosscorpusError
+from operators.foundation.extras import installing
+from operators.sources.protocol import printable
+
+if TYPE_CHECKING:
+    import httpx
+
+URL = "https://api.github.com"
+URL_VARIABLE = "GITHUB_API_URL"
+TOKEN_VARIABLES = ("GITHUB_TOKEN", "GH_TOKEN")
+API_VERSION = "2022-11-28"
+PER_PAGE = 100
+
+_ATTEMPTS = 6
+_LIMITED_ATTEMPTS = 8
+_SMALLEST_PAGE = 10
+_MOST_REDIRECTS = 5
+_REDIRECTS = {301, 302, 303, 307, 308}
+_AGAIN = {408, 500, 502, 503, 504}
+_WITHOUT_A_TIME_S = 60.0
+
+
+class GithubError(CrosscorpusError):
+    """The API refuses or does not answer; ``status`` is the HTTP status where there is one."""
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer.
+
+    Attributes:
+        body: the JSON value; None where nothing has changed since ``etag``.
+        etag: to ask with the next time.
+        next_url: of the next page, or None.
+        changed: False for an answer 304.
+    """
+
+    body: Any
+    etag: str | None
+    next_url: str | None
+    changed: bool = True
+
+
+@dataclass
+class GithubApi:
+    """An open connection. Close it, or use it in a ``with`` block.
+
+    Attributes:
+        url: start of every address.
+        longest_wait_s: a rate limit that lasts longer is an error.
+        on_wait: told seconds and reason before a wait of more than a few seconds.
+        requests: made so far.
+    """
+
+    url: str
+    longest_wait_s: float = 3900.0
+    on_wait: Callable[[float, str], None] | None = field(default=None, repr=False)
+    requests: int = 0
+    _client: httpx.Client = field(default=None, repr=False)  # type: ignore[assignment]
+    _token: str = field(default="", repr=False)
+    _sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
+
+    def get(
+        self, path: str, params: Mapping[str, str | int] | None = None, *, etag: str | None = None
+    ) -> Answer:
+        """Ask for ``path`` (or the address of a further page) until there is an answer.
+
+        A page that the server fails to make is asked for again with fewer items, where ``params``
+        has ``per_page``.
+
+        Raises:
+            GithubError: it refuses, a rate limit lasts too long, or all attempts failed.
+        """
+        import httpx
+
+        url = path if "://" in path else f"{self.url}/{path.lstrip('/')}"
+        query = None if params is None else dict(params)
+        failed = limited = 0
+        while True:
+            wait = 0.0
+            try:
+                response = self._send(url, query, etag)
+            except httpx.TransportError as exc:
+                # Not chained: the request it holds has the token in a header.
+                problem, status = f"no whole answer ({type(exc).__name__})", None
+            else:
+                status = response.status_code
+                if status == 304 or response.is_success:
+                    try:
+                        return self._answer(response)
+                    except ValueError:
+                        problem = "the answer breaks off"
+                elif (asked := _limit(response)) is not None:
+                    limited += 1
+                    wait = asked or _WITHOUT_A_TIME_S * 2 ** (limited - 1)
+                    self._check_wait(wait, limited)
+                    self._wait(wait, "GitHub's rate limit")
+                    continue
+                elif status in _AGAIN:
+                    problem = f"HTTP {status}"
+                else:
+                    raise self._refusal(response)
+            failed += 1
+            if failed >= _ATTEMPTS:
+                where = urlsplit(url)
+                raise GithubError(
+                    f"{where.netloc}{where.path}: {problem}, {failed} times; try again later",
+                    status,
+                ) from None
+            if query and failed > 1 and "per_page" in query:
+                query["per_page"] = max(_SMALLEST_PAGE, int(query["per_page"]) // 2)
+            self._wait(2.0 ** (failed - 1), problem)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._client.close()
+
+    def __enter__(self) -> GithubApi:
+        """Return the connection itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def _send(
+        self, url: str, query: Mapping[str, str | int] | None, etag: str | None
+    ) -> httpx.Response:
+        headers = {"If-None-Match": etag} if etag else {}
+        self._check_here(url)
+        for _ in range(_MOST_REDIRECTS + 1):
+            self.requests += 1
+            response = self._client.get(url, params=query, headers=headers)
+            location = response.headers.get("Location")
+            if response.status_code not in _REDIRECTS or not location:
+                return response
+            url, query = urljoin(str(response.url), location), None
+            self._check_here(url)
+        raise GithubError(f"{urlsplit(url).netloc} sends on and on: more than {_MOST_REDIRECTS}")
+
+    def _check_here(self, url: str) -> None:
+        if _origin(url) != _origin(self.url):
+            raise GithubError(
+                f"{_shown(self.url)} sends on to {_shown(url)}, which the token is not for: if "
+                f"that is the right server, name it ({URL_VARIABLE})"
+            )
+
+    def _answer(self, response: httpx.Response) -> Answer:
+        etag = response.headers.get("ETag")
+        if response.status_code == 304:
+            return Answer(None, etag, None, changed=False)
+        link = response.links.get("next", {}).get("url")
+        if link is not None:
+            link = urljoin(str(response.url), link)
+        return Answer(response.json(), etag, link)
+
+    def _check_wait(self, wait: float, limited: int) -> None:
+        if wait > self.longest_wait_s or limited > _LIMITED_ATTEMPTS:
+            until = datetime.fromtimestamp(time.time() + wait, UTC)
+            more = "" if self._token else f", or set {TOKEN_VARIABLES[0]}: it allows far more"
+            raise GithubError(
+                f"GitHub's rate limit is used up until {until:%Y-%m-%d %H:%M} UTC; what was "
+                f"fetched is kept: run this again then{more}",
+                429,
+            )
+
+    def _wait(self, seconds: float, reason: str) -> None:
+        if self.on_wait and seconds > 5:
+            self.on_wait(seconds, reason)
+        self._sleep(seconds)
+
+    def _refusal(self, response: httpx.Response) -> GithubError:
+        status, where = response.status_code, _shown(self.url)
+        path = urlsplit(str(response.url)).path
+        token = f"the token in {' or '.join(TOKEN_VARIABLES)}"
+        if status == 401:
+            return GithubError(f"{where} refuses {token}: it is wrong or has expired", status)
+        said = self._said(response)
+        if status in (404, 410):
+            may = f"{token} may not read it" if self._token else f"it is private ({token} is unset)"
+            gone = "is gone" if status == 410 else f"is not there, or {may}"
+            return GithubError(f"{where}{path} {gone}{said}", status)
+        if status == 403:
+            return GithubError(f"{where}{path} is refused{said}: {token} lacks a right", status)
+        return GithubError(f"{where}{path}: HTTP {status}{said}", status)
+
+    def _said(self, response: httpx.Response) -> str:
+        message = _message(response)
+        if self._token:
+            message = message.replace(self._token, "***")
+        return f" ({printable(message)[:200]})" if message else ""
+
+
+def open_github(
+    url: str | None = None,
+    *,
+    token: str | None = None,
+    timeout_s: float = 30.0,
+    longest_wait_s: float = 3900.0,
+    on_wait: Callable[[float, str], None] | None = None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> GithubApi:
+    """Open a connection; nothing is asked yet.
+
+    Args:
+        url: the API's address; default: ``GITHUB_API_URL``, else github.com's. GitHub Enterprise
+            Server has its own at ``https://HOST/api/v3``.
+        token: default: ``GITHUB_TOKEN``, else ``GH_TOKEN``; none reads public repositories, slowly.
+        timeout_s: seconds to wait for an answer.
+        longest_wait_s: see :class:`GithubApi`.
+        on_wait: see :class:`GithubApi`.
+        sleep: waits that many seconds.
+
+    Raises:
+        GithubError: httpx is not installed, or the address or the token is unfit.
+    """
+    if find_spec("httpx") is None:
+        raise GithubError(f"synchronising needs: {installing('github')}")
+    import httpx
+
+    address = (url or os.environ.get(URL_VARIABLE) or URL).strip().rstrip("/")
+    parts = urlsplit(address)
+    if parts.scheme not in ("https", "http") or not parts.hostname:
+        raise GithubError(f"not an address of an API: write it as {URL} or https://HOST/api/v3")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise GithubError(f"the address holds a secret: put the token into {TOKEN_VARIABLES[0]}")
+    if token is None:
+        token = next((os.environ[name] for name in TOKEN_VARIABLES if os.environ.get(name)), "")
+    token = token.strip()
+    if not (token.isascii() and token.isprintable()) or " " in token:
+        raise GithubError(f"{' or '.join(TOKEN_VARIABLES)} holds characters that no token has")
+    if token and parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1"):
+        raise GithubError(f"{_shown(address)}: a token is sent over https only")
+    headers = {
+        "Accept": "application/vnd.github+json",
+        "X-GitHub-Api-Version": API_VERSION,
+        "User-Agent": "crosscorpus",
+    }
+    if token:
+        headers["Authorization"] = f"Bearer {token}"
+    client = httpx.Client(headers=headers, timeout=timeout_s, follow_redirects=False)
+    return GithubApi(address, longest_wait_s, on_wait, 0, client, token, sleep)
+
+
+def _limit(response: httpx.Response) -> float | None:
+    """Seconds that a rate limit asks to wait, 0 where it names no time; None: it is no limit."""
+    if response.status_code not in (403, 429):
+        return None
+    now = _time_there(response)
+    after = response.headers.get("Retry-After", "").strip()
+    if after.isdecimal():
+        return max(1.0, float(after))
+    if after:
+        try:
+            return max(1.0, parsedate_to_datetime(after).timestamp() - now)
+        except ValueError:
+            return 0.0
+    if response.headers.get("X-RateLimit-Remaining") == "0":
+        reset = response.headers.get("X-RateLimit-Reset", "")
+        return max(1.0, float(reset) - now + 1) if reset.isdecimal() else 0.0
+    if response.status_code == 429:
+        return 0.0
+    message = _message(response).lower()
+    return 0.0 if "rate limit" in message or "abuse detection" in message else None
+
+
+def _time_there(response: httpx.Response) -> float:
+    """The server's clock: a reset is a moment on it, and ours may differ."""
+    try:
+        return parsedate_to_datetime(response.headers["Date"]).timestamp()
+    except (KeyError, ValueError):
+        return time.time()
+
+
+def _message(response: httpx.Response) -> str:
+    try:
+        said = response.json()
+    except ValueError:
+        return ""
+    message = said.get("message") if isinstance(said, dict) else None
+    return message if isinstance(message, str) else ""
+
+
+def _origin(url: str) -> tuple[str, str | None, int]:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme, parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
+    except ValueError:
+        return "", None, 0
+
+
+def _shown(url: str) -> str:
+    """Scheme, host and path; user-info and query left out."""
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return printable(f"{parts.scheme}://{host}{parts.path}")

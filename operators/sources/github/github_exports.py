@@ -1,0 +1,129 @@
+"""Exports of GitHub's listings: what belongs together is spread over pages and files.
+
+So the items are sorted into a scratch file first, and then built number by number: memory holds
+those of one number, whatever the size of the export.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+from operators.foundation.disk_dict import SpilledDict
+from operators.postgres.write.sync_state import SyncItem
+from operators.sources.formats.json_stream import Located, file_objects
+from operators.sources.github.github_records import BadItem, repository_of, sync_item
+from operators.sources.jsonl import SourceError
+from operators.sources.protocol import Fault, Item
+
+Build = Callable[[str, int, Sequence[SyncItem]], Iterable[Item]]
+"""Takes the repository's name, a number, and the items of that number; returns its documents."""
+
+
+class _Held(NamedTuple):
+    """An item and its repository."""
+
+    name: str
+    item: SyncItem
+
+
+def exported(
+    paths: Sequence[Path | str],
+    repo: str | None,
+    kinds: Sequence[str],
+    build: Build,
+    elsewhere: str,
+) -> tuple[Callable[[], Iterator[Item]], Callable[[], float]]:
+    """A scan over exported files and its progress, for a `Source`.
+
+    Args:
+        paths: the files.
+        repo: the name to store the documents under, or None.
+        kinds: of the items that are taken; another kind is a fault.
+        build: makes the documents of one number.
+        elsewhere: the command that takes the other kinds.
+
+    Raises:
+        SourceError: a path is not a readable file; or, while scanning, one name is given for
+            items of several repositories.
+    """
+    files = [Path(path) for path in paths]
+    for file in files:
+        if not file.is_file():
+            what = "is not a file" if file.exists() else "does not exist"
+            raise SourceError(f"{file} {what}; give files of JSON, plain or gzipped")
+    size = sum(file.stat().st_size for file in files) or 1
+    progress = 0.0
+
+    def scan() -> Iterator[Item]:
+        nonlocal progress
+        progress = before = 0.0
+        with closing(SpilledDict[_Held]()) as held:
+            for file in files:
+                try:
+                    with file.open("rb") as raw:
+                        for found in file_objects(file, raw):
+                            progress = 0.5 * (before + raw.tell()) / size
+                            fault = _take(found, repo, kinds, elsewhere, held)
+                            if fault:
+                                yield fault
+                except OSError as exc:
+                    raise SourceError(f"{file}: {exc.strerror or exc}") from exc
+                before += file.stat().st_size
+            if repo is not None:
+                _check_one_repository(held)
+            done, of = 0, len(held)
+            every = (one for _, one in held.starting(b""))
+            for (name, number), group in groupby(every, key=_belongs_to):
+                items = [item for _, item in group]
+                done += len(items)
+                progress = 0.5 + 0.5 * done / of
+                yield from build(name if repo is None else repo, number, items)
+
+    return scan, lambda: progress
+
+
+def _take(
+    found: Located | Fault,
+    repo: str | None,
+    kinds: Sequence[str],
+    elsewhere: str,
+    held: SpilledDict[_Held],
+) -> Fault | None:
+    """Sort in one item; what is wrong with it is returned."""
+    if isinstance(found, Fault):
+        return found
+    try:
+        item = sync_item(found.value)
+    except BadItem as exc:
+        return Fault(found.where, str(exc))
+    if item is None:
+        return None
+    name = repository_of(found.value) or repo
+    if item.kind not in kinds:
+        article = "an" if item.kind.startswith("i") else "a"
+        said = f"{article} {item.kind.replace('_', ' ')}: {elsewhere} takes it"
+        return Fault(found.where, said)
+    if name is None:
+        return Fault(found.where, "it does not say its repository: name one (--repo)")
+    # In the order of its bytes: by repository, then by number.
+    key = f"{name}\0{item.number:020}\0{item.kind}\0{item.item_id:020}".encode()
+    before = held.get(key)
+    if before is None or before.item.updated_at <= item.updated_at:
+        held[key] = _Held(name, item)
+    return None
+
+
+def _check_one_repository(keys: Iterable[bytes]) -> None:
+    names = sorted({key.partition(b"\0")[0].decode().lower() for key in keys})
+    if len(names) > 1:
+        raise SourceError(
+            f"the files are of {' and '.join(names[:2])}: leave out --repo, or give one at a time"
+        )
+
+
+def _belongs_to(held: _Held) -> tuple[str, int]:
+    return held.name, held.item.number

@@ -1,0 +1,398 @@
+"""A GitHub repository's reviews and issues, fetched live and kept up to date.
+
+What the API told is kept item by item in the collection
+(:mod:`operators.postgres.write.sync_state`), and documents are built from that. So a changed
+comment builds its whole thread anew without asking for the others, which may be years old and on
+any page.
+
+A listing is read oldest change first, and each request begins where the last page's changes ended
+instead of at a page number: pages would shift while it is read, and GitHub ends them after some ten
+thousand items. A run that ends early goes on from there. Since no listing tells what was deleted,
+all of it is read anew now and then; an item that is not met is asked for by itself before it goes.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from operators.errors import CrosscorpusError
+from operators.postgres.store import Store
+from operators.postgres.write import sync_state
+from operators.postgres.write.sync_state import ItemKey, SyncItem
+from operators.sources.github import github_issues, review_threads
+from operators.sources.github.github_api import PER_PAGE, Answer, GithubApi, GithubError
+from operators.sources.github.github_records import (
+    COMMENT,
+    ISSUE,
+    ISSUE_COMMENT,
+    PULL,
+    READER,
+    REVIEW,
+    BadItem,
+    repository_of,
+    sync_item,
+)
+from operators.sources.protocol import Fault, Item, Source
+
+SWEEP_DAYS = 7.0
+"""After so many days everything is asked for again, to find what was deleted."""
+
+OVERLAP_S = 300.0
+"""Changes of so many seconds are asked for again: a server may show one later than it is dated."""
+
+_NAME = re.compile(r"(?!\.{1,2}/)[\w.-]{1,100}/(?!\.{1,2}$)[\w.-]{1,100}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class _Listing:
+    path: str
+    kinds: tuple[str, ...]
+    params: tuple[tuple[str, str], ...] = ()
+
+
+_LISTINGS = {
+    "issues": _Listing("issues", (ISSUE, PULL), (("state", "all"),)),
+    "review comments": _Listing("pulls/comments", (COMMENT,)),
+    "issue comments": _Listing("issues/comments", (ISSUE_COMMENT,)),
+}
+_ONE = {
+    COMMENT: "pulls/comments",
+    ISSUE_COMMENT: "issues/comments",
+    ISSUE: "issues",
+    PULL: "issues",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """How far fetching is: sent after each page.
+
+    Attributes:
+        listing: ``issues``, ``review comments``, ``issue comments``, ``reviews`` or ``deleted``.
+        items: met in it in this run.
+        requests: made in this run.
+        until: the changes met last are of that time; None where the order is another.
+    """
+
+    listing: str
+    items: int
+    requests: int
+    until: datetime | None
+
+
+OnFetched = Callable[[Fetched], None]
+
+
+@dataclass
+class Mirror:
+    """What is held of one repository.
+
+    Attributes:
+        source: its name in the collection's state.
+        repo: the name its documents are stored under.
+        faults: what was not fetched, and what a person should know.
+        news: items that were new, changed or deleted.
+    """
+
+    source: str
+    repo: str
+    faults: list[Fault] = field(default_factory=list)
+    news: int = 0
+
+
+class Found(NamedTuple):
+    """A repository: the number that it keeps, and its name now."""
+
+    number: int
+    name: str
+
+
+def find_repository(api: GithubApi, repository: str) -> Found:
+    """The repository ``owner/name``; the old name of a renamed one is followed.
+
+    Raises:
+        CrosscorpusError: that is no such name.
+        GithubError: the API refuses, does not answer, or has no such repository.
+    """
+    if not _NAME.fullmatch(repository):
+        raise CrosscorpusError(f"{repository!r} is not a repository: write OWNER/NAME")
+    about = api.get(f"repos/{repository}").body
+    if not isinstance(about, dict) or not isinstance(about.get("id"), int):
+        raise GithubError(f"{api.url} does not answer as GitHub's API does: is it the API's?")
+    return Found(int(about["id"]), str(about.get("full_name") or repository))
+
+
+def refresh(
+    store: Store,
+    api: GithubApi,
+    repository: str | Found,
+    *,
+    repo: str | None = None,
+    full: bool = False,
+    reviews: bool = True,
+    sweep_days: float = SWEEP_DAYS,
+    overlap_s: float = OVERLAP_S,
+    on_fetched: OnFetched | None = None,
+    clock: Callable[[], float] = time.time,
+) -> Mirror:
+    """Fetch what has changed since the last time, or everything the first time.
+
+    Args:
+        store: the open collection.
+        api: the connection.
+        repository: ``owner/name``, or what :func:`find_repository` found under it.
+        repo: the name to store its documents under, fixed the first time; default: its name then.
+        full: ask for everything, to find what was deleted, as is done every ``sweep_days`` days.
+        reviews: also ask each changed pull request for its reviews, which no listing has.
+        sweep_days: see ``full``.
+        overlap_s: how far before the last change met to begin.
+        on_fetched: told how far it is.
+        clock: seconds since 1970.
+
+    Raises:
+        GithubError: the API refuses or does not answer. What was fetched is kept.
+        CrosscorpusError: the name is taken by another repository.
+    """
+    number, name = repository if isinstance(repository, Found) else find_repository(api, repository)
+    mirror = _mirror(store, api, number, name, repo)
+    state = sync_state.sync_value(store, mirror.source, "sweep")
+    began = datetime.fromtimestamp(clock(), UTC)
+    first = not state.get("done")
+    due = not first and _moment(state.get("last")) + timedelta(days=sweep_days) <= began
+    run = _Run(store, api, mirror, f"repos/{name}", overlap_s, on_fetched, sweep=full or due)
+    if first and not state:
+        sync_state.save_items(store, mirror.source, [], {"sweep": {"last": began.isoformat()}})
+    for listing in _LISTINGS:
+        run.follow(listing)
+    if reviews:
+        run.follow_reviews()
+    if run.sweep or first:
+        # The first time may have taken several runs; what was deleted meanwhile is found later.
+        last = began.isoformat() if run.sweep else state.get("last", began.isoformat())
+        sync_state.save_items(store, mirror.source, [], {"sweep": {"last": last, "done": True}})
+    return mirror
+
+
+def mirror_source(store: Store, mirror: Mirror) -> Source:
+    """The documents of what is held: threads and reviews as ``review``, issues as ``issue``."""
+    total = sync_state.count_items(store, mirror.source)
+    done = 0
+
+    def scan() -> Iterator[Item]:
+        nonlocal done
+        done = 0
+        yield from mirror.faults
+        items = sync_state.stored_items(store, mirror.source)
+        for number, group in groupby(items, key=lambda item: item.number):
+            held = list(group)
+            done += len(held)
+            yield from review_threads.review_documents(mirror.repo, number, held)
+            yield from github_issues.issue_documents(mirror.repo, number, held)
+
+    scopes = ((review_threads.CORPUS, mirror.repo), (github_issues.CORPUS, mirror.repo))
+    return Source(READER, scan, scopes, lambda: done / total if total else 1.0)
+
+
+@dataclass
+class _Run:
+    """One run over the listings of one repository."""
+
+    store: Store
+    api: GithubApi
+    mirror: Mirror
+    path: str
+    overlap_s: float
+    on_fetched: OnFetched | None
+    sweep: bool
+
+    def follow(self, name: str) -> None:
+        """Read a listing from where it was left; in a sweep, all of it."""
+        listing = _LISTINGS[name]
+        source = self.mirror.source
+        state = sync_state.sync_value(self.store, source, name)
+        known = sync_state.item_keys(self.store, source, listing.kinds) if self.sweep else {}
+        met: set[ItemKey] = set()
+        try:
+            self._read(name, listing, state, met)
+        except GithubError as exc:
+            if exc.status != 410 or COMMENT in listing.kinds:
+                raise
+            self.mirror.faults.append(Fault(name, "issues are disabled there", failed=False))
+            return
+        missing = sorted(key for key in known if key not in met)
+        if missing:
+            self._drop_deleted(missing, known)
+
+    def _read(self, name: str, listing: _Listing, state: dict[str, Any], met: set[ItemKey]) -> None:
+        cursor = _moment(state.get("cursor"))
+        since = None
+        if state.get("cursor") and not self.sweep:
+            since = cursor - timedelta(seconds=self.overlap_s)
+        query = {"sort": "updated", "direction": "asc", **dict(listing.params)}
+        asked: str | None = None
+        etag = state.get("etag") if since and state.get("etag_of") == _stamp(since) else None
+        count = 0
+        while True:
+            if asked is None:
+                params: dict[str, str | int] = {**query, "per_page": PER_PAGE}
+                if since is not None:
+                    params["since"] = _stamp(since)
+                answer = self.api.get(f"{self.path}/{listing.path}", params, etag=etag)
+            else:
+                answer = self.api.get(asked)
+            if not answer.changed:
+                return
+            items = self._items(answer, name, listing.kinds)
+            met.update(item.key for item in items)
+            count += len(items)
+            latest = max((item.updated_at for item in items), default=None)
+            cursor = max(cursor, latest) if latest else cursor
+            kept: dict[str, Any] = {"cursor": cursor.isoformat()} if cursor > _NEVER else {}
+            if answer.next_url is None and answer.etag:
+                begin = cursor - timedelta(seconds=self.overlap_s)
+                if since == begin:  # the very request that the next run will make
+                    kept |= {"etag": answer.etag, "etag_of": _stamp(begin)}
+            self.mirror.news += sync_state.save_items(
+                self.store, self.mirror.source, items, {name: kept}
+            )
+            self._tell(name, count, latest)
+            if answer.next_url is None:
+                return
+            etag = None
+            # A second before: it does not matter then whether `since` takes in its own second.
+            before = latest - timedelta(seconds=1) if latest else None
+            if before is not None and (since is None or before > since):
+                since, asked = before, None
+            else:  # all of the page is of one second
+                asked = answer.next_url
+
+    def _items(self, answer: Answer, name: str, kinds: Sequence[str]) -> list[SyncItem]:
+        if not isinstance(answer.body, list):
+            raise GithubError(f"{self.api.url} gave no list of {name}")
+        found = []
+        for value in answer.body:
+            try:
+                item = sync_item(value)
+            except BadItem as exc:
+                number = value.get("id") if isinstance(value, dict) else None
+                self.mirror.faults.append(Fault(f"{name} {number}", str(exc)))
+                continue
+            if item is not None and item.kind in kinds:
+                found.append(item)
+        return found
+
+    def _drop_deleted(self, missing: Sequence[ItemKey], known: dict[ItemKey, int]) -> None:
+        for place, (kind, item_id) in enumerate(missing, start=1):
+            number = known[(kind, item_id)]
+            held = self._still_there(kind, item_id, number)
+            source = self.mirror.source
+            if held is None:
+                if kind == PULL:
+                    state = {f"reviews {number}": None}
+                    sync_state.replace_items(self.store, source, REVIEW, number, [], state)
+                sync_state.drop_items(self.store, source, [(kind, item_id)], {})
+                self.mirror.news += 1
+            else:
+                self.mirror.news += sync_state.save_items(self.store, source, [held], {})
+            self._tell("deleted", place, None)
+
+    def _still_there(self, kind: str, item_id: int, number: int) -> SyncItem | None:
+        try:
+            value = self.api.get(f"{self.path}/{_ONE[kind]}/{item_id}").body
+            item = sync_item(value)
+        except BadItem:
+            return None
+        except GithubError as exc:
+            if exc.status in (404, 410):
+                return None
+            raise
+        # A transferred issue is redirected to where it is now.
+        here = (repository_of(value) or "").lower() == self.path.removeprefix("repos/").lower()
+        same = item is not None and item.key == (kind, item_id) and item.number == number
+        return item if same and here else None
+
+    def follow_reviews(self) -> None:
+        """Ask for the reviews of each pull request that has changed; in a sweep, of each."""
+        source = self.mirror.source
+        latest = sync_state.latest_changes(self.store, source, (PULL, COMMENT))
+        count = 0
+        for number, changed in sorted(latest.items()):
+            name = f"reviews {number}"
+            state = sync_state.sync_value(self.store, source, name)
+            as_of = changed.astimezone(UTC).isoformat()
+            if state.get("as_of") == as_of and not self.sweep:
+                continue
+            try:
+                count += self._read_reviews(number, name, state.get("etag"), as_of)
+            except GithubError as exc:
+                if exc.status == 404:  # deleted since it was listed
+                    continue
+                if exc.status is None or exc.status < 500:
+                    raise
+                self.mirror.faults.append(Fault(f"reviews of #{number}", str(exc)))
+            self._tell("reviews", count, None)
+
+    def _read_reviews(self, number: int, name: str, etag: str | None, as_of: str) -> int:
+        path = f"{self.path}/pulls/{number}/reviews"
+        answer = self.api.get(path, {"per_page": PER_PAGE}, etag=etag)
+        if not answer.changed:
+            kept = {"as_of": as_of, "etag": etag}
+            sync_state.save_items(self.store, self.mirror.source, [], {name: kept})
+            return 0
+        one_page = answer.next_url is None
+        items = self._items(answer, name, (REVIEW,))
+        while answer.next_url is not None:
+            answer = self.api.get(answer.next_url)
+            items += self._items(answer, name, (REVIEW,))
+        # A page's tag says nothing of the pages after it.
+        state = {"as_of": as_of, "etag": answer.etag if one_page else None}
+        sync_state.replace_items(
+            self.store, self.mirror.source, REVIEW, number, items, {name: state}
+        )
+        return len(items)
+
+    def _tell(self, listing: str, items: int, until: datetime | None) -> None:
+        if self.on_fetched:
+            self.on_fetched(Fetched(listing, items, self.api.requests, until))
+
+
+_NEVER = datetime.fromtimestamp(0, UTC)
+
+
+def _mirror(store: Store, api: GithubApi, number: int, name: str, repo: str | None) -> Mirror:
+    source = f"github {api.url} {number}"
+    state = sync_state.sync_value(store, source, "repository")
+    filed = state.get("repo")
+    if filed is None:
+        filed = repo or name
+        for other, held in sync_state.sync_values(store, "repository").items():
+            if other != source and str(held.get("repo", "")).lower() == filed.lower():
+                raise CrosscorpusError(
+                    f"{filed!r} is taken: another repository of {other.split(' ')[1]} is stored "
+                    "under that name; give this one another (--repo), or another collection"
+                )
+        sync_state.save_items(store, source, [], {"repository": {"repo": filed, "name": name}})
+    elif repo is not None and repo != filed:
+        raise CrosscorpusError(
+            f"{name} is stored under {filed!r} in this collection, not under {repo!r}: leave out "
+            "--repo, or use another collection"
+        )
+    mirror = Mirror(source, str(filed))
+    if state.get("name") not in (None, name):
+        say = f"is {name} now; its documents stay stored under {filed!r}"
+        mirror.faults.append(Fault(str(state["name"]), say, failed=False))
+    return mirror
+
+
+def _moment(text: Any) -> datetime:
+    return datetime.fromisoformat(text) if isinstance(text, str) else _NEVER
+
+
+def _stamp(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

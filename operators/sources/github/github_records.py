@@ -1,0 +1,224 @@
+"""GitHub's review comments, reviews, pull requests, issues and their comments, as records.
+
+The shapes are those of the REST API. Users are null once their account is deleted, a body may be
+null, and positions are null once the commented lines are gone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from operators.foundation.sanitize import clean_text
+from operators.postgres.write.sync_state import SyncItem
+from operators.sources.jsonl import parse_moment
+from operators.sources.protocol import printable
+
+READER = "github/1"
+"""One for exports and live synchronisation, so that one takes up what the other brought in."""
+
+COMMENT, REVIEW, PULL = "comment", "review", "pull"
+ISSUE, ISSUE_COMMENT = "issue", "issue_comment"
+
+GHOST = "ghost"
+"""What GitHub calls the author whose account is deleted."""
+
+HUNK_LINES_KEPT = 40
+
+_NUMBER = re.compile(r"/(\d{1,15})/?$")
+_REPOSITORY = re.compile(r"/repos/([^/\s]+/[^/\s]+)(?:/|$)")
+_LINES = re.compile(r"\r\n?")
+
+
+class BadItem(ValueError):
+    """A JSON value is not an item of GitHub's, or lacks what every such item has."""
+
+
+def sync_item(value: Any) -> SyncItem | None:
+    """What is kept of an item as the API gives it; its kind is told by its keys.
+
+    None for a review that is not submitted yet: its author alone may see it.
+
+    Raises:
+        BadItem: it is none of the five kinds, or a value in it has an impossible type.
+    """
+    if not isinstance(value, Mapping):
+        raise BadItem("not a JSON object")
+    kind = _kind(value)
+    if kind == REVIEW and value.get("state") == "PENDING":
+        return None
+    data = _COMMON[kind](value)
+    number = _number(value, kind)
+    updated = _moment(value, "updated_at") or _moment(value, "submitted_at") or data["created_at"]
+    item_id = number if kind in (ISSUE, PULL) else _integer(value, "id", required=True)
+    assert item_id is not None
+    raw = json.dumps(data, sort_keys=True).encode()
+    return SyncItem(
+        kind, item_id, number, parse_moment(updated), hashlib.sha256(raw).hexdigest(), data
+    )
+
+
+def repository_of(value: Mapping[str, Any]) -> str | None:
+    """``owner/name`` of the repository that an item of the API is in.
+
+    >>> repository_of({"pull_request_url": "https://api.github.com/repos/org/app/pulls/7"})
+    'org/app'
+    """
+    for key in ("pull_request_url", "issue_url", "repository_url", "url"):
+        link = value.get(key)
+        found = _REPOSITORY.search(link) if isinstance(link, str) else None
+        if found:
+            return clean_text(found[1])
+    return None
+
+
+def by_bot(data: Mapping[str, Any]) -> bool:
+    """Whether a program wrote the item."""
+    return bool(data.get("bot"))
+
+
+def moment(data: Mapping[str, Any], key: str) -> datetime | None:
+    """A moment of a record."""
+    text = data.get(key)
+    return None if text is None else parse_moment(text)
+
+
+def comment_block(data: Mapping[str, Any], note: str | None = None) -> str:
+    """``@login: body``; ``note`` goes into brackets after the login."""
+    said = f" ({note})" if note else ""
+    return f"@{data['login']}{said}: {(data.get('body') or '').strip()}".rstrip()
+
+
+def _kind(value: Mapping[str, Any]) -> str:
+    if "pull_request_url" in value:
+        return COMMENT if "diff_hunk" in value or "path" in value else REVIEW
+    if "issue_url" in value and "title" not in value:
+        return ISSUE_COMMENT
+    if "number" in value and "title" in value:
+        pull = value.get("pull_request") is not None or "head" in value
+        return PULL if pull else ISSUE
+    message = value.get("message")
+    if isinstance(message, str) and "id" not in value:
+        raise BadItem(f"an error that GitHub gave: {printable(message)[:200]}")
+    raise BadItem("neither a review comment, a review, a pull request, an issue nor a comment")
+
+
+def _author(value: Mapping[str, Any]) -> dict[str, Any]:
+    user = value.get("user")
+    if user is None:
+        return {"login": GHOST, "bot": False}
+    login = user.get("login") if isinstance(user, Mapping) else None
+    if not isinstance(login, str) or not login:
+        raise BadItem("user has no login")
+    bot = user.get("type") == "Bot" or login.endswith("[bot]")
+    return {"login": printable(login), "bot": bot}
+
+
+def _written(value: Mapping[str, Any]) -> dict[str, Any]:
+    created = _moment(value, "created_at") or _moment(value, "submitted_at")
+    if created is None:
+        raise BadItem("created_at is missing")
+    return {
+        **_author(value),
+        "body": _text(value, "body"),
+        "created_at": created,
+        "changed_at": _moment(value, "updated_at") or created,
+        "html_url": _text(value, "html_url"),
+    }
+
+
+def _comment(value: Mapping[str, Any]) -> dict[str, Any]:
+    line = _integer(value, "line")
+    original = _integer(value, "original_line")
+    hunk = _text(value, "diff_hunk") or ""
+    outdated = line is None and _integer(value, "position") is None
+    return {
+        **_written(value),
+        "path": _text(value, "path"),
+        "hunk": "\n".join(hunk.split("\n")[-HUNK_LINES_KEPT:]),
+        "line": original if line is None else line,
+        "outdated": outdated and value.get("subject_type") != "file",
+        "reply_to": _integer(value, "in_reply_to_id"),
+    }
+
+
+def _review(value: Mapping[str, Any]) -> dict[str, Any]:
+    return {**_written(value), "state": _text(value, "state") or "COMMENTED"}
+
+
+def _pull(value: Mapping[str, Any]) -> dict[str, Any]:
+    data = _written(value)
+    del data["body"], data["changed_at"]
+    return {**data, "title": _text(value, "title"), "state": _text(value, "state")}
+
+
+def _issue(value: Mapping[str, Any]) -> dict[str, Any]:
+    labels = value.get("labels")
+    names = [
+        label.get("name") if isinstance(label, Mapping) else label
+        for label in (labels if isinstance(labels, list) else [])
+    ]
+    data = _written(value)
+    del data["changed_at"]  # also moved by what is not part of the document, such as a mention
+    return {
+        **data,
+        "title": _text(value, "title"),
+        "state": _text(value, "state"),
+        "state_reason": _text(value, "state_reason"),
+        "closed_at": _moment(value, "closed_at"),
+        "comments": _integer(value, "comments"),
+        "labels": sorted(clean_text(name) for name in names if isinstance(name, str)),
+    }
+
+
+_COMMON = {
+    COMMENT: _comment,
+    REVIEW: _review,
+    PULL: _pull,
+    ISSUE: _issue,
+    ISSUE_COMMENT: _written,
+}
+
+
+def _number(value: Mapping[str, Any], kind: str) -> int:
+    if kind in (ISSUE, PULL):
+        number = _integer(value, "number", required=True)
+        assert number is not None
+        return number
+    key = "issue_url" if kind == ISSUE_COMMENT else "pull_request_url"
+    found = _NUMBER.search(_text(value, key) or "")
+    if not found:
+        raise BadItem(f"{key} does not end in a number")
+    return int(found[1])
+
+
+def _integer(value: Mapping[str, Any], key: str, *, required: bool = False) -> int | None:
+    given = value.get(key)
+    if given is None and not required:
+        return None
+    if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given < 2**63:
+        raise BadItem(f"{key} is missing" if given is None else f"{key} is no whole number")
+    return given
+
+
+def _text(value: Mapping[str, Any], key: str) -> str | None:
+    given = value.get(key)
+    if given is None:
+        return None
+    if not isinstance(given, str):
+        raise BadItem(f"{key} is no string")
+    return _LINES.sub("\n", clean_text(given))
+
+
+def _moment(value: Mapping[str, Any], key: str) -> str | None:
+    text = _text(value, key)
+    if not text:
+        return None
+    try:
+        return parse_moment(text).isoformat()
+    except ValueError as exc:
+        raise BadItem(f"{key} {text[:40]!r} is no ISO 8601 moment") from exc

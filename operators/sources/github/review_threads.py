@@ -1,0 +1,179 @@
+"""Review threads and review summaries of pull requests: the corpus ``review``.
+
+A thread is a document: the path, the last lines of the diff hunk it is about, then every comment as
+a block ``@login: text``. A review's own words are a document too. Programs' comments are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from operators.postgres.write.sync_state import SyncItem
+from operators.sources.github.github_exports import exported
+from operators.sources.github.github_records import (
+    COMMENT,
+    PULL,
+    READER,
+    REVIEW,
+    by_bot,
+    comment_block,
+    moment,
+)
+from operators.sources.protocol import Document, Fault, Item, Source, metadata_json
+
+CORPUS = "review"
+HUNK_LINES = 12
+"""Lines of a diff hunk before the commented one that a thread's text begins with."""
+
+
+def reviews_source(
+    paths: Sequence[Path | str], repo: str | None = None, *, whole: bool = False
+) -> Source:
+    """Exported review comments, reviews and, for their titles, pull requests.
+
+    The files hold what ``GET /repos/{owner}/{repo}/pulls/comments``, ``/pulls/{number}/reviews``
+    and ``/pulls`` give, in any form that :mod:`operators.sources.formats.json_stream` reads. Of a
+    comment that is in them twice the later version counts.
+
+    Args:
+        paths: the files; a thread may be spread over them.
+        repo: the name to store the documents under; else what the comments' addresses say.
+        whole: the files are all there is of the repository, so that a reply to a comment that is
+            not in them is a reply to one that was deleted. Otherwise the thread is left as it is
+            in the store, since the files have only a part of it; and so is one that has more
+            comments there, or its pull request's title.
+
+    Raises:
+        SourceError: a path is not a readable file.
+    """
+
+    def documents(name: str, number: int, items: Sequence[SyncItem]) -> Iterable[Item]:
+        return review_documents(name, number, items, whole=whole)
+
+    scopes = None if repo is None else ((CORPUS, repo),)
+    kinds = (COMMENT, REVIEW, PULL)
+    scan, fraction = exported(paths, repo, kinds, documents, "`crosscorpus ingest issues`")
+    return Source(READER, scan, scopes, fraction)
+
+
+def review_documents(
+    repo: str, number: int, items: Iterable[SyncItem], *, whole: bool = True
+) -> list[Item]:
+    """The threads and reviews of one pull request, by the ids of their first comments.
+
+    Args:
+        repo: the name to store them under.
+        number: of the pull request.
+        items: its comments and reviews, and itself if known; other kinds are ignored.
+        whole: see :func:`reviews_source`.
+    """
+    pull: dict[str, Any] = {}
+    comments: dict[int, dict[str, Any]] = {}
+    reviews: list[SyncItem] = []
+    for item in items:
+        if item.kind == COMMENT:
+            comments[item.item_id] = item.data
+        elif item.kind == REVIEW:
+            reviews.append(item)
+        elif item.kind == PULL:
+            pull = item.data
+    title = f"PR #{number} {(pull.get('title') or '').strip()}".rstrip()
+    found: list[Item] = []
+    for root, ids in sorted(_threads(comments).items()):
+        if root not in comments and not whole:
+            found.append(
+                Fault(
+                    f"PR #{number}",
+                    f"the first comment of a thread ({root}) is not in the files: give the whole "
+                    "export, or say that it is whole (--prune)",
+                    failed=False,
+                )
+            )
+            continue
+        thread = _thread_document(repo, number, title, root, [comments[key] for key in ids])
+        found.extend([replace(thread, part=not whole)] if thread else [])
+    found.extend(
+        replace(_review_document(repo, number, title, review), part=not whole)
+        for review in sorted(reviews, key=lambda item: item.item_id)
+        if not by_bot(review.data) and (review.data["body"] or "").strip()
+    )
+    return found
+
+
+def _threads(comments: dict[int, dict[str, Any]]) -> dict[int, list[int]]:
+    """The comments of each thread in the order of their ids, by the id of its first one."""
+    threads: dict[int, list[int]] = {}
+    for key in sorted(comments):
+        root, met = key, {key}
+        while (parent := comments.get(root, {}).get("reply_to")) is not None and parent not in met:
+            root = parent
+            met.add(parent)
+        threads.setdefault(root, []).append(key)
+    return threads
+
+
+def _thread_document(
+    repo: str, number: int, title: str, root: int, thread: list[dict[str, Any]]
+) -> Document | None:
+    """None where only programs wrote."""
+    said = [data for data in thread if not by_bot(data)]
+    if not said:
+        return None
+    place = thread[0]  # where the thread stands, even if a program began it
+    opening = [place["path"] or "", _hunk(place["hunk"])]
+    blocks = ["\n".join(part for part in opening if part), *map(comment_block, said)]
+    created = moment(said[0], "created_at")
+    return Document(
+        document_id=f"pull/{number}#discussion_r{root}",
+        corpus=CORPUS,
+        repo=repo,
+        title=title,
+        text="\n\n".join(block for block in blocks if block),
+        path=place["path"],
+        uri=place["html_url"],
+        created_at=created,
+        doc_date=max(filter(None, (moment(data, "changed_at") for data in said)), default=created),
+        date_source="explicit",
+        metadata=metadata_json(
+            {
+                "pr_number": number,
+                "authors": sorted({data["login"] for data in said}),
+                "n_comments": len(said),
+                "line": place["line"],
+                "outdated": True if place["outdated"] else None,
+            }
+        ),
+    )
+
+
+def _review_document(repo: str, number: int, title: str, review: SyncItem) -> Document:
+    data = review.data
+    created = moment(data, "created_at")
+    return Document(
+        document_id=f"pull/{number}#pullrequestreview-{review.item_id}",
+        corpus=CORPUS,
+        repo=repo,
+        title=title,
+        text=comment_block(data, data["state"]),
+        uri=data["html_url"],
+        created_at=created,
+        doc_date=moment(data, "changed_at"),
+        date_source="explicit",
+        metadata=metadata_json(
+            {
+                "pr_number": number,
+                "authors": [data["login"]],
+                "n_comments": 1,
+                "review_state": data["state"].lower(),
+            }
+        ),
+    )
+
+
+def _hunk(hunk: str) -> str:
+    """The lines next to the commented one, which is the last."""
+    lines = [line for line in hunk.split("\n") if not line.startswith("@@ ")]
+    return "\n".join(lines[-HUNK_LINES:]).strip("\n")

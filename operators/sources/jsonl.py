@@ -1,0 +1,262 @@
+"""The generic reader: one document a line, as JSON, optionally gzipped.
+
+Whatever no other reader knows comes in this way: an export of reviews, a wiki, a judged data set.
+Keys of a line:
+
+===============  ======================================================================
+doc_id           required; names the document within its corpus and repo
+corpus           required; lower-case letters, digits and ``_``
+text             required; may be empty
+title path url   optional strings
+repo             optional; else ``project``; else none
+created_at       optional ISO 8601 moment, UTC where it names no zone
+version          optional string
+topic_key        optional; the same for all versions of one topic
+language state   optional; the language of a code document is otherwise told by its path
+metadata         optional object
+===============  ======================================================================
+
+Any other key becomes metadata. A metadata value whose JSON is longer than
+``items.METADATA_VALUE_LIMIT`` is left out: that is a text (a diff hunk, a thread's comments).
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import zlib
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from operators.errors import CrosscorpusError
+from operators.foundation.disk_dict import SpilledDict
+from operators.foundation.sanitize import clean_text
+from operators.sources.formats.languages import code_language
+from operators.sources.protocol import Document, Fault, Item, Key, Source, metadata_json
+
+READER = "documents/1"
+MAX_LINE = 64 * 1024 * 1024
+"""Bytes; a longer line is a fault and is passed over without being held in memory."""
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_CORPUS = re.compile(r"[a-z][a-z0-9_]{0,39}")
+_PARTIAL_DATE = re.compile(r"\d{4}(-\d{2})?")
+_TEXT_KEYS = ("title", "path", "url", "version", "topic_key", "language", "state")
+_KNOWN = frozenset((*_TEXT_KEYS, "doc_id", "corpus", "text", "repo", "created_at", "metadata"))
+
+
+class SourceError(CrosscorpusError):
+    """A source cannot be read at all; nothing was taken from it."""
+
+
+class _BadLine(ValueError):
+    pass
+
+
+def documents_source(path: Path | str) -> Source:
+    """The documents of a JSONL file, gzipped or not.
+
+    Raises:
+        SourceError: ``path`` is not a readable file.
+    """
+    file = Path(path)
+    if not file.is_file():
+        what = "is not a file" if file.exists() else "does not exist"
+        raise SourceError(f"{file} {what}; give a JSONL file, plain or gzipped")
+    size = file.stat().st_size
+    done = 0
+
+    def scan() -> Iterator[Item]:
+        nonlocal done
+        try:
+            with file.open("rb") as raw:
+                for item in read_documents(raw):
+                    done = raw.tell()
+                    yield item
+        except OSError as exc:
+            raise SourceError(f"{file}: {exc.strerror or exc}") from exc
+
+    return Source(READER, scan, None, lambda: min(1.0, done / size) if size else 1.0)
+
+
+def is_corpus_name(name: str) -> bool:
+    """Whether a corpus may be called so: lower-case letters, digits and ``_``, at most 40.
+
+    >>> is_corpus_name("docs"), is_corpus_name("Team docs")
+    (True, False)
+    """
+    return _CORPUS.fullmatch(name) is not None
+
+
+def read_documents(raw: BinaryIO) -> Iterator[Item]:
+    """Documents and faults of a JSONL stream in line order; blank lines are passed over.
+
+    A line that is no document is a :class:`Fault` whose ``where`` is ``line N``; of two documents
+    with one name the first counts. A damaged or cut gzip stream is a fault at the line it breaks.
+    """
+    with closing(SpilledDict[None]()) as seen:
+        yield from _items(raw, seen)
+
+
+def _items(raw: BinaryIO, seen: SpilledDict[None]) -> Iterator[Document | Fault]:
+    number = 0
+    lines = _lines(raw)
+    while True:
+        number += 1
+        try:
+            line = next(lines, None)
+        except (EOFError, gzip.BadGzipFile, zlib.error) as exc:
+            yield Fault(f"line {number}", f"the gzip data are damaged or end early: {exc}")
+            return
+        if line is None:
+            return
+        if len(line) > MAX_LINE:
+            yield Fault(f"line {number}", f"longer than {MAX_LINE} bytes")
+            continue
+        if not line.strip():
+            continue
+        item = _item(line, number)
+        key = item.key
+        if key is not None:
+            name = "\0".join(key).encode()
+            if name in seen:
+                item = Fault(f"line {number}", f"doc_id {key[2]!r} was given before", key=key)
+            else:
+                seen[name] = None
+        yield item
+
+
+def parse_moment(text: str) -> datetime:
+    """An ISO 8601 date or moment in UTC; UTC where it names no zone, the start of what it names.
+
+    >>> parse_moment("2020-03-01T01:30:00+02:00").isoformat()
+    '2020-02-29T23:30:00+00:00'
+    >>> parse_moment("2020-03").isoformat()
+    '2020-03-01T00:00:00+00:00'
+
+    Raises:
+        ValueError: it is neither, or lies outside the years 1 to 9999.
+    """
+    text = text.strip()
+    if _PARTIAL_DATE.fullmatch(text):
+        text = f"{text}-01-01" if len(text) == 4 else f"{text}-01"
+    moment = datetime.fromisoformat(text)
+    try:
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except OverflowError as exc:
+        raise ValueError("outside the years 1 to 9999") from exc
+
+
+def _lines(raw: BinaryIO) -> Iterator[bytes]:
+    """Whole lines; of a line longer than MAX_LINE only its start, one byte too long."""
+    start = raw.read(2)
+    raw.seek(0)
+    # No buffer of our own around it: one would lose the lines before a break in the data.
+    stream: BinaryIO | gzip.GzipFile = raw
+    if start == _GZIP_MAGIC:
+        stream = gzip.GzipFile(fileobj=raw)
+    while line := stream.readline(MAX_LINE + 1):
+        ended = line
+        while len(ended) > MAX_LINE and not ended.endswith(b"\n"):
+            ended = stream.readline(MAX_LINE + 1)
+            if not ended:
+                break
+        yield line
+
+
+def _item(line: bytes, number: int) -> Document | Fault:
+    where = f"line {number}"
+    try:
+        fields = json.loads(line.decode("utf-8-sig", "replace"), parse_constant=_no_constant)
+    except (ValueError, RecursionError) as exc:
+        return Fault(where, f"not JSON: {exc}")
+    if not isinstance(fields, dict):
+        return Fault(where, f"not a JSON object but {_kind(fields)}")
+    key = None
+    try:
+        key = _key(fields)
+        return _document(fields, key)
+    except _BadLine as exc:
+        return Fault(where, str(exc), key=key)
+    except RecursionError:
+        return Fault(where, "nested too deeply", key=key)
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _key(fields: dict[str, Any]) -> Key:
+    document_id = _string(fields, "doc_id", required=True)
+    corpus = _string(fields, "corpus", required=True)
+    if not is_corpus_name(corpus or ""):
+        raise _BadLine(f"corpus {corpus!r} is not lower-case letters, digits and _")
+    repo = _string(fields, "repo")
+    if repo is None:
+        repo = _string(fields, "project")
+    return (corpus or "", repo or "", document_id or "")
+
+
+def _document(fields: dict[str, Any], key: Key) -> Document:
+    text = fields.get("text")
+    if not isinstance(text, str):
+        raise _BadLine("text is missing" if text is None else f"text is {_kind(text)}")
+    values = {name: _string(fields, name) for name in _TEXT_KEYS}
+    given = fields.get("metadata")
+    if given is not None and not isinstance(given, dict):
+        raise _BadLine(f"metadata is {_kind(given)}, not an object")
+    used = _KNOWN if fields.get("repo") is not None else _KNOWN | {"project"}
+    extras = {k: v for k, v in fields.items() if k not in used}
+    created_at = _moment(fields)
+    corpus, repo, document_id = key
+    language = values["language"]
+    if language is None and corpus == "code" and values["path"]:
+        language = code_language(values["path"])
+    return Document(
+        document_id=document_id,
+        corpus=corpus,
+        repo=repo,
+        title=values["title"],
+        text=clean_text(text),
+        path=values["path"],
+        uri=values["url"],
+        language=language,
+        state=values["state"],
+        created_at=created_at,
+        doc_date=created_at,
+        date_source=None if created_at is None else "explicit",
+        version=values["version"],
+        lineage_id=values["topic_key"],
+        metadata=metadata_json({**extras, **(given or {})}),
+    )
+
+
+def _string(fields: dict[str, Any], name: str, *, required: bool = False) -> str | None:
+    value = fields.get(name)
+    if isinstance(value, str) and (value or not required):
+        return clean_text(value)
+    if value is None and not required:
+        return None
+    if value is None or value == "":
+        raise _BadLine(f"{name} is missing")
+    raise _BadLine(f"{name} is {_kind(value)}, not a string")
+
+
+def _moment(fields: dict[str, Any]) -> datetime | None:
+    text = _string(fields, "created_at")
+    if text is None or not text.strip():
+        return None
+    try:
+        return parse_moment(text)
+    except ValueError as exc:
+        raise _BadLine(f"created_at {text[:40]!r} is no ISO 8601 date") from exc
+
+
+def _kind(value: object) -> str:
+    names = {bool: "a boolean", int: "a number", float: "a number", str: "a string"}
+    names |= {list: "a list", dict: "an object", type(None): "null"}
+    return names[type(value)]

@@ -1,0 +1,205 @@
+"""What every reader gives: documents, and faults that say why something was not read.
+
+A reader is a stream. Whatever is wrong with one line or one file is a :class:`Fault` in that
+stream, never an exception, so that one bad file does not end a run. A reader cleans every text it
+gives (:func:`operators.foundation.sanitize.clean_text`): no frame can hold a lone surrogate.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from operator import attrgetter
+from typing import Any
+
+import polars as pl
+
+from operators.foundation.sanitize import clean_text
+from operators.frames import DOCUMENTS
+
+METADATA_VALUE_LIMIT = 500
+"""Characters of JSON; a longer metadata value is left out: it is a text, not a label."""
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+Key = tuple[str, str, str]
+"""corpus, repo, document_id: what names a document."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document before chunking; the fields are the columns of ``frames.DOCUMENTS``."""
+
+    document_id: str
+    corpus: str
+    repo: str
+    title: str | None
+    text: str
+    path: str | None = None
+    uri: str | None = None
+    language: str | None = None
+    state: str | None = None
+    created_at: datetime | None = None
+    doc_date: datetime | None = None
+    date_source: str | None = None
+    version: str | None = None
+    lineage_id: str | None = None
+    metadata: str = "{}"
+    source_hash: str | None = None  # no column: stands for all the fields, where the reader has one
+    note: str | None = None  # no column: what to tell of how it was read
+    part: bool = False  # no column: its source may have only some of its comments
+
+    @property
+    def key(self) -> Key:
+        """What names this document in the ledger."""
+        return (self.corpus, self.repo, self.document_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something that was not read, and why.
+
+    ``failed`` means work was lost and the run must say so; otherwise it was left out on purpose (a
+    binary file, a lock file). ``key`` names the document if that much is known: it still exists in
+    its source, so its last good version stays. A failure without a key could be any document, so
+    that a scan with one is not complete and deletes nothing. ``content`` is the hash of what
+    failed, if it will fail again until that changes: then it is not tried again. ``state`` is what
+    the ledger says of the document: ``failed``, ``no_text`` (scanned) or ``encrypted``.
+    """
+
+    where: str
+    reason: str
+    failed: bool = True
+    key: Key | None = None
+    content: str | None = None
+    state: str = "failed"
+
+    def __str__(self) -> str:
+        """One printable line."""
+        state = "" if self.state == "failed" else f"{self.state}: "
+        return f"{printable(self.where)}: {state}{printable(self.reason)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A document that is hashed but not parsed: if the hash is known, it never is.
+
+    Attributes:
+        key: what names the document.
+        content: hash of all that it is made from.
+        read: parses it. The document has ``content`` as its ``source_hash``, the fault as its
+            ``content``; nothing is raised. To be called before the scan goes on.
+    """
+
+    key: Key
+    content: str
+    read: Callable[[], Document | Fault]
+
+
+_values = attrgetter(*DOCUMENTS)
+
+Item = Document | Fault | Unread
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One thing to ingest.
+
+    Attributes:
+        reader: name and version of the reader; part of every document's fingerprint, and the mark
+            by which a later run knows which documents in the store came from this kind of source.
+        scan: starts one pass over the source. A pass that raises was not complete.
+        scopes: the (corpus, repo) pairs that this source fills alone, so that a document missing
+            from a complete scan has vanished. None: only those that the scan meets.
+        fraction: how much of the running scan is done, 0..1.
+        addresses: where it is found, the path first; another source with its name shares none of
+            them (:mod:`operators.postgres.write.source_ownership`). Empty where nothing tells two
+            sources apart.
+        base_url: the web address that the caller gave it; empty: none, whatever it had before.
+        based: makes the same source with another ``base_url``; None where there is no such thing.
+        left_out: whether the caller asked not to read a document: that it goes is no surprise.
+    """
+
+    reader: str
+    scan: Callable[[], Iterator[Item]]
+    scopes: tuple[tuple[str, str], ...] | None
+    fraction: Callable[[], float]
+    addresses: tuple[str, ...] = ()
+    base_url: str | None = None
+    based: Callable[[str], Source] | None = None
+    left_out: Callable[[Key], bool] = lambda key: False
+
+
+def printable(text: str) -> str:
+    r"""``text`` on one line, with control and direction characters shown as escapes.
+
+    >>> print(printable("a\nb"))
+    a\nb
+    """
+    return _CONTROL.sub(lambda m: m[0].encode("unicode_escape").decode(), clean_text(text))
+
+
+def metadata_json(values: Mapping[str, Any]) -> str:
+    """``values`` as a JSON object with sorted keys.
+
+    Nulls are left out, and so is any value whose JSON is longer than ``METADATA_VALUE_LIMIT``.
+    """
+    kept = {}
+    for key, value in values.items():
+        if value is None or len(json.dumps(value)) > METADATA_VALUE_LIMIT:
+            continue
+        kept[clean_text(str(key))] = _clean_value(value)
+    return json.dumps(kept, sort_keys=True, ensure_ascii=False)
+
+
+def _clean_value(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean_text(value)
+    if isinstance(value, list):
+        return [_clean_value(v) for v in value]
+    if isinstance(value, dict):
+        return {clean_text(k): _clean_value(v) for k, v in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def read_all(source: Source) -> list[Document | Fault]:
+    """Everything that one scan of ``source`` gives, parsed."""
+    return [item.read() if isinstance(item, Unread) else item for item in source.scan()]
+
+
+def content_hash(document: Document) -> str:
+    """SHA-256 (hex) over every field of ``document``: a change of any makes a new version.
+
+    The reader's own, if it made one over all that the fields come from.
+    """
+    if document.source_hash is not None:
+        return document.source_hash
+    parts = [v.isoformat() if isinstance(v, datetime) else v for v in _values(document)]
+    return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
+
+
+def document_frame(documents: Iterable[Document]) -> pl.DataFrame:
+    """``documents`` as a frame of schema ``frames.DOCUMENTS``, in the same order."""
+    rows = [_values(document) for document in documents]
+    return pl.DataFrame(rows, schema=DOCUMENTS, orient="row")
+
+
+def utc_from_timestamp(seconds: int) -> datetime | None:
+    """The moment of a Unix time in seconds; None where no calendar holds it.
+
+    >>> utc_from_timestamp(0).isoformat()
+    '1970-01-01T00:00:00+00:00'
+    >>> utc_from_timestamp(10**15) is None
+    True
+    """
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None

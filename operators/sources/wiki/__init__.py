@@ -1,0 +1,1 @@
+"""Wikis: folders of pages and MediaWiki dumps."""

@@ -1,0 +1,241 @@
+"""A MediaWiki XML dump (``Special:Export``, ``dumpBackup.php``), read as a stream.
+
+The newest revision of each page counts. Nothing that the file asks for is done: no entity is
+expanded, no document type is accepted, nothing is fetched, and a page beyond a bound ends the scan
+before it fills the memory.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import hashlib
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO
+from urllib.parse import quote
+
+from lxml import etree
+
+from operators.foundation.disk_dict import SpilledDict
+from operators.foundation.sanitize import clean_text
+from operators.sources.dates.stated_version import lineage_of
+from operators.sources.jsonl import SourceError, parse_moment
+from operators.sources.protocol import Document, Fault, Item, Source, Unread, metadata_json
+from operators.sources.wiki.wikitext import redirect_target, wikitext_text
+
+READER = "wiki_dump/2"
+CORPUS = "wiki"
+MAX_PAGE = 64 * 1024 * 1024
+"""Bytes of XML between two pages."""
+
+_READ = 1 << 16
+_NO_PROSE = frozenset((8, 10, 828))
+"""Namespaces of interface messages, templates and Lua modules."""
+_PROSE_MODELS = frozenset(("", "wikitext"))
+
+
+@dataclass(slots=True)
+class _Wiki:
+    """What the head of a dump says."""
+
+    name: str | None = None
+    base: str | None = None
+    namespaces: dict[int, str] = field(default_factory=dict)
+
+
+class _Bounded:
+    """The file as the parser reads it; refuses declarations and what lies too far apart."""
+
+    def __init__(self, unpacked: BinaryIO) -> None:
+        self.unpacked, self.since_page, self.tail = unpacked, 0, b""
+
+    def read(self, size: int = -1) -> bytes:
+        block = self.unpacked.read(min(size, _READ) if size > 0 else _READ)
+        self.since_page += len(block)
+        if self.since_page > MAX_PAGE:
+            raise SourceError(f"a page of the dump is larger than {MAX_PAGE} bytes")
+        # In a dump "<" is always escaped, so that no page can contain this.
+        if b"<!DOCTYPE" in self.tail + block or b"<!ENTITY" in self.tail + block:
+            raise SourceError(
+                "the dump declares a document type or an entity; MediaWiki never does"
+            )
+        self.tail = block[-16:]
+        return block
+
+
+def dump_source(file: Path, repo: str | None = None, base_url: str | None = None) -> Source:
+    """The pages of a dump, plain, gzipped or bzipped.
+
+    Args:
+        file: the dump.
+        repo: the name to store it under; else the wiki's own (``dbname``, else ``sitename``).
+        base_url: what a page's title is appended to for its address; else the dump's ``base``.
+
+    Raises:
+        SourceError: it is no such dump.
+    """
+    wiki = _head(file)
+    name = clean_text(repo or wiki.name or file.name.partition(".")[0])
+    own = wiki.base.rpartition("/")[0] if wiki.base else None
+    base = base_url or own
+    size = file.stat().st_size
+    done = 0
+
+    def scan() -> Iterator[Item]:
+        nonlocal done
+        with file.open("rb") as raw, closing(SpilledDict[None]()) as seen:
+            stream = _Bounded(_unpacked(raw))
+            try:
+                for element in _elements(stream, "page"):
+                    done = raw.tell()
+                    item = _item(element, wiki, name, base)
+                    if isinstance(item, Unread):
+                        title = item.key[2].encode()
+                        if title in seen:
+                            item = Fault(item.key[2], "a page has this name already", key=item.key)
+                        else:
+                            seen[title] = None
+                    yield item
+            except (etree.XMLSyntaxError, EOFError, gzip.BadGzipFile, OSError) as exc:
+                raise SourceError(f"{file}: damaged or cut: {exc}") from exc
+
+    return Source(
+        READER,
+        scan,
+        ((CORPUS, name),),
+        lambda: min(1.0, done / size) if size else 1.0,
+        (own.partition("://")[2] or own,) if own else (),
+    )
+
+
+def _head(file: Path) -> _Wiki:
+    wiki = _Wiki()
+    with file.open("rb") as raw:
+        stream = _Bounded(_unpacked(raw))
+        try:
+            # A dump without this head has its pages read to the end, or to the bound.
+            for element in _elements(stream, "siteinfo", "page"):
+                if _local(element) == "siteinfo":
+                    wiki.name = _text(element, "dbname") or _text(element, "sitename")
+                    wiki.base = _text(element, "base")
+                    for namespace in element.iterfind(".//{*}namespace"):
+                        key = namespace.get("key", "")
+                        if key.lstrip("-").isdigit():
+                            wiki.namespaces[int(key)] = namespace.text or ""
+                break
+            else:
+                raise SourceError(f"{file} has no pages: give a MediaWiki XML dump or a folder")
+        except (etree.XMLSyntaxError, EOFError, gzip.BadGzipFile, OSError) as exc:
+            raise SourceError(f"{file} is no MediaWiki XML dump: {exc}") from exc
+    return wiki
+
+
+def _elements(stream: _Bounded, *names: str) -> Iterator[Any]:
+    """Elements of these names as they end; each is emptied when the next is asked for."""
+    context = etree.iterparse(
+        stream,
+        events=("end",),
+        tag=[f"{{*}}{name}" for name in names],
+        resolve_entities=False,
+        load_dtd=False,
+        no_network=True,
+        encoding="utf-8",  # whatever the file says: no declaration hides behind another encoding
+        huge_tree=True,  # its bound of a text is 10 MB; ours is MAX_PAGE
+    )
+    for _, element in context:
+        stream.since_page = 0
+        yield element
+        element.clear()
+        while element.getprevious() is not None:
+            del element.getparent()[0]
+
+
+def _item(page: Any, wiki: _Wiki, repo: str, base: str | None) -> Item:
+    title = clean_text(_text(page, "title") or "")
+    if not title:
+        return Fault(f"page {_text(page, 'id') or '?'}", "a page without a title")
+    space = _text(page, "ns") or "0"
+    number = int(space) if space.lstrip("-").isdecimal() and len(space) < 10 else 0
+    if number in _NO_PROSE:
+        return Fault(title, "template, module or interface message", failed=False)
+    revisions = page.findall("{*}revision")
+    if not revisions:
+        return Fault(title, "a page without a revision", key=(CORPUS, repo, title))
+    newest = max(revisions, key=_order)
+    if (_text(newest, "model") or "") not in _PROSE_MODELS:
+        return Fault(title, f"no prose: {_text(newest, 'model')}", failed=False)
+    source = clean_text(_text(newest, "text") or "")
+    if page.find("{*}redirect") is not None or redirect_target(source):
+        return Fault(title, "redirect", failed=False)
+    fields = {
+        "title": title,
+        "timestamp": _text(newest, "timestamp") or "",
+        "namespace": wiki.namespaces.get(number) or (str(number) if number else ""),
+        "page_id": _text(page, "id") or "",
+        "revision": _text(newest, "id") or "",
+        "uri": f"{base}/{quote(title.replace(' ', '_'), safe='/:')}" if base else "",
+    }
+    hashed = hashlib.sha256("\0".join((source, *fields.values())).encode()).hexdigest()
+    return Unread((CORPUS, repo, title), hashed, partial(_read, source, fields, repo, hashed))
+
+
+def _order(revision: Any) -> tuple[str, int]:
+    """Its moment; of one second, its number: the higher is the later."""
+    number = _text(revision, "id") or ""
+    known = number.isdecimal() and len(number) < 20
+    return _text(revision, "timestamp") or "", int(number) if known else 0
+
+
+def _read(source: str, fields: dict[str, str], repo: str, hashed: str) -> Document | Fault:
+    title = fields["title"]
+    key = (CORPUS, repo, title)
+    try:
+        reduced = wikitext_text(source)
+        moment = parse_moment(fields["timestamp"]) if fields["timestamp"] else None
+    except Exception as exc:  # whatever is wrong with it is this page's own
+        return Fault(title, f"{type(exc).__name__}: {exc}"[:300], key=key, content=hashed)
+    return Document(
+        document_id=title,
+        corpus=CORPUS,
+        repo=repo,
+        title=title,
+        text=reduced.text,
+        path=f"{title}.mediawiki",
+        uri=fields["uri"] or None,
+        language="mediawiki",
+        created_at=moment,
+        doc_date=moment,
+        date_source="explicit" if moment else None,
+        lineage_id=lineage_of(title),
+        metadata=metadata_json(
+            {
+                "namespace": fields["namespace"] or None,
+                "categories": reduced.categories or None,
+                "page_id": fields["page_id"] or None,
+                "revision": fields["revision"] or None,
+                "last_modified": moment.isoformat() if moment else None,
+            }
+        ),
+        source_hash=hashed,
+    )
+
+
+def _unpacked(raw: BinaryIO) -> Any:
+    magic = raw.read(3)
+    raw.seek(0)
+    if magic.startswith(b"\x1f\x8b"):
+        return gzip.GzipFile(fileobj=raw)
+    return bz2.BZ2File(raw) if magic == b"BZh" else raw
+
+
+def _local(element: Any) -> str:
+    return str(etree.QName(element).localname)
+
+
+def _text(element: Any, name: str) -> str | None:
+    found = element.find(f"{{*}}{name}")
+    return None if found is None else found.text

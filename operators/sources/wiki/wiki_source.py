@@ -1,0 +1,247 @@
+"""A wiki: a folder or a git clone of Markdown or MediaWiki pages, or a MediaWiki XML dump.
+
+A page keeps its name, its namespace and when it was last changed: in a dump by its revision, in a
+clone by its last commit, in a folder by what the page says or the file's own time. GitHub's and
+GitLab's wikis are git repositories; a clone's pages link to their addresses there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Container, Iterator
+from contextlib import closing
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from posixpath import basename, dirname, splitext
+from urllib.parse import quote
+
+from operators.foundation.disk_dict import SpilledDict
+from operators.foundation.sanitize import clean_text
+from operators.sources.dates.document_date import document_date
+from operators.sources.dates.stated_version import document_version, lineage_of
+from operators.sources.files import (
+    Content,
+    Skipped,
+    content_key,
+    decode_text,
+    ending,
+    find_files,
+    read_file,
+)
+from operators.sources.formats.front_matter import stated_title
+from operators.sources.git.commit_log import (
+    LastCommit,
+    read_commits,
+    remember_last_commit,
+    shown_path,
+)
+from operators.sources.git.repository import (
+    clone_addresses,
+    open_repository,
+    origin_url,
+    parse_origin,
+)
+from operators.sources.git.tracked_files import tracked_files
+from operators.sources.jsonl import SourceError
+from operators.sources.protocol import Document, Fault, Item, Source, Unread, metadata_json
+from operators.sources.wiki.mediawiki_dump import dump_source
+from operators.sources.wiki.wikitext import redirect_target, wikitext_text
+
+READER = "wiki/2"
+CORPUS = "wiki"
+MAX_PAGE = 5_000_000
+"""Bytes; a larger page is left out before it is read."""
+
+_MARKDOWN = frozenset((".md", ".markdown", ".mkd"))
+_MEDIAWIKI = frozenset((".mediawiki", ".wiki"))
+_OF_EVERY_PAGE = frozenset(("_sidebar", "_footer", "_header"))
+
+
+def wiki_source(
+    path: Path | str, repo: str | None = None, *, base_url: str | None = None
+) -> Source:
+    """The pages of the wiki at ``path``.
+
+    Args:
+        path: a folder, the top of a git clone, or a MediaWiki XML dump (plain, .gz or .bz2).
+        repo: the name to store it under; else that of a clone's ``origin``, of a dump's wiki, or
+            of the folder.
+        base_url: what a page's name is appended to for its address; else taken from the clone's
+            ``origin`` or the dump, if they tell.
+
+    Raises:
+        SourceError: neither a folder nor a dump.
+    """
+    found = _wiki(path, repo, base_url)
+    return replace(
+        found, base_url=base_url, based=lambda url: wiki_source(path, repo, base_url=url)
+    )
+
+
+def _wiki(path: Path | str, repo: str | None, base_url: str | None) -> Source:
+    root = os.path.realpath(path)
+    if os.path.isfile(root):
+        return dump_source(Path(root), repo, base_url)
+    if not os.path.isdir(root):
+        raise SourceError(
+            f"{path} does not exist: give a folder of pages, a clone of a wiki, or an XML dump"
+        )
+    url = origin_url(Path(root)) if os.path.exists(os.path.join(root, ".git")) else ""
+    origin, address = wiki_address(url)
+    name = clean_text(repo or origin or shown_path(os.fsencode(os.path.basename(root))))
+    reader = _Pages(os.fsencode(root), name, base_url or address)
+    return Source(
+        READER,
+        reader.scan,
+        ((CORPUS, name),),
+        lambda: reader.done / reader.found,
+        clone_addresses(Path(root), url),
+    )
+
+
+def page_name(path: str) -> tuple[str, str | None]:
+    """A page's name and its namespace, by the file that it is in.
+
+    >>> page_name("guides/How-to-start.md"), page_name("Help:Editing.mediawiki")
+    (('How to start', 'guides'), ('Editing', 'Help'))
+    """
+    stem = splitext(basename(path))[0]
+    namespace, colon, rest = stem.partition(":")
+    name = rest if colon and rest else stem
+    folder = dirname(path) or None
+    shown = name.replace("_", " ") if " " in name or "_" in name else name.replace("-", " ")
+    return shown, namespace if colon and rest else folder
+
+
+class _Pages:
+    """A folder of pages; counts how far its scan is."""
+
+    def __init__(self, root: bytes, repo: str, base_url: str | None) -> None:
+        self.root, self.repo, self.base_url = root, repo, base_url
+        self.done, self.found = 0, 1
+
+    def scan(self) -> Iterator[Item]:
+        with (
+            closing(find_files(self.root)) as found,
+            closing(_last_commits(os.fsdecode(self.root))) as commits,
+        ):
+            if not found:
+                raise SourceError(f"{shown_path(self.root)} is empty: is it mounted?")
+            self.done, self.found = 0, len(found)
+            for path, fault in found.starting(b""):
+                self.done += 1
+                yield fault or self._item(path, found, commits.get(path))
+
+    def _item(self, path: bytes, names: Container[bytes], last: LastCommit | None) -> Item:
+        shown = shown_path(path)
+        if shown.encode() != path and shown.encode() in names:
+            return Fault(shown, "another file has this very name", failed=False)
+        stem, suffix = splitext(shown.rpartition("/")[2].lower())
+        if suffix not in _MARKDOWN | _MEDIAWIKI:
+            named = ending(shown).lower() or "no ending"
+            return Fault(shown, f"no wiki page: {named}", failed=False)
+        if stem in _OF_EVERY_PAGE:
+            return Fault(shown, "part of every page, no page of its own", failed=False)
+        key = (CORPUS, self.repo, clean_text(shown))
+        try:
+            content = read_file(self.root, path, MAX_PAGE)
+            source = decode_text(content.data)
+        except Skipped as reason:
+            return Fault(shown, str(reason), failed=False)
+        except OSError as exc:
+            return Fault(shown, f"cannot be read: {exc.strerror or exc}", key=key)
+        target = redirect_target(source) if suffix in _MEDIAWIKI else None
+        if target:
+            return Fault(shown, f"redirect to {target}", failed=False)
+        moment = last.moment if last else None
+        if moment:  # then the file's own time does not count
+            content = Content(content.data, 0.0)
+        hashed = content_key(content, shown, self.base_url, moment.isoformat() if moment else None)
+        return Unread(key, hashed, partial(self._read, path, source, moment, hashed))
+
+    def _read(
+        self, path: bytes, source: str, moment: datetime | None, hashed: str
+    ) -> Document | Fault:
+        shown = shown_path(path)
+        try:
+            return self._document(path, source, moment, hashed)
+        except Exception as exc:  # whatever a parser stumbles over is this page's own
+            key = (CORPUS, self.repo, clean_text(shown))
+            return Fault(shown, f"{type(exc).__name__}: {exc}"[:300], key=key, content=hashed)
+
+    def _document(self, path: bytes, source: str, moment: datetime | None, hashed: str) -> Document:
+        shown = clean_text(shown_path(path))
+        name, namespace = page_name(shown)
+        text, categories, title = source, None, name
+        if splitext(shown)[1].lower() in _MEDIAWIKI:
+            reduced = wikitext_text(source)
+            text, categories = reduced.text, reduced.categories
+        else:
+            title = stated_title(source) or name
+        full = os.fsdecode(os.path.join(self.root, path))
+        dated = document_date(full, within=shown, text=source, git_date=moment)
+        changed = moment or dated.value
+        version, _ = document_version(shown, source)
+        return Document(
+            document_id=shown,
+            corpus=CORPUS,
+            repo=self.repo,
+            title=clean_text(title),
+            text=text,
+            path=shown,
+            uri=self._address(path),
+            language="markdown" if categories is None else "mediawiki",
+            created_at=None if dated.source == "mtime" else dated.value,
+            doc_date=dated.value,
+            date_source=dated.source if dated.value else None,
+            version=version,
+            lineage_id=lineage_of(shown, title),
+            metadata=metadata_json(
+                {
+                    "namespace": namespace,
+                    "categories": categories or None,
+                    "last_modified": changed.isoformat() if changed else None,
+                    "date_trust": dated.trust,
+                }
+            ),
+            source_hash=hashed,
+        )
+
+    def _address(self, path: bytes) -> str | None:
+        """Wikis on forges name a page by its file alone, whatever folder it is in."""
+        if self.base_url is None:
+            return None
+        name = os.path.splitext(os.path.basename(path))[0]
+        return f"{self.base_url.rstrip('/')}/{quote(name)}"
+
+
+def wiki_address(origin: str) -> tuple[str | None, str | None]:
+    """The name of the wiki that a clone's ``origin`` names, and the start of its pages' addresses.
+
+    >>> wiki_address("https://github.com/org/app.wiki.git")
+    ('org/app', 'https://github.com/org/app/wiki')
+    >>> wiki_address("git@gitlab.example.org:group/app.wiki.git")
+    ('group/app', 'https://gitlab.example.org/group/app/-/wikis')
+    """
+    name, forge = parse_origin(origin)
+    if name is None:
+        return None, None
+    short = name.removesuffix(".wiki")
+    if forge is None or short == name:
+        return short, None
+    if forge.endswith("/-"):
+        return short, f"{forge.removesuffix('.wiki/-')}/-/wikis"
+    return short, f"{forge.removesuffix('.wiki')}/wiki"
+
+
+def _last_commits(root: str) -> SpilledDict[LastCommit]:
+    """When each tracked page was last changed; nothing for a folder that is no clone."""
+    last = SpilledDict[LastCommit]()
+    if os.path.exists(os.path.join(root, ".git")):
+        repository = open_repository(root)
+        with closing(tracked_files(repository)) as tracked:
+            for _ in read_commits(repository, partial(remember_last_commit, tracked, last)):
+                pass
+    return last

@@ -1,0 +1,242 @@
+"""Which of the versions that a question names a collection has; what to say where it has none.
+
+A name is a version itself (``1.0`` and ``v1.0.0`` are one), else the beginning of some (``0.18``
+for ``0.18.1``): the newest of those in each topic.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import cached_property, lru_cache
+
+import polars as pl
+
+from operators.foundation.escape import label_text
+from operators.sources.dates.stated_version import VersionKey, version_key
+from operators.versions.mentions import Mention, words
+
+MOST_SHOWN = 8
+"""How many of the versions that do exist a note names."""
+LONGEST_SHOWN = 40
+MOST_NAMED = 12
+"""How many versions of one question count."""
+
+KEPT = 20_000
+"""Topics and versions whose words and order are kept from one question to the next."""
+
+_key = lru_cache(maxsize=KEPT)(version_key)
+
+# A version of one of these, in a question about something else, says what that runs on.
+_PLATFORMS = words(
+    """python cpython pypy java jdk jvm openjdk kotlin scala gcc g++ clang llvm msvc rust rustc
+    go golang ruby php perl node npm pip ubuntu debian fedora centos rhel alpine windows macos
+    mac osx linux ios android kernel qt gtk cmake make automake autoconf boost glibc openssl
+    http https tls ssl json-rpc oauth usb utf unicode posix c++ ecmascript docker kubernetes
+    postgres postgresql mysql sqlite chrome firefox safari typescript"""
+)
+_TOKEN = re.compile(r"[a-z0-9]+")
+
+
+class Known:
+    """The versions of a collection's topics (columns ``KNOWN_VERSIONS``)."""
+
+    def __init__(self, frame: pl.DataFrame) -> None:
+        self._frame = frame
+
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return not self._frame.is_empty()
+
+    def within(
+        self,
+        allowed: Mapping[str, Sequence[str] | None] | None,
+        corpora: Sequence[str] | None,
+        repos: Sequence[str] | None,
+    ) -> Known:
+        """Those that a question may see: what it may not is neither told nor pinned.
+
+        Args:
+            allowed: the corpora that are searched, each with its repositories; None: every one.
+            corpora: those that the question asks; None: all.
+            repos: the repositories that it asks; None: every one.
+        """
+        seen = pl.lit(True)
+        if allowed is not None:
+            of_each = [
+                (pl.col("corpus") == corpus) & _is_among("repo", some)
+                for corpus, some in allowed.items()
+            ]
+            seen = pl.any_horizontal(pl.lit(False), *of_each)
+        seen &= _is_among("corpus", corpora) & _is_among("repo", repos)
+        return Known(self._frame.filter(seen))
+
+    def asked(self, version: str, question: str) -> tuple[list[str], str | None]:
+        """How topics spell a ``version`` that a caller asks for, and what to say about it.
+
+        Empty where none has it; ``question`` then chooses whose versions the sentence names.
+        """
+        found = self._exact(version) or self._series(version)
+        return found, _answered(version, found, "was asked for") or self._absent(version, question)
+
+    def understood(
+        self, named: Sequence[Mention], texts: Sequence[str]
+    ) -> tuple[list[list[str]], datetime | None, list[str]]:
+        """The spellings of each version that a question names, its date, and what to say."""
+        pinned: list[list[str]] = []
+        said: list[str] = []
+        until: datetime | None = None
+        for mention in named[:MOST_NAMED]:
+            if mention.until is not None:
+                if self._last_release is not None and mention.until <= self._last_release:
+                    until = min(until or mention.until, mention.until)
+                    said.append(self._dated(mention.written, mention.until))
+                continue
+            found = self._meant(mention)
+            if found:
+                pinned.append(found)
+                wording = f"before {mention.written}" if mention.before else mention.written
+                said.append(_answered(wording, found, "the question names") or "")
+            elif self._is_surely_asked(mention):
+                said.append(self._absent(mention.written, " ".join(texts)))
+        return pinned, until, said
+
+    def has_origins(self, of: Sequence[str]) -> bool:
+        """Whether the versions of ``of`` (words of a question) may be those that are here."""
+        return not any(word.lower() in _PLATFORMS and not self._names_a_topic(word) for word in of)
+
+    def has_everywhere(self, pinned: Sequence[Sequence[str]]) -> bool:
+        """Whether every topic has a version that is ``pinned``."""
+        wanted = {spelling for spellings in pinned for spelling in spellings}
+        columns = [self._frame[name].to_list() for name in ("corpus", "lineage_id", "version")]
+        rows = list(zip(*columns, strict=True))
+        return {row[:2] for row in rows} == {row[:2] for row in rows if row[2] in wanted}
+
+    def _meant(self, mention: Mention) -> list[str]:
+        """The spellings that ``mention`` stands for, as far as its wording is sure enough."""
+        version, parts = mention.written, mention.written.count(".")
+        if mention.strength != "marked" and self._is_of_a_platform(mention):
+            return []
+        if mention.before:
+            return self._older(version)
+        if parts == 0 and mention.strength != "marked" and not self._names_a_topic(mention.product):
+            return []
+        exact = self._exact(version)
+        if mention.strength == "bare":
+            return exact if parts >= 2 else []
+        return exact or self._series(version)
+
+    def _is_surely_asked(self, mention: Mention) -> bool:
+        parts = mention.written.count(".")
+        if self._is_of_a_platform(mention) or mention.before:
+            return False
+        return (mention.strength == "marked" and parts >= 1) or (
+            mention.strength in ("product", "plain") and parts >= 2
+        )
+
+    def _is_of_a_platform(self, mention: Mention) -> bool:
+        product = (mention.product or "").lower()
+        return product in _PLATFORMS and not self._names_a_topic(product)
+
+    def _exact(self, version: str) -> list[str]:
+        key = _key(version)
+        return [known for known in self._spellings if _key(known) == key]
+
+    def _series(self, version: str) -> list[str]:
+        """The versions that begin with ``version``, its releases where it has any."""
+        begins = _numbers(version)
+        if not begins:
+            return []
+        found = [v for v in self._spellings if _numbers(v)[: len(begins)] == begins]
+        return [v for v in found if not re.search("[a-z]", v.lstrip("vV").lower())] or found
+
+    def _older(self, version: str) -> list[str]:
+        key = _key(version)
+        place = bisect_left(self._keys, key)
+        return self._spellings[:place] if place < len(self._keys) else []
+
+    def _absent(self, version: str, question: str) -> str:
+        """That there is no ``version``, and which the topics nearest to ``question`` have."""
+        known = self._near(question)
+        place = bisect_left([_key(v) for v in known], _key(version))
+        begin = max(0, min(place - MOST_SHOWN // 2, len(known) - MOST_SHOWN))
+        some = known[begin : begin + MOST_SHOWN]
+        there = ", ".join(
+            ["…"] * (begin > 0)
+            + [shown(v) for v in some]
+            + ["…"] * (begin + MOST_SHOWN < len(known))
+        )
+        return f"version {shown(version)} is not here" + (f"; there are {there}" if there else "")
+
+    def _near(self, question: str) -> list[str]:
+        """The versions of the topics whose names share the most words with ``question``."""
+        wanted = _tokens(question)
+        topics = self._frame["lineage_id"].unique(maintain_order=True)
+        shared = pl.Series([len(wanted & _topic_tokens(topic)) for topic in topics.to_list()])
+        if not len(shared) or not shared.max():
+            return self._spellings
+        nearest = topics.filter(shared == shared.max()).implode()
+        part = self._frame.filter(pl.col("lineage_id").is_in(nearest))["version"]
+        return sorted(part.drop_nulls().unique(), key=lambda v: (_key(v), v))
+
+    def _dated(self, written: str, until: datetime) -> str:
+        first = self._frame["released_at"].min()
+        if isinstance(first, datetime) and first >= until:
+            return f'no version here is of "{written}": the oldest is of {first:%Y-%m-%d}'
+        return f'answered for the versions of "{written}"'
+
+    def _names_a_topic(self, product: str | None) -> bool:
+        return bool(product) and bool(_tokens(product or "") & self._topic_words)
+
+    @cached_property
+    def _spellings(self) -> list[str]:
+        found = self._frame["version"].drop_nulls().unique().to_list()
+        return sorted(found, key=lambda version: (_key(version), version))
+
+    @cached_property
+    def _keys(self) -> list[VersionKey]:
+        return [_key(version) for version in self._spellings]
+
+    @cached_property
+    def _topic_words(self) -> frozenset[str]:
+        return frozenset().union(*map(_topic_tokens, self._frame["lineage_id"].unique().to_list()))
+
+    @cached_property
+    def _last_release(self) -> datetime | None:
+        last = self._frame["released_at"].max()
+        return last if isinstance(last, datetime) else None
+
+
+def _is_among(column: str, values: Sequence[str] | None) -> pl.Expr:
+    return pl.lit(True) if values is None else pl.col(column).is_in(list(values))
+
+
+def _answered(version: str, found: list[str], who: str) -> str | None:
+    if not found:
+        return None
+    if _key(found[-1]) == _key(version):
+        return f"answered for version {shown(version)}, which {who}"
+    return f"answered for version {shown(found[-1])}, the newest of {shown(version)}, which {who}"
+
+
+def _numbers(version: str) -> list[int]:
+    match = re.match(r"\s*v?([0-9]{1,9}(?:\.[0-9]{1,9})*)", version, re.IGNORECASE)
+    return [int(part) for part in match[1].split(".")] if match else []
+
+
+def _tokens(text: str) -> frozenset[str]:
+    """The words of ``text``, those with a dot in them (Node.js) also as one (nodejs)."""
+    lower = text.lower()
+    found = set(_TOKEN.findall(lower)) | set(_TOKEN.findall(re.sub(r"(?<=\w)\.(?=\w)", "", lower)))
+    return frozenset(word for word in found if len(word) > 2 and not word.isdigit())
+
+
+_topic_tokens = lru_cache(maxsize=KEPT)(_tokens)
+
+
+def shown(version: str) -> str:
+    """A version as a note says it: on one line, not for pages."""
+    one_line = label_text(version)
+    return one_line if len(one_line) <= LONGEST_SHOWN else one_line[: LONGEST_SHOWN - 1] + "…"

@@ -1,0 +1,135 @@
+"""What a document's path, title and identifier say once its own version is taken out of them.
+
+Only a document's own version goes: a page ``migrate-from-2.7.md`` of version 3.5 is another topic
+than ``migrate-from-2.6.md`` beside it.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import NamedTuple
+
+from operators.foundation.filename_dates import filename_date
+from operators.sources.dates.stated_version import document_version
+
+MOVING = frozenset({"latest", "stable", "current"})
+"""Folders whose content moves on from version to version."""
+
+_HOLE = "\0"
+_BETWEEN = re.compile(r"[._-]")
+_NOISE = re.compile(rf"(?:(?<![^\W_])(?:version|ver|v)[-_. ]*)?{_HOLE}", re.IGNORECASE)
+_SAID = re.compile(rf"(?<![^\W_])(?:version|ver|v|release|rel|r)[-_. ]*{_HOLE}", re.IGNORECASE)
+_TWO_NUMBERS = re.compile(r"[0-9]+\.[0-9]+", re.ASCII)
+_EMPTY = re.compile(r"\(\s*\)|\[\s*\]|\{\s*\}")
+_SPACES = re.compile(r"[\s_-]+")
+_DATE = re.compile(
+    r"(?<![0-9])(?:19|20)[0-9]{2}(?:[-_.]?(?:0[1-9]|1[0-2])(?:[-_.]?[0-3][0-9])?)?(?![0-9])"
+)
+
+
+class Masked(NamedTuple):
+    """A document's names without its version.
+
+    Attributes:
+        version: the document's version, or None.
+        dated: its file name has a date, which is taken out instead.
+        path: None where it has none; so are the next two.
+        title: None where it has none.
+        identifier: its document_id.
+        family: the path before the place of the version, that all pages of its versions share.
+        numbered: the version is two numbers in the file name that nothing says to be a version:
+            ``exercise-1.2.md`` may be the second page of the first part.
+    """
+
+    version: str | None
+    dated: bool
+    path: str | None
+    title: str | None
+    identifier: str
+    family: str
+    numbered: bool
+
+
+def masked(
+    path: str | None, title: str | None, document_id: str, version: str | None = None
+) -> Masked:
+    """Take a document's version out of its names.
+
+    Args:
+        path: where it is within its source.
+        title: its title.
+        document_id: its identifier.
+        version: its version as the source states it; None: as its path has it.
+
+    >>> masked("raw/assert_nodejs_11.15.0.md", "Node.js 11.15.0 assert", "a").path
+    'raw/assert-nodejs.md'
+    """
+    path = path.replace("\\", "/") if path else None
+    if version is None and path:
+        version, _ = document_version(path)
+    dated = version is None and path is not None and filename_date(path) is not None
+    holed = None
+    if path:
+        whole = "/".join(p for p in path.split("/") if p not in ("", "."))
+        folders, _, name = whole.rpartition("/")
+        if dated:
+            name = _DATE.sub(_HOLE, name)
+        holed = _without(f"{folders}/{name}" if folders else name, version, path=True)
+        kept = (_HOLE if p.lower() in MOVING else p for p in holed.split("/")[:-1])
+        holed = "/".join([*kept, holed.rpartition("/")[2]])
+    text = _DATE.sub(_HOLE, title) if dated and title else title
+    return Masked(
+        version,
+        dated,
+        _path(holed) if holed is not None else None,
+        (_plain(_without(text, version)) or None) if text else None,
+        _path(_without(document_id, version, path=True)),
+        _path(holed.partition(_HOLE)[0] + _HOLE) if holed and _HOLE in holed else "",
+        bool(holed and version and _TWO_NUMBERS.fullmatch(version) and _only_in_name(holed)),
+    )
+
+
+def _only_in_name(holed: str) -> bool:
+    """Whether a path has its version in the file name and nowhere else, and not said to be one."""
+    folders, _, name = holed.rpartition("/")
+    return _HOLE in name and _HOLE not in folders and not _SAID.search(name)
+
+
+def _without(text: str, version: str | None, *, path: bool = False) -> str:
+    if not version:
+        return text
+    form = _form(version, path)
+    if path and not form.search(text):
+        # A folder 3.5 of version 3.5.3.
+        parts = _BETWEEN.split(version)
+        for end in range(len(parts) - 1, 1, -1):
+            shorter = _form(".".join(parts[:end]), path)
+            if shorter.search(text):
+                form = shorter
+                break
+    return form.sub(_HOLE, text)
+
+
+@lru_cache(maxsize=4096)
+def _form(version: str, path: bool) -> re.Pattern[str]:
+    parts = [re.escape(part) for part in _BETWEEN.split(version) if part]
+    number = "[._-]".join(parts)
+    if len(parts) < 2:
+        # One number is a version only where it is said to be one, or is all that a folder is.
+        said = r"(?<![^\W_])(?:version|ver|v|release|rel|r)[-_. ]?"
+        alone = rf"|(?<![^/]){number}(?=/)" if path else ""
+        return re.compile(rf"{said}{number}(?![0-9A-Za-z_]|\.[0-9]){alone}", re.IGNORECASE)
+    return re.compile(rf"(?<![0-9])(?<![0-9][._]){number}(?![0-9A-Za-z]|[.][0-9])", re.IGNORECASE)
+
+
+def _path(holed: str) -> str:
+    parts = (_plain(part) for part in holed.split("/"))
+    return "/".join(part for part in parts if part)
+
+
+def _plain(holed: str) -> str:
+    text = _EMPTY.sub(" ", _NOISE.sub(" ", unicodedata.normalize("NFKC", holed).casefold()))
+    text = _SPACES.sub("-", text)
+    return re.sub(r"-*\.-*(?=[a-z]+\Z)", ".", text).strip("-., ")

@@ -1,0 +1,156 @@
+"""Pages that were renamed or moved between two versions: runs of versions that are one topic."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from operators.versions.text_sketches import alike, likely
+
+if TYPE_CHECKING:
+    from operators.sources.dates.stated_version import VersionKey
+    from operators.versions.lineage import Page
+
+MOVED = 0.2
+"""Least likeness of two pages with one name and one title in different folders."""
+
+RETITLED = 0.5
+"""Least likeness of two pages with one path, one name or one title; and of two with one path and
+other titles where what differs in their paths may be the numbers of two pages."""
+
+RENAMED = 0.7
+"""Least likeness of two pages that have no name in common."""
+
+SUBSTANTIAL = 40
+"""Word pairs that pages without a common name must have: two short ones are soon alike."""
+
+
+def joined(runs: Sequence[list[Page]]) -> list[list[Page]]:
+    """``runs`` with those joined that are one page, renamed or moved.
+
+    Args:
+        runs: pages of one repo, each run from its oldest version on.
+
+    Returns:
+        The runs, each from its oldest version on.
+    """
+    versions = _versions(runs)
+    if not runs:
+        return []
+    every = [key for keys in versions.values() for key in keys]
+    newest, oldest = max(every), min(every)
+    ended = [n for n, run in enumerate(runs) if run[-1].order[1] < newest]
+    begun = [n for n, run in enumerate(runs) if run[0].order[1] > oldest]
+    by_text = likely([runs[n][-1].hashes for n in ended], [runs[n][0].hashes for n in begun])
+    pairs = {*_at_one_path(runs), *((ended[i], begun[j]) for i, j in by_text)}
+    scored = []
+    alone = _alone_at_their_path(runs)
+    for one, two in pairs:
+        a, b = runs[one][-1], runs[two][0]
+        if one == two or a.order[0] != 1 or b.order[0] != 1 or _overlap(runs[one], runs[two]):
+            continue
+        rank = _evidence(a, b, alone, versions)
+        if rank is not None:
+            scored.append((rank, -alike(a.hashes, b.hashes), a.key, b.key, one, two))
+    home = list(range(len(runs)))
+    members = {n: [n] for n in range(len(runs))}
+    held = {n: {p.order for p in run} for n, run in enumerate(runs)}
+    for *_, one, two in sorted(scored):
+        left, right = home[one], home[two]
+        if left == right or held[left] & held[right]:
+            continue
+        members[left] += members.pop(right)
+        held[left] |= held.pop(right)
+        for n in members[left]:
+            home[n] = left
+    return [
+        sorted((p for n in of for p in runs[n]), key=lambda p: (p.order, p.key))
+        for _, of in sorted(members.items())
+    ]
+
+
+def _evidence(
+    a: Page, b: Page, alone: set[str], versions: dict[str, list[VersionKey]]
+) -> int | None:
+    """How sure it is that ``b`` continues ``a``, 0 the surest; None: it does not."""
+    close = alike(a.hashes, b.hashes)
+    path, title = a.names.path, a.names.title
+    same_path = path is not None and path == b.names.path
+    same_names = a.names.identifier == b.names.identifier or (same_path and path in alone)
+    if same_names and (close >= RETITLED or not _may_be_numbered(a, b)):
+        return 0
+    same_title = title is not None and title == b.names.title
+    same_name = path is not None and _base(path) == _base(b.names.path)
+    if same_title and same_name and close >= MOVED:
+        return 1
+    if not a.order < b.order or not _follows(a, b, versions):
+        return None
+    if (same_path or same_name or same_title) and close >= RETITLED:
+        return 2
+    enough = min(len(a.hashes), len(b.hashes)) >= SUBSTANTIAL
+    return 3 if close >= RENAMED and enough else None
+
+
+def _may_be_numbered(a: Page, b: Page) -> bool:
+    """Whether the two are as likely pages with a number each: ``task-1.1.md`` and ``task-1.2.md``.
+
+    Then they have titles of their own.
+    """
+    titles = a.names.title, b.names.title
+    return a.names.numbered and b.names.numbered and None not in titles and titles[0] != titles[1]
+
+
+def _follows(a: Page, b: Page, versions: dict[str, list[VersionKey]]) -> bool:
+    """Whether no version of their surroundings lies between the two."""
+    between = {
+        key
+        for family in {a.names.family, b.names.family}
+        for key in versions[family]
+        if a.order[1] < key < b.order[1]
+    }
+    return not between
+
+
+def _overlap(one: Sequence[Page], two: Sequence[Page]) -> bool:
+    held = {p.order for p in one}
+    return any(p.order in held for p in two)
+
+
+def _versions(runs: Sequence[list[Page]]) -> dict[str, list[VersionKey]]:
+    found: dict[str, set[VersionKey]] = defaultdict(set)
+    for run in runs:
+        for page in run:
+            found[page.names.family].add(page.order[1])
+    return {family: sorted(keys) for family, keys in found.items()}
+
+
+def _alone_at_their_path(runs: Sequence[list[Page]]) -> set[str]:
+    """The paths at which no version has two pages."""
+    seen: set[tuple[str | None, object]] = set()
+    shared: set[str | None] = set()
+    for run in runs:
+        for page in run:
+            at = (page.names.path, page.order)
+            (shared.add(page.names.path) if at in seen else seen.add(at))
+    return {path for path, _ in seen if path is not None and path not in shared}
+
+
+def _at_one_path(runs: Sequence[list[Page]]) -> set[tuple[int, int]]:
+    """Neighbours among the runs that begin or end at one path or as one identifier."""
+    at: dict[tuple[bool, str], list[int]] = defaultdict(list)
+    for number, run in enumerate(runs):
+        for page in {run[0], run[-1]}:
+            at[False, page.names.identifier].append(number)
+            if page.names.path is not None:
+                at[True, page.names.path].append(number)
+    pairs: set[tuple[int, int]] = set()
+    for numbers in at.values():
+        of = sorted(set(numbers), key=lambda n: (runs[n][0].order, runs[n][0].key))
+        pairs |= set(pairwise(of))
+    return pairs
+
+
+def _base(path: str | None) -> str | None:
+    return path.rpartition("/")[2] if path else None

@@ -1,0 +1,160 @@
+"""Which versions of a topic answer a question, and what is said about that.
+
+What a caller asks for explicitly beats what the question's text names, and that beats the default:
+
+- ``newest``: of each topic the newest version, and passages that only an older one has
+- ``pinned``: where a topic has one of the versions, that one; elsewhere as ``newest``
+- ``as_of``: the newest version of a moment
+- ``all``: every version; so for a question that asks in which version something came or went
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import polars as pl
+
+from operators.arrays.segments import replaced
+from operators.frames import NOTES, SCOPED_QUERIES, VERSION_SCOPE, empty
+from operators.versions.catalog import Known, shown
+from operators.versions.introduced_in import origin_asked
+from operators.versions.mentions import Mention, mentions
+
+_VIEW = ("corpora", "repos")
+
+MOST_MENTIONS = 8
+"""Of one question; a text with more is a table of versions, and asks for none."""
+
+
+UNKNOWN = "which versions there are could not be looked up"
+
+ELSEWHERE = "topics that have no such version answer with their newest"
+
+ORIGINS = "answered from all versions, because the question asks in which one something changed"
+
+
+def may_ask(queries: pl.DataFrame, *, understand: bool) -> bool:
+    """Whether a question may ask for a version, so that the known ones must be looked at.
+
+    Args:
+        queries: columns ``QUERIES``.
+        understand: whether the texts are read.
+    """
+    asked: list[list[str] | None] = queries["versions"].to_list()
+    return any(asked) or (
+        understand and any(_named(t) or _origins(t) for t in queries["texts"].to_list())
+    )
+
+
+def version_scope(
+    queries: pl.DataFrame,
+    known: pl.DataFrame | None,
+    *,
+    default: str,
+    understand: bool,
+    corpora: Mapping[str, Sequence[str] | None] | None = None,
+) -> pl.DataFrame:
+    """``VERSION_SCOPE``: the policy of each of ``queries``, in their order.
+
+    Args:
+        queries: columns ``QUERIES``.
+        known: columns ``KNOWN_VERSIONS``; empty: no version is ever pinned. None: they could not be
+            looked up; then what a caller asks for is taken to the letter.
+        default: the policy of a question that asks for none.
+        understand: whether a version or date in the text counts.
+        corpora: those that are searched, each with the repositories that may be seen there (None:
+            every one); None: all.
+    """
+    every = None if known is None else Known(known)
+    seen: dict[Any, Known] = {}  # most questions of a batch may see the same
+
+    def versions(row: Mapping[str, Any]) -> Known | None:
+        if not every:
+            return every
+        view = tuple(None if row[name] is None else tuple(row[name]) for name in _VIEW)
+        if view not in seen:
+            seen[view] = every.within(corpora, *(row[name] for name in _VIEW))
+        return seen[view]
+
+    columns = queries[["query_id", "texts", "as_of", "version_policy", "versions", *_VIEW]]
+    rows = [
+        _decide(row, versions(row), default, understand) for row in columns.iter_rows(named=True)
+    ]
+    return pl.DataFrame(rows, schema=VERSION_SCOPE, orient="row")
+
+
+def scoped(queries: pl.DataFrame, scope: pl.DataFrame) -> pl.DataFrame:
+    """``SCOPED_QUERIES``: ``queries`` with what ``scope`` (of the same rows) says.
+
+    Raises:
+        ValueError: the frames are not of the same queries in the same order.
+    """
+    if queries["query_id"].to_list() != scope["query_id"].to_list():
+        raise ValueError("version_scope is not of these queries, in their order")
+    said = [scope[name] for name in ("version_policy", "pinned", "versions_as_of")]
+    return replaced(queries, *said)[list(SCOPED_QUERIES)]
+
+
+def notes(scope: pl.DataFrame) -> pl.DataFrame:
+    """``NOTES``: what was understood of versions, and which do not exist."""
+    rows = [
+        (query_id, note)
+        for query_id, said in scope["query_id", "notes"].iter_rows()
+        for note in said or ()
+    ]
+    return pl.DataFrame(rows, schema=NOTES, orient="row") if rows else empty(NOTES)
+
+
+def degraded(scope: pl.DataFrame) -> list[str]:
+    """What ``notes`` says of a lookup that failed, each sentence once."""
+    said = notes(scope)["note"].to_list()
+    return list(dict.fromkeys(note for note in said if note.startswith(UNKNOWN)))
+
+
+def _named(texts: Sequence[str] | None) -> list[Mention]:
+    found = [mention for text in texts or () for mention in mentions(text)]
+    return found if len(found) <= MOST_MENTIONS else []
+
+
+def _origins(texts: Sequence[str] | None) -> list[list[str]]:
+    return [of for text in texts or () if (of := origin_asked(text)) is not None]
+
+
+def _decide(
+    row: Mapping[str, Any], known: Known | None, default: str, understand: bool
+) -> tuple[Any, ...]:
+    policy, as_of = row["version_policy"], row["as_of"]
+    pinned: list[list[str]] = []
+    said: list[str] = []
+    until: datetime | None = None
+    basis = "input" if policy or row["versions"] or as_of else "config"
+    if known is None and row["versions"]:
+        pinned = [[version] for version in row["versions"]]
+        said.append(f"{UNKNOWN}: {', '.join(map(shown, row['versions']))} is taken to the letter")
+    elif known is None:
+        if policy is None and understand and (_named(row["texts"]) or _origins(row["texts"])):
+            said.append(f"{UNKNOWN}: the newest answer")
+    elif row["versions"]:
+        for version in row["versions"]:
+            spellings, note = known.asked(version, " ".join(row["texts"] or ()))
+            pinned += [spellings] if spellings else []
+            said += [note] if note else []
+    elif policy is None and understand and known:
+        pinned, until, said = known.understood(_named(row["texts"]), row["texts"] or ())
+        until = until if as_of is None else None
+        basis = "question" if pinned or until else basis
+        if not pinned and not until and any(map(known.has_origins, _origins(row["texts"]))):
+            policy, basis = "all", "question"
+            said.append(ORIGINS)
+    if pinned:
+        chosen = "pinned"
+        said += [ELSEWHERE] if known is not None and not known.has_everywhere(pinned) else []
+    elif policy in ("newest", "all"):
+        chosen = policy
+    elif as_of or until:
+        chosen = "all" if default == "all" and not until else "as_of"
+    else:
+        chosen = default if default in ("newest", "all") else "newest"
+    return row["query_id"], chosen, pinned, until, basis, list(dict.fromkeys(said))

@@ -1,0 +1,156 @@
+"""status, verify and models switch as a user runs them."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dataflow.cli.console_maintenance import show_switch
+from dataflow.ingestion.model_migration import SwitchReport
+from operators.postgres.store import drop_collection, open_store
+
+NAME = "cli-upkeep"
+
+
+@pytest.fixture
+def collection(crosscorpus: Any, server_dsn: str, tmp_path: Path) -> Iterator[str]:
+    rows: list[dict[str, Any]] = [
+        {"doc_id": "a", "corpus": "wiki", "text": "flush the cache", "created_at": "2021-05-01"},
+        {"doc_id": "b", "corpus": "wiki", "text": "merge the lists", "created_at": "2024-05-01"},
+        {"doc_id": "c", "corpus": "wiki", "text": 7},
+    ]
+    file = tmp_path / "documents.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = crosscorpus("ingest", "documents", str(file), "-C", NAME)
+    assert done.returncode == 3, done.stderr
+    yield NAME
+    drop_collection(server_dsn, NAME)
+
+
+def test_status_tells_reasons_run_dates_and_model(crosscorpus: Any, collection: str) -> None:
+    done = crosscorpus("status", "-C", collection)
+    assert done.returncode == 0, done.stderr
+    assert "minilm (384 dimensions" in done.stdout
+    assert "1 x text is a number" in done.stdout
+    assert "\n  c: text is a number" in done.stdout
+    assert "2021-05-01" in done.stdout
+    told = json.loads(crosscorpus("status", "-C", collection, "--json").stdout)
+    [wiki] = told["corpora"]
+    assert (wiki["documents"], wiki["indexed"], wiki["failed"]) == (3, 2, 1)
+    assert wiki["newest"].startswith("2024-05-01")
+    assert wiki["last_run_state"] == "failed"
+    assert told["model"]["name"] == "minilm"
+    assert told["next_model"] is None
+    [unread] = told["unread"]
+    assert (unread["corpus"], unread["document_id"], unread["state"]) == ("wiki", "c", "failed")
+    assert unread["reason"].startswith("text is a number")
+
+
+def test_status_names_the_repositories_of_each_corpus_the_largest_first(
+    crosscorpus: Any, server_dsn: str, tmp_path: Path
+) -> None:
+    name, file = "cli-upkeep-repos", tmp_path / "documents.jsonl"
+    repos = [f"org/r{n}" for n in range(9)] + ["org/r5", ""]
+    rows = (
+        {"doc_id": f"{n}", "corpus": "wiki", "text": f"page {n}", "repo": repo}
+        for n, repo in enumerate(repos)
+    )
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = crosscorpus("ingest", "documents", str(file), "-C", name)
+    assert done.returncode == 0, done.stderr
+    [line] = [
+        line
+        for line in crosscorpus("status", "-C", name).stdout.splitlines()
+        if line.startswith("wiki: ")
+    ]
+    assert line.startswith("wiki: repositories org/r5, org/r0, org/r1,")
+    assert line.endswith("org/r7 and 1 more (--json)")
+    [wiki] = json.loads(crosscorpus("status", "-C", name, "--json").stdout)["corpora"]
+    assert wiki["repos"] == {**dict.fromkeys(repos, 1), "org/r5": 2}
+    drop_collection(server_dsn, name)
+
+
+def test_verify_is_silent_finds_and_repairs(
+    crosscorpus: Any, collection: str, server_dsn: str
+) -> None:
+    done = crosscorpus("verify", "-C", collection)
+    assert done.returncode == 0, done.stderr
+    assert "agree" in done.stdout
+    with open_store(server_dsn, collection) as store, store.transaction() as conn:
+        conn.execute("DELETE FROM postings WHERE chunk_id = (SELECT min(chunk_id) FROM chunks)")
+    found = crosscorpus("verify", "-C", collection, "--json")
+    assert found.returncode == 3
+    assert {row["kind"] for row in json.loads(found.stdout)} >= {"no_posting", "wrong_totals"}
+    repaired = crosscorpus("verify", "--repair", "-C", collection)
+    assert repaired.returncode == 3
+    assert "repaired  no_posting" in repaired.stdout
+    assert crosscorpus("verify", "-C", collection).returncode == 0
+
+
+def test_a_corpus_of_which_all_documents_failed_can_be_verified_and_filled(
+    crosscorpus: Any, server_dsn: str, tmp_path: Path
+) -> None:
+    name, file = "cli-upkeep-failed", tmp_path / "documents.jsonl"
+    file.write_text('{"doc_id": "a", "corpus": "wiki", "text": 7}\n')
+    assert crosscorpus("ingest", "documents", str(file), "-C", name).returncode == 3
+    crosscorpus("verify", "--repair", "-C", name)
+    assert crosscorpus("verify", "-C", name).returncode == 0
+    file.write_text('{"doc_id": "a", "corpus": "wiki", "text": "flush the cache"}\n')
+    assert crosscorpus("ingest", "documents", str(file), "-C", name).returncode == 0
+    assert crosscorpus("verify", "-C", name).returncode == 0
+    drop_collection(server_dsn, name)
+
+
+@pytest.mark.parametrize(
+    ("model", "switched", "told"),
+    [
+        ("minilm", True, []),
+        ("onnx:my model", False, []),
+        (
+            "onnx:my model",
+            True,
+            [
+                "from now on: query ... --config FILE.yaml",
+                "             ingest ... --model 'onnx:my model'",
+                "FILE.yaml has two lines: extends: default, and embedding: onnx:my model",
+            ],
+        ),
+    ],
+)
+def test_a_switch_tells_what_names_a_model_that_is_not_the_default_one(
+    model: str, switched: bool, told: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    show_switch(SwitchReport(model, switched=switched), model)
+    assert capsys.readouterr().out.splitlines()[1:] == told
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("wordllama") is None, reason="the extra static is not installed"
+)
+def test_models_switch_changes_the_model_and_says_what_it_did(
+    crosscorpus: Any, collection: str
+) -> None:
+    done = crosscorpus("models", "switch", "static", "--fill-only", "-C", collection, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["switched"] is False
+    assert json.loads(done.stderr.splitlines()[-1])["stage"] == "done"
+    assert "2 of 2 chunks have its vector" in crosscorpus("status", "-C", collection).stdout
+    done = crosscorpus("models", "switch", "static", "-C", collection)
+    assert done.returncode == 0, done.stderr
+    assert "static is in use now: 2 chunks, 0 of them embedded now" in done.stdout
+    assert "query ... --config static_model" in done.stdout
+    assert "ingest ... --model static" in done.stdout
+    assert crosscorpus("query", "cache", "-C", collection).returncode == 1
+    told = crosscorpus("query", "cache", "-C", collection, "--config", "static_model")
+    assert told.returncode == 0, told.stderr
+    assert crosscorpus("verify", "-C", collection).returncode == 0
+    again = crosscorpus("models", "switch", "static", "-C", collection)
+    assert again.returncode == 1
+    assert "already" in again.stderr
+    assert "no switch" in crosscorpus("models", "switch", "--abandon", "-C", collection).stdout
+    assert crosscorpus("models", "switch", "-C", collection).returncode == 2

@@ -1,0 +1,87 @@
+"""What is read from modules: variants, parameters, and whether a value fits an annotation."""
+
+import typing
+
+import pytest
+from hamilton import ad_hoc_utils
+from hamilton.function_modifiers import config
+
+from dataflow.configuration.catalog import fits, read_layer, spell
+
+
+def layer(*functions):
+    return read_layer(ad_hoc_utils.create_temporary_module(*functions))
+
+
+def test_a_function_with_a_variant_in_its_name_is_a_choice():
+    @config.when(merged_variant="rrf")
+    def merged__rrf(hits: int, rrf_k: float = 60.0) -> int:
+        return hits
+
+    @config.when(merged_variant="off")
+    def merged__off(hits: int) -> int:
+        return hits
+
+    found = layer(merged__off, merged__rrf)
+    assert found.variants == {"merged": ("off", "rrf")}
+    assert found.parameters["rrf_k"].annotation is float
+
+
+def test_a_stage_that_follows_another_stage_s_variant_is_no_choice_of_its_own():
+    @config.when(packed_variant="tokens")
+    def context_window__tokens(packed: int) -> int:
+        return packed
+
+    assert layer(context_window__tokens).variants == {}
+
+
+def test_nodes_and_inputs_of_a_run_are_no_parameters():
+    def hits(query: str = "", top_k: int = 3) -> int:
+        return 1
+
+    def merged(hits: int = 0, store: object = None) -> int:
+        return hits
+
+    assert list(layer(hits, merged).parameters) == ["top_k"]
+
+
+def test_two_defaults_for_one_parameter_are_an_error():
+    def one(top_k: int = 3) -> int:
+        return 1
+
+    def two(top_k: int = 4) -> int:
+        return 1
+
+    with pytest.raises(ValueError, match="'top_k' has the default"):
+        layer(one, two)
+
+
+@pytest.mark.parametrize(
+    ("value", "annotation", "expected"),
+    [
+        (1, int, True),
+        (True, int, False),
+        (1, float, True),
+        (1.5, int, False),
+        (None, float | None, True),
+        ("a", float | None, False),
+        ("a", typing.Literal["a", "b"], True),
+        ("c", typing.Literal["a", "b"], False),
+        (["a"], list[str], True),
+        (["a", 1], list[str], False),
+        ({"a": 1}, dict[str, float], True),
+        ({"a": "b"}, dict[str, float], False),
+        ({"a": 1.0}, str | typing.Mapping[str, float] | None, True),
+        (object(), typing.Any, True),
+    ],
+)
+def test_a_value_fits_an_annotation_or_not(value, annotation, expected):
+    assert fits(value, annotation) is expected
+
+
+@pytest.mark.parametrize(
+    ("annotation", "text"),
+    [(float | None, "float | None"), (list[str], "list[str]"), (typing.Literal["a", 1], "'a' | 1")],
+)
+def test_annotations_read_as_an_author_writes_them(annotation, text):
+    assert spell(annotation) == text

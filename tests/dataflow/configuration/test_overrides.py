@@ -1,0 +1,56 @@
+import pytest
+
+from dataflow.configuration.config_model import ConfigError, hamilton_config, load_config
+from dataflow.configuration.overrides import with_setting, with_settings
+from operators.errors import UnknownName
+
+DEFAULT = load_config("default")
+
+
+def inputs(config, corpus):
+    return hamilton_config(config)["corpora"][corpus]["inputs"]
+
+
+def test_a_parameter_is_set_wherever_the_graph_has_it():
+    config = with_setting(DEFAULT, "rrf_k", 7)
+    assert hamilton_config(config)["rrf_k"] == 7
+    assert {inputs(config, corpus)["rrf_k"] for corpus in config.corpora} == {7}
+    assert inputs(with_setting(DEFAULT, "candidates", 9), "wiki")["candidates"] == 9
+    assert hamilton_config(with_setting(DEFAULT, "recency_days", 9))["recency_days"] == 9
+
+
+def test_a_stage_is_set_to_a_variant():
+    config = with_settings(DEFAULT, {"fused": "rrf", "merged": "rrf"})
+    built = hamilton_config(config)
+    assert built["fused_variant"] == "rrf"
+    assert {c["config"]["merged_variant"] for c in built["corpora"].values()} == {"rrf"}
+
+
+def test_a_corpus_has_its_own_until_all_are_set():
+    own = with_setting(DEFAULT, "code.vector_weight", 0.1)
+    assert (inputs(own, "code")["vector_weight"], inputs(own, "wiki")["vector_weight"]) == (
+        0.1,
+        inputs(DEFAULT, "wiki")["vector_weight"],
+    )
+    every = with_setting(own, "vector_weight", 0.9)
+    assert {inputs(every, corpus)["vector_weight"] for corpus in every.corpora} == {0.9}
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("rrf", "did you mean 'rrf_k'"),
+        ("zebra", "no parameter or stage 'zebra'"),
+        ("cde.vector_weight", "did you mean 'code'"),
+        ("code.top_k", "no parameter or stage 'code.top_k'"),
+    ],
+)
+def test_an_unknown_name_is_an_error_with_the_nearest(name, said):
+    with pytest.raises(UnknownName, match=said):
+        with_setting(DEFAULT, name, 1)
+
+
+@pytest.mark.parametrize(("name", "value"), [("candidates", 1.5), ("merged", "mean")])
+def test_a_value_of_another_type_is_an_error(name, value):
+    with pytest.raises((ConfigError, UnknownName)):
+        with_setting(DEFAULT, name, value)

@@ -1,0 +1,132 @@
+"""A batch of questions: what may be left out, and what is refused."""
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dataflow.driver.query_frame import BatchError, complete_queries
+from operators.context.question import EmptyQuery, ask
+from operators.errors import CrosscorpusError
+from operators.frames import QUERIES
+
+WEST = timezone(timedelta(hours=-8))
+
+
+def complete(**columns):
+    return complete_queries(
+        pl.DataFrame(columns), triggers=["pr_review", "question"], corpora=["code", "wiki"]
+    )
+
+
+def test_an_id_and_a_text_are_enough():
+    frame = complete(query_id=[1, 2], text=["a", "b"])
+    assert frame.schema == QUERIES
+    assert frame["texts"].to_list() == [["a"], ["b"]]
+    assert frame["trigger"].to_list() == [[], []]
+    assert frame["repos"].to_list() == [None, None]
+
+
+def test_several_texts_a_question_stay_together():
+    assert complete(query_id=[1], texts=[["a", "b"]])["texts"].to_list() == [["a", "b"]]
+
+
+def test_a_trigger_may_be_a_name_or_missing():
+    frame = complete(query_id=[1, 2], text=["a", "b"], trigger=["question", None])
+    assert frame["trigger"].to_list() == [[{"trigger": "question", "share": 1.0}], []]
+
+
+def test_a_trigger_may_be_a_mix_of_shares():
+    mixes = [{"pr_review": 0.7, "question": 0.3}, {"question": 1.0}]
+    shares = complete(query_id=[1, 2], text=["a", "b"], trigger=mixes)["trigger"].to_list()
+    assert [[tuple(share.values()) for share in mix] for mix in shares] == [
+        [("pr_review", 0.7), ("question", 0.3)],
+        [("question", 1.0)],
+    ]
+
+
+def test_corpora_may_be_called_as_the_input_is():
+    assert complete(query_id=[1], text=["a"], only_corpora=[["wiki"]])["corpora"].to_list() == [
+        ["wiki"]
+    ]
+
+
+@given(
+    st.lists(st.text(alphabet="ab \0é", max_size=6), min_size=1, max_size=4),
+    st.integers(1, 6),
+)
+def test_a_batch_has_the_texts_that_a_single_question_has(texts, longest):
+    try:
+        alone = ask(texts, longest=longest)["texts"]
+    except EmptyQuery:
+        alone = None
+    frame = pl.DataFrame({"query_id": [1], "texts": [texts]})
+    if alone is None:
+        with pytest.raises(BatchError, match="an empty query"):
+            complete_queries(frame, triggers=[], corpora=[], longest=longest)
+    else:
+        found = complete_queries(frame, triggers=[], corpora=[], longest=longest)["texts"]
+        assert found.to_list() == alone.to_list()
+
+
+def test_what_was_cut_of_each_question_is_said_as_for_a_single_one():
+    frame = pl.DataFrame({"query_id": [1, 2, 3], "texts": [["abcdef"], ["abc"], ["abcd", "a"]]})
+    found = complete_queries(frame, triggers=[], corpora=[], longest=3)
+    single = [ask(texts, longest=3)["cut"].item() for texts in frame["texts"].to_list()]
+    assert found["cut"].to_list() == single
+    assert found["cut"].is_null().to_list() == [False, True, False]
+
+
+def test_a_time_without_a_zone_is_utc():
+    frame = complete(query_id=[1], text=["a"], as_of=[datetime(2024, 1, 2)])
+    assert frame["as_of"].item() == datetime(2024, 1, 2, tzinfo=UTC)
+
+
+def test_a_complete_frame_is_returned_as_it_is():
+    frame = complete(query_id=[1], text=["a"], repos=[["org/app"]], corpora=[["wiki"]])
+    again = complete_queries(frame, triggers=[], corpora=["wiki"])
+    assert again.equals(frame)
+
+
+def test_no_questions_are_a_frame_of_no_rows():
+    frame = pl.DataFrame(schema={"query_id": pl.UInt32, "text": pl.String})
+    assert complete_queries(frame, triggers=[], corpora=[]).schema == QUERIES
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"text": ["a"]}, "the column 'query_id' is missing"),
+        ({"query_id": [1]}, "the column 'texts' is missing"),
+        ({"query_id": [1], "txt": ["a"]}, "unknown column 'txt', did you mean 'text'?"),
+        ({"query_id": [1], "text": ["a"], "texts": [["b"]]}, "'text' and 'texts' say the same"),
+        (
+            {"query_id": [1], "text": ["a"], "only_corpora": [["wiki"]], "corpora": [["wiki"]]},
+            "'only_corpora' and 'corpora' say the same",
+        ),
+        ({"query_id": [1, 1], "text": ["a", "b"]}, "a query_id is given more than once"),
+        ({"query_id": [-1], "text": ["a"]}, "query_id must be whole numbers"),
+        ({"query_id": ["x"], "text": ["a"]}, "column 'query_id' is String"),
+        ({"query_id": [1], "text": [" "]}, "an empty query"),
+        ({"query_id": [1], "text": [None]}, "an empty query"),
+        ({"query_id": [1], "texts": [[]]}, "an empty query"),
+        ({"query_id": [1], "text": ["a"], "trigger": ["questoin"]}, "did you mean 'question'?"),
+        ({"query_id": [1], "text": ["a"], "trigger": [{"question": "x"}]}, "shares of a trigger"),
+        (
+            {"query_id": [1], "text": ["a"], "trigger": [[{"trigger": "question", "share": -1.0}]]},
+            "must be 0 or more",
+        ),
+        ({"query_id": [1], "text": ["a"], "corpora": [["wki"]]}, "unknown corpus 'wki', did you"),
+        (
+            {"query_id": [1], "text": ["a"], "as_of": [datetime.max.replace(tzinfo=WEST)]},
+            "an as_of lies outside the years 1 to 9999 in UTC",
+        ),
+        ({"query_id": [1], "text": ["a"], "repos": ["org/app"]}, "column 'repos' is String"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_with_the_column(columns, message):
+    with pytest.raises(CrosscorpusError) as error:
+        complete(**columns)
+    assert message in str(error.value)

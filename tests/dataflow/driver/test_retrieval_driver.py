@@ -1,0 +1,306 @@
+"""The driver on a small graph: what it accepts, what it refuses, what it survives."""
+
+import logging
+import os
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+
+import polars as pl
+import pytest
+
+from dataflow.driver.retrieval_driver import RetrievalDriver, build_graph
+from dataflow.execution.scheduler import NodeTimeout
+from operators.errors import CrosscorpusError
+from operators.frames import MERGED, empty
+
+
+@pytest.fixture
+def build(small, catalog, recorder):
+    """Build a driver whose corpora behave as told: an error is raised, a number is slept."""
+    built = []
+
+    def make(behaviour=None, **changes):
+        config = small(**changes)
+        store = recorder(**(behaviour or {}))
+        driver = RetrievalDriver(
+            config, build_graph(config, catalog), {"store": store, "embedder": None}
+        )
+        built.append(driver)
+        return driver
+
+    yield make
+    for driver in built:
+        driver.close()
+
+
+ASK = {"query": "why is the cache flushed twice?"}
+
+MISTAKES = [
+    (["resluts"], ASK, {}, "unknown output 'resluts', did you mean 'results'?"),
+    (["wki.merged"], ASK, {}, "unknown output 'wki.merged', did you mean 'wiki.merged'?"),
+    (["results"], {**ASK, "tigger": "x"}, {}, "unknown input 'tigger', did you mean 'trigger'?"),
+    (["results"], ASK, {"wki.merged": 1}, "unknown override 'wki.merged', did you mean 'wiki.merg"),
+    (["results"], {"queries": 1}, {}, "'queries' is computed by the graph: give it as an override"),
+    (["results"], {**ASK, "corpora": {}}, {}, "'corpora' is chosen by the configuration"),
+    (["results"], ASK, {"fused_variant": "x"}, "'fused_variant' is chosen by the configuration"),
+    (["results"], {"query": 5}, {}, "input 'query': expected str | list[str], got int"),
+    (
+        ["results"],
+        ASK,
+        {"wiki.merged": [1]},
+        "override 'wiki.merged': expected DataFrame, got list",
+    ),
+    (["results"], {**ASK, "top_k": "3"}, {}, "override 'top_k': expected int, got str"),
+    (["results"], {**ASK, "top_k": -1}, {}, "top_k: expected 0 or more, got -1"),
+    (["results"], ASK, {"code.vector_weight": float("nan")}, "expected a finite number, got nan"),
+    (["results"], ASK, {"code.candidates": -1}, "code.candidates: expected 0 or more, got -1"),
+    (["results"], {**ASK, "trigger": "pr_reviw"}, {}, "unknown trigger 'pr_reviw', did you mean"),
+    (["results"], {**ASK, "trigger": {"x": 1.0}}, {}, "unknown trigger 'x'"),
+    (["results"], {**ASK, "store": 1}, {}, "'store' belongs to the driver: give it to build"),
+    (
+        ["results"],
+        {},
+        {},
+        "missing input 'query', which queries needs: give it from Python, as inp",
+    ),
+    (["results"], {"query": None}, {}, "input 'query': expected str | list[str], got NoneType"),
+    (["results"], ASK, {"queries": None}, "override 'queries': expected DataFrame, got NoneType"),
+    (["results"], {**ASK, "top_k": None}, {}, "override 'top_k': expected int, got NoneType"),
+    (["results"], {**ASK, "candidates": 3}, {}, "each corpus has its own, such as code.candidates"),
+    (
+        ["results"],
+        {"repos": ["org/app"]},
+        {"queries": pl.DataFrame({"query_id": [1], "text": ["a"]})},
+        "repos: an input of one question, and the node queries is overridden: give each question",
+    ),
+    ([1], ASK, {}, "an output is asked for by its name, got int"),
+    (
+        ["results"],
+        ASK,
+        {"wiki.merged": empty(MERGED).drop("rank", "score")},
+        "override 'wiki.merged' lacks columns: rank, score; operators/frames.py says what each is",
+    ),
+    (
+        ["results"],
+        ASK,
+        {"wiki.vector_search": {"vector_lists": pl.DataFrame({"a": [1]})}},
+        "override 'wiki.vector_search[vector_lists]' lacks columns: query_id, text_no, chunk_id",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("outputs", "inputs", "overrides", "message"), MISTAKES, ids=[m[-1][:34] for m in MISTAKES]
+)
+def test_a_mistaken_call_is_one_line_with_the_nearest_name(
+    build, outputs, inputs, overrides, message
+):
+    with pytest.raises(CrosscorpusError) as error:
+        build().execute(outputs, inputs=inputs, overrides=overrides)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_the_clock_may_be_given_although_no_chosen_variant_reads_it(build):
+    without = {"variants": {"recency": "off"}}
+    out = build(without).execute(["outcomes"], inputs={**ASK, "now": datetime(2025, 1, 1)})
+    assert list(out) == ["outcomes"]
+
+
+def test_any_intermediate_can_be_asked_for(build):
+    out = build().execute(["wiki.merged", "code.unified", "outcomes"], inputs=ASK)
+    assert list(out) == ["wiki.merged", "code.unified", "outcomes"]
+    assert out["outcomes"].height == 4
+
+
+def merged(*chunks):
+    return pl.DataFrame({"chunk_id": chunks}).join(empty(MERGED), on="chunk_id", how="left")
+
+
+def test_any_intermediate_can_be_overridden_and_cuts_its_search(build):
+    driver = build()
+    row = merged(7)
+    out = driver.execute(
+        ["results"], inputs=ASK, overrides={"wiki.merged": row, "code.merged": row}
+    )
+    assert out["results"]["chunk_id"].to_list() == [7, 7]
+    assert out["results"]["corpus"].to_list() == ["code", "wiki"]
+    assert driver._bound["store"].asked == []
+
+
+def test_a_parameter_can_be_changed_for_one_run(build):
+    driver = build(parameters={"top_k": 4})
+    rows = merged(*range(9))
+    both = {"wiki.merged": rows, "code.merged": rows}
+    few = driver.execute(["results"], inputs={**ASK, "top_k": 2}, overrides=both)
+    usual = driver.execute(["results"], inputs=ASK, overrides=both)
+    assert (few["results"].height, usual["results"].height) == (2, 4)
+
+
+def test_a_corpus_parameter_can_be_overridden_for_one_run(build):
+    rows = {f"{c}.merged": merged(1) for c in ("wiki", "code")}
+    for inputs, instead in ({}, {"wiki.candidates": 3}), ({"wiki.candidates": 3}, {}):
+        inputs, overrides = {**ASK, **inputs}, {**rows, **instead}
+        out = build().execute(["results"], inputs=inputs, overrides=overrides)
+        assert dict(out["results"].select("corpus", "cut").iter_rows()) == {"code": 50, "wiki": 3}
+
+
+def test_a_batch_is_an_override_of_queries(build):
+    frame = pl.DataFrame({"query_id": [3, 4], "text": ["one", "two"]})
+    out = build().execute(["queries", "results"], overrides={"queries": frame})
+    assert out["queries"]["texts"].to_list() == [["one"], ["two"]]
+
+
+def test_a_failing_search_leaves_an_outcome_and_the_others_answer(build):
+    outcomes = build({"wiki": ValueError("no such index\nmore")}).execute(["outcomes"], inputs=ASK)
+    rows = outcomes["outcomes"].filter(status="failed")
+    assert rows.select("corpus", "channel", "error").rows() == [("wiki", "vector", "no such index")]
+    assert outcomes["outcomes"].height == 4
+
+
+def test_a_search_past_its_deadline_leaves_an_outcome_in_time(build):
+    driver = build({"wiki": 0.6}, deadline_s=0.1)
+    began = time.perf_counter()
+    out = driver.execute(["outcomes", "results"], inputs=ASK)["outcomes"]
+    assert time.perf_counter() - began < 0.5
+    row = out.filter(corpus="wiki", channel="vector").row(0, named=True)
+    assert row["status"] == "timed_out"
+    assert 90 <= row["elapsed_ms"] < 400
+
+
+def test_a_hung_corpus_costs_its_own_results_only_however_many_ask_at_once(build):
+    driver = build({"wiki": 3.0}, deadline_s=2.0)
+    with ThreadPoolExecutor(64) as pool:
+        runs = [pool.submit(driver.execute, ["outcomes"], inputs=ASK) for _ in range(64)]
+        rows = pl.concat(run.result()["outcomes"] for run in runs)
+    assert rows.filter(corpus="code")["status"].unique().to_list() == ["ok"]
+    hung = rows.filter(corpus="wiki", channel="vector")
+    assert hung["status"].unique().to_list() == ["timed_out"]
+
+
+def test_a_batch_has_the_deadline_once_for_each_question(build):
+    driver = build({"wiki": 0.3}, deadline_s=0.1)
+    frame = pl.DataFrame({"query_id": range(6), "text": ["a"] * 6})
+    out = driver.execute(["outcomes"], overrides={"queries": frame})["outcomes"]
+    assert out["status"].unique().to_list() == ["ok"]
+
+
+def test_a_corpus_may_have_its_own_deadline(build, content):
+    corpora = {**content["corpora"], "wiki": {"deadline_s": 0.05, "variants": {"merged": "rrf"}}}
+    driver = build({"wiki": 0.3, "code": 0.15}, corpora=corpora)
+    out = driver.execute(["outcomes"], inputs=ASK)["outcomes"]
+    assert out.filter(pl.col("status") == "timed_out")["corpus"].to_list() == ["wiki"]
+
+
+def test_on_corpus_error_raise_raises_the_search_s_own_error(build):
+    with pytest.raises(ValueError, match="no such index"):
+        build({"wiki": ValueError("no such index")}, on_corpus_error="raise").execute(
+            ["results"], inputs=ASK
+        )
+    with pytest.raises(NodeTimeout, match=r"wiki\.vector_search had no result after 0\.05 s"):
+        build({"wiki": 0.3}, on_corpus_error="raise", deadline_s=0.05).execute(
+            ["results"], inputs=ASK
+        )
+
+
+def test_provenance_reads_the_timings_of_its_own_run_and_a_caller_may_have_them(build):
+    timings = {}
+    out = build().execute(["provenance"], inputs={**ASK, "timings": timings})
+    assert {"queries", "code.vector_search", "results"} <= set(out["provenance"]["timings"])
+    assert timings["provenance"] >= 0
+
+
+def test_threads_may_share_a_driver(build):
+    driver = build()
+
+    def ask(number):
+        frame = pl.DataFrame({"query_id": [number], "text": [f"question {number}"]})
+        return driver.execute(["queries", "results"], overrides={"queries": frame})["queries"]
+
+    with ThreadPoolExecutor(6) as pool:
+        answers = list(pool.map(ask, range(60)))
+    assert [a["query_id"].item() for a in answers] == list(range(60))
+
+
+def test_drivers_may_be_built_in_several_threads(small, catalog):
+    config, graphs = small(), []
+    threads = [
+        threading.Thread(target=lambda: graphs.append(build_graph(config, catalog)))
+        for _ in range(6)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({tuple(sorted(g.graph.nodes)) for g in graphs}) == 1
+    assert len(graphs) == 6
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_driver_in_a_forked_process_says_that_it_is_of_another_one(build):
+    driver, (read, write) = build(), os.pipe()
+    driver.execute(["outcomes"], inputs=ASK)
+    if (child := os.fork()) == 0:  # its threads are not here: without a word it would wait for them
+        try:
+            driver.execute(["outcomes"], inputs=ASK)
+        except CrosscorpusError as error:
+            os.write(write, str(error).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert (
+        os.read(read, 200).decode() == "the driver is of another process: build one after the fork"
+    )
+    assert driver.execute(["outcomes"], inputs=ASK)["outcomes"].height
+
+
+def test_a_closed_driver_says_so(build):
+    driver = build()
+    with driver:
+        pass
+    with pytest.raises(CrosscorpusError, match="closed"):
+        driver.execute(["results"], inputs=ASK)
+
+
+def test_nothing_that_was_asked_reaches_a_log_even_when_a_node_fails(build, caplog):
+    caplog.set_level(logging.DEBUG)
+    driver = build({"wiki": ValueError("broken")}, on_corpus_error="raise")
+    with pytest.raises(ValueError, match="broken"):
+        driver.execute(["results"], inputs={"query": "the secret plan"})
+    assert "secret plan" not in caplog.text
+    assert "hamilton" not in caplog.text.lower()
+
+
+def test_hamilton_adapters_see_the_nodes_and_still_log_nothing(small, catalog, recorder, caplog):
+    from hamilton import lifecycle
+
+    class Seen(lifecycle.NodeExecutionHook):
+        names = ()
+
+        def run_before_node_execution(self, *, node_name, **rest):
+            self.names = (*self.names, node_name)
+
+        def run_after_node_execution(self, **rest):
+            pass
+
+    seen, config = Seen(), small(on_corpus_error="raise")
+    graph = build_graph(config, catalog, adapters=[seen])
+    bound = {"store": recorder(wiki=ValueError("broken")), "embedder": None}
+    with RetrievalDriver(config, graph, bound, hooked=True) as driver:
+        driver.execute(["code.unified"], inputs=ASK)
+        assert {"queries", "code.vector_search", "code.unified"} <= set(seen.names)
+        with pytest.raises(ValueError, match="broken"):
+            driver.execute(["results"], inputs={"query": "the secret plan"})
+    assert "secret plan" not in caplog.text
+
+
+def test_the_representation_names_the_corpora_and_no_server(build):
+    text = repr(build())
+    assert text == "RetrievalDriver(corpora=[code, wiki], embedding='minilm')"
+
+
+def test_nodes_lists_what_can_be_asked_for(build):
+    nodes = build().nodes()
+    assert {"queries", "wiki.merged", "results"} <= set(nodes)
+    assert not {"query", "store", "corpora", "wiki.candidates", "rrf_k"} & set(nodes)

@@ -1,0 +1,105 @@
+import csv
+import json
+
+import polars as pl
+import pytest
+
+from dataflow import load_config
+from dataflow.evaluation.evaluation_files import (
+    named_configs,
+    named_function,
+    write_evaluation,
+    write_sweep,
+)
+from dataflow.evaluation.graph import evaluate
+from dataflow.evaluation.sweep import sweep
+from operators.errors import CrosscorpusError
+from operators.evaluation.trec import read_run
+
+
+def test_configurations_are_called_by_their_names_or_files(tmp_path):
+    own = tmp_path / "mine.yaml"
+    own.write_text("extends: default\nparameters: {top_k: 3}\n")
+    found = named_configs(["rrf", str(own)])
+    assert list(found) == ["rrf", "mine"]
+    assert found["mine"].parameters["top_k"] == 3
+    with pytest.raises(CrosscorpusError, match="two configurations are called 'mine'"):
+        named_configs([str(own), str(own)])
+    spaced = tmp_path / "a b.yaml"
+    spaced.write_text("extends: default\n")
+    with pytest.raises(CrosscorpusError, match="'a b' is no plain name"):
+        named_configs([str(spaced)])
+
+
+def test_a_function_is_found_by_its_name(tmp_path, monkeypatch):
+    (tmp_path / "own_reranker.py").write_text(
+        "def score(pairs):\n    return [0.0 for _ in pairs]\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert named_function("own_reranker:score")([("q", "p")]) == [0.0]
+    for wrong in ("own_reranker:rank", "no_such_module:score", "own_reranker", ":"):
+        with pytest.raises(CrosscorpusError, match="is no MODULE:FUNCTION"):
+            named_function(wrong)
+    with pytest.raises(CrosscorpusError, match="can't be called"):
+        named_function("own_reranker:__name__")
+
+
+def test_an_evaluation_is_runs_tables_and_a_page(judged, tmp_path):
+    configs = {"default": load_config("default"), "rrf": load_config("rrf")}
+    found = evaluate(
+        judged.store,
+        configs,
+        judged.queries,
+        judged.qrels,
+        embedder=judged.embedder,
+        depth=5,
+        resamples=100,
+        permutations=100,
+    )
+    files = write_evaluation(found, configs, tmp_path / "new" / "out")
+    assert [path.relative_to(tmp_path / "new" / "out").as_posix() for path in files] == [
+        "runs/default.trec",
+        "runs/rrf.trec",
+        "per_query.csv",
+        "tables.md",
+        "evaluation.json",
+        "report.html",
+    ]
+    run = found.runs.filter(pl.col("config") == "rrf").drop("corpus")
+    keys = ["query_id", "rank"]
+    assert read_run(files[1], config="rrf").drop("corpus").sort(keys).equals(run.sort(keys))
+    with files[2].open(newline="") as file:
+        assert len(list(csv.reader(file))) == 1 + 2 * 18
+    assert "## Against default" in files[3].read_text()
+    assert json.loads(files[4].read_text())["configs"] == ["default", "rrf"]
+    assert files[5].read_text().startswith("<!doctype html>")
+
+
+def test_a_sweep_is_a_table_and_a_page(judged, tmp_path):
+    found = sweep(
+        judged.store,
+        load_config("default"),
+        {"vector_weight": [0.2, 0.8]},
+        judged.queries,
+        judged.qrels,
+        embedder=judged.embedder,
+    )
+    table, page = write_sweep(found, tmp_path / "swept")
+    assert pl.read_csv(table).height == found.table.height == 4
+    assert "vector_weight=0.2" in page.read_text()
+
+
+def test_a_directory_that_cannot_be_made_is_an_error(judged, tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    found = sweep(
+        judged.store,
+        load_config("default"),
+        {"vector_weight": [0.2]},
+        judged.queries,
+        judged.qrels,
+        embedder=judged.embedder,
+    )
+    with pytest.raises(CrosscorpusError, match="can't write to"):
+        write_sweep(found, blocked / "swept")

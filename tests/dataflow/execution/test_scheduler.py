@@ -1,0 +1,313 @@
+"""The scheduler, on small Hamilton graphs whose nodes sleep, fail, hang and nest."""
+
+import contextvars
+import itertools
+import threading
+import time
+import types
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hamilton import ad_hoc_utils, driver, lifecycle
+from hamilton.function_modifiers import extract_fields, tag
+
+from dataflow.execution.scheduler import NodeTimeout, Scheduler
+from operators.errors import CrosscorpusError
+
+
+def graph(*functions, scheduler=None, adapters=(), **options):
+    module = ad_hoc_utils.create_temporary_module(*functions, module_name=f"g{time.time_ns()}")
+    built = driver.Builder().with_modules(module).with_adapters(*adapters).build()
+    built.graph_executor = scheduler or Scheduler(adapter=built.adapter, **options)
+    return built
+
+
+def branches(count, seconds):
+    """``count`` I/O nodes that sleep, and a node that adds them up."""
+
+    def make(number):
+        def branch(seed: int) -> int:
+            time.sleep(seconds)
+            return seed + number
+
+        branch.__name__ = f"branch_{number}"
+        return tag(io="test")(branch)
+
+    namespace = {}
+    names = [f"branch_{n}" for n in range(count)]
+    arguments = ", ".join(f"{n}: int" for n in names)
+    exec(f"def total({arguments}) -> int:\n    return {' + '.join(names)}", namespace)
+    return [*(make(n) for n in range(count)), namespace["total"]]
+
+
+def test_independent_searches_run_at_the_same_time():
+    built = graph(*branches(6, 0.1), workers=6)
+    began = time.perf_counter()
+    assert built.execute(["total"], inputs={"seed": 1}) == {"total": 21}
+    assert time.perf_counter() - began < 0.35
+
+
+def test_only_nodes_tagged_io_leave_the_calling_thread():
+    @tag(io="test")
+    def fetched(seed: int) -> int:
+        return threading.get_ident()
+
+    def computed(fetched: int) -> int:
+        return threading.get_ident()
+
+    out = graph(fetched, computed).execute(["fetched", "computed"], inputs={"seed": 1})
+    assert out["computed"] == threading.get_ident() != out["fetched"]
+
+
+def test_a_tag_above_extract_fields_makes_the_function_and_not_its_fields_io():
+    @tag(io="test")
+    @extract_fields({"left": int, "right": int})
+    def pair(seed: int) -> dict:
+        return {"left": threading.get_ident(), "right": seed}
+
+    built = graph(pair)
+    steps = {}
+    out = built.execute(["left", "right"], inputs={"seed": 1})
+    for plan in built.graph_executor._plans.values():
+        steps = {step.name: step.io for step in plan.steps}
+    assert out["left"] != threading.get_ident()
+    assert steps == {"pair": True, "left": False, "right": False}
+
+
+def test_contextvars_reach_the_workers():
+    who = contextvars.ContextVar("who")
+
+    @tag(io="test")
+    def caller(seed: int) -> str:
+        return who.get()
+
+    who.set("anna")
+    assert graph(caller).execute(["caller"], inputs={"seed": 1}) == {"caller": "anna"}
+
+
+def test_a_failing_branch_surfaces_before_a_slow_one_ends():
+    @tag(io="test")
+    def slow(seed: int) -> int:
+        time.sleep(0.5)
+        return 1
+
+    @tag(io="test")
+    def bad(seed: int) -> int:
+        raise RuntimeError("boom")
+
+    def joined(slow: int, bad: int) -> int:
+        return 0
+
+    began = time.perf_counter()
+    with pytest.raises(RuntimeError, match="boom") as error:
+        graph(slow, bad, joined).execute(["joined"], inputs={"seed": 1})
+    assert time.perf_counter() - began < 0.4
+    assert error.value.__notes__ == ["in node bad"]
+
+
+def test_what_is_queued_when_a_run_fails_never_starts():
+    started = []
+
+    @tag(io="test")
+    def bad(seed: int) -> int:
+        time.sleep(0.05)
+        raise RuntimeError("boom")
+
+    @tag(io="test")
+    def queued(seed: int) -> int:
+        started.append(1)
+        return 1
+
+    def joined(bad: int, queued: int) -> int:
+        return 0
+
+    held = Scheduler(workers=1)
+    built = graph(bad, queued, joined, scheduler=held)
+    with pytest.raises(RuntimeError):
+        built.execute(["joined"], inputs={"seed": 1})
+    held._pool._threads.shutdown(wait=True)
+    assert started == []
+
+
+def hung(seed: int) -> int:
+    time.sleep(0.4)
+    return 1
+
+
+def after(hung: int) -> int:
+    return hung + 10
+
+
+def test_a_node_that_passes_its_deadline_is_an_error_that_names_it():
+    built = graph(tag(io="test")(hung), after, limit=lambda node, arguments: 0.05)
+    began = time.perf_counter()
+    with pytest.raises(NodeTimeout, match=r"hung had no result after 0\.05 s"):
+        built.execute(["after"], inputs={"seed": 1})
+    assert time.perf_counter() - began < 0.3
+
+
+def test_the_fallback_stands_in_for_a_node_tagged_fail_open_and_the_late_result_is_ignored():
+    seen = []
+
+    def fallback(node, error, seconds):
+        seen.append((node.name, type(error)))
+        return 5
+
+    open_ = tag(io="test", fail_open="yes")(_copy(hung))
+    built = graph(open_, after, limit=lambda node, arguments: 0.05, fallback=fallback)
+    assert built.execute(["after"], inputs={"seed": 1}) == {"after": 15}
+    time.sleep(0.5)
+    assert seen == [("hung", NodeTimeout)]
+
+
+def test_a_node_without_the_tag_gets_no_fallback():
+    @tag(io="test")
+    def bad(seed: int) -> int:
+        raise KeyError("lost")
+
+    with pytest.raises(KeyError):
+        graph(bad, fallback=lambda node, error, seconds: 1).execute(["bad"], inputs={"seed": 1})
+
+
+def test_a_fallback_may_refuse():
+    @tag(io="test", fail_open="yes")
+    def bad(seed: int) -> int:
+        raise KeyError("lost")
+
+    def refuse(node, error, seconds):
+        raise error
+
+    with pytest.raises(KeyError):
+        graph(bad, fallback=refuse).execute(["bad"], inputs={"seed": 1})
+
+
+def test_a_run_has_a_deadline_for_all_its_io():
+    built = graph(tag(io="test")(_copy(hung)), after, wall_s=0.05)
+    began = time.perf_counter()
+    with pytest.raises(NodeTimeout):
+        built.execute(["after"], inputs={"seed": 1})
+    assert time.perf_counter() - began < 0.3
+
+
+def test_every_node_leaves_its_milliseconds_in_timings():
+    timings = {}
+    built = graph(tag(io="test")(_copy(hung)), after)
+    built.graph_executor.execute(built.graph, ["after"], {}, {"seed": 1, "timings": timings}, "run")
+    assert set(timings) == {"hung", "after"}
+    assert timings["hung"] >= 390
+    assert 0 <= timings["after"] < 100
+
+
+def test_a_node_may_execute_the_same_graph_with_one_worker():
+    held = Scheduler(workers=1)
+
+    @tag(io="test")
+    def leaf(seed: int) -> int:
+        return seed + 1
+
+    @tag(io="test")
+    def outer(seed: int) -> int:
+        return built.execute(["leaf"], inputs={"seed": seed})["leaf"] * 10
+
+    built = graph(leaf, outer, scheduler=held)
+    assert built.execute(["outer", "leaf"], inputs={"seed": 1}) == {"outer": 20, "leaf": 2}
+
+
+def test_two_schedulers_may_call_each_other_with_one_worker_each():
+    first, second = Scheduler(workers=1), Scheduler(workers=1)
+
+    @tag(io="test")
+    def leaf(seed: int) -> int:
+        return seed + 1
+
+    @tag(io="test")
+    def back(seed: int) -> int:
+        return one.execute(["leaf"], inputs={"seed": seed})["leaf"]
+
+    @tag(io="test")
+    def there(seed: int) -> int:
+        return two.execute(["back"], inputs={"seed": seed})["back"]
+
+    one = graph(leaf, there, scheduler=first)
+    two = graph(back, scheduler=second)
+    assert one.execute(["there"], inputs={"seed": 1}) == {"there": 2}
+
+
+def test_a_long_chain_behind_a_search_does_not_recurse():
+    names = [f"n{i}" for i in range(3000)]
+    namespace = {}
+    exec(
+        "def n0(seed: int) -> int:\n    return seed\n"
+        + "\n".join(
+            f"def {b}({a}: int) -> int:\n    return {a} + 1" for a, b in itertools.pairwise(names)
+        ),
+        namespace,
+    )
+    tag(io="test")(namespace["n0"])
+    built = graph(*(namespace[n] for n in names))
+    assert built.execute([names[-1]], inputs={"seed": 1}) == {names[-1]: 3000}
+
+
+def test_threads_share_one_scheduler_without_mixing_their_values():
+    built = graph(*branches(3, 0.005), workers=4)
+    with ThreadPoolExecutor(8) as pool:
+        runs = [pool.submit(built.execute, ["total"], inputs={"seed": n}) for n in range(40)]
+        assert [run.result()["total"] for run in runs] == [3 * n + 3 for n in range(40)]
+
+
+def test_overrides_cut_what_is_upstream():
+    built = graph(tag(io="test")(_copy(hung)), after)
+    began = time.perf_counter()
+    assert built.execute(["after"], overrides={"hung": 2}) == {"after": 12}
+    assert time.perf_counter() - began < 0.3
+
+
+def test_an_overridden_output_and_an_input_come_back_as_given():
+    built = graph(_copy(hung), after)
+    out = built.execute(["hung", "seed"], inputs={"seed": 1}, overrides={"hung": 2})
+    assert out == {"hung": 2, "seed": 1}
+
+
+def test_optional_inputs_keep_their_defaults():
+    def scaled(seed: int, factor: int = 3) -> int:
+        return seed * factor
+
+    built = graph(scaled)
+    assert built.execute(["scaled"], inputs={"seed": 2}) == {"scaled": 6}
+    assert built.execute(["scaled"], inputs={"seed": 2, "factor": 5}) == {"scaled": 10}
+
+
+def test_hamilton_lifecycle_hooks_see_every_node():
+    seen = []
+
+    class Names(lifecycle.NodeExecutionHook):
+        def run_before_node_execution(self, *, node_name, **rest):
+            seen.append(node_name)
+
+        def run_after_node_execution(self, **rest):
+            pass
+
+    built = graph(tag(io="test")(_copy(hung)), after, adapters=[Names()])
+    built.execute(["after"], inputs={"seed": 1})
+    assert seen == ["hung", "after"]
+
+
+def test_a_closed_scheduler_refuses_and_says_why():
+    built = graph(tag(io="test")(_copy(hung)), after)
+    built.graph_executor.close()
+    with pytest.raises(CrosscorpusError, match="closed"):
+        built.execute(["after"], inputs={"seed": 1})
+
+
+def test_closing_during_a_call_ends_it_instead_of_leaving_it_waiting():
+    built = graph(*branches(3, 0.2), workers=1)
+    threading.Timer(0.05, built.graph_executor.close).start()
+    with pytest.raises(CrosscorpusError, match="closed"):
+        built.execute(["total"], inputs={"seed": 1})
+
+
+def _copy(function):
+    """A fresh function, since tags are kept on the function itself."""
+    made = types.FunctionType(function.__code__, globals(), function.__name__)
+    made.__annotations__ = function.__annotations__
+    return made

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from operators.arrays.segments import cut, listed, permutation, ranked, take
+
+Make = Callable[..., pl.DataFrame]
+
+
+@pytest.mark.parametrize(("top_k", "left"), [(0, 0), (1, 2), (2, 3), (10**9, 3)])
+def test_the_cut_leaves_the_best_of_each_query(make_hits: Make, top_k: int, left: int) -> None:
+    hits = make_hits(
+        {"query_id": 1, "rank": 1, "chunk_id": 3},
+        {"query_id": 1, "rank": 0, "chunk_id": 4},
+        {"query_id": 0, "rank": 0, "chunk_id": 5},
+    )
+    found = cut(hits, top_k)
+    assert found["chunk_id"].to_list() == [5, 4, 3][:left]
+
+
+def test_a_negative_cut_is_refused(make_hits: Make) -> None:
+    with pytest.raises(ValueError, match="top_k"):
+        cut(make_hits({}), -1)
+
+
+def test_a_list_in_order_is_not_copied(make_hits: Make) -> None:
+    hits = make_hits({"rank": 0}, {"rank": 1})
+    assert listed(hits) is hits
+
+
+def test_equal_scores_go_by_vector_rank_then_text_rank_then_chunk(make_hits: Make) -> None:
+    places = [(None, None), (None, 0), (1, None), (1, 3), (0, 9), (1, 3)]
+    hits = make_hits(
+        *(
+            {"chunk_id": n, "vector_rank": v, "text_rank": t, "score": 0.0}
+            for n, (v, t) in enumerate(places)
+        )
+    )
+    found = ranked(hits, hits["score"].to_numpy())
+    assert found["chunk_id"].to_list() == [4, 3, 5, 2, 1, 0]
+    assert found["rank"].to_list() == list(range(6))
+
+
+@pytest.mark.parametrize("rows", [0, 3, 2500])
+def test_a_long_frame_is_gathered_like_a_short_one(make_hits: Make, rows: int) -> None:
+    source = {"chunk_id": 7, "corpus": "wiki", "source_label": "[wiki: a]", "source_url": None}
+    hits = make_hits(
+        *({"chunk_id": n, "alternate_sources": [source] * (n % 40 == 1) * 2} for n in range(rows))
+    )
+    order = np.random.default_rng(1).permutation(rows)[: rows * 4 // 5]
+    assert take(hits, order).equals(hits[order])
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 3) | st.integers(0, 2**24),
+            st.sampled_from([0.5, 0.5 + 2**-50, 1 / 61, -0.25, 0.0]) | st.floats(-1, 2),
+            st.none() | st.integers(0, 3),
+            st.none() | st.integers(0, 3),
+        ),
+        min_size=1,
+        max_size=40,
+    ),
+    st.sampled_from([1.0, math.nan]),
+    st.sampled_from([1, 300]),
+    st.randoms(use_true_random=False),
+)
+def test_many_rows_are_ordered_as_few_are(
+    rows: list[tuple[Any, ...]], last: float, at_least: int, random: Any
+) -> None:
+    rows = (rows * at_least)[: max(len(rows), at_least)]
+    query, score, vector, text = (np.array(column, float) for column in zip(*rows, strict=True))
+    score[-1] *= last
+    chunk = np.array(random.sample(range(1000), len(rows)))
+    columns = (query.astype(np.uint32), score, vector, text, chunk)
+    expected = np.lexsort((chunk, text, vector, -score, query))
+    assert permutation(*columns).tolist() == expected.tolist()

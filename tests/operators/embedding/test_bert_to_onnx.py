@@ -1,0 +1,156 @@
+"""The converter against a plain numpy BERT, on a tiny model with random weights."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+import pytest
+from safetensors.numpy import save_file
+
+from operators.embedding.bert_to_onnx import convert_bert
+from operators.embedding.protocol import EmbeddingError
+
+CONFIG = {
+    "model_type": "bert",
+    "hidden_act": "gelu",
+    "hidden_size": 24,
+    "num_attention_heads": 3,
+    "num_hidden_layers": 2,
+    "intermediate_size": 40,
+    "layer_norm_eps": 1e-12,
+    "max_position_embeddings": 16,
+    "vocab_size": 50,
+}
+
+Tensors = dict[str, np.ndarray[Any, np.dtype[np.float32]]]
+
+
+def random_weights(seed: int) -> Tensors:
+    rng = np.random.default_rng(seed)
+    hidden, wide = 24, 40
+    shapes: dict[str, tuple[int, ...]] = {
+        "embeddings.word_embeddings.weight": (50, hidden),
+        "embeddings.position_embeddings.weight": (16, hidden),
+        "embeddings.token_type_embeddings.weight": (2, hidden),
+        "embeddings.LayerNorm.weight": (hidden,),
+        "embeddings.LayerNorm.bias": (hidden,),
+    }
+    for layer in range(2):
+        at = f"encoder.layer.{layer}."
+        for part in ("attention.self.query", "attention.self.key", "attention.self.value"):
+            shapes |= {f"{at}{part}.weight": (hidden, hidden), f"{at}{part}.bias": (hidden,)}
+        for part, shape in (
+            ("attention.output.dense", (hidden, hidden)),
+            ("intermediate.dense", (wide, hidden)),
+            ("output.dense", (hidden, wide)),
+        ):
+            shapes |= {f"{at}{part}.weight": shape, f"{at}{part}.bias": shape[:1]}
+        for part in ("attention.output.LayerNorm", "output.LayerNorm"):
+            shapes |= {f"{at}{part}.weight": (hidden,), f"{at}{part}.bias": (hidden,)}
+    return {name: rng.normal(size=shape).astype(np.float32) * 0.4 for name, shape in shapes.items()}
+
+
+def numpy_bert(weights: Tensors, ids: list[int]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """One sequence, no padding, in float64."""
+    w = {name: tensor.astype(np.float64) for name, tensor in weights.items()}
+
+    def norm(x: Any, name: str) -> Any:
+        centred = x - x.mean(-1, keepdims=True)
+        scaled = centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-12)
+        return scaled * w[f"{name}.weight"] + w[f"{name}.bias"]
+
+    def linear(x: Any, name: str) -> Any:
+        return x @ w[f"{name}.weight"].T + w[f"{name}.bias"]
+
+    x = w["embeddings.word_embeddings.weight"][ids]
+    x = x + w["embeddings.position_embeddings.weight"][: len(ids)]
+    x = norm(x + w["embeddings.token_type_embeddings.weight"][0], "embeddings.LayerNorm")
+    for layer in range(2):
+        at = f"encoder.layer.{layer}."
+        heads = []
+        for head in range(3):
+            part = slice(head * 8, head * 8 + 8)
+            q, k, v = (
+                linear(x, f"{at}attention.self.{n}")[:, part] for n in ("query", "key", "value")
+            )
+            shares = np.exp(q @ k.T / math.sqrt(8))
+            heads.append(shares / shares.sum(-1, keepdims=True) @ v)
+        attended = linear(np.concatenate(heads, -1), f"{at}attention.output.dense")
+        x = norm(x + attended, f"{at}attention.output.LayerNorm")
+        wide = linear(x, f"{at}intermediate.dense")
+        wide = wide * 0.5 * (1 + np.vectorize(math.erf)(wide / math.sqrt(2)))
+        x = norm(x + linear(wide, f"{at}output.dense"), f"{at}output.LayerNorm")
+    return np.asarray(x)
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> tuple[Path, Path, Tensors]:
+    weights = random_weights(1)
+    (tmp_path / "config.json").write_text(json.dumps(CONFIG))
+    # As published: a prefix on every name, and an integer buffer among the weights.
+    named = {f"bert.{name}": tensor for name, tensor in weights.items()}
+    buffer = {"bert.embeddings.position_ids": np.arange(16)[None]}
+    save_file(named | buffer, tmp_path / "model.safetensors")
+    return tmp_path / "config.json", tmp_path / "model.safetensors", weights
+
+
+def run(path: Path, ids: list[list[int]], mask: list[list[int]]) -> Any:
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    given = {"input_ids": np.array(ids, np.int64), "attention_mask": np.array(mask, np.int64)}
+    return session.run(["last_hidden_state"], given)[0]
+
+
+def test_the_graph_computes_what_a_plain_bert_computes(
+    model: tuple[Path, Path, Tensors], tmp_path: Path
+) -> None:
+    config, weights, tensors = model
+    convert_bert(config, weights, tmp_path / "m.onnx", storage="fp32")
+    for ids in ([7], [1, 2, 3], list(range(16))):
+        got = run(tmp_path / "m.onnx", [ids], [[1] * len(ids)])[0]
+        np.testing.assert_allclose(got, numpy_bert(tensors, ids), atol=2e-5)
+
+
+def test_padding_does_not_change_a_text(model: tuple[Path, Path, Tensors], tmp_path: Path) -> None:
+    config, weights, tensors = model
+    convert_bert(config, weights, tmp_path / "m.onnx", storage="fp32")
+    got = run(tmp_path / "m.onnx", [[5, 6, 7, 0, 0], [1, 2, 3, 4, 5]], [[1, 1, 1, 0, 0], [1] * 5])
+    np.testing.assert_allclose(got[0, :3], numpy_bert(tensors, [5, 6, 7]), atol=2e-5)
+
+
+def test_int8_storage_stays_close_and_is_smaller(
+    model: tuple[Path, Path, Tensors], tmp_path: Path
+) -> None:
+    config, weights, _ = model
+    convert_bert(config, weights, tmp_path / "small.onnx")
+    convert_bert(config, weights, tmp_path / "full.onnx", storage="fp32")
+    ids, mask = [[1, 2, 3, 4]], [[1] * 4]
+    small, full = run(tmp_path / "small.onnx", ids, mask), run(tmp_path / "full.onnx", ids, mask)
+    cosine = (small * full).sum() / np.linalg.norm(small) / np.linalg.norm(full)
+    assert 0.999 < cosine < 1
+    assert (tmp_path / "small.onnx").stat().st_size < (tmp_path / "full.onnx").stat().st_size
+
+
+def test_two_conversions_write_the_same_bytes(
+    model: tuple[Path, Path, Tensors], tmp_path: Path
+) -> None:
+    for name in ("a.onnx", "b.onnx"):
+        convert_bert(model[0], model[1], tmp_path / name)
+    assert (tmp_path / "a.onnx").read_bytes() == (tmp_path / "b.onnx").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"model_type": "t5"}, {"hidden_act": "relu"}, {"position_embedding_type": "relative_key"}],
+)
+def test_another_architecture_is_refused_by_name(
+    model: tuple[Path, Path, Tensors], tmp_path: Path, change: dict[str, str]
+) -> None:
+    model[0].write_text(json.dumps(CONFIG | change))
+    with pytest.raises(EmbeddingError, match=next(iter(change.values()))):
+        convert_bert(model[0], model[1], tmp_path / "m.onnx")
+    assert not (tmp_path / "m.onnx").exists()

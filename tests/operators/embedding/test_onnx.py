@@ -1,0 +1,377 @@
+"""The real model, and small hand-made graphs for what the real one does not use."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+from operators.embedding.onnx import MAX_QUERY_WINDOWS, DirectoryEmbedder, load_directory
+from operators.embedding.protocol import (
+    EmbeddingError,
+    ModelNotInstalled,
+    TextTooLong,
+    load_embedder,
+)
+
+WORDS = [
+    "the",
+    "cache",
+    "is",
+    "flushed",
+    "twice",
+    "HTTPServer.makeFile()",
+    "-1",
+    "naïve",
+    "😀",
+    "\t",
+]
+
+
+def random_texts(number: int, longest: int, seed: int = 0) -> list[str]:
+    rng = np.random.default_rng(seed)
+    return [" ".join(rng.choice(WORDS, size=rng.integers(0, longest))) for _ in range(number)]
+
+
+def alone(embedder: DirectoryEmbedder, texts: list[str]) -> bytes:
+    return np.concatenate([embedder.embed_documents([text]) for text in texts]).tobytes()
+
+
+# --- the default model
+
+
+def test_the_vector_is_the_published_one(minilm: DirectoryEmbedder) -> None:
+    # As the model's authors print it for this sentence.
+    published = [0.0676569, 0.0634960, 0.0487131, 0.0793050, 0.0374481, 0.0026528, 0.0393749]
+    vector = minilm.embed_documents(["This is an example sentence"])[0]
+    np.testing.assert_allclose(vector[:7], published, atol=4e-3)
+    assert (minilm.model, minilm.dimensions, minilm.max_tokens) == ("minilm", 384, 254)
+
+
+def test_meaning_is_found(minilm: DirectoryEmbedder) -> None:
+    question = minilm.embed_queries(["why is the cache flushed twice?"])[0]
+    near, far = minilm.embed_documents(
+        ["Avoid a second flush of the cache on shutdown", "Bake the apples for half an hour"]
+    )
+    assert question @ near > 0.5 > 0.2 > question @ far
+
+
+def test_a_text_has_the_same_bits_in_every_batch(minilm: DirectoryEmbedder) -> None:
+    texts = random_texts(40, 60)
+    expected = alone(minilm, texts)
+    assert minilm.embed_documents(texts).tobytes() == expected
+    rng = np.random.default_rng(1)
+    for _ in range(3):
+        order = rng.permutation(len(texts))
+        got = minilm.embed_documents([texts[row] for row in order])
+        assert got[np.argsort(order)].tobytes() == expected
+
+
+def test_texts_that_are_embedded_at_the_same_time_have_the_bits_they_have_alone(
+    minilm: DirectoryEmbedder,
+) -> None:
+    texts = [" ".join(["cache", "flush", "queue", "index"] * n) for n in range(1, 60)]
+    assert len(list(minilm._batches(minilm._pieces(texts, "")))) > MAX_QUERY_WINDOWS
+    together = minilm.embed_documents(texts)
+    alone = np.concatenate([minilm.embed_documents([text]) for text in texts])
+    np.testing.assert_array_equal(together, alone)
+
+
+def test_a_question_has_the_same_bits_alone_in_a_batch_and_from_memory(
+    minilm: DirectoryEmbedder,
+) -> None:
+    texts = [*random_texts(12, 40, seed=2), "flush " * 600, "", "twice " * 300]
+    fresh = load_embedder("minilm")
+    single = np.concatenate([fresh.embed_queries([text]) for text in texts])
+    assert load_embedder("minilm").embed_queries(texts).tobytes() == single.tobytes()
+    assert fresh.embed_queries(texts).tobytes() == single.tobytes()
+    assert minilm.embed_queries(texts[::-1])[::-1].tobytes() == single.tobytes()
+
+
+def test_threads_share_a_model_and_get_the_same_bits(minilm: DirectoryEmbedder) -> None:
+    texts = random_texts(10, 40, seed=3)
+    expected = alone(minilm, texts)
+    with ThreadPoolExecutor(6) as pool:
+        for got in pool.map(lambda _: minilm.embed_documents(texts).tobytes(), range(12)):
+            assert got == expected
+
+
+def test_vectors_are_unit_float32_in_the_order_of_the_texts(minilm: DirectoryEmbedder) -> None:
+    vectors = minilm.embed_documents(random_texts(9, 30, seed=4))
+    assert vectors.dtype == np.float32
+    assert vectors.shape == (9, 384)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    assert minilm.embed_documents([]).shape == minilm.embed_queries([]).shape == (0, 384)
+
+
+def test_a_document_may_fill_the_window_and_no_more(minilm: DirectoryEmbedder) -> None:
+    full = "flush " * 254
+    assert minilm.count_tokens([full]) == [254]
+    assert np.isfinite(minilm.embed_documents([full])).all()
+    with pytest.raises(TextTooLong, match=r"text 1 has 255 word-pieces, .* takes 254"):
+        minilm.embed_documents([full, full + "flush"])
+
+
+def test_the_end_of_a_full_window_counts(minilm: DirectoryEmbedder) -> None:
+    one, other = minilm.embed_documents(["flush " * 253 + "cache", "flush " * 253 + "apple"])
+    assert one.tobytes() != other.tobytes()
+
+
+def test_what_a_long_question_says_first_counts_most(minilm: DirectoryEmbedder) -> None:
+    windows = ["flush cache " * 64, "apple pie " * 64, "green tea " * 16]
+    whole = minilm.embed_queries(["".join(windows)])[0]
+    mean = np.average(minilm.embed_queries(windows), axis=0, weights=[1, 1 / 4, 1 / 4 / 9])
+    np.testing.assert_allclose(whole, mean / np.linalg.norm(mean), atol=1e-6)
+
+
+def test_a_question_of_forty_thousand_words_is_answered(
+    minilm: DirectoryEmbedder, caplog: pytest.LogCaptureFixture
+) -> None:
+    vector = minilm.embed_queries(["flush the cache " * 13_334])
+    assert abs(float(np.linalg.norm(vector)) - 1) < 1e-5
+    assert f"{MAX_QUERY_WINDOWS} of its 313 windows" in caplog.text
+    assert "flush" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " \n", "\0", "\ud800", "😀" * 50, "x" * 5000, "[SEP]", "[PAD] [MASK]", "\ufffd\x07"],
+)
+def test_odd_questions_have_a_finite_unit_vector(minilm: DirectoryEmbedder, text: str) -> None:
+    vector = minilm.embed_queries([text])
+    assert abs(float(np.linalg.norm(vector)) - 1) < 1e-5
+
+
+def test_markers_in_a_text_are_only_text(minilm: DirectoryEmbedder) -> None:
+    assert minilm.count_tokens(["[SEP]"]) == [3]
+    assert minilm.token_offsets("[SEP]") == [(0, 1), (1, 4), (4, 5)]
+
+
+def test_offsets_are_in_characters_of_the_given_text(minilm: DirectoryEmbedder) -> None:
+    text = "😀 Naïve\ud800 makeFile(x)"
+    pieces = [text[start:end] for start, end in minilm.token_offsets(text)]
+    assert "".join(pieces) == "😀NaïvemakeFile(x)"
+    assert pieces[:2] == ["😀", "Naïve"]
+    assert pieces[-3:] == ["(", "x", ")"]
+    assert minilm.count_tokens([text, ""]) == [len(pieces), 0]
+
+
+# --- hand-made directories
+
+
+def make_directory(
+    folder: Path,
+    *,
+    settings: dict[str, Any] | None = None,
+    types: bool = False,
+    output: str = "last_hidden_state",
+    pooled: bool = False,
+    markers: bool = True,
+) -> Path:
+    """A model whose token vectors are rows of a table: dimensions 4, words a to h."""
+    folder.mkdir(exist_ok=True)
+    vocabulary = {"[PAD]": 0, "[CLS]": 1, "[SEP]": 2, "[UNK]": 3}
+    vocabulary |= {word: 4 + at for at, word in enumerate("abcdefgh")} | {"query": 12, ":": 13}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    if markers:
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 1), ("[SEP]", 2)]
+        )
+    tokenizer.enable_truncation(4)
+    tokenizer.enable_padding(length=4)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    table = np.random.default_rng(5).normal(size=(14, 4)).astype(np.float32)
+    nodes = [helper.make_node("Gather", ["table", "input_ids"], ["states"], axis=0)]
+    names = ["input_ids", "attention_mask"]
+    constants = [numpy_helper.from_array(table, "table")]
+    if types:
+        names.append("token_type_ids")
+        constants.append(numpy_helper.from_array(np.eye(2, 4, dtype=np.float32), "types"))
+        nodes.append(helper.make_node("Gather", ["types", "token_type_ids"], ["type"], axis=0))
+        nodes.append(helper.make_node("Add", ["states", "type"], ["typed"]))
+    last = "typed" if types else "states"
+    shape: list[str | int] = ["batch", "tokens", 4]
+    if pooled:
+        constants.append(numpy_helper.from_array(np.array([1]), "axis"))
+        nodes.append(helper.make_node("ReduceMax", [last, "axis"], ["max"], keepdims=0))
+        last, shape = "max", ["batch", 4]
+    nodes.append(helper.make_node("Identity", [last], [output]))
+    graph = helper.make_graph(
+        nodes,
+        "table",
+        [helper.make_tensor_value_info(n, TensorProto.INT64, ["batch", "tokens"]) for n in names],
+        [helper.make_tensor_value_info(output, TensorProto.FLOAT, shape)],
+        constants,
+    )
+    opset = [helper.make_opsetid("", 20)]
+    onnx.save(helper.make_model(graph, opset_imports=opset, ir_version=9), folder / "model.onnx")
+    given = {"pooling": "mean", "max_tokens": 8, "dimensions": 4} | (settings or {})
+    (folder / "crosscorpus.json").write_text(json.dumps(given))
+    np.save(folder / "table.npy", table)
+    return folder
+
+
+def expected_mean(folder: Path, ids: list[int]) -> Any:
+    mean = np.load(folder / "table.npy")[ids].mean(axis=0)
+    return mean / np.linalg.norm(mean)
+
+
+def test_mean_pooling_counts_real_tokens_with_the_markers(tmp_path: Path) -> None:
+    folder = make_directory(tmp_path / "m")
+    embedder = load_embedder(f"onnx:{folder}")
+    assert (embedder.model, embedder.max_tokens) == ("onnx:m", 6)
+    np.testing.assert_allclose(
+        embedder.embed_documents(["a b"])[0], expected_mean(folder, [1, 4, 5, 2]), atol=1e-6
+    )
+
+
+def test_cls_pooling_takes_the_first_token(tmp_path: Path) -> None:
+    folder = make_directory(tmp_path / "m", settings={"pooling": "cls"})
+    vector = load_directory(folder).embed_documents(["a b"])[0]
+    np.testing.assert_allclose(vector, expected_mean(folder, [1]), atol=1e-6)
+
+
+def test_a_graph_with_token_types_gets_zeros_for_them(tmp_path: Path) -> None:
+    folder = make_directory(tmp_path / "m", types=True)
+    mean = np.load(folder / "table.npy")[[1, 4, 2]].mean(axis=0) + np.eye(2, 4)[0]
+    vector = load_directory(folder).embed_documents(["a"])[0]
+    np.testing.assert_allclose(vector, mean / np.linalg.norm(mean), atol=1e-6)
+
+
+def test_a_graph_may_pool_by_itself(tmp_path: Path) -> None:
+    folder = make_directory(
+        tmp_path / "m", settings={"pooling": "none"}, output="sentence_embedding", pooled=True
+    )
+    rows = np.load(folder / "table.npy")[[1, 4, 5, 2, 0, 0, 0, 0]].max(axis=0)
+    vector = load_directory(folder).embed_documents(["a b"])[0]
+    np.testing.assert_allclose(vector, rows / np.linalg.norm(rows), atol=1e-6)
+
+
+def test_vectors_stay_as_they_are_without_normalise(tmp_path: Path) -> None:
+    folder = make_directory(tmp_path / "m", settings={"normalise": False})
+    vector = load_directory(folder).embed_documents(["a"])[0]
+    table = np.load(folder / "table.npy")
+    np.testing.assert_allclose(vector, table[[1, 4, 2]].mean(axis=0), atol=1e-6)
+
+
+def test_prefixes_are_embedded_and_reserve_room(tmp_path: Path) -> None:
+    settings = {"query_prefix": "query: ", "document_prefix": "h: "}
+    folder = make_directory(tmp_path / "m", settings=settings)
+    embedder = load_directory(folder)
+    question, document = embedder.embed_queries(["a"]), embedder.embed_documents(["a"])
+    np.testing.assert_allclose(question[0], expected_mean(folder, [1, 12, 13, 4, 2]), atol=1e-6)
+    np.testing.assert_allclose(document[0], expected_mean(folder, [1, 11, 13, 4, 2]), atol=1e-6)
+    assert embedder.count_tokens(["a"]) == [1]
+    assert embedder.max_tokens == 3
+    assert np.isfinite(embedder.embed_documents(["a b c"])).all()
+
+
+def test_every_window_of_a_long_question_has_the_prefix(tmp_path: Path) -> None:
+    folder = make_directory(tmp_path / "m", settings={"query_prefix": "query: "})
+    vector = load_directory(folder).embed_queries(["a a a a b b b b"])[0]
+    windows = [expected_mean(folder, [1, 12, 13, *ids, 2]) for ids in ([4] * 4, [5] * 4)]
+    mean = np.average(windows, axis=0, weights=[4, 1])
+    np.testing.assert_allclose(vector, mean / np.linalg.norm(mean), atol=1e-6)
+
+
+def test_a_tokenizer_without_markers_embeds_an_empty_text_too(tmp_path: Path) -> None:
+    folder = make_directory(tmp_path / "m", markers=False)
+    embedder = load_directory(folder)
+    assert embedder.max_tokens == 8
+    np.testing.assert_allclose(
+        embedder.embed_queries(["", "a"]),
+        [expected_mean(folder, [0]), expected_mean(folder, [4])],
+        atol=1e-6,
+    )
+
+
+def spaces(tmp_path: Path) -> Iterator[str]:
+    base = tmp_path / "m"
+    yield load_directory(make_directory(base)).space
+    for change in (
+        {"pooling": "cls"},
+        {"normalise": False},
+        {"query_prefix": "query: "},
+        {"document_prefix": "query: "},
+        {"max_tokens": 16},
+    ):
+        yield load_directory(make_directory(base, settings=change)).space
+    yield load_directory(make_directory(base, types=True)).space
+    yield load_directory(make_directory(base, markers=False)).space
+
+
+def test_everything_that_decides_a_vector_changes_the_space(tmp_path: Path) -> None:
+    assert len(set(spaces(tmp_path))) == 8
+
+
+def test_what_decides_no_vector_leaves_the_space(tmp_path: Path) -> None:
+    one = load_directory(make_directory(tmp_path / "one"))
+    change = {"name": "other", "origin": "somewhere", "batch_tokens": 64}
+    two = load_directory(make_directory(tmp_path / "two", settings=change))
+    assert one.space == two.space
+    assert (one.model, two.model) == ("onnx:one", "onnx:other")
+
+
+def test_weights_beside_the_graph_change_the_space(tmp_path: Path) -> None:
+    folder = make_directory(tmp_path / "m")
+    before = load_directory(folder).space
+    (folder / "model.onnx_data").write_bytes(b"more")
+    assert load_directory(folder).space != before
+
+
+# --- bad directories
+
+
+@pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json", "crosscorpus.json"])
+def test_a_missing_file_is_named(tmp_path: Path, name: str) -> None:
+    folder = make_directory(tmp_path / "m")
+    (folder / name).unlink()
+    with pytest.raises(ModelNotInstalled, match=f"has no {name}"):
+        load_directory(folder)
+
+
+@pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str) -> None:
+    folder = make_directory(tmp_path / "m")
+    (folder / name).write_bytes(b"not this")
+    with pytest.raises(EmbeddingError, match=name) as caught:
+        load_directory(folder)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_differs_from_its_hash_is_damaged(tmp_path: Path) -> None:
+    folder = make_directory(tmp_path / "m", settings={"files": {"tokenizer.json": "0" * 64}})
+    with pytest.raises(ModelNotInstalled, match=r"tokenizer\.json' is damaged"):
+        load_directory(folder)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"pooling": "max"}, "pooling"),
+        ({"max_token": 4}, "max_token: Extra"),
+        ({"max_tokens": 1}, "max_tokens"),
+        ({"dimensions": 5}, "5 dimensions"),
+        ({"pooling": "none"}, "pooling 'none'"),
+    ],
+)
+def test_wrong_settings_are_named(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    folder = make_directory(tmp_path / "m", settings=change)
+    with pytest.raises(EmbeddingError, match=message):
+        load_directory(folder)
+
+
+def test_settings_that_are_no_json_are_named(tmp_path: Path) -> None:
+    folder = make_directory(tmp_path / "m")
+    (folder / "crosscorpus.json").write_text("{")
+    with pytest.raises(EmbeddingError, match=r"crosscorpus\.json.*JSON"):
+        load_directory(folder)

@@ -1,0 +1,90 @@
+import polars as pl
+
+from operators.evaluation.ranked_documents import (
+    DOCUMENTS,
+    continued,
+    of_judged_corpora,
+    ranked_documents,
+    shallow,
+)
+from operators.frames import SOURCE, check
+
+CHUNKS = pl.DataFrame(
+    {
+        "chunk_id": [1, 2, 3, 4, 5],
+        "document_id": ["a", "a", "b", "c", "d"],
+        "corpus": ["code", "code", "code", "wiki", "wiki"],
+    }
+)
+
+
+def ranked(*rows):
+    """Rows of query, chunk and the chunks that it stands for, in ranking order."""
+    named = [
+        {
+            "query_id": query,
+            "chunk_id": chunk,
+            "alternate_sources": [{"chunk_id": copy} for copy in copies],
+        }
+        for query, chunk, copies in rows
+    ]
+    schema = {"query_id": pl.UInt32, "chunk_id": pl.Int64, "alternate_sources": pl.List(SOURCE)}
+    return pl.DataFrame(named, schema=schema).with_columns(
+        rank=pl.int_range(pl.len(), dtype=pl.UInt32).over("query_id")
+    )
+
+
+def listed(documents):
+    check(documents, DOCUMENTS, "documents")
+    places = documents.select(at=pl.int_range(pl.len()).over("query_id"))["at"]
+    assert documents["rank"].to_list() == places.to_list()
+    return [
+        (query, part["doc_id"].to_list())
+        for (query,), part in documents.group_by("query_id", maintain_order=True)
+    ]
+
+
+def test_a_document_counts_once_at_its_best_chunk():
+    hits = ranked((0, 2, []), (0, 3, []), (0, 1, []), (1, 4, []), (1, 1, []))
+    assert listed(ranked_documents(hits, CHUNKS)) == [(0, ["a", "b"]), (1, ["c", "a"])]
+
+
+def test_a_copy_follows_its_survivor_or_is_left_out():
+    hits = ranked((0, 3, [5, 1]), (0, 4, []), (0, 2, []))
+    assert listed(ranked_documents(hits, CHUNKS)) == [(0, ["b", "d", "a", "c"])]
+    dropped = ranked_documents(hits, CHUNKS, alternates="drop")
+    assert listed(dropped) == [(0, ["b", "c", "a"])]
+
+
+def test_a_deeper_list_only_adds_below():
+    head = ranked_documents(ranked((0, 3, []), (1, 4, [])), CHUNKS)
+    deeper = ranked((0, 1, []), (0, 3, []), (0, 5, []), (2, 4, []))
+    tail = ranked_documents(deeper, CHUNKS)
+    assert listed(continued(head, tail)) == [(0, ["b", "a", "d"]), (1, ["c"]), (2, ["c"])]
+
+
+def test_queries_that_lack_documents_are_asked_for_the_corpora_that_they_lack():
+    documents = ranked_documents(ranked((0, 3, []), (0, 1, []), (0, 4, []), (1, 4, [])), CHUNKS)
+    asked = pl.DataFrame(
+        {
+            "query_id": [0, 1, 2],
+            "texts": [["x"], ["y"], ["z"]],
+            "corpora": [None, ["wiki"], ["code", "absent"]],
+        },
+        schema_overrides={"query_id": pl.UInt32},
+    )
+    short = shallow(documents, asked, {"code": 2, "wiki": 9}, 2)
+    assert short.rows() == [(0, ["x"], ["wiki"]), (1, ["y"], ["wiki"]), (2, ["z"], ["code"])]
+    assert shallow(documents, asked, {"code": 1, "wiki": 1}, 9)["query_id"].to_list() == [2]
+    assert shallow(documents, asked, {}, 9).is_empty()
+
+
+def test_only_documents_of_judged_corpora_count():
+    queries = pl.DataFrame(
+        {"query_id": ["a", "b"], "corpora": [["docs"], None]},
+        schema={"query_id": pl.String, "corpora": pl.List(pl.String)},
+    )
+    run = pl.DataFrame(
+        {"query_id": ["a", "a", "b"], "doc_id": ["1", "2", "3"], "corpus": ["code", "docs", "code"]}
+    )
+    assert of_judged_corpora(run, queries).rows() == [("a", "2", "docs"), ("b", "3", "code")]

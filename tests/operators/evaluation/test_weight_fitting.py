@@ -1,0 +1,246 @@
+"""Weights fitted to judged questions."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from operators.evaluation import weight_fitting
+from operators.evaluation.candidates import Candidates, candidates, together
+from operators.evaluation.evaluation_frames import JUDGED_QUERIES, QRELS
+from operators.frames import UNIFIED
+
+BASE = {
+    "vector_weight.code": 0.5,
+    "vector_weight.wiki": 0.5,
+    "full_text_words": 8.0,
+    "own_scale": 0.5,
+    "weight.code.question": 1.0,
+    "weight.wiki.question": 1.2,
+}
+WEIGHTS = [name for name in BASE if name.startswith("weight")]
+
+
+def made(
+    questions: int,
+    *,
+    right: str = "code",
+    seed: int = 1,
+    judged: list[str] | None = None,
+    blind: bool = False,
+    unseen: str = "",
+) -> Candidates:
+    """Two documents a question, much alike, one in each corpus; the one of ``right`` is judged.
+
+    In the corpus ``unseen`` that is missing from the list of vectors, which has another.
+    """
+    random = np.random.default_rng(seed)
+    hits, queries, qrels = [], [], []
+    for number in range(questions):
+        queries.append(
+            {
+                "query_id": f"q{number}",
+                "number": number,
+                "texts": ["why"],
+                "trigger": "question",
+                "corpora": judged,
+            }
+        )
+        qrels.append((f"q{number}", f"{right}-{number}", 1))
+        for rank, corpus in enumerate(("code", "wiki")):
+            row = {
+                "query_id": number,
+                "chunk_id": 2 * number + rank,
+                "corpus": corpus,
+                "document_id": f"{corpus}-{number}",
+                "vector_rank": 0,
+                "text_rank": 0,
+                "vector_distance": 0.3 + random.uniform(0, 0.2),
+                "text_score": 20 + random.uniform(0, 5),
+            }
+            if corpus == unseen:
+                other = {**row, "document_id": f"other-{number}", "text_score": None}
+                hits.append({**other, "text_rank": None, "chunk_id": 1000 + number})
+                row |= {"vector_rank": None, "vector_distance": None, "text_score": 30.0}
+            hits.append(row)
+    frame = pl.DataFrame(hits, schema={n: t for n, t in UNIFIED.items() if n in hits[0]})
+    return candidates(
+        frame.with_columns(recency=pl.lit(1.0)),
+        pl.DataFrame(queries, schema=JUDGED_QUERIES),
+        pl.DataFrame(qrels, schema=QRELS, orient="row"),
+        ["code", "wiki"],
+        blind=blind,
+    )
+
+
+@given(
+    st.lists(st.sampled_from("abcdefgh"), min_size=2, max_size=40).filter(
+        lambda g: len(set(g)) > 1
+    ),
+    st.integers(0, 9),
+)
+def test_no_group_is_on_both_sides_and_every_query_is_on_one(groups: list[str], seed: int) -> None:
+    training, test = weight_fitting.halves(groups, seed=seed)
+    assert sorted([*training, *test]) == list(range(len(groups)))
+    assert len(training)
+    assert len(test)
+    assert not {groups[n] for n in training} & {groups[n] for n in test}
+
+
+def test_one_group_cannot_be_split() -> None:
+    with pytest.raises(weight_fitting.TooFewQueries):
+        weight_fitting.halves(["a", "a"])
+
+
+def test_fewer_training_queries_are_part_of_more() -> None:
+    groups = [f"g{number // 2}" for number in range(20)]
+    training, _ = weight_fitting.halves(groups)
+    few, more = (weight_fitting.some(training, groups, count) for count in (3, 6))
+    assert set(few) < set(more) <= set(training)
+    assert weight_fitting.some(training, groups, None).tolist() == training.tolist()
+
+
+def test_the_value_of_a_ranking_is_its_ndcg() -> None:
+    one = made(3)
+    score = np.where(one.corpus == 0, 1.0, 2.0)
+    assert one.ndcg(score).tolist() == pytest.approx([1 / math.log2(3)] * 3)
+    assert one.ndcg(-score).tolist() == [1.0] * 3
+
+
+def test_the_smooth_value_of_scores_far_apart_is_ndcg_and_any_multiple_gives_the_same() -> None:
+    one = made(3)
+    score = np.where(one.corpus == 0, 1.0, 2.0)
+    for right in (score, -score):
+        assert one.smooth_ndcg(right).tolist() == pytest.approx(one.ndcg(right).tolist())
+        assert one.smooth_ndcg(right * 7).tolist() == pytest.approx(one.ndcg(right).tolist())
+    assert one.smooth_ndcg(score * 0).tolist() == one.ndcg(score * 0).tolist()
+
+
+def test_the_smooth_value_grows_before_documents_change_places() -> None:
+    one = made(3)
+    values = [
+        one.smooth_ndcg(np.where(one.corpus == 0, 1.0 - nearer, 1.0)).mean()
+        for nearer in (0.02, 0.01, 0.005, 0.0, -0.005, -0.01)
+    ]
+    assert values == sorted(set(values))
+
+
+def test_a_corpus_that_is_always_right_gains_weight_and_left_out_questions_confirm_it() -> None:
+    all_of_them = made(40)
+    groups = list(all_of_them.query_ids)
+    found = weight_fitting.learn(all_of_them, groups, BASE, WEIGHTS)
+    assert found.strength is not None
+    assert found.gains[found.strength][0] > 0.1
+    ratio = found.parameters["weight.wiki.question"] / found.parameters["weight.code.question"]
+    assert ratio < 1.0
+    others = made(40, seed=2)
+    gained = weight_fitting.ndcg(others, found.parameters) - weight_fitting.ndcg(others, BASE)
+    assert gained.mean() > 0.1
+
+
+def test_where_nothing_can_be_gained_nothing_is_changed() -> None:
+    all_of_them = made(20, right="wiki")
+    found = weight_fitting.learn(all_of_them, list(all_of_them.query_ids), BASE, WEIGHTS)
+    assert found.strength is None
+    assert found.parameters == BASE
+
+
+def test_a_gain_within_its_own_error_changes_nothing() -> None:
+    one, other = made(10), made(9, right="wiki", seed=2)
+    named = {**vars(other), "query_ids": tuple(f"other-{name}" for name in other.query_ids)}
+    mixed = together(one, Candidates(**{f.name: named[f.name] for f in fields(Candidates)}))
+    found = weight_fitting.learn(mixed, list(mixed.query_ids), BASE, WEIGHTS)
+    assert found.strength is None
+    assert found.parameters == BASE
+
+
+def test_a_question_that_is_there_twice_counts_once() -> None:
+    once = made(40)
+    twice = together(once, once)
+    gains = [
+        weight_fitting.learn(one, list(one.query_ids), BASE, WEIGHTS, strengths=(0.0,)).gains[0.0]
+        for one in (once, twice)
+    ]
+    assert gains[0] == pytest.approx(gains[1])
+
+
+def test_only_judged_corpora_count_unless_all_do() -> None:
+    """The hits of the other corpus are ranked, and what they push down moves up again."""
+    asked, blind = (made(3, judged=["code"], blind=way) for way in (False, True))
+    score = np.where(asked.corpus == 0, 1.0, 2.0)
+    assert asked.ndcg(score).tolist() == [1.0] * 3
+    assert blind.ndcg(score).tolist() == pytest.approx([1 / math.log2(3)] * 3)
+
+
+def test_a_document_of_two_corpora_has_its_gain_wherever_the_first_hit_is() -> None:
+    row = {"query_id": 0, "document_id": "Home.md", "vector_rank": 0, "vector_distance": 0.1}
+    hits = [{**row, "corpus": corpus, "recency": 1.0} for corpus in ("code", "wiki")]
+    schema = {n: t for n, t in UNIFIED.items() if n in {*row, "corpus", "text_rank", "text_score"}}
+    question = {"query_id": "q", "number": 0, "texts": ["why"], "corpora": ["wiki"]}
+    one = candidates(
+        pl.DataFrame(hits, schema={**schema, "recency": pl.Float64}),
+        pl.DataFrame([question], schema=JUDGED_QUERIES),
+        pl.DataFrame([("q", "Home.md", 1)], schema=QRELS, orient="row"),
+        ["code", "wiki"],
+    )
+    for score in (np.ones(2), np.array([2.0, 1.0])):
+        assert one.ndcg(score).tolist() == one.smooth_ndcg(score).tolist() == [1.0]
+
+
+def test_what_a_list_lacks_can_be_learned() -> None:
+    """The judged document is in the list of words only, just behind what both lists have."""
+    grown = {**BASE, "absent_share": 0.5, "weight.wiki.question": 1.0}
+    one = made(30, unseen="code")
+    found = weight_fitting.learn(one, list(one.query_ids), grown, ["absent_share"])
+    assert found.parameters["absent_share"] > 0.5
+    gained = weight_fitting.ndcg(one, found.parameters) - weight_fitting.ndcg(one, grown)
+    assert gained.mean() > 0.1
+
+
+def test_a_strong_penalty_holds_the_parameters_where_they_are() -> None:
+    assert weight_fitting.fit(made(10), BASE, WEIGHTS, strength=1e6) == BASE
+
+
+def test_a_corpus_that_is_turned_off_stays_so() -> None:
+    off = {**BASE, "weight.code.question": 0.0}
+    one = made(20)
+    found = weight_fitting.learn(one, list(one.query_ids), off, WEIGHTS)
+    assert found.parameters["weight.code.question"] == 0.0
+    assert weight_fitting.fit(one, off, WEIGHTS, strength=0.0)["weight.code.question"] == 0.0
+
+
+def test_the_same_questions_and_seed_give_the_same_parameters() -> None:
+    first, second = (
+        weight_fitting.learn(one, list(one.query_ids), BASE, WEIGHTS, seed=3)
+        for one in (made(20),) * 2
+    )
+    assert first == second
+
+
+def test_a_part_ranks_as_the_whole_does() -> None:
+    whole = made(12)
+    part = whole.part([7, 2, 5])
+    assert part.query_ids == ("q7", "q2", "q5")
+    assert (
+        weight_fitting.ndcg(part, BASE).tolist()
+        == weight_fitting.ndcg(whole, BASE)[[7, 2, 5]].tolist()
+    )
+
+
+def test_ranks_are_fused_by_their_own_method() -> None:
+    one = made(2)
+    base = {"vector_weight.code": 0.5, "vector_weight.wiki": 0.25, "rrf_k": 60.0}
+    assert weight_fitting.scores(one, base, method="rrf").tolist() == pytest.approx([1 / 60] * 4)
+
+
+def test_questions_of_two_searches_stand_together_as_they_were_apart() -> None:
+    first, second = made(3), made(4, seed=5)
+    both = weight_fitting.ndcg(together(first, second), BASE)
+    apart = [*weight_fitting.ndcg(first, BASE), *weight_fitting.ndcg(second, BASE)]
+    assert both.tolist() == apart

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from operators.errors import UnknownName
+from operators.explain.explain_targets import hidden, labelled, meant, nearest, spellings
+from operators.frames import CHUNKS
+from operators.postgres.search.chunk_lookup import LOCATED
+
+CORPORA = {
+    "code": {"inputs": {"label": "{path}[[:{start_line}-{end_line}]]", "filters": {}}},
+    "wiki": {"inputs": {"label": "{title}", "link": "{uri}", "filters": {"state": "open"}}},
+}
+ANYONE: dict[str, Any] = dict.fromkeys(
+    ("corpora", "repos", "path_prefix", "language", "state", "as_of")
+)
+CREATED = datetime(2025, 3, 1, tzinfo=UTC)
+
+
+def located(*rows: dict[str, Any]) -> pl.DataFrame:
+    plain = {"corpus": "code", "repo": "org/app", "document_id": "d", "path": "src/a.py"}
+    return pl.DataFrame([plain | row for row in rows], schema=LOCATED)
+
+
+@pytest.fixture
+def known() -> pl.DataFrame:
+    found = located(
+        {"chunk_id": 100001, "start_line": 1, "end_line": 9},
+        {"chunk_id": 100002, "start_line": 10, "end_line": 20},
+        {"chunk_id": 100003, "corpus": "wiki", "document_id": "123456", "title": "[Home] page"}
+        | {"path": None},
+    )
+    return labelled(found, CORPORA)
+
+
+@pytest.mark.parametrize(
+    ("name", "chunks"),
+    [
+        (100002, [100002]),
+        ("100002", [100002]),
+        ("[code: src/a.py:10-20]", [100002]),
+        ("src/a.py", [100001, 100002]),
+        ("src/a.py:11-12", [100001, 100002]),
+        ("[wiki: \\[Home\\] page]", [100003]),
+        ("[Home] page", [100003]),
+        ("123456", [100003]),
+        ("A.py", [100001, 100002]),
+        ("a.py:11-12", [100001, 100002]),
+    ],
+)
+def test_a_chunk_is_meant_by_its_id_its_label_or_its_document(
+    known: pl.DataFrame, name: str | int, chunks: list[int]
+) -> None:
+    ranks = {100002: 9, 100001: 4, 100003: 0}
+    assert meant(name, known, ranks, {}) == chunks
+
+
+def test_a_document_that_no_search_found_is_its_nearest_chunk(known: pl.DataFrame) -> None:
+    assert meant("src/a.py", known, {}, {100001: 0.8, 100002: 0.3}) == [100002]
+    assert meant("src/a.py", known, {}, {}) == [100001]
+    assert meant("src/a.py", known, {100001: 7}, {100002: 0.1}) == [100001]
+
+
+def test_an_unknown_name_is_an_error_with_the_nearest_label(known: pl.DataFrame) -> None:
+    with pytest.raises(UnknownName, match=r"did you mean '\[code: src/a.py:1-9\]'"):
+        meant("[code: src/a.py:1-8]x", known, {}, {})
+    with pytest.raises(UnknownName):  # half a file's name is none
+        meant(".py", known, {}, {})
+
+
+def test_a_label_says_which_document_it_may_be_of() -> None:
+    assert "docs/api.md" in spellings("[docs: docs/api.md (2025-03-15) > Authentication]")
+    assert "Fix the cache" in spellings("[history: 1a2b3c4 Fix the cache]")
+    assert "plain" in spellings("plain")
+
+
+def test_a_distance_is_that_to_the_nearest_text_and_none_without_a_vector() -> None:
+    rows = [
+        {"chunk_id": 1, "embedding": [1.0, 0.0]},
+        {"chunk_id": 2, "embedding": [0.0, 0.0]},
+        {"chunk_id": 3, "embedding": None},
+    ]
+    chunks = pl.DataFrame(rows, schema=CHUNKS)
+    found = nearest(chunks, np.array([[0.0, 1.0], [3.0, 4.0]]))
+    assert found == {1: pytest.approx(0.4), 2: 2.0}
+    assert nearest(chunks, np.zeros((0, 2))) == {}
+
+
+@pytest.mark.parametrize(
+    ("chunk", "query", "reason"),
+    [
+        ({}, {}, None),
+        ({"corpus": "chat"}, {}, "the configuration has no corpus 'chat'"),
+        ({}, {"corpora": ["wiki"]}, "the question asks wiki only, and this is in code"),
+        ({}, {"path_prefix": "doc"}, "the question is limited to paths that begin with 'doc'"),
+        (
+            {"language": "go"},
+            {"language": "c"},
+            "the question is limited to the language 'c', and this has 'go'",
+        ),
+        (
+            {"corpus": "wiki", "state": "closed"},
+            {},
+            "the corpus wiki is limited to the state 'open', and this has 'closed'",
+        ),
+        (
+            {"created_at": CREATED},
+            {"as_of": CREATED},
+            "created 2025-03-01 00:00, and the question is as of 2025-03-01 00:00",
+        ),
+        ({"chunk_id": 8}, {}, "another version answers this question"),
+    ],
+)
+def test_what_a_question_cannot_see_says_which_limit_hides_it(
+    chunk: dict[str, Any], query: dict[str, Any], reason: str | None
+) -> None:
+    row = located({"chunk_id": 7, **chunk}).row(0, named=True)
+    assert hidden(row, ANYONE | query, CORPORA, {7}) == reason

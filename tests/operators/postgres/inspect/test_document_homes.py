@@ -1,0 +1,17 @@
+import polars as pl
+
+from operators.postgres.inspect.document_homes import count_documents, document_homes
+
+
+def test_documents_are_counted_by_corpus_and_found_by_their_ids(store, filling):
+    rows = [
+        {"chunk_id": 1, "document_id": "a", "corpus": "code", "repo": "x"},
+        {"chunk_id": 2, "document_id": "a", "corpus": "code", "repo": "y"},
+        {"chunk_id": 3, "document_id": "b page", "corpus": "code"},
+        {"chunk_id": 4, "document_id": "a", "corpus": "wiki"},
+    ]
+    filling.write(store, rows)
+    assert count_documents(store) == {"code": 2, "wiki": 1}
+    homes = document_homes(store, pl.Series(["b page", "a", "a", "gone"]))
+    assert homes.rows() == [("a", "code"), ("a", "wiki"), ("b page", "code")]
+    assert document_homes(store, pl.Series([], dtype=pl.String)).is_empty()

@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from operators.postgres.inspect.verify import LOST, verify
+from operators.postgres.schema.indexes import finish_load
+from operators.postgres.store import Store
+from operators.postgres.write.document_writer import document_key
+from operators.postgres.write.embedding_cache import cache_embeddings
+from operators.postgres.write.ledger import ledger
+
+SPACE = "test-space"
+DAMAGE = {
+    "lost_chunks": "DELETE FROM chunks WHERE document_id = 'd1' AND ordinal = 1",
+    "wrong_ordinals": "UPDATE chunks SET ordinal = 5 WHERE document_id = 'd1' AND ordinal = 1",
+    "stray_chunks": "DELETE FROM documents WHERE document_id = 'd1'",
+    "no_vector": "UPDATE chunks SET embedding = NULL WHERE document_id = 'd1' AND ordinal = 0",
+    "no_posting": "DELETE FROM postings WHERE chunk_id = 10",
+    "wrong_posting": "UPDATE postings SET language = 'cobol' WHERE chunk_id = 10",
+    "stray_posting": "UPDATE postings SET chunk_id = 99 WHERE chunk_id = 10",
+    "wrong_terms": "UPDATE postings SET terms = terms[2:], counts = counts[2:]",
+    "wrong_df": "UPDATE terms SET df = df + 1 WHERE term_id = (SELECT min(term_id) FROM terms)",
+    "wrong_totals": "UPDATE corpora SET chunks = chunks + 3, total_length = total_length + 7",
+    "unfinished": "DO $$ BEGIN EXECUTE 'DROP INDEX postings_code_terms'; END $$",
+}
+MORE_DAMAGE = {
+    "wrong_terms": "UPDATE postings SET counts[1] = counts[1] + 1 WHERE chunk_id = 11",
+    "lost_chunks": "UPDATE documents SET state = 'failed', chunks = 0 WHERE document_id = 'd1'",
+    "wrong_df": "DELETE FROM terms",
+    "wrong_totals": "UPDATE repos SET chunks = 40",
+}
+
+
+@pytest.fixture
+def whole(store: Store, filling: Any) -> Store:
+    """Three documents, the second of two chunks."""
+    rows = [
+        {"chunk_id": 1, "document_id": "d0", "repo": "a"},
+        {"chunk_id": 10, "document_id": "d1", "repo": "a", "text": "one two"},
+        {"chunk_id": 11, "document_id": "d1", "repo": "a", "ordinal": 1, "text": "two three"},
+        {"chunk_id": 2, "document_id": "d2", "repo": "b"},
+    ]
+    filling.write(store, rows)
+    finish_load(store)
+    return store
+
+
+def damaged(store: Store, statement: str) -> None:
+    with store.transaction() as conn:
+        conn.execute(statement)
+
+
+def held(store: Store) -> dict[str, Any]:
+    """What searches read."""
+    with store.transaction() as conn:
+        return {
+            table: sorted(conn.execute(f"SELECT {columns} FROM {table}").fetchall())
+            for table, columns in {
+                "chunks": "corpus, chunk_id, text, embedding::text",
+                "postings": "corpus, chunk_id, repo, coalesce(language, ''), bm25::text",
+                "terms": "corpus, term_id, df",
+                "corpora": "corpus, chunks, total_length, average_length",
+            }.items()
+        } | {
+            "repos": sorted(conn.execute("SELECT * FROM repos WHERE chunks > 0").fetchall()),
+        }
+
+
+def test_a_whole_collection_has_no_findings(whole: Store) -> None:
+    assert verify(whole).is_empty()
+
+
+def test_an_empty_collection_has_no_findings(make_store: Callable[..., Store]) -> None:
+    assert verify(make_store()).is_empty()
+    assert verify(make_store(None)).is_empty()
+
+
+@pytest.mark.parametrize(("kind", "statement"), [*DAMAGE.items(), *MORE_DAMAGE.items()])
+def test_each_damage_is_found_then_repaired(whole: Store, kind: str, statement: str) -> None:
+    damaged(whole, statement)
+    found = verify(whole)
+    assert kind in found["kind"].to_list()
+    assert not found["repaired"].any()
+    assert verify(whole).equals(found), "looking changes nothing"
+    assert kind in verify(whole, repair=True)["kind"].to_list()
+    assert verify(whole).is_empty()
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["no_posting", "wrong_posting", "stray_posting", "wrong_terms", "wrong_df", "wrong_totals"],
+)
+def test_what_follows_from_the_chunks_is_made_again_as_it_was(whole: Store, kind: str) -> None:
+    before = held(whole)
+    damaged(whole, DAMAGE[kind])
+    verify(whole, repair=True)
+    assert held(whole) == before
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "length = length + 1",
+        "bm25 = '{1:0.5}/1000000000'",
+        "terms = '{7}', counts = '{1}', length = 1",
+    ],
+)
+def test_terms_lengths_and_weights_are_computed_again_from_the_text(
+    whole: Store, damage: str
+) -> None:
+    before = held(whole)
+    damaged(whole, f"UPDATE postings SET {damage} WHERE chunk_id = 10")
+    found = verify(whole, repair=True).filter(kind="wrong_terms")
+    assert found["says"].to_list() == [
+        "text search knows 1 chunks by other terms than their text has"
+    ]
+    assert held(whole) == before
+    assert verify(whole).is_empty()
+
+
+def test_a_damaged_document_is_taken_out_whole_and_read_again(whole: Store) -> None:
+    damaged(whole, DAMAGE["lost_chunks"])
+    found = verify(whole, repair=True)
+    assert found.filter(kind="lost_chunks")["says"].to_list() == [
+        "1 chunks, its ledger row says indexed with 2"
+    ]
+    rows = ledger(whole, "code", "a")
+    assert rows.filter(document_id="d1").select("content_hash", "state", "reason").rows() == [
+        (None, "failed", LOST)
+    ]
+    assert {row[1] for row in held(whole)["chunks"]} == {1, 2}
+
+
+def test_a_lost_vector_comes_back_from_the_cache(whole: Store, filling: Any) -> None:
+    before = held(whole)["chunks"]
+    with whole.transaction() as conn:
+        row = conn.execute("SELECT embedding::real[] FROM chunks WHERE chunk_id = 10").fetchone()
+    assert row is not None
+    key = hashlib.sha256(b"one two").hexdigest()
+    cache_embeddings(whole, SPACE, [key], np.array([row[0]], dtype=np.float32))
+    damaged(whole, DAMAGE["no_vector"])
+    assert verify(whole, repair=True)["kind"].to_list() == ["no_vector"]
+    assert held(whole)["chunks"] == before
+
+
+def test_chunks_under_another_documents_key_go_and_the_document_stays(whole: Store) -> None:
+    key = document_key("code", "a", "d0")
+    damaged(whole, f"UPDATE chunks SET document_key = '{key}' WHERE chunk_id = 2")
+    found = verify(whole, repair=True)
+    assert found.select("kind", "document_id").rows() == [
+        ("lost_chunks", "d2"),
+        ("stray_chunks", "d2"),
+    ]
+    assert {row[1] for row in held(whole)["chunks"]} == {1, 10, 11}
+    assert verify(whole).is_empty()
+
+
+def test_findings_name_corpus_repo_and_document(whole: Store) -> None:
+    damaged(whole, DAMAGE["no_posting"])
+    found = verify(whole).filter(pl.col("kind") == "no_posting")
+    assert found.select("corpus", "repo", "document_id").rows() == [("code", "a", "d1")]

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import psycopg
+import pytest
+
+from operators.postgres.connection import DatabaseError
+from operators.postgres.inspect.status import status
+from operators.postgres.schema.indexes import build_vector_index, finish_load
+from operators.postgres.schema.partitions import ensure_partitions
+from operators.postgres.store import Store
+
+
+def test_an_index_that_the_server_refuses_is_an_error_of_one_line(store: Store) -> None:
+    ensure_partitions(store, ["code"])
+    with pytest.raises(DatabaseError, match="no_such_column") as refused:
+        build_vector_index(store, "code", "an_index", "no_such_column", rows=1)
+    assert "\n" not in str(refused.value)
+
+
+def test_two_that_build_the_same_indexes_at_once_both_end_well(
+    store: Store, filling: Any, server_dsn: str
+) -> None:
+    filling.write(store, [{}, {}])
+    waiting = (
+        "SELECT count(*) FROM pg_stat_activity"
+        " WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    )
+    with (
+        ThreadPoolExecutor(2) as threads,
+        psycopg.connect(server_dsn) as writer,
+        psycopg.connect(server_dsn, autocommit=True) as watch,
+    ):
+        writer.execute(f'LOCK TABLE "{store.schema}".postings_code IN ROW EXCLUSIVE MODE')
+        loads = [threads.submit(finish_load, store, ["code"], exact_below=0) for _ in range(2)]
+        while watch.execute(waiting).fetchone() != (2,):
+            assert not any(load.done() for load in loads)
+        writer.rollback()
+        for load in loads:
+            load.result()
+    assert status(store)["vector_index"].to_list() == [True]

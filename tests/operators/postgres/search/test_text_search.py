@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+import pytest
+
+from operators.foundation.tokenizer import tokens
+from operators.frames import TEXT_LISTS, check
+from operators.postgres.search.batches import SearchTimeout
+from operators.postgres.search.text_search import bm25_search, pg_textsearch_search, plain_search
+from operators.postgres.store import MissingExtension, Store
+from operators.postgres.write.document_writer import finish_load
+from operators.ranking import bm25
+
+WORDS = [f"wort{chr(97 + n // 10)}{chr(97 + n % 10)}" for n in range(100)]
+K1, B = 1.5, 0.75
+
+
+def zipf_text(random_: random.Random, longest: int = 60) -> str:
+    weights = [1 / (n + 1) for n in range(len(WORDS))]
+    return " ".join(random_.choices(WORDS, weights, k=random_.randint(1, longest)))
+
+
+@pytest.fixture(scope="module")
+def held(make_store: Callable[..., Store], filling: Any) -> tuple[Store, list[str]]:
+    random_ = random.Random(11)
+    texts = [zipf_text(random_) for _ in range(400)]
+    texts[7] = texts[3]
+    store = make_store()
+    for start in range(0, 400, 100):
+        filling.write(
+            store,
+            [
+                {"chunk_id": n, "text": texts[n], "repo": "even" if n % 2 == 0 else "odd"}
+                for n in range(start, start + 100)
+            ],
+        )
+    finish_load(store)
+    return store, texts
+
+
+def oracle(texts: list[str], query: str, k: int) -> list[tuple[int, float]]:
+    """BM25 in plain Python, with the average length as the store has it."""
+    bags = [Counter(tokens(text)) for text in texts]
+    lengths = [sum(bag.values()) for bag in bags]
+    average = bm25.snapped_average(sum(lengths), len(lengths))
+    scores = [0.0] * len(texts)
+    for term, times in Counter(tokens(query)).items():
+        df = sum(term in bag for bag in bags)
+        if not df:
+            continue
+        idf = math.log(1 + (len(texts) - df + 0.5) / (df + 0.5))
+        for n, bag in enumerate(bags):
+            f = bag[term]
+            if f:
+                scores[n] += times * idf * f / (f + K1 * (1 - B + B * lengths[n] / average))
+    ranked = sorted((-score, n) for n, score in enumerate(scores) if score > 0)
+    return [(n, -score) for score, n in ranked[:k]]
+
+
+def test_scores_are_those_of_bm25(held: tuple[Store, list[str]], filling: Any) -> None:
+    store, texts = held
+    random_ = random.Random(1)
+    asked = [zipf_text(random_, 12) for _ in range(40)]
+    queries = filling.queries([{"texts": [text]} for text in asked])
+    found = check(bm25_search(store, "code", queries, k=50), TEXT_LISTS, "text_lists")
+    for number, query in enumerate(asked):
+        mine = found.filter(pl.col("query_id") == number)
+        expected = oracle(texts, query, 50)
+        assert mine["score"].to_list() == pytest.approx([s for _, s in expected], abs=1e-4)
+        places = dict(expected)
+        for chunk_id, score in mine.select("chunk_id", "score").iter_rows():
+            if chunk_id in places:  # ties at the cut may fall either way
+                assert score == pytest.approx(places[chunk_id], abs=1e-4)
+
+
+def test_equal_scores_are_ordered_by_chunk_id(held: tuple[Store, list[str]], filling: Any) -> None:
+    store, texts = held
+    found = bm25_search(store, "code", filling.queries([{"texts": [texts[3]]}]), k=400)
+    ranked = found.sort("score", "chunk_id", descending=[True, False])
+    assert found["chunk_id"].to_list() == ranked["chunk_id"].to_list()
+    ids = found["chunk_id"].to_list()
+    assert ids.index(7) == ids.index(3) + 1
+
+
+def test_capped_candidates_are_scored_with_all_terms(
+    held: tuple[Store, list[str]], filling: Any
+) -> None:
+    store, texts = held
+    query = f"{WORDS[0]} {WORDS[60]} {WORDS[90]}"
+    found = bm25_search(store, "code", filling.queries([{"texts": [query]}]), k=5, candidate_cap=8)
+    scores = dict(oracle(texts, query, 400))
+    assert len(found) == 5
+    for chunk_id, score in found.select("chunk_id", "score").iter_rows():
+        assert score == pytest.approx(scores[chunk_id], abs=1e-4)
+        assert {WORDS[60], WORDS[90]} & set(texts[chunk_id].split())
+
+
+def test_a_batch_gives_what_each_query_gives_alone(
+    held: tuple[Store, list[str]], filling: Any
+) -> None:
+    store, _ = held
+    random_ = random.Random(2)
+    rows = [
+        {
+            "texts": [zipf_text(random_, 8) for _ in range(random_.randint(1, 3))],
+            "repos": random_.choice([None, ["even"], ["odd", "even"]]),
+        }
+        for _ in range(150)
+    ]
+    queries = filling.queries(rows)
+    for search in (
+        lambda q: bm25_search(store, "code", q, k=10, candidate_cap=50),
+        lambda q: bm25_search(store, "code", q, k=10),
+        lambda q: plain_search(store, "code", q, k=10),
+    ):
+        together = search(queries)
+        alone = pl.concat([search(queries[n : n + 1]) for n in range(len(rows))])
+        assert together.equals(alone)
+
+
+@pytest.mark.parametrize("search", [bm25_search, plain_search])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the of and",
+        "",
+        "  ",
+        "\0",
+        "🙂",
+        "!!! ---",
+        "nowhere-to-be-found",
+        "'; DROP TABLE chunks; --",
+    ],
+)
+def test_a_text_without_known_words_has_no_rows(
+    held: tuple[Store, list[str]], filling: Any, search: Any, text: str
+) -> None:
+    store, _ = held
+    found = search(store, "code", filling.queries([{"texts": [text]}]), k=10)
+    assert found.is_empty()
+    assert found.schema == TEXT_LISTS
+
+
+@pytest.mark.parametrize("search", [bm25_search, plain_search])
+def test_a_query_of_forty_thousand_words_is_answered(
+    held: tuple[Store, list[str]], filling: Any, search: Any
+) -> None:
+    store, _ = held
+    text = " ".join([*(f"unknown{n}" for n in range(40_000)), WORDS[2]])
+    found = search(store, "code", filling.queries([{"texts": [text]}]), k=10)
+    assert len(found) == (10 if search is bm25_search else 0), "plain asks for all words"
+
+
+def test_plain_search_asks_for_all_words_and_ranks_as_postgres_does(
+    held: tuple[Store, list[str]], filling: Any
+) -> None:
+    store, texts = held
+    queries = filling.queries([{"texts": [f"{WORDS[0]} {WORDS[5]}"]}])
+    found = plain_search(store, "code", queries, k=1_000)
+    both = {n for n, text in enumerate(texts) if {WORDS[0], WORDS[5]} <= set(text.split())}
+    assert set(found["chunk_id"]) == both
+    assert found["score"].is_between(0, 1).all()
+
+
+def test_each_text_of_a_query_has_its_own_list(held: tuple[Store, list[str]], filling: Any) -> None:
+    store, _ = held
+    queries = filling.queries([{"texts": [WORDS[3], "the", WORDS[4]]}])
+    found = bm25_search(store, "code", queries, k=3)
+    assert found["text_no"].to_list() == [0, 0, 0, 2, 2, 2]
+    assert found["rank"].to_list() == [0, 1, 2, 0, 1, 2]
+
+
+def test_a_corpus_that_was_never_ingested_has_no_rows(
+    held: tuple[Store, list[str]], filling: Any
+) -> None:
+    store, _ = held
+    queries = filling.queries([{}])
+    for search in (bm25_search, plain_search, pg_textsearch_search):
+        assert search(store, "absent", queries, k=5).is_empty()
+
+
+def test_a_missing_extension_is_named(held: tuple[Store, list[str]], filling: Any) -> None:
+    store, _ = held
+    with pytest.raises(MissingExtension, match="CREATE EXTENSION pg_textsearch"):
+        pg_textsearch_search(store, "code", filling.queries([{}]), k=5)
+
+
+def test_a_search_past_its_time_says_so(held: tuple[Store, list[str]], filling: Any) -> None:
+    store, _ = held
+    queries = filling.queries([{"texts": [WORDS[0]]}] * 300)
+    with pytest.raises(SearchTimeout, match=r"corpus 'code' took longer than 0\.001 s") as error:
+        bm25_search(store, "code", queries, k=50, timeout_s=0.001)
+    assert isinstance(error.value, TimeoutError)

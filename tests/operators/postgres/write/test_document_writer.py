@@ -1,0 +1,305 @@
+from __future__ import annotations
+
+import random
+import threading
+from collections import Counter
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from operators.errors import CrosscorpusError
+from operators.frames import READ_CHUNKS
+from operators.postgres.search.chunk_reader import fetch_chunks
+from operators.postgres.store import Store, collection_info
+from operators.postgres.write.document_writer import (
+    cache_embeddings,
+    cached_embeddings,
+    delete_documents,
+    finish_load,
+    write_documents,
+)
+from operators.ranking import bm25
+
+WORDS = [f"alpha{n}" for n in range(40)]
+
+
+def random_text(random_: random.Random) -> str:
+    return " ".join(random_.choices(WORDS, k=random_.randint(0, 30)))
+
+
+def stored_counts(store: Store) -> tuple[Any, Any, Any]:
+    with store.transaction() as conn:
+        terms = {
+            (corpus, term): df
+            for corpus, term, df in conn.execute("SELECT corpus, term_id, df FROM terms")
+        }
+        repos = {
+            (corpus, repo): chunks
+            for corpus, repo, chunks in conn.execute("SELECT * FROM repos WHERE chunks <> 0")
+        }
+        corpora = {
+            corpus: (chunks, length)
+            for corpus, chunks, length in conn.execute(
+                "SELECT corpus, chunks, total_length FROM corpora WHERE chunks <> 0"
+            )
+        }
+    return terms, repos, corpora
+
+
+def counts_of(chunks: pl.DataFrame) -> tuple[Any, Any, Any]:
+    terms: Counter[tuple[str, int]] = Counter()
+    repos: Counter[tuple[str, str]] = Counter()
+    corpora: dict[str, tuple[int, int]] = {}
+    parts = ("title", "anchor", "path", "text")
+    for row in chunks.iter_rows(named=True):
+        counted = bm25.term_counts(bm25.analysed_text(*(row[name] for name in parts)))
+        terms.update((row["corpus"], term) for term in counted.terms.tolist())
+        repos[row["corpus"], row["repo"]] += 1
+        number, length = corpora.get(row["corpus"], (0, 0))
+        corpora[row["corpus"]] = (number + 1, length + counted.length)
+    return dict(terms), dict(repos), corpora
+
+
+def test_counts_are_exact_after_any_adding_replacing_and_deleting(
+    store: Store, filling: Any
+) -> None:
+    random_ = random.Random(5)
+    held: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    numbers = iter(range(10_000))
+    for _ in range(25):
+        corpus, repo = random_.choice(["code", "wiki"]), random_.choice(["a", "b"])
+        batch = {}
+        for document in random_.sample("pqrstuv", random_.randint(1, 4)):
+            batch[corpus, repo, document] = [
+                {
+                    "chunk_id": next(numbers),
+                    "corpus": corpus,
+                    "repo": repo,
+                    "document_id": document,
+                    "text": random_text(random_),
+                    "title": random_.choice(WORDS),
+                }
+                for _ in range(random_.randint(1, 3))
+            ]
+        if random_.random() < 0.25:
+            delete_documents(store, corpus, repo, [key[2] for key in batch])
+            for key in batch:
+                held.pop(key, None)
+        else:
+            filling.write(store, [row for rows in batch.values() for row in rows])
+            held |= batch
+        expected = filling.chunks([row for rows in held.values() for row in rows])
+        assert stored_counts(store) == counts_of(expected)
+
+
+def test_writing_again_replaces_a_document_whole(store: Store, filling: Any) -> None:
+    filling.write(store, [{"chunk_id": n, "document_id": "d"} for n in range(5)])
+    filling.write(store, [{"chunk_id": n, "document_id": "d"} for n in range(3, 6)])
+    found = fetch_chunks(store, "code", pl.Series(range(10)), filling.queries([{}]))
+    assert found["chunk_id"].to_list() == [3, 4, 5]
+
+
+def test_a_document_is_seen_whole_or_not_at_all(store: Store, filling: Any) -> None:
+    filling.write(store, [{"chunk_id": n, "document_id": "d", "text": "v0"} for n in range(50)])
+    done = threading.Event()
+    seen: list[set[str]] = []
+
+    def read() -> None:
+        while not done.is_set():
+            found = fetch_chunks(store, "code", pl.Series(range(50)), filling.queries([{}]))
+            assert len(found) == 50
+            seen.append(set(found["text"]))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for version in range(1, 6):
+        filling.write(
+            store,
+            [{"chunk_id": n, "document_id": "d", "text": f"v{version}"} for n in range(50)],
+        )
+    done.set()
+    reader.join()
+    assert seen
+    assert all(len(versions) == 1 for versions in seen)
+
+
+def test_writers_of_one_corpus_at_once_keep_the_counts_exact(store: Store, filling: Any) -> None:
+    failures: list[BaseException] = []
+
+    def write(start: int) -> None:
+        random_ = random.Random(start)
+        try:
+            for n in range(start, start + 40, 4):
+                filling.write(
+                    store,
+                    [{"chunk_id": n + i, "text": random_text(random_)} for i in range(4)],
+                )
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=write, args=(start,)) for start in (0, 1_000, 2_000)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    ids = pl.Series([start + n for start in (0, 1_000, 2_000) for n in range(40)])
+    chunks = fetch_chunks(store, "code", ids, filling.queries([{}]))
+    assert len(chunks) == 120
+    assert stored_counts(store) == counts_of(chunks)
+
+
+def test_every_column_comes_back_as_it_was_written(store: Store, filling: Any) -> None:
+    moment = datetime(1962, 2, 3, 4, 5, 6, 789, tzinfo=UTC)
+    row = {
+        "chunk_id": -(2**63),
+        "document_id": "docs/ä 🙂.md",
+        "corpus": "wiki",
+        "repo": "org/app",
+        "ordinal": 7,
+        "text": "line one\nline two\t'quoted' \\ 🙂",
+        "title": "A title",
+        "path": "docs/ä 🙂.md",
+        "uri": "https://host.example/a?b=c#d",
+        "anchor": "Section",
+        "start_line": 1,
+        "end_line": 4_000_000,
+        "language": "markdown",
+        "state": "open",
+        "created_at": moment,
+        "doc_date": datetime(2999, 12, 31, tzinfo=UTC),
+        "date_source": "git",
+        "version": "1.2",
+        "lineage_id": "l",
+        "metadata": '{"b": 1, "a": [null]}',
+        "embedding": [0.5, -1.0, 2.0, 0.25, 0.0, 1.0, 3.0, -0.125],
+    }
+    empty = {"chunk_id": 2**63 - 1, "corpus": "wiki"}
+    written = filling.write(store, [row, empty]).sort("chunk_id")
+    found = fetch_chunks(store, "wiki", pl.Series([-(2**63), 2**63 - 1]), filling.queries([{}]))
+    assert found.drop("embedding", "only_up_to", "gone_since").equals(written.drop("embedding"))
+    assert found["embedding"][0].to_list() == row["embedding"]
+    assert set(found.columns) == set(READ_CHUNKS)
+
+
+def test_what_postgres_cannot_store_is_replaced_and_counted(store: Store, filling: Any) -> None:
+    chunks = filling.chunks(
+        [{"chunk_id": 1, "document_id": "a\0b", "text": "x\0\0y", "path": "\0"}]
+    )
+    written = write_documents(store, filling.documents(chunks), chunks)
+    assert written.replaced >= 4
+    found = fetch_chunks(store, "code", pl.Series([1]), filling.queries([{}]))
+    assert found["text"].to_list() == ["x��y"]
+
+
+def test_names_of_any_length_break_no_index(store: Store, filling: Any) -> None:
+    letters = np.random.default_rng(0).integers(33, 0x2FFF, size=9_000)
+    name = "".join(map(chr, letters))
+    row = {"chunk_id": 1, "document_id": name, "path": name, "title": name, "uri": name}
+    filling.write(store, [{**row, "text": name, "language": name[:500], "anchor": name}])
+    finish_load(store)
+    filling.write(store, [{**row, "text": name}])
+    queries = filling.queries([{"path_prefix": name[:8_000]}, {"path_prefix": name + "x"}])
+    assert len(fetch_chunks(store, "code", pl.Series([1]), queries[:1])) == 1
+    assert len(fetch_chunks(store, "code", pl.Series([1]), queries[1:])) == 0
+    assert delete_documents(store, "code", "", [name]) == 1
+
+
+@pytest.mark.parametrize(
+    ("vector", "message"),
+    [
+        ([float("nan")] * 8, "not finite"),
+        ([float("inf")] * 8, "not finite"),
+        ([1e6] * 8, "not finite"),
+        ([1.0] * 7, "7 dimensions"),
+    ],
+)
+def test_a_vector_that_cannot_be_searched_is_refused(
+    store: Store, filling: Any, vector: list[float], message: str
+) -> None:
+    with pytest.raises(CrosscorpusError, match=message):
+        filling.write(store, [{"embedding": vector}])
+    assert collection_info(store).corpora == {}
+
+
+def test_writing_before_a_model_is_set_says_so(
+    make_store: Callable[..., Store], filling: Any
+) -> None:
+    with pytest.raises(CrosscorpusError, match="no model yet"):
+        filling.write(make_store(None), [{}])
+
+
+def test_a_document_listed_twice_is_refused(store: Store, filling: Any) -> None:
+    chunks = filling.chunks([{"document_id": "d"}])
+    documents = filling.documents(chunks)
+    with pytest.raises(CrosscorpusError, match="'d' is listed twice"):
+        write_documents(store, pl.concat([documents, documents]), chunks)
+
+
+def test_a_chunk_of_no_document_is_refused(store: Store, filling: Any) -> None:
+    chunks = filling.chunks([{"document_id": "d"}, {"document_id": "e"}])
+    with pytest.raises(CrosscorpusError, match="none of the batch's documents"):
+        write_documents(store, filling.documents(chunks[:1]), chunks)
+
+
+def test_weights_of_a_corpus_grown_in_steps_equal_those_of_one_loaded_at_once(
+    make_store: Callable[..., Store], filling: Any
+) -> None:
+    rows = [{"chunk_id": n, "text": "alpha " * n + "beta"} for n in range(1, 60)]
+    grown, at_once = make_store(), make_store()
+    for row in rows:
+        filling.write(grown, [row])
+    filling.write(at_once, rows)
+    weights = []
+    for store in (grown, at_once):
+        finish_load(store)
+        with store.transaction() as conn:
+            weights.append(
+                conn.execute("SELECT chunk_id, bm25::text FROM postings ORDER BY 1").fetchall()
+            )
+            averages = conn.execute("SELECT average_length FROM corpora").fetchall()
+            weights[-1].append(averages[0])
+    assert weights[0] == weights[1]
+
+
+def test_finishing_builds_the_vector_index_only_beyond_what_is_scanned_exactly(
+    store: Store, filling: Any
+) -> None:
+    filling.write(store, [{} for _ in range(30)])
+
+    def indexes() -> set[str]:
+        with store.transaction() as conn:
+            rows = conn.execute(
+                "SELECT indexname FROM pg_indexes WHERE schemaname = current_schema()"
+            )
+            return {name for (name,) in rows}
+
+    finish_load(store, ["code", "never written"], exact_below=30)
+    assert "chunks_code_hnsw" not in indexes()
+    assert {"postings_code_terms", "chunks_code_search_tsv"} <= indexes()
+    finish_load(store, exact_below=29)
+    finish_load(store, exact_below=29)
+    assert "chunks_code_hnsw" in indexes()
+
+
+@pytest.mark.parametrize("corpus", ['c"; DROP TABLE chunks; --', "x" * 300, "Ünïcode 🙂", "a/b c"])
+def test_a_corpus_may_have_any_name(store: Store, filling: Any, corpus: str) -> None:
+    filling.write(store, [{"chunk_id": 1, "corpus": corpus}])
+    finish_load(store, exact_below=0)
+    assert collection_info(store).corpora == {corpus: 1}
+    assert len(fetch_chunks(store, corpus, pl.Series([1]), filling.queries([{}]))) == 1
+
+
+def test_cached_vectors_come_back_by_space_and_hash(store: Store) -> None:
+    vectors = np.array([[0.5, 1.0], [2.0, -0.25]], dtype=np.float32)
+    cache_embeddings(store, "s", ["a", "b"], vectors)
+    cache_embeddings(store, "s", ["a"], vectors[1:])
+    found = cached_embeddings(store, "s", ["b", "a", "c"])
+    assert sorted(found) == ["a", "b"]
+    assert found["a"].tolist() == [0.5, 1.0]
+    assert cached_embeddings(store, "other", ["a"]) == {}
+    assert cached_embeddings(store, "s", []) == {}

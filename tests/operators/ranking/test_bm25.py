@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from operators.foundation import tokenizer
+from operators.ranking import bm25
+
+LENGTHS = st.lists(st.integers(1, 5_000), min_size=1, max_size=30)
+
+
+def test_terms_ascend_and_are_counted() -> None:
+    counted = bm25.term_counts("cache flush cache makeFile")
+    assert counted.terms.tolist() == sorted(counted.terms.tolist())
+    assert sorted(counted.counts.tolist()) == [1, 1, 1, 1, 2]
+    assert counted.length == 6, "cache, flush, cache, make, file, makefile"
+
+
+def test_an_empty_text_has_no_terms() -> None:
+    counted = bm25.term_counts("  \n")
+    assert (counted.terms.tolist(), counted.counts.tolist(), counted.length) == ([], [], 0)
+
+
+def test_of_too_many_terms_the_most_frequent_are_kept() -> None:
+    words = " ".join(f"w{n}x" for n in range(bm25.MAX_TERMS))
+    counted = bm25.term_counts(words + " kept kept")
+    assert len(counted.terms) == bm25.MAX_TERMS
+    assert 2 in counted.counts
+
+
+@given(LENGTHS)
+def test_the_average_is_snapped_to_within_half_a_step(lengths: list[int]) -> None:
+    snapped = bm25.snapped_average(sum(lengths), len(lengths))
+    assert abs(math.log(snapped / np.mean(lengths))) <= math.log(bm25.AVERAGE_STEP) / 2 + 1e-9
+
+
+def test_a_weight_follows_the_formula() -> None:
+    found = bm25.weights(np.array([3]), 120, 80.0)
+    assert math.isclose(found[0], 3 / (3 + 1.5 * (0.25 + 0.75 * 1.5)), rel_tol=1e-6)
+
+
+def test_candidates_are_taken_by_the_rarest_terms_within_the_cap() -> None:
+    counts, df = {1: 1, 2: 1, 3: 1, 4: 1}, {1: 900, 2: 40, 3: 70, 4: 0}
+    query = bm25.query_terms(counts, df, 1000, cap=110, k=5)
+    assert query.candidates == [2, 3]
+    assert set(query.weights) == {1, 2, 3}, "all known terms score"
+
+
+def test_the_rarest_term_is_taken_whatever_it_costs() -> None:
+    assert bm25.query_terms({1: 1}, {1: 900}, 1000, cap=10, k=5).candidates == [1]
+
+
+def test_terms_are_added_beyond_the_cap_while_they_cannot_fill_the_list() -> None:
+    assert bm25.query_terms({1: 1, 2: 1}, {1: 3, 2: 900}, 1000, cap=10, k=5).candidates == [1, 2]
+
+
+def test_a_repeated_query_term_counts_as_often() -> None:
+    once = bm25.query_terms({7: 1}, {7: 3}, 100, cap=10, k=5).weights[7]
+    assert bm25.query_terms({7: 3}, {7: 3}, 100, cap=10, k=5).weights[7] == 3 * once
+
+
+def test_of_a_very_long_query_the_rarest_terms_are_kept() -> None:
+    many = dict.fromkeys(range(1, 5000), 1)
+    df = {term: term for term in many}
+    kept = bm25.query_terms(many, df, 10_000, cap=5_000, k=50).weights
+    assert set(kept) == set(range(1, bm25.MAX_QUERY_TERMS + 1))
+
+
+def test_a_word_of_the_title_counts_three_times() -> None:
+    both = bm25.term_counts(bm25.analysed_text("cache", None, None, "cache disk disk"))
+    counted = dict(zip(both.terms.tolist(), both.counts.tolist(), strict=True))
+    assert counted == {tokenizer.term_id("cach"): 4, tokenizer.term_id("disk"): 2}
+    assert both.length == 6

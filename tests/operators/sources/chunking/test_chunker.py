@@ -1,0 +1,216 @@
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from operators.frames import CHUNKS, DOCUMENTS, check
+from operators.sources.chunking.chunker import (
+    CUT_BY_LINES,
+    MAX_CHARACTERS,
+    chunk_documents,
+    chunk_id,
+    embedded_text,
+)
+from operators.sources.chunking.code_breaks import Breaks, breaks
+
+
+def count_words(texts: list[str]) -> list[int]:
+    return [len(text.split()) for text in texts]
+
+
+def documents(*texts: str, path: str = "a.txt", title: str = "") -> pl.DataFrame:
+    rows = [
+        {
+            "document_id": f"d{number}",
+            "corpus": "docs",
+            "repo": "org/app",
+            "title": title,
+            "text": text,
+            "path": path,
+            "metadata": json.dumps({}),
+        }
+        for number, text in enumerate(texts)
+    ]
+    return pl.DataFrame(rows, schema=DOCUMENTS)
+
+
+lines = st.lists(st.text(alphabet="ab {}#\t", max_size=60).map(lambda line: line + "\n"))
+texts = lines.map("".join) | lines.map(lambda some: "".join(some) * 9) | st.text(max_size=400)
+
+
+@given(texts, st.integers(3, 30))
+@settings(max_examples=200)
+def test_chunks_joined_are_the_document_apart_from_blank_runs(text: str, window: int) -> None:
+    chunks = chunk_documents(documents(text), count_words, window)
+    assert "".join("".join(chunks["text"]).split()) == "".join(text.split())
+    assert chunks["text"].str.strip_chars().ne("").all()
+
+
+PAGE = "---\nversion: 1.2\n---\n\n# Guide\n\n## A\n\nText of a.\n\n## B\n\nText of b.\n\n## C\n"
+
+
+@pytest.mark.parametrize(("version", "path"), [("1.2", "guide.md"), (None, "guide-1.2.md")])
+def test_each_section_with_text_is_a_passage_of_a_document_that_has_a_version(
+    version: str | None, path: str
+) -> None:
+    page = documents(PAGE, path=path).with_columns(version=pl.lit(version, pl.String))
+    chunks = chunk_documents(page, count_words, 100)
+    assert chunks["anchor"].to_list() == ["A", "B"]
+    assert "".join(chunks["text"]) == PAGE
+
+
+def test_small_sections_share_a_passage_where_no_versions_are_compared() -> None:
+    assert chunk_documents(documents(PAGE, path="guide.md"), count_words, 100)[
+        "text"
+    ].to_list() == [PAGE]
+
+
+headed = st.lists(
+    st.sampled_from(["---\n", "# One\n", "## Two\n", "word word\n", "\n", "- - -\n"]), max_size=40
+).map("".join)
+
+
+@given(headed, st.integers(3, 30))
+@settings(max_examples=200)
+def test_sections_kept_apart_lose_nothing(text: str, window: int) -> None:
+    page = documents(text, path="guide-1.2.md")
+    chunks = chunk_documents(page, count_words, window)
+    assert "".join("".join(chunks["text"]).split()) == "".join(text.split())
+
+
+@given(texts, st.integers(64, 100), st.sampled_from(["", "the title"]))
+@settings(max_examples=200)
+def test_no_chunk_with_its_heading_exceeds_the_window(text: str, window: int, title: str) -> None:
+    chunks = chunk_documents(documents(text, title=title, path="a.md"), count_words, window)
+    for chunk in chunks.iter_rows(named=True):
+        embedded = embedded_text(chunk["title"], chunk["anchor"], chunk["text"])
+        assert len(embedded.split()) <= window
+        assert len(chunk["text"]) <= MAX_CHARACTERS
+
+
+@given(texts)
+def test_lines_say_where_a_chunk_stands_in_the_document(text: str) -> None:
+    whole = text.split("\n")
+    for chunk in chunk_documents(documents(text), count_words, 8).iter_rows(named=True):
+        stretch = "\n".join(whole[chunk["start_line"] - 1 : chunk["end_line"]])
+        assert chunk["text"].rstrip("\n") in stretch
+
+
+def test_the_frame_is_chunks_without_the_embedding_even_when_there_is_nothing() -> None:
+    schema = pl.Schema({k: v for k, v in CHUNKS.items() if k != "embedding"})
+    check(chunk_documents(documents(), count_words), schema, "chunks")
+    check(chunk_documents(documents("text", " \n "), count_words), schema, "chunks")
+    assert chunk_documents(documents(" \n\t\n"), count_words).is_empty()
+
+
+def test_a_chunk_ends_before_a_heading_rather_than_in_the_middle_of_a_section() -> None:
+    text = "# One\n" + "a b c\n" * 3 + "# Two\n" + "d e f\n" * 3
+    chunks = chunk_documents(documents(text, path="a.md"), count_words, 16)
+    assert chunks["text"].to_list() == ["# One\n" + "a b c\n" * 3, "# Two\n" + "d e f\n" * 3]
+    assert chunks["anchor"].to_list() == ["One", "Two"]
+
+
+def test_a_chunk_of_code_ends_before_a_function_rather_than_at_a_blank_line_inside() -> None:
+    text = "def a():\n    one\n\n    two\n\ndef b():\n    three\n\n    four\n\ndef c():\n    five\n"
+    chunks = chunk_documents(documents(text, path="a.py"), count_words, 5)
+    assert [part.splitlines()[0] for part in chunks["text"]] == ["def a():", "def b():", "def c():"]
+
+
+FUNCTIONS = "".join(
+    f"# about {name}\n@twice\ndef {name}():\n" + "    a = b\n" * 4 + "\n" for name in "fghij"
+)
+
+
+def test_a_function_that_fits_the_window_is_whole_with_its_comments_and_decorators() -> None:
+    for window in (22, 30, 40, 47, 63):
+        chunks = chunk_documents(documents(FUNCTIONS, path="a.py"), count_words, window)
+        assert "".join(chunks["text"]) == FUNCTIONS
+        assert all(text.startswith("# about") for text in chunks["text"])
+
+
+def test_small_functions_share_a_chunk_and_a_large_one_is_cut_between_its_statements() -> None:
+    inner = "    if x:\n" + "        a = b\n" * 3
+    text = FUNCTIONS + "def large():\n" + inner * 20
+    chunks = chunk_documents(documents(text, path="a.py"), count_words, 60)
+    assert "".join(chunks["text"]) == text
+    assert chunks["text"][0].count("def ") == 3
+    cut = chunks.filter(pl.col("anchor") == "large")["text"].to_list()
+    assert len(cut) > 2
+    assert all(part.startswith("    if x:") for part in cut[1:])
+
+
+def test_the_anchor_of_a_chunk_of_code_is_its_qualified_symbol() -> None:
+    methods = "".join(f"    def {name}(self):\n" + "        a = b\n" * 5 for name in "fg")
+    text = "import a\n\nclass A:\n" + methods + "\nx = 1\n"
+    chunks = chunk_documents(documents(text, path="a.py"), count_words, 22)
+    assert chunks["anchor"].to_list() == ["A", "A.g"]
+    whole = chunk_documents(documents(text, path="a.py"), count_words, 200)
+    assert whole["anchor"].to_list() == ["A"]
+    assert chunk_documents(documents("x = 1\n", path="a.py"), count_words)["anchor"].item() is None
+
+
+def test_the_language_of_a_document_counts_before_its_path() -> None:
+    rows = documents("f() {\n  x\n}\n", path="bin/run").with_columns(language=pl.lit("bash"))
+    assert chunk_documents(rows, count_words)["anchor"].to_list() == ["f"]
+
+
+@pytest.mark.parametrize("text", ["(" * 30_000 + ")" * 30_000, "(\n" * 30_000 + ")\n" * 30_000])
+def test_code_nested_without_end_is_chunked_and_kept(text: str) -> None:
+    chunks = chunk_documents(documents(text, path="a.py"), count_words, 254)
+    assert "".join(chunks["text"]) == text
+
+
+@given(st.lists(st.sampled_from(FUNCTIONS.splitlines(True)) | st.text(max_size=20)).map("".join))
+@settings(max_examples=100, deadline=None)
+def test_code_in_any_state_is_kept_whole_and_inside_the_window(text: str) -> None:
+    chunks = chunk_documents(documents(text, path="a.py", title="a.py"), count_words, 64)
+    assert "".join("".join(chunks["text"]).split()) == "".join(text.split())
+    for chunk in chunks.iter_rows(named=True):
+        embedded = embedded_text(chunk["title"], chunk["anchor"], chunk["text"])
+        assert len(embedded.split()) <= 64
+
+
+def test_the_real_code_of_this_project_is_kept_and_its_small_functions_are_whole() -> None:
+    for file in sorted(Path(__file__).parents[4].glob("operators/*/*.py"))[:40]:
+        text = file.read_text(encoding="utf-8")
+        chunks = chunk_documents(documents(text, path=file.name), count_words, 150)
+        assert "".join("".join(chunks["text"]).split()) == "".join(text.split())
+        stretches = chunks.select("start_line", "end_line").rows()
+        lines = text.split("\n")
+        found = breaks(text, "python")
+        assert isinstance(found, Breaks)
+        for first, last, _ in found.definitions:
+            if sum(len(line.split()) for line in lines[first : last + 1]) <= 100:
+                assert any(a <= first + 1 and last < b for a, b in stretches), (file, first)
+
+
+def test_code_whose_parser_gives_up_is_cut_by_lines_and_its_chunks_say_why() -> None:
+    given = documents("a < " * 20_000, "int f() {\n}\n", path="a.java")
+    made = chunk_documents(given.with_columns(metadata=pl.lit('{"commit": "c1"}')), count_words)
+    for document_id, metadata in made.select("document_id", "metadata").iter_rows():
+        note = {CUT_BY_LINES: "the grammar of java gave up"} if document_id == "d0" else {}
+        assert json.loads(metadata) == {"commit": "c1", **note}
+    text = "".join(made.filter(document_id="d0")["text"])
+    assert text == "a < " * 20_000
+
+
+def test_a_line_longer_than_the_window_is_cut_between_words() -> None:
+    chunks = chunk_documents(documents("word " * 100), count_words, 10)
+    assert chunks.height == 10
+    assert chunks["start_line"].unique().to_list() == [1]
+
+
+def test_a_wall_of_characters_is_cut_although_it_is_one_word() -> None:
+    chunks = chunk_documents(documents("x" * 50_000), count_words, 254)
+    assert max(chunks["text"].str.len_chars()) <= MAX_CHARACTERS
+    assert "".join(chunks["text"]) == "x" * 50_000
+
+
+def test_ids_are_stable_and_differ_between_repositories() -> None:
+    first = chunk_documents(documents("a\nb\n", "a\nb\n"), count_words, 1)
+    assert first["chunk_id"].n_unique() == first.height
+    assert chunk_id("docs", "org/app", "d0", 0) == first["chunk_id"][0]
+    assert chunk_id("docs", "org/other", "d0", 0) != first["chunk_id"][0]

@@ -1,0 +1,270 @@
+from __future__ import annotations
+
+import csv
+import os
+import threading
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from operators.frames import DOCUMENTS
+from operators.sources.dates.document_date import (
+    TRUST,
+    DocumentDate,
+    document_date,
+    extract_doc_date,
+    without_future_dates,
+)
+
+DATA = Path(os.environ.get("CROSSCORPUS_TEST_DATA", "../shared/data"))
+if not DATA.is_absolute():
+    DATA = Path(__file__).parents[4] / DATA
+HEADERS = DATA / "dates" / "dev" / "dates.tsv"
+SPARK = DATA / "versionrag" / "raw" / "Spark_Release_2.4.7_Apache_Spark.pdf"
+
+NOW = datetime(2025, 6, 1, tzinfo=UTC)
+GIT = datetime(2024, 4, 4, tzinfo=UTC)
+MTIME = datetime(2025, 5, 5, tzinfo=UTC)
+
+
+def moment(year: int, month: int = 1, day: int = 1) -> datetime:
+    return datetime(year, month, day, tzinfo=UTC)
+
+
+def write(folder: Path, name: str, content: str, mtime: datetime = MTIME) -> Path:
+    file = folder / name
+    file.write_bytes(content.encode())
+    os.utime(file, (mtime.timestamp(), mtime.timestamp()))
+    return file
+
+
+def dated(folder: Path, name: str, content: str) -> datetime | None:
+    """The date by the text alone; the plain chain agrees where there is one."""
+    got = document_date(name, text=content, now=NOW)
+    if got.source == "explicit":
+        assert extract_doc_date(write(folder, name, content)) == got.timestamp
+    return got.value
+
+
+def header_date(row: dict[str, str]) -> DocumentDate:
+    kind, raw = row["kind"], row["raw_header"].replace("\\n", "\n").partition("  (file")[0]
+    if kind == "pdf":
+        raw = raw.partition(" (file")[0]
+        pairs = [part.lstrip("/").partition(" ") for part in raw.split(" | ")]
+        fields = {name: value for name, _, value in pairs}
+        info = (fields.get("CreationDate"), fields.get("ModDate"))
+        return document_date("a.pdf", pdf_info=info)
+    name = raw.partition("file name ")[2] if "file name " in raw else "a.md"
+    text = {"md-yaml": f"---\n{raw}\n---\n", "md-toml": f"+++\n{raw}\n+++\n"}.get(kind, raw)
+    if kind == "asciidoc":
+        name, text = "a.adoc", f"= T\n{raw}\n"
+    return document_date(name, text=text)
+
+
+@pytest.mark.skipif(not HEADERS.is_file(), reason="the judged data are not here")
+def test_every_collected_header_is_read_right() -> None:
+    wrong, seen = [], 0
+    with HEADERS.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
+            value = header_date(row).value
+            got = value.strftime("%Y-%m-%dT%H:%M:%SZ") if value else ""
+            accepted = {row["expected_utc"]}
+            if row["strength"] != "hard" and "'' acceptable" in row["note"]:
+                accepted.add("")
+            seen += 1
+            if got not in accepted:
+                wrong.append((row["id"], row["raw_header"], got, row["expected_utc"]))
+    assert seen > 0
+    assert wrong == []
+
+
+@pytest.mark.parametrize("key", ["date", "lastmod", "updated", "last_updated", "Last-Updated"])
+@pytest.mark.parametrize("line", ["\n", "\r\n"])
+def test_front_matter_of_either_kind_dates_a_document(tmp_path: Path, key: str, line: str) -> None:
+    for text in (f"---\n{key}: 2020-01-01\n---\n", f'+++\n{key} = "2020-01-01"\n+++\n'):
+        marked = "\ufeff" + text.replace("\n", line)
+        assert dated(tmp_path, "a.md", marked) == moment(2020)
+
+
+def test_date_comes_before_what_names_a_change_and_that_before_a_beginning() -> None:
+    text = "---\ncreated: 2019-01-01\nlastmod: 2021-01-01\n{}---\n"
+    assert document_date("a.md", text=text.format(""), now=NOW).value == moment(2021)
+    got = document_date("a.md", text=text.format("date: 2020-01-01\n"), now=NOW)
+    assert got.value == moment(2020)
+    assert [p.raw for p in got.passed_over] == ["2021-01-01", "2019-01-01"]
+
+
+def test_a_nested_date_and_microsofts_order_are_read(tmp_path: Path) -> None:
+    nested = "---\ndate:\n  created: 2019-01-01\n  updated: 2021-01-01\n---\n"
+    assert dated(tmp_path, "a.md", nested) == moment(2021)
+    assert dated(tmp_path, "a.md", "---\nms.date: 06/04/2022\n---\n") == moment(2022, 6, 4)
+
+
+def test_a_block_that_is_damaged_elsewhere_keeps_its_date_and_says_so() -> None:
+    got = document_date("a.md", text="---\ntitle: a: b\ndate: 2020-01-01\n---\n", now=NOW)
+    assert got.value == moment(2020)
+    assert got.passed_over[0].raw == "front matter"
+    assert "damaged yaml" in got.passed_over[0].why
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.md", "Title: T\nDate: 2020-01-01\n\ntext"),
+        ("a.rst", "T\n=\n\n:Date: 2020-01-01\n:Author: A\n"),
+        ("a.adoc", "= T\n:date: 2020-01-01\n"),
+        ("a.adoc", "= T\n:date: 2019-01-01\n:revdate: 2020-01-01\n"),
+        ("a.adoc", "= T\nA <a@b>\nv1.0, 2020-01-01\n:date: 2019-01-01\n"),
+        ("a.adoc", "---\ndate: 2020-01-01\n---\n= T\n:revdate: 2019-01-01\n"),
+        ("a.adoc", "= T\n:revdate: {docdate}\n:date: 2020-01-01\n"),
+    ],
+)
+def test_a_header_dates_a_document(tmp_path: Path, name: str, text: str) -> None:
+    assert dated(tmp_path, name, text) == moment(2020)
+
+
+def test_h38_the_revision_line_dates_a_document(tmp_path: Path) -> None:
+    assert dated(tmp_path, "a.adoc", "= T\nA <a@b>\nv1.0, 2025-03-15\n") == moment(2025, 3, 15)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.adoc", "= T\n\n----\n:date: 2020-01-01\n----\n"),
+        ("a.md", "---\ndate: 12:30:45\n---\n"),
+        ("a.md", "---\ndate: v2.5\n---\n"),
+        ("a.md", "---\ndate: '10'\n---\n"),
+        ("a.md", "---\ndate: May\n---\n"),
+        ("a.md", "---\na: " + "[" * 64_000 + "\n---\n"),
+        ("a.md", "text\n\nDate: 2020-01-01\n"),
+    ],
+)
+def test_h31_h37_h47_what_is_no_date_of_the_document_leaves_the_file_time(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    file = write(tmp_path, name, text)
+    assert document_date(file, now=NOW).source == "mtime"
+    assert extract_doc_date(file) == MTIME.timestamp()
+
+
+def test_the_sources_are_believed_in_their_order(tmp_path: Path) -> None:
+    info = ("D:20230303000000Z", None)
+    pdf = write(tmp_path, "2022-02-02-a.pdf", "")
+    plain = write(tmp_path, "2022-02-02-a.md", "text")
+    stated = write(tmp_path, "2022-02-02-b.md", "---\ndate: 2020-01-01\n---\n")
+    bare = write(tmp_path, "a.md", "text")
+    found = [
+        document_date(stated, git_date=GIT, now=NOW),
+        document_date(pdf, pdf_info=info, git_date=GIT, now=NOW),
+        document_date(pdf, pdf_info=info, now=NOW),
+        document_date(plain, now=NOW),
+        document_date(bare, now=NOW),
+        document_date(tmp_path / "missing.md", now=NOW),
+    ]
+    assert [(f.source, f.value) for f in found] == [
+        ("explicit", moment(2020)),
+        ("git", GIT),
+        ("pdf", moment(2023, 3, 3)),
+        ("name", moment(2022, 2, 2)),
+        ("mtime", MTIME),
+        ("unknown", None),
+    ]
+    assert [f.trust for f in found] == sorted(TRUST.values(), reverse=True)
+    assert [(p.source, p.why) for p in found[0].passed_over] == [
+        (source, "explicit date is trusted more") for source in ("git", "name", "mtime")
+    ]
+
+
+def test_h44_the_time_of_a_clone_beats_nothing(tmp_path: Path) -> None:
+    now = datetime.now(UTC)
+    stated = write(tmp_path, "a.md", "---\ndate: 2020-01-01\n---\n", mtime=now)
+    silent = write(tmp_path, "b.md", "text", mtime=now)
+    assert document_date(stated).value == moment(2020)
+    assert document_date(silent, git_date=GIT).value == GIT
+    assert document_date(silent).trust < min(TRUST[s] for s in ("explicit", "git", "pdf", "name"))
+
+
+def test_h43_a_date_in_the_future_is_passed_over_in_every_source(tmp_path: Path) -> None:
+    late = moment(2099, 12, 31)
+    pdf = document_date("a.pdf", pdf_info=("D:20200101000000Z", "D:20991231235959Z"), now=NOW)
+    assert (pdf.source, pdf.value) == ("pdf", moment(2020))
+    assert pdf.passed_over[0] == ("pdf", "ModDate D:20991231235959Z", "in the future: not trusted")
+    file = write(tmp_path, "2099-12-31.md", "---\ndate: 2099-12-31\n---\n", mtime=late)
+    got = document_date(file, git_date=late, now=NOW)
+    assert (got.value, got.source, got.timestamp) == (None, "unknown", 0.0)
+    assert [p.source for p in got.passed_over] == ["explicit", "git", "name", "mtime"]
+    assert extract_doc_date(file) == 0.0
+
+
+def test_h32_a_second_date_that_is_later_does_not_win(tmp_path: Path) -> None:
+    text = "---\ndate: 2020-01-01\ndate: 2099-12-31\n---\n"
+    assert dated(tmp_path, "a.md", text) == moment(2020)
+
+
+def test_a_pin_in_the_future_gives_way_to_the_modification() -> None:
+    text = "Date: 2099-01-01 00:00\nModified: 2019-03-28 09:00\n\ntext"
+    got = document_date("a.md", text=text, now=NOW)
+    assert got.value == datetime(2019, 3, 28, 9, tzinfo=UTC)
+
+
+def test_the_clock_may_be_off_by_a_day() -> None:
+    text = f"---\ndate: {(NOW + timedelta(days=1)).date()}\n---\n"
+    assert document_date("a.md", text=text, now=NOW).source == "explicit"
+
+
+@pytest.mark.parametrize("placeholder", [moment(1970), moment(1980), moment(1985, 10, 26)])
+def test_an_archivers_placeholder_is_no_file_time(tmp_path: Path, placeholder: datetime) -> None:
+    file = write(tmp_path, "a.txt", "text", mtime=placeholder)
+    assert extract_doc_date(file) == 0.0
+
+
+def test_a_file_that_cannot_be_read_is_no_error(tmp_path: Path) -> None:
+    assert extract_doc_date(tmp_path / "missing.md") == 0.0
+    assert extract_doc_date(tmp_path) == 0.0
+    assert extract_doc_date("a\0b.md") == 0.0
+    broken = write(tmp_path, "a.pdf", "<html>")
+    got = document_date(broken, now=NOW)
+    assert got.source == "mtime"
+    assert "not readable as PDF" in got.passed_over[0].why
+
+
+def test_a_pipe_is_not_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.md")
+    os.mkfifo(tmp_path / "a.pdf")
+    done: list[float] = []
+    thread = threading.Thread(
+        target=lambda: done.extend(extract_doc_date(tmp_path / n) for n in ("a.md", "a.pdf")),
+        daemon=True,
+    )
+    thread.start()
+    thread.join(10)
+    assert done == [0.0, 0.0]
+
+
+def test_utf_16_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "a.md"
+    file.write_bytes("---\ndate: 2020-01-01\n---\n".encode("utf-16"))
+    assert extract_doc_date(file) == moment(2020).timestamp()
+
+
+@pytest.mark.skipif(not SPARK.is_file(), reason="the judged data are not here")
+def test_a_real_pdf_is_dated_by_its_information_dictionary() -> None:
+    expected = datetime(2025, 4, 12, 6, 33, tzinfo=UTC)
+    assert extract_doc_date(SPARK) == expected.timestamp()
+    assert document_date(SPARK).source == "pdf"
+    assert document_date(SPARK, git_date=GIT).value == GIT
+
+
+def test_documents_lose_a_date_that_lies_in_the_future_and_keep_the_others() -> None:
+    now = datetime(2025, 6, 1, tzinfo=UTC)
+    dates = [now + timedelta(days=d) for d in (-900, 0, 1, 2, 900)]
+    rows = [
+        {"document_id": str(n), "corpus": "docs", "repo": "", "doc_date": date, "date_source": "x"}
+        for n, date in enumerate([*dates, None])
+    ]
+    made = without_future_dates(pl.DataFrame(rows, schema=DOCUMENTS), now)
+    assert made["doc_date"].to_list() == [*dates[:3], None, None, None]
+    assert made["date_source"].to_list() == ["x"] * 3 + [None] * 3
+    assert made.columns == list(DOCUMENTS)

@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import tracemalloc
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from operators.sources import jsonl
+from operators.sources.jsonl import SourceError, documents_source, parse_moment, read_documents
+from operators.sources.protocol import Document, Fault, Item
+
+DATA = Path(os.environ.get("CROSSCORPUS_TEST_DATA", "../shared/data"))
+if not DATA.is_absolute():
+    DATA = Path(__file__).parents[3] / DATA
+
+
+def line(**fields: Any) -> bytes:
+    return json.dumps({"doc_id": "d", "corpus": "docs", "text": "t", **fields}).encode() + b"\n"
+
+
+def read(*lines: bytes) -> list[Item]:
+    return list(read_documents(io.BytesIO(b"".join(lines))))
+
+
+def document(**fields: Any) -> Document:
+    [item] = read(line(**fields))
+    assert isinstance(item, Document), item
+    return item
+
+
+def fault(raw: bytes) -> Fault:
+    [item] = read(raw)
+    assert isinstance(item, Fault), item
+    return item
+
+
+def test_every_key_of_the_generic_form_has_its_column() -> None:
+    got = document(
+        title="T", path="a/b.md", url="https://x/y", version="1.10", repo="o/r", project="p",
+        created_at="2020-03-01T01:30:00+02:00", topic_key="topic", language="en", state="open",
+        metadata={"k": 1}, kind="page", pr_number=7,
+    )  # fmt: skip
+    moment = datetime(2020, 2, 29, 23, 30, tzinfo=UTC)
+    assert got == Document(
+        document_id="d", corpus="docs", repo="o/r", title="T", text="t", path="a/b.md",
+        uri="https://x/y", language="en", state="open", created_at=moment, doc_date=moment,
+        date_source="explicit", version="1.10", lineage_id="topic",
+        metadata='{"k": 1, "kind": "page", "pr_number": 7, "project": "p"}',
+    )  # fmt: skip
+
+
+def test_what_is_not_given_is_unknown() -> None:
+    got = document(created_at=None, path=None, url=None)
+    assert got == Document("d", "docs", "", None, "t")
+
+
+def test_a_project_names_the_repo_where_there_is_none() -> None:
+    got = document(project="secp256k1")
+    assert (got.repo, got.metadata) == ("secp256k1", "{}")
+
+
+def test_the_language_of_code_is_told_by_its_path() -> None:
+    assert document(corpus="code", path="a.rs").language == "rust"
+    assert document(corpus="code").language is None
+    assert document(corpus="docs", path="a.rs").language is None
+
+
+def test_large_texts_stay_out_of_the_metadata() -> None:
+    got = document(diff_hunk="x" * 5000, comments=[{"body": "y" * 5000}], line=3)
+    assert json.loads(got.metadata) == {"line": 3}
+
+
+def test_nul_and_lone_surrogates_and_bad_bytes_are_replaced() -> None:
+    raw = (
+        b'{"doc_id":"d\\u0000","corpus":"docs","text":"a\\u0000b\\ud800c\xff","title":"\\udfff"}\n'
+    )
+    [got] = read(raw)
+    assert isinstance(got, Document)
+    assert (got.document_id, got.text, got.title) == ("d\ufffd", "a\ufffdb\ufffdc\ufffd", "\ufffd")
+    assert document(text="\U0001f600").text == "\U0001f600"
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        (b"{broken\n", "not JSON"),
+        (b"[1]\n", "not a JSON object but a list"),
+        (b"3\n", "a number"),
+        (b"[" * 100_000 + b"\n", "not JSON"),
+        (line(doc_id=None), "doc_id is missing"),
+        (line(doc_id=""), "doc_id is missing"),
+        (line(doc_id=5), "doc_id is a number, not a string"),
+        (line(corpus="No Corpus"), "corpus 'No Corpus'"),
+        (line(text=None), "text is missing"),
+        (line(text=["t"]), "text is a list"),
+        (line(title=7), "title is a number"),
+        (line(metadata="{}"), "metadata is a string, not an object"),
+        (line(created_at="yesterday"), "created_at 'yesterday' is no ISO 8601 date"),
+        (line(created_at=1577836800), "created_at is a number"),
+        (line(created_at="0001-01-01T00:00:00+10:00"), "is no ISO 8601 date"),
+        (line(score=float("nan")), "NaN is no JSON number"),
+        (b'{"doc_id":"d","corpus":"docs","text":"t","x":' + b"9" * 5000 + b"}\n", "not JSON"),
+    ],
+)
+def test_a_bad_line_is_a_fault_with_its_reason(raw: bytes, reason: str) -> None:
+    found = fault(raw)
+    assert found.where == "line 1"
+    assert found.failed
+    assert reason in found.reason
+
+
+def test_reading_goes_on_after_a_bad_line_and_counts_blank_ones() -> None:
+    got = read(line(), b"\n", b"{\n", line(doc_id="e"))
+    assert [getattr(i, "document_id", None) or i.where for i in got] == ["d", "line 3", "e"]  # type: ignore[union-attr]
+
+
+def test_a_fault_of_a_known_document_names_it() -> None:
+    assert fault(line(text=3, repo="o/r")).key == ("docs", "o/r", "d")
+    assert fault(line(doc_id=None)).key is None
+
+
+def test_the_first_of_two_documents_with_one_name_counts() -> None:
+    first, second, elsewhere = read(line(text="1"), line(text="2"), line(text="3", repo="o/r"))
+    assert isinstance(first, Document)
+    assert isinstance(second, Fault)
+    assert second.reason == "doc_id 'd' was given before"
+    assert isinstance(elsewhere, Document)
+
+
+def test_gzip_is_told_by_its_content(tmp_path: Path) -> None:
+    file = tmp_path / "any.name"
+    file.write_bytes(gzip.compress(line()) + gzip.compress(line(doc_id="e")))
+    source = documents_source(file)
+    assert [type(item) for item in source.scan()] == [Document, Document]
+    assert source.fraction() == 1.0
+
+
+def test_a_cut_gzip_gives_what_came_before_and_a_fault_without_a_key() -> None:
+    body = b"".join(line(doc_id=str(n), text=os.urandom(200).hex()) for n in range(500))
+    got = list(read_documents(io.BytesIO(gzip.compress(body)[:-5000])))
+    assert len(got) > 100
+    assert all(isinstance(item, Document) for item in got[:-1])
+    assert isinstance(got[-1], Fault)
+    assert "damaged or end early" in got[-1].reason
+    assert got[-1].key is None
+
+
+def test_a_byte_order_mark_and_a_missing_last_newline_do_no_harm() -> None:
+    assert [type(i) for i in read(b"\xef\xbb\xbf" + line(), line(doc_id="e")[:-1])] == [
+        Document
+    ] * 2
+
+
+def test_an_endless_line_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jsonl, "MAX_LINE", 100)
+    long, after = read(line(text="x" * 1000), line(doc_id="e"))
+    assert isinstance(long, Fault)
+    assert long.reason == "longer than 100 bytes"
+    assert isinstance(after, Document)
+    assert after.document_id == "e"
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "big.jsonl.gz"
+    with gzip.open(file, "wb", compresslevel=1) as out:
+        for number in range(2_000):
+            out.write(line(doc_id=str(number), text="word " * 4_000))
+    tracemalloc.start()
+    assert sum(isinstance(item, Document) for item in documents_source(file).scan()) == 2_000
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 8e6  # of 40 MB of text
+
+
+def test_a_file_that_is_not_there_is_one_clear_line(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="does not exist; give a JSONL file"):
+        documents_source(tmp_path / "none.jsonl")
+    with pytest.raises(SourceError, match="is not a file"):
+        documents_source(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("2020-01-02", datetime(2020, 1, 2, tzinfo=UTC)),
+        ("2020-01-02T03:04:05Z", datetime(2020, 1, 2, 3, 4, 5, tzinfo=UTC)),
+        ("2020-01-02 03:04", datetime(2020, 1, 2, 3, 4, tzinfo=UTC)),
+        ("2020", datetime(2020, 1, 1, tzinfo=UTC)),
+    ],
+)
+def test_a_moment_without_a_zone_is_utc(text: str, moment: datetime) -> None:
+    assert parse_moment(text) == moment
+
+
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [
+        ("secp", {"review": 3336, "wiki": 119, "code": 91, "docs": 5}),
+        ("cranfield", {"wiki": 1400}),
+    ],
+)
+def test_the_judged_sets_are_read_whole(name: str, counts: dict[str, int]) -> None:
+    file = DATA / name / "documents.jsonl.gz"
+    if not file.is_file():
+        pytest.skip(f"judged data are not at {DATA}")
+    items = list(documents_source(file).scan())
+    assert [item for item in items if isinstance(item, Fault)] == []
+    assert Counter(item.corpus for item in items if isinstance(item, Document)) == counts

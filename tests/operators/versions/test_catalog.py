@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from operators.postgres.write.version_store import KNOWN_VERSIONS
+from operators.versions.catalog import LONGEST_SHOWN, Known
+from operators.versions.mentions import mentions
+
+NODE = ["16.20.2", "18.20.8", "22.14.0"]
+SPARK = ["2.4.7", "3.3.4", "3.5.3"]
+BOOTSTRAP = ["5.3.3", "5.3.4", "5.3.5", "5.3.5-rc.1"]
+
+
+def known(**topics: list[str]) -> Known:
+    topics = topics or {
+        "assert-nodejs.md": NODE,
+        "spark-release.pdf": SPARK,
+        "bootstrap-release.md": BOOTSTRAP,
+    }
+    rows: list[dict[str, Any]] = [
+        {
+            "corpus": "docs",
+            "repo": "",
+            "lineage_id": topic,
+            "version": version,
+            "position": place,
+            "newest": place == len(versions) - 1,
+            "released_at": datetime(2020 + place, 1, 1, tzinfo=UTC),
+        }
+        for topic, versions in topics.items()
+        for place, version in enumerate(versions)
+    ]
+    return Known(pl.DataFrame(rows, schema=KNOWN_VERSIONS))
+
+
+def understood(question: str, **topics: list[str]) -> tuple[list[list[str]], list[str]]:
+    pinned, _, said = known(**topics).understood(mentions(question), [question])
+    return pinned, said
+
+
+@pytest.mark.parametrize(
+    ("question", "pinned"),
+    [
+        ("What does assert.ok do in Node.js 16.20.2?", [["16.20.2"]]),
+        ("What does assert.ok do in v16.20.2?", [["16.20.2"]]),
+        ("What does assert.ok do in version 18?", [["18.20.8"]]),
+        ("What is new in Bootstrap 5.3?", [["5.3.3", "5.3.4", "5.3.5"]]),
+        ("What changed between 5.3.3 and 5.3.4?", [["5.3.3"], ["5.3.4"]]),
+        ("Does it work with Python 3.5?", []),
+        ("What is 3.3 in it?", []),
+        ("Is a ratio of 5.3 good?", []),
+        ("What does getblock 18 return?", []),
+    ],
+)
+def test_what_a_question_names_becomes_versions_that_exist(
+    question: str, pinned: list[list[str]]
+) -> None:
+    assert understood(question)[0] == pinned
+
+
+def test_before_a_version_are_all_that_are_older() -> None:
+    pinned, _ = understood("What did it return before 3.5.3?", spark=SPARK)
+    assert pinned == [["2.4.7", "3.3.4"]]
+
+
+def test_the_note_says_which_version_answers() -> None:
+    assert understood("What is it in 3.5.3?")[1] == [
+        "answered for version 3.5.3, which the question names"
+    ]
+    assert understood("What is new in Bootstrap 5.3?")[1] == [
+        "answered for version 5.3.5, the newest of 5.3, which the question names"
+    ]
+
+
+def test_a_version_that_does_not_exist_pins_nothing_and_names_those_that_do() -> None:
+    pinned, said = understood("What does Spark say in version 3.9.9?")
+    assert pinned == []
+    assert said == ["version 3.9.9 is not here; there are 2.4.7, 3.3.4, 3.5.3"]
+
+
+def test_of_many_versions_a_note_names_the_nearest() -> None:
+    _, said = understood("What is it in version 1.500.1?", guide=[f"1.{n}" for n in range(1_000)])
+    assert said == [
+        "version 1.500.1 is not here; there are …, 1.497, 1.498, 1.499, 1.500, 1.501, 1.502, "
+        "1.503, 1.504, …"
+    ]
+
+
+def test_spellings_of_one_version_are_one() -> None:
+    assert understood("Is it in 1.0?", guide=["v1.0", "2"], other=["1.0.0", "1.1"])[0] == [
+        ["1.0.0", "v1.0"]
+    ]
+
+
+def test_a_date_counts_only_before_the_last_release() -> None:
+    before = known().understood(mentions("What was it before 2021?"), [])
+    assert before[1] == datetime(2021, 1, 1, tzinfo=UTC)
+    assert before[2] == ['answered for the versions of "before 2021"']
+    assert known().understood(mentions("What was it before 2090?"), [])[1] is None
+
+
+def test_a_date_before_the_first_release_is_answered_for_and_said_to_have_none() -> None:
+    _, until, said = known().understood(mentions("What was it before 2015?"), [])
+    assert until == datetime(2015, 1, 1, tzinfo=UTC)
+    assert said == ['no version here is of "before 2015": the oldest is of 2020-01-01']
+
+
+def test_a_caller_gets_the_version_or_is_told_which_there_are() -> None:
+    assert known().asked("v3.5.3", "") == (
+        ["3.5.3"],
+        "answered for version v3.5.3, which was asked for",
+    )
+    found, said = known().asked("7", "the spark release")
+    assert found == []
+    assert said == "version 7 is not here; there are 2.4.7, 3.3.4, 3.5.3"
+
+
+@given(st.text(max_size=300))
+def test_no_version_forges_a_note(version: str) -> None:
+    found, said = known().asked(version, version)
+    assert said is not None
+    assert "\n" not in said
+    assert "\u202e" not in said
+    assert len(said) < 300 + 2 * LONGEST_SHOWN
+    for one in found:
+        assert one in NODE + SPARK + BOOTSTRAP
+
+
+@given(st.lists(st.text(max_size=60), min_size=1, max_size=8))
+def test_absurd_versions_of_documents_break_nothing(versions: list[str]) -> None:
+    absurd = known(guide=versions)
+    for question in ("What is it in version 1.2?", "What was it before 1.2.3?"):
+        absurd.understood(mentions(question), [question])
+
+
+def test_nothing_known_pins_nothing() -> None:
+    empty = Known(pl.DataFrame(schema=KNOWN_VERSIONS))
+    assert not empty
+    assert empty.asked("1.0", "what") == ([], "version 1.0 is not here")
