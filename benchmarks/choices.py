@@ -25,7 +25,7 @@ from dataflow.configuration.config_model import Config, hamilton_config
 from dataflow.configuration.overrides import with_settings
 from dataflow.evaluation.graph import evaluate
 from dataflow.ingestion import ingest_documents
-from operators.embedding.protocol import load_embedder
+from operators.embedding.registry import load_embedder
 from operators.errors import UnknownName
 from operators.evaluation.comparison import comparison
 from operators.evaluation.measures import scores

@@ -21,7 +21,7 @@ from benchmarks.judged import judged_set
 from benchmarks.quality import opened
 from dataflow import build_driver, load_config
 from dataflow.driver.retrieval_driver import RetrievalDriver
-from operators.embedding.protocol import load_embedder
+from operators.embedding.registry import load_embedder
 
 WANTED = ["results", "context_window", "citations", "notes", "provenance"]
 WARM = 3  # questions until connections and caches are warm

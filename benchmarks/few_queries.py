@@ -22,7 +22,7 @@ from benchmarks.judged import data_folder
 from dataflow import load_config
 from dataflow.evaluation.learning import fetched, groups_of
 from operators.arrays.segments import Column, Floats, Integers, places, starts
-from operators.embedding.protocol import load_embedder
+from operators.embedding.registry import load_embedder
 from operators.evaluation.candidates import Candidates
 from operators.evaluation.judgements import check_judged, read_qrels, read_queries
 from operators.evaluation.weight_fitting import halves, some

@@ -140,7 +140,7 @@ def measure(kind: str, source: Path, dsn: str, model: str | None) -> dict[str, A
     """Ingest ``source`` into a collection of its own, in this process."""
     from dataflow import ingestion
     from dataflow.ingestion.github import ingest_reviews
-    from operators.embedding.protocol import load_embedder
+    from operators.embedding.registry import load_embedder
     from operators.postgres.store import open_store
 
     embedder: Any = load_embedder(model) if model else Hashes()

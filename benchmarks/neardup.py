@@ -104,7 +104,7 @@ def table(pairs: pl.DataFrame, rules: dict[str, Rule], vectors: np.ndarray | Non
 
 
 def _embedded(model: str, texts: Sequence[str]) -> np.ndarray:
-    from operators.embedding.protocol import load_embedder
+    from operators.embedding.registry import load_embedder
 
     embedder = load_embedder(model)
     heads = []

@@ -29,7 +29,7 @@ import polars as pl
 
 from benchmarks.judged import NDCG, JudgedSet, document_run, judged_set, mean
 from dataflow import build_driver, load_config
-from operators.embedding.protocol import load_embedder
+from operators.embedding.registry import load_embedder
 from operators.frames import SOURCE
 from operators.postgres.store import open_store
 from operators.ranking.fusion import fuse_convex, fuse_rrf, fused_rows

@@ -22,7 +22,8 @@ import polars as pl
 from benchmarks.judged import NDCG, RECALL, JudgedSet, document_run, judged_set, mean
 from dataflow import RetrievalDriver, build_driver, load_config
 from dataflow.ingestion import ingest_documents
-from operators.embedding.protocol import Embedder, load_embedder
+from operators.embedding.protocol import Embedder
+from operators.embedding.registry import load_embedder
 from operators.errors import UnknownName
 from operators.foundation.tokenizer import tokens
 from operators.postgres.store import Store, collection_info, open_store

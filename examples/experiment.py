@@ -23,7 +23,7 @@ def _():
 
     from dataflow import build_driver, load_config
     from dataflow.ingestion.local import ingest_documents
-    from operators.embedding.protocol import load_embedder
+    from operators.embedding.registry import load_embedder
     from operators.postgres.store import open_store
 
     root = pathlib.Path(mo.notebook_dir()).parent

@@ -9,7 +9,8 @@ from typing import Any
 
 from dataflow.configuration.config_model import Config, name_fault
 from dataflow.driver.retrieval_driver import RetrievalDriver, build_driver
-from operators.embedding.protocol import Embedder, load_embedder
+from operators.embedding.protocol import Embedder
+from operators.embedding.registry import load_embedder
 from operators.errors import CrosscorpusError
 from operators.postgres.connection import connect, ensure_vector, resolve_dsn
 from operators.postgres.inspect.index_recall import index_recall, sample_text

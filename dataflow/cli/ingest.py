@@ -61,7 +61,7 @@ def ingest(
     from dataflow import load_config
     from dataflow.cli import console
     from dataflow.cli.doctor import unsearched
-    from operators.embedding.protocol import load_embedder
+    from operators.embedding.registry import load_embedder
     from operators.postgres.store import collection_info, collections, open_store
 
     if tried is not None and collection not in collections():

@@ -94,7 +94,7 @@ def models_switch(
     from dataflow.cli import console_maintenance as show
     from dataflow.cli.console import print_json
     from dataflow.ingestion.model_migration import switch_model
-    from operators.embedding.protocol import load_embedder
+    from operators.embedding.registry import load_embedder
     from operators.postgres.schema.model_migration import abandon_switch
     from operators.postgres.store import open_store
 

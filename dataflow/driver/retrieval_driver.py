@@ -66,7 +66,7 @@ def build_driver(
         CrosscorpusError: the server, the collection or the model is missing, or the collection was
             made with another model.
     """
-    from operators.embedding.protocol import load_embedder
+    from operators.embedding.registry import load_embedder
     from operators.postgres.store import open_store
 
     config = as_config(config)

@@ -14,7 +14,8 @@ from dataflow.driver.validation import LooseInputs, check_declared
 from dataflow.evaluation import comparisons, runs
 from dataflow.execution.hamilton_logs import quiet_hamilton
 from dataflow.ingestion.graph import Forgetting
-from operators.embedding.protocol import Embedder, load_embedder
+from operators.embedding.protocol import Embedder
+from operators.embedding.registry import load_embedder
 from operators.errors import CrosscorpusError
 from operators.evaluation.evaluation_frames import Evaluation
 from operators.evaluation.ranked_documents import Alternates

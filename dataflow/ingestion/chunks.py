@@ -7,10 +7,10 @@ import hashlib
 import polars as pl
 from hamilton.function_modifiers import tag
 
+from operators.embedding.passage import embedded_text as text_to_embed
 from operators.embedding.protocol import Embedder
 from operators.sources.chunking.chunk_places import add_places
 from operators.sources.chunking.chunker import chunk_documents
-from operators.sources.chunking.chunker import embedded_text as text_to_embed
 
 
 @tag(stage="chunk")

@@ -9,12 +9,12 @@ import polars as pl
 from hamilton.function_modifiers import config, resolve_from_config, tag
 
 from dataflow.retrieval.branches import from_each_corpus, parameters_of_each
-from operators.arrays.segments import cut
 from operators.context import packing, passage_versions
 from operators.context import search_outcomes as happened
 from operators.context.citations import cite
 from operators.context.token_counts import token_measure
 from operators.frames import stacked
+from operators.ranking.total_order import cut
 from operators.versions import version_choice
 
 

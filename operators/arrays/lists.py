@@ -1,4 +1,4 @@
-"""What a list looks like once its copies are gone: who stays, and what it carries of the others."""
+"""Columns of lists: made of values and their owners, and taken apart again."""
 
 from __future__ import annotations
 
@@ -7,88 +7,10 @@ from itertools import chain
 import numpy as np
 import polars as pl
 
-from operators.arrays.segments import (
-    Integers,
-    changes,
-    index,
-    lengths,
-    offsets,
-    places,
-    replaced,
-    take,
-)
-from operators.frames import DEDUPED, SOURCE, empty
+from operators.arrays.rows import index
+from operators.arrays.segments import Integers, changes, lengths, offsets
 
-_SOURCE = [field.name for field in SOURCE.fields]
 _FEW = 100  # lists that are made one by one; more are made together
-
-
-def drop_copies(merged: pl.DataFrame, keepers: Integers) -> pl.DataFrame:
-    """``DEDUPED``: the rows of ``merged`` (``MERGED``) that stay, ranked anew.
-
-    ``duplicates`` has the chunk_ids of what each row absorbed, best first.
-    """
-    if not len(keepers):
-        return empty(DEDUPED)
-    gone, kept = _split(keepers)
-    place = np.cumsum(keepers == np.arange(len(keepers))) - 1
-    chosen = take(merged, kept) if len(gone) else merged
-    owner = place[keepers[gone]]
-    order = np.argsort(owner, kind="stable")
-    names = merged["chunk_id"][index(gone[order])].alias("duplicates")
-    copies = lists(names, owner[order], len(kept))
-    rank = pl.Series("rank", places(chosen["query_id"].to_numpy()))
-    return replaced(chosen, rank, copies)
-
-
-def absorb(hits: pl.DataFrame, keepers: Integers) -> pl.DataFrame:
-    """The rows of ``hits`` (``FUSED``) that stay; each carries where its copies were found.
-
-    Order and ``rank`` stay as they are.
-    """
-    gone, kept = _split(keepers)
-    if not len(gone):
-        return hits
-    place = np.cumsum(keepers == np.arange(len(keepers))) - 1
-    survivor = place[keepers[gone]]
-    order = np.argsort(survivor, kind="stable")
-    return survivors(hits, kept, gone[order], survivor[order])
-
-
-def survivors(
-    hits: pl.DataFrame, kept: Integers, copies: Integers, survivor: Integers
-) -> pl.DataFrame:
-    """The rows ``kept`` of ``hits`` in this order; each carries where its copies were found.
-
-    To a survivor's ``alternate_sources`` comes each copy, and after each the copy's own alternates.
-
-    Args:
-        hits: columns ``UNIFIED`` and others.
-        kept: row numbers.
-        copies: row numbers; those of one survivor in the order in which it is to carry them.
-        survivor: of each copy the place of its survivor in ``kept``, ascending.
-    """
-    chosen = take(hits, kept)
-    if not len(copies):
-        return chosen
-    sources = hits[_SOURCE].to_struct("alternate_sources")[index(copies)]
-    absorbing = survivor[changes(survivor)]
-    owner = np.searchsorted(absorbing, survivor)
-    # the alternates of other rows stay as they are
-    touched = np.concatenate([kept[absorbing], copies])
-    carried, carrier = flat(hits[sources.name][index(touched)])
-    if len(carried):
-        turn = np.arange(len(touched)) - len(absorbing)
-        turn[: len(absorbing)] = -1
-        row = np.concatenate([np.arange(len(absorbing), len(touched)), carrier])
-        owner = np.concatenate([np.arange(len(absorbing)), owner])[row]
-        is_carried = np.arange(len(row)) >= len(copies)
-        order = np.lexsort((is_carried, turn[row], owner))
-        sources, owner = sources.append(carried)[index(order)], owner[order]
-    place = np.arange(len(kept))
-    place[absorbing] = len(kept) + np.arange(len(absorbing))
-    alternates = chosen[sources.name].append(lists(sources, owner, len(absorbing)))
-    return replaced(chosen, alternates.rechunk()[index(place)])
 
 
 def lists(values: pl.Series, owner: Integers, rows: int) -> pl.Series:
@@ -151,8 +73,3 @@ def numbers(column: pl.Series) -> tuple[Integers, Integers]:
     some = column.to_list()
     owner = np.repeat(np.arange(len(some)), [len(one) for one in some])
     return np.fromiter(chain.from_iterable(some), np.int64, len(owner)), owner
-
-
-def _split(keepers: Integers) -> tuple[Integers, Integers]:
-    stays = keepers == np.arange(len(keepers))
-    return np.flatnonzero(~stays), np.flatnonzero(stays)

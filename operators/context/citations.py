@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from operators.arrays.segments import take
+from operators.arrays.rows import take
 from operators.frames import CITATIONS, frame_of
 
 MOST_ALTERNATES = 5

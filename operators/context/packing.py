@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 import polars as pl
 
-from operators.arrays.segments import listed, take
+from operators.arrays.rows import listed, take
 from operators.foundation.escape import defused
 from operators.frames import CONTEXT, PACKED, frame_of
 

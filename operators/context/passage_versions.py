@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from operators.arrays.segments import listed, replaced, take
-from operators.sources.dates.stated_version import version_key
+from operators.arrays.rows import listed, replaced, take
+from operators.versions.version_key import version_key
 
 NEWEST, OLDER = "newest version here", "older version"
 _ALWAYS = datetime.min.replace(tzinfo=UTC)

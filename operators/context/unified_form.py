@@ -6,7 +6,8 @@ import numpy as np
 import polars as pl
 
 from operators.arrays.lists import lists, numbers
-from operators.arrays.segments import index, positions, take
+from operators.arrays.rows import index, take
+from operators.arrays.segments import positions
 from operators.context.templates import describe
 from operators.frames import DEDUPED, READ_CHUNKS, SOURCE, UNIFIED, empty, frame_of
 

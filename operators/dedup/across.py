@@ -11,13 +11,14 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from operators.arrays.lists import absorb
-from operators.arrays.segments import Floats, Integers, index, listed, places, positions, replaced
+from operators.arrays.rows import index, listed, replaced
+from operators.arrays.segments import Floats, Integers, places, positions
 from operators.dedup.cosine import cosine_keepers, unit_vectors
 from operators.dedup.guarded import guarded_keepers
 from operators.dedup.hit_lookup import of_hits
 from operators.dedup.jaccard import jaccard_keepers
 from operators.dedup.newest import dates, documents, newest_keepers
+from operators.dedup.representatives import absorb
 from operators.dedup.similarity_index import Signatures, signatures
 from operators.dedup.token_index import TokenSets, token_sets
 

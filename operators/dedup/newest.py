@@ -13,7 +13,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from operators.arrays.segments import Column, Floats, Integers, index
+from operators.arrays.rows import index
+from operators.arrays.segments import Column, Floats, Integers
 from operators.dedup.cosine import cosine_keepers, unit_vectors
 
 

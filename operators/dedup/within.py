@@ -9,12 +9,13 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from operators.arrays.lists import drop_copies
-from operators.arrays.segments import Integers, index, listed, positions
+from operators.arrays.rows import index, listed
+from operators.arrays.segments import Integers, positions
 from operators.dedup.cosine import cosine_keepers, unit_vectors
 from operators.dedup.guarded import guarded_keepers
 from operators.dedup.jaccard import jaccard_keepers
 from operators.dedup.newest import dates, documents, newest_keepers
+from operators.dedup.representatives import drop_copies
 from operators.dedup.similarity_index import Signatures
 from operators.dedup.token_index import TokenSets
 

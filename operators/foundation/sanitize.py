@@ -56,3 +56,18 @@ def clean_frame(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
             replaced += found
             columns.append(pl.col(name).str.replace_all("\x00", REPLACEMENT, literal=True))
     return (frame.with_columns(columns) if columns else frame), replaced
+
+
+def shown_path(path: bytes) -> str:
+    """``path`` as text; a name that is not UTF-8 is percent-encoded where it is not.
+
+    >>> shown_path(b"caf\\xe9 100%.md")
+    'caf%E9 100%25.md'
+    >>> shown_path("café 100%.md".encode())
+    'café 100%.md'
+    """
+    try:
+        return path.decode()
+    except UnicodeDecodeError:
+        text = path.replace(b"%", b"%25").decode("utf-8", "surrogateescape")
+        return "".join(f"%{ord(c) - 0xDC00:02X}" if "\udc80" <= c <= "\udcff" else c for c in text)

@@ -13,31 +13,27 @@ its best rank; its scores add up in the order of the rows, and the others become
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from operators.arrays.lists import survivors
-from operators.arrays.packed_sort import blocks, lexorder
+from operators.arrays.alternates import survivors
+from operators.arrays.rows import index, replaced
 from operators.arrays.segments import (
     Column,
     Floats,
     Integers,
     changes,
-    index,
     lengths,
-    offsets,
-    permutation,
     places,
-    replaced,
-    starts,
 )
 from operators.ranking.lexical_weight import of_rows
 from operators.ranking.merge import check_share, reciprocal
 from operators.ranking.normalization import ratio
+from operators.ranking.total_order import permutation
 
 _FEW = 1000  # names that are compared faster one by one
 
@@ -188,8 +184,8 @@ def _last(
 
 def _extreme(values: Floats, *groups: Column, extreme: np.ufunc = np.fmax) -> Floats:
     """The ``extreme`` of the values of each one's group; 0 if that is lower or there is none."""
-    order, group = lexorder(*groups)
-    begins = starts(group)
+    order = np.lexsort(groups)
+    begins = np.flatnonzero(np.any([changes(group[order]) for group in groups], axis=0))
     found = np.empty_like(values)
     reached = extreme.reduceat(values[order], begins)
     found[order] = np.repeat(reached, lengths(begins, len(values)))
@@ -226,7 +222,7 @@ def fused_rows(hits: pl.DataFrame, score: Floats) -> FusedRows:
     """
     read = {name: hits[name].to_numpy() for name in _Hits._fields if name != "score"}
     arrays = _Hits(score=score, **read)
-    return _joined([_fuse(arrays, rows) for rows in blocks(arrays.query_id)])
+    return _fuse(arrays)
 
 
 def _fused(hits: pl.DataFrame, score: Floats) -> pl.DataFrame:
@@ -237,18 +233,9 @@ def _fused(hits: pl.DataFrame, score: Floats) -> pl.DataFrame:
     return replaced(chosen, rank, pl.Series("score", fused.score))
 
 
-def _joined(lists: Sequence[FusedRows]) -> FusedRows:
-    first = offsets(np.array([len(one.rows) for one in lists]))
-    places = [one.survivor + begin for one, begin in zip(lists, first, strict=False)]
-    rows, score, copies, _ = (np.concatenate(parts) for parts in zip(*lists, strict=True))
-    return FusedRows(rows, score, copies, np.concatenate(places))
-
-
-def _fuse(hits: _Hits, rows: Integers) -> FusedRows:
-    """One list of the hits with these numbers, all those of their queries."""
-    order, key = lexorder(hits.query_id[rows], hits.chunk_id[rows])
-    rows = rows[order]
-    begins = starts(key)
+def _fuse(hits: _Hits) -> FusedRows:
+    rows = np.lexsort((hits.chunk_id, hits.query_id))
+    begins = np.flatnonzero(changes(hits.query_id[rows]) | changes(hits.chunk_id[rows]))
     first, score = begins, hits.score[rows]
     if len(begins) < len(rows):
         first, score = _summed(score, hits.rank[rows], begins)
@@ -293,5 +280,5 @@ def _copies(
     stays[first] = True
     gone = np.flatnonzero(~stays)
     survivor = np.repeat(place, lengths(begins, rows) - 1)
-    order, _ = lexorder(survivor)
+    order = np.argsort(survivor, kind="stable")
     return gone[order], survivor[order]

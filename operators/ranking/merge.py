@@ -16,18 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from operators.arrays.segments import (
-    Column,
-    Floats,
-    Integers,
-    nullable,
-    permutation,
-    places,
-    starts,
-)
+from operators.arrays.rows import nullable
+from operators.arrays.segments import Column, Floats, Integers, places, starts
 from operators.frames import MERGED, TEXT_HITS, VECTOR_HITS, empty, frame_of
 from operators.ranking.lexical_weight import of_rows
 from operators.ranking.normalization import normalise
+from operators.ranking.total_order import permutation
 
 
 def rrf(vector_hits: pl.DataFrame, text_hits: pl.DataFrame, *, rrf_k: float = 60) -> pl.DataFrame:

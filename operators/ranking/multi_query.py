@@ -11,9 +11,10 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from operators.arrays.segments import Column, permutation, places, starts
+from operators.arrays.segments import Column, places, starts
 from operators.frames import frame_of
 from operators.ranking.merge import reciprocal
+from operators.ranking.total_order import permutation
 
 
 def fuse_texts(

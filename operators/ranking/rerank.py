@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import polars as pl
 
-from operators.arrays.segments import best_first, listed, places, replaced
+from operators.arrays.rows import listed, replaced
+from operators.arrays.segments import places
 from operators.errors import CrosscorpusError
+from operators.ranking.total_order import best_first
 
 Reranker = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
 """Takes pairs of a question and a passage, returns a number a pair, higher is better."""

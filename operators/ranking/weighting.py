@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from operators.arrays.segments import Floats, positions, ranked
+from operators.arrays.segments import Floats, positions
 from operators.errors import CrosscorpusError, UnknownName, suggest
+from operators.ranking.total_order import ranked
 
 SourceWeights = Mapping[str, Mapping[str, float]]  # corpus -> trigger -> weight
 Mix = Sequence[tuple[str, float]]

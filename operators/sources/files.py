@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from posixpath import splitext
 
 from operators.foundation.disk_dict import SpilledDict
-from operators.foundation.sanitize import clean_text
-from operators.sources.git.commit_log import shown_path
+from operators.foundation.sanitize import clean_text, shown_path
 from operators.sources.protocol import Fault
 
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))

@@ -14,9 +14,10 @@ from pathlib import Path
 from posixpath import basename, splitext
 from urllib.parse import quote
 
-from operators.foundation.sanitize import clean_text
+from operators.foundation.front_matter import stated_title
+from operators.foundation.sanitize import clean_text, shown_path
 from operators.sources.dates.document_date import HTML, document_date
-from operators.sources.dates.stated_version import document_version, lineage_of
+from operators.sources.dates.stated_version import document_version
 from operators.sources.files import (
     Content,
     Skipped,
@@ -28,14 +29,13 @@ from operators.sources.files import (
     read_file,
 )
 from operators.sources.formats.asciidoc import asciidoc_text, asciidoc_title
-from operators.sources.formats.front_matter import stated_title
 from operators.sources.formats.html import decode_html, html_text
 from operators.sources.formats.languages import prose_format
 from operators.sources.formats.pdf import PdfLimits, PdfReader, PdfRefused, pdf_text, pdf_title
-from operators.sources.git.commit_log import shown_path
 from operators.sources.git.tracked_files import prose_title
 from operators.sources.jsonl import SourceError, is_corpus_name
 from operators.sources.protocol import Document, Fault, Item, Source, Unread, metadata_json
+from operators.versions.named_version import lineage_of
 
 READER = "folder/3"
 MAX_TEXT = 20_000_000

@@ -15,8 +15,8 @@ from functools import cached_property, lru_cache
 import polars as pl
 
 from operators.foundation.escape import label_text
-from operators.sources.dates.stated_version import VersionKey, version_key
 from operators.versions.mentions import Mention, words
+from operators.versions.version_key import VersionKey, version_key
 
 MOST_SHOWN = 8
 """How many of the versions that do exist a note names."""

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby, pairwise
 
@@ -21,10 +20,11 @@ import numpy as np
 import polars as pl
 
 from operators.frames import UTC, check
-from operators.sources.dates.stated_version import VersionKey, version_key
-from operators.versions.normalized_names import Masked, masked
+from operators.versions.normalized_names import masked
+from operators.versions.page import Page
 from operators.versions.renames import joined
-from operators.versions.text_sketches import Hashes, alike, likely
+from operators.versions.text_sketches import alike, likely
+from operators.versions.version_key import VersionKey, version_key
 
 RULES = 4
 """Of finding lineages: others than those a corpus was looked through with mean another look."""
@@ -69,29 +69,6 @@ LONGEST_NAME = 300
 
 _TOLD_BY_FILE = ("pdf", "name")
 _UNTRUSTED = (None, "mtime", "unknown")
-
-
-@dataclass(frozen=True, eq=False)
-class Page:
-    """A document as one version of something.
-
-    Attributes:
-        key: its document_key.
-        repo: what it belongs to.
-        names: its path, title and identifier without the version.
-        order: what its place among the versions follows from.
-        released_at: its date, if that is trusted.
-        date_source: where that is from.
-        hashes: its sketch.
-    """
-
-    key: str
-    repo: str
-    names: Masked
-    order: tuple[int, VersionKey, float]
-    released_at: datetime | None
-    date_source: str | None
-    hashes: Hashes
 
 
 def lineages(documents: pl.DataFrame) -> pl.DataFrame:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from operators.foundation.filename_dates import filename_date
-from operators.sources.dates.stated_version import document_version
+from operators.versions.named_version import named_version
 
 MOVING = frozenset({"latest", "stable", "current"})
 """Folders whose content moves on from version to version."""
@@ -68,7 +68,7 @@ def masked(
     """
     path = path.replace("\\", "/") if path else None
     if version is None and path:
-        version, _ = document_version(path)
+        version, _ = named_version(path)
     dated = version is None and path is not None and filename_date(path) is not None
     holed = None
     if path:

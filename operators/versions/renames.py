@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from operators.versions.text_sketches import alike, likely
 
 if TYPE_CHECKING:
-    from operators.sources.dates.stated_version import VersionKey
-    from operators.versions.lineage import Page
+    from operators.versions.page import Page
+    from operators.versions.version_key import VersionKey
 
 MOVED = 0.2
 """Least likeness of two pages with one name and one title in different folders."""

@@ -16,7 +16,7 @@ from typing import Any
 
 import polars as pl
 
-from operators.arrays.segments import replaced
+from operators.arrays.rows import replaced
 from operators.frames import NOTES, SCOPED_QUERIES, VERSION_SCOPE, empty
 from operators.versions.catalog import Known, shown
 from operators.versions.introduced_in import origin_asked

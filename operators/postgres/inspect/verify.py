@@ -17,6 +17,7 @@ from uuid import UUID
 import numpy as np
 import polars as pl
 
+from operators.embedding.passage import embedded_text
 from operators.postgres.inspect.verify_text import (
     Told,
     check_counts,
@@ -30,7 +31,6 @@ from operators.postgres.schema.partitions import lock_writers
 from operators.postgres.schema.pending_indexes import unfinished_corpora
 from operators.postgres.store import Connection, Store
 from operators.postgres.write.term_statistics import Deltas, apply_deltas, delete_chunks
-from operators.sources.chunking.chunker import embedded_text
 
 LOST = "a part of it was lost in the store; the next ingestion of its source brings it back"
 

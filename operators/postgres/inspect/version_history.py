@@ -13,9 +13,9 @@ from operators.errors import CrosscorpusError, UnknownName, suggest
 from operators.postgres.inspect.version_topics import lineage_named
 from operators.postgres.store import Store
 from operators.postgres.write.version_store import passages
-from operators.sources.dates.stated_version import version_key
 from operators.versions.alignment import align
 from operators.versions.version_diff import Change, changes
+from operators.versions.version_key import version_key
 
 NAMED = 12
 """Versions that an error lists."""

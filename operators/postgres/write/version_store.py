@@ -14,11 +14,11 @@ from uuid import UUID
 import polars as pl
 from psycopg.rows import TupleRow
 
+from operators.foundation.front_matter import find_front_matter
 from operators.frames import UTC
 from operators.postgres.schema.partitions import lock
 from operators.postgres.server_cursor import over_rows
 from operators.postgres.store import Connection, Store, collection_info
-from operators.sources.formats.front_matter import find_front_matter
 from operators.versions.alignment import Passage
 from operators.versions.lineage import CANDIDATES
 

@@ -21,11 +21,12 @@ from typing import NamedTuple
 
 import polars as pl
 
+from operators.embedding.passage import chunk_heading, embedded_text
 from operators.foundation.filename_dates import filename_date
+from operators.foundation.front_matter import front_matter_lines
 from operators.frames import CHUNKS, DOCUMENTS, check
 from operators.sources.chunking.code_breaks import Breaks, Unparsed, breaks, symbol
 from operators.sources.dates.stated_version import document_version
-from operators.sources.formats.front_matter import front_matter_lines
 from operators.sources.formats.headings import Heading, headings, is_text, section_of
 from operators.sources.formats.languages import code_language
 from operators.sources.protocol import metadata_json
@@ -33,8 +34,6 @@ from operators.sources.protocol import metadata_json
 VERSION = "4"
 """Part of every document's fingerprint: another chunker means that documents are cut anew."""
 
-MAX_HEADING = 120
-"""Characters of title and section heading that are put before a chunk's text for embedding."""
 
 MAX_CHARACTERS = 4000
 """Upper bound of a chunk in characters: word-pieces say little about a wall of base64."""
@@ -64,12 +63,6 @@ def chunk_id(corpus: str, repo: str, document_id: str, ordinal: int) -> int:
     key = "\0".join((corpus, repo, document_id, str(ordinal)))
     digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)
-
-
-def embedded_text(title: str | None, anchor: str | None, text: str) -> str:
-    """What the embedding model reads of a chunk: where it is from, then the text itself."""
-    heading = _heading(title, anchor)
-    return f"{heading}\n{text}" if heading else text
 
 
 def chunk_documents(
@@ -114,11 +107,11 @@ def _chunks_of(
         code = None
     lines = _LINE.findall(text)
     names = [s.text for s in sections] + [d.name for d in (code.definitions if code else ())]
-    titles = list({_heading(title, name): None for name in (None, *names)})
+    titles = list({chunk_heading(title, name): None for name in (None, *names)})
     counts = count_tokens([*titles, *lines])
     lengths = dict(zip(titles, counts, strict=False))
     if code:
-        inside = [lengths[_heading(title, name)] for name in code.innermost()]
+        inside = [lengths[chunk_heading(title, name)] for name in code.innermost()]
     else:
         inside = [max(lengths.values())] * len(lines)
     units = _units(lines, counts[len(titles) :], sections, code, inside, count_tokens, max_tokens)
@@ -157,10 +150,6 @@ def _chunks_of(
             "end_line": run[-1].line + 1,
         }
         ordinal += 1
-
-
-def _heading(title: str | None, anchor: str | None) -> str:
-    return " > ".join(part for part in (title, anchor) if part)[:MAX_HEADING]
 
 
 def _symbol_of(run: Sequence[_Unit], code: Breaks) -> str | None:

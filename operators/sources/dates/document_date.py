@@ -28,6 +28,13 @@ from operators.foundation.date_text import (
     plausible,
 )
 from operators.foundation.filename_dates import filename_date
+from operators.foundation.front_matter import (
+    FrontMatterRefused,
+    Value,
+    find_front_matter,
+    parse_block,
+    plain_lines,
+)
 from operators.sources.dates.html_dates import html_dates
 from operators.sources.dates.pdf_dates import (
     PdfInfo,
@@ -37,13 +44,6 @@ from operators.sources.dates.pdf_dates import (
     read_pdf_info,
 )
 from operators.sources.formats.asciidoc_header import HEADER_LINES, asciidoc_header
-from operators.sources.formats.front_matter import (
-    FrontMatterRefused,
-    Value,
-    find_front_matter,
-    parse_block,
-    plain_lines,
-)
 
 TRUST = {"explicit": 1.0, "git": 0.8, "pdf": 0.6, "name": 0.4, "mtime": 0.1, "unknown": 0.0}
 """Sources, the most trusted first; a lower one never beats a higher one."""

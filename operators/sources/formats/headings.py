@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from markdown_it import MarkdownIt
 
-from operators.sources.formats.front_matter import find_front_matter, front_matter_lines
+from operators.foundation.front_matter import find_front_matter, front_matter_lines
 
 
 class Heading(NamedTuple):

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import IO, TYPE_CHECKING, NamedTuple
 
-from operators.foundation.sanitize import clean_text
+from operators.foundation.sanitize import clean_text, shown_path
 from operators.sources.git.repository import Repository, git_stream, split
 from operators.sources.protocol import Document, metadata_json, utc_from_timestamp
 
 if TYPE_CHECKING:
-    from operators.sources.git.tracked_files import TrackedFile
+    from operators.sources.git.repository import TrackedFile
 
 MAX_FILES = 100
 """Paths named in a commit's text; a commit that touches more says how many more."""
@@ -166,21 +166,6 @@ def remember_last_commit(
     exact = content == now.content
     if known is None or exact:
         last[path] = LastCommit(commit.commit, commit.committed_at, exact)
-
-
-def shown_path(path: bytes) -> str:
-    """``path`` as text; a name that is not UTF-8 is percent-encoded where it is not.
-
-    >>> shown_path(b"caf\\xe9 100%.md")
-    'caf%E9 100%25.md'
-    >>> shown_path("café 100%.md".encode())
-    'café 100%.md'
-    """
-    try:
-        return path.decode()
-    except UnicodeDecodeError:
-        text = path.replace(b"%", b"%25").decode("utf-8", "surrogateescape")
-        return "".join(f"%{ord(c) - 0xDC00:02X}" if "\udc80" <= c <= "\udcff" else c for c in text)
 
 
 def _commit(fields: list[bytes]) -> Commit:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from operators.errors import CrosscorpusError
@@ -65,6 +65,14 @@ class Repository:
     def commit_link(self, commit: str) -> str | None:
         """Web address of ``commit``."""
         return None if self.forge is None else f"{self.forge}/commit/{commit}"
+
+
+class TrackedFile(NamedTuple):
+    """A path in git's index, its mode and the id of its content there."""
+
+    path: bytes
+    mode: str
+    content: str
 
 
 def open_repository(path: Path | str, name: str | None = None) -> Repository:

@@ -14,14 +14,13 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import chain
 from posixpath import normpath
-from typing import NamedTuple
 
 from operators.foundation.disk_dict import SpilledDict
-from operators.foundation.sanitize import clean_text
+from operators.foundation.front_matter import stated_title
+from operators.foundation.sanitize import clean_text, shown_path
 from operators.sources.dates.document_date import document_date
-from operators.sources.dates.stated_version import document_version, lineage_of
+from operators.sources.dates.stated_version import document_version
 from operators.sources.files import Gone, Skipped, decode_source, ending, read_file
-from operators.sources.formats.front_matter import stated_title
 from operators.sources.formats.headings import headings
 from operators.sources.formats.languages import (
     code_language,
@@ -29,9 +28,10 @@ from operators.sources.formats.languages import (
     prose_format,
     script_language,
 )
-from operators.sources.git.commit_log import LastCommit, shown_path
-from operators.sources.git.repository import Repository, git_stream, split
+from operators.sources.git.commit_log import LastCommit
+from operators.sources.git.repository import Repository, TrackedFile, git_stream, split
 from operators.sources.protocol import Document, Fault, Item, metadata_json
+from operators.versions.named_version import lineage_of
 
 MAX_FILE = 1_000_000
 """Bytes; a larger tracked file is data or generated, and is left out."""
@@ -41,14 +41,6 @@ _SNIFFED = 8192
 _TITLE_LINES = 100
 _FENCE = re.compile(r" {0,3}(```|~~~)")
 _ATX_TITLE = re.compile(r" {0,3}#{1,2}[ \t]+(.*?)[ \t]*#*[ \t]*")
-
-
-class TrackedFile(NamedTuple):
-    """A path in git's index, its mode and the id of its content there."""
-
-    path: bytes
-    mode: str
-    content: str
 
 
 def tracked_files(repository: Repository, exclude: Sequence[str] = ()) -> SpilledDict[TrackedFile]:

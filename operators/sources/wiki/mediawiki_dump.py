@@ -22,10 +22,10 @@ from lxml import etree
 
 from operators.foundation.disk_dict import SpilledDict
 from operators.foundation.sanitize import clean_text
-from operators.sources.dates.stated_version import lineage_of
 from operators.sources.jsonl import SourceError, parse_moment
 from operators.sources.protocol import Document, Fault, Item, Source, Unread, metadata_json
 from operators.sources.wiki.wikitext import redirect_target, wikitext_text
+from operators.versions.named_version import lineage_of
 
 READER = "wiki_dump/2"
 CORPUS = "wiki"

@@ -18,9 +18,10 @@ from posixpath import basename, dirname, splitext
 from urllib.parse import quote
 
 from operators.foundation.disk_dict import SpilledDict
-from operators.foundation.sanitize import clean_text
+from operators.foundation.front_matter import stated_title
+from operators.foundation.sanitize import clean_text, shown_path
 from operators.sources.dates.document_date import document_date
-from operators.sources.dates.stated_version import document_version, lineage_of
+from operators.sources.dates.stated_version import document_version
 from operators.sources.files import (
     Content,
     Skipped,
@@ -30,13 +31,7 @@ from operators.sources.files import (
     find_files,
     read_file,
 )
-from operators.sources.formats.front_matter import stated_title
-from operators.sources.git.commit_log import (
-    LastCommit,
-    read_commits,
-    remember_last_commit,
-    shown_path,
-)
+from operators.sources.git.commit_log import LastCommit, read_commits, remember_last_commit
 from operators.sources.git.repository import (
     clone_addresses,
     open_repository,
@@ -48,6 +43,7 @@ from operators.sources.jsonl import SourceError
 from operators.sources.protocol import Document, Fault, Item, Source, Unread, metadata_json
 from operators.sources.wiki.mediawiki_dump import dump_source
 from operators.sources.wiki.wikitext import redirect_target, wikitext_text
+from operators.versions.named_version import lineage_of
 
 READER = "wiki/2"
 CORPUS = "wiki"

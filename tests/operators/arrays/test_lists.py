@@ -10,8 +10,9 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.arrays.lists import absorb, drop_copies, flat, lists
+from operators.arrays.lists import flat, lists
 from operators.dedup import across, within
+from operators.dedup.representatives import absorb, drop_copies
 from operators.dedup.token_index import token_sets
 from operators.frames import DEDUPED, FUSED, check
 

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.arrays.segments import cut, listed, permutation, ranked, take
+from operators.arrays.rows import listed, take
+from operators.ranking.total_order import cut, permutation, ranked
 
 Make = Callable[..., pl.DataFrame]
 

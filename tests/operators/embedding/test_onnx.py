@@ -15,12 +15,8 @@ from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from operators.embedding.onnx import MAX_QUERY_WINDOWS, DirectoryEmbedder, load_directory
-from operators.embedding.protocol import (
-    EmbeddingError,
-    ModelNotInstalled,
-    TextTooLong,
-    load_embedder,
-)
+from operators.embedding.protocol import EmbeddingError, ModelNotInstalled, TextTooLong
+from operators.embedding.registry import load_embedder
 
 WORDS = [
     "the",

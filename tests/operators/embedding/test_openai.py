@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 
 from operators.embedding.openai import OpenAIEmbedder, load_openai, parse_name
-from operators.embedding.protocol import EmbeddingError, TextTooLong, load_embedder
+from operators.embedding.protocol import EmbeddingError, TextTooLong
+from operators.embedding.registry import load_embedder
 
 pytest.importorskip("httpx", reason="the extra 'openai' is not installed")
 

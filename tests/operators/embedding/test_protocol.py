@@ -6,11 +6,11 @@ import pytest
 from operators.embedding.protocol import (
     EmbeddingError,
     ModelNotInstalled,
-    load_embedder,
     readable,
     space_fingerprint,
     unit,
 )
+from operators.embedding.registry import load_embedder
 from operators.errors import UnknownName
 
 

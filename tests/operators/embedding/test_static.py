@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from operators.embedding.protocol import ModelNotInstalled, load_embedder
+from operators.embedding.protocol import ModelNotInstalled
+from operators.embedding.registry import load_embedder
 from operators.embedding.static import StaticEmbedder, load_static, read_static
 
 TEXTS = [

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from operators.embedding.passage import embedded_text
 from operators.frames import CHUNKS, DOCUMENTS, check
 from operators.sources.chunking.chunker import (
     CUT_BY_LINES,
     MAX_CHARACTERS,
     chunk_documents,
     chunk_id,
-    embedded_text,
 )
 from operators.sources.chunking.code_breaks import Breaks, breaks
 

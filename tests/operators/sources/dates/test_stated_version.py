@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from operators.sources.dates.stated_version import document_version, lineage_of, version_key
+from operators.sources.dates.stated_version import document_version
+from operators.versions.named_version import lineage_of
+from operators.versions.version_key import version_key
 
 DATA = Path(os.environ.get("CROSSCORPUS_TEST_DATA", "../shared/data"))
 if not DATA.is_absolute():

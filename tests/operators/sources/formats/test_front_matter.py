@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from operators.sources.formats.front_matter import (
+from operators.foundation.front_matter import (
     MAX_SIZE,
     FrontMatterRefused,
     find_front_matter,

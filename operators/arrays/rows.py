@@ -1,0 +1,55 @@
+"""Rows and columns of a frame, taken and replaced."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from operators.arrays.segments import Floats, Integers
+
+_MANY = 10_000  # rows that are worth several threads
+
+
+def take(frame: pl.DataFrame, rows: Integers) -> pl.DataFrame:
+    """The rows of ``frame`` with these numbers, in this order.
+
+    Polars gathers lists a thousand times slower from several pieces of memory than from one; and
+    gathers a frame on threads of its own, which for a few rows is all waiting, but not a struct.
+    """
+    frame, at = frame.rechunk(), index(rows)
+    return frame[at] if len(rows) > _MANY else frame.to_struct()[at].struct.unnest()
+
+
+def index(rows: Integers) -> pl.Series:
+    """Row numbers as Polars takes them fastest."""
+    return pl.Series(rows.astype(np.uint32))
+
+
+def replaced(frame: pl.DataFrame, *columns: pl.Series) -> pl.DataFrame:
+    """``frame`` with ``columns`` instead of those of the same names, new ones at its end.
+
+    What ``with_columns`` does, at a tenth of its price for a small frame.
+    """
+    made = frame.clone()
+    names = made.columns
+    for column in columns:
+        if column.name in names:
+            made.replace_column(names.index(column.name), column)
+        else:
+            made.insert_column(made.width, column)
+    return made
+
+
+def listed(frame: pl.DataFrame) -> pl.DataFrame:
+    """``frame`` by query and rank; the very same frame where it is so already."""
+    query_id, rank = frame["query_id"].to_numpy(), frame["rank"].to_numpy()
+    same = query_id[1:] == query_id[:-1]
+    falls = np.where(same, rank[1:] < rank[:-1], query_id[1:] < query_id[:-1])
+    if not falls.any():
+        return frame
+    return take(frame, np.lexsort((frame["chunk_id"].to_numpy(), rank, query_id)))
+
+
+def nullable(name: str, values: Floats, dtype: type[pl.DataType]) -> pl.Series:
+    """A column of ``dtype`` that is null where ``values`` is NaN."""
+    return pl.Series(name, values, nan_to_null=True).cast(dtype)

@@ -1,0 +1,17 @@
+"""What the embedding model reads of a chunk."""
+
+from __future__ import annotations
+
+MAX_HEADING = 120
+"""Characters of title and section heading that are put before a chunk's text for embedding."""
+
+
+def embedded_text(title: str | None, anchor: str | None, text: str) -> str:
+    """What the embedding model reads of a chunk: where it is from, then the text itself."""
+    heading = chunk_heading(title, anchor)
+    return f"{heading}\n{text}" if heading else text
+
+
+def chunk_heading(title: str | None, anchor: str | None) -> str:
+    """The title and section that stand before a chunk's text, at most ``MAX_HEADING`` characters."""
+    return " > ".join(part for part in (title, anchor) if part)[:MAX_HEADING]

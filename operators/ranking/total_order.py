@@ -1,0 +1,59 @@
+"""The one order of every ranked list.
+
+Score descending, then vector rank, then text rank (absent last), then chunk_id: a total order, so
+that a rerun gives the same list, and a batch the same list as its queries one by one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from operators.arrays.rows import listed, replaced, take
+from operators.arrays.segments import Column, Floats, Integers, places
+
+
+def best_first(frame: pl.DataFrame, score: Floats) -> Integers:
+    """The row numbers of ``frame`` in the order above, query by query.
+
+    Args:
+        frame: has the columns query_id, vector_rank, text_rank (null: not in that list), chunk_id.
+        score: one number a row, higher is better; NaN comes last.
+    """
+    return permutation(
+        frame["query_id"].to_numpy(),
+        score,
+        frame["vector_rank"].to_numpy(),
+        frame["text_rank"].to_numpy(),
+        frame["chunk_id"].to_numpy(),
+    )
+
+
+def permutation(
+    query_id: Column, score: Column, vector_rank: Column, text_rank: Column, chunk_id: Column
+) -> Integers:
+    """As :func:`best_first`, on arrays; an absent rank is NaN, and NaN comes last."""
+    return np.lexsort((chunk_id, text_rank, vector_rank, -score, query_id))
+
+
+def ranked(frame: pl.DataFrame, score: Floats) -> pl.DataFrame:
+    """``frame`` in the order that ``score`` gives, with the columns ``score`` and ``rank`` anew."""
+    order = best_first(frame, score)
+    chosen = take(frame, order)
+    rank = places(chosen["query_id"].to_numpy())
+    return replaced(chosen, pl.Series("score", score[order]), pl.Series("rank", rank))
+
+
+def cut(frame: pl.DataFrame, top_k: int) -> pl.DataFrame:
+    """The rows of ``frame`` among the first ``top_k`` of their query.
+
+    Raises:
+        ValueError: ``top_k`` is negative.
+    """
+    if top_k < 0:
+        raise ValueError(f"top_k must be 0 or more, got {top_k}")
+    frame = listed(frame)
+    kept = np.flatnonzero(places(frame["query_id"].to_numpy()) < top_k)
+    if not len(kept) or kept[-1] == len(kept) - 1:  # one query, or all of it
+        return frame.head(len(kept))
+    return take(frame, kept)

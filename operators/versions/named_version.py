@@ -1,0 +1,133 @@
+"""The version that a path or a file name has, and what is left of the name without it.
+
+A version is looked for where projects put it: the path (``docs/v1.2/``, ``version-1.10/``) and the
+file name (``Spark_Release_3.5.3_Apache_Spark.pdf``). What is left of a path without its version
+names the topic: the lineage of all its versions.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from operators.foundation.filename_dates import filename_date
+
+_STAGE = r"dev|snapshot|nightly|canary|alpha|beta|milestone|m|preview|pre|rc|cr|a|b"
+_TAIL = rf"(?:[-_.]?(?:{_STAGE})[-_.]?[0-9]+|[-_.]?(?:dev|snapshot|nightly|alpha|beta|rc))"
+_AFTER = r"(?![0-9A-Za-z]|\.[0-9])"
+_BEFORE = r"(?<![0-9A-Za-z.])"
+_FLAGS = re.ASCII | re.IGNORECASE
+_PARTS = r"(?:\.[0-9]{1,9})"
+_VERSION = rf"(?P<v>[0-9]{{1,9}}{_PARTS}{{0,5}}(?:\.x)?{_TAIL}?)"
+# v1, v1.2, V5.3.1-rc.2
+_MARKED = re.compile(rf"{_BEFORE}v\.? ?{_VERSION}{_AFTER}", _FLAGS)
+# release-1.2, version_3
+_WORDED = re.compile(rf"{_BEFORE}(?:version|ver|release|rel)[-_. ]?{_VERSION}{_AFTER}", _FLAGS)
+# 18.20.8
+_LONG = re.compile(rf"{_BEFORE}(?P<v>[0-9]{{1,9}}{_PARTS}{{2,5}}{_TAIL}?){_AFTER}", _FLAGS)
+# python-3.11: two numbers need a name before them, or to stand alone
+_NAMED = re.compile(
+    rf"(?<=[A-Za-z][-_ ])(?P<v>[0-9]{{1,9}}{_PARTS}{{1,5}}{_TAIL}?){_AFTER}", _FLAGS
+)
+_ALONE = re.compile(rf"(?P<v>[0-9]{{1,9}}{_PARTS}{{1,5}}(?:\.x)?{_TAIL}?|[0-9]{{1,9}}\.x)", _FLAGS)
+_NUMBERED_PART = re.compile(
+    r"(?<![A-Za-z])(?:chapter|chap|ch|section|subsection|sec|part|appendix|annex|figure|fig|table"
+    r"|listing|equation|eq|step|lesson|lecture|tutorial|session|unit|module|topic|slide"
+    r"|exercise|ex|lab|problem|task|question|quiz|assignment|homework|hw|worksheet|example"
+    r"|experiment|scenario|theorem|lemma|adr|epic|story|ticket|sprint|iteration|phase"
+    r"|vol|volume|episode|week|day|page|item|no|nr|number|rule|clause|article|requirement|req"
+    r")[-_ ]\Z",
+    re.IGNORECASE,
+)
+_MOVING = frozenset({"latest", "stable"})
+_EXTENSION = re.compile(r"\.(?!(?:rc|beta|alpha|dev|x)[0-9]*\Z)[A-Za-z][A-Za-z0-9]{0,9}\Z")
+_SAME_FORMAT = {".markdown": ".md", ".asciidoc": ".adoc", ".asc": ".adoc", ".htm": ".html"}
+
+
+def named_version(path: str | None) -> tuple[str | None, str | None]:
+    """The version that a path names, without a leading ``v``, and where: ``name`` or ``path``.
+
+    The name is nearer than a folder, a nearer folder nearer than one further up; (None, None) where
+    none has a version.
+
+    >>> named_version("docs/v1.2/guide.md")
+    ('1.2', 'path')
+    """
+    *folders, name = _slashes(path or "").split("/")
+    if span := _version_in(_split_extension(name)[0]):
+        return bare_version(name[slice(*span)]), "name"
+    for folder in reversed(folders):
+        if span := _version_in(folder):
+            return bare_version(folder[slice(*span)]), "path"
+    return None, None
+
+
+def lineage_of(path: str | None, title: str | None = None) -> str | None:
+    """The name that all versions of one document share: its path without the version.
+
+    Letter case, ``_`` and spaces do not count. ``latest`` and ``stable`` count as versions here.
+    A file that is named by its version alone goes by its folder, else by its title without the
+    version. None where there is neither a path nor a title.
+
+    >>> lineage_of("docs/v1.2/Guide.md") == lineage_of("docs/latest/guide.md")
+    True
+    >>> lineage_of("assert_nodejs_18.20.8.md")
+    'assert-nodejs.md'
+    """
+    parts = [p for p in _slashes(path or "").split("/") if p not in ("", ".")]
+    if not parts:
+        return _plain(_without(title, _version_in(title))) or None if title else None
+    *folders, name = parts
+    kept = []
+    for folder in folders:
+        rest = "" if folder.lower() in _MOVING else _without(folder, _version_in(folder))
+        if plain := _plain(rest):
+            kept.append(plain)
+    stem, extension = _split_extension(name)
+    plain = _plain(_without(stem, _version_in(stem)))
+    if not plain and not kept and title:
+        plain = _plain(_without(title, _version_in(title)))
+    extension = extension.lower()
+    return "/".join([*kept, plain + _SAME_FORMAT.get(extension, extension)])
+
+
+def bare_version(version: str) -> str:
+    """A version without a leading ``v`` or ``version``."""
+    return re.sub(r"\A[vV](?:ersion)?[. ]?(?=[0-9])", "", version)
+
+
+def _version_in(text: str) -> tuple[int, int] | None:
+    """Where in a name its version stands, the surest form first; a date is none."""
+    text = text[:400]
+    if match := _ALONE.fullmatch(text):
+        return None if filename_date(text) else match.span("v")
+    for form in (_MARKED, _WORDED, _LONG, _NAMED):
+        for match in form.finditer(text):
+            start = match.start("v")
+            if filename_date(text[start : start + 10]):
+                continue
+            if form is _NAMED and _NUMBERED_PART.search(text[:start]):
+                continue
+            return match.span("v")
+    return None
+
+
+def _without(text: str, span: tuple[int, int] | None) -> str:
+    if span is None:
+        return text
+    before = re.sub(r"(?i)(?<![a-z0-9])(?:v|version|ver)[-_. ]*\Z", "", text[: span[0]])
+    return re.sub(r"\(\s*\)|\[\s*\]", " ", f"{before} {text[span[1] :]}")
+
+
+def _split_extension(name: str) -> tuple[str, str]:
+    match = _EXTENSION.search(name)
+    return (name[: match.start()], match[0]) if match and match.start() else (name, "")
+
+
+def _plain(text: str) -> str:
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return re.sub(r"[\s_-]+", "-", folded).strip("-., ")
+
+
+def _slashes(path: str) -> str:
+    return path.replace("\\", "/")
