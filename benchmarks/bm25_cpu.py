@@ -157,7 +157,7 @@ def main() -> None:
         start = time.perf_counter()
         load(store, texts)
         loaded = time.perf_counter() - start
-        finish_load(store, exact_below=len(texts))
+        finish_load(store, exact_scan_max_rows=len(texts))
         built = time.perf_counter() - start - loaded
         console.print(
             f"{len(texts):,} chunks: {len(texts) / loaded:,.0f} a second, indexes {built:.0f} s"

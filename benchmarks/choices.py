@@ -3,9 +3,9 @@
     python -m benchmarks.choices SET [SET ...] > tables.md   # `few_queries`, `learned` go behind
 
 A row undoes one choice, by a shipped experiment or by one setting: the difference it makes to
-nDCG@10, with its 95 % bootstrap interval, asked (only judged corpora count) and blind (all do).
-What was measured is kept in the folder ``choices`` of the data directory, so that an interrupted
-run goes on where it was; delete that folder after a change of code or data.
+nDCG@10, with its 95 % bootstrap interval, asked (only judged corpora count) and all_corpora (all
+do). What was measured is kept in the folder ``choices`` of the data directory, so that an
+interrupted run goes on where it was; delete that folder after a change of code or data.
 """
 
 from __future__ import annotations
@@ -34,32 +34,32 @@ from operators.postgres.store import Store, collection_info, open_store
 
 BASE = "default"
 EXPERIMENTS = {
-    "full_text_weight": "`full_text_words: 8`: few plain words lean on the vectors",
-    "own_scale": "`own_scale: 0.5` instead of a scale for each corpus",
-    "one_scale": "`own_scale: 0.5` instead of one scale for all corpora",
+    "full_text_weight": "`full_weight_terms: 8`: few plain words lean on the vectors",
+    "corpus_normalization": "`corpus_normalization: 0.5` instead of a scale for each corpus",
+    "one_scale": "`corpus_normalization: 0.5` instead of one scale for all corpora",
     "corpus_ranks": "`fused: convex` instead of ranks over corpora",
-    "score_fusion": "`fused: convex` instead of the merged scores as they are",
-    "rrf": "`merged: minmax`: scores instead of ranks, within and over corpora",
+    "comb_sum": "`fused: convex` instead of the merged scores as they are",
+    "rrf": "`merged: convex`: scores instead of ranks, within and over corpora",
     "min_max": "scores over the best of a list instead of min-max, within and over corpora",
-    "absent_share": "what a list lacks counts 0 there instead of 0.75 of the list's last",
+    "missing_score_fraction": "what a list lacks counts 0 there instead of 0.75 of the list's last",
     "vector_lean": "`vector_weight: 0.5`: meaning and words alike",
     "text_only": "vectors beside the words",
     "vector_only": "words beside the vectors",
     "plain_text_search": "`text_search: bm25` instead of Postgres's own ranking",
-    "candidates_10": "`candidates: 50` instead of 10",
-    "candidates_200": "`candidates: 50` instead of 200",
+    "search_depth_10": "`search_depth: 50` instead of 10",
+    "search_depth_200": "`search_depth: 50` instead of 200",
     "no_dedup": "`deduped: guarded`, `unique: guarded`",
     "jaccard_dedup": "copies by what they say instead of by their words alone",
     "cosine_dedup": "copies by what they say instead of by their embeddings alone",
     "newest_dedup": "copies by what they say instead of the newest of near-copies",
-    "no_recency": "`recency: step`",
-    "half_life": "`recency: step` instead of a boost that halves every 30 days",
+    "no_recency": "`aged_hits: step`",
+    "half_life": "`aged_hits: step` instead of a boost that halves every 30 days",
     "no_weights": "`weighted: by_trigger`, `weights` of 1.2",
     "static_model": "`embedding: minilm` instead of the static model",
 }
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
-    "`full_text_words: 8` instead of fewer": {"full_text_words": 5},
-    "`full_text_words: 8` instead of more": {"full_text_words": 12},
+    "`full_weight_terms: 8` instead of fewer": {"full_weight_terms": 5},
+    "`full_weight_terms: 8` instead of more": {"full_weight_terms": 12},
     "`vector_weight: 0.5`: no more words than meaning": {"vector_weight": 0.4},
     "`vector_norm: max`": {"vector_norm": "min_max"},
     "`text_norm: max`": {"text_norm": "min_max"},
@@ -79,8 +79,8 @@ INTRODUCTION = """# What the default's choices are worth
 Written by `python -m benchmarks.choices`. Each row undoes one choice, by a shipped experiment or by
 one setting: the difference in nDCG@10 to the default and its 95 % bootstrap interval, p by paired
 randomisation and Holm's correction over the rows; * where that is below 0.05. A negative number
-speaks for the choice. Asked: of what all corpora give, only those that a query judges count; blind:
-all do.
+speaks for the choice. Asked: of what all corpora give, only those that a query judges count;
+all_corpora: all do.
 
 No ranking depends on `on_corpus_error`, `deadline_s` and `workers` (what happens when a search
 fails or is slow), `triggers` (the names that weights may be for), `top_k` (where the list ends),
@@ -123,7 +123,7 @@ def table(name: str) -> Iterator[str]:
 
 
 def measured(name: str, label: str, config: Config) -> pl.DataFrame:
-    """Columns ``SCORES`` and mode (``asked``; ``blind`` where there are several corpora)."""
+    """Columns ``SCORES`` and mode (``asked``; ``all_corpora`` where there are several corpora)."""
     kept = _kept(name, config)
     if kept.exists():
         return pl.read_parquet(kept).with_columns(config=pl.lit(label))
@@ -140,8 +140,8 @@ def measured(name: str, label: str, config: Config) -> pl.DataFrame:
         )
     parts = [evaluation.scores.with_columns(mode=pl.lit("asked"))]
     if several:
-        blind = scores(evaluation.runs, evaluation.qrels, [label], measures=(NDCG,))
-        parts.append(blind.with_columns(mode=pl.lit("blind")))
+        all_corpora = scores(evaluation.runs, evaluation.qrels, [label], measures=(NDCG,))
+        parts.append(all_corpora.with_columns(mode=pl.lit("all_corpora")))
     found = pl.concat(parts)
     kept.parent.mkdir(parents=True, exist_ok=True)
     found.write_parquet(kept)

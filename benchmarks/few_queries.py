@@ -108,14 +108,14 @@ draws, in brackets where 95 % of the draws lie on that half, then the share of d
 
 
 def found(name: str) -> tuple[Candidates, Candidates, list[str]]:
-    """What the default's searches give, asked and blind, and each query's group."""
+    """What the default's searches give, asked and all_corpora, and each query's group."""
     folder = data_folder() / name / "dev"
     queries, qrels = check_judged(
         read_queries(folder / "queries.jsonl"), read_qrels(folder / "qrels.tsv")
     )
     config = load_config("default")
     with open_store(collection=name) as store:
-        asked, blind = fetched(
+        asked, all_corpora = fetched(
             store,
             config,
             queries,
@@ -123,7 +123,7 @@ def found(name: str) -> tuple[Candidates, Candidates, list[str]]:
             load_embedder(config.embedding),
             vectors_directory=data_home() / "query_vectors",
         )
-    return asked, blind, groups_of(folder / "queries.jsonl", queries["query_id"].to_list())
+    return asked, all_corpora, groups_of(folder / "queries.jsonl", queries["query_id"].to_list())
 
 
 def both_lists(candidates: Candidates) -> Lists:

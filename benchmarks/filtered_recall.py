@@ -99,7 +99,7 @@ def shipped(store: Store, queries: pl.DataFrame, embeddings: pl.DataFrame) -> pl
 
 
 def iterative(store: Store, queries: pl.DataFrame, embeddings: pl.DataFrame) -> pl.DataFrame:
-    return vector_search(store, "code", queries, embeddings, k=K, exact_below=1)
+    return vector_search(store, "code", queries, embeddings, k=K, exact_scan_max_rows=1)
 
 
 WAYS: dict[str, Search] = {"index alone": index_alone, "iterative": iterative, "shipped": shipped}
@@ -151,7 +151,7 @@ def main() -> None:
         table = Table("filter", "way", "recall@50", "fewest rows", "p50 ms", "p95 ms")
         for repo in (None, *SHARES):
             exact = vector_search(
-                store, "code", *queries_of(repo, vectors), k=K, exact_below=given.chunks
+                store, "code", *queries_of(repo, vectors), k=K, exact_scan_max_rows=given.chunks
             )
             true = dict(exact.group_by("query_id").agg("chunk_id").iter_rows())
             for name, search in WAYS.items():

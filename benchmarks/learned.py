@@ -35,8 +35,8 @@ default; nDCG@10 over the default on the other half. Seed 0: runs of the graph, 
 interval and p by paired randomisation. All seeds: mean over the splits, and in brackets the least
 and the greatest.
 
-| set | queries | seed 0, asked | seed 0, blind | all seeds, asked | all seeds, blind | changed |
-|---|---|---|---|---|---|---|"""
+| set | queries | seed 0, asked | seed 0, all_corpora | all seeds, asked | all seeds, all_corpora |
+changed | |---|---|---|---|---|---|---|"""
 
 
 def main() -> None:
@@ -67,28 +67,30 @@ def row(name: str, seeds: range) -> str:
 
 
 def differences(evaluation: Evaluation) -> Iterator[str]:
-    """Learned over base in the run of the test half, asked and blind."""
-    blind = scores(evaluation.runs, evaluation.qrels, list(evaluation.configs), measures=(NDCG,))
-    for values in (evaluation.scores.filter(pl.col("measure") == NDCG), blind):
+    """Learned over base in the run of the test half, asked and all_corpora."""
+    all_corpora = scores(
+        evaluation.runs, evaluation.qrels, list(evaluation.configs), measures=(NDCG,)
+    )
+    for values in (evaluation.scores.filter(pl.col("measure") == NDCG), all_corpora):
         one = comparison(values, evaluation.configs[0]).row(0, named=True)
         yield f"{one['difference']:+.3f} [{one['low']:+.3f}, {one['high']:+.3f}], p {one['p']:.3f}"
 
 
 def splits(name: str, seeds: range) -> Iterator[tuple[tuple[float, bool], tuple[float, bool]]]:
-    """Of each split, asked and blind: the gain on the test half, and whether anything changed."""
-    asked, blind, groups = found(name)
+    """Of each split: the gain on the test half in both modes, and whether anything changed."""
+    asked, all_corpora, groups = found(name)
     base = base_parameters(load_config("default"), asked)
     for seed in seeds:
         training, test = weight_fitting.halves(groups, seed=seed)
         learned = weight_fitting.learn(
-            together(asked.part(training), blind.part(training)),
+            together(asked.part(training), all_corpora.part(training)),
             [groups[number] for number in training.tolist()] * 2,
             base,
             list(base),
             seed=seed,
         )
         gains = []
-        for candidates in (asked.part(test), blind.part(test)):
+        for candidates in (asked.part(test), all_corpora.part(test)):
             before = weight_fitting.ndcg(candidates, base)
             gains.append(
                 float((weight_fitting.ndcg(candidates, learned.parameters) - before).mean())

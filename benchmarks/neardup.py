@@ -20,8 +20,8 @@ import polars as pl
 
 from benchmarks.judged import data_folder
 from operators.dedup import within
-from operators.dedup.similarity_index import signatures
-from operators.dedup.token_index import token_sets
+from operators.dedup.similarity_index import index_similarity
+from operators.dedup.token_index import index_tokens
 from operators.foundation.sanitize import clean_text
 from operators.frames import CHUNKS, MERGED
 
@@ -90,8 +90,8 @@ def joined(pairs: pl.DataFrame, rule: Rule, vectors: np.ndarray | None = None) -
 _GIVEN = ("query_id", "chunk_id", "rank")
 
 TEXT_RULES: dict[str, Rule] = {
-    "guarded": lambda merged, chunks: within.guarded(merged, chunks, signatures(chunks)),
-    "jaccard": lambda merged, chunks: within.jaccard(merged, chunks, token_sets(chunks)),
+    "guarded": lambda merged, chunks: within.guarded(merged, chunks, index_similarity(chunks)),
+    "jaccard": lambda merged, chunks: within.jaccard(merged, chunks, index_tokens(chunks)),
 }
 VECTOR_RULES: dict[str, Rule] = {"cosine": within.cosine, "newest": within.newest}
 

@@ -150,7 +150,7 @@ def as_frame(case: dict[str, np.ndarray], seed: int = 8) -> pl.DataFrame:
                     "text_rank": own[1].astype(np.uint32),
                     "vector_distance": 1 - score[:, at].ravel(),
                     "text_score": rng.permuted(score[:, at], axis=1).ravel() * 40,
-                    "rrf_score": score[:, at].ravel(),
+                    "corpus_score": score[:, at].ravel(),
                     "alternate_sources": pl.Series([[]], dtype=pl.List(SOURCE)).new_from_index(
                         0, len(rank)
                     ),

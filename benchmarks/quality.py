@@ -38,7 +38,7 @@ def main() -> None:
     parser.add_argument("--config", nargs="+", default=["default"])
     parser.add_argument("--channels", action="store_true", help="BM25 and vectors alone, by corpus")
     options = parser.parse_args()
-    print("| set | system | nDCG@10 | several corpora | all corpora, unasked | recall@50 | s |")
+    print("| set | system | nDCG@10 | several corpora | all corpora | recall@50 | s |")
     print("|---|---|---|---|---|---|---|")
     for name in options.sets:
         judged = judged_set(name)
@@ -61,13 +61,13 @@ def show(name: str, system: str, *values: float) -> None:
 
 
 def measured(
-    judged: JudgedSet, run: pl.DataFrame, blind: pl.DataFrame, seconds: float
+    judged: JudgedSet, run: pl.DataFrame, all_corpora: pl.DataFrame, seconds: float
 ) -> tuple[float, ...]:
     several = judged.several()
     return (
         mean(NDCG, run, judged.qrels),
         mean(NDCG, run, judged.qrels, several) if several else float("nan"),
-        mean(NDCG, blind, judged.qrels),
+        mean(NDCG, all_corpora, judged.qrels),
         mean(RECALL, run, judged.qrels),
         seconds,
     )
@@ -88,9 +88,9 @@ def graph_runs(
     began = time.perf_counter()
     asked = graph_run(driver, store, judged, judged.queries)
     seconds = time.perf_counter() - began
-    unasked = judged.queries.with_columns(corpora=pl.lit(None, pl.List(pl.String)))
-    blind = graph_run(driver, store, judged, unasked) if judged.several() else asked
-    return asked, blind, seconds
+    every_corpus = judged.queries.with_columns(corpora=pl.lit(None, pl.List(pl.String)))
+    all_corpora = graph_run(driver, store, judged, every_corpus) if judged.several() else asked
+    return asked, all_corpora, seconds
 
 
 def graph_run(

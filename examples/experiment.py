@@ -28,29 +28,30 @@ def _():
 
     root = pathlib.Path(mo.notebook_dir()).parent
     ranking, dedup, context = "operators/ranking/", "operators/dedup/", "operators/context/"
-    runtime, tried = "dataflow/runtime/", "configs/experiments/"
+    driver, tried = "dataflow/driver/", "configs/experiments/"
+    foundation, drawing = "operators/foundation/", "dataflow/visualization/"
     questions = {
         "how do the list of the vectors and the list of the words become one?": ranking + "merge",
         "how are the hits of several corpora put into one order?": ranking + "fusion",
         "does it matter that something was written last week?": ranking + "recency",
         "do reviews count more while somebody reviews a pull request?": ranking + "weighting",
-        "how can two searches' scores be compared at all?": ranking + "normalise",
+        "how can two searches' scores be compared at all?": ranking + "normalization",
         "a model that reads question and passage together": ranking + "rerank",
         "two texts that share nearly all of their words": dedup + "jaccard",
         "a paragraph in which only one number changed is no duplicate": dedup + "guarded",
         "which of the copies in several corpora stays?": dedup + "across",
         "passages whose embeddings point the same way": dedup + "cosine",
         "what if a passage is too long for the room that is left?": context + "packing",
-        "can a malicious wiki page fake a link in the context?": context + "escape",
+        "can a malicious wiki page fake a link in the context?": foundation + "escape",
         "how is a budget in tokens counted?": context + "token_counts",
         "how does the user say what a source is called?": context + "templates",
         "which sources may the answer point to?": context + "citations",
-        "what is a user told about a search that timed out?": context + "outcomes",
-        "I mistyped the name of a node, did I mean another?": runtime + "guards",
-        "which steps run on threads, and when does one begin?": runtime + "scheduler",
-        "draw the graph as a picture, a cluster for each corpus": runtime + "dot",
-        "what differs between the graphs of two settings?": runtime + "diff",
-        "try another setting on an answer without searching again": runtime + "trace",
+        "what is a user told about a search that timed out?": context + "search_outcomes",
+        "I mistyped the name of a node, did I mean another?": driver + "validation",
+        "which steps run on threads, and when does one begin?": "dataflow/execution/scheduler",
+        "draw the graph as a picture, a cluster for each corpus": drawing + "dot",
+        "what differs between the graphs of two settings?": drawing + "graph_diff",
+        "try another setting on an answer without searching again": driver + "trace",
         "are embeddings alone enough?": tried + "vector_only",
         "is it better to drop no duplicates?": tried + "no_dedup",
         "do ranks fuse as well as scores?": tried + "rrf",
@@ -78,9 +79,12 @@ def _(ingest_documents, json, load_embedder, open_store, pathlib, questions, roo
     # 2. A small collection: code and experiments of this repository, and the judgements as files.
     folder = pathlib.Path(tempfile.mkdtemp(prefix="experiment-"))
     documents, queries, qrels = (folder / n for n in ("docs.jsonl", "queries.jsonl", "qrels.tsv"))
-    parts = ("ranking", "dedup", "context")
+    parts = ("ranking", "dedup", "context", "foundation")
     patterns = {
-        "code": (*(f"operators/{part}/*.py" for part in parts), "dataflow/runtime/*.py"),
+        "code": (
+            *(f"operators/{part}/*.py" for part in parts),
+            *(f"dataflow/{part}/*.py" for part in ("driver", "execution", "visualization")),
+        ),
         "docs": ("README.md", "configs/**/*.yaml"),
     }
     files = {p: corpus for corpus, ps in patterns.items() for g in ps for p in sorted(root.glob(g))}
@@ -170,10 +174,10 @@ def _(baseline, build_driver, embedder, mo, store):
     driver = build_driver(baseline, store=store, embedder=embedder)
     expected = {"explain_chunks": ["operators/ranking/recency.py"]}
     answer = driver.trace(
-        ["results", "verdicts", "explain"],
+        ["results", "dispositions", "explain"],
         inputs={"query": "does it matter that something was written last week?", **expected},
     )
-    fates = answer["verdicts"].select("source_label", "fate", "reason", "score")
+    fates = answer["dispositions"].select("source_label", "fate", "reason", "score")
     print(fates)
     first = answer["explain"].filter(chunk_id=answer["results"]["chunk_id"][0])
     numbers = first.select("stage", "quantity", "value", "rank", "detail")

@@ -65,7 +65,7 @@ VERSION_SCOPE = pl.Schema(
 EMBEDDING = pl.List(pl.Float32)
 
 # How much the words of a question count beside its meaning, 0..1.
-TEXT_CONFIDENCE = pl.Schema({"query_id": pl.UInt32(), "text_confidence": pl.Float64()})
+LEXICAL_WEIGHT = pl.Schema({"query_id": pl.UInt32(), "lexical_weight": pl.Float64()})
 
 QUERY_EMBEDDINGS = pl.Schema(
     {"query_id": pl.UInt32(), "text_no": pl.UInt32(), "text": pl.String(), "embedding": EMBEDDING}
@@ -136,10 +136,10 @@ CHUNKS = pl.Schema(
     }
 )
 
-READ_CHUNKS = pl.Schema({**CHUNKS, "only_up_to": pl.String(), "gone_since": UTC})
+READ_CHUNKS = pl.Schema({**CHUNKS, "last_version": pl.String(), "superseded_at": UTC})
 """``CHUNKS`` as a store gives them: ``lineage_id`` and ``version`` are those of a topic's versions;
-``only_up_to`` is the last version that has the passage, null where the newest does, and
-``gone_since`` the date of the first that lacks it, null where that is unknown too."""
+``last_version`` is the last version that has the passage, null where the newest does, and
+``superseded_at`` the date of the first that lacks it, null where that is unknown too."""
 
 UNIFIED = pl.Schema(
     {
@@ -156,14 +156,14 @@ UNIFIED = pl.Schema(
         "text_rank": pl.UInt32(),
         "vector_distance": pl.Float64(),
         "text_score": pl.Float64(),
-        "rrf_score": pl.Float64(),  # the corpus's merged score, whatever variant made it
+        "corpus_score": pl.Float64(),  # the corpus's merged score, whatever variant made it
         "created_at": UTC,
         "doc_date": UTC,
         "version": pl.String(),
         "lineage_id": pl.String(),  # what all versions of a topic share
         "anchor": pl.String(),
-        "only_up_to": pl.String(),  # the last version that has it; null: the newest does
-        "gone_since": UTC,  # the date of the first version that lacks it
+        "last_version": pl.String(),  # the last version that has it; null: the newest does
+        "superseded_at": UTC,  # the date of the first version that lacks it
         "metadata": pl.String(),
         "alternate_sources": pl.List(SOURCE),
     }
@@ -246,7 +246,7 @@ DOCUMENTS = pl.Schema(
 
 # How results came about, see operators/explain.
 
-MERGE_PARTS = pl.Schema(
+MERGE_COMPONENTS = pl.Schema(
     {
         "query_id": pl.UInt32(),
         "chunk_id": pl.Int64(),
@@ -254,13 +254,13 @@ MERGE_PARTS = pl.Schema(
         "vector_value": pl.Float64(),  # what the vector list gives, on the merge's scale
         "text_weight": pl.Float64(),
         "text_value": pl.Float64(),
-        "text_confidence": pl.Float64(),  # how much the words of the question count
+        "lexical_weight": pl.Float64(),  # how much the words of the question count
     }
 )
 """``MERGED.score`` is ``vector_weight * vector_value + text_weight * (text_value *
-text_confidence)``; all null where it came about otherwise."""
+lexical_weight)``; all null where it came about otherwise."""
 
-FUSION_PARTS = pl.Schema(
+FUSION_COMPONENTS = pl.Schema(
     {
         "query_id": pl.UInt32(),
         "chunk_id": pl.Int64(),
@@ -270,15 +270,15 @@ FUSION_PARTS = pl.Schema(
         "vector_value": pl.Float64(),
         "text_weight": pl.Float64(),
         "text_value": pl.Float64(),
-        "text_confidence": pl.Float64(),
+        "lexical_weight": pl.Float64(),
         "part": pl.Float64(),  # what this corpus adds; null where the score came about otherwise
         "recency": pl.Float64(),
     }
 )
-"""``part`` is ``vector_weight * vector_value + text_weight * text_value * text_confidence`` where
+"""``part`` is ``vector_weight * vector_value + text_weight * text_value * lexical_weight`` where
 these are not null; ``FUSED.score`` is the sum of a chunk's parts times ``recency``."""
 
-SOUGHT = pl.Schema(
+EXPLAIN_TARGETS = pl.Schema(
     {
         "query_id": pl.UInt32(),
         "chunk_id": pl.Int64(),
@@ -291,7 +291,7 @@ SOUGHT = pl.Schema(
 )
 """Chunks that a caller named, whether they were found or not."""
 
-VERDICTS = pl.Schema(
+DISPOSITIONS = pl.Schema(
     {
         "query_id": pl.UInt32(),
         "chunk_id": pl.Int64(),

@@ -156,7 +156,7 @@ def query(
         settings = settings.with_changes({"parameters": {"top_k": top_k}})
     outputs = ["results", "context_window", "citations", "notes", "provenance"]
     if explain or explain_chunk:
-        outputs += ["queries", "outcomes", "verdicts", "explain"]
+        outputs += ["queries", "outcomes", "dispositions", "explain"]
     with build_driver(settings, collection=collection) as driver:
         answer = driver.execute(
             outputs,

@@ -64,7 +64,7 @@ def answer_as_json(answer: Mapping[str, Any], absent: Sequence[str] = ()) -> dic
         "citations": answer["citations"]["citation"].to_list(),
         "notes": [*absent, *answer["notes"]["note"]],
         "provenance": answer["provenance"],
-        **({"verdicts": answer["verdicts"].to_dicts()} if "verdicts" in answer else {}),
+        **({"dispositions": answer["dispositions"].to_dicts()} if "dispositions" in answer else {}),
     }
 
 
@@ -116,8 +116,8 @@ def show_answer(
         _OUT.rule("notes")
         for note in answer["notes"]["note"]:
             _OUT.print(Text(note, style="yellow"))
-    if "verdicts" in answer:
-        missing = answer["verdicts"].filter(pl.col("result_rank").is_null())
+    if "dispositions" in answer:
+        missing = answer["dispositions"].filter(pl.col("result_rank").is_null())
         if missing.height:
             _OUT.rule("asked about")
         for label, fate, reason in missing["source_label", "fate", "reason"].iter_rows():

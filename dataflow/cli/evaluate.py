@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from dataflow.cli.options import AsJson, Blind, Collection, Qrels, Queries
+from dataflow.cli.options import AllCorpora, AsJson, Collection, Qrels, Queries
 
 
 class Alternates(StrEnum):
@@ -42,7 +42,7 @@ def evaluate(
         Alternates,
         typer.Option(help="A copy that dedup dropped follows its survivor, or is left out."),
     ] = Alternates.expand,
-    blind: Blind = False,
+    all_corpora: AllCorpora = False,
     reranker: Annotated[
         str | None,
         typer.Option(
@@ -85,7 +85,7 @@ def evaluate(
             qrels,
             depth=depth,
             alternates="drop" if alternates is Alternates.drop else "expand",
-            blind=blind,
+            all_corpora=all_corpora,
             retrieval_inputs=inputs,
             vectors_directory=data_home() / "query_vectors",
             on_batch=on_batch,
@@ -116,7 +116,7 @@ def sweep(
         list[str] | None,
         typer.Option("--measure", help="nDCG@10, R@50, RR@10 or AP; the first two if none."),
     ] = None,
-    blind: Blind = False,
+    all_corpora: AllCorpora = False,
     collection: Collection = "default",
     as_json: AsJson = False,
 ) -> None:
@@ -126,7 +126,7 @@ def sweep(
     sweep.html.
 
     Example: crosscorpus sweep -C team --queries q.jsonl --qrels q.tsv --set
-    vector_weight=0,0.25,0.5,0.75,1 --set candidates=10,50,200 --out swept
+    vector_weight=0,0.25,0.5,0.75,1 --set search_depth=10,50,200 --out swept
     """
     from dataflow import load_config
     from dataflow.cli import console_evaluate as show
@@ -152,7 +152,7 @@ def sweep(
             queries,
             qrels,
             measures=tuple(measures or sweeps.MEASURES),
-            blind=blind,
+            all_corpora=all_corpora,
             vectors_directory=data_home() / "query_vectors",
             on_batch=lambda done: on_batch("sweep", done),
         )

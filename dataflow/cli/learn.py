@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from dataflow.cli.options import AsJson, Blind, Collection, Qrels
+from dataflow.cli.options import AllCorpora, AsJson, Collection, Qrels
 
 
 class Method(StrEnum):
@@ -41,7 +41,7 @@ def learn(
         int | None, typer.Option(min=4, help="Learn from so many at most; else from half.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the split into halves.")] = 0,
-    blind: Blind = False,
+    all_corpora: AllCorpora = False,
     config: Annotated[
         str,
         typer.Option("--config", "-c", help="Where the fit begins: a shipped name or a YAML file."),
@@ -79,7 +79,7 @@ def learn(
             method=method.value,
             training_queries=training_queries,
             seed=seed,
-            blind=blind,
+            all_corpora=all_corpora,
             vectors_directory=data_home() / "query_vectors",
             on_batch=on_batch,
         )

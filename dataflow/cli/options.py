@@ -44,7 +44,7 @@ Queries = Annotated[
     Path, typer.Option("--queries", help="JSON, one a line: query_id, text, and more if known.")
 ]
 Qrels = Annotated[Path, typer.Option("--qrels", help="TREC: `query_id 0 doc_id grade` a line.")]
-Blind = Annotated[
+AllCorpora = Annotated[
     bool,
-    typer.Option("--blind", help="Judge all that is found, whatever `judged_corpora` says."),
+    typer.Option("--all-corpora", help="Judge all that is found, whatever `judged_corpora` says."),
 ]

@@ -1,6 +1,6 @@
 """What a configuration may name: read from the retrieval modules, so that no list is kept twice.
 
-A function ``merged__minmax`` is the variant ``minmax`` of the stage ``merged``; an argument with a
+A function ``merged__convex`` is the variant ``convex`` of the stage ``merged``; an argument with a
 default that no node computes is a parameter. A new variant or parameter is therefore known to the
 configuration, to its error messages and to the diff as soon as its function exists.
 """

@@ -11,7 +11,7 @@ from typing import Any
 from hamilton.node import Node
 
 from operators.context.search_outcomes import overridden, unsuccessful
-from operators.dedup.token_index import token_sets
+from operators.dedup.token_index import index_tokens
 from operators.frames import (
     DEDUPED,
     MERGED,
@@ -76,6 +76,6 @@ def not_searched(given: Mapping[str, Any], corpora: Collection[str]) -> dict[str
                 f"{corpus}.merged": empty(MERGED),
                 f"{corpus}.deduped": empty(DEDUPED),
                 f"{corpus}.chunk_ids": own["unified"]["chunk_id"].unique().sort(),
-                f"{corpus}.token_sets": token_sets(empty(READ_CHUNKS)),
+                f"{corpus}.token_index": index_tokens(empty(READ_CHUNKS)),
             }
     return instead

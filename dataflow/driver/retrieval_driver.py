@@ -25,7 +25,7 @@ from dataflow.driver.query_frame import check_known, complete_queries, refuse_ig
 from dataflow.driver.trace import Trace, changed, known_to
 from dataflow.driver.validation import GraphError, LooseInputs, check_call, check_declared
 from dataflow.execution.hamilton_logs import quiet_hamilton
-from dataflow.execution.memo import Memory
+from dataflow.execution.memo import Memo
 from dataflow.execution.plan import node_tags
 from dataflow.execution.scheduler import Scheduler
 from operators.context.question import LONGEST_TEXT
@@ -173,7 +173,7 @@ class RetrievalDriver:
             inputs: ``query`` (one text, or several ways to put one question), ``trigger``,
                 ``repos``, ``path_prefix``, ``language``, ``state``, ``as_of``, ``only_corpora``,
                 ``versions`` (a version, several, or ``newest`` or ``all``), ``now``; any
-                parameter by its name (``top_k``, ``wiki.candidates``), for this run only; and
+                parameter by its name (``top_k``, ``wiki.search_depth``), for this run only; and
                 ``timings``, a dict that receives the milliseconds each node took.
             overrides: values that stand in for nodes. ``queries`` takes a batch: a frame with at
                 least ``query_id`` and ``text``.
@@ -251,7 +251,7 @@ class RetrievalDriver:
     ) -> Trace:
         names = [final_vars] if isinstance(final_vars, str) else list(final_vars)
         wanted, given, instead = self._checked(names, inputs, overrides)
-        memory = Memory(before.records if before else None)
+        memory = Memo(before.records if before else None)
         with quiet_hamilton():
             out = self._scheduler.execute(
                 self.graph, wanted, instead, given, str(uuid.uuid4()), memory
@@ -377,7 +377,7 @@ class RetrievalDriver:
 
 
 def retrieval_parameters(graph: FunctionGraph) -> frozenset[str]:
-    """What a single run may change of the graph's configuration: ``top_k``, ``wiki.candidates``."""
+    """What a single run may change of the configuration: ``top_k``, ``wiki.search_depth``."""
     of_all = {
         name
         for name in graph.config

@@ -21,7 +21,7 @@ from operators.errors import CrosscorpusError, UnknownName, suggest
 _FRAMES = {
     "scoped_queries": frames.SCOPED_QUERIES,
     "version_scope": frames.VERSION_SCOPE,
-    "text_confidence": frames.TEXT_CONFIDENCE,
+    "lexical_weight": frames.LEXICAL_WEIGHT,
     "query_embeddings": frames.QUERY_EMBEDDINGS,
     "vector_lists": frames.VECTOR_LISTS,
     "text_lists": frames.TEXT_LISTS,
@@ -31,7 +31,7 @@ _FRAMES = {
     "chunks": frames.READ_CHUNKS,
     "deduped": frames.DEDUPED,
     "unified": frames.UNIFIED,
-    "corpus_hits": frames.UNIFIED,
+    "pooled_hits": frames.UNIFIED,
     "recency": pl.Schema({**frames.UNIFIED, "recency": pl.Float64()}),
     **dict.fromkeys(("fused", "weighted", "reranked", "unique", "results"), frames.FUSED),
     **dict.fromkeys(("vector_outcome", "text_outcome", "chunks_outcome"), frames.OUTCOMES),
@@ -40,10 +40,10 @@ _FRAMES = {
     "context_window": frames.CONTEXT,
     "citations": frames.CITATIONS,
     "notes": frames.NOTES,
-    "merge_parts": frames.MERGE_PARTS,
-    "fusion_parts": frames.FUSION_PARTS,
-    "sought": frames.SOUGHT,
-    "verdicts": frames.VERDICTS,
+    "merge_components": frames.MERGE_COMPONENTS,
+    "fusion_components": frames.FUSION_COMPONENTS,
+    "explain_targets": frames.EXPLAIN_TARGETS,
+    "dispositions": frames.DISPOSITIONS,
     "explain": frames.EXPLAIN,
 }
 """What the nodes that read an overridden one count on; ``queries`` has checks of its own."""

@@ -58,7 +58,7 @@ def for_evaluation(config: Config) -> Config:
 
 
 def questions(
-    queries: pl.DataFrame, corpora: Sequence[str], *, blind: bool = False
+    queries: pl.DataFrame, corpora: Sequence[str], *, all_corpora: bool = False
 ) -> pl.DataFrame:
     """Judged queries as the retrieval graph takes them.
 
@@ -66,10 +66,10 @@ def questions(
         queries: columns ``JUDGED_QUERIES``.
         corpora: those of the configuration; what a query judges besides is not searched, and a
             query that judges no other is left out.
-        blind: search every corpus, whatever a query judges.
+        all_corpora: search every corpus, whatever a query judges.
     """
     known = pl.col("corpora").list.set_intersection(pl.lit(sorted(corpora), pl.List(pl.String)))
-    searched = pl.lit(None, pl.List(pl.String)) if blind else known.list.sort()
+    searched = pl.lit(None, pl.List(pl.String)) if all_corpora else known.list.sort()
     asked = queries.select(
         "texts", "trigger", "repos", "as_of", query_id="number", corpora=searched
     )
@@ -114,7 +114,7 @@ def answer(
     """
     given, clock = dict(inputs or {}), dict[str, float]()
     corpora = sorted(driver.config.corpora)
-    asked = questions(queries, corpora, blind=True)
+    asked = questions(queries, corpora, all_corpora=True)
     sizes = {c: size for c, size in holdings.documents.items() if c in driver.config.corpora}
     found = [pl.DataFrame(schema=DOCUMENTS)]
     for batch in batches(asked, batch_size):
@@ -125,7 +125,7 @@ def answer(
             if short.is_empty():
                 break
             known = overrides_of(driver, short, query_embeddings)
-            known |= {f"{corpus}.candidates": candidates for corpus in corpora}
+            known |= {f"{corpus}.search_depth": candidates for corpus in corpora}
             if "rerank_depth" in driver.graph.nodes:
                 known["rerank_depth"] = 0  # what is reranked is the head already
             tail, more = _documents(driver, known, given, alternates)
@@ -162,7 +162,7 @@ def _deeper(config: Config, holdings: Holdings, depth: int) -> Iterator[int]:
     if not depth:
         return
     corpora = hamilton_config(config)["corpora"]
-    usual = max(options["inputs"]["candidates"] for options in corpora.values())
+    usual = max(options["inputs"]["search_depth"] for options in corpora.values())
     most = max((holdings.chunks.get(name, 0) for name in corpora), default=0)
     candidates = DEEPER * max(usual, depth)
     while candidates < most:

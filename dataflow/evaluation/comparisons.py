@@ -26,7 +26,7 @@ def scores(
 
 
 @tag(stage="measures")
-def unasked_scores(
+def all_corpora_scores(
     runs: pl.DataFrame,
     judged_queries: pl.DataFrame,
     qrels: pl.DataFrame,
@@ -58,7 +58,7 @@ def corpus_scores(
 def summary(
     scores: pl.DataFrame,
     corpus_scores: pl.DataFrame,
-    unasked_scores: pl.DataFrame,
+    all_corpora_scores: pl.DataFrame,
     judged_queries: pl.DataFrame,
     resamples: int = statistics.RESAMPLES,
     seed: int = statistics.SEED,
@@ -68,7 +68,7 @@ def summary(
         scores,
         corpus_scores,
         judged_queries,
-        unasked_scores=unasked_scores,
+        all_corpora_scores=all_corpora_scores,
         resamples=resamples,
         seed=seed,
     )

@@ -40,7 +40,7 @@ PARAMETERS = frozenset(
     {
         "depth",
         "alternates",
-        "blind",
+        "all_corpora",
         "batch_size",
         "measure_names",
         "resamples",
@@ -75,7 +75,7 @@ def evaluate(
     embedder: Embedder | None = None,
     depth: int = 100,
     alternates: Alternates = "expand",
-    blind: bool = False,
+    all_corpora: bool = False,
     vectors_directory: Path | None = None,
     on_batch: Callable[[str, int], object] | None = None,
     **options: Any,
@@ -91,7 +91,7 @@ def evaluate(
         depth: documents of each corpus in a run, at least; 0: what a user would get.
         alternates: ``expand``: a copy that dedup dropped follows its survivor; ``drop``: it is left
             out.
-        blind: judge what is found in every corpus, also where a query says which are judged.
+        all_corpora: judge what is found in every corpus, also where a query says which are judged.
         vectors_directory: keeps the vectors of the queries from one evaluation to the next.
         on_batch: told a configuration's name and how many more queries are done.
         options: any parameter of the graph's nodes (``batch_size``, ``resamples``, ``seed``, ...),
@@ -115,7 +115,7 @@ def evaluate(
         "on_batch": on_batch,
         "depth": depth,
         "alternates": alternates,
-        "blind": blind,
+        "all_corpora": all_corpora,
         **options,
     }
     unknown = sorted(options.keys() - PARAMETERS)

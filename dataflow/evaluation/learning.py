@@ -1,8 +1,8 @@
 """Weights learned on half of the judged queries, tried on the other half by real runs.
 
 The searches of the training half run once, in every corpus. Each question counts twice: asked, what
-is found in the corpora that it judges, and blind, what is found in all: that corpora compete is
-what their weights are learned from. The fit works on these hits. What it found is an experiment
+is found in the corpora that it judges, and all_corpora, what is found in all: that corpora compete
+is what their weights are learned from. The fit works on these hits. What it found is an experiment
 file, and what that is worth is measured as for any other experiment.
 """
 
@@ -41,14 +41,17 @@ from operators.postgres.store import Store, collection_info
 
 METHODS = ("convex", "rrf")
 _STAGES = {
-    "convex": {"merged": "minmax", "fused": "convex"},
-    "rrf": {"merged": "weighted_rrf", "fused": "score"},
+    "convex": {"merged": "convex", "fused": "convex"},
+    "rrf": {"merged": "weighted_rrf", "fused": "comb_sum"},
 }
-_OWN = {"convex": ("full_text_words", "own_scale", "absent_share"), "rrf": ("rrf_k",)}
+_OWN = {
+    "convex": ("full_weight_terms", "corpus_normalization", "missing_score_fraction"),
+    "rrf": ("rrf_k",),
+}
 
 
 @dataclass(frozen=True)
-class Lesson:
+class FitResult:
     """What was learned, from what, and what it is worth on queries it did not see."""
 
     learned: weight_fitting.Learned
@@ -68,12 +71,12 @@ def learn(
     method: str = "convex",
     training_queries: int | None = None,
     seed: int = 0,
-    blind: bool = False,
+    all_corpora: bool = False,
     depth: int = 100,
     embedder: Embedder | None = None,
     vectors_directory: Path | None = None,
     on_batch: Callable[[str, int], object] | None = None,
-) -> Lesson:
+) -> FitResult:
     """Fit the fusion's weights to judged queries.
 
     Args:
@@ -83,12 +86,13 @@ def learn(
             ``group`` are on one side.
         qrels: see :func:`operators.evaluation.judgements.read_qrels`.
         extends: what the experiment file calls ``config``.
-        method: ``convex``: ``full_text_words``, ``own_scale``, ``absent_share``, vector weights
-            and corpus weights by trigger; ``rrf``: ``rrf_k``, vector weights and corpus weights.
+        method: ``convex``: ``full_weight_terms``, ``corpus_normalization``,
+            ``missing_score_fraction``, vector weights and corpus weights by trigger; ``rrf``:
+            ``rrf_k``, vector weights and corpus weights.
         training_queries: of the training half at most so many are used; None: all.
         seed: of the split and of the folds.
-        blind: judge what is found in every corpus on the test half; the training half counts in
-            both ways.
+        all_corpora: judge what is found in every corpus on the test half; the training half counts
+            in both ways.
         depth: documents of each corpus in a run on the test half, at least.
         embedder: the collection's model; None: it is loaded.
         vectors_directory: keeps the vectors of the queries.
@@ -108,7 +112,7 @@ def learn(
     groups = groups_of(queries, judged["query_id"].to_list())
     training, test = weight_fitting.halves(groups, seed=seed)
     training = weight_fitting.some(training, groups, training_queries, seed=seed)
-    asked, unasked = fetched(
+    asked, every_corpus = fetched(
         store,
         begin,
         judged[training],
@@ -119,7 +123,7 @@ def learn(
     )
     base = base_parameters(begin, asked, method)
     learned = weight_fitting.learn(
-        together(asked, unasked),
+        together(asked, every_corpus),
         [groups[number] for number in training.tolist()] * 2,
         base,
         list(base),
@@ -135,12 +139,12 @@ def learn(
             {"base": config, "learned": tried},
             *files,
             embedder=model,
-            blind=blind,
+            all_corpora=all_corpora,
             depth=depth,
             vectors_directory=vectors_directory,
             on_batch=on_batch,
         )
-    return Lesson(learned, base, experiment, len(training), evaluation)
+    return FitResult(learned, base, experiment, len(training), evaluation)
 
 
 def search_once(
@@ -152,7 +156,7 @@ def search_once(
     query_embeddings: pl.DataFrame | None = None,
     on_batch: Callable[[int], object] | None = None,
 ) -> tuple[Candidates, Candidates]:
-    """The hits of judged queries in every corpus, ready for any weights: asked, and blind.
+    """The hits of judged queries in every corpus, ready for any weights: asked, and all_corpora.
 
     Args:
         driver: of :func:`for_evaluation`'s configuration.
@@ -164,7 +168,7 @@ def search_once(
     """
     columns = ["query_id", "corpus", "document_id", "vector_rank", "text_rank", "vector_distance"]
     parts = []
-    for batch in batches(questions(judged, corpora, blind=True), BATCH_SIZE):
+    for batch in batches(questions(judged, corpora, all_corpora=True), BATCH_SIZE):
         overrides = overrides_of(driver, batch, query_embeddings)
         out = driver.execute(["recency"], overrides=overrides)["recency"]
         parts.append(out.select(*columns, "text_score", "recency"))
@@ -172,10 +176,10 @@ def search_once(
             on_batch(batch.height)
     hits, grades = pl.concat(parts), qrels.join(judged, on="query_id", how="semi")
     settings = hamilton_config(driver.config)["corpora"]
-    depths = {name: settings[name]["inputs"]["candidates"] for name in corpora}
+    depths = {name: settings[name]["inputs"]["search_depth"] for name in corpora}
     return (
         candidates(hits, judged, grades, corpora, depths=depths),
-        candidates(hits, judged, grades, corpora, depths=depths, blind=True),
+        candidates(hits, judged, grades, corpora, depths=depths, all_corpora=True),
     )
 
 
@@ -222,7 +226,7 @@ def as_experiment(
             corpus, _, trigger = rest.rpartition(".")
             corpora.setdefault(corpus, {}).setdefault("weights", {})[trigger] = value
         else:
-            number = int(value) if kind == "full_text_words" else value
+            number = int(value) if kind == "full_weight_terms" else value
             experiment.setdefault("parameters", {})[kind] = number
     if _with_stages(config, method) != config:
         stages = _STAGES[method]
@@ -235,7 +239,7 @@ def as_experiment(
     return experiment
 
 
-def experiment_text(lesson: Lesson, *, collection: str, method: str, seed: int) -> str:
+def experiment_text(lesson: FitResult, *, collection: str, method: str, seed: int) -> str:
     """The experiment as a file that says how it came about."""
     test = lesson.evaluation.queries.height
     story = (
@@ -268,7 +272,7 @@ def fetched(
     """The hits of :func:`search_once` in the corpora of ``config`` that the collection has."""
     held = collection_info(store).corpora
     corpora = sorted(name for name in config.corpora if name in held)
-    texts = query_texts(questions(judged, (), blind=True))
+    texts = query_texts(questions(judged, (), all_corpora=True))
     vectors = embed_kept_queries(embedder, texts["text"].to_list(), vectors_directory)
     embeddings = texts.with_columns(
         pl.Series("embedding", vectors, dtype=pl.Array(pl.Float32, embedder.dimensions))

@@ -74,7 +74,7 @@ def query_embeddings(
     judged_queries: pl.DataFrame, embedder: Embedder, vectors_directory: Path | None = None
 ) -> pl.DataFrame:
     """The vector of every query text, once for all configurations."""
-    texts = query_texts(questions(judged_queries, (), blind=True))
+    texts = query_texts(questions(judged_queries, (), all_corpora=True))
     vectors = embed_kept_queries(embedder, texts["text"].to_list(), vectors_directory)
     dtype = pl.Array(pl.Float32, embedder.dimensions)
     return texts.with_columns(pl.Series("embedding", vectors, dtype=dtype))
@@ -123,10 +123,10 @@ def runs(answers: dict[str, Answers]) -> pl.DataFrame:
 
 @tag(stage="runs")
 def judged_runs(
-    runs: pl.DataFrame, judged_queries: pl.DataFrame, blind: bool = False
+    runs: pl.DataFrame, judged_queries: pl.DataFrame, all_corpora: bool = False
 ) -> pl.DataFrame:
-    """What counts of the runs: of each query the corpora that it judges; ``blind``: all."""
-    return runs if blind else of_judged_corpora(runs, judged_queries)
+    """What counts of the runs: of each query the corpora that it judges; ``all_corpora``: all."""
+    return runs if all_corpora else of_judged_corpora(runs, judged_queries)
 
 
 @tag(stage="runs")

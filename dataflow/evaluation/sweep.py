@@ -66,7 +66,7 @@ def sweep(
     *,
     embedder: Embedder | None = None,
     measures: Sequence[str] = MEASURES,
-    blind: bool = False,
+    all_corpora: bool = False,
     batch_size: int = BATCH_SIZE,
     vectors_directory: Path | None = None,
     on_batch: Callable[[int], object] | None = None,
@@ -85,7 +85,7 @@ def sweep(
         qrels: see :func:`operators.evaluation.judgements.read_qrels`.
         embedder: the collection's model; None: it is loaded.
         measures: what is measured.
-        blind: judge what is found in every corpus, also where a query says which are judged.
+        all_corpora: judge what is found in every corpus, also where a query says which are judged.
         batch_size: queries a batch.
         vectors_directory: keeps the vectors of the queries from one run to the next.
         on_batch: told how many more queries are done with all combinations.
@@ -102,17 +102,19 @@ def sweep(
     asked, judged = check_judged(read_queries(queries), read_qrels(qrels))
     check_corpora(asked, {"": config})
     model = embedder or check_models(store, {UNCHANGED: config})
-    texts = query_texts(questions(asked, (), blind=True))
+    texts = query_texts(questions(asked, (), all_corpora=True))
     vectors = embed_kept_queries(model, texts["text"].to_list(), vectors_directory)
     dtype = pl.Array(pl.Float32, model.dimensions)
     embedded = texts.with_columns(pl.Series("embedding", vectors, dtype=dtype))
     found = [pl.DataFrame(schema=SCORES)]
     with build_driver(for_evaluation(config), store=store, embedder=model) as driver:
-        for batch in batches(questions(asked, sorted(config.corpora), blind=True), batch_size):
+        for batch in batches(
+            questions(asked, sorted(config.corpora), all_corpora=True), batch_size
+        ):
             runs = _batch_runs(
                 driver, overrides_of(driver, batch, embedded), {n: configs[n] for n in order}, asked
             )
-            runs = runs if blind else of_judged_corpora(runs, asked)
+            runs = runs if all_corpora else of_judged_corpora(runs, asked)
             here = asked.join(batch, left_on="number", right_on="query_id", how="semi")
             graded = judged.join(here, on="query_id", how="semi", maintain_order="left")
             found.append(scores(runs, graded, [UNCHANGED, *configs], measures=measures))

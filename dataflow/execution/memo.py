@@ -29,7 +29,7 @@ class Record:
     value: Any
 
 
-class Memory:
+class Memo:
     """The records of one run, and those of an earlier one that it may take over.
 
     Args:

@@ -28,7 +28,7 @@ from hamilton.graph import FunctionGraph
 from hamilton.lifecycle.base import LifecycleAdapterSet
 from hamilton.node import Node
 
-from dataflow.execution.memo import Memory, Record
+from dataflow.execution.memo import Memo, Record
 from dataflow.execution.plan import Plan, Step, make_plan
 from dataflow.execution.worker_pool import Task, Workers
 from operators.errors import CrosscorpusError
@@ -99,7 +99,7 @@ class Scheduler(GraphExecutor):
         overrides: dict[str, Any],
         inputs: dict[str, Any],
         run_id: str,
-        memory: Memory | None = None,
+        memory: Memo | None = None,
     ) -> dict[str, Any]:
         """Compute ``final_vars``; see :class:`hamilton.driver.GraphExecutor`.
 
@@ -154,7 +154,7 @@ class _Run:
         values: dict[str, Any],
         run_id: str,
         pool: Workers,
-        memory: Memory | None,
+        memory: Memo | None,
     ) -> None:
         self.scheduler, self.plan, self.values, self.run_id = scheduler, plan, values, run_id
         self.pool, self.memory = pool, memory

@@ -10,7 +10,7 @@ from operators.foundation.disk_dict import SpilledDict
 from operators.postgres.store import Store
 from operators.postgres.write.ingestion_runs import meet_corpus
 from operators.postgres.write.ledger import Entry, read_entries, stored_heading
-from operators.sources.protocol import Document, Fault, Key, content_hash
+from operators.sources.protocol import Document, Key, ReadIssue, content_hash
 
 GOOD = frozenset(("indexed", "empty"))
 """States of documents that were read."""
@@ -53,7 +53,7 @@ class Known:
         """The ledger says so of this document now."""
         self._entries[_name(key)] = (entry, True)
 
-    def more_than(self, document: Document) -> Fault | None:
+    def more_than(self, document: Document) -> ReadIssue | None:
         """Why the stored version stays: it has what the source of ``document`` may only lack."""
         held = stored_heading(self.store, *document.key) if document.part else None
         if held is None:
@@ -70,7 +70,7 @@ class Known:
             return None
         why += ", so that version stays: give all files together, or say they are whole (--prune)"
         key, content = document.key, content_hash(document)
-        return Fault(document.document_id, why, failed=False, key=key, content=content)
+        return ReadIssue(document.document_id, why, failed=False, key=key, content=content)
 
     def vanished(self, scope: Scope) -> Iterator[str]:
         """The documents that this kind of source brought in and the scan has not met, sorted."""

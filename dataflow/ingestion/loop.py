@@ -38,7 +38,7 @@ from operators.postgres.write.ledger import (
     record_failure,
 )
 from operators.sources.chunking import chunk_places, chunker
-from operators.sources.protocol import Document, Fault, Key, Source, Unread, content_hash
+from operators.sources.protocol import Document, Key, LazyDocument, ReadIssue, Source, content_hash
 
 BATCH_DOCUMENTS = 64
 BATCH_CHARACTERS = 400_000
@@ -159,7 +159,7 @@ class _Run:
         try:
             return self._scan(batch_documents, batch_characters)
         except _GaveUp as exc:
-            self.report.failed.append(Fault("the run", str(exc)))
+            self.report.failed.append(ReadIssue("the run", str(exc)))
             return False
 
     def _scan(self, batch_documents: int, batch_characters: int) -> bool:
@@ -174,15 +174,15 @@ class _Run:
             try:
                 item = next(items, None)
             except (CrosscorpusError, OSError) as exc:
-                self.report.failed.append(Fault("the scan", f"ended early: {exc}"))
+                self.report.failed.append(ReadIssue("the scan", f"ended early: {exc}"))
                 complete = False
                 break
             if item is None:
                 break
-            self.met |= not isinstance(item, Fault) or item.key is not None
-            if isinstance(item, Unread) and self._is_new(item.key, item.content):
+            self.met |= not isinstance(item, ReadIssue) or item.key is not None
+            if isinstance(item, LazyDocument) and self._is_new(item.key, item.content):
                 item = item.read()
-            if isinstance(item, Fault):
+            if isinstance(item, ReadIssue):
                 complete &= self._take_fault(item)
             elif isinstance(item, Document) and self._is_new(item.key, content_hash(item)):
                 if kept := self.known.more_than(item):
@@ -226,7 +226,7 @@ class _Run:
                 f"{gone} of {before} documents are gone from the source; none was deleted: is it "
                 "whole? If so, allow it (--allow-mass-delete)"
             )
-            self.report.failed.append(Fault(where, why))
+            self.report.failed.append(ReadIssue(where, why))
         names = (n for n in self.known.vanished(scope) if not refused or left_out(n))
         while part := list(islice(names, _DELETED_AT_ONCE)):
             self.report.documents_deleted += delete_documents(self.store, corpus, repo, part)
@@ -240,7 +240,7 @@ class _Run:
         if before:
             where = ", ".join(sorted(corpus for corpus, _ in scopes))
             self.report.failed.append(
-                Fault(where, f"the source is empty; none of its {before} documents was deleted")
+                ReadIssue(where, f"the source is empty; none of its {before} documents was deleted")
             )
 
     def finish(self) -> IngestReport:
@@ -274,7 +274,7 @@ class _Run:
         self.report.known_failures += entry.state not in GOOD or not same
         return False
 
-    def _take_fault(self, fault: Fault) -> bool:
+    def _take_fault(self, fault: ReadIssue) -> bool:
         """Note it; return whether the scan still knows every document it should have met."""
         (self.report.failed if fault.failed else self.report.skipped).append(fault)
         if fault.key is None:
@@ -329,7 +329,7 @@ class _Run:
     def _failed(self, document: Document, error: Exception) -> None:
         reason = f"{type(error).__name__}: {error}"
         where = document.path or document.document_id
-        self.report.failed.append(Fault(where, reason, key=document.key))
+        self.report.failed.append(ReadIssue(where, reason, key=document.key))
         # A model or a server that fails may work tomorrow; anything else fails again on the same
         # content.
         passing = isinstance(error, EmbeddingError) or (
@@ -357,7 +357,9 @@ class _Run:
         self.report.chunks += written.chunks
         self.report.replaced += written.replaced
         noted = made["ledger_entries"].drop_nulls("note").select("document_id", "note")
-        self.report.notes += [Fault(where, note, failed=False) for where, note in noted.iter_rows()]
+        self.report.notes += [
+            ReadIssue(where, note, failed=False) for where, note in noted.iter_rows()
+        ]
         self.failures_in_a_row = 0
         for document in batch:
             if self.known.meet(document.key) is None:

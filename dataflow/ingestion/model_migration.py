@@ -15,7 +15,7 @@ from dataflow.ingestion.graph import build_ingestion_graph
 from operators.embedding.protocol import Embedder, Vectors
 from operators.errors import CrosscorpusError
 from operators.postgres.schema import model_migration
-from operators.postgres.schema.indexes import EXACT_BELOW, finish_load
+from operators.postgres.schema.indexes import EXACT_SCAN_MAX_ROWS, finish_load
 from operators.postgres.store import Store
 
 CHUNKS_AT_ONCE = 256
@@ -65,7 +65,7 @@ def switch_model(
     *,
     fill_only: bool = False,
     on_event: OnProgress | None = None,
-    exact_below: int = EXACT_BELOW,
+    exact_scan_max_rows: int = EXACT_SCAN_MAX_ROWS,
     chunks_at_once: int = CHUNKS_AT_ONCE,
 ) -> SwitchReport:
     """Bring a collection to the vectors of another model, while it is searched and written to.
@@ -78,7 +78,7 @@ def switch_model(
         embedder: the new model.
         fill_only: leave the old model in place when all vectors are there.
         on_event: told how far it is.
-        exact_below: corpora of up to this many chunks get no index.
+        exact_scan_max_rows: corpora of up to this many chunks get no index.
         chunks_at_once: chunks of one transaction.
 
     Raises:
@@ -88,15 +88,15 @@ def switch_model(
     for _ in range(ROUNDS):
         run.fill()
         run.tell("index")
-        model_migration.build_next_indexes(store, exact_below=exact_below)
+        model_migration.build_next_indexes(store, exact_scan_max_rows=exact_scan_max_rows)
         if fill_only:
             break
         try:
-            model_migration.cut_over(store, exact_below=exact_below)
+            model_migration.cut_over(store, exact_scan_max_rows=exact_scan_max_rows)
         except model_migration.SwitchIncomplete:
             continue
         run.report.switched = True
-        finish_load(store, exact_below=exact_below)
+        finish_load(store, exact_scan_max_rows=exact_scan_max_rows)
         break
     else:
         raise CrosscorpusError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from operators.postgres.write.ingestion_runs import COUNTS
-from operators.sources.protocol import Fault
+from operators.sources.protocol import ReadIssue
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +65,9 @@ class IngestReport:
     documents_changed: int = 0
     documents_unchanged: int = 0
     documents_deleted: int = 0
-    failed: list[Fault] = field(default_factory=list)
-    skipped: list[Fault] = field(default_factory=list)
-    notes: list[Fault] = field(default_factory=list)
+    failed: list[ReadIssue] = field(default_factory=list)
+    skipped: list[ReadIssue] = field(default_factory=list)
+    notes: list[ReadIssue] = field(default_factory=list)
     known_failures: int = 0
     chunks: int = 0
     embedded: int = 0

@@ -25,7 +25,7 @@ def results(unique: pl.DataFrame, top_k: int = 10) -> pl.DataFrame:
 
 
 @tag(stage="context")
-def arranged(results: pl.DataFrame) -> pl.DataFrame:
+def context_order(results: pl.DataFrame) -> pl.DataFrame:
     """The results as they are read: of versions of one passage the newest first, each marked."""
     return passage_versions.newest_first(results)
 
@@ -41,20 +41,20 @@ def notes(
 @config.when(packed_variant="characters")
 @tag(stage="context")
 def packed__characters(
-    arranged: pl.DataFrame,
+    context_order: pl.DataFrame,
     queries: pl.DataFrame,
     notes: pl.DataFrame,
     corpora: dict[str, Any],
     context_budget: int = 12_000,
 ) -> pl.DataFrame:
     """The results and notes that fit a budget of characters."""
-    return packing.pack(arranged, queries, notes, budget=context_budget, corpora=corpora)
+    return packing.pack(context_order, queries, notes, budget=context_budget, corpora=corpora)
 
 
 @config.when(packed_variant="tokens")
 @tag(stage="context")
 def packed__tokens(
-    arranged: pl.DataFrame,
+    context_order: pl.DataFrame,
     queries: pl.DataFrame,
     notes: pl.DataFrame,
     corpora: dict[str, Any],
@@ -64,7 +64,7 @@ def packed__tokens(
 ) -> pl.DataFrame:
     """The results and notes that fit a budget of tokens."""
     return packing.pack(
-        arranged,
+        context_order,
         queries,
         notes,
         budget=context_budget,
@@ -115,7 +115,7 @@ def provenance(
     embedder: Any,
     corpora: dict[str, Any],
     fused_variant: str,
-    recency_variant: str,
+    aged_hits_variant: str,
     weighted_variant: str,
     reranked_variant: str,
     unique_variant: str,
@@ -150,7 +150,7 @@ def provenance(
         },
         "variants": {
             "fused": fused_variant,
-            "recency": recency_variant,
+            "recency": aged_hits_variant,
             "weighted": weighted_variant,
             "reranked": reranked_variant,
             "unique": unique_variant,

@@ -25,11 +25,12 @@ from hamilton.function_modifiers import (
 from operators import frames
 from operators.context import search_outcomes as happened
 from operators.context.unified_form import unify
-from operators.dedup import similarity_index as glance
-from operators.dedup import token_index, within
+from operators.dedup import within
+from operators.dedup.similarity_index import SimilarityIndex, index_similarity
+from operators.dedup.token_index import TokenIndex, index_tokens
 from operators.explain import components
 from operators.postgres import store as database
-from operators.postgres.schema.indexes import EXACT_BELOW
+from operators.postgres.schema.indexes import EXACT_SCAN_MAX_ROWS
 from operators.postgres.search import chunk_reader
 from operators.postgres.search import text_search as words
 from operators.postgres.search import vector_search as vectors
@@ -74,8 +75,8 @@ def vector_search(
     query_embeddings: pl.DataFrame,
     filters: dict[str, Any],
     deadline_s: float | None,
-    candidates: int = 50,
-    exact_below: int = EXACT_BELOW,
+    search_depth: int = 50,
+    exact_scan_max_rows: int = EXACT_SCAN_MAX_ROWS,
     ef_search: int | None = None,
 ) -> dict[str, pl.DataFrame]:
     """The nearest chunks to each query text, one list a text."""
@@ -86,8 +87,8 @@ def vector_search(
             corpus,
             asked,
             query_embeddings,
-            k=candidates,
-            exact_below=exact_below,
+            k=search_depth,
+            exact_scan_max_rows=exact_scan_max_rows,
             ef_search=ef_search,
             timeout_s=_seconds(deadline_s, asked),
         )
@@ -105,7 +106,7 @@ def text_search__bm25(
     scoped_queries: pl.DataFrame,
     filters: dict[str, Any],
     deadline_s: float | None,
-    candidates: int = 50,
+    search_depth: int = 50,
     candidate_cap: int = words.CANDIDATE_CAP,
 ) -> dict[str, pl.DataFrame]:
     """The chunks with the highest BM25 score for each query text, one list a text."""
@@ -115,7 +116,7 @@ def text_search__bm25(
             store,
             corpus,
             asked,
-            k=candidates,
+            k=search_depth,
             candidate_cap=candidate_cap,
             timeout_s=_seconds(deadline_s, asked),
         )
@@ -133,13 +134,13 @@ def text_search__plain(
     scoped_queries: pl.DataFrame,
     filters: dict[str, Any],
     deadline_s: float | None,
-    candidates: int = 50,
+    search_depth: int = 50,
 ) -> dict[str, pl.DataFrame]:
     """The chunks that have all words of a query text, by Postgres's own rank."""
 
     def find(asked: pl.DataFrame) -> pl.DataFrame:
         return words.plain_search(
-            store, corpus, asked, k=candidates, timeout_s=_seconds(deadline_s, asked)
+            store, corpus, asked, k=search_depth, timeout_s=_seconds(deadline_s, asked)
         )
 
     return _searched("text", corpus, collection, scoped_queries, filters, find)
@@ -155,13 +156,13 @@ def text_search__pg_textsearch(
     scoped_queries: pl.DataFrame,
     filters: dict[str, Any],
     deadline_s: float | None,
-    candidates: int = 50,
+    search_depth: int = 50,
 ) -> dict[str, pl.DataFrame]:
     """The chunks with the highest score of the extension pg_textsearch."""
 
     def find(asked: pl.DataFrame) -> pl.DataFrame:
         return words.pg_textsearch_search(
-            store, corpus, asked, k=candidates, timeout_s=_seconds(deadline_s, asked)
+            store, corpus, asked, k=search_depth, timeout_s=_seconds(deadline_s, asked)
         )
 
     return _searched("text", corpus, collection, scoped_queries, filters, find)
@@ -200,21 +201,21 @@ def merged__weighted_rrf(
     return merge.weighted_rrf(vector_hits, text_hits, rrf_k=rrf_k, vector_weight=vector_weight)
 
 
-@config.when(merged_variant="minmax")
+@config.when(merged_variant="convex")
 @tag(stage="merge")
-def merged__minmax(
+def merged__convex(
     vector_hits: pl.DataFrame,
     text_hits: pl.DataFrame,
-    text_confidence: pl.DataFrame,
+    lexical_weight: pl.DataFrame,
     vector_weight: float = 0.5,
     vector_norm: str = "min_max",
     text_norm: str = "min_max",
 ) -> pl.DataFrame:
     """Both lists as one, by a convex combination of their normalised scores."""
-    return merge.minmax(
+    return merge.convex(
         vector_hits,
         text_hits,
-        text_confidence,
+        lexical_weight,
         vector_weight=vector_weight,
         vector_norm=vector_norm,
         text_norm=text_norm,
@@ -261,15 +262,15 @@ def read_chunks(
 
 
 @tag(stage="dedup")
-def token_sets(chunks: pl.DataFrame) -> token_index.TokenSets:
+def token_index(chunks: pl.DataFrame) -> TokenIndex:
     """The token set of each chunk, compared within the corpus and across."""
-    return token_index.token_sets(chunks)
+    return index_tokens(chunks)
 
 
 @tag(stage="dedup")
-def signatures(chunks: pl.DataFrame) -> glance.Signatures:
+def similarity_index(chunks: pl.DataFrame) -> SimilarityIndex:
     """What tells most chunks apart at a glance, within the corpus and across."""
-    return glance.signatures(chunks)
+    return index_similarity(chunks)
 
 
 @config.when(deduped_variant="jaccard")
@@ -277,11 +278,11 @@ def signatures(chunks: pl.DataFrame) -> glance.Signatures:
 def deduped__jaccard(
     merged: pl.DataFrame,
     chunks: pl.DataFrame,
-    token_sets: token_index.TokenSets,
+    token_index: TokenIndex,
     jaccard_threshold: float = 0.9,
 ) -> pl.DataFrame:
     """The merged list without copies, by tokens."""
-    return within.jaccard(merged, chunks, token_sets, threshold=jaccard_threshold)
+    return within.jaccard(merged, chunks, token_index, threshold=jaccard_threshold)
 
 
 @config.when(deduped_variant="cosine")
@@ -298,7 +299,7 @@ def deduped__cosine(
 def deduped__guarded(
     merged: pl.DataFrame,
     chunks: pl.DataFrame,
-    signatures: glance.Signatures,
+    similarity_index: SimilarityIndex,
     jaccard_threshold: float = 0.9,
     cosine_threshold: float = 0.95,
 ) -> pl.DataFrame:
@@ -306,7 +307,7 @@ def deduped__guarded(
     return within.guarded(
         merged,
         chunks,
-        signatures,
+        similarity_index,
         jaccard_threshold=jaccard_threshold,
         cosine_threshold=cosine_threshold,
     )
@@ -340,37 +341,37 @@ def _channels(merged_variant: str) -> Any:
     """The outcomes of the searches that the merge needs: no other runs for its outcome."""
     alone = {"vector_only": ["vector"], "text_only": ["text"]}
     channels = [*alone.get(merged_variant, ["vector", "text"]), "chunks"]
-    return inject(happenings=group(**{name: source(f"{name}_outcome") for name in channels}))
+    return inject(search_outcomes=group(**{name: source(f"{name}_outcome") for name in channels}))
 
 
 @tag(stage="outcomes")
 @resolve_from_config(decorate_with=_channels)
-def searches(happenings: dict[str, pl.DataFrame]) -> pl.DataFrame:
+def searches(search_outcomes: dict[str, pl.DataFrame]) -> pl.DataFrame:
     """What happened to the corpus's searches."""
-    return frames.stacked(happenings.values())
+    return frames.stacked(search_outcomes.values())
 
 
 @config.when_in(merged_variant=["rrf", "vector_only", "text_only"])
 @tag(stage="explanation")
-def merge_parts__rrf(merged: pl.DataFrame, rrf_k: float = 60.0) -> pl.DataFrame:
+def merge_components__rrf(merged: pl.DataFrame, rrf_k: float = 60.0) -> pl.DataFrame:
     """What each merged score is made of; computed only for ``explain``."""
     return components.merge_by_rank(merged, rrf_k=rrf_k)
 
 
 @config.when(merged_variant="weighted_rrf")
 @tag(stage="explanation")
-def merge_parts__weighted_rrf(
+def merge_components__weighted_rrf(
     merged: pl.DataFrame, rrf_k: float = 60.0, vector_weight: float = 0.5
 ) -> pl.DataFrame:
     """What each merged score is made of; computed only for ``explain``."""
     return components.merge_by_rank(merged, rrf_k=rrf_k, vector_weight=vector_weight)
 
 
-@config.when(merged_variant="minmax")
+@config.when(merged_variant="convex")
 @tag(stage="explanation")
-def merge_parts__minmax(
+def merge_components__convex(
     merged: pl.DataFrame,
-    text_confidence: pl.DataFrame,
+    lexical_weight: pl.DataFrame,
     vector_weight: float = 0.5,
     vector_norm: str = "min_max",
     text_norm: str = "min_max",
@@ -378,7 +379,7 @@ def merge_parts__minmax(
     """What each merged score is made of; computed only for ``explain``."""
     return components.merge_by_score(
         merged,
-        text_confidence,
+        lexical_weight,
         vector_weight=vector_weight,
         vector_norm=vector_norm,
         text_norm=text_norm,

@@ -24,19 +24,19 @@ from operators.ranking.query_filters import narrowed, visible_repos
 
 @tag(stage="explanation", io="postgres")
 @resolve_from_config(decorate_with=from_each_corpus(merged="merged"))
-def sought(
+def explain_targets(
     store: database.Store,
     embedder: Any,
     scoped_queries: pl.DataFrame,
-    corpus_hits: pl.DataFrame,
+    pooled_hits: pl.DataFrame,
     merged: dict[str, pl.DataFrame],
     corpora: dict[str, Any],
     explain_chunks: list[Any] | None = None,
 ) -> pl.DataFrame:
     """The chunks that a caller names for an explanation, found or not; none by default."""
     if not explain_chunks:
-        return frames.empty(frames.SOUGHT)
-    labels = dict(corpus_hits["source_label", "chunk_id"].iter_rows())
+        return frames.empty(frames.EXPLAIN_TARGETS)
+    labels = dict(pooled_hits["source_label", "chunk_id"].iter_rows())
     asked_for = [clean_text(one) if isinstance(one, str) else one for one in explain_chunks]
     wanted = [labels.get(name, name) for name in asked_for]
     ids = [int(name) for name in wanted if names.is_id(name)]
@@ -53,7 +53,7 @@ def sought(
                 hidden = names.hidden(chunk, query, corpora, visible)
                 own = {"query_id": query["query_id"], "hidden": hidden}
                 rows.append({**chunk, **own, "vector_distance": distances.get(chunk_id)})
-    return names.sought_frame(rows)
+    return names.explain_targets_frame(rows)
 
 
 def _located(
@@ -97,43 +97,43 @@ def _visible(
 
 @config.when(fused_variant="rrf")
 @tag(stage="explanation")
-def fusion_parts__rrf(
-    recency: pl.DataFrame, fused: pl.DataFrame, rrf_k: float = 60.0
+def fusion_components__rrf(
+    aged_hits: pl.DataFrame, fused: pl.DataFrame, rrf_k: float = 60.0
 ) -> pl.DataFrame:
     """What each fused score is made of."""
-    return components.fusion_by_rank(recency, fused, rrf_k=rrf_k)
+    return components.fusion_by_rank(aged_hits, fused, rrf_k=rrf_k)
 
 
-@config.when(fused_variant="score")
+@config.when(fused_variant="comb_sum")
 @tag(stage="explanation")
-def fusion_parts__score(recency: pl.DataFrame, fused: pl.DataFrame) -> pl.DataFrame:
+def fusion_components__comb_sum(aged_hits: pl.DataFrame, fused: pl.DataFrame) -> pl.DataFrame:
     """What each fused score is made of."""
-    return components.fusion_by_score(recency, fused)
+    return components.fusion_by_score(aged_hits, fused)
 
 
 @config.when(fused_variant="convex")
 @tag(stage="explanation")
 @resolve_from_config(
-    decorate_with=from_each_corpus(vector_weights="vector_weight", depths="candidates")
+    decorate_with=from_each_corpus(vector_weights="vector_weight", depths="search_depth")
 )
-def fusion_parts__convex(
-    recency: pl.DataFrame,
+def fusion_components__convex(
+    aged_hits: pl.DataFrame,
     fused: pl.DataFrame,
-    text_confidence: pl.DataFrame,
+    lexical_weight: pl.DataFrame,
     outcomes: pl.DataFrame,
     vector_weights: dict[str, float],
     depths: dict[str, int],
-    own_scale: float = 0.5,
-    absent_share: float = 0.0,
+    corpus_normalization: float = 0.5,
+    missing_score_fraction: float = 0.0,
 ) -> pl.DataFrame:
     """What each fused score is made of."""
     return components.fusion_by_combination(
-        recency,
+        aged_hits,
         fused,
         vector_weights,
-        text_confidence,
-        own_scale=own_scale,
-        absent_share=absent_share,
+        lexical_weight,
+        corpus_normalization=corpus_normalization,
+        missing_score_fraction=missing_score_fraction,
         depths=depths,
         alone=lone_channels(outcomes),
     )
@@ -146,7 +146,7 @@ def stages(
     outcomes: pl.DataFrame,
     merged: dict[str, pl.DataFrame],
     deduped: dict[str, pl.DataFrame],
-    corpus_hits: pl.DataFrame,
+    pooled_hits: pl.DataFrame,
     fused: pl.DataFrame,
     weighted: pl.DataFrame,
     reranked: pl.DataFrame,
@@ -154,7 +154,7 @@ def stages(
     results: pl.DataFrame,
     packed: pl.DataFrame,
     citations: pl.DataFrame,
-    sought: pl.DataFrame,
+    explain_targets: pl.DataFrame,
 ) -> fates.Run:
     """The frames of all stages, side by side."""
     return fates.Run(
@@ -162,7 +162,7 @@ def stages(
         outcomes=outcomes,
         merged=fates.of_all(merged),
         deduped=fates.of_all(deduped),
-        corpus_hits=corpus_hits,
+        pooled_hits=pooled_hits,
         fused=fused,
         weighted=weighted,
         reranked=reranked,
@@ -170,12 +170,12 @@ def stages(
         results=results,
         packed=packed,
         citations=citations,
-        sought=sought,
+        explain_targets=explain_targets,
     )
 
 
 @tag(stage="explanation")
-def verdicts(
+def dispositions(
     stages: fates.Run,
     corpora: dict[str, Any],
     packed_variant: str,
@@ -185,22 +185,22 @@ def verdicts(
 ) -> pl.DataFrame:
     """What became of every result and every named chunk: its places, its fate and the reason."""
     limits = fates.Limits(
-        candidates={name: one["inputs"]["candidates"] for name, one in corpora.items()},
+        candidates={name: one["inputs"]["search_depth"] for name, one in corpora.items()},
         top_k=top_k,
         budget=context_budget,
         unit=packed_variant,
         max_citations=max_citations,
     )
-    return fates.verdicts(stages, limits)
+    return fates.dispositions(stages, limits)
 
 
 @tag(stage="explanation")
-@resolve_from_config(decorate_with=from_each_corpus(merge_parts="merge_parts"))
+@resolve_from_config(decorate_with=from_each_corpus(merge_components="merge_components"))
 def explain(
     stages: fates.Run,
-    verdicts: pl.DataFrame,
-    merge_parts: dict[str, pl.DataFrame],
-    fusion_parts: pl.DataFrame,
+    dispositions: pl.DataFrame,
+    merge_components: dict[str, pl.DataFrame],
+    fusion_components: pl.DataFrame,
     queries: pl.DataFrame,
     source_weights: dict[str, dict[str, float]],
     weighted_variant: str,
@@ -213,9 +213,9 @@ def explain(
         weights = components.weights(stages.weighted, queries, source_weights)
     return steps.explain(
         stages,
-        verdicts,
-        pl.concat(merge_parts.values()),
-        fusion_parts,
+        dispositions,
+        pl.concat(merge_components.values()),
+        fusion_components,
         weights,
         reranked=reranked_variant != "off",
         budget=context_budget,

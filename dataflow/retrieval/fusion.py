@@ -11,8 +11,8 @@ from hamilton.function_modifiers import config, resolve_from_config, tag
 from dataflow.retrieval.branches import from_each_corpus, one_branch_each
 from operators.context.search_outcomes import collect, lone_channels
 from operators.dedup import across
-from operators.dedup.similarity_index import Signatures
-from operators.dedup.token_index import TokenSets
+from operators.dedup.similarity_index import SimilarityIndex
+from operators.dedup.token_index import TokenIndex
 from operators.frames import UNIFIED, stacked
 from operators.postgres import store as database
 from operators.ranking import fusion, rerank
@@ -41,96 +41,96 @@ def outcomes(searches: dict[str, pl.DataFrame]) -> pl.DataFrame:
 
 @tag(stage="fusion")
 @resolve_from_config(decorate_with=from_each_corpus(branches="unified"))
-def corpus_hits(branches: dict[str, pl.DataFrame], outcomes: pl.DataFrame) -> pl.DataFrame:
+def pooled_hits(branches: dict[str, pl.DataFrame], outcomes: pl.DataFrame) -> pl.DataFrame:
     """The answers of all corpora, one after the other; there are outcomes, so one may be empty."""
     return stacked(branch[list(UNIFIED)] for branch in branches.values())
 
 
 @tag(stage="fusion")
-def gone_factor(
-    corpus_hits: pl.DataFrame,
+def superseded_factor(
+    pooled_hits: pl.DataFrame,
     queries: pl.DataFrame,
     version_scope: pl.DataFrame,
-    gone_weight: float = 0.7,
+    superseded_weight: float = 0.7,
 ) -> pl.Series:
     """The factor of each hit: below 1 where only an older version than the asked one has it."""
-    return pl.Series(ages.outdated(corpus_hits, queries, version_scope, weight=gone_weight))
+    return pl.Series(ages.outdated(pooled_hits, queries, version_scope, weight=superseded_weight))
 
 
-@config.when(recency_variant="step")
+@config.when(aged_hits_variant="step")
 @tag(stage="fusion")
-def recency__step(
-    corpus_hits: pl.DataFrame,
+def aged_hits__step(
+    pooled_hits: pl.DataFrame,
     queries: pl.DataFrame,
-    gone_factor: pl.Series,
+    superseded_factor: pl.Series,
     now: datetime | None = None,
     recency_days: float = 30.0,
     recency_boost: float = 1.15,
 ) -> pl.DataFrame:
     """The hits with the factor of their age: a boost up to a number of days."""
-    age = ages.ages(corpus_hits, queries, now)
+    age = ages.ages(pooled_hits, queries, now)
     factor = ages.step(age, days=recency_days, boost=recency_boost)
-    return corpus_hits.hstack([pl.Series("recency", factor) * gone_factor])
+    return pooled_hits.hstack([pl.Series("recency", factor) * superseded_factor])
 
 
-@config.when(recency_variant="half_life")
+@config.when(aged_hits_variant="half_life")
 @tag(stage="fusion")
-def recency__half_life(
-    corpus_hits: pl.DataFrame,
+def aged_hits__half_life(
+    pooled_hits: pl.DataFrame,
     queries: pl.DataFrame,
-    gone_factor: pl.Series,
+    superseded_factor: pl.Series,
     now: datetime | None = None,
     recency_days: float = 30.0,
     recency_boost: float = 1.15,
 ) -> pl.DataFrame:
     """The hits with the factor of their age: a boost that halves with each number of days."""
-    age = ages.ages(corpus_hits, queries, now)
+    age = ages.ages(pooled_hits, queries, now)
     factor = ages.half_life(age, days=recency_days, boost=recency_boost)
-    return corpus_hits.hstack([pl.Series("recency", factor) * gone_factor])
+    return pooled_hits.hstack([pl.Series("recency", factor) * superseded_factor])
 
 
-@config.when(recency_variant="off")
+@config.when(aged_hits_variant="off")
 @tag(stage="fusion")
-def recency__off(corpus_hits: pl.DataFrame, gone_factor: pl.Series) -> pl.DataFrame:
+def aged_hits__off(pooled_hits: pl.DataFrame, superseded_factor: pl.Series) -> pl.DataFrame:
     """The hits with no factor of their age."""
-    return corpus_hits.hstack([gone_factor.alias("recency")])
+    return pooled_hits.hstack([superseded_factor.alias("recency")])
 
 
 @config.when(fused_variant="rrf")
 @tag(stage="fusion")
-def fused__rrf(recency: pl.DataFrame, rrf_k: float = 60.0) -> pl.DataFrame:
+def fused__rrf(aged_hits: pl.DataFrame, rrf_k: float = 60.0) -> pl.DataFrame:
     """All hits as one list, by their ranks within their corpora."""
-    return fusion.fuse_rrf(recency, rrf_k=rrf_k)
+    return fusion.fuse_rrf(aged_hits, rrf_k=rrf_k)
 
 
-@config.when(fused_variant="score")
+@config.when(fused_variant="comb_sum")
 @tag(stage="fusion")
-def fused__score(recency: pl.DataFrame) -> pl.DataFrame:
+def fused__comb_sum(aged_hits: pl.DataFrame) -> pl.DataFrame:
     """All hits as one list, by the scores that their corpora gave them."""
-    return fusion.fuse_score(recency)
+    return fusion.fuse_comb_sum(aged_hits)
 
 
 @config.when(fused_variant="convex")
 @tag(stage="fusion")
 @resolve_from_config(
-    decorate_with=from_each_corpus(vector_weights="vector_weight", depths="candidates")
+    decorate_with=from_each_corpus(vector_weights="vector_weight", depths="search_depth")
 )
 def fused__convex(
-    recency: pl.DataFrame,
-    text_confidence: pl.DataFrame,
+    aged_hits: pl.DataFrame,
+    lexical_weight: pl.DataFrame,
     outcomes: pl.DataFrame,
     vector_weights: dict[str, float],
     depths: dict[str, int],
-    own_scale: float = 0.5,
-    absent_share: float = 0.0,
+    corpus_normalization: float = 0.5,
+    missing_score_fraction: float = 0.0,
 ) -> pl.DataFrame:
     """All hits as one list, by a convex combination of their scores, each on one scale."""
     return fusion.fuse_convex(
-        recency,
+        aged_hits,
         vector_weights,
-        text_confidence,
-        own_scale=own_scale,
-        absent_share=absent_share,
+        lexical_weight,
+        corpus_normalization=corpus_normalization,
+        missing_score_fraction=missing_score_fraction,
         depths=depths,
         alone=lone_channels(outcomes),
     )
@@ -170,9 +170,9 @@ def reranked__cross_encoder(
 
 @config.when(unique_variant="jaccard")
 @tag(stage="dedup")
-@resolve_from_config(decorate_with=from_each_corpus(sets="token_sets"))
+@resolve_from_config(decorate_with=from_each_corpus(sets="token_index"))
 def unique__jaccard(
-    reranked: pl.DataFrame, sets: dict[str, TokenSets], jaccard_threshold: float = 0.9
+    reranked: pl.DataFrame, sets: dict[str, TokenIndex], jaccard_threshold: float = 0.9
 ) -> pl.DataFrame:
     """The list without copies across corpora, by tokens."""
     return across.jaccard(reranked, list(sets.values()), threshold=jaccard_threshold)
@@ -190,10 +190,10 @@ def unique__cosine(
 
 @config.when(unique_variant="guarded")
 @tag(stage="dedup")
-@resolve_from_config(decorate_with=from_each_corpus(known="signatures"))
+@resolve_from_config(decorate_with=from_each_corpus(known="similarity_index"))
 def unique__guarded(
     reranked: pl.DataFrame,
-    known: dict[str, Signatures],
+    known: dict[str, SimilarityIndex],
     jaccard_threshold: float = 0.9,
     cosine_threshold: float = 0.95,
 ) -> pl.DataFrame:

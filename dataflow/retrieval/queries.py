@@ -14,7 +14,7 @@ import polars as pl
 from hamilton.function_modifiers import tag
 
 from operators.context.question import LONGEST_TEXT, ask, query_texts
-from operators.ranking import lexical_weight
+from operators.ranking.lexical_weight import lexical_weights
 
 
 @tag(stage="queries")
@@ -50,9 +50,9 @@ def queries(
 
 
 @tag(stage="queries")
-def text_confidence(queries: pl.DataFrame, full_text_words: int = 8) -> pl.DataFrame:
+def lexical_weight(queries: pl.DataFrame, full_weight_terms: int = 8) -> pl.DataFrame:
     """How much the words of each question count beside its meaning."""
-    return lexical_weight.text_confidence(queries, full_text_words=full_text_words)
+    return lexical_weights(queries, full_weight_terms=full_weight_terms)
 
 
 @tag(stage="queries", io="embedding")

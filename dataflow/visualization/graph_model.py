@@ -21,7 +21,7 @@ class Described:
         name: for instance ``fused``, or ``wiki.merged`` inside a corpus.
         corpus: the corpus it belongs to, or "".
         stage: its tag ``stage``, or "".
-        implementation: module and function, for instance ``corpus.merged__minmax``.
+        implementation: module and function, for instance ``corpus.merged__convex``.
         io: whether it does I/O.
         field_of: the node whose result it is a part of, or "".
         needs: the nodes it reads, sorted.

@@ -250,7 +250,7 @@ def _columns(chunks: pl.DataFrame, names: list[str], *, of_label: bool) -> list[
         listed = values.to_list()
         if name == "file":
             columns.append([p and (p.rstrip("/").rpartition("/")[2] or None) for p in listed])
-        elif name == "release" or (of_label and name in ("version", "only_up_to")):
+        elif name == "release" or (of_label and name in ("version", "last_version")):
             columns.append([v and _version(v, name) for v in listed])
         elif values.dtype != pl.String:
             known = not values.null_count()

@@ -45,7 +45,7 @@ def unify(
         *take(described, row).get_columns(),
         _everywhere(corpus, deduped.height),
         *(deduped[name] for name in _OF_HIT),
-        deduped["score"].alias("rrf_score"),
+        deduped["score"].alias("corpus_score"),
         _alternates(deduped["duplicates"], described, corpus),
     ]
     return frame_of(own, UNIFIED)

@@ -19,12 +19,12 @@ from operators.dedup.hit_lookup import of_hits
 from operators.dedup.jaccard import jaccard_keepers
 from operators.dedup.newest import dates, documents, newest_keepers
 from operators.dedup.representatives import absorb
-from operators.dedup.similarity_index import Signatures, signatures
-from operators.dedup.token_index import TokenSets, token_sets
+from operators.dedup.similarity_index import SimilarityIndex, index_similarity
+from operators.dedup.token_index import TokenIndex, index_tokens
 
 
 def jaccard(
-    hits: pl.DataFrame, known: Sequence[TokenSets] = (), *, threshold: float = 0.9
+    hits: pl.DataFrame, known: Sequence[TokenIndex] = (), *, threshold: float = 0.9
 ) -> pl.DataFrame:
     """Without what shares at least ``threshold`` of its tokens with a better one that stays.
 
@@ -34,7 +34,7 @@ def jaccard(
         threshold: a Jaccard index.
     """
     hits = listed(hits)
-    sets, number = of_hits(hits, known, token_sets)
+    sets, number = of_hits(hits, known, index_tokens)
     keepers = jaccard_keepers(hits["query_id"].to_numpy(), number, sets, threshold=threshold)
     return _survivors(hits, keepers)
 
@@ -61,7 +61,7 @@ def cosine(
 
 def guarded(
     hits: pl.DataFrame,
-    known: Sequence[Signatures] = (),
+    known: Sequence[SimilarityIndex] = (),
     *,
     jaccard_threshold: float = 0.9,
     cosine_threshold: float = 0.95,
@@ -70,12 +70,12 @@ def guarded(
 
     Args:
         hits: columns ``FUSED``.
-        known: the signatures of the hits' chunks; of another one the text alone is compared.
+        known: the similarity_index of the hits' chunks; of another one the text alone is compared.
         jaccard_threshold: the least Jaccard index of copies.
         cosine_threshold: the least cosine of copies.
     """
     hits = listed(hits)
-    every, number = of_hits(hits, known, signatures)
+    every, number = of_hits(hits, known, index_similarity)
     keepers = guarded_keepers(
         hits["query_id"].to_numpy(),
         number,

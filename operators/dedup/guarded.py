@@ -19,7 +19,7 @@ from operators.arrays.segments import Column, Integers, lengths, starts
 from operators.dedup import cosine
 from operators.dedup.greedy import FindCopies, Flags, Pairs, greedy
 from operators.dedup.jaccard import Finder, check_threshold
-from operators.dedup.similarity_index import Lookalikes, Signatures
+from operators.dedup.similarity_index import Lookalikes, SimilarityIndex
 
 _NEGATIONS = """not no never none neither nor nothing nobody nowhere without cannot except unless
                 false disabled"""
@@ -38,7 +38,7 @@ _PLAIN = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+")  # prose: lower case, capitali
 def guarded_keepers(
     query_id: Column,
     number: Integers,
-    known: Sequence[Signatures],
+    known: Sequence[SimilarityIndex],
     *,
     jaccard_threshold: float,
     cosine_threshold: float,
@@ -48,7 +48,7 @@ def guarded_keepers(
     Args:
         query_id: the query of each row; rows are sorted by query and rank.
         number: each row's signature, counted through all of ``known``.
-        known: signatures.
+        known: similarity_index.
         jaccard_threshold: the least Jaccard index of copies.
         cosine_threshold: the least cosine of copies.
 
@@ -87,7 +87,7 @@ def guarded_keepers(
     )
 
 
-def _many(query_id: Column, known: Sequence[Signatures]) -> bool:
+def _many(query_id: Column, known: Sequence[SimilarityIndex]) -> bool:
     """Whether to compare all pairs of short vectors takes longer than to hash the texts."""
     sizes = lengths(starts(query_id), len(query_id))
     texts = sum(len(one.chunk_id) for one in known)

@@ -13,7 +13,7 @@ import numpy as np
 from operators.arrays.segments import Column, Floats, Integers, changes, offsets
 from operators.dedup.greedy import Flags, Pairs, greedy
 from operators.dedup.partition_join import parts_of, ranges
-from operators.dedup.token_index import TokenSets, Words
+from operators.dedup.token_index import TokenIndex, Words
 
 _PAIRS_AT_ONCE = 256  # 8 bits beside the 55 of a token
 _TOKEN_BITS = np.uint64(56)
@@ -21,7 +21,7 @@ _ODD = [np.uint64(n) for n in (0x9FB21C651E98DF25, 0xA0761D6478BD642F)]
 
 
 def jaccard_keepers(
-    query_id: Column, number: Integers, sets: Sequence[TokenSets], *, threshold: float
+    query_id: Column, number: Integers, sets: Sequence[TokenIndex], *, threshold: float
 ) -> Integers:
     """Which row each row belongs to when copies are dropped greedily from the best.
 
@@ -65,7 +65,7 @@ class Finder:
     """
 
     def __init__(
-        self, query_id: Column, number: Integers, sets: Sequence[TokenSets], threshold: float
+        self, query_id: Column, number: Integers, sets: Sequence[TokenIndex], threshold: float
     ) -> None:
         check_threshold(threshold)
         self.query_id, self.number, self.sets, self.threshold = query_id, number, sets, threshold
@@ -164,7 +164,7 @@ def _repeated(keys: Words) -> Flags:
     return repeated
 
 
-def jaccard(sets: Sequence[TokenSets], one: Integers, two: Integers) -> Floats:
+def jaccard(sets: Sequence[TokenIndex], one: Integers, two: Integers) -> Floats:
     """The Jaccard index of each pair of sets, at most 256 pairs at once; of two empty sets 1."""
     pair = np.tile(np.arange(len(one), dtype=np.uint64) << _TOKEN_BITS, 2)
     number = np.concatenate([one, two])

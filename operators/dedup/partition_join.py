@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from operators.arrays.segments import Integers, changes, offsets
-from operators.dedup.token_index import TokenSets, Words
+from operators.dedup.token_index import TokenIndex, Words
 
 _SETS_AT_ONCE = 2048
 _ODD = [np.uint64(n) for n in (0x9FB21C651E98DF25, 0xA0761D6478BD642F, 0xE7037ED1A0B428DB)]
@@ -34,7 +34,7 @@ class Parts:
     whole: Words
 
 
-def parts_of(sets: TokenSets, threshold: float) -> Parts:
+def parts_of(sets: TokenIndex, threshold: float) -> Parts:
     """The parts by which sets of at least this Jaccard index share one; made once a threshold."""
     known = sets.memo.get(threshold)
     if known is None:
@@ -42,7 +42,7 @@ def parts_of(sets: TokenSets, threshold: float) -> Parts:
     return known
 
 
-def _make(sets: TokenSets, threshold: float) -> Parts:
+def _make(sets: TokenIndex, threshold: float) -> Parts:
     owner, level = _splits(sets.sizes, threshold)
     count = _how_many(level, threshold)
     keys: list[Words] = [np.zeros(0, np.uint64)]
@@ -75,7 +75,7 @@ def _how_many(level: Integers, threshold: float) -> Integers:
     return differing.astype(np.int64) + 1
 
 
-def _sums(sets: TokenSets, owner: Integers, count: Integers) -> Words:
+def _sums(sets: TokenIndex, owner: Integers, count: Integers) -> Words:
     """The sum of the tokens in each part of each set."""
     begins = sets.begins[owner]
     sizes = sets.begins[owner + 1] - begins

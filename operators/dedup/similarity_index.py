@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from operators.arrays.segments import Column, Floats, Integers, offsets, starts
 from operators.dedup.greedy import Flags, Pairs
-from operators.dedup.token_index import TokenSets, token_sets
+from operators.dedup.token_index import TokenIndex, index_tokens
 
 Singles = NDArray[np.float32]
 Words = NDArray[np.uint64]
@@ -35,8 +35,8 @@ _ODD = np.uint64(0x9FB21C651E98DF25)
 
 
 @dataclass(frozen=True)
-class Signatures:
-    """The signatures of chunks.
+class SimilarityIndex:
+    """The similarity_index of chunks.
 
     Attributes:
         chunk_id: one a chunk.
@@ -53,12 +53,12 @@ class Signatures:
     ending: Words
 
     @cached_property
-    def tokens(self) -> TokenSets:
+    def tokens(self) -> TokenIndex:
         """The token sets of the texts, for lists so long that they are worth hashing."""
-        return token_sets(pl.DataFrame({"chunk_id": self.chunk_id, "text": self.text}))
+        return index_tokens(pl.DataFrame({"chunk_id": self.chunk_id, "text": self.text}))
 
 
-def signatures(chunks: pl.DataFrame) -> Signatures:
+def index_similarity(chunks: pl.DataFrame) -> SimilarityIndex:
     """The signature of every row of ``chunks``: columns chunk_id, text and, if known, embedding.
 
     An embedding that is null, zero, not finite or of another length than most is not usable.
@@ -79,7 +79,7 @@ def signatures(chunks: pl.DataFrame) -> Signatures:
     text = chunks["text"]
     ends = [hash(tuple((one or "").rsplit(None, _LAST_WORDS)[-_LAST_WORDS:])) for one in text]
     ending = np.array(ends, np.int64).view(np.uint64)
-    return Signatures(chunks["chunk_id"].to_numpy(), text, vectors, short, ending)
+    return SimilarityIndex(chunks["chunk_id"].to_numpy(), text, vectors, short, ending)
 
 
 class Lookalikes:
@@ -88,12 +88,12 @@ class Lookalikes:
     Args:
         query_id: the query of each row; rows are sorted by query and rank.
         number: each row's signature, counted through all of ``known``.
-        known: signatures.
+        known: similarity_index.
         threshold: the least cosine of what is near.
     """
 
     def __init__(
-        self, query_id: Column, number: Integers, known: Sequence[Signatures], threshold: float
+        self, query_id: Column, number: Integers, known: Sequence[SimilarityIndex], threshold: float
     ) -> None:
         self.query_id, self.number, self.threshold = query_id, number, threshold
         self.known = known
@@ -166,7 +166,7 @@ class Lookalikes:
         return found
 
     def _units(self, number: Integers) -> Floats:
-        """The unit vectors of these signatures; each has one, of one length."""
+        """The unit vectors of these similarity_index; each has one, of one length."""
         part = np.searchsorted(self.begins, number, side="right") - 1
         vectors = np.empty((len(number), self.known[part[0]].vectors.shape[1]))
         for one in set(part.tolist()):

@@ -36,7 +36,7 @@ _1, _3, _7, _32, _63 = (np.uint64(n) for n in (1, 3, 7, 32, 63))
 
 
 @dataclass(frozen=True)
-class TokenSets:
+class TokenIndex:
     """The token sets of chunks.
 
     Attributes:
@@ -57,14 +57,14 @@ class TokenSets:
         return self.begins[1:] - self.begins[:-1]
 
 
-def token_sets(chunks: pl.DataFrame) -> TokenSets:
+def index_tokens(chunks: pl.DataFrame) -> TokenIndex:
     """The token set of every row of ``chunks`` (columns chunk_id and text; null is empty)."""
     begins, tokens = hash_sets(chunks["text"].to_list())
-    return TokenSets(chunks["chunk_id"].to_numpy(), begins, tokens)
+    return TokenIndex(chunks["chunk_id"].to_numpy(), begins, tokens)
 
 
 def hash_sets(texts: Sequence[str | None]) -> tuple[Integers, Words]:
-    """``begins`` and ``tokens`` of :class:`TokenSets` for ``texts``."""
+    """``begins`` and ``tokens`` of :class:`TokenIndex` for ``texts``."""
     sizes, tokens = [np.zeros(0, np.int64)], [np.zeros(0, np.uint64)]
     for first in range(0, len(texts), _BLOCK):
         block = [_encoded(text) for text in texts[first : first + _BLOCK]]

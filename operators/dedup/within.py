@@ -16,12 +16,12 @@ from operators.dedup.guarded import guarded_keepers
 from operators.dedup.jaccard import jaccard_keepers
 from operators.dedup.newest import dates, documents, newest_keepers
 from operators.dedup.representatives import drop_copies
-from operators.dedup.similarity_index import Signatures
-from operators.dedup.token_index import TokenSets
+from operators.dedup.similarity_index import SimilarityIndex
+from operators.dedup.token_index import TokenIndex
 
 
 def jaccard(
-    merged: pl.DataFrame, chunks: pl.DataFrame, sets: TokenSets, *, threshold: float = 0.9
+    merged: pl.DataFrame, chunks: pl.DataFrame, sets: TokenIndex, *, threshold: float = 0.9
 ) -> pl.DataFrame:
     """Without what shares at least ``threshold`` of its tokens with a better one that stays.
 
@@ -50,7 +50,7 @@ def cosine(merged: pl.DataFrame, chunks: pl.DataFrame, *, threshold: float = 0.9
 def guarded(
     merged: pl.DataFrame,
     chunks: pl.DataFrame,
-    known: Signatures,
+    known: SimilarityIndex,
     *,
     jaccard_threshold: float = 0.9,
     cosine_threshold: float = 0.95,
@@ -60,7 +60,7 @@ def guarded(
     Args:
         merged: columns ``MERGED``.
         chunks: columns ``CHUNKS``.
-        known: the signatures of ``chunks``, in its order.
+        known: the similarity_index of ``chunks``, in its order.
         jaccard_threshold: the least Jaccard index of copies.
         cosine_threshold: the least cosine of copies.
     """

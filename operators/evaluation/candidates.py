@@ -16,7 +16,7 @@ import polars as pl
 
 from operators.arrays.segments import Column, Floats, Integers, changes, positions, starts
 from operators.ranking.fusion import combination
-from operators.ranking.lexical_weight import text_confidence
+from operators.ranking.lexical_weight import lexical_weights
 
 _OF_HITS = (
     "corpus",
@@ -82,26 +82,28 @@ class Candidates:
             },
         )
 
-    def values(self, own_scale: float, absent_share: float = 0.0) -> tuple[Floats, Floats]:
+    def values(
+        self, corpus_normalization: float, missing_score_fraction: float = 0.0
+    ) -> tuple[Floats, Floats]:
         """Similarity and text score of each hit, scaled as the convex fusion scales them."""
-        key = own_scale, absent_share
+        key = corpus_normalization, missing_score_fraction
         if key not in self._values:
             made = combination(
                 self.hits,
                 dict.fromkeys(self.corpora, 0.5),
-                own_scale=own_scale,
-                absent_share=absent_share,
+                corpus_normalization=corpus_normalization,
+                missing_score_fraction=missing_score_fraction,
                 depths=self.depths,
             )
             self._values[key] = made.vector_value, made.text_value
         return self._values[key]
 
-    def confidence(self, full_text_words: int) -> Floats:
+    def confidence(self, full_weight_terms: int) -> Floats:
         """The factor of each question's text scores."""
-        if full_text_words not in self._confidence:
-            factors = text_confidence(self.texts, full_text_words=full_text_words)
-            self._confidence[full_text_words] = _floats(factors["text_confidence"])
-        return self._confidence[full_text_words]
+        if full_weight_terms not in self._confidence:
+            factors = lexical_weights(self.texts, full_weight_terms=full_weight_terms)
+            self._confidence[full_weight_terms] = _floats(factors["lexical_weight"])
+        return self._confidence[full_weight_terms]
 
     @cached_property
     def _values(self) -> dict[tuple[float, float], tuple[Floats, Floats]]:
@@ -194,7 +196,7 @@ def candidates(
     corpora: Sequence[str],
     *,
     depths: Mapping[str, int] | None = None,
-    blind: bool = False,
+    all_corpora: bool = False,
 ) -> Candidates:
     """The arrays of what was found for judged queries.
 
@@ -204,7 +206,8 @@ def candidates(
         qrels: columns ``QRELS``, of these queries.
         corpora: the corpora that weights are for; others may not occur.
         depths: after how many hits the lists of each corpus were cut; None: all were cut.
-        blind: what is found in every corpus counts; else, what is in those that a query judges.
+        all_corpora: what is found in every corpus counts; else, what is in those that a query
+            judges.
     """
     ids = queries["query_id"].to_list()
     known = sorted(corpora)
@@ -226,7 +229,7 @@ def candidates(
     gain = key.join(graded, on=["query_id", "doc_id"], how="left", maintain_order="left")["gain"]
     corpus = pl.Series(known).search_sorted(hits["corpus"]).to_numpy().astype(np.int64)
     counting = [
-        [blind or names is None or name in names for name in known]
+        [all_corpora or names is None or name in names for name in known]
         for names in queries["corpora"].to_list()
     ]
     counted = np.array(counting, bool).reshape(len(ids), len(known))[query, corpus]

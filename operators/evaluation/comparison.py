@@ -19,7 +19,7 @@ def summary(
     corpus_scores: pl.DataFrame,
     queries: pl.DataFrame,
     *,
-    unasked_scores: pl.DataFrame | None = None,
+    all_corpora_scores: pl.DataFrame | None = None,
     resamples: int = statistics.RESAMPLES,
     seed: int = statistics.SEED,
 ) -> pl.DataFrame:
@@ -29,7 +29,7 @@ def summary(
         scores: columns ``SCORES``.
         corpus_scores: columns ``CORPUS_SCORES``.
         queries: columns ``JUDGED_QUERIES``.
-        unasked_scores: columns ``SCORES``, with the documents of all corpora in one list.
+        all_corpora_scores: columns ``SCORES``, with the documents of all corpora in one list.
         resamples: of the bootstrap.
         seed: of the bootstrap.
 
@@ -40,8 +40,8 @@ def summary(
     parts = [("all", scores)]
     several = queries.filter(pl.col("corpora").list.len() > 1)
     parts.append(("several corpora", scores.join(several, on="query_id", how="semi")))
-    if unasked_scores is not None and unasked_scores.height:
-        parts.append(("all corpora, unasked", unasked_scores))
+    if all_corpora_scores is not None and all_corpora_scores.height:
+        parts.append(("all corpora", all_corpora_scores))
     for (corpus,), part in _sorted_groups(corpus_scores, "corpus"):
         parts.append((f"corpus={corpus}", part))
     for field in ("kind", "trigger"):

@@ -21,8 +21,8 @@ class GridError(CrosscorpusError):
 def read_settings(given: Sequence[str]) -> dict[str, list[Any]]:
     """Settings as a command line has them.
 
-    >>> read_settings(["rrf_k=2,60", "merged=rrf,minmax"])
-    {'rrf_k': [2, 60], 'merged': ['rrf', 'minmax']}
+    >>> read_settings(["rrf_k=2,60", "merged=rrf,convex"])
+    {'rrf_k': [2, 60], 'merged': ['rrf', 'convex']}
 
     Raises:
         GridError: one is not ``NAME=V1,V2,...``, has a value twice, or is given twice.

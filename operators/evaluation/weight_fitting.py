@@ -24,21 +24,26 @@ from operators.evaluation.candidates import MISSING, Candidates
 from operators.ranking.merge import reciprocal
 
 Parameters = Mapping[str, float]
-"""By name: ``vector_weight.CORPUS``, ``weight.CORPUS.TRIGGER``, ``full_text_words``, ``own_scale``,
-``absent_share``, ``rrf_k``."""
+"""By name: ``vector_weight.CORPUS``, ``weight.CORPUS.TRIGGER``, ``full_weight_terms``,
+``corpus_normalization``, ``missing_score_fraction``, ``rrf_k``."""
 
 GRIDS: Mapping[str, tuple[float, ...]] = {
     "vector_weight": tuple(number / 10 for number in range(11)),
     "weight": (0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.6),
-    "full_text_words": (0, 4, 6, 8, 10, 12, 16),
-    "own_scale": (0.0, 0.25, 0.5, 0.75, 1.0),
-    "absent_share": (0.0, 0.25, 0.5, 0.75, 0.9, 1.0),
+    "full_weight_terms": (0, 4, 6, 8, 10, 12, 16),
+    "corpus_normalization": (0.0, 0.25, 0.5, 0.75, 1.0),
+    "missing_score_fraction": (0.0, 0.25, 0.5, 0.75, 0.9, 1.0),
     "rrf_k": (2.0, 5.0, 10.0, 20.0, 40.0, 60.0, 100.0, 200.0),
 }
 STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0)
 FOLDS = 5
 _ROUNDS = 4
-_UNIT = {"vector_weight": 0.05, "full_text_words": 1.0, "own_scale": 0.1, "absent_share": 0.5}
+_UNIT = {
+    "vector_weight": 0.05,
+    "full_weight_terms": 1.0,
+    "corpus_normalization": 0.1,
+    "missing_score_fraction": 0.5,
+}
 _RATIO = {"weight": 1.2, "rrf_k": 3.0}
 
 
@@ -104,9 +109,9 @@ def scores(candidates: Candidates, parameters: Parameters, *, method: str = "con
         fused = share * vector + (1 - share) * reciprocal(candidates.text_rank, k)
     else:
         vector, text = candidates.values(
-            parameters["own_scale"], parameters.get("absent_share", 0.0)
+            parameters["corpus_normalization"], parameters.get("missing_score_fraction", 0.0)
         )
-        confidence = candidates.confidence(int(parameters["full_text_words"]))
+        confidence = candidates.confidence(int(parameters["full_weight_terms"]))
         fused = share * vector + (1 - share) * text * confidence[candidates.query]
     table = np.ones((len(candidates.corpora), len(candidates.triggers) + 1))
     for row, corpus in enumerate(candidates.corpora):
@@ -140,7 +145,7 @@ def fit(
             off, and there is no factor that leads from there.
         strength: of the penalty ``strength / questions * sum of squared distances``; one step of
             distance is 0.05 of a vector weight, a factor of 1.2 of a corpus weight, a word, 0.1 of
-            the scale, 0.5 of ``absent_share``, a factor of 3 of ``rrf_k``.
+            the scale, 0.5 of ``missing_score_fraction``, a factor of 3 of ``rrf_k``.
         method: ``convex`` or ``rrf``.
     """
     found = dict(base)

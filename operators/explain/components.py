@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from operators.arrays.segments import Floats, starts
-from operators.frames import FUSION_PARTS
+from operators.frames import FUSION_COMPONENTS
 from operators.ranking.fusion import combination
 from operators.ranking.lexical_weight import of_rows
 from operators.ranking.merge import check_share, reciprocal
@@ -20,13 +20,13 @@ from operators.ranking.normalization import normalise
 from operators.ranking.weighting import SourceWeights, mix_weight
 
 _KEY = ["query_id", "chunk_id"]
-_FACTORS = ["vector_weight", "vector_value", "text_weight", "text_value", "text_confidence"]
+_FACTORS = ["vector_weight", "vector_value", "text_weight", "text_value", "lexical_weight"]
 
 
 def merge_by_rank(
     merged: pl.DataFrame, *, rrf_k: float = 60, vector_weight: float | None = None
 ) -> pl.DataFrame:
-    """``MERGE_PARTS`` of reciprocal rank fusion, of one list alone or of both.
+    """``MERGE_COMPONENTS`` of reciprocal rank fusion, of one list alone or of both.
 
     Args:
         merged: columns ``MERGED``.
@@ -38,18 +38,18 @@ def merge_by_rank(
     full = np.ones(merged.height)
     share = 1.0 if vector_weight is None else check_share(vector_weight)
     rest = 1.0 if vector_weight is None else 1 - share
-    return _merge_parts(merged, (full * share, vector, full * rest, text, full))
+    return _merge_components(merged, (full * share, vector, full * rest, text, full))
 
 
 def merge_by_score(
     merged: pl.DataFrame,
-    text_confidence: pl.DataFrame | None = None,
+    lexical_weight: pl.DataFrame | None = None,
     *,
     vector_weight: float = 0.5,
     vector_norm: str = "min_max",
     text_norm: str = "min_max",
 ) -> pl.DataFrame:
-    """``MERGE_PARTS`` of a convex combination; arguments as :func:`operators.ranking.merge.minmax`.
+    """``MERGE_COMPONENTS`` of `operators.ranking.merge.convex`, with its arguments.
 
     ``vector_value`` and ``text_value`` are the scaled similarity and text score.
     """
@@ -63,68 +63,70 @@ def merge_by_score(
         normalise(vector_norm, similarity, begins),
         full * (1 - vector_weight),
         normalise(text_norm, text_score, begins),
-        of_rows(text_confidence, merged["query_id"].to_numpy()),
+        of_rows(lexical_weight, merged["query_id"].to_numpy()),
     )
-    return _merge_parts(merged, factors)
+    return _merge_components(merged, factors)
 
 
-def _merge_parts(merged: pl.DataFrame, factors: tuple[Floats, ...]) -> pl.DataFrame:
+def _merge_components(merged: pl.DataFrame, factors: tuple[Floats, ...]) -> pl.DataFrame:
     parts = merged.select(*_KEY, "score").with_columns(
         pl.Series(name, values) for name, values in zip(_FACTORS, factors, strict=True)
     )
     vector = pl.col("vector_weight") * pl.col("vector_value")
-    text = pl.col("text_weight") * (pl.col("text_value") * pl.col("text_confidence"))
+    text = pl.col("text_weight") * (pl.col("text_value") * pl.col("lexical_weight"))
     true = vector + text == pl.col("score")
     return parts.select(*_KEY, *(pl.when(true).then(name).alias(name) for name in _FACTORS))
 
 
-def fusion_by_rank(recency: pl.DataFrame, fused: pl.DataFrame, *, rrf_k: float) -> pl.DataFrame:
-    """``FUSION_PARTS`` where a corpus adds ``1 / (rrf_k + rank)``.
+def fusion_by_rank(aged_hits: pl.DataFrame, fused: pl.DataFrame, *, rrf_k: float) -> pl.DataFrame:
+    """``FUSION_COMPONENTS`` where a corpus adds ``1 / (rrf_k + rank)``.
 
     Args:
-        recency: columns ``UNIFIED`` and ``recency``.
+        aged_hits: columns ``UNIFIED`` and ``recency``.
         fused: columns ``FUSED``.
         rrf_k: as the fusion had it.
     """
-    part = reciprocal(recency["rank"].to_numpy(), rrf_k)
-    return _fusion_parts(recency.with_columns(pl.Series("part", part)), fused)
+    part = reciprocal(aged_hits["rank"].to_numpy(), rrf_k)
+    return _fusion_components(aged_hits.with_columns(pl.Series("part", part)), fused)
 
 
-def fusion_by_score(recency: pl.DataFrame, fused: pl.DataFrame) -> pl.DataFrame:
-    """``FUSION_PARTS`` where a corpus adds its merged score."""
-    return _fusion_parts(recency.with_columns(part=pl.col("rrf_score").fill_null(0.0)), fused)
+def fusion_by_score(aged_hits: pl.DataFrame, fused: pl.DataFrame) -> pl.DataFrame:
+    """``FUSION_COMPONENTS`` where a corpus adds its merged score."""
+    return _fusion_components(
+        aged_hits.with_columns(part=pl.col("corpus_score").fill_null(0.0)), fused
+    )
 
 
 def fusion_by_combination(
-    recency: pl.DataFrame,
+    aged_hits: pl.DataFrame,
     fused: pl.DataFrame,
     vector_weights: Mapping[str, float],
-    text_confidence: pl.DataFrame | None = None,
+    lexical_weight: pl.DataFrame | None = None,
     *,
-    own_scale: float = 0.5,
-    absent_share: float = 0.0,
+    corpus_normalization: float = 0.5,
+    missing_score_fraction: float = 0.0,
     depths: Mapping[str, int] | None = None,
     alone: Mapping[str, str] | None = None,
 ) -> pl.DataFrame:
-    """``FUSION_PARTS`` of a convex combination, see :func:`operators.ranking.fusion.fuse_convex`.
+    """``FUSION_COMPONENTS`` of `operators.ranking.fusion.fuse_convex`.
 
     ``vector_value`` is the similarity over its scale, ``text_value`` the text score over the best
     of all corpora.
     """
     made = combination(
-        recency,
+        aged_hits,
         vector_weights,
-        text_confidence,
-        own_scale=own_scale,
-        absent_share=absent_share,
+        lexical_weight,
+        corpus_normalization=corpus_normalization,
+        missing_score_fraction=missing_score_fraction,
         depths=depths,
         alone=alone,
     )
     factors = [pl.Series(name, getattr(made, name)) for name in _FACTORS]
-    return _fusion_parts(recency.hstack([*factors, pl.Series("part", made.score)]), fused)
+    return _fusion_components(aged_hits.hstack([*factors, pl.Series("part", made.score)]), fused)
 
 
-def _fusion_parts(parts: pl.DataFrame, fused: pl.DataFrame) -> pl.DataFrame:
+def _fusion_components(parts: pl.DataFrame, fused: pl.DataFrame) -> pl.DataFrame:
     """The parts in the order of the hits, without those that do not give the fused score."""
     own = [name for name in _FACTORS if name in parts.columns]
     # added up in the order of the rows, as the fusion does; the best-ranked row's recency counts
@@ -140,10 +142,10 @@ def _fusion_parts(parts: pl.DataFrame, fused: pl.DataFrame) -> pl.DataFrame:
     return parts.with_columns(corpus_rank="rank").select(
         pl.when("true").then(name).alias(name)
         if name in (*own, "part")
-        else pl.lit(None, FUSION_PARTS[name]).alias(name)
+        else pl.lit(None, FUSION_COMPONENTS[name]).alias(name)
         if name in _FACTORS
         else pl.col(name)
-        for name in FUSION_PARTS
+        for name in FUSION_COMPONENTS
     )
 
 

@@ -11,7 +11,7 @@ import polars as pl
 
 from operators.context.packing import SEPARATOR, boundary, entry
 from operators.foundation.escape import defused
-from operators.frames import VERDICTS
+from operators.frames import DISPOSITIONS
 
 FATES = {
     "context": "in the context",
@@ -30,7 +30,7 @@ FATES = {
 
 _KEY = ["query_id", "chunk_id"]
 _NAMED = [*_KEY, "corpus", "source_label", "source_url"]
-_RANKS = [name for name in VERDICTS if name.endswith("_rank")]
+_RANKS = [name for name in DISPOSITIONS if name.endswith("_rank")]
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Run:
     outcomes: pl.DataFrame
     merged: pl.DataFrame
     deduped: pl.DataFrame
-    corpus_hits: pl.DataFrame
+    pooled_hits: pl.DataFrame
     fused: pl.DataFrame
     weighted: pl.DataFrame
     reranked: pl.DataFrame
@@ -54,7 +54,7 @@ class Run:
     results: pl.DataFrame
     packed: pl.DataFrame
     citations: pl.DataFrame
-    sought: pl.DataFrame
+    explain_targets: pl.DataFrame
 
 
 @dataclass(frozen=True)
@@ -78,10 +78,10 @@ def of_all(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     return pl.concat([one.with_columns(corpus=pl.lit(name)) for name, one in frames.items()])
 
 
-def verdicts(run: Run, limits: Limits) -> pl.DataFrame:
-    """``VERDICTS``: one row a result, by rank, then one a named chunk that is no result."""
+def dispositions(run: Run, limits: Limits) -> pl.DataFrame:
+    """``DISPOSITIONS``: one row a result, by rank, then one a named chunk that is no result."""
     everything = pl.concat(
-        [run.results.sort("query_id", "rank").select(_NAMED), run.sought[_NAMED]]
+        [run.results.sort("query_id", "rank").select(_NAMED), run.explain_targets[_NAMED]]
     )
     asked = everything.unique(_KEY, keep="first", maintain_order=True)
     asked = asked.with_row_index("place").sort("query_id", "place", maintain_order=True)
@@ -112,10 +112,14 @@ def verdicts(run: Run, limits: Limits) -> pl.DataFrame:
     looked = _Looked(run, limits)
     said = [_say(row, looked) for row in rows.iter_rows(named=True)]
     told = pl.DataFrame(
-        said, schema={name: VERDICTS[name] for name in ("fate", "reason", "copy_of")}, orient="row"
+        said,
+        schema={name: DISPOSITIONS[name] for name in ("fate", "reason", "copy_of")},
+        orient="row",
     )
-    none = pl.lit([], dtype=VERDICTS["copies"])
-    return rows.hstack(told).with_columns(pl.col("copies").fill_null(none)).select(list(VERDICTS))
+    none = pl.lit([], dtype=DISPOSITIONS["copies"])
+    return (
+        rows.hstack(told).with_columns(pl.col("copies").fill_null(none)).select(list(DISPOSITIONS))
+    )
 
 
 def _once(frame: pl.DataFrame) -> pl.DataFrame:
@@ -132,7 +136,7 @@ class _Looked:
     def within(self) -> dict[tuple[int, int], tuple[int, str]]:
         """Of each copy within a corpus the survivor and its label."""
         survivors = self.run.deduped.filter(pl.col("duplicates").list.len() > 0)
-        labels = self.run.corpus_hits.select("query_id", "chunk_id", "source_label")
+        labels = self.run.pooled_hits.select("query_id", "chunk_id", "source_label")
         pairs = survivors.join(_once(labels), on=_KEY).select(
             "query_id", "duplicates", "chunk_id", "source_label"
         )
@@ -166,9 +170,9 @@ class _Looked:
         return dict(zip(results.select(_KEY).iter_rows(), texts, strict=True))
 
     @cached_property
-    def sought(self) -> dict[tuple[int, int], dict[str, Any]]:
+    def explain_targets(self) -> dict[tuple[int, int], dict[str, Any]]:
         """The named chunks."""
-        rows = self.run.sought.iter_rows(named=True)
+        rows = self.run.explain_targets.iter_rows(named=True)
         return {(row["query_id"], row["chunk_id"]): row for row in rows}
 
     @cached_property
@@ -245,7 +249,7 @@ def _too_long(row: Mapping[str, Any], looked: _Looked) -> str:
 
 def _unfound(row: Mapping[str, Any], looked: _Looked) -> tuple[str, str]:
     """Fate and reason of what no list has."""
-    found = looked.sought.get((row["query_id"], row["chunk_id"]), {})
+    found = looked.explain_targets.get((row["query_id"], row["chunk_id"]), {})
     if found.get("hidden"):
         return "hidden", found["hidden"]
     statuses = looked.statuses.get(row["corpus"], {})

@@ -18,7 +18,7 @@ import polars as pl
 from operators.arrays.segments import Floats
 from operators.context.templates import describe
 from operators.errors import UnknownName, suggest
-from operators.frames import SOUGHT
+from operators.frames import EXPLAIN_TARGETS
 
 MOST_OF_A_DOCUMENT = 3
 
@@ -174,7 +174,9 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names) or "nothing"
 
 
-def sought_frame(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    """``SOUGHT`` from its rows, each chunk of a question once."""
-    frame = pl.DataFrame([{name: row[name] for name in SOUGHT} for row in rows], schema=SOUGHT)
+def explain_targets_frame(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """``EXPLAIN_TARGETS`` from its rows, each chunk of a question once."""
+    frame = pl.DataFrame(
+        [{name: row[name] for name in EXPLAIN_TARGETS} for row in rows], schema=EXPLAIN_TARGETS
+    )
     return frame.unique(["query_id", "chunk_id"], keep="first", maintain_order=True)

@@ -2,8 +2,8 @@
 
 The numbers of a passage give its score to the last bit, by these formulas, each from left to right:
 
-- merged ``score`` = ``vector_weight * vector_value + text_weight * (text_value * text_confidence)``
-- fused ``part`` = ``vector_weight * vector_value + text_weight * text_value * text_confidence``
+- merged ``score`` = ``vector_weight * vector_value + text_weight * (text_value * lexical_weight)``
+- fused ``part`` = ``vector_weight * vector_value + text_weight * text_value * lexical_weight``
   where these are told; by ranks ``1 / (k + corpus rank)``, by scores the merged score
 - fused ``score`` = the sum of its parts, in their order, times ``recency``
 - weighted ``score`` = fused score times ``weight``
@@ -21,30 +21,30 @@ from operators.explain.dispositions import Run
 from operators.frames import EXPLAIN
 
 _KEY = ["query_id", "chunk_id"]
-_FACTORS = ["vector_weight", "vector_value", "text_weight", "text_value", "text_confidence"]
+_FACTORS = ["vector_weight", "vector_value", "text_weight", "text_value", "lexical_weight"]
 _ORDER = ["query_id", "place", "stage_no", "quantity_no", "rank", "other"]
 
 
 def explain(
     run: Run,
-    verdicts: pl.DataFrame,
-    merge_parts: pl.DataFrame,
-    fusion_parts: pl.DataFrame,
+    dispositions: pl.DataFrame,
+    merge_components: pl.DataFrame,
+    fusion_components: pl.DataFrame,
     weights: pl.DataFrame | None,
     *,
     reranked: bool,
     budget: int,
 ) -> pl.DataFrame:
-    """``EXPLAIN``: every number of every chunk of ``verdicts``, in its order.
+    """``EXPLAIN``: every number of every chunk of ``dispositions``, in its order.
 
     The stages and their quantities; what a chunk never reached it has no row of:
 
     - ``vector``: ``distance``; ``text``: ``score``; ``rank`` is the place in the list, null where
       a named chunk is not in it
-    - ``merged``: the factors of ``MERGE_PARTS``, ``score``
+    - ``merged``: the factors of ``MERGE_COMPONENTS``, ``score``
     - ``deduped``: ``score``; ``copy`` for each it absorbed, ``copy of`` where one absorbed it
       (``other`` is that chunk, ``detail`` its label)
-    - ``fused``: the factors of ``FUSION_PARTS``, ``part`` for each corpus (``detail``),
+    - ``fused``: the factors of ``FUSION_COMPONENTS``, ``part`` for each corpus (``detail``),
       ``recency``, ``score``
     - ``weighted``: ``weight``, ``score``; ``reranked``: ``score``; neither where it is off
     - ``unique``: ``score``; ``copy``, ``copy of``
@@ -54,18 +54,20 @@ def explain(
 
     Args:
         run: the frames of the run.
-        verdicts: columns ``VERDICTS``.
-        merge_parts: ``MERGE_PARTS`` of all corpora.
-        fusion_parts: columns ``FUSION_PARTS``.
+        dispositions: columns ``DISPOSITIONS``.
+        merge_components: ``MERGE_COMPONENTS`` of all corpora.
+        fusion_components: columns ``FUSION_COMPONENTS``.
         weights: query_id, corpus and weight; None where sources are not weighted.
         reranked: whether a model gave scores.
         budget: of the context.
     """
-    asked = verdicts.select(*_KEY, "corpus").with_row_index("place")
+    asked = dispositions.select(*_KEY, "corpus").with_row_index("place")
     tables = [
         _told(asked, frame, stage_no, quantity_no, stage, quantity)
         for stage_no, (stage, quantities) in enumerate(
-            _stages(run, verdicts, merge_parts, fusion_parts, weights, reranked, budget)
+            _stages(
+                run, dispositions, merge_components, fusion_components, weights, reranked, budget
+            )
         )
         for quantity_no, (quantity, frame) in enumerate(quantities)
     ]
@@ -77,24 +79,24 @@ Quantities = list[tuple[str, pl.DataFrame]]
 
 def _stages(
     run: Run,
-    verdicts: pl.DataFrame,
-    merge_parts: pl.DataFrame,
-    fusion_parts: pl.DataFrame,
+    dispositions: pl.DataFrame,
+    merge_components: pl.DataFrame,
+    fusion_components: pl.DataFrame,
     weights: pl.DataFrame | None,
     reranked: bool,
     budget: int,
 ) -> Iterator[tuple[str, Quantities]]:
     """Each stage with its quantities: the key, ``value``, and what else ``EXPLAIN`` has."""
-    merged, copies, packed = run.merged, _copies(run, verdicts), run.packed.drop_nulls("number")
-    ends = verdicts.filter(pl.col("copy_of").is_not_null()).select(
+    merged, copies, packed = run.merged, _copies(run, dispositions), run.packed.drop_nulls("number")
+    ends = dispositions.filter(pl.col("copy_of").is_not_null()).select(
         *_KEY, "fate", value=pl.lit(None, pl.Float64), other="copy_of", detail="reason"
     )
-    further = run.sought.join(merged.drop_nulls("vector_rank"), on=_KEY, how="anti")
+    further = run.explain_targets.join(merged.drop_nulls("vector_rank"), on=_KEY, how="anti")
     near = _of(merged, "vector_distance", "vector_rank")
     near = pl.concat([near, _of(further, "vector_distance")], how="diagonal")
     yield "vector", [("distance", near)]
     yield "text", [("score", _of(merged, "text_score", "text_rank"))]
-    yield "merged", [*((name, _of(merge_parts, name)) for name in _FACTORS), _score(merged)]
+    yield "merged", [*((name, _of(merge_components, name)) for name in _FACTORS), _score(merged)]
     yield (
         "deduped",
         [
@@ -103,13 +105,13 @@ def _stages(
             ("copy of", ends.filter(fate="copy_within")),
         ],
     )
-    by_rank = fusion_parts.sort("corpus_rank", maintain_order=True)
+    by_rank = fusion_components.sort("corpus_rank", maintain_order=True)
     recency = by_rank.unique(_KEY, keep="first", maintain_order=True)
     yield (
         "fused",
         [
             *((name, _of(recency, name)) for name in _FACTORS),
-            ("part", _of(fusion_parts, "part", "corpus_rank", detail="corpus")),
+            ("part", _of(fusion_components, "part", "corpus_rank", detail="corpus")),
             ("recency", _of(recency, "recency")),
             _score(run.fused),
         ],
@@ -137,8 +139,8 @@ def _stages(
         ],
     )
     yield "citations", [("number", _of(run.citations, "number"))]
-    fates = verdicts["fate"].unique(maintain_order=True)
-    end = verdicts.select(
+    fates = dispositions["fate"].unique(maintain_order=True)
+    end = dispositions.select(
         *_KEY, "fate", value=pl.lit(None, pl.Float64), other="copy_of", detail="reason"
     )
     yield "end", [(fate, end.filter(fate=fate)) for fate in fates]
@@ -159,11 +161,11 @@ def _of(
     return frame.select(columns).drop_nulls("value")
 
 
-def _copies(run: Run, verdicts: pl.DataFrame) -> pl.DataFrame:
+def _copies(run: Run, dispositions: pl.DataFrame) -> pl.DataFrame:
     """What each chunk absorbed, and whether within its corpus."""
     within = run.deduped.select("query_id", "chunk_id", other="duplicates")
     within = within.filter(pl.col("other").list.len() > 0).explode("other")
-    copies = verdicts.select(*_KEY, "copies").filter(pl.col("copies").list.len() > 0)
+    copies = dispositions.select(*_KEY, "copies").filter(pl.col("copies").list.len() > 0)
     copies = copies.explode("copies").select(
         *_KEY,
         value=pl.lit(None, pl.Float64),

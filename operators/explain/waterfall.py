@@ -18,7 +18,7 @@ FACTORS = {
 }
 """Every factor and what it means, in the order in which they come in."""
 
-_FACTORS = ("vector_weight", "vector_value", "text_weight", "text_value", "text_confidence")
+_FACTORS = ("vector_weight", "vector_value", "text_weight", "text_value", "lexical_weight")
 
 
 @dataclass(frozen=True)

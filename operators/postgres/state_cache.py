@@ -8,12 +8,12 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Kept(Generic[T]):
+class VersionedCache(Generic[T]):
     """Answers by key, each with the state of the collection that it is of.
 
     Threads may share it: two that miss the same answer both look it up.
 
-    >>> kept = Kept[str]()
+    >>> kept = VersionedCache[str]()
     >>> kept.get("a", 1, lambda: "old", most=2), kept.get("a", 1, lambda: "new", most=2)
     ('old', 'old')
     >>> kept.get("a", 2, lambda: "new", most=2)

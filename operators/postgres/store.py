@@ -34,7 +34,7 @@ from operators.postgres.connection import (
     retrying,
 )
 from operators.postgres.schema.tables import bring_up_to_date, check_vectors
-from operators.postgres.state_cache import Kept
+from operators.postgres.state_cache import VersionedCache
 from operators.postgres.superseded_counts import Superseded, count_superseded
 
 Connection: TypeAlias = psycopg.Connection[TupleRow]
@@ -88,9 +88,9 @@ class _Held:
 
     info: tuple[float, CollectionInfo] | None = None
     superseded: tuple[list[TupleRow], dict[str, Superseded]] | None = None
-    versions: Kept[pl.DataFrame] = field(default_factory=Kept)
-    pinned: Kept[tuple[str, str]] = field(default_factory=Kept)
-    current: Kept[str] = field(default_factory=Kept)
+    versions: VersionedCache[pl.DataFrame] = field(default_factory=VersionedCache)
+    pinned: VersionedCache[tuple[str, str]] = field(default_factory=VersionedCache)
+    current: VersionedCache[str] = field(default_factory=VersionedCache)
 
 
 @dataclass

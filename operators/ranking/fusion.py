@@ -43,18 +43,18 @@ def fuse_rrf(hits: pl.DataFrame, *, rrf_k: float = 60) -> pl.DataFrame:
     return _fused(hits, reciprocal(hits["rank"].to_numpy(), rrf_k))
 
 
-def fuse_score(hits: pl.DataFrame) -> pl.DataFrame:
+def fuse_comb_sum(hits: pl.DataFrame) -> pl.DataFrame:
     """The corpora's merged scores as they are, times ``recency``."""
-    return _fused(hits, hits["rrf_score"].fill_null(0.0).to_numpy())
+    return _fused(hits, hits["corpus_score"].fill_null(0.0).to_numpy())
 
 
 def fuse_convex(
     hits: pl.DataFrame,
     vector_weights: Mapping[str, float],
-    text_confidence: pl.DataFrame | None = None,
+    lexical_weight: pl.DataFrame | None = None,
     *,
-    own_scale: float = 0.5,
-    absent_share: float = 0.0,
+    corpus_normalization: float = 0.5,
+    missing_score_fraction: float = 0.0,
     depths: Mapping[str, int] | None = None,
     alone: Mapping[str, str] | None = None,
 ) -> pl.DataFrame:
@@ -64,11 +64,11 @@ def fuse_convex(
     all bests are the query's. BM25 scores of all corpora are comparable, as sums of the weights of
     the same words. Similarities are less so: a model puts code and prose at different distances
     from a question. Yet the corpus that has the nearest passage is more likely to be the right one:
-    ``near = (best of corpus / best of all) ** (1 - own_scale)``.
+    ``near = (best of corpus / best of all) ** (1 - corpus_normalization)``.
 
-    What a list lacks counts there ``absent_share`` of the list's last: it may be no worse than what
-    came just within the cut. A list that ends before the cut lacks only what does not match, so
-    that the share goes down with its length.
+    What a list lacks counts there ``missing_score_fraction`` of the list's last: it may be no worse
+    than what came just within the cut. A list that ends before the cut lacks only what does not
+    match, so that the share goes down with its length.
 
     A corpus of which only one channel was searched, or answered, counts by that one alone; else all
     its hits would lose to those of corpora that have both. A hit that neither list has, as a caller
@@ -77,25 +77,26 @@ def fuse_convex(
     Args:
         hits: as above.
         vector_weights: ``w`` of each corpus, 0 to 1.
-        text_confidence: columns ``TEXT_CONFIDENCE``, a factor of each query's text scores; None: 1.
-        own_scale: 1 scales the similarities of each corpus by itself, 0 those of all together.
-        absent_share: 0 to 1.
+        lexical_weight: columns ``LEXICAL_WEIGHT``, a factor of each query's text scores; None: 1.
+        corpus_normalization: 1 scales the similarities of each corpus by itself, 0 those of all
+            together.
+        missing_score_fraction: 0 to 1.
         depths: after how many hits the lists of each corpus were cut; None: all were cut.
         alone: the one channel, ``vector`` or ``text``, of each corpus that has no other.
     """
     made = combination(
         hits,
         vector_weights,
-        text_confidence,
-        own_scale=own_scale,
-        absent_share=absent_share,
+        lexical_weight,
+        corpus_normalization=corpus_normalization,
+        missing_score_fraction=missing_score_fraction,
         depths=depths,
         alone=alone,
     )
     listed = hits["vector_distance"].is_not_null() | hits["text_score"].is_not_null()
     if listed.all():
         return _fused(hits, made.score)
-    merged = hits["rrf_score"].fill_null(0.0).to_numpy()
+    merged = hits["corpus_score"].fill_null(0.0).to_numpy()
     return _fused(hits, np.where(listed.to_numpy(), made.score, merged))
 
 
@@ -107,22 +108,22 @@ class Combination:
     vector_value: Floats
     text_weight: Floats
     text_value: Floats
-    text_confidence: Floats
+    lexical_weight: Floats
 
     @property
     def score(self) -> Floats:
         """The convex combination, without recency."""
-        text = self.text_weight * self.text_value * self.text_confidence
+        text = self.text_weight * self.text_value * self.lexical_weight
         return self.vector_weight * self.vector_value + text
 
 
 def combination(
     hits: pl.DataFrame,
     vector_weights: Mapping[str, float],
-    text_confidence: pl.DataFrame | None = None,
+    lexical_weight: pl.DataFrame | None = None,
     *,
-    own_scale: float = 0.5,
-    absent_share: float = 0.0,
+    corpus_normalization: float = 0.5,
+    missing_score_fraction: float = 0.0,
     depths: Mapping[str, int] | None = None,
     alone: Mapping[str, str] | None = None,
 ) -> Combination:
@@ -134,19 +135,21 @@ def combination(
     begins = np.flatnonzero(changes(query_id) | _changes(corpus))
     sizes = lengths(begins, len(hits))
     query, part = query_id[begins], _numbers(corpus[index(begins)], vector_weights)
-    if absent_share:
+    if missing_score_fraction:
         cut = np.array([(depths or {}).get(name, 1) for name in vector_weights], np.float64)[part]
         pieces = begins, cut, query, part
-        vector_last = absent_share * _last(similarity, hits["vector_rank"], *pieces)
-        text_last = absent_share * _last(text_score, hits["text_rank"], *pieces)
+        vector_last = missing_score_fraction * _last(similarity, hits["vector_rank"], *pieces)
+        text_last = missing_score_fraction * _last(text_score, hits["text_rank"], *pieces)
         similarity = np.where(np.isnan(similarity), np.repeat(vector_last, sizes), similarity)
         text_score = np.where(np.isnan(text_score), np.repeat(text_last, sizes), text_score)
     nearest = np.fmax.reduceat(similarity, begins)
     own, every = _extreme(nearest, query, part), _extreme(nearest, query)
-    near = np.divide(own, every, out=np.zeros_like(own), where=every > 0) ** (1 - own_scale)
+    near = np.divide(own, every, out=np.zeros_like(own), where=every > 0) ** (
+        1 - corpus_normalization
+    )
     words = _extreme(np.fmax.reduceat(text_score, begins), query)
     share = np.array([check_share(weight) for weight in vector_weights.values()])[part]
-    confidence = of_rows(text_confidence, query)
+    confidence = of_rows(lexical_weight, query)
     for corpus_number, name in enumerate(vector_weights):
         if channel := (alone or {}).get(name):
             share[part == corpus_number] = 1.0 if channel == "vector" else 0.0

@@ -14,7 +14,7 @@ import polars as pl
 
 from operators.arrays.segments import Column, Floats, positions
 from operators.foundation import tokenizer
-from operators.frames import TEXT_CONFIDENCE
+from operators.frames import LEXICAL_WEIGHT
 
 LOOKED_UP = 2
 """So many words are looked up to the letter."""
@@ -23,37 +23,37 @@ STEEPNESS = 6
 """The power of the share of words: at 8 words in full, 4 words count 2 %, 6 words 18 %."""
 
 
-def text_confidence(queries: pl.DataFrame, *, full_text_words: int = 8) -> pl.DataFrame:
+def lexical_weights(queries: pl.DataFrame, *, full_weight_terms: int = 8) -> pl.DataFrame:
     """The factor of each question's text scores, from 0 to 1.
 
-    ``min(1, words / full_text_words) ** 6`` with the number of its different words, stop words
+    ``min(1, words / full_weight_terms) ** 6`` with the number of its different words, stop words
     aside; 1 for a question of one or two words and for one that has a name as code has them. Of
     several texts of one question the highest counts.
 
     Args:
         queries: columns ``QUERIES``.
-        full_text_words: so many words count in full; 0: all questions do.
+        full_weight_terms: so many words count in full; 0: all questions do.
 
     Returns:
-        Columns ``TEXT_CONFIDENCE``, one row a question, in the order of ``queries``.
+        Columns ``LEXICAL_WEIGHT``, one row a question, in the order of ``queries``.
 
     >>> from operators.ranking.lexical_weight import confidence
     >>> round(confidence("how to print without a new line", 8), 3), confidence("makeFile leaks", 8)
     (0.016, 1.0)
     """
     factors = [
-        max((confidence(text or "", full_text_words) for text in texts or ()), default=1.0)
+        max((confidence(text or "", full_weight_terms) for text in texts or ()), default=1.0)
         for texts in queries["texts"].to_list()
     ]
     return pl.DataFrame(
-        [queries["query_id"], pl.Series("text_confidence", factors, pl.Float64)],
-        schema=TEXT_CONFIDENCE,
+        [queries["query_id"], pl.Series("lexical_weight", factors, pl.Float64)],
+        schema=LEXICAL_WEIGHT,
     )
 
 
-def confidence(text: str, full_text_words: int) -> float:
+def confidence(text: str, full_weight_terms: int) -> float:
     """The factor of one text; it is read no further than it needs."""
-    if full_text_words <= 0:
+    if full_weight_terms <= 0:
         return 1.0
     words = set()
     for word in tokenizer.words(text):
@@ -61,9 +61,9 @@ def confidence(text: str, full_text_words: int) -> float:
             return 1.0
         if word.lower() not in tokenizer.STOP_WORDS:
             words.add(word.lower())
-        if len(words) >= max(full_text_words, LOOKED_UP + 1):
+        if len(words) >= max(full_weight_terms, LOOKED_UP + 1):
             return 1.0
-    share = min(len(words) / full_text_words, 1.0)
+    share = min(len(words) / full_weight_terms, 1.0)
     return 1.0 if len(words) <= LOOKED_UP else float(share**STEEPNESS)
 
 
@@ -71,6 +71,6 @@ def of_rows(factors: pl.DataFrame | None, query_id: Column) -> Floats:
     """The factor of each row's question; 1 where ``factors`` is None or lacks the question."""
     if factors is None:
         return np.ones(len(query_id))
-    known = np.append(factors["text_confidence"].to_numpy(), 1.0)
+    known = np.append(factors["lexical_weight"].to_numpy(), 1.0)
     row: Floats = known[positions(factors["query_id"].to_numpy(), query_id)]
     return row

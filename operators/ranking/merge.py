@@ -45,10 +45,10 @@ def weighted_rrf(
     return _merged(both, share * vector + (1 - share) * text)
 
 
-def minmax(
+def convex(
     vector_hits: pl.DataFrame,
     text_hits: pl.DataFrame,
-    text_confidence: pl.DataFrame | None = None,
+    lexical_weight: pl.DataFrame | None = None,
     *,
     vector_weight: float = 0.5,
     vector_norm: str = "min_max",
@@ -62,7 +62,7 @@ def minmax(
     Args:
         vector_hits: columns ``VECTOR_HITS``.
         text_hits: columns ``TEXT_HITS``.
-        text_confidence: columns ``TEXT_CONFIDENCE``, a factor of each query's text scores; None: 1.
+        lexical_weight: columns ``LEXICAL_WEIGHT``, a factor of each query's text scores; None: 1.
         vector_weight: ``w``, 0 to 1.
         vector_norm: how similarities are scaled, see :mod:`operators.ranking.normalization`.
         text_norm: how text scores are scaled.
@@ -72,7 +72,7 @@ def minmax(
     begins = starts(both.query_id)
     vector = normalise(vector_norm, 1 - both.vector_distance, begins)
     text = normalise(text_norm, both.text_score, begins)
-    text = text * of_rows(text_confidence, both.query_id)
+    text = text * of_rows(lexical_weight, both.query_id)
     return _merged(both, share * vector + (1 - share) * text)
 
 

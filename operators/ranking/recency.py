@@ -52,7 +52,7 @@ def outdated(
         weight: the factor.
     """
     factor = np.ones(hits.height)
-    if hits["only_up_to"].null_count() == hits.height:
+    if hits["last_version"].null_count() == hits.height:
         return factor
     as_of = dict(queries["query_id", "as_of"].iter_rows())
     asked = {
@@ -63,7 +63,7 @@ def outdated(
         )
         for row in scope.iter_rows(named=True)
     }
-    columns = hits["query_id", "version", "only_up_to", "gone_since"]
+    columns = hits["query_id", "version", "last_version", "superseded_at"]
     for number, (query_id, version, last, since) in enumerate(columns.iter_rows()):
         if last is None or query_id not in asked:
             continue

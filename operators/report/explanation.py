@@ -20,8 +20,8 @@ def explanation_page(answer: Mapping[str, Any], *, query_id: int | None = None) 
     """The whole page for one question, everything inline.
 
     Args:
-        answer: the outputs ``queries``, ``results``, ``explain``, ``verdicts``, ``outcomes`` and
-            ``provenance`` of one run.
+        answer: the outputs ``queries``, ``results``, ``explain``, ``dispositions``, ``outcomes``
+            and ``provenance`` of one run.
         query_id: the question; None: the first.
 
     Returns:
@@ -31,9 +31,10 @@ def explanation_page(answer: Mapping[str, Any], *, query_id: int | None = None) 
     number = questions["query_id"][0] if query_id is None else query_id
     question = questions.row(by_predicate=pl.col("query_id") == number, named=True)
     own = {
-        name: answer[name].filter(query_id=number) for name in ("results", "explain", "verdicts")
+        name: answer[name].filter(query_id=number)
+        for name in ("results", "explain", "dispositions")
     }
-    passages = _passages(own["verdicts"], own["explain"])
+    passages = _passages(own["dispositions"], own["explain"])
     texts = dict(own["results"]["chunk_id", "text"].iter_rows())
     results = [one for one in passages if one.place is not None]
     named = [one for one in passages if one.place is None]
@@ -58,12 +59,12 @@ def explanation_page(answer: Mapping[str, Any], *, query_id: int | None = None) 
     )
 
 
-def _passages(verdicts: pl.DataFrame, told: pl.DataFrame) -> list[Passage]:
+def _passages(dispositions: pl.DataFrame, told: pl.DataFrame) -> list[Passage]:
     """The passages in their order: results by place, then those asked about, A, B, ..."""
     by_chunk = told.partition_by("chunk_id", as_dict=True, maintain_order=True)
     found: list[Passage] = []
     asked = 0
-    for row in verdicts.iter_rows(named=True):
+    for row in dispositions.iter_rows(named=True):
         rank = row["result_rank"]
         if rank is None:
             asked += 1

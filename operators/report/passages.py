@@ -43,7 +43,7 @@ class Passage:
 
     Attributes:
         name: its place among the results, or a letter.
-        row: its row of ``VERDICTS``.
+        row: its row of ``DISPOSITIONS``.
         told: its rows of ``EXPLAIN``.
         steps: its waterfall.
     """

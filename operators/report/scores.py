@@ -18,7 +18,7 @@ MEANINGS = {
     "AP": "precision at each relevant document, averaged over all of them",
 }
 ALL = "all"
-_PLAIN = {ALL: "all queries", "all corpora, unasked": "in all corpora"}
+_PLAIN = {ALL: "all queries", "all corpora": "in all corpora"}
 Layers = alt.LayerChart | alt.FacetChart  # what Altair says that layers are
 
 

@@ -15,7 +15,7 @@ from posixpath import splitext
 
 from operators.foundation.disk_dict import SpilledDict
 from operators.foundation.sanitize import clean_text, shown_path
-from operators.sources.protocol import Fault
+from operators.sources.protocol import ReadIssue
 
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 _SNIFFED = 8192
@@ -37,14 +37,14 @@ class Content:
     modified: float
 
 
-def find_files(root: bytes) -> SpilledDict[Fault | None]:
+def find_files(root: bytes) -> SpilledDict[ReadIssue | None]:
     """The regular files below ``root`` by their paths relative to it, ``/`` between parts.
 
     Links, hidden folders and what is no file are there with a fault that did not fail; a folder
     that cannot be listed with one that did, without a key: anything may have been in it. To be
     closed.
     """
-    found = SpilledDict[Fault | None]()
+    found = SpilledDict[ReadIssue | None]()
     waiting = [b""]
     while waiting:
         folder = waiting.pop()
@@ -54,14 +54,14 @@ def find_files(root: bytes) -> SpilledDict[Fault | None]:
                     path = folder + b"/" + entry.name if folder else entry.name
                     why = _no_file(entry)
                     if why is not None:
-                        found[path] = Fault(shown_path(path), why, failed=False)
+                        found[path] = ReadIssue(shown_path(path), why, failed=False)
                     elif entry.is_dir(follow_symlinks=False):
                         waiting.append(path)
                     else:
                         found[path] = None
         except OSError as exc:
             reason = f"the folder cannot be listed: {exc.strerror or exc}"
-            found[folder] = Fault(shown_path(folder) or ".", reason)
+            found[folder] = ReadIssue(shown_path(folder) or ".", reason)
     return found
 
 

@@ -26,7 +26,7 @@ from operators.foundation.disk_dict import SpilledDict
 from operators.foundation.sanitize import clean_text
 from operators.sources.formats.json_stream import file_objects
 from operators.sources.jsonl import SourceError, parse_moment
-from operators.sources.protocol import Document, Fault, Item, Source, metadata_json
+from operators.sources.protocol import Document, Item, ReadIssue, Source, metadata_json
 
 READER = "memory/1"
 CORPUS = "memory"
@@ -60,13 +60,13 @@ def memory_source(path: Path | str, repo: str | None = None) -> Source:
     def items() -> Iterator[tuple[int, Item]]:
         with file.open("rb") as raw:
             for found in file_objects(file, raw):
-                if isinstance(found, Fault):
+                if isinstance(found, ReadIssue):
                     yield raw.tell(), found
                     continue
                 try:
                     yield raw.tell(), finding_document(found.value, repo or "")
                 except _BadFinding as exc:
-                    yield raw.tell(), Fault(found.where, str(exc))
+                    yield raw.tell(), ReadIssue(found.where, str(exc))
 
     def scan() -> Iterator[Item]:
         nonlocal progress
@@ -75,7 +75,7 @@ def memory_source(path: Path | str, repo: str | None = None) -> Source:
                 last.update((_name(item), at) for at, (_, item) in enumerate(items()))
                 for at, (read, item) in enumerate(items()):
                     progress = min(1.0, read / size)
-                    if isinstance(item, Fault) or last.get(_name(item)) == at:
+                    if isinstance(item, ReadIssue) or last.get(_name(item)) == at:
                         yield item
         except OSError as exc:
             raise SourceError(f"{file}: {exc.strerror or exc}") from exc
@@ -125,7 +125,7 @@ def finding_document(finding: Mapping[str, Any], repo: str = "") -> Document:
 
 
 def _name(item: Item) -> bytes:
-    return b"" if isinstance(item, Fault) else "\0".join(item.key).encode()
+    return b"" if isinstance(item, ReadIssue) else "\0".join(item.key).encode()
 
 
 def _first(finding: Mapping[str, Any], names: tuple[str, ...]) -> str:

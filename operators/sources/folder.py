@@ -34,7 +34,14 @@ from operators.sources.formats.languages import prose_format
 from operators.sources.formats.pdf import PdfLimits, PdfReader, PdfRefused, pdf_text, pdf_title
 from operators.sources.git.tracked_files import prose_title
 from operators.sources.jsonl import SourceError, is_corpus_name
-from operators.sources.protocol import Document, Fault, Item, Source, Unread, metadata_json
+from operators.sources.protocol import (
+    Document,
+    Item,
+    LazyDocument,
+    ReadIssue,
+    Source,
+    metadata_json,
+)
 from operators.versions.named_version import lineage_of
 
 READER = "folder/3"
@@ -125,35 +132,35 @@ class _Folder:
     def _item(self, path: bytes, names: Container[bytes], pdf: PdfReader) -> Item:
         shown = shown_path(path)
         if shown.encode() != path and shown.encode() in names:
-            return Fault(shown, "another file has this very name", failed=False)
+            return ReadIssue(shown, "another file has this very name", failed=False)
         kind = document_format(shown)
         if kind is None:
             named = ending(shown) or "no ending"
-            return Fault(shown, f"no known document type: {named}", failed=False)
+            return ReadIssue(shown, f"no known document type: {named}", failed=False)
         key = (self.corpus, self.repo, clean_text(shown))
         try:
             content = read_file(self.root, path, MAX_PDF if kind == "pdf" else MAX_TEXT)
             if kind not in ("pdf", "html"):
                 check_text(content.data)
         except Skipped as reason:
-            return Fault(shown, str(reason), failed=False)
+            return ReadIssue(shown, str(reason), failed=False)
         except OSError as exc:
-            return Fault(shown, f"cannot be read: {exc.strerror or exc}", key=key)
+            return ReadIssue(shown, f"cannot be read: {exc.strerror or exc}", key=key)
         hashed = content_key(content, shown, self.base_url)
-        return Unread(key, hashed, partial(self._read, path, kind, content, hashed, pdf))
+        return LazyDocument(key, hashed, partial(self._read, path, kind, content, hashed, pdf))
 
     def _read(
         self, path: bytes, kind: str, content: Content, hashed: str, pdf: PdfReader
-    ) -> Document | Fault:
+    ) -> Document | ReadIssue:
         shown = shown_path(path)
         key = (self.corpus, self.repo, clean_text(shown))
         try:
             parsed = parse_pdf(content.data, pdf) if kind == "pdf" else _PARSERS[kind](content.data)
             return self._document(path, kind, parsed, hashed)
         except PdfRefused as refused:
-            return Fault(shown, refused.reason, key=key, content=hashed, state=refused.state)
+            return ReadIssue(shown, refused.reason, key=key, content=hashed, state=refused.state)
         except Exception as exc:  # whatever a parser stumbles over is this file's own
-            return Fault(shown, f"{type(exc).__name__}: {exc}"[:300], key=key, content=hashed)
+            return ReadIssue(shown, f"{type(exc).__name__}: {exc}"[:300], key=key, content=hashed)
 
     def _document(self, path: bytes, kind: str, parsed: _Parsed, hashed: str) -> Document:
         shown = clean_text(shown_path(path))

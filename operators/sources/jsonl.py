@@ -36,7 +36,7 @@ from operators.errors import CrosscorpusError
 from operators.foundation.disk_dict import SpilledDict
 from operators.foundation.sanitize import clean_text
 from operators.sources.formats.languages import code_language
-from operators.sources.protocol import Document, Fault, Item, Key, Source, metadata_json
+from operators.sources.protocol import Document, Item, Key, ReadIssue, Source, metadata_json
 
 READER = "documents/1"
 MAX_LINE = 64 * 1024 * 1024
@@ -95,14 +95,15 @@ def is_corpus_name(name: str) -> bool:
 def read_documents(raw: BinaryIO) -> Iterator[Item]:
     """Documents and faults of a JSONL stream in line order; blank lines are passed over.
 
-    A line that is no document is a :class:`Fault` whose ``where`` is ``line N``; of two documents
-    with one name the first counts. A damaged or cut gzip stream is a fault at the line it breaks.
+    A line that is no document is a :class:`ReadIssue` whose ``where`` is ``line N``; of two
+    documents with one name the first counts. A damaged or cut gzip stream is a fault at the line it
+    breaks.
     """
     with closing(SpilledDict[None]()) as seen:
         yield from _items(raw, seen)
 
 
-def _items(raw: BinaryIO, seen: SpilledDict[None]) -> Iterator[Document | Fault]:
+def _items(raw: BinaryIO, seen: SpilledDict[None]) -> Iterator[Document | ReadIssue]:
     number = 0
     lines = _lines(raw)
     while True:
@@ -110,12 +111,12 @@ def _items(raw: BinaryIO, seen: SpilledDict[None]) -> Iterator[Document | Fault]
         try:
             line = next(lines, None)
         except (EOFError, gzip.BadGzipFile, zlib.error) as exc:
-            yield Fault(f"line {number}", f"the gzip data are damaged or end early: {exc}")
+            yield ReadIssue(f"line {number}", f"the gzip data are damaged or end early: {exc}")
             return
         if line is None:
             return
         if len(line) > MAX_LINE:
-            yield Fault(f"line {number}", f"longer than {MAX_LINE} bytes")
+            yield ReadIssue(f"line {number}", f"longer than {MAX_LINE} bytes")
             continue
         if not line.strip():
             continue
@@ -124,7 +125,7 @@ def _items(raw: BinaryIO, seen: SpilledDict[None]) -> Iterator[Document | Fault]
         if key is not None:
             name = "\0".join(key).encode()
             if name in seen:
-                item = Fault(f"line {number}", f"doc_id {key[2]!r} was given before", key=key)
+                item = ReadIssue(f"line {number}", f"doc_id {key[2]!r} was given before", key=key)
             else:
                 seen[name] = None
         yield item
@@ -168,22 +169,22 @@ def _lines(raw: BinaryIO) -> Iterator[bytes]:
         yield line
 
 
-def _item(line: bytes, number: int) -> Document | Fault:
+def _item(line: bytes, number: int) -> Document | ReadIssue:
     where = f"line {number}"
     try:
         fields = json.loads(line.decode("utf-8-sig", "replace"), parse_constant=_no_constant)
     except (ValueError, RecursionError) as exc:
-        return Fault(where, f"not JSON: {exc}")
+        return ReadIssue(where, f"not JSON: {exc}")
     if not isinstance(fields, dict):
-        return Fault(where, f"not a JSON object but {_kind(fields)}")
+        return ReadIssue(where, f"not a JSON object but {_kind(fields)}")
     key = None
     try:
         key = _key(fields)
         return _document(fields, key)
     except _BadLine as exc:
-        return Fault(where, str(exc), key=key)
+        return ReadIssue(where, str(exc), key=key)
     except RecursionError:
-        return Fault(where, "nested too deeply", key=key)
+        return ReadIssue(where, "nested too deeply", key=key)
 
 
 def _no_constant(name: str) -> None:

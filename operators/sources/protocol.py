@@ -1,6 +1,6 @@
 """What every reader gives: documents, and faults that say why something was not read.
 
-A reader is a stream. Whatever is wrong with one line or one file is a :class:`Fault` in that
+A reader is a stream. Whatever is wrong with one line or one file is a :class:`ReadIssue` in that
 stream, never an exception, so that one bad file does not end a run. A reader cleans every text it
 gives (:func:`operators.foundation.sanitize.clean_text`): no frame can hold a lone surrogate.
 """
@@ -61,7 +61,7 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ReadIssue:
     """Something that was not read, and why.
 
     ``failed`` means work was lost and the run must say so; otherwise it was left out on purpose (a
@@ -86,7 +86,7 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class LazyDocument:
     """A document that is hashed but not parsed: if the hash is known, it never is.
 
     Attributes:
@@ -98,12 +98,12 @@ class Unread:
 
     key: Key
     content: str
-    read: Callable[[], Document | Fault]
+    read: Callable[[], Document | ReadIssue]
 
 
 _values = attrgetter(*DOCUMENTS)
 
-Item = Document | Fault | Unread
+Item = Document | ReadIssue | LazyDocument
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +169,9 @@ def _clean_value(value: Any) -> Any:
     return value
 
 
-def read_all(source: Source) -> list[Document | Fault]:
+def read_all(source: Source) -> list[Document | ReadIssue]:
     """Everything that one scan of ``source`` gives, parsed."""
-    return [item.read() if isinstance(item, Unread) else item for item in source.scan()]
+    return [item.read() if isinstance(item, LazyDocument) else item for item in source.scan()]
 
 
 def content_hash(document: Document) -> str:

@@ -88,7 +88,7 @@ class Recorder:
 def corpus_module():
     @tag(stage="search", io="postgres", fail_open="yes")
     @extract_fields({f"vector_{k}": v for k, v in FIELDS.items()})
-    def vector_search(store: Recorder, queries: FRAME, corpus: str, candidates: int = 50) -> dict:
+    def vector_search(store: Recorder, queries: FRAME, corpus: str, search_depth: int = 50) -> dict:
         """Search by meaning."""
         found = store.search(corpus, queries["texts"][0][0], VECTOR_LISTS)
         return {"vector_lists": found, "vector_outcome": _ok(corpus, "vector")}
@@ -107,8 +107,8 @@ def corpus_module():
         return vector_lists
 
     @tag(stage="merge")
-    @config.when(merged_variant="minmax")
-    def merged__minmax(vector_lists: FRAME, text_lists: FRAME, vector_weight: float = 0.5) -> FRAME:
+    @config.when(merged_variant="convex")
+    def merged__convex(vector_lists: FRAME, text_lists: FRAME, vector_weight: float = 0.5) -> FRAME:
         """Scores on one scale."""
         return vector_lists
 
@@ -119,15 +119,15 @@ def corpus_module():
         return vector_lists
 
     @tag(stage="label")
-    def unified(merged: FRAME, corpus: str, label: str, candidates: int = 50) -> FRAME:
+    def unified(merged: FRAME, corpus: str, label: str, search_depth: int = 50) -> FRAME:
         """Labelled."""
-        return merged.with_columns(corpus=pl.lit(corpus), cut=pl.lit(candidates))
+        return merged.with_columns(corpus=pl.lit(corpus), cut=pl.lit(search_depth))
 
     functions = (
         vector_search,
         text_search__bm25,
         merged__rrf,
-        merged__minmax,
+        merged__convex,
         merged__vector_only,
         unified,
     )
@@ -166,11 +166,11 @@ def top_module(corpus):
         return pl.concat(parts.values())
 
     @tag(stage="fuse")
-    @config.when(fused_variant="score")
+    @config.when(fused_variant="comb_sum")
     @resolve_from_config(
         decorate_with=lambda corpora: inject(parts=group(**{c: source(c) for c in corpora}))
     )
-    def fused__score(parts: dict[str, FRAME]) -> FRAME:
+    def fused__comb_sum(parts: dict[str, FRAME]) -> FRAME:
         """All corpora, by score."""
         return pl.concat(parts.values())
 
@@ -199,7 +199,15 @@ def top_module(corpus):
         """Where it came from."""
         return {"timings": dict(timings or {}), "weights": source_weights}
 
-    functions = (queries, corpus_results, fused__rrf, fused__score, results, outcomes, provenance)
+    functions = (
+        queries,
+        corpus_results,
+        fused__rrf,
+        fused__comb_sum,
+        results,
+        outcomes,
+        provenance,
+    )
     return ad_hoc_utils.create_temporary_module(*functions, module_name="small_top")
 
 
@@ -211,7 +219,7 @@ def _ok(corpus, channel):
 CONTENT = {
     "triggers": ["pr_review", "question"],
     "variants": {"fused": "rrf"},
-    "corpus_defaults": {"variants": {"text_search": "bm25", "merged": "minmax"}},
+    "corpus_defaults": {"variants": {"text_search": "bm25", "merged": "convex"}},
     "corpora": {"code": {"weights": {"pr_review": 1.2}}, "wiki": {"variants": {"merged": "rrf"}}},
 }
 

@@ -25,7 +25,7 @@ from operators.postgres.store import Connection, Store, identifier
 from operators.postgres.write import copy_binary
 from operators.ranking import bm25
 
-EXACT_BELOW = 10_000
+EXACT_SCAN_MAX_ROWS = 10_000
 """Rows up to which vectors are scanned exactly, and no vector index is built: an index scan takes
 a few milliseconds, an exact one a microsecond or more a row."""
 
@@ -38,11 +38,14 @@ _LARGEST_MEMORY_MB = 4_096
 
 
 def finish_load(
-    store: Store, corpora: Iterable[str] | None = None, *, exact_below: int = EXACT_BELOW
+    store: Store,
+    corpora: Iterable[str] | None = None,
+    *,
+    exact_scan_max_rows: int = EXACT_SCAN_MAX_ROWS,
 ) -> None:
     """Make ``corpora`` (default: all) fast to search, after documents were written to them.
 
-    A vector index is built once a corpus has more than ``exact_below`` chunks.
+    A vector index is built once a corpus has more than ``exact_scan_max_rows`` chunks.
     """
     held: dict[str, int] = dict(
         store.run(lambda conn: conn.execute("SELECT corpus, chunks FROM corpora").fetchall())
@@ -54,7 +57,7 @@ def finish_load(
         _build(store, corpus, "postings", "terms", "USING gin (terms)")
         _build(store, corpus, "chunks", "search_tsv", "USING gin (search_tsv)")
         _build_pg_textsearch(store, corpus)
-        if held[corpus] > exact_below:
+        if held[corpus] > exact_scan_max_rows:
             build_vector_index(store, corpus, vector_index(corpus), "embedding", rows=held[corpus])
         vacuum(store, [partition(table, corpus) for table in ("chunks", "postings")])
     vacuum(store, ["documents", "terms", "repos", "corpora"])

@@ -25,7 +25,7 @@ from psycopg import sql
 from operators.embedding.protocol import as_given
 from operators.errors import CrosscorpusError
 from operators.postgres.connection import explain
-from operators.postgres.schema.indexes import EXACT_BELOW, build_vector_index, vector_index
+from operators.postgres.schema.indexes import EXACT_SCAN_MAX_ROWS, build_vector_index, vector_index
 from operators.postgres.schema.partitions import exists
 from operators.postgres.store import Connection, Store, add_vectors, identifier
 from operators.postgres.write import copy_binary
@@ -149,15 +149,15 @@ def fill(store: Store, space: str, chunks: pl.DataFrame, vectors: NDArray[np.flo
     return store.run(work)
 
 
-def build_next_indexes(store: Store, *, exact_below: int = EXACT_BELOW) -> None:
-    """Build the new vectors' index of each corpus that has more than ``exact_below`` chunks."""
+def build_next_indexes(store: Store, *, exact_scan_max_rows: int = EXACT_SCAN_MAX_ROWS) -> None:
+    """Index the new vectors of each corpus of more than ``exact_scan_max_rows`` chunks."""
     for corpus, chunks in store.run(_sizes):
-        if chunks > exact_below:
+        if chunks > exact_scan_max_rows:
             name = _next_index(corpus)
             build_vector_index(store, corpus, name, "next_embedding", rows=chunks)
 
 
-def cut_over(store: Store, *, exact_below: int = EXACT_BELOW) -> None:
+def cut_over(store: Store, *, exact_scan_max_rows: int = EXACT_SCAN_MAX_ROWS) -> None:
     """Have the new model's vectors take the place of the old ones, in one transaction.
 
     Writers wait for it, searches at most ``LOCK_SECONDS`` at a time.
@@ -166,7 +166,7 @@ def cut_over(store: Store, *, exact_below: int = EXACT_BELOW) -> None:
         SwitchIncomplete: a chunk or an index is missing; nothing was changed.
         CrosscorpusError: no switch is under way, or searches leave no moment for it.
     """
-    _soon(store, lambda conn: _cut_over(conn, store.collection, exact_below))
+    _soon(store, lambda conn: _cut_over(conn, store.collection, exact_scan_max_rows))
     store.forget_info()
 
 
@@ -224,7 +224,7 @@ def _begin(conn: Connection, collection: str, model: str, space: str, dimensions
     )
 
 
-def _cut_over(conn: Connection, collection: str, exact_below: int) -> None:
+def _cut_over(conn: Connection, collection: str, exact_scan_max_rows: int) -> None:
     # The collection's row first: writers hold it, so that none is in the middle of a document.
     head = conn.execute("SELECT next_model, next_space FROM collection FOR UPDATE").fetchone()
     if head is None or head[1] is None:
@@ -238,7 +238,7 @@ def _cut_over(conn: Connection, collection: str, exact_below: int) -> None:
         )
     corpora = _sizes(conn)
     for corpus, chunks in corpora:
-        if chunks > exact_below and not exists(conn, _next_index(corpus)):
+        if chunks > exact_scan_max_rows and not exists(conn, _next_index(corpus)):
             raise SwitchIncomplete(
                 f"corpus {corpus!r} has no index of model {head[0]!r} yet: run "
                 f"crosscorpus models switch {as_given(head[0])} again"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from operators.postgres.schema.indexes import EXACT_BELOW
+from operators.postgres.schema.indexes import EXACT_SCAN_MAX_ROWS
 from operators.postgres.store import Store, identifier
 from operators.ranking import bm25
 
 
-def unfinished_corpora(store: Store, *, exact_below: int = EXACT_BELOW) -> list[str]:
+def unfinished_corpora(
+    store: Store, *, exact_scan_max_rows: int = EXACT_SCAN_MAX_ROWS
+) -> list[str]:
     """The corpora that still need `finish_load`.
 
     Those are the ones that lack an index, or whose weights were made with another average length.
@@ -28,7 +30,7 @@ def unfinished_corpora(store: Store, *, exact_below: int = EXACT_BELOW) -> list[
     found = []
     for corpus, chunks, length, average in rows:
         needed = {identifier(f"postings_{corpus}_terms"), identifier(f"chunks_{corpus}_search_tsv")}
-        if chunks > exact_below:
+        if chunks > exact_scan_max_rows:
             needed.add(identifier(f"chunks_{corpus}_hnsw"))
         if not needed <= indexes or average != bm25.snapped_average(int(length), int(chunks)):
             found.append(str(corpus))

@@ -37,13 +37,13 @@ _STORED = {
     for name in READ_CHUNKS
     if name != "embedding"
 }
-_PLAIN = {**_STORED, "only_up_to": "NULL::text", "gone_since": "NULL::timestamptz"}
+_PLAIN = {**_STORED, "last_version": "NULL::text", "superseded_at": "NULL::timestamptz"}
 _VERSIONED = {
     **_STORED,
     "version": "coalesce(v.version, c.version)",
     "lineage_id": "coalesce(v.lineage_id, c.lineage_id)",
-    "only_up_to": "CASE WHEN s.relation = 'gone' THEN s.last_version END",
-    "gone_since": "CASE WHEN s.relation = 'gone' THEN s.superseded_at END",
+    "last_version": "CASE WHEN s.relation = 'gone' THEN s.last_version END",
+    "superseded_at": "CASE WHEN s.relation = 'gone' THEN s.superseded_at END",
 }
 _INT8 = struct.Struct(">q")
 

@@ -1,9 +1,9 @@
 """Vector search that keeps its recall under a filter.
 
 A filter on a shared HNSW index is applied to what the index scan happens to deliver: at 1 % of the
-rows most neighbours are lost. So a filtered set of up to ``exact_below`` rows is scanned exactly,
-which costs microseconds a row; a larger one is searched by an iterative index scan (pgvector 0.8),
-and where that gives fewer rows than were asked for, exactly after all.
+rows most neighbours are lost. So a filtered set of up to ``exact_scan_max_rows`` rows is scanned
+exactly, which costs microseconds a row; a larger one is searched by an iterative index scan
+(pgvector 0.8), and where that gives fewer rows than were asked for, exactly after all.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from operators.errors import CrosscorpusError
 from operators.frames import VECTOR_LISTS, empty
-from operators.postgres.schema.indexes import EXACT_BELOW
+from operators.postgres.schema.indexes import EXACT_SCAN_MAX_ROWS
 from operators.postgres.search.batches import Deadline, fetch, run, run_slices
 from operators.postgres.search.filters import (
     SHARED,
@@ -69,7 +69,7 @@ def vector_search(
     query_embeddings: pl.DataFrame,
     *,
     k: int,
-    exact_below: int = EXACT_BELOW,
+    exact_scan_max_rows: int = EXACT_SCAN_MAX_ROWS,
     ef_search: int | None = None,
     timeout_s: float | None = None,
 ) -> pl.DataFrame:
@@ -81,7 +81,7 @@ def vector_search(
         queries: columns ``SCOPED_QUERIES``; their filters are kept to the letter.
         query_embeddings: columns ``QUERY_EMBEDDINGS``.
         k: rows a list.
-        exact_below: filtered sets of up to this many chunks are scanned exactly.
+        exact_scan_max_rows: filtered sets of up to this many chunks are scanned exactly.
         ef_search: breadth of the index scan, at least ``k`` (default: twice ``k``, at least 100).
         timeout_s: seconds for the whole batch.
 
@@ -128,10 +128,12 @@ def vector_search(
         exactly, by_index = items, list[_Item]()
         moments = [item.as_of for item in items]
         one = with_chunks(store, deadline, corpus, one, moments)
-        if sum(sizes.values()) > exact_below:
-            visible = visible_chunks(store, deadline, corpus, one, moments, limit=exact_below)
-            exactly = [i for i, n in zip(items, visible, strict=True) if n <= exact_below]
-            by_index = [i for i, n in zip(items, visible, strict=True) if n > exact_below]
+        if sum(sizes.values()) > exact_scan_max_rows:
+            visible = visible_chunks(
+                store, deadline, corpus, one, moments, limit=exact_scan_max_rows
+            )
+            exactly = [i for i, n in zip(items, visible, strict=True) if n <= exact_scan_max_rows]
+            by_index = [i for i, n in zip(items, visible, strict=True) if n > exact_scan_max_rows]
         indexed = run_slices(
             store, deadline, by_index, partial(_by_index, **asked, one=one, k=k), settings
         )

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TextIO
 
-from operators.sources.protocol import Fault
+from operators.sources.protocol import ReadIssue
 
 MAX_OBJECT = 16 * 1024 * 1024
 """Characters; a longer object is a fault."""
@@ -35,7 +35,7 @@ class Located(NamedTuple):
     value: dict[str, Any]
 
 
-def file_objects(path: Path, raw: BinaryIO) -> Iterator[Located | Fault]:
+def file_objects(path: Path, raw: BinaryIO) -> Iterator[Located | ReadIssue]:
     """The objects in ``raw``, the open file ``path``; what is none is a fault with its line."""
     start = raw.read(2)
     raw.seek(0)
@@ -45,10 +45,10 @@ def file_objects(path: Path, raw: BinaryIO) -> Iterator[Located | Fault]:
     try:
         for item in _objects(reader):
             where = f"{path.name}: line {reader.began}"
-            yield Located(where, item) if isinstance(item, dict) else Fault(where, item)
+            yield Located(where, item) if isinstance(item, dict) else ReadIssue(where, item)
     except (EOFError, gzip.BadGzipFile, zlib.error) as exc:
         where = f"{path.name}: line {reader.line}"
-        yield Fault(where, f"the gzip data are damaged or end early: {exc}")
+        yield ReadIssue(where, f"the gzip data are damaged or end early: {exc}")
     finally:
         text.detach()  # the file is the caller's
 

@@ -16,7 +16,7 @@ from operators.sources.git.commit_log import (
 )
 from operators.sources.git.repository import GitError, Repository, git_output, open_repository
 from operators.sources.git.tracked_files import count_tracked, is_excluded, read_tree, tracked_files
-from operators.sources.protocol import Fault, Item, Key, Source
+from operators.sources.protocol import Item, Key, ReadIssue, Source
 
 READER = "git/2"
 HISTORY = "history"
@@ -50,7 +50,7 @@ def git_source(path: Path | str, repo: str | None = None, *, exclude: Sequence[s
         nonlocal done, found
         for pattern, files in excluded.items():
             said = f"excluded, tracked files: {files}" if files else "matches no tracked file"
-            yield Fault(pattern, said, failed=False)
+            yield ReadIssue(pattern, said, failed=False)
         with (
             closing(tracked_files(repository, exclude)) as tracked,
             closing(SpilledDict[LastCommit]()) as last,

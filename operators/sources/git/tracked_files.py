@@ -30,7 +30,7 @@ from operators.sources.formats.languages import (
 )
 from operators.sources.git.commit_log import LastCommit
 from operators.sources.git.repository import Repository, TrackedFile, git_stream, split
-from operators.sources.protocol import Document, Fault, Item, metadata_json
+from operators.sources.protocol import Document, Item, ReadIssue, metadata_json
 from operators.versions.named_version import lineage_of
 
 MAX_FILE = 1_000_000
@@ -87,18 +87,18 @@ def read_tree(
         path = shown_path(file.path)
         plain = path.encode()
         if plain != file.path and plain in tracked:
-            yield Fault(path, "another file has this very name", failed=False)
+            yield ReadIssue(path, "another file has this very name", failed=False)
             continue
         try:
             yield _document(repository, file, path, last.get(file.path))
         except Gone:
-            yield Fault(path, "not in the working tree", failed=False)
+            yield ReadIssue(path, "not in the working tree", failed=False)
         except Skipped as reason:
-            yield Fault(path, str(reason), failed=False)
+            yield ReadIssue(path, str(reason), failed=False)
         except OSError as exc:
             corpus = "code" if prose_format(path) is None else "docs"
             key = (corpus, repository.name, path)
-            yield Fault(path, f"cannot be read: {exc.strerror or exc}", key=key)
+            yield ReadIssue(path, f"cannot be read: {exc.strerror or exc}", key=key)
 
 
 def _files(tracked: SpilledDict[TrackedFile], *, prose: bool) -> Iterator[TrackedFile]:

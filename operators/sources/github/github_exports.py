@@ -17,7 +17,7 @@ from operators.postgres.write.sync_state import SyncItem
 from operators.sources.formats.json_stream import Located, file_objects
 from operators.sources.github.github_records import BadItem, repository_of, sync_item
 from operators.sources.jsonl import SourceError
-from operators.sources.protocol import Fault, Item
+from operators.sources.protocol import Item, ReadIssue
 
 Build = Callable[[str, int, Sequence[SyncItem]], Iterable[Item]]
 """Takes the repository's name, a number, and the items of that number; returns its documents."""
@@ -87,28 +87,28 @@ def exported(
 
 
 def _take(
-    found: Located | Fault,
+    found: Located | ReadIssue,
     repo: str | None,
     kinds: Sequence[str],
     elsewhere: str,
     held: SpilledDict[_Held],
-) -> Fault | None:
+) -> ReadIssue | None:
     """Sort in one item; what is wrong with it is returned."""
-    if isinstance(found, Fault):
+    if isinstance(found, ReadIssue):
         return found
     try:
         item = sync_item(found.value)
     except BadItem as exc:
-        return Fault(found.where, str(exc))
+        return ReadIssue(found.where, str(exc))
     if item is None:
         return None
     name = repository_of(found.value) or repo
     if item.kind not in kinds:
         article = "an" if item.kind.startswith("i") else "a"
         said = f"{article} {item.kind.replace('_', ' ')}: {elsewhere} takes it"
-        return Fault(found.where, said)
+        return ReadIssue(found.where, said)
     if name is None:
-        return Fault(found.where, "it does not say its repository: name one (--repo)")
+        return ReadIssue(found.where, "it does not say its repository: name one (--repo)")
     # In the order of its bytes: by repository, then by number.
     key = f"{name}\0{item.number:020}\0{item.kind}\0{item.item_id:020}".encode()
     before = held.get(key)

@@ -16,7 +16,7 @@ from operators.sources.github.github_records import (
     comment_block,
     moment,
 )
-from operators.sources.protocol import Document, Fault, Item, Source, metadata_json
+from operators.sources.protocol import Document, Item, ReadIssue, Source, metadata_json
 
 CORPUS = "issue"
 
@@ -70,7 +70,7 @@ def issue_documents(
         if not comments or all("/pull/" in (data["html_url"] or "") for data in comments):
             return []
         why = "comments of an issue that is not in the files: give both together"
-        return [Fault(f"#{number}", why, failed=False)]
+        return [ReadIssue(f"#{number}", why, failed=False)]
     data = issue.data
     said = [each for each in (data, *comments) if not by_bot(each)]
     if not said:

@@ -38,7 +38,7 @@ from operators.sources.github.github_records import (
     repository_of,
     sync_item,
 )
-from operators.sources.protocol import Fault, Item, Source
+from operators.sources.protocol import Item, ReadIssue, Source
 
 SWEEP_DAYS = 7.0
 """After so many days everything is asked for again, to find what was deleted."""
@@ -102,7 +102,7 @@ class Mirror:
 
     source: str
     repo: str
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[ReadIssue] = field(default_factory=list)
     news: int = 0
 
 
@@ -223,7 +223,7 @@ class _Run:
         except GithubError as exc:
             if exc.status != 410 or COMMENT in listing.kinds:
                 raise
-            self.mirror.faults.append(Fault(name, "issues are disabled there", failed=False))
+            self.mirror.faults.append(ReadIssue(name, "issues are disabled there", failed=False))
             return
         missing = sorted(key for key in known if key not in met)
         if missing:
@@ -281,7 +281,7 @@ class _Run:
                 item = sync_item(value)
             except BadItem as exc:
                 number = value.get("id") if isinstance(value, dict) else None
-                self.mirror.faults.append(Fault(f"{name} {number}", str(exc)))
+                self.mirror.faults.append(ReadIssue(f"{name} {number}", str(exc)))
                 continue
             if item is not None and item.kind in kinds:
                 found.append(item)
@@ -335,7 +335,7 @@ class _Run:
                     continue
                 if exc.status is None or exc.status < 500:
                     raise
-                self.mirror.faults.append(Fault(f"reviews of #{number}", str(exc)))
+                self.mirror.faults.append(ReadIssue(f"reviews of #{number}", str(exc)))
             self._tell("reviews", count, None)
 
     def _read_reviews(self, number: int, name: str, etag: str | None, as_of: str) -> int:
@@ -386,7 +386,7 @@ def _mirror(store: Store, api: GithubApi, number: int, name: str, repo: str | No
     mirror = Mirror(source, str(filed))
     if state.get("name") not in (None, name):
         say = f"is {name} now; its documents stay stored under {filed!r}"
-        mirror.faults.append(Fault(str(state["name"]), say, failed=False))
+        mirror.faults.append(ReadIssue(str(state["name"]), say, failed=False))
     return mirror
 
 

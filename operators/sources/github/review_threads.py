@@ -22,7 +22,7 @@ from operators.sources.github.github_records import (
     comment_block,
     moment,
 )
-from operators.sources.protocol import Document, Fault, Item, Source, metadata_json
+from operators.sources.protocol import Document, Item, ReadIssue, Source, metadata_json
 
 CORPUS = "review"
 HUNK_LINES = 12
@@ -85,7 +85,7 @@ def review_documents(
     for root, ids in sorted(_threads(comments).items()):
         if root not in comments and not whole:
             found.append(
-                Fault(
+                ReadIssue(
                     f"PR #{number}",
                     f"the first comment of a thread ({root}) is not in the files: give the whole "
                     "export, or say that it is whole (--prune)",

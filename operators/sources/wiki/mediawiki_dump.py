@@ -23,7 +23,14 @@ from lxml import etree
 from operators.foundation.disk_dict import SpilledDict
 from operators.foundation.sanitize import clean_text
 from operators.sources.jsonl import SourceError, parse_moment
-from operators.sources.protocol import Document, Fault, Item, Source, Unread, metadata_json
+from operators.sources.protocol import (
+    Document,
+    Item,
+    LazyDocument,
+    ReadIssue,
+    Source,
+    metadata_json,
+)
 from operators.sources.wiki.wikitext import redirect_target, wikitext_text
 from operators.versions.named_version import lineage_of
 
@@ -93,10 +100,12 @@ def dump_source(file: Path, repo: str | None = None, base_url: str | None = None
                 for element in _elements(stream, "page"):
                     done = raw.tell()
                     item = _item(element, wiki, name, base)
-                    if isinstance(item, Unread):
+                    if isinstance(item, LazyDocument):
                         title = item.key[2].encode()
                         if title in seen:
-                            item = Fault(item.key[2], "a page has this name already", key=item.key)
+                            item = ReadIssue(
+                                item.key[2], "a page has this name already", key=item.key
+                            )
                         else:
                             seen[title] = None
                     yield item
@@ -157,20 +166,20 @@ def _elements(stream: _Bounded, *names: str) -> Iterator[Any]:
 def _item(page: Any, wiki: _Wiki, repo: str, base: str | None) -> Item:
     title = clean_text(_text(page, "title") or "")
     if not title:
-        return Fault(f"page {_text(page, 'id') or '?'}", "a page without a title")
+        return ReadIssue(f"page {_text(page, 'id') or '?'}", "a page without a title")
     space = _text(page, "ns") or "0"
     number = int(space) if space.lstrip("-").isdecimal() and len(space) < 10 else 0
     if number in _NO_PROSE:
-        return Fault(title, "template, module or interface message", failed=False)
+        return ReadIssue(title, "template, module or interface message", failed=False)
     revisions = page.findall("{*}revision")
     if not revisions:
-        return Fault(title, "a page without a revision", key=(CORPUS, repo, title))
+        return ReadIssue(title, "a page without a revision", key=(CORPUS, repo, title))
     newest = max(revisions, key=_order)
     if (_text(newest, "model") or "") not in _PROSE_MODELS:
-        return Fault(title, f"no prose: {_text(newest, 'model')}", failed=False)
+        return ReadIssue(title, f"no prose: {_text(newest, 'model')}", failed=False)
     source = clean_text(_text(newest, "text") or "")
     if page.find("{*}redirect") is not None or redirect_target(source):
-        return Fault(title, "redirect", failed=False)
+        return ReadIssue(title, "redirect", failed=False)
     fields = {
         "title": title,
         "timestamp": _text(newest, "timestamp") or "",
@@ -180,7 +189,7 @@ def _item(page: Any, wiki: _Wiki, repo: str, base: str | None) -> Item:
         "uri": f"{base}/{quote(title.replace(' ', '_'), safe='/:')}" if base else "",
     }
     hashed = hashlib.sha256("\0".join((source, *fields.values())).encode()).hexdigest()
-    return Unread((CORPUS, repo, title), hashed, partial(_read, source, fields, repo, hashed))
+    return LazyDocument((CORPUS, repo, title), hashed, partial(_read, source, fields, repo, hashed))
 
 
 def _order(revision: Any) -> tuple[str, int]:
@@ -190,14 +199,14 @@ def _order(revision: Any) -> tuple[str, int]:
     return _text(revision, "timestamp") or "", int(number) if known else 0
 
 
-def _read(source: str, fields: dict[str, str], repo: str, hashed: str) -> Document | Fault:
+def _read(source: str, fields: dict[str, str], repo: str, hashed: str) -> Document | ReadIssue:
     title = fields["title"]
     key = (CORPUS, repo, title)
     try:
         reduced = wikitext_text(source)
         moment = parse_moment(fields["timestamp"]) if fields["timestamp"] else None
     except Exception as exc:  # whatever is wrong with it is this page's own
-        return Fault(title, f"{type(exc).__name__}: {exc}"[:300], key=key, content=hashed)
+        return ReadIssue(title, f"{type(exc).__name__}: {exc}"[:300], key=key, content=hashed)
     return Document(
         document_id=title,
         corpus=CORPUS,

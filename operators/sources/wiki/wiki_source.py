@@ -40,7 +40,14 @@ from operators.sources.git.repository import (
 )
 from operators.sources.git.tracked_files import tracked_files
 from operators.sources.jsonl import SourceError
-from operators.sources.protocol import Document, Fault, Item, Source, Unread, metadata_json
+from operators.sources.protocol import (
+    Document,
+    Item,
+    LazyDocument,
+    ReadIssue,
+    Source,
+    metadata_json,
+)
 from operators.sources.wiki.mediawiki_dump import dump_source
 from operators.sources.wiki.wikitext import redirect_target, wikitext_text
 from operators.versions.named_version import lineage_of
@@ -133,39 +140,39 @@ class _Pages:
     def _item(self, path: bytes, names: Container[bytes], last: LastCommit | None) -> Item:
         shown = shown_path(path)
         if shown.encode() != path and shown.encode() in names:
-            return Fault(shown, "another file has this very name", failed=False)
+            return ReadIssue(shown, "another file has this very name", failed=False)
         stem, suffix = splitext(shown.rpartition("/")[2].lower())
         if suffix not in _MARKDOWN | _MEDIAWIKI:
             named = ending(shown).lower() or "no ending"
-            return Fault(shown, f"no wiki page: {named}", failed=False)
+            return ReadIssue(shown, f"no wiki page: {named}", failed=False)
         if stem in _OF_EVERY_PAGE:
-            return Fault(shown, "part of every page, no page of its own", failed=False)
+            return ReadIssue(shown, "part of every page, no page of its own", failed=False)
         key = (CORPUS, self.repo, clean_text(shown))
         try:
             content = read_file(self.root, path, MAX_PAGE)
             source = decode_text(content.data)
         except Skipped as reason:
-            return Fault(shown, str(reason), failed=False)
+            return ReadIssue(shown, str(reason), failed=False)
         except OSError as exc:
-            return Fault(shown, f"cannot be read: {exc.strerror or exc}", key=key)
+            return ReadIssue(shown, f"cannot be read: {exc.strerror or exc}", key=key)
         target = redirect_target(source) if suffix in _MEDIAWIKI else None
         if target:
-            return Fault(shown, f"redirect to {target}", failed=False)
+            return ReadIssue(shown, f"redirect to {target}", failed=False)
         moment = last.moment if last else None
         if moment:  # then the file's own time does not count
             content = Content(content.data, 0.0)
         hashed = content_key(content, shown, self.base_url, moment.isoformat() if moment else None)
-        return Unread(key, hashed, partial(self._read, path, source, moment, hashed))
+        return LazyDocument(key, hashed, partial(self._read, path, source, moment, hashed))
 
     def _read(
         self, path: bytes, source: str, moment: datetime | None, hashed: str
-    ) -> Document | Fault:
+    ) -> Document | ReadIssue:
         shown = shown_path(path)
         try:
             return self._document(path, source, moment, hashed)
         except Exception as exc:  # whatever a parser stumbles over is this page's own
             key = (CORPUS, self.repo, clean_text(shown))
-            return Fault(shown, f"{type(exc).__name__}: {exc}"[:300], key=key, content=hashed)
+            return ReadIssue(shown, f"{type(exc).__name__}: {exc}"[:300], key=key, content=hashed)
 
     def _document(self, path: bytes, source: str, moment: datetime | None, hashed: str) -> Document:
         shown = clean_text(shown_path(path))

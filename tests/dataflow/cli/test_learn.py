@@ -97,12 +97,12 @@ def test_the_learned_file_is_evaluated_as_any_other_and_confirms_what_learn_told
     crosscorpus: Any, files: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "team.yaml"
-    done = crosscorpus("learn", *judged(files), "--out", str(out), "--blind", "--seed", "3")
+    done = crosscorpus("learn", *judged(files), "--out", str(out), "--all-corpora", "--seed", "3")
     assert done.returncode == 0, done.stderr
     assert "against base" in done.stdout
     tried = tmp_path / "tried"
     done = crosscorpus(
-        "evaluate", "default", str(out), *judged(files), "--blind", "--out", str(tried)
+        "evaluate", "default", str(out), *judged(files), "--all-corpora", "--out", str(tried)
     )
     assert done.returncode == 0, done.stderr
     told = json.loads((tried / "evaluation.json").read_text())

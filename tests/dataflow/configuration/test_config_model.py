@@ -23,7 +23,7 @@ WRONG = [
     ({"parameters": {"top_n": 3}}, "unknown parameter 'top_n' under parameters, did you mean"),
     ({"parameters": {"top_k": "3"}}, "parameters.top_k: expected int, got '3'"),
     ({"parameters": {"top_k": True}}, "parameters.top_k: expected int, got True"),
-    ({"parameters": {"candidates": 3}}, "belongs under corpus_defaults.parameters"),
+    ({"parameters": {"search_depth": 3}}, "belongs under corpus_defaults.parameters"),
     ({"corpora": {"Code": {}}}, "'Code' is no corpus name"),
     ({"corpora": {"class": {}}}, "'class' is no corpus name"),
     ({"corpora": {"fused": {}}}, "'fused' is the name of a node"),
@@ -39,8 +39,8 @@ WRONG = [
     ({"parameters": {"rrf_k": 0}}, "parameters.rrf_k: expected above 0, got 0"),
     ({"parameters": {"top_k": -1}}, "parameters.top_k: expected 0 or more, got -1"),
     (
-        {"corpora": {"code": {"parameters": {"candidates": -1}}}},
-        "corpora.code.parameters.candidates: expected 0 or more, got -1",
+        {"corpora": {"code": {"parameters": {"search_depth": -1}}}},
+        "corpora.code.parameters.search_depth: expected 0 or more, got -1",
     ),
     (
         {"corpus_defaults": {"parameters": {"vector_weight": 7.0}}},
@@ -78,7 +78,7 @@ def test_a_merge_that_the_fusion_does_not_read_is_an_error_that_says_what_to_cho
         load_config("default").with_changes(changes)
     assert f"{where}variants.merged" in str(error.value)
     assert "fused 'rrf' or 'score'" in str(error.value)
-    load_config("default").with_changes({**changes, "variants": {"fused": "score"}})
+    load_config("default").with_changes({**changes, "variants": {"fused": "comb_sum"}})
 
 
 def test_a_bare_off_is_the_variant_off_and_not_false(small):
@@ -89,7 +89,7 @@ def test_a_bare_off_is_the_variant_off_and_not_false(small):
 def test_a_whole_number_becomes_a_float_where_the_parameter_is_one(small, catalog):
     config = small(
         corpus_defaults={
-            "variants": {"text_search": "bm25", "merged": "minmax"},
+            "variants": {"text_search": "bm25", "merged": "convex"},
             "parameters": {"vector_weight": 1},
         }
     )
@@ -99,7 +99,7 @@ def test_a_whole_number_becomes_a_float_where_the_parameter_is_one(small, catalo
 
 def test_a_corpus_overrides_the_defaults_of_all_corpora(small, catalog):
     corpora = hamilton_config(small(), catalog)["corpora"]
-    assert corpora["code"]["config"]["merged_variant"] == "minmax"
+    assert corpora["code"]["config"]["merged_variant"] == "convex"
     assert corpora["wiki"]["config"]["merged_variant"] == "rrf"
 
 
@@ -124,10 +124,10 @@ def test_an_experiment_says_only_what_it_changes(tmp_path, small, content, catal
     (tmp_path / "more").mkdir()
     _write(
         tmp_path / "more" / "e.yaml",
-        {"extends": "../base.yaml", "corpora": {"code": {"parameters": {"candidates": 9}}}},
+        {"extends": "../base.yaml", "corpora": {"code": {"parameters": {"search_depth": 9}}}},
     )
     config = load_config(tmp_path / "more" / "e.yaml", catalog=catalog)
-    assert config.corpora["code"].parameters == {"candidates": 9}
+    assert config.corpora["code"].parameters == {"search_depth": 9}
     assert config.corpora["code"].weights == {"pr_review": 1.2}
     assert config.corpora["wiki"] == small().corpora["wiki"]
 

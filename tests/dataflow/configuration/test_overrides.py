@@ -15,7 +15,7 @@ def test_a_parameter_is_set_wherever_the_graph_has_it():
     config = with_setting(DEFAULT, "rrf_k", 7)
     assert hamilton_config(config)["rrf_k"] == 7
     assert {inputs(config, corpus)["rrf_k"] for corpus in config.corpora} == {7}
-    assert inputs(with_setting(DEFAULT, "candidates", 9), "wiki")["candidates"] == 9
+    assert inputs(with_setting(DEFAULT, "search_depth", 9), "wiki")["search_depth"] == 9
     assert hamilton_config(with_setting(DEFAULT, "recency_days", 9))["recency_days"] == 9
 
 
@@ -50,7 +50,7 @@ def test_an_unknown_name_is_an_error_with_the_nearest(name, said):
         with_setting(DEFAULT, name, 1)
 
 
-@pytest.mark.parametrize(("name", "value"), [("candidates", 1.5), ("merged", "mean")])
+@pytest.mark.parametrize(("name", "value"), [("search_depth", 1.5), ("merged", "mean")])
 def test_a_value_of_another_type_is_an_error(name, value):
     with pytest.raises((ConfigError, UnknownName)):
         with_setting(DEFAULT, name, value)

@@ -58,7 +58,7 @@ def test_another_corpus_is_one_entry_in_the_configuration():
     config = load_config({"extends": "default", "corpora": {"slack": {"label": "{title}"}}})
     described = describe_config(config)
     assert "slack.merged" in described.nodes
-    assert "slack.unified" in described.nodes["corpus_hits"].needs
+    assert "slack.unified" in described.nodes["pooled_hits"].needs
 
 
 def test_every_node_says_its_stage():

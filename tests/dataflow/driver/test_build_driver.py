@@ -199,11 +199,11 @@ def test_the_driver_closes_the_store_that_it_opened_and_no_other(dsn):
         ("half_life", 0),
         ("no_dedup", 0),
         ("cosine_dedup", 0),
-        ("score_fusion", 0),
+        ("comb_sum", 0),
         ("weighted_rrf", 0),
         ("vector_only", 0),
         ({"corpus_defaults": {"parameters": {"vector_weight": 0.1}}}, 0),
-        ({"corpora": {"wiki": {"parameters": {"candidates": 1}}}}, 2),
+        ({"corpora": {"wiki": {"parameters": {"search_depth": 1}}}}, 2),
         ({"corpora": {"wiki": {"filters": {"language": "python"}}}}, 2),
         ("plain_text_search", 3),
     ],
@@ -253,11 +253,11 @@ def test_a_named_chunk_is_explained_whether_it_was_found_or_not(driver):
     found = driver.execute(["results", "code.merged"], QUESTION)
     labels = found["results"]["source_label"].to_list()
     chunk = found["code.merged"]["chunk_id"][0]
-    wanted = ["explain", "verdicts"]
+    wanted = ["explain", "dispositions"]
     out = driver.execute(wanted, {**QUESTION, "top_k": 0, "explain_chunks": [labels[0], chunk]})
-    assert set(out["verdicts"]["fate"]) == {"below_top_k"}
+    assert set(out["dispositions"]["fate"]) == {"below_top_k"}
     narrow = {**QUESTION, "only_corpora": ["wiki"], "explain_chunks": ["guide.md"]}
-    told = driver.execute(wanted, narrow)["verdicts"].filter(corpus="docs")
+    told = driver.execute(wanted, narrow)["dispositions"].filter(corpus="docs")
     reason = "the question asks wiki only, and this is in docs"
     assert told.select("fate", "reason").rows() == [("hidden", reason)]
     with pytest.raises(CrosscorpusError, match=r"no chunk or document 'guide\.mdx' to explain"):
@@ -271,17 +271,19 @@ def test_what_is_in_a_repository_that_the_configuration_leaves_out_cannot_be_exp
         for name in ("guide.md", "no such"):
             asked = {**QUESTION, "explain_chunks": [name, "cache.py"]}
             with pytest.raises(UnknownName) as error:
-                limited.execute(["sought"], asked)
+                limited.execute(["explain_targets"], asked)
             told.append(str(error.value).replace(name, "it"))
         assert told[0] == told[1]
-        sought = limited.execute(["sought"], {**QUESTION, "explain_chunks": ["cache.py"]})["sought"]
-        assert sought["corpus"].to_list() == ["code"]
+        explain_targets = limited.execute(
+            ["explain_targets"], {**QUESTION, "explain_chunks": ["cache.py"]}
+        )["explain_targets"]
+        assert explain_targets["corpus"].to_list() == ["code"]
 
 
 def test_what_the_candidates_cut_off_says_how_far_away_it_is(driver):
-    trace = driver.trace(["verdicts"], {**QUESTION, "explain_chunks": ["guide.md"]})
-    (seen,) = trace["verdicts"].filter(corpus="docs")["fate"].to_list()
+    trace = driver.trace(["dispositions"], {**QUESTION, "explain_chunks": ["guide.md"]})
+    (seen,) = trace["dispositions"].filter(corpus="docs")["fate"].to_list()
     assert seen == "context"
-    none = {"corpora": {"docs": {"parameters": {"candidates": 0}}}}
-    told = driver.what_if(trace, none)["verdicts"].filter(corpus="docs").row(0, named=True)
+    none = {"corpora": {"docs": {"parameters": {"search_depth": 0}}}}
+    told = driver.what_if(trace, none)["dispositions"].filter(corpus="docs").row(0, named=True)
     assert told["fate"] == "below_candidates"

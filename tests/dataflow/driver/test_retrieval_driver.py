@@ -55,7 +55,7 @@ MISTAKES = [
     (["results"], {**ASK, "top_k": "3"}, {}, "override 'top_k': expected int, got str"),
     (["results"], {**ASK, "top_k": -1}, {}, "top_k: expected 0 or more, got -1"),
     (["results"], ASK, {"code.vector_weight": float("nan")}, "expected a finite number, got nan"),
-    (["results"], ASK, {"code.candidates": -1}, "code.candidates: expected 0 or more, got -1"),
+    (["results"], ASK, {"code.search_depth": -1}, "code.search_depth: expected 0 or more, got -1"),
     (["results"], {**ASK, "trigger": "pr_reviw"}, {}, "unknown trigger 'pr_reviw', did you mean"),
     (["results"], {**ASK, "trigger": {"x": 1.0}}, {}, "unknown trigger 'x'"),
     (["results"], {**ASK, "store": 1}, {}, "'store' belongs to the driver: give it to build"),
@@ -68,7 +68,12 @@ MISTAKES = [
     (["results"], {"query": None}, {}, "input 'query': expected str | list[str], got NoneType"),
     (["results"], ASK, {"queries": None}, "override 'queries': expected DataFrame, got NoneType"),
     (["results"], {**ASK, "top_k": None}, {}, "override 'top_k': expected int, got NoneType"),
-    (["results"], {**ASK, "candidates": 3}, {}, "each corpus has its own, such as code.candidates"),
+    (
+        ["results"],
+        {**ASK, "search_depth": 3},
+        {},
+        "each corpus has its own, such as code.search_depth",
+    ),
     (
         ["results"],
         {"repos": ["org/app"]},
@@ -104,7 +109,7 @@ def test_a_mistaken_call_is_one_line_with_the_nearest_name(
 
 
 def test_the_clock_may_be_given_although_no_chosen_variant_reads_it(build):
-    without = {"variants": {"recency": "off"}}
+    without = {"variants": {"aged_hits": "off"}}
     out = build(without).execute(["outcomes"], inputs={**ASK, "now": datetime(2025, 1, 1)})
     assert list(out) == ["outcomes"]
 
@@ -141,7 +146,7 @@ def test_a_parameter_can_be_changed_for_one_run(build):
 
 def test_a_corpus_parameter_can_be_overridden_for_one_run(build):
     rows = {f"{c}.merged": merged(1) for c in ("wiki", "code")}
-    for inputs, instead in ({}, {"wiki.candidates": 3}), ({"wiki.candidates": 3}, {}):
+    for inputs, instead in ({}, {"wiki.search_depth": 3}), ({"wiki.search_depth": 3}, {}):
         inputs, overrides = {**ASK, **inputs}, {**rows, **instead}
         out = build().execute(["results"], inputs=inputs, overrides=overrides)
         assert dict(out["results"].select("corpus", "cut").iter_rows()) == {"code": 50, "wiki": 3}
@@ -303,4 +308,4 @@ def test_the_representation_names_the_corpora_and_no_server(build):
 def test_nodes_lists_what_can_be_asked_for(build):
     nodes = build().nodes()
     assert {"queries", "wiki.merged", "results"} <= set(nodes)
-    assert not {"query", "store", "corpora", "wiki.candidates", "rrf_k"} & set(nodes)
+    assert not {"query", "store", "corpora", "wiki.search_depth", "rrf_k"} & set(nodes)

@@ -95,17 +95,21 @@ def test_the_size_of_a_batch_changes_no_run(judged, found):
 def test_a_run_has_every_corpus_and_only_the_judged_ones_count_unless_blind(judged, found):
     part = found.runs.filter(pl.col("query_id") == "code-lock")
     assert set(part["corpus"]) == {"code", "review", "wiki"}
-    blind = asked(judged, blind=True)
-    assert blind.scores.equals(scores(blind.runs, blind.qrels, list(blind.configs)))
-    assert not blind.scores.equals(found.scores.filter(pl.col("config") == blind.configs[0]))
+    all_corpora = asked(judged, all_corpora=True)
+    assert all_corpora.scores.equals(
+        scores(all_corpora.runs, all_corpora.qrels, list(all_corpora.configs))
+    )
+    assert not all_corpora.scores.equals(
+        found.scores.filter(pl.col("config") == all_corpora.configs[0])
+    )
 
 
 def test_the_list_of_all_corpora_is_a_slice_of_its_own(judged, found):
-    unasked = found.summary.filter(slice="all corpora, unasked", config="default")
-    blind = asked(judged, blind=True).summary.filter(slice="all", config="default")
-    assert unasked["mean"].to_list() == blind["mean"].to_list()
+    every_corpus = found.summary.filter(slice="all corpora", config="default")
+    all_corpora = asked(judged, all_corpora=True).summary.filter(slice="all", config="default")
+    assert every_corpus["mean"].to_list() == all_corpora["mean"].to_list()
     every = found.summary.filter(slice="all", config="default")
-    assert unasked["mean"].to_list() != every["mean"].to_list()
+    assert every_corpus["mean"].to_list() != every["mean"].to_list()
 
 
 def test_nothing_of_as_of_or_later_is_ranked(found):
@@ -114,7 +118,7 @@ def test_nothing_of_as_of_or_later_is_ranked(found):
 
 
 def test_a_run_has_as_many_documents_of_each_corpus_as_were_asked_for(judged):
-    few = DEFAULT.with_changes({"corpus_defaults": {"parameters": {"candidates": 2}}})
+    few = DEFAULT.with_changes({"corpus_defaults": {"parameters": {"search_depth": 2}}})
     counted = asked(judged, {"few": few}, depth=7).runs.group_by("query_id", "corpus").len()
     least = dict(counted.group_by("corpus").agg(pl.col("len").min()).iter_rows())
     assert least["code"] >= 7
@@ -125,7 +129,7 @@ def test_a_run_has_as_many_documents_of_each_corpus_as_were_asked_for(judged):
 
 
 def test_more_depth_only_adds_below(judged):
-    few = DEFAULT.with_changes({"corpus_defaults": {"parameters": {"candidates": 2}}})
+    few = DEFAULT.with_changes({"corpus_defaults": {"parameters": {"search_depth": 2}}})
     head = asked(judged, {"few": few}, depth=0)
     deep = asked(judged, {"few": few}, depth=20)
     for query in head.queries["query_id"]:
@@ -167,7 +171,7 @@ def test_a_reranker_of_the_caller_orders_the_head_of_each_list_once(judged):
         pairs.extend(given)
         return [len(passage) * float("def " in passage) for _, passage in given]
 
-    few = {"corpus_defaults": {"parameters": {"candidates": 4}}}
+    few = {"corpus_defaults": {"parameters": {"search_depth": 4}}}
     evaluation = asked(
         judged,
         {"reranked": load_config("reranked").with_changes(few)},

@@ -22,17 +22,17 @@ def swept(judged, settings, **options):
     )
 
 
-@pytest.mark.parametrize("blind", [False, True])
-def test_every_combination_has_the_scores_of_an_evaluation_of_its_own(judged, blind):
+@pytest.mark.parametrize("all_corpora", [False, True])
+def test_every_combination_has_the_scores_of_an_evaluation_of_its_own(judged, all_corpora):
     settings = {
         "vector_weight": [0.0, 0.6, 1.0],
-        "candidates": [2, 50],
+        "search_depth": [2, 50],
         "unique": ["jaccard", "off"],
     }
-    found = swept(judged, settings, batch_size=7, blind=blind)
+    found = swept(judged, settings, batch_size=7, all_corpora=all_corpora)
     assert found.table["point"].n_unique() == 12
     for weight, candidates, unique in ((0.0, 2, "off"), (1.0, 50, "jaccard"), (0.6, 2, "jaccard")):
-        point = {"vector_weight": weight, "candidates": candidates, "unique": unique}
+        point = {"vector_weight": weight, "search_depth": candidates, "unique": unique}
         name = " ".join(f"{k}={v}" for k, v in point.items())
         alone = evaluate(
             judged.store,
@@ -41,7 +41,7 @@ def test_every_combination_has_the_scores_of_an_evaluation_of_its_own(judged, bl
             judged.qrels,
             embedder=judged.embedder,
             depth=0,
-            blind=blind,
+            all_corpora=all_corpora,
             measure_names=("nDCG@10", "R@50"),
         )
         keys = ["measure", "query_id"]
@@ -52,16 +52,16 @@ def test_every_combination_has_the_scores_of_an_evaluation_of_its_own(judged, bl
 
 
 def test_the_combination_that_is_the_configuration_differs_in_nothing(judged):
-    found = swept(judged, {"candidates": [50, 3]}, measures=["AP"])
+    found = swept(judged, {"search_depth": [50, 3]}, measures=["AP"])
     same = found.table.row(0, named=True)
-    assert (same["candidates"], same["difference"], same["p"]) == (50, 0.0, 1.0)
+    assert (same["search_depth"], same["difference"], same["p"]) == (50, 0.0, 1.0)
     assert same["mean"] == pytest.approx(found.unchanged["AP"])
     assert UNCHANGED not in found.table["point"].to_list()
 
 
 def test_stages_and_single_corpora_can_be_varied(judged):
     found = swept(
-        judged, {"merged": ["minmax", "text_only", "vector_only"], "fused": ["convex", "rrf"]}
+        judged, {"merged": ["convex", "text_only", "vector_only"], "fused": ["convex", "rrf"]}
     )
     assert found.table["point"].n_unique() == 6
     one = swept(
@@ -75,7 +75,7 @@ def test_stages_and_single_corpora_can_be_varied(judged):
 
 
 def test_a_configuration_that_needs_no_vectors_can_be_the_base(judged):
-    found = swept(judged, {"merged": ["text_only", "minmax"]}, config=load_config("text_only"))
+    found = swept(judged, {"merged": ["text_only", "convex"]}, config=load_config("text_only"))
     assert found.table["difference"][0] == 0.0
 
 
@@ -83,7 +83,7 @@ def test_a_configuration_that_needs_no_vectors_can_be_the_base(judged):
     ("settings", "error", "said"),
     [
         ({"zebra": [1]}, UnknownName, "no parameter or stage 'zebra'"),
-        ({"candidates": ["many"]}, CrosscorpusError, "expected int, got 'many'"),
+        ({"search_depth": ["many"]}, CrosscorpusError, "expected int, got 'many'"),
         ({"rerank_depth": [10, 20]}, CrosscorpusError, "'rerank_depth' changes nothing"),
         ({}, CrosscorpusError, "needs a setting"),
     ],

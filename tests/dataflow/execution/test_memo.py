@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 from dataflow.execution.memo import same
-from operators.dedup.token_index import token_sets
+from operators.dedup.token_index import index_tokens
 
-TOKENS = token_sets(pl.DataFrame({"chunk_id": [1], "text": ["a b"]}))
+TOKENS = index_tokens(pl.DataFrame({"chunk_id": [1], "text": ["a b"]}))
 SAME = [
     (pl.DataFrame({"a": [1.0, None]}), pl.DataFrame({"a": [1.0, None]})),
     (pl.DataFrame({"a": [float("nan")]}), pl.DataFrame({"a": [float("nan")]})),

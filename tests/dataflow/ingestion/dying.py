@@ -143,7 +143,7 @@ def run(dsn: str, collection: str, work: str, source: str) -> None:
         embedder.max_tokens = 25
     with open_store(dsn, collection, create=True, max_size=2) as store:
         if work == "switch":
-            switch_model(store, WordEmbedder("words-2"), chunks_at_once=8, exact_below=20)
+            switch_model(store, WordEmbedder("words-2"), chunks_at_once=8, exact_scan_max_rows=20)
             return
         ingest_documents(
             store,

@@ -30,7 +30,7 @@ from operators.postgres.store import Store, drop_collection, open_store
 from operators.postgres.write.ledger import ledger
 from operators.sources.files import Skipped, read_file
 from operators.sources.folder import folder_source
-from operators.sources.protocol import Document, Unread
+from operators.sources.protocol import Document, LazyDocument
 
 SECRET = "root:x:0:0"
 MTIME = datetime(2020, 2, 2, tzinfo=UTC)
@@ -214,7 +214,7 @@ def test_hash_and_chunks_are_of_the_same_bytes(  # H11
     assert first.report.documents_changed == 1
     assert first.texts["a.md"] == "after\n"
     [item] = folder_source(tmp_path, repo="swap").scan()
-    assert isinstance(item, Unread)
+    assert isinstance(item, LazyDocument)
     file.write_text("later\n")
     read = item.read()
     assert isinstance(read, Document)

@@ -95,7 +95,7 @@ def test_wherever_a_run_is_killed_the_next_ends_as_an_undisturbed_one(
 
     def finish(store: Store) -> None:
         if work == "switch":
-            switch_model(store, new_embedder("words-2"), chunks_at_once=8, exact_below=20)
+            switch_model(store, new_embedder("words-2"), chunks_at_once=8, exact_scan_max_rows=20)
         else:
             embedder = new_embedder()
             if work == "recut":

@@ -68,7 +68,7 @@ def topics(state: State) -> dict[str, frozenset[tuple[str, frozenset[Any]]]]:
 
 def versions_points(met: list[str]) -> list[int]:
     """The points that the step itself has, counted from 1."""
-    return [n for n, name in enumerate(met, 1) if "versions.py:" in name]
+    return [n for n, name in enumerate(met, 1) if "version_store.py:" in name]
 
 
 @pytest.mark.parametrize("work", ["create", "update"])
@@ -167,7 +167,7 @@ def test_a_run_over_old_versions_lets_none_of_them_answer_wherever_it_is_killed(
         assert answering(store) == ["11.1/cache", "11.1/queue"]
     order = {"collection": NAME, "work": "update", "source": str(second)}
     met = dying(dsn=copies("kill_base", "kill_whole"), point=0, **order)["met"]
-    written = met.index("after the commit of write.py:write_documents") + 1
+    written = met.index("after the commit of document_writer.py:write_documents") + 1
     for point, dsn in deaths(order, range(written, versions_points(met)[0] + 1)):
         with open_store(dsn, NAME, max_size=2) as store:
             assert answering(store) == ["11.1/cache", "11.1/queue"], met[point - 1]

@@ -177,7 +177,7 @@ def test_searches_never_fail_or_mix_while_a_model_comes_in(
     while not answers[0] and thread.is_alive():
         stop.wait(0.02)
     try:
-        switch_model(filled, second, chunks_at_once=3, exact_below=5)
+        switch_model(filled, second, chunks_at_once=3, exact_scan_max_rows=5)
         seen = answers[0]
         while answers[0] < seen + 5 and thread.is_alive():
             stop.wait(0.02)
@@ -189,9 +189,9 @@ def test_searches_never_fail_or_mix_while_a_model_comes_in(
 
 
 def test_indexes_of_the_new_vectors_take_the_place_of_the_old(filled: Store, second: Any) -> None:
-    switch_model(filled, second, fill_only=True, exact_below=5)
+    switch_model(filled, second, fill_only=True, exact_scan_max_rows=5)
     assert indexes(filled) == ["next_chunks_docs_hnsw", "next_chunks_wiki_hnsw"]
-    switch_model(filled, second, exact_below=5)
+    switch_model(filled, second, exact_scan_max_rows=5)
     assert indexes(filled) == ["chunks_docs_hnsw", "chunks_wiki_hnsw"]
 
 
@@ -203,7 +203,7 @@ def test_a_cut_over_is_refused_while_a_vector_or_an_index_is_missing(
         model_migration.cut_over(filled)
     switch_model(filled, second, fill_only=True)
     with pytest.raises(model_migration.SwitchIncomplete, match="no index"):
-        model_migration.cut_over(filled, exact_below=5)
+        model_migration.cut_over(filled, exact_scan_max_rows=5)
     assert collection_info(filled).model == "words"
 
 

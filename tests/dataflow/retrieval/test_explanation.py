@@ -18,7 +18,7 @@ from operators.explain.waterfall import FACTORS, waterfall
 
 Drivers = Callable[..., Any]
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
-WANTED = ["explain", "verdicts", "results", "weighted", "context_window"]
+WANTED = ["explain", "dispositions", "results", "weighted", "context_window"]
 
 
 def given_score(told: pl.DataFrame) -> dict[str, float]:
@@ -34,7 +34,7 @@ def given_score(told: pl.DataFrame) -> dict[str, float]:
     def of(stage: str, *names: str) -> list[float]:
         return [numbers[stage, name] for name in names]
 
-    factors = ("vector_weight", "vector_value", "text_weight", "text_value", "text_confidence")
+    factors = ("vector_weight", "vector_value", "text_weight", "text_value", "lexical_weight")
     vw, vv, tw, tv, tc = of("merged", *factors)
     scores = {"merged": vw * vv + tw * (tv * tc)}
     if ("fused", "vector_weight") in numbers:
@@ -53,8 +53,8 @@ def given_score(told: pl.DataFrame) -> dict[str, float]:
 
 @given(
     data=st.data(),
-    merged=st.sampled_from(["rrf", "weighted_rrf", "minmax", "vector_only", "text_only"]),
-    fused=st.sampled_from(["rrf", "score", "convex"]),
+    merged=st.sampled_from(["rrf", "weighted_rrf", "convex", "vector_only", "text_only"]),
+    fused=st.sampled_from(["rrf", "comb_sum", "convex"]),
     recency=st.sampled_from(["step", "half_life", "off"]),
     weighted=st.sampled_from(["by_trigger", "off"]),
     norms=st.tuples(*[st.sampled_from(["min_max", "max", "raw", "three_sigma"])] * 2),
@@ -87,34 +87,34 @@ def test_the_numbers_of_every_result_give_its_score_to_the_last_bit(
     world = make_world(**data.draw(worlds))
     ids = sorted(world.found)
     overrides = {**world.overrides(*ids), "queries": make_queries(*ids, trigger=trigger)}
-    if merged in ("minmax", "weighted_rrf"):
+    if merged in ("convex", "weighted_rrf"):
         overrides |= {f"{corpus}.vector_weight": share for corpus in world.texts}
-    if merged == "minmax":
+    if merged == "convex":
         overrides |= {f"{corpus}.vector_norm": norms[0] for corpus in world.texts}
         overrides |= {f"{corpus}.text_norm": norms[1] for corpus in world.texts}
     if fused == "convex":
-        overrides["absent_share"] = absent
+        overrides["missing_score_fraction"] = absent
     clock = {} if recency == "off" else {"now": NOW}
     out = driver.execute([*WANTED, "code.merged"], clock, overrides=overrides)
     frames.check(out["explain"], frames.EXPLAIN, "explain")
-    frames.check(out["verdicts"], frames.VERDICTS, "verdicts")
+    frames.check(out["dispositions"], frames.DISPOSITIONS, "dispositions")
     key = ["query_id", "chunk_id"]
-    assert out["verdicts"].select(key).equals(out["results"].select(key))
+    assert out["dispositions"].select(key).equals(out["results"].select(key))
     told = dict(out["explain"].partition_by(key, as_dict=True, maintain_order=True).items())
     for row in out["results"].iter_rows(named=True):
         mine = told[row["query_id"], row["chunk_id"]]
         scores = given_score(mine)
         assert scores["results"] == row["score"]
-        assert scores["merged"] == row["rrf_score"]
+        assert scores["merged"] == row["corpus_score"]
         shown = mine.filter(quantity="score").select("stage", "value").iter_rows()
         assert all(scores[stage] == value for stage, value in shown if stage in scores)
 
 
 def explained(driver: Any, world: Any, queries: pl.DataFrame, **inputs: Any) -> dict[str, Any]:
     overrides = {**world.overrides(*queries["query_id"]), "queries": queries}
-    sought = inputs.pop("sought", None)
-    if sought is not None:
-        overrides["sought"] = sought
+    explain_targets = inputs.pop("explain_targets", None)
+    if explain_targets is not None:
+        overrides["explain_targets"] = explain_targets
     out: dict[str, Any] = driver.execute(WANTED, {"now": NOW, **inputs}, overrides=overrides)
     return out
 
@@ -124,18 +124,20 @@ def named(*chunks: int, corpus: str = "code", **columns: Any) -> pl.DataFrame:
         {"query_id": 0, "chunk_id": chunk, "corpus": corpus, "source_label": f"[{chunk}]"} | columns
         for chunk in chunks
     ]
-    return pl.DataFrame(rows, schema=frames.SOUGHT)
+    return pl.DataFrame(rows, schema=frames.EXPLAIN_TARGETS)
 
 
 def fates(out: dict[str, Any]) -> dict[int, tuple[str, str, int | None]]:
-    rows = out["verdicts"].select("chunk_id", "fate", "reason", "copy_of").iter_rows()
+    rows = out["dispositions"].select("chunk_id", "fate", "reason", "copy_of").iter_rows()
     return {chunk: tuple(rest) for chunk, *rest in rows}
 
 
 def test_a_copy_of_another_corpus_names_what_absorbed_it(
     driver_of: Drivers, world: Any, make_queries: Any
 ) -> None:
-    out = explained(driver_of(), world, make_queries(0), sought=named(3, 11, 22, corpus="review"))
+    out = explained(
+        driver_of(), world, make_queries(0), explain_targets=named(3, 11, 22, corpus="review")
+    )
     told = fates(out)
     (kept,) = [chunk for chunk in (3, 11, 22) if told[chunk][0] == "context"]
     for copy in {3, 11, 22} - {kept}:
@@ -144,7 +146,7 @@ def test_a_copy_of_another_corpus_names_what_absorbed_it(
     rows = out["explain"].filter(chunk_id=kept, stage="unique", quantity="copy")
     assert set(rows["other"]) == {3, 11, 22} - {kept}
     assert rows["detail"].is_not_null().all()
-    (survivor,) = out["verdicts"].filter(chunk_id=kept)["copies"].to_list()
+    (survivor,) = out["dispositions"].filter(chunk_id=kept)["copies"].to_list()
     assert {one["chunk_id"] for one in survivor} == {3, 11, 22} - {kept}
 
 
@@ -156,7 +158,7 @@ def test_a_copy_within_a_corpus_names_what_absorbed_it(
         texts={"code": {1: same, 2: f" {same}\n", 3: "other"}, "review": {}, "wiki": {}},
         found={0: {"code": ([1, 2, 3], [])}},
     )
-    out = explained(driver_of(), world, make_queries(0), sought=named(2))
+    out = explained(driver_of(), world, make_queries(0), explain_targets=named(2))
     fate, reason, other = fates(out)[2]
     assert (fate, other) == ("copy_within", 1)
     assert "Title 1" in reason or "src/1.py" in reason
@@ -182,7 +184,7 @@ def test_every_cut_says_where_it_cut(
 ) -> None:
     out = explained(driver_of(), world, make_queries(0))
     last = out["results"]["chunk_id"].to_list()[-1]
-    out = explained(driver_of(), world, make_queries(0), sought=named(last), **case)
+    out = explained(driver_of(), world, make_queries(0), explain_targets=named(last), **case)
     assert fates(out)[last][0] == fate
     assert reason in fates(out)[last][1]
 
@@ -206,7 +208,7 @@ def test_what_did_not_fit_needs_more_than_was_left(
     if noted:
         world.failing = {("wiki", "vector"): OSError("gone")}
     out = explained(driver, world, make_queries(0), context_budget=budget)
-    for row in out["verdicts"].filter(fate="over_budget").iter_rows(named=True):
+    for row in out["dispositions"].filter(fate="over_budget").iter_rows(named=True):
         need, left, whole = (int(n) for n in re.findall(r"\d+", row["reason"]))
         assert 0 <= left < need
         assert whole == budget
@@ -215,11 +217,17 @@ def test_what_did_not_fit_needs_more_than_was_left(
 def test_what_no_list_has_says_how_far_the_lists_went(
     driver_of: Drivers, world: Any, make_queries: Any
 ) -> None:
-    sought = named(99, vector_distance=0.9)
-    full = explained(driver_of(), world, make_queries(0), sought=sought)
+    explain_targets = named(99, vector_distance=0.9)
+    full = explained(driver_of(), world, make_queries(0), explain_targets=explain_targets)
     assert fates(full)[99][:2] == ("not_found", "without a word of the question")
-    config = driver_of().config.with_changes({"corpus_defaults": {"parameters": {"candidates": 2}}})
-    overrides = {**world.overrides(0), "queries": make_queries(0), "sought": sought}
+    config = driver_of().config.with_changes(
+        {"corpus_defaults": {"parameters": {"search_depth": 2}}}
+    )
+    overrides = {
+        **world.overrides(0),
+        "queries": make_queries(0),
+        "explain_targets": explain_targets,
+    }
     trace = driver_of().trace(WANTED, {"now": NOW}, overrides)
     cut = fates(dict(driver_of().what_if(trace, config)))[99]
     assert cut[0] == "below_candidates"
@@ -232,8 +240,8 @@ def test_what_is_hidden_or_not_searched_says_so(
     driver_of: Drivers, world: Any, make_queries: Any
 ) -> None:
     world.failing = {("wiki", "vector"): TimeoutError("slow"), ("wiki", "text"): OSError("gone")}
-    sought = pl.concat([named(98, hidden="created later"), named(99, corpus="wiki")])
-    told = fates(explained(driver_of(), world, make_queries(0), sought=sought))
+    explain_targets = pl.concat([named(98, hidden="created later"), named(99, corpus="wiki")])
+    told = fates(explained(driver_of(), world, make_queries(0), explain_targets=explain_targets))
     assert told[98][:2] == ("hidden", "created later")
     assert told[99][:2] == (
         "not_searched",
@@ -252,15 +260,17 @@ def test_a_stage_that_was_overridden_shows_no_number_that_does_not_add_up(
     of_code = out.filter(pl.col("chunk_id").is_in(merged["chunk_id"].to_list()), stage="merged")
     assert set(of_code["quantity"]) == {"score"}
     overrides["fused"] = pl.DataFrame(schema=frames.FUSED)
-    told = driver.execute(["verdicts"], {"now": NOW}, {**overrides, "sought": named(1)})
-    assert told["verdicts"]["fate"].to_list() == ["dropped"]
+    told = driver.execute(
+        ["dispositions"], {"now": NOW}, {**overrides, "explain_targets": named(1)}
+    )
+    assert told["dispositions"]["fate"].to_list() == ["dropped"]
 
 
 def test_every_fate_is_one_of_the_listed(driver_of: Drivers, world: Any, make_queries: Any) -> None:
-    out = explained(driver_of(), world, make_queries(0, 1), sought=named(1, 2, 3, 11, 99))
-    assert set(out["verdicts"]["fate"]) <= set(FATES)
+    out = explained(driver_of(), world, make_queries(0, 1), explain_targets=named(1, 2, 3, 11, 99))
+    assert set(out["dispositions"]["fate"]) <= set(FATES)
     ends = out["explain"].filter(stage="end")
-    assert ends["quantity"].to_list() == out["verdicts"]["fate"].to_list()
+    assert ends["quantity"].to_list() == out["dispositions"]["fate"].to_list()
 
 
 def test_a_reranked_score_is_the_model_s(driver_of: Drivers, world: Any, make_queries: Any) -> None:
@@ -279,13 +289,15 @@ def test_nothing_is_explained_unless_it_is_asked_for(
     overrides = {**world.overrides(0), "queries": make_queries(0)}
     wanted = ["results", "context_window", "citations", "notes", "provenance"]
     ran = driver_of().trace(wanted, {"now": NOW}, overrides).computed
-    assert not [name for name in ran if "part" in name or name in ("sought", "stages", "explain")]
+    assert not [
+        name for name in ran if "part" in name or name in ("explain_targets", "stages", "explain")
+    ]
 
 
 @given(
     data=st.data(),
-    merged=st.sampled_from(["rrf", "minmax", "text_only"]),
-    fused=st.sampled_from(["rrf", "score", "convex"]),
+    merged=st.sampled_from(["rrf", "convex", "text_only"]),
+    fused=st.sampled_from(["rrf", "comb_sum", "convex"]),
     reranked=st.sampled_from(["off", "cross_encoder"]),
 )
 @settings(
@@ -307,10 +319,10 @@ def test_a_waterfall_goes_from_nothing_to_the_score_without_a_gap(
     driver = driver_of({"fused": fused, "reranked": reranked}, merged=merged)
     world, asked = make_world(**data.draw(worlds)), make_queries(0, trigger="pr_review")
     reranker = {"reranker": lambda pairs: [len(text) / 7 for _, text in pairs]}
-    sought = named(1, 2, 3)
+    explain_targets = named(1, 2, 3)
     inputs = reranker if reranked != "off" else {}
-    out = explained(driver, world, asked, sought=sought, **inputs)
-    for row in out["verdicts"].iter_rows(named=True):
+    out = explained(driver, world, asked, explain_targets=explain_targets, **inputs)
+    for row in out["dispositions"].iter_rows(named=True):
         steps = waterfall(out["explain"].filter(chunk_id=row["chunk_id"]))
         ends = [0.0, *(step.after for step in steps)]
         assert [step.before for step in steps] == ends[:-1]

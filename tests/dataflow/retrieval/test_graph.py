@@ -131,7 +131,7 @@ def test_a_corpus_with_one_failed_search_counts_by_the_other_alone(
     driver_of: Drivers, world: Any
 ) -> None:
     world.failing = {("wiki", "text"): OSError("gone")}
-    parts = run(driver_of(), ["fusion_parts"], world, 0)["fusion_parts"]
+    parts = run(driver_of(), ["fusion_components"], world, 0)["fusion_components"]
     weights = {corpus: set(own["vector_weight"]) for (corpus,), own in parts.group_by("corpus")}
     assert weights == {"code": {0.5}, "review": {0.5}, "wiki": {1.0}}
 
@@ -139,12 +139,12 @@ def test_a_corpus_with_one_failed_search_counts_by_the_other_alone(
 def test_a_weight_for_one_run_counts_as_that_of_the_configuration_and_is_told(
     driver_of: Drivers, world: Any
 ) -> None:
-    wanted = ["fused", "fusion_parts", "provenance"]
+    wanted = ["fused", "fusion_components", "provenance"]
     base = run(driver_of(), wanted, world, 0)
     out = run(driver_of(), wanted, world, 0, **{"code.vector_weight": 1.0})
     told = out["provenance"]["parameters"]["corpora"]
     assert (told["code"]["vector_weight"], told["wiki"]["vector_weight"]) == (1.0, 0.5)
-    own = out["fusion_parts"].filter(corpus="code")
+    own = out["fusion_components"].filter(corpus="code")
     assert set(own["vector_weight"]) == {1.0}
     assert not out["fused"].equals(base["fused"])
     assert not own["part"].null_count()
@@ -238,7 +238,7 @@ def test_provenance_tells_how_the_answer_came_about(driver_of: Drivers, world: A
     assert told["counts"]["results"] == out["results"].height
     assert told["parameters"]["top_k"] == 10
     assert told["variants"]["unique"] == "guarded"
-    assert told["variants"]["corpora"]["code"]["merged_variant"] == "minmax"
+    assert told["variants"]["corpora"]["code"]["merged_variant"] == "convex"
     assert told["model"] == "none"
     assert told["degraded"] == []
     assert told["timings"]["fused"] > 0
@@ -299,8 +299,8 @@ def test_a_reranker_by_configuration_has_the_last_word(driver_of: Drivers, world
     ("variants", "corpus"),
     [
         ({}, {}),
-        ({"fused": "rrf", "recency": "half_life"}, {"merged": "rrf"}),
-        ({"fused": "score", "recency": "off", "weighted": "off"}, {"merged": "weighted_rrf"}),
+        ({"fused": "rrf", "aged_hits": "half_life"}, {"merged": "rrf"}),
+        ({"fused": "comb_sum", "aged_hits": "off", "weighted": "off"}, {"merged": "weighted_rrf"}),
         ({"unique": "jaccard"}, {"deduped": "jaccard"}),
         ({"unique": "cosine", "packed": "tokens"}, {"deduped": "cosine", "merged": "text_only"}),
         ({"unique": "off"}, {"deduped": "off", "merged": "vector_only"}),

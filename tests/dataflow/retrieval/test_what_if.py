@@ -31,7 +31,7 @@ STAGES = [
         for corpus in CORPORA
         for node in ("merged", "chunks", "deduped", "unified", "counts")
     ),
-    *("corpus_hits", "recency", "fused", "weighted", "reranked", "unique", "results", "packed"),
+    *("pooled_hits", "recency", "fused", "weighted", "reranked", "unique", "results", "packed"),
     *("context_window", "citations", "notes", "outcomes", "explain", "provenance"),
 ]
 CHANGES = st.one_of(
@@ -120,11 +120,11 @@ def test_every_stage_is_what_a_fresh_run_of_the_other_configuration_gives(
     [
         ({}, set(), {"queries", "wiki.merged", "results", "provenance"}),
         ({"parameters": {"top_k": 3}}, {"results", "packed", "provenance"}, {"unique", "fused"}),
-        ({"variants": {"recency": "off"}}, {"recency", "fused"}, {"corpus_hits", "wiki.merged"}),
+        ({"variants": {"aged_hits": "off"}}, {"recency", "fused"}, {"pooled_hits", "wiki.merged"}),
         (
             {"corpora": {"wiki": {"parameters": {"vector_weight": 0.2}}}},
             {"wiki.merged", "wiki.deduped", "fused"},
-            {"code.merged", "review.unified", "wiki.signatures"},
+            {"code.merged", "review.unified", "wiki.similarity_index"},
         ),
     ],
 )
@@ -164,8 +164,8 @@ def test_a_what_if_may_be_asked_what_if_in_turn_and_with_other_inputs(
     driver = build(narrowed("default"))
     overrides = {**world.overrides(0), "queries": make_queries(0, trigger="pr_review")}
     trace = driver.trace(["results"], {"now": NOW, "top_k": 2}, overrides)
-    off = driver.what_if(trace, {"variants": {"recency": "off"}})
-    back = driver.what_if(off, {"variants": {"recency": "step"}}, inputs={"top_k": 4})
+    off = driver.what_if(trace, {"variants": {"aged_hits": "off"}})
+    back = driver.what_if(off, {"variants": {"aged_hits": "step"}}, inputs={"top_k": 4})
     assert (trace["results"].height, off["results"].height, back["results"].height) == (2, 2, 4)
     assert back["results"].head(2).equals(trace["results"])
     assert dict(back) == {"results": back["results"]}

@@ -8,7 +8,7 @@ from operators.report.graphs import ADDED, CHANGED
 
 
 def defaults(**variants):
-    return {"variants": {"text_search": "bm25", "merged": "minmax"} | variants}
+    return {"variants": {"text_search": "bm25", "merged": "convex"} | variants}
 
 
 def test_the_same_configuration_differs_in_nothing(small, catalog):
@@ -20,7 +20,7 @@ def test_the_same_configuration_differs_in_nothing(small, catalog):
 def test_a_variant_is_seen_in_each_corpus_where_it_takes_effect(small, catalog):
     found = diff(small(), small(corpus_defaults=defaults(merged="vector_only")), catalog)
     assert found.implementations == [
-        Change("code.merged", "small_corpus.merged__minmax", "small_corpus.merged__vector_only")
+        Change("code.merged", "small_corpus.merged__convex", "small_corpus.merged__vector_only")
     ]
     assert ("code.text_lists", "code.merged") in found.edges_removed
     assert found.removed == ["code.text_lists"]
@@ -29,14 +29,14 @@ def test_a_variant_is_seen_in_each_corpus_where_it_takes_effect(small, catalog):
 def test_a_parameter_is_seen_at_the_nodes_that_read_it(small, catalog):
     changed = small(
         corpora={
-            "code": {"weights": {"pr_review": 1.2}, "parameters": {"candidates": 9}},
+            "code": {"weights": {"pr_review": 1.2}, "parameters": {"search_depth": 9}},
             "wiki": {"variants": {"merged": "rrf"}},
         }
     )
     found = diff(small(), changed, catalog)
     assert found.parameters == [
-        Change("code.unified.candidates", 50, 9),
-        Change("code.vector_search.candidates", 50, 9),
+        Change("code.unified.search_depth", 50, 9),
+        Change("code.vector_search.search_depth", 50, 9),
     ]
 
 
@@ -63,7 +63,7 @@ def test_a_weight_is_seen_where_it_is_read(small, catalog):
 def test_text_and_json_say_the_same(small, catalog):
     found = diff(small(), small(corpus_defaults=defaults(merged="rrf"), workers=2), catalog)
     text = to_text(found)
-    assert "~ code.merged: small_corpus.merged__minmax -> small_corpus.merged__rrf" in text
+    assert "~ code.merged: small_corpus.merged__convex -> small_corpus.merged__rrf" in text
     assert "~ workers: 8 -> 2" in text
     assert json.loads(json.dumps(found.to_json()))["settings"] == [
         {"where": "workers", "before": 8, "after": 2}
@@ -74,12 +74,12 @@ def test_text_says_once_what_is_the_same_in_every_corpus(small, catalog):
     both = small(corpora={"code": {}, "wiki": {}})
     changed = small(corpora={"code": {}, "wiki": {}}, corpus_defaults=defaults(merged="rrf"))
     text = to_text(diff(both, changed, catalog))
-    assert "  ~ *.merged: small_corpus.merged__minmax -> small_corpus.merged__rrf\n" in text
+    assert "  ~ *.merged: small_corpus.merged__convex -> small_corpus.merged__rrf\n" in text
     assert "code." not in text
 
 
 def test_the_picture_of_a_difference_colours_what_changed(small, catalog, content):
-    more = small(corpora={**content["corpora"], "docs": {}}, variants={"fused": "score"})
+    more = small(corpora={**content["corpora"], "docs": {}}, variants={"fused": "comb_sum"})
     dot = to_diff_dot(describe_config(small(), catalog), describe_config(more, catalog))
     (docs,) = [line for line in dot.splitlines() if line.strip().startswith('"docs.merged" [')]
     assert f'fillcolor="{ADDED}"' in docs

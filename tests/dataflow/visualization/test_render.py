@@ -23,9 +23,9 @@ def described(small, catalog):
 
 def test_a_description_says_what_runs_and_with_which_numbers(described):
     merged = described.nodes["code.merged"]
-    assert merged.implementation == "small_corpus.merged__minmax"
+    assert merged.implementation == "small_corpus.merged__convex"
     assert (merged.variant, merged.corpus, merged.stage, merged.io) == (
-        "minmax",
+        "convex",
         "code",
         "merge",
         False,
@@ -44,7 +44,7 @@ def test_the_dot_has_a_cluster_a_corpus_and_the_variant_under_the_name(described
     lines = {line.split('"')[1]: line for line in dot.splitlines() if " [label=<" in line}
     assert "<b>merged</b>" in lines["wiki.merged"]
     assert ">rrf<" in lines["wiki.merged"]
-    assert ">minmax<" in lines["code.merged"]
+    assert ">convex<" in lines["code.merged"]
     assert dot.count('"_inputs" [') == 1
 
 
@@ -83,7 +83,7 @@ def test_the_same_graph_gives_the_same_bytes_whatever_the_hash_seed():
     here = Path(__file__).parent
     texts = [
         subprocess.run(
-            [sys.executable, "-c", script, str(here), str(here.parents[2])],
+            [sys.executable, "-c", script, str(here.parent), str(here.parents[2])],
             env={"PYTHONHASHSEED": seed},
             capture_output=True,
             check=True,
@@ -100,7 +100,7 @@ def test_a_picture_carries_the_fingerprint_of_its_graph(tmp_path, small, catalog
     mark = render(small(), path, catalog=catalog)
     assert read_stamp(path.read_bytes()) == mark
     assert check(path, small(), catalog)
-    assert not check(path, small(variants={"fused": "score"}), catalog)
+    assert not check(path, small(variants={"fused": "comb_sum"}), catalog)
 
 
 def test_a_changed_number_that_no_picture_shows_does_not_make_it_stale(small, catalog):

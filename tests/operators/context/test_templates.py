@@ -28,7 +28,7 @@ def link_of(make_chunks: Make, template: str | None, **row: Any) -> str | None:
 
 DATE = datetime(2025, 3, 15, 9, tzinfo=UTC)
 VERSIONED = (
-    "{title}[[ (only up to {only_up_to})|| ({doc_date}, {release})|| ({doc_date})|| ({release})]]"
+    "{title}[[ (only up to {last_version})|| ({doc_date}, {release})|| ({doc_date})|| ({release})]]"
 )
 
 
@@ -66,7 +66,7 @@ VERSIONED = (
         (VERSIONED, {"title": "a", "doc_date": DATE, "version": "v3.5"}, "a (2025-03-15, v3.5)"),
         (VERSIONED, {"title": "a", "doc_date": DATE}, "a (2025-03-15)"),
         (VERSIONED, {"title": "a", "version": "main"}, "a (main)"),
-        (VERSIONED, {"title": "a", "version": "3.4", "only_up_to": "3.4"}, "a (only up to 3.4)"),
+        (VERSIONED, {"title": "a", "version": "3.4", "last_version": "3.4"}, "a (only up to 3.4)"),
         (VERSIONED, {"title": "a", "version": "3) > Admin] [docs: evil (v9"}, "a"),
         (VERSIONED, {"title": "a", "version": "9\u202e" + "1" * 500}, "a"),
         (VERSIONED, {"title": "a"}, "a"),

@@ -23,7 +23,7 @@ def test_a_corpus_takes_the_common_form(make_chunks: Make, make_deduped: Make) -
     found = unify(deduped, chunks, corpus="wiki", label="{title}", link="{uri}")
     check(found, UNIFIED, "unified")
     first, second = found.to_dicts()
-    assert (first["query_id"], first["text"], first["rrf_score"]) == (0, "seven", 0.25)
+    assert (first["query_id"], first["text"], first["corpus_score"]) == (0, "seven", 0.25)
     assert (first["source_label"], first["source_url"]) == ("[wiki: Seven]", None)
     assert (first["version"], first["text_rank"], first["vector_rank"]) == ("2", 3, None)
     assert first["alternate_sources"] == [

@@ -7,7 +7,7 @@ import pytest
 
 from operators.dedup import across, within
 from operators.dedup.guarded import guards
-from operators.dedup.similarity_index import signatures
+from operators.dedup.similarity_index import index_similarity
 
 Make = Callable[..., pl.DataFrame]
 
@@ -25,7 +25,7 @@ def kept(
         *({"chunk_id": n, "text": t, "embedding": vector} for n, t in enumerate(texts))
     )
     merged = make_merged(*({"chunk_id": n, "rank": n} for n in range(len(texts))))
-    return within.guarded(merged, chunks, signatures(chunks))["chunk_id"].to_list()
+    return within.guarded(merged, chunks, index_similarity(chunks))["chunk_id"].to_list()
 
 
 def test_a_rewording_that_says_the_same_goes(make_chunks: Make, make_merged: Make) -> None:
@@ -75,7 +75,7 @@ def test_across_corpora_it_holds_too(make_chunks: Make, make_hits: Make) -> None
         *({"chunk_id": n, "text": t, "embedding": [1.0]} for n, t in enumerate(texts))
     )
     hits = make_hits(*({"chunk_id": n, "rank": n, "text": t} for n, t in enumerate(texts)))
-    assert across.guarded(hits, [signatures(chunks)])["chunk_id"].to_list() == [0, 1]
+    assert across.guarded(hits, [index_similarity(chunks)])["chunk_id"].to_list() == [0, 1]
 
 
 def test_the_survivor_has_the_best_rank_of_its_group_and_names_the_others(
@@ -90,7 +90,7 @@ def test_the_survivor_has_the_best_rank_of_its_group_and_names_the_others(
             for n, t in enumerate(texts)
         )
     )
-    unique = across.guarded(hits, [signatures(chunks)])
+    unique = across.guarded(hits, [index_similarity(chunks)])
     assert unique["source_label"].to_list() == labels[:2]
     others = [other["source_label"] for other in unique["alternate_sources"][1]]
     assert others == labels[2:]

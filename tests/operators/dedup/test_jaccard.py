@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from operators.dedup.jaccard import jaccard_keepers
-from operators.dedup.token_index import TokenSets, hash_sets
+from operators.dedup.token_index import TokenIndex, hash_sets
 
 thresholds = st.sampled_from([0.05, 0.3, 0.5, 0.75, 0.8, 0.9, 0.95, 1.0])
 vocabulary = [f"w{n}" for n in range(30)]
@@ -57,7 +57,7 @@ def all_pairs(texts: list[str], threshold: float) -> list[int]:
 
 def keepers_of(texts: list[str], threshold: float, queries: list[int] | None = None) -> list[int]:
     begins, tokens = hash_sets(texts)
-    sets = TokenSets(np.arange(len(texts)), begins, tokens)
+    sets = TokenIndex(np.arange(len(texts)), begins, tokens)
     query_id = np.array(queries if queries is not None else [0] * len(texts), np.uint32)
     return jaccard_keepers(query_id, np.arange(len(texts)), [sets], threshold=threshold).tolist()
 
@@ -136,7 +136,7 @@ def test_many_near_copies_cost_no_comparison_of_all_pairs() -> None:
     words = [f"w{n}" for n in range(100)]
     texts = [" ".join([*words, f"n{n}"]) for n in range(3000)]
     begins, tokens = hash_sets(texts)
-    sets = TokenSets(np.arange(3000), begins, tokens)
+    sets = TokenIndex(np.arange(3000), begins, tokens)
     began = time.process_time()
     keepers = jaccard_keepers(np.zeros(3000, np.uint32), np.arange(3000), [sets], threshold=0.9)
     assert (keepers == 0).all()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.dedup.similarity_index import Lookalikes, Signatures, signatures
+from operators.dedup.similarity_index import Lookalikes, SimilarityIndex, index_similarity
 
 
 def chunks(vectors: Any, texts: list[str | None] | None = None) -> pl.DataFrame:
@@ -21,7 +21,7 @@ def chunks(vectors: Any, texts: list[str | None] | None = None) -> pl.DataFrame:
 
 
 def pairs(
-    known: list[Signatures], query_id: list[int], number: list[int], least: float
+    known: list[SimilarityIndex], query_id: list[int], number: list[int], least: float
 ) -> set[Any]:
     rows = np.arange(len(number))
     every = np.ones(len(number), bool)
@@ -51,18 +51,20 @@ def test_every_pair_of_a_high_cosine_is_found_and_no_other_by_vectors(
     allowed = np.triu(np.ones((count, count), bool), 1) & (query_id[:, None] == query_id)
     must = set(map(tuple, np.argwhere(allowed & (cosines >= threshold + 1e-9)).tolist()))
     may = set(map(tuple, np.argwhere(allowed & (cosines >= threshold - 1e-9)).tolist()))
-    found = pairs([signatures(chunks(vectors))], query_id.tolist(), list(range(count)), threshold)
+    found = pairs(
+        [index_similarity(chunks(vectors))], query_id.tolist(), list(range(count)), threshold
+    )
     assert must <= found <= may
 
 
 def test_equal_texts_are_found_without_vectors_whatever_their_white_space() -> None:
     texts = ["one and\ttwo  three", " one  and two\nthree ", "one and two four", None, "", "  "]
-    found = pairs([signatures(chunks([None] * 6, texts))], [0] * 6, list(range(6)), 0.95)
+    found = pairs([index_similarity(chunks([None] * 6, texts))], [0] * 6, list(range(6)), 0.95)
     assert found == {(0, 1), (3, 4), (3, 5), (4, 5)}
 
 
 def test_pairs_of_other_queries_and_of_wrong_sides_are_left_out() -> None:
-    known = [signatures(chunks([[1.0, 0.0]] * 3))]
+    known = [index_similarity(chunks([[1.0, 0.0]] * 3))]
     assert pairs(known, [0, 0, 1], [0, 1, 2], 0.9) == {(0, 1)}
     finder = Lookalikes(np.zeros(3, np.int64), np.arange(3), known, 0.9)
     first = np.array([True, False, False])
@@ -74,14 +76,17 @@ def test_pairs_of_other_queries_and_of_wrong_sides_are_left_out() -> None:
     "vector", [None, [0.0, 0.0], [float("nan"), 1.0], [float("inf"), 1.0], [1.0], []]
 )
 def test_an_unusable_vector_is_near_nothing(vector: list[float] | None) -> None:
-    known = [signatures(chunks([[1.0, 1.0], [1.0, 1.0], [1.0, -1.0], vector, vector]))]
+    known = [index_similarity(chunks([[1.0, 1.0], [1.0, 1.0], [1.0, -1.0], vector, vector]))]
     assert pairs(known, [0] * 5, [0, 1, 2, 3, 4], 0.5) == {(0, 1)}
 
 
 def test_corpora_are_compared_with_each_other_and_other_lengths_of_vectors_with_none() -> None:
-    known = [signatures(chunks([[1.0, 1.0]], ["a"])), signatures(chunks([[2.0, 2.0]], ["b"]))]
+    known = [
+        index_similarity(chunks([[1.0, 1.0]], ["a"])),
+        index_similarity(chunks([[2.0, 2.0]], ["b"])),
+    ]
     assert pairs(known, [0, 0], [0, 1], 0.9) == {(0, 1)}
-    longer = signatures(chunks([[1.0] * 300] * 2))
+    longer = index_similarity(chunks([[1.0] * 300] * 2))
     assert pairs([*known, longer], [0] * 4, [0, 1, 2, 3], 0.9) == {(2, 3)}
-    none = signatures(chunks([]))
+    none = index_similarity(chunks([]))
     assert pairs([none, *known, none], [0, 0], [0, 1], 0.9) == {(0, 1)}

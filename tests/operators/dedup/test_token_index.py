@@ -9,7 +9,7 @@ import polars as pl
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from operators.dedup.token_index import TokenSets, hash_sets, token_sets
+from operators.dedup.token_index import TokenIndex, hash_sets, index_tokens
 
 words = st.sampled_from(
     ["a", "A", "b", "\x00", "ß", "É", "é", "İ", "ΑΣ", "x" * 8, "y" * 16, "z" * 17, "w" * 255, "👩"]
@@ -55,6 +55,6 @@ def frame(*rows: tuple[int, str]) -> pl.DataFrame:
 
 
 def test_no_text_has_no_set() -> None:
-    sets = token_sets(frame())
-    assert isinstance(sets, TokenSets)
+    sets = index_tokens(frame())
+    assert isinstance(sets, TokenIndex)
     assert sets.sizes.tolist() == []

@@ -77,7 +77,7 @@ def test_a_package_without_its_files_is_an_error(tmp_path: Path) -> None:
 def test_loading_it_leaves_the_process_logging_alone() -> None:
     program = """
 import logging, sys
-from operators.embedding.embedder import load_embedder
+from operators.embedding.registry import load_embedder
 load_embedder("static").embed_queries(["x"])
 assert not logging.getLogger().handlers
 assert "wordllama" not in sys.modules

@@ -40,7 +40,7 @@ def test_every_combination_is_tried_the_last_varying_fastest():
 
 
 def test_the_table_has_a_column_a_setting_and_a_row_a_combination_and_measure():
-    points = grid({"k": [10, 2], "merged": ["rrf", "minmax"]})
+    points = grid({"k": [10, 2], "merged": ["rrf", "convex"]})
     means = [
         {"config": point_name(p), "measure": m, "slice": s, "mean": 0.5, "low": 0.4, "high": 0.6}
         for p in reversed(points)
@@ -59,7 +59,7 @@ def test_the_table_has_a_column_a_setting_and_a_row_a_combination_and_measure():
     assert table.select("k", "merged", "measure").rows()[:3] == [
         (10, "rrf", "nDCG@10"),
         (10, "rrf", "AP"),
-        (10, "minmax", "nDCG@10"),
+        (10, "convex", "nDCG@10"),
     ]
     assert table.height == 8
     assert table.select("difference", "difference_low", "difference_high").row(0) == (0.1, 0, 0.2)

@@ -19,8 +19,8 @@ from operators.frames import UNIFIED
 BASE = {
     "vector_weight.code": 0.5,
     "vector_weight.wiki": 0.5,
-    "full_text_words": 8.0,
-    "own_scale": 0.5,
+    "full_weight_terms": 8.0,
+    "corpus_normalization": 0.5,
     "weight.code.question": 1.0,
     "weight.wiki.question": 1.2,
 }
@@ -33,7 +33,7 @@ def made(
     right: str = "code",
     seed: int = 1,
     judged: list[str] | None = None,
-    blind: bool = False,
+    all_corpora: bool = False,
     unseen: str = "",
 ) -> Candidates:
     """Two documents a question, much alike, one in each corpus; the one of ``right`` is judged.
@@ -75,7 +75,7 @@ def made(
         pl.DataFrame(queries, schema=JUDGED_QUERIES),
         pl.DataFrame(qrels, schema=QRELS, orient="row"),
         ["code", "wiki"],
-        blind=blind,
+        all_corpora=all_corpora,
     )
 
 
@@ -172,10 +172,10 @@ def test_a_question_that_is_there_twice_counts_once() -> None:
 
 def test_only_judged_corpora_count_unless_all_do() -> None:
     """The hits of the other corpus are ranked, and what they push down moves up again."""
-    asked, blind = (made(3, judged=["code"], blind=way) for way in (False, True))
+    asked, all_corpora = (made(3, judged=["code"], all_corpora=way) for way in (False, True))
     score = np.where(asked.corpus == 0, 1.0, 2.0)
     assert asked.ndcg(score).tolist() == [1.0] * 3
-    assert blind.ndcg(score).tolist() == pytest.approx([1 / math.log2(3)] * 3)
+    assert all_corpora.ndcg(score).tolist() == pytest.approx([1 / math.log2(3)] * 3)
 
 
 def test_a_document_of_two_corpora_has_its_gain_wherever_the_first_hit_is() -> None:
@@ -195,10 +195,10 @@ def test_a_document_of_two_corpora_has_its_gain_wherever_the_first_hit_is() -> N
 
 def test_what_a_list_lacks_can_be_learned() -> None:
     """The judged document is in the list of words only, just behind what both lists have."""
-    grown = {**BASE, "absent_share": 0.5, "weight.wiki.question": 1.0}
+    grown = {**BASE, "missing_score_fraction": 0.5, "weight.wiki.question": 1.0}
     one = made(30, unseen="code")
-    found = weight_fitting.learn(one, list(one.query_ids), grown, ["absent_share"])
-    assert found.parameters["absent_share"] > 0.5
+    found = weight_fitting.learn(one, list(one.query_ids), grown, ["missing_score_fraction"])
+    assert found.parameters["missing_score_fraction"] > 0.5
     gained = weight_fitting.ndcg(one, found.parameters) - weight_fitting.ndcg(one, grown)
     assert gained.mean() > 0.1
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from operators.postgres.state_cache import Kept
+from operators.postgres.state_cache import VersionedCache
 
 
 def test_an_answer_is_looked_up_once_while_the_state_stays() -> None:
-    kept, asked = Kept[int](), list[int]()
+    kept, asked = VersionedCache[int](), list[int]()
 
     def look_up() -> int:
         asked.append(1)
@@ -16,13 +16,13 @@ def test_an_answer_is_looked_up_once_while_the_state_stays() -> None:
 
 
 def test_nothing_is_kept_while_the_state_changes() -> None:
-    kept = Kept[int]()
+    kept = VersionedCache[int]()
     assert [kept.get("a", None, lambda n=n: n, most=2) for n in (1, 2)] == [1, 2]  # type: ignore[misc]
     assert len(kept) == 0
 
 
 def test_the_latest_answers_stay() -> None:
-    kept = Kept[str]()
+    kept = VersionedCache[str]()
     for most, left in ((2, "cd"), (1, "d")):
         for key in "abcd":
             kept.get(key, 1, lambda key=key: key, most=most)  # type: ignore[misc]

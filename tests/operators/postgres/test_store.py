@@ -33,9 +33,9 @@ INGESTING = """
 import sys
 import polars as pl
 from operators.postgres.connection import DatabaseError
-from operators.postgres.finish import finish_load
+from operators.postgres.schema.indexes import finish_load
 from operators.postgres.store import open_store, set_model
-from operators.postgres.write import write_documents
+from operators.postgres.write.document_writer import write_documents
 
 dsn, documents, chunks = sys.argv[1], pl.read_ipc(sys.argv[2]), pl.read_ipc(sys.argv[3])
 print("ready", flush=True)
@@ -120,7 +120,7 @@ def test_the_extension_may_be_in_a_schema_off_the_search_path(
         with open_store(dsn, create=True, max_size=2) as store:
             set_model(store, "test", "test-space", 8)
             chunks = filling.write(store, [{"chunk_id": 1}])
-            finish_load(store, exact_below=0)
+            finish_load(store, exact_scan_max_rows=0)
             found = vector_search(
                 store,
                 "code",

@@ -135,7 +135,7 @@ def held(make_store: Callable[..., Store], filling: Any) -> Store:
     store.run(place)
     mark_found(store, "code", 0, 1)
     store.forget_info()
-    finish_load(store, exact_below=0)
+    finish_load(store, exact_scan_max_rows=0)
     return store
 
 
@@ -181,7 +181,7 @@ def test_every_search_and_read_sees_the_versions_that_are_asked_for(
     expected = [{p.chunk_id for p in PASSAGES if visible(p, query)} for query in batch]
     some = 20_000 if exact else 5
     found = {
-        "vector": vector_search(held, "code", queries, vectors, k=500, exact_below=some),
+        "vector": vector_search(held, "code", queries, vectors, k=500, exact_scan_max_rows=some),
         "bm25": bm25_search(held, "code", queries, k=500, candidate_cap=some),
         "plain": plain_search(held, "code", queries, k=500),
     }
@@ -255,7 +255,7 @@ def test_the_list_of_current_chunks_is_made_once_until_the_corpus_changes(
 def test_a_passage_that_newer_versions_lack_says_up_to_which_it_goes(held: Store) -> None:
     ids = pl.Series([p.chunk_id for p in PASSAGES])
     found = fetch_chunks(held, "code", ids, scoped([{"version_policy": "all"}]))
-    last = dict(found["chunk_id", "only_up_to"].iter_rows())
+    last = dict(found["chunk_id", "last_version"].iter_rows())
     assert last == {p.chunk_id: p.version if p.relation == "gone" else None for p in PASSAGES}
     topics = dict(found["chunk_id", "lineage_id"].iter_rows())
     assert topics == {p.chunk_id: p.topic for p in PASSAGES}
@@ -270,7 +270,7 @@ def test_a_corpus_without_versions_is_searched_without_a_look_at_them(
     queries = scoped([{"version_policy": "pinned", "pinned": [["1.0"]]}])
     assert bm25_search(store, "code", queries, k=5)["chunk_id"].to_list() == [1]
     found = fetch_chunks(store, "code", pl.Series([1]), queries)
-    assert found["only_up_to"].to_list() == [None]
+    assert found["last_version"].to_list() == [None]
 
 
 def test_known_versions_are_read_again_only_when_they_were_found_anew(

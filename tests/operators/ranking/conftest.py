@@ -39,7 +39,7 @@ def make_hits() -> Callable[..., pl.DataFrame]:
             "repo": "",
             "source_label": "[code: a]",
             "text": "",
-            "rrf_score": 0.5,
+            "corpus_score": 0.5,
             "alternate_sources": [],
         }
         schema = FUSED if any("score" in row for row in rows) else UNIFIED

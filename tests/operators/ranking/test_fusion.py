@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from operators.frames import FUSED, TEXT_CONFIDENCE, check
-from operators.ranking.fusion import fuse_convex, fuse_rrf, fuse_score
+from operators.frames import FUSED, LEXICAL_WEIGHT, check
+from operators.ranking.fusion import fuse_comb_sum, fuse_convex, fuse_rrf
 
 Make = Callable[..., pl.DataFrame]
 
@@ -26,7 +26,7 @@ hits = st.lists(
             "rank": st.integers(0, 4),
             "vector_rank": st.none() | st.integers(0, 3),
             "text_rank": st.none() | st.integers(0, 3),
-            "rrf_score": st.sampled_from([0.25, 0.5, 1.0]),
+            "corpus_score": st.sampled_from([0.25, 0.5, 1.0]),
             "recency": st.sampled_from([1.0, 1.15]),
         }
     ),
@@ -87,9 +87,9 @@ def test_rrf_sums_over_the_corpora_and_multiplies_by_recency(
 def test_score_fusion_takes_the_merged_scores_as_they_are(
     make_hits: Make, rows: list[dict[str, Any]]
 ) -> None:
-    fused = fuse_score(frame(make_hits, rows))
+    fused = fuse_comb_sum(frame(make_hits, rows))
     found = fused.select("query_id", "chunk_id", "corpus", "rank", "score").rows()
-    assert found == expected(rows, lambda row: float(row["rrf_score"]))
+    assert found == expected(rows, lambda row: float(row["corpus_score"]))
 
 
 scored = st.lists(
@@ -113,14 +113,17 @@ WEIGHTS = {"code": 0.5, "review": 0.75, "wiki": 0.25}
 
 
 CONFIDENCE = pl.DataFrame(
-    {"query_id": [2, 0], "text_confidence": [0.25, 0.5]}, schema=TEXT_CONFIDENCE
+    {"query_id": [2, 0], "lexical_weight": [0.25, 0.5]}, schema=LEXICAL_WEIGHT
 )
 
 
 @given(scored, st.sampled_from([0.0, 1.0]), st.sampled_from([CONFIDENCE, None]))
 @fixture_is_a_function
 def test_convex_fusion_scales_similarity_by_corpus_or_over_all_and_text_over_all_corpora(
-    make_hits: Make, rows: list[dict[str, Any]], own_scale: float, confidence: pl.DataFrame | None
+    make_hits: Make,
+    rows: list[dict[str, Any]],
+    corpus_normalization: float,
+    confidence: pl.DataFrame | None,
 ) -> None:
     factors = {} if confidence is None else dict(confidence.iter_rows())
 
@@ -137,7 +140,7 @@ def test_convex_fusion_scales_similarity_by_corpus_or_over_all_and_text_over_all
         vector = text = 0.0
         if row["vector_distance"] is not None and own > 0:
             vector = max((1 - row["vector_distance"]) / own, 0.0)
-            vector *= 1.0 if own_scale else own / every
+            vector *= 1.0 if corpus_normalization else own / every
         if row["text_score"] is not None:
             text = row["text_score"] / max(one for one in texts if one is not None)
         weight = WEIGHTS[row["corpus"]]
@@ -145,7 +148,9 @@ def test_convex_fusion_scales_similarity_by_corpus_or_over_all_and_text_over_all
             return 0.5  # its merged score
         return weight * vector + (1 - weight) * text * factors.get(row["query_id"], 1.0)
 
-    fused = fuse_convex(frame(make_hits, rows), WEIGHTS, confidence, own_scale=own_scale)
+    fused = fuse_convex(
+        frame(make_hits, rows), WEIGHTS, confidence, corpus_normalization=corpus_normalization
+    )
     check(fused, FUSED, "fused")
     found = fused.select("query_id", "chunk_id", "corpus", "rank", "score").rows()
     assert found == expected(rows, convex)
@@ -165,7 +170,7 @@ def test_in_convex_fusion_a_scale_in_between_is_the_geometric_mean_of_both(make_
         {"corpus": "code", "chunk_id": 1, "vector_distance": 0.2},
         {"corpus": "wiki", "chunk_id": 2, "vector_distance": 0.8},
     ).with_columns(recency=pl.lit(1.0))
-    fused = fuse_convex(rows, {"code": 1.0, "wiki": 1.0}, own_scale=0.5)
+    fused = fuse_convex(rows, {"code": 1.0, "wiki": 1.0}, corpus_normalization=0.5)
     assert fused["score"].to_list() == pytest.approx([1.0, math.sqrt(0.2 / 0.8)])
 
 
@@ -190,7 +195,7 @@ def test_what_a_list_lacks_counts_a_share_of_its_last_as_far_as_it_was_cut(
     make_hits: Make, depths: dict[str, int] | None, share: float
 ) -> None:
     rows = make_hits(*LISTS).with_columns(recency=pl.lit(1.0))
-    fused = fuse_convex(rows, {"code": 0.5}, absent_share=0.5, depths=depths)
+    fused = fuse_convex(rows, {"code": 0.5}, missing_score_fraction=0.5, depths=depths)
     found = dict(fused.select("chunk_id", "score").iter_rows())
     last_vector, last_text = 0.6 / 0.8, 5.0 / 10.0
     assert found == pytest.approx(
@@ -205,7 +210,9 @@ def test_what_a_list_lacks_counts_a_share_of_its_last_as_far_as_it_was_cut(
 def test_a_list_that_found_nothing_gives_nothing_to_what_it_lacks(make_hits: Make) -> None:
     rows = make_hits(*({**row, "text_rank": None, "text_score": None} for row in LISTS[:2]))
     scores = [
-        fuse_convex(rows.with_columns(recency=pl.lit(1.0)), {"code": 0.5}, absent_share=share)
+        fuse_convex(
+            rows.with_columns(recency=pl.lit(1.0)), {"code": 0.5}, missing_score_fraction=share
+        )
         for share in (0.0, 1.0)
     ]
     assert scores[0].equals(scores[1])
@@ -219,7 +226,12 @@ def test_a_share_for_what_a_list_lacks_puts_no_hit_of_a_list_behind_what_it_lack
     """By one list alone: its hits are before the others, whatever the share."""
     found = [row for row in rows if {row["vector_distance"], row["text_score"]} != {None}]
     given_rows = frame(make_hits, found).with_columns(recency=pl.lit(1.0))
-    fused = fuse_convex(given_rows, dict.fromkeys(WEIGHTS, 1.0), own_scale=1.0, absent_share=share)
+    fused = fuse_convex(
+        given_rows,
+        dict.fromkeys(WEIGHTS, 1.0),
+        corpus_normalization=1.0,
+        missing_score_fraction=share,
+    )
     lists: dict[tuple[int, str], list[tuple[bool, float]]] = {}
     for row in fused.iter_rows(named=True):
         if row["alternate_sources"]:
@@ -241,15 +253,15 @@ def test_in_convex_fusion_a_corpus_of_one_channel_counts_by_that_alone(
         {"query_id": 2, "corpus": "wiki", "chunk_id": 2, **known},
     ).with_columns(recency=pl.lit(1.0))
     weights, alone = {"code": 0.5, "wiki": 0.5}, {"wiki": channel}
-    fused = fuse_convex(rows, weights, CONFIDENCE, own_scale=0.0, alone=alone)
+    fused = fuse_convex(rows, weights, CONFIDENCE, corpus_normalization=0.0, alone=alone)
     found = dict(fused.select("corpus", "score").iter_rows())
     assert found == pytest.approx({"code": 0.5 + 0.5 * 0.25, "wiki": score})
 
 
 def test_in_convex_fusion_a_hit_of_no_list_counts_its_merged_score(make_hits: Make) -> None:
     rows = make_hits(
-        {"chunk_id": 1, "vector_distance": 0.4, "rrf_score": 0.9},
-        {"chunk_id": 2, "rrf_score": 0.75},
+        {"chunk_id": 1, "vector_distance": 0.4, "corpus_score": 0.9},
+        {"chunk_id": 2, "corpus_score": 0.75},
     ).with_columns(recency=pl.lit(1.0))
     fused = fuse_convex(rows, {"code": 0.5})
     assert fused.select("chunk_id", "score").rows() == [(2, 0.75), (1, 0.5)]

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.foundation.tokenizer import STOP_WORDS
-from operators.frames import QUERIES, TEXT_CONFIDENCE, check
-from operators.ranking.lexical_weight import confidence, of_rows, text_confidence
+from operators.frames import LEXICAL_WEIGHT, QUERIES, check
+from operators.ranking.lexical_weight import confidence, lexical_weights, of_rows
 
 PLAIN = [f"word{letter}" for letter in "abcdefghijkl"]
 words = st.lists(st.sampled_from(PLAIN), min_size=3, max_size=12, unique=True)
@@ -61,14 +61,14 @@ def test_where_no_number_of_words_is_asked_all_questions_count_in_full() -> None
 
 def test_of_several_texts_of_a_question_the_one_that_counts_most_decides() -> None:
     short = "print three numbers"
-    found = text_confidence(asked([short], [short, "print_three"], []), full_text_words=6)
-    check(found, TEXT_CONFIDENCE, "text_confidence")
-    assert found["text_confidence"].to_list() == [0.5**6, 1.0, 1.0]
+    found = lexical_weights(asked([short], [short, "print_three"], []), full_weight_terms=6)
+    check(found, LEXICAL_WEIGHT, "lexical_weight")
+    assert found["lexical_weight"].to_list() == [0.5**6, 1.0, 1.0]
 
 
 def test_rows_get_the_factor_of_their_question_and_one_where_none_is_known() -> None:
     factors = pl.DataFrame(
-        {"query_id": [7, 3], "text_confidence": [0.5, 0.25]}, schema=TEXT_CONFIDENCE
+        {"query_id": [7, 3], "lexical_weight": [0.5, 0.25]}, schema=LEXICAL_WEIGHT
     )
     rows = np.array([3, 3, 7, 9], np.uint32)
     assert of_rows(factors, rows).tolist() == [0.25, 0.25, 0.5, 1.0]

@@ -128,7 +128,7 @@ def test_minmax_is_a_convex_combination_of_scores_scaled_in_each_query(
         two = scaled(query, t[1], words) if t else 0.0
         return w * one + (1 - w) * two
 
-    found = merge.minmax(frame(vector, VECTOR_HITS), frame(text, TEXT_HITS), vector_weight=w)
+    found = merge.convex(frame(vector, VECTOR_HITS), frame(text, TEXT_HITS), vector_weight=w)
     check_equal(found, expected(vector, text, score))
 
 
@@ -154,19 +154,19 @@ def test_a_better_rank_never_lowers_a_chunk(vector: list[Row], text: list[Row], 
 @given(rows, rows)
 def test_the_rows_order_of_the_lists_does_not_matter(vector: list[Row], text: list[Row]) -> None:
     unambiguous = [(q, c, r, v) for (q, c), (r, v) in best(vector).items()]
-    one = merge.minmax(frame(unambiguous, VECTOR_HITS), frame(text, TEXT_HITS))
-    two = merge.minmax(frame(unambiguous[::-1], VECTOR_HITS), frame(text, TEXT_HITS))
+    one = merge.convex(frame(unambiguous, VECTOR_HITS), frame(text, TEXT_HITS))
+    two = merge.convex(frame(unambiguous[::-1], VECTOR_HITS), frame(text, TEXT_HITS))
     assert one.equals(two)
 
 
 def test_two_empty_lists_merge_to_an_empty_one() -> None:
-    for rule in (merge.rrf, merge.weighted_rrf, merge.minmax):
+    for rule in (merge.rrf, merge.weighted_rrf, merge.convex):
         check_equal(rule(empty(VECTOR_HITS), empty(TEXT_HITS)), [])
 
 
 def test_a_distance_that_is_no_number_counts_as_absent() -> None:
     near = frame([(0, 1, 0, math.nan), (0, 2, 1, 0.5)], VECTOR_HITS)
-    assert merge.minmax(near, empty(TEXT_HITS))["score"].is_finite().all()
+    assert merge.convex(near, empty(TEXT_HITS))["score"].is_finite().all()
 
 
 @pytest.mark.parametrize("k", [0, -1, math.nan])
@@ -178,9 +178,9 @@ def test_a_constant_that_divides_by_zero_is_refused(k: float) -> None:
 @pytest.mark.parametrize("weight", [-0.1, 1.1, math.nan])
 def test_a_weight_outside_of_0_to_1_is_refused(weight: float) -> None:
     with pytest.raises(ValueError, match="from 0 to 1"):
-        merge.minmax(empty(VECTOR_HITS), empty(TEXT_HITS), vector_weight=weight)
+        merge.convex(empty(VECTOR_HITS), empty(TEXT_HITS), vector_weight=weight)
 
 
 def test_an_unknown_normalisation_is_refused_with_the_nearest_one() -> None:
     with pytest.raises(UnknownName, match="did you mean 'min_max'"):
-        merge.minmax(empty(VECTOR_HITS), empty(TEXT_HITS), vector_norm="minmax")
+        merge.convex(empty(VECTOR_HITS), empty(TEXT_HITS), vector_norm="convex")

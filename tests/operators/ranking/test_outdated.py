@@ -18,7 +18,7 @@ EARLY, LATE = datetime(2021, 1, 1, tzinfo=UTC), datetime(2023, 1, 1, tzinfo=UTC)
 
 
 def factor(make_hits: Make, make_queries: Make, scope: dict[str, Any], **query: Any) -> float:
-    hits = make_hits({"version": "1.0", "only_up_to": "1.0", "gone_since": GONE}, {})
+    hits = make_hits({"version": "1.0", "last_version": "1.0", "superseded_at": GONE}, {})
     frame = pl.DataFrame([{"query_id": 0, **scope}], schema=VERSION_SCOPE)
     gone, plain = outdated(hits, make_queries(query), frame, weight=0.5)
     assert plain == 1.0

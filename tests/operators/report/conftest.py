@@ -117,7 +117,7 @@ def explained() -> Callable[[str], dict[str, Any]]:
             {"chunk_id": 2, "fate": "below_top_k", "score": 0.25, "unique_rank": 70},
             {"chunk_id": 3, "fate": "not_found"},
         ]
-        verdicts = [
+        dispositions = [
             {**plain, "source_label": f"[wiki: {row['chunk_id']} {word}]", "reason": f"r {word}"}
             | {"vector_rank": place, "source_url": "https://example.org/page"}
             | row
@@ -146,7 +146,7 @@ def explained() -> Callable[[str], dict[str, Any]]:
             "queries": pl.DataFrame([question], schema=frames.QUERIES),
             "results": pl.DataFrame([result], schema=frames.FUSED),
             "explain": pl.DataFrame(explain, schema=frames.EXPLAIN),
-            "verdicts": pl.DataFrame(verdicts, schema=frames.VERDICTS),
+            "dispositions": pl.DataFrame(dispositions, schema=frames.DISPOSITIONS),
             "outcomes": pl.DataFrame([outcome], schema=frames.OUTCOMES, orient="row"),
             "provenance": {
                 "degraded": [word],

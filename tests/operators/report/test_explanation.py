@@ -41,7 +41,7 @@ def test_a_page_carries_everything_and_loads_nothing(explained: Answer, hostile:
 
 def test_an_answer_without_a_passage_is_a_page_without_charts(explained: Answer) -> None:
     answer = explained("word")
-    for name in ("results", "explain", "verdicts"):
+    for name in ("results", "explain", "dispositions"):
         answer[name] = answer[name].clear()
     page = html.document_fromstring(explanation_page(answer))
     assert not page.find_class("chart")

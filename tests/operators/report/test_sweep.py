@@ -34,7 +34,7 @@ def page_of(settings):
 
 @pytest.mark.parametrize(
     "settings",
-    [{"k": [2, 60]}, {"merged": ["rrf", "minmax"]}, {"k": [1.5, 2], "a": [1, 2], "b": ["x"]}],
+    [{"k": [2, 60]}, {"merged": ["rrf", "convex"]}, {"k": [1.5, 2], "a": [1, 2], "b": ["x"]}],
 )
 def test_every_combination_is_in_the_table_and_the_best_known_difference_is_marked(settings):
     page = page_of(settings)

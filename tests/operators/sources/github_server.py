@@ -19,7 +19,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-Fault = tuple[int, dict[str, str], Any]
+ReadIssue = tuple[int, dict[str, str], Any]
 TOO_FAR = {"message": "In order to keep the API fast for everyone, pagination is limited"}
 
 
@@ -38,8 +38,8 @@ class GitHub:
     issues_enabled: bool = True
     since_is_inclusive: bool = True
     most_items: int = 10_000
-    faults: list[Fault | None] = field(default_factory=list)
-    failing: dict[str, Fault] = field(default_factory=dict)
+    faults: list[ReadIssue | None] = field(default_factory=list)
+    failing: dict[str, ReadIssue] = field(default_factory=dict)
     before: Callable[[str], None] = lambda path: None
     requests: list[tuple[str, dict[str, str], dict[str, str]]] = field(default_factory=list)
     statuses: list[int] = field(default_factory=list)
@@ -58,7 +58,7 @@ class GitHub:
         self.requests.clear()
         self.statuses.clear()
 
-    def answer(self, path: str, query: dict[str, str]) -> Fault:
+    def answer(self, path: str, query: dict[str, str]) -> ReadIssue:
         if self.faults and (fault := self.faults.pop(0)) is not None:
             return fault
         if path in self.failing:
@@ -76,7 +76,7 @@ class GitHub:
             return 404, {}, {"message": "Not Found"}
         return self._of_repository(parts[3:], query)
 
-    def _of_repository(self, rest: list[str], query: dict[str, str]) -> Fault:
+    def _of_repository(self, rest: list[str], query: dict[str, str]) -> ReadIssue:
         match rest:
             case []:
                 return 200, {}, {"id": self.number, "full_name": self.name, "private": False}
@@ -106,13 +106,13 @@ class GitHub:
                 return self._one(self.issues, number, deleted=410)
         return 404, {}, {"message": "Not Found"}
 
-    def _one(self, items: dict[int, dict[str, Any]], number: str, deleted: int = 404) -> Fault:
+    def _one(self, items: dict[int, dict[str, Any]], number: str, deleted: int = 404) -> ReadIssue:
         item = items.get(int(number))
         return (200, {}, item) if item else (deleted, {}, {"message": "Not Found"})
 
     def _list(
         self, items: dict[int, dict[str, Any]], query: dict[str, str], rest: list[str]
-    ) -> Fault:
+    ) -> ReadIssue:
         found = [items[key] for key in sorted(items)]
         if query.get("sort") == "updated":
             found.sort(key=lambda item: item["updated_at"])

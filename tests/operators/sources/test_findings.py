@@ -9,7 +9,7 @@ import pytest
 
 from operators.sources.findings import memory_source
 from operators.sources.jsonl import SourceError
-from operators.sources.protocol import Document, Fault, Item
+from operators.sources.protocol import Document, Item, ReadIssue
 
 FINDING = {
     "repo": "org/app", "file_path": "src/pool.py", "finding": "Close the pool before a fork.",
@@ -73,7 +73,7 @@ def test_a_broken_finding_is_a_fault(
     findings: Callable[..., list[Item]], change: dict[str, Any], reason: str
 ) -> None:
     fault, document = findings({**FINDING, **change}, FINDING)
-    assert isinstance(fault, Fault)
+    assert isinstance(fault, ReadIssue)
     assert str(fault) == f"findings.jsonl: line 1: {reason}"
     assert isinstance(document, Document)
 

@@ -11,7 +11,7 @@ import pytest
 from operators.sources.files import Skipped, decode_text, read_file
 from operators.sources.folder import MAX_TEXT, document_format, folder_source
 from operators.sources.jsonl import SourceError
-from operators.sources.protocol import Document, Fault, Unread, read_all
+from operators.sources.protocol import Document, LazyDocument, ReadIssue, read_all
 
 MakePdf = Callable[..., bytes]
 
@@ -28,8 +28,10 @@ def documents(root: Path) -> dict[str, Document]:
     return {item.document_id: item for item in found if isinstance(item, Document)}
 
 
-def faults(root: Path) -> dict[str, Fault]:
-    return {item.where: item for item in read_all(folder_source(root)) if isinstance(item, Fault)}
+def faults(root: Path) -> dict[str, ReadIssue]:
+    return {
+        item.where: item for item in read_all(folder_source(root)) if isinstance(item, ReadIssue)
+    }
 
 
 def test_every_format_gives_text_title_and_language(tmp_path: Path, make_pdf: MakePdf) -> None:
@@ -101,7 +103,7 @@ def test_a_symbolic_link_is_never_followed(tmp_path: Path) -> None:  # H01
     (root / "evil.md").symlink_to(secret)
     (root / "folder").symlink_to(secret.parent)
     items = read_all(folder_source(root))
-    assert [str(i) for i in items if isinstance(i, Fault)] == [
+    assert [str(i) for i in items if isinstance(i, ReadIssue)] == [
         "evil.md: symbolic link",
         "folder: symbolic link",
     ]
@@ -156,7 +158,7 @@ def test_a_huge_file_is_left_out_before_it_is_read(tmp_path: Path) -> None:  # H
 def test_hash_and_text_come_from_the_same_bytes(tmp_path: Path) -> None:  # H11
     file = write(tmp_path, "a.md", "# Before\n")
     [item] = folder_source(tmp_path).scan()
-    assert isinstance(item, Unread)
+    assert isinstance(item, LazyDocument)
     file.write_text("# After\n")
     found = item.read()
     assert isinstance(found, Document)
@@ -168,7 +170,7 @@ def test_the_hash_changes_with_the_content_and_with_nothing_else(tmp_path: Path)
     os.utime(file, (1, 1))
 
     def hashes() -> list[str]:
-        return [i.content for i in folder_source(tmp_path).scan() if isinstance(i, Unread)]
+        return [i.content for i in folder_source(tmp_path).scan() if isinstance(i, LazyDocument)]
 
     first = hashes()
     assert hashes() == first

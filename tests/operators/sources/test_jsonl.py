@@ -14,7 +14,7 @@ import pytest
 
 from operators.sources import jsonl
 from operators.sources.jsonl import SourceError, documents_source, parse_moment, read_documents
-from operators.sources.protocol import Document, Fault, Item
+from operators.sources.protocol import Document, Item, ReadIssue
 
 DATA = Path(os.environ.get("CROSSCORPUS_TEST_DATA", "../shared/data"))
 if not DATA.is_absolute():
@@ -35,9 +35,9 @@ def document(**fields: Any) -> Document:
     return item
 
 
-def fault(raw: bytes) -> Fault:
+def fault(raw: bytes) -> ReadIssue:
     [item] = read(raw)
-    assert isinstance(item, Fault), item
+    assert isinstance(item, ReadIssue), item
     return item
 
 
@@ -129,7 +129,7 @@ def test_a_fault_of_a_known_document_names_it() -> None:
 def test_the_first_of_two_documents_with_one_name_counts() -> None:
     first, second, elsewhere = read(line(text="1"), line(text="2"), line(text="3", repo="o/r"))
     assert isinstance(first, Document)
-    assert isinstance(second, Fault)
+    assert isinstance(second, ReadIssue)
     assert second.reason == "doc_id 'd' was given before"
     assert isinstance(elsewhere, Document)
 
@@ -147,7 +147,7 @@ def test_a_cut_gzip_gives_what_came_before_and_a_fault_without_a_key() -> None:
     got = list(read_documents(io.BytesIO(gzip.compress(body)[:-5000])))
     assert len(got) > 100
     assert all(isinstance(item, Document) for item in got[:-1])
-    assert isinstance(got[-1], Fault)
+    assert isinstance(got[-1], ReadIssue)
     assert "damaged or end early" in got[-1].reason
     assert got[-1].key is None
 
@@ -161,7 +161,7 @@ def test_a_byte_order_mark_and_a_missing_last_newline_do_no_harm() -> None:
 def test_an_endless_line_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jsonl, "MAX_LINE", 100)
     long, after = read(line(text="x" * 1000), line(doc_id="e"))
-    assert isinstance(long, Fault)
+    assert isinstance(long, ReadIssue)
     assert long.reason == "longer than 100 bytes"
     assert isinstance(after, Document)
     assert after.document_id == "e"
@@ -211,5 +211,5 @@ def test_the_judged_sets_are_read_whole(name: str, counts: dict[str, int]) -> No
     if not file.is_file():
         pytest.skip(f"judged data are not at {DATA}")
     items = list(documents_source(file).scan())
-    assert [item for item in items if isinstance(item, Fault)] == []
+    assert [item for item in items if isinstance(item, ReadIssue)] == []
     assert Counter(item.corpus for item in items if isinstance(item, Document)) == counts

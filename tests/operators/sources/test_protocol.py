@@ -8,9 +8,9 @@ from operators.frames import DOCUMENTS, check
 from operators.sources.protocol import (
     METADATA_VALUE_LIMIT,
     Document,
-    Fault,
+    LazyDocument,
+    ReadIssue,
     Source,
-    Unread,
     content_hash,
     document_frame,
     metadata_json,
@@ -50,7 +50,9 @@ def test_a_readers_own_hash_stands_for_the_fields() -> None:
 
 
 def test_what_is_hashed_but_not_parsed_is_parsed_on_demand() -> None:
-    source = Source("x/1", lambda: iter([Unread(DOCUMENT.key, "h", lambda: DOCUMENT)]), None, float)
+    source = Source(
+        "x/1", lambda: iter([LazyDocument(DOCUMENT.key, "h", lambda: DOCUMENT)]), None, float
+    )
     assert read_all(source) == [DOCUMENT]
 
 
@@ -70,5 +72,5 @@ def test_metadata_holds_nothing_that_the_store_cannot() -> None:
 
 
 def test_a_fault_prints_on_one_line_without_control_characters() -> None:
-    shown = str(Fault("a\nb\x1b[2J\u202egnp.exe", "is\todd"))
+    shown = str(ReadIssue("a\nb\x1b[2J\u202egnp.exe", "is\todd"))
     assert shown == "a\\nb\\x1b[2J\\u202egnp.exe: is\\todd"

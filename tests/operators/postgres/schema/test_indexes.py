@@ -34,7 +34,9 @@ def test_two_that_build_the_same_indexes_at_once_both_end_well(
         psycopg.connect(server_dsn, autocommit=True) as watch,
     ):
         writer.execute(f'LOCK TABLE "{store.schema}".postings_code IN ROW EXCLUSIVE MODE')
-        loads = [threads.submit(finish_load, store, ["code"], exact_below=0) for _ in range(2)]
+        loads = [
+            threads.submit(finish_load, store, ["code"], exact_scan_max_rows=0) for _ in range(2)
+        ]
         while watch.execute(waiting).fetchone() != (2,):
             assert not any(load.done() for load in loads)
         writer.rollback()

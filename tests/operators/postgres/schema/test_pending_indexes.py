@@ -31,6 +31,6 @@ def test_a_corpus_that_outgrew_the_exact_scan_lacks_its_vector_index(
 ) -> None:
     filling.write(store, [{} for _ in range(5)])
     finish_load(store)
-    assert unfinished_corpora(store, exact_below=4) == ["code"]
-    finish_load(store, exact_below=4)
-    assert unfinished_corpora(store, exact_below=4) == []
+    assert unfinished_corpora(store, exact_scan_max_rows=4) == ["code"]
+    finish_load(store, exact_scan_max_rows=4)
+    assert unfinished_corpora(store, exact_scan_max_rows=4) == []

@@ -47,7 +47,7 @@ def held(make_store: Callable[..., Store], filling: Any) -> tuple[Store, list[di
     store = make_store()
     filling.write(store, rows)
     filling.write(store, [{"chunk_id": 999, "corpus": "wiki", "text": "common words here"}])
-    finish_load(store, exact_below=0)
+    finish_load(store, exact_scan_max_rows=0)
     return store, rows
 
 
@@ -101,7 +101,7 @@ def test_every_search_and_read_sees_exactly_what_the_filters_allow(
 
     found = {
         "vector": vector_search(
-            store, "code", queries, vectors, k=1_000, exact_below=20_000 if exact else 5
+            store, "code", queries, vectors, k=1_000, exact_scan_max_rows=20_000 if exact else 5
         ),
         "bm25": bm25_search(store, "code", queries, k=1_000, candidate_cap=20_000 if exact else 5),
         "plain": plain_search(store, "code", queries, k=1_000),
@@ -125,13 +125,13 @@ def test_no_search_or_read_leaks_another_tenants_repo(
         for number, repo in enumerate(tenants * 20)
     ]
     filling.write(store, rows)
-    finish_load(store, exact_below=0)
+    finish_load(store, exact_scan_max_rows=0)
     for number, mine in enumerate(tenants):
         queries = filling.queries([{"repos": [mine], "texts": ["secret plan"]}])
         vectors = filling.embeddings([[1.0] * 8])
         own = {n for n, row in enumerate(rows) if row["repo"] == mine}
         for lists in (
-            vector_search(store, "code", queries, vectors, k=500, exact_below=number),
+            vector_search(store, "code", queries, vectors, k=500, exact_scan_max_rows=number),
             bm25_search(store, "code", queries, k=500, candidate_cap=1 + number),
             plain_search(store, "code", queries, k=500),
         ):

@@ -75,10 +75,10 @@ def clustered(make_store: Callable[..., Store], filling: Any) -> Clustered:
     return Clustered(make_store(WIDTH), filling)
 
 
-@pytest.mark.parametrize("exact_below", [20_000, 20])
+@pytest.mark.parametrize("exact_scan_max_rows", [20_000, 20])
 @pytest.mark.parametrize("repo", SHARES)
 def test_a_filter_costs_no_recall(
-    clustered: Clustered, filling: Any, repo: str, exact_below: int
+    clustered: Clustered, filling: Any, repo: str, exact_scan_max_rows: int
 ) -> None:
     queries = filling.queries([{"repos": [repo]}] * 40)
     found = vector_search(
@@ -87,7 +87,7 @@ def test_a_filter_costs_no_recall(
         queries,
         filling.embeddings(clustered.queries),
         k=K,
-        exact_below=exact_below,
+        exact_scan_max_rows=exact_scan_max_rows,
     )
     assert clustered.recall(found, clustered.repos == repo) >= 0.95
 
@@ -104,7 +104,9 @@ def test_a_date_costs_no_recall(clustered: Clustered, filling: Any, days: float)
     as_of = START + timedelta(days=days)
     queries = filling.queries([{"as_of": as_of}] * 40)
     embeddings = filling.embeddings(clustered.queries)
-    found = vector_search(clustered.store, "code", queries, embeddings, k=K, exact_below=10_000)
+    found = vector_search(
+        clustered.store, "code", queries, embeddings, k=K, exact_scan_max_rows=10_000
+    )
     allowed = np.arange(ROWS) < days * 24 * 60
     assert clustered.recall(found, allowed) >= 0.95
 
@@ -115,7 +117,7 @@ def test_an_index_scan_that_comes_up_short_is_done_exactly(
     monkeypatch.setattr("operators.postgres.search.vector_search.MAX_SCAN_TUPLES", 1)
     queries = filling.queries([{"repos": ["thousandth"]}] * 40)
     embeddings = filling.embeddings(clustered.queries)
-    found = vector_search(clustered.store, "code", queries, embeddings, k=K, exact_below=5)
+    found = vector_search(clustered.store, "code", queries, embeddings, k=K, exact_scan_max_rows=5)
     assert clustered.recall(found, clustered.repos == "thousandth") == 1.0
 
 
@@ -129,16 +131,18 @@ def test_thousands_of_equal_vectors_hide_nothing_from_an_index_scan(
         for n in range(3_000)
     ]
     filling.write(store, rows)
-    finish_load(store, exact_below=0)
+    finish_load(store, exact_scan_max_rows=0)
     queries = filling.queries([{}] * 200)
-    found = vector_search(store, "code", queries, filling.embeddings(apart), k=5, exact_below=10)
+    found = vector_search(
+        store, "code", queries, filling.embeddings(apart), k=5, exact_scan_max_rows=10
+    )
     first = found.filter(pl.col("rank") == 0).sort("query_id")["chunk_id"].to_list()
     assert first == list(range(200))
 
 
-@pytest.mark.parametrize("exact_below", [ROWS, 20])
+@pytest.mark.parametrize("exact_scan_max_rows", [ROWS, 20])
 def test_a_batch_gives_what_each_query_gives_alone(
-    clustered: Clustered, filling: Any, exact_below: int
+    clustered: Clustered, filling: Any, exact_scan_max_rows: int
 ) -> None:
     repos = [None, ["tenth"], ["thousandth", "hundredth"], ["nowhere"]]
     days = [None, 1, 3, 10]
@@ -153,7 +157,12 @@ def test_a_batch_gives_what_each_query_gives_alone(
 
     def search(part: slice) -> pl.DataFrame:
         return vector_search(
-            clustered.store, "code", queries[part], embeddings[part], k=20, exact_below=exact_below
+            clustered.store,
+            "code",
+            queries[part],
+            embeddings[part],
+            k=20,
+            exact_scan_max_rows=exact_scan_max_rows,
         )
 
     alone = pl.concat([search(slice(n, n + 1)) for n in range(40)])
@@ -174,15 +183,15 @@ def test_a_zero_vector_is_the_furthest_and_still_counted(store: Store, filling: 
     filling.write(
         store, [{"chunk_id": 1, "embedding": [0.0] * 8}, {"chunk_id": 2, "embedding": [-1.0] * 8}]
     )
-    finish_load(store, exact_below=0)
-    for exact_below in (0, 100):
+    finish_load(store, exact_scan_max_rows=0)
+    for exact_scan_max_rows in (0, 100):
         found = vector_search(
             store,
             "code",
             filling.queries([{}]),
             filling.embeddings([[1.0] * 7 + [0.9]]),
             k=5,
-            exact_below=exact_below,
+            exact_scan_max_rows=exact_scan_max_rows,
         )
         assert found["chunk_id"].to_list() == [2, 1]
 

@@ -181,7 +181,9 @@ def test_every_column_comes_back_as_it_was_written(store: Store, filling: Any) -
     empty = {"chunk_id": 2**63 - 1, "corpus": "wiki"}
     written = filling.write(store, [row, empty]).sort("chunk_id")
     found = fetch_chunks(store, "wiki", pl.Series([-(2**63), 2**63 - 1]), filling.queries([{}]))
-    assert found.drop("embedding", "only_up_to", "gone_since").equals(written.drop("embedding"))
+    assert found.drop("embedding", "last_version", "superseded_at").equals(
+        written.drop("embedding")
+    )
     assert found["embedding"][0].to_list() == row["embedding"]
     assert set(found.columns) == set(READ_CHUNKS)
 
@@ -278,18 +280,18 @@ def test_finishing_builds_the_vector_index_only_beyond_what_is_scanned_exactly(
             )
             return {name for (name,) in rows}
 
-    finish_load(store, ["code", "never written"], exact_below=30)
+    finish_load(store, ["code", "never written"], exact_scan_max_rows=30)
     assert "chunks_code_hnsw" not in indexes()
     assert {"postings_code_terms", "chunks_code_search_tsv"} <= indexes()
-    finish_load(store, exact_below=29)
-    finish_load(store, exact_below=29)
+    finish_load(store, exact_scan_max_rows=29)
+    finish_load(store, exact_scan_max_rows=29)
     assert "chunks_code_hnsw" in indexes()
 
 
 @pytest.mark.parametrize("corpus", ['c"; DROP TABLE chunks; --', "x" * 300, "Ünïcode 🙂", "a/b c"])
 def test_a_corpus_may_have_any_name(store: Store, filling: Any, corpus: str) -> None:
     filling.write(store, [{"chunk_id": 1, "corpus": corpus}])
-    finish_load(store, exact_below=0)
+    finish_load(store, exact_scan_max_rows=0)
     assert collection_info(store).corpora == {corpus: 1}
     assert len(fetch_chunks(store, corpus, pl.Series([1]), filling.queries([{}]))) == 1
 

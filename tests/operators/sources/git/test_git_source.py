@@ -14,7 +14,7 @@ import pytest
 from operators.sources.git.git_source import git_source
 from operators.sources.git.repository import GitError, open_repository, parse_origin
 from operators.sources.git.tracked_files import MAX_FILE, prose_title
-from operators.sources.protocol import Document, Fault, Item
+from operators.sources.protocol import Document, Item, ReadIssue
 
 Git = Callable[..., str]
 EPOCH = 1_600_000_000
@@ -71,7 +71,7 @@ def documents(path: Path, corpus: str) -> dict[str, Document]:
 
 
 def faults(path: Path) -> dict[str, str]:
-    return {item.where: item.reason for item in scan(path) if isinstance(item, Fault)}
+    return {item.where: item.reason for item in scan(path) if isinstance(item, ReadIssue)}
 
 
 def moment(seconds: int) -> datetime:
@@ -271,7 +271,7 @@ def test_what_is_left_out_says_why(repo: Path) -> None:
         "plain": "no known text type",
         "gone.py": "not in the working tree",
     }
-    assert not any(item.failed for item in scan(repo) if isinstance(item, Fault))
+    assert not any(item.failed for item in scan(repo) if isinstance(item, ReadIssue))
     assert documents(repo, "code")["tool"].language == "bash"
 
 
@@ -305,7 +305,7 @@ def test_a_file_that_cannot_be_read_is_a_failure_that_names_it(repo: Path) -> No
         pytest.skip("root reads every file")
     commit(repo, "first", **{"a.py": "1", "b.py": "2"})
     (repo / "a.py").chmod(0)
-    [fault] = [item for item in scan(repo) if isinstance(item, Fault)]
+    [fault] = [item for item in scan(repo) if isinstance(item, ReadIssue)]
     assert (fault.failed, fault.key) == (True, ("code", "app", "a.py"))
 
 
@@ -509,10 +509,10 @@ def test_what_is_excluded_is_left_out_and_counted_and_its_commits_stay(
     left_out = git_source(repo, exclude=exclude).left_out
     assert {name for name in names if not left_out(("code", "", name))} == left
     assert not left_out(whole.key)
-    faults = {item.where: item.reason for item in items if isinstance(item, Fault)}
+    faults = {item.where: item.reason for item in items if isinstance(item, ReadIssue)}
     assert faults.keys() == told.keys()
     assert all(faults[pattern].endswith(said) for pattern, said in told.items())
-    assert not any(item.failed for item in items if isinstance(item, Fault))
+    assert not any(item.failed for item in items if isinstance(item, ReadIssue))
 
 
 @pytest.mark.parametrize("pattern", ["", ":!a.py", "\0", "../other", "/elsewhere"])

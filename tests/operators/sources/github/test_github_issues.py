@@ -7,7 +7,7 @@ from pathlib import Path
 from types import ModuleType
 
 from operators.sources.github.github_issues import issues_source
-from operators.sources.protocol import Document, Fault, Item
+from operators.sources.protocol import Document, Item, ReadIssue
 
 Export = Callable[..., Path]
 
@@ -53,7 +53,7 @@ def test_pull_requests_and_their_comments_are_left_out(github: ModuleType, expor
 
 def test_comments_without_their_issue_are_told(github: ModuleType, export: Export) -> None:
     (fault,) = read(export(github.issue_comment(60, 7)))
-    assert isinstance(fault, Fault)
+    assert isinstance(fault, ReadIssue)
     assert not fault.failed
     assert str(fault) == "#7: comments of an issue that is not in the files: give both together"
 
@@ -68,7 +68,7 @@ def test_issues_that_only_programs_wrote_are_left_out(github: ModuleType, export
 
 def test_review_comments_go_elsewhere(github: ModuleType, export: Export) -> None:
     (fault,) = read(export(github.comment(1)))
-    assert isinstance(fault, Fault)
+    assert isinstance(fault, ReadIssue)
     assert fault.reason == "a comment: `crosscorpus ingest reviews` takes it"
 
 

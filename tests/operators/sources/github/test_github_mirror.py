@@ -11,7 +11,7 @@ from operators.errors import CrosscorpusError
 from operators.postgres.store import Store
 from operators.sources.github.github_api import GithubApi, GithubError, open_github
 from operators.sources.github.github_mirror import Mirror, mirror_source, refresh
-from operators.sources.protocol import Document, Fault
+from operators.sources.protocol import Document, ReadIssue
 
 pytest.importorskip("httpx", reason="the extra 'github' is not installed")
 
@@ -339,7 +339,7 @@ def test_a_broken_item_is_a_failure_and_the_others_are_kept(
 ) -> None:
     filled.put("comments", {**github.comment(102, pull=4), "body": 7})
     mirror = refresh(store, api, "org/app")
-    (fault,) = [item for item in mirror_source(store, mirror).scan() if isinstance(item, Fault)]
+    (fault,) = [item for item in mirror_source(store, mirror).scan() if isinstance(item, ReadIssue)]
     assert fault.failed
     assert str(fault) == "review comments 102: body is no string"
     assert len(texts(store, mirror)) == len(ALL)

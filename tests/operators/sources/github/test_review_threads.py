@@ -11,7 +11,7 @@ import pytest
 
 from operators.sources.github.review_threads import reviews_source
 from operators.sources.jsonl import SourceError
-from operators.sources.protocol import Document, Fault, Item
+from operators.sources.protocol import Document, Item, ReadIssue
 
 Export = Callable[..., Path]
 
@@ -21,7 +21,7 @@ def read(*paths: Path, **options: Any) -> list[Item]:
 
 
 def only(items: list[Item]) -> Document:
-    assert [str(item) for item in items if isinstance(item, Fault)] == []
+    assert [str(item) for item in items if isinstance(item, ReadIssue)] == []
     (document,) = items
     assert isinstance(document, Document)
     return document
@@ -156,7 +156,7 @@ def test_of_a_comment_that_is_there_twice_the_later_version_counts(
 def test_a_part_of_a_thread_does_not_take_its_place(github: ModuleType, export: Export) -> None:
     file = export(github.comment(2, reply_to=1), github.comment(7))
     fault, document = read(file)
-    assert isinstance(fault, Fault)
+    assert isinstance(fault, ReadIssue)
     assert not fault.failed
     assert "give the whole export" in fault.reason
     assert isinstance(document, Document)
@@ -194,7 +194,7 @@ def test_a_broken_item_is_a_fault_and_the_others_are_read(
     github: ModuleType, export: Export, change: dict[str, Any], reason: str
 ) -> None:
     fault, document = read(export({**github.comment(1), **change}, github.comment(2)))
-    assert isinstance(fault, Fault)
+    assert isinstance(fault, ReadIssue)
     assert fault.failed
     assert fault.where == "export.json: line 1"
     assert reason in fault.reason
@@ -203,7 +203,7 @@ def test_a_broken_item_is_a_fault_and_the_others_are_read(
 
 def test_what_is_no_review_is_told(github: ModuleType, export: Export) -> None:
     file = export({"message": "Bad\ncredentials", "status": "401"}, github.issue(3), {"x": 1})
-    reasons = [item.reason for item in read(file) if isinstance(item, Fault)]
+    reasons = [item.reason for item in read(file) if isinstance(item, ReadIssue)]
     assert reasons == [
         "an error that GitHub gave: Bad\\ncredentials",
         "an issue: `crosscorpus ingest issues` takes it",

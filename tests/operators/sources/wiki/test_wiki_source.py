@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from operators.sources.jsonl import SourceError
-from operators.sources.protocol import Document, Fault, read_all
+from operators.sources.protocol import Document, ReadIssue, read_all
 from operators.sources.wiki import mediawiki_dump
 from operators.sources.wiki.wiki_source import page_name, wiki_address, wiki_source
 
@@ -60,7 +60,7 @@ def documents(path: Path, **options: Any) -> dict[str, Document]:
 
 def faults(path: Path) -> dict[str, tuple[str, bool]]:
     found = read_all(wiki_source(path))
-    return {item.where: (item.reason, item.failed) for item in found if isinstance(item, Fault)}
+    return {item.where: (item.reason, item.failed) for item in found if isinstance(item, ReadIssue)}
 
 
 def test_pages_of_a_folder_have_names_namespaces_and_text(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_what_is_no_page_is_left_out(tmp_path: Path) -> None:
 def test_a_page_that_became_a_redirect_is_no_document_any_more(tmp_path: Path) -> None:
     (tmp_path / "a.wiki").write_text("#REDIRECT [[B]]")
     [item] = wiki_source(tmp_path).scan()
-    assert isinstance(item, Fault)  # so that the run takes it out
+    assert isinstance(item, ReadIssue)  # so that the run takes it out
 
 
 def test_an_empty_or_missing_wiki_is_no_complete_scan(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from operators.arrays.lists import flat, lists
 from operators.dedup import across, within
 from operators.dedup.representatives import absorb, drop_copies
-from operators.dedup.token_index import token_sets
+from operators.dedup.token_index import index_tokens
 from operators.frames import DEDUPED, FUSED, check
 
 Make = Callable[..., pl.DataFrame]
@@ -78,7 +78,7 @@ def test_a_hit_whose_chunk_is_gone_goes(make_merged: Make, make_chunks: Make) ->
     merged = make_merged({"chunk_id": 1, "rank": 0}, {"chunk_id": 2, "rank": 1})
     chunks = make_chunks({"chunk_id": 2, "text": "a"})
     for found in (
-        within.jaccard(merged, chunks, token_sets(chunks)),
+        within.jaccard(merged, chunks, index_tokens(chunks)),
         within.cosine(merged, chunks),
         within.off(merged, chunks),
     ):
