@@ -170,7 +170,7 @@ def search_once(
     parts = []
     for batch in batches(questions(judged, corpora, all_corpora=True), BATCH_SIZE):
         overrides = overrides_of(driver, batch, query_embeddings)
-        out = driver.execute(["recency"], overrides=overrides)["recency"]
+        out = driver.execute(["aged_hits"], overrides=overrides)["aged_hits"]
         parts.append(out.select(*columns, "text_score", "recency"))
         if on_batch:
             on_batch(batch.height)

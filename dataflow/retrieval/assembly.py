@@ -100,9 +100,9 @@ def corpus_parameters(
 
 
 @tag(stage="outcomes")
-@resolve_from_config(decorate_with=from_each_corpus(counts="counts"))
+@resolve_from_config(decorate_with=from_each_corpus(stage_counts="stage_counts"))
 def provenance(
-    counts: dict[str, dict[str, int]],
+    stage_counts: dict[str, dict[str, int]],
     corpus_parameters: dict[str, dict[str, Any]],
     outcomes: pl.DataFrame,
     queries: pl.DataFrame,
@@ -144,13 +144,13 @@ def provenance(
         ].to_dicts(),
         "model": embedder.model,
         "counts": {
-            "corpora": counts,
+            "corpora": stage_counts,
             **{name: frame.height for name, frame in stages.items()},
             "context": int(context_window["used"].sum()),
         },
         "variants": {
             "fused": fused_variant,
-            "recency": aged_hits_variant,
+            "aged_hits": aged_hits_variant,
             "weighted": weighted_variant,
             "reranked": reranked_variant,
             "unique": unique_variant,

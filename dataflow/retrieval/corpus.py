@@ -341,14 +341,14 @@ def _channels(merged_variant: str) -> Any:
     """The outcomes of the searches that the merge needs: no other runs for its outcome."""
     alone = {"vector_only": ["vector"], "text_only": ["text"]}
     channels = [*alone.get(merged_variant, ["vector", "text"]), "chunks"]
-    return inject(search_outcomes=group(**{name: source(f"{name}_outcome") for name in channels}))
+    return inject(channel_outcomes=group(**{name: source(f"{name}_outcome") for name in channels}))
 
 
 @tag(stage="outcomes")
 @resolve_from_config(decorate_with=_channels)
-def searches(search_outcomes: dict[str, pl.DataFrame]) -> pl.DataFrame:
+def search_outcomes(channel_outcomes: dict[str, pl.DataFrame]) -> pl.DataFrame:
     """What happened to the corpus's searches."""
-    return frames.stacked(search_outcomes.values())
+    return frames.stacked(channel_outcomes.values())
 
 
 @config.when_in(merged_variant=["rrf", "vector_only", "text_only"])
@@ -387,7 +387,7 @@ def merge_components__convex(
 
 
 @tag(stage="outcomes")
-def counts(merged: pl.DataFrame, deduped: pl.DataFrame) -> dict[str, int]:
+def stage_counts(merged: pl.DataFrame, deduped: pl.DataFrame) -> dict[str, int]:
     """How many rows each stage of the corpus had."""
     return {
         "vector": merged.height - merged["vector_rank"].null_count(),

@@ -33,10 +33,10 @@ def corpus_branch(unified: pl.DataFrame) -> pl.DataFrame:
 
 
 @tag(stage="outcomes")
-@resolve_from_config(decorate_with=from_each_corpus(searches="searches"))
-def outcomes(searches: dict[str, pl.DataFrame]) -> pl.DataFrame:
+@resolve_from_config(decorate_with=from_each_corpus(search_outcomes="search_outcomes"))
+def outcomes(search_outcomes: dict[str, pl.DataFrame]) -> pl.DataFrame:
     """What happened to each search; an error if none answered."""
-    return collect(list(searches.values()))
+    return collect(list(search_outcomes.values()))
 
 
 @tag(stage="fusion")

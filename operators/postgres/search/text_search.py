@@ -240,7 +240,7 @@ def _score(
 ) -> list[Found]:
     parameters = _parameters(items, corpus, k) | {
         "weights": [item.weights for item in items],
-        "search_depth": [item.candidates for item in items],
+        "candidates": [item.candidates for item in items],
     }
     visible = f"p.corpus = %(corpus)s AND {condition(one, 'p', parameters)}"
     at = moment_of([item.as_of for item in items], parameters)
@@ -248,9 +248,7 @@ def _score(
     if pick:
         current = up_to_date(one, "p", parameters, moment=at)
         chosen = ""
-        source = (
-            f"postings p WHERE {visible} AND {dated} AND {current} AND p.terms && q.search_depth"
-        )
+        source = f"postings p WHERE {visible} AND {dated} AND {current} AND p.terms && q.candidates"
     else:
         once = "MATERIALIZED" if len(items) > 1 else "NOT MATERIALIZED"
         columns, table = "p.chunk_id, p.bm25, p.created_at", "postings p"

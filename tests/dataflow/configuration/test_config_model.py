@@ -18,7 +18,7 @@ WRONG = [
     ({"corpora": {}}, "corpora: "),
     ({"variants": {"fusd": "rrf"}}, "no stage 'fusd' with variants, under variants, did you"),
     ({"variants": {"fused": "rff"}}, "unknown variant 'rff' of variants.fused, did you mean 'rrf'"),
-    ({"variants": {}}, "variants.fused is missing: choose one of rrf, score"),
+    ({"variants": {}}, "variants.fused is missing: choose one of comb_sum, rrf"),
     ({"variants": {"merged": "rrf"}}, "variants.merged: belongs under corpus_defaults.variants"),
     ({"parameters": {"top_n": 3}}, "unknown parameter 'top_n' under parameters, did you mean"),
     ({"parameters": {"top_k": "3"}}, "parameters.top_k: expected int, got '3'"),
@@ -48,7 +48,7 @@ WRONG = [
     ),
     ({"corpora": {"code": {"filters": {"repo": ["a"]}}}}, "'repo' under corpora.code.filters, did"),
     (
-        {"corpora": {"code": {"variants": {"merged": "max"}}}},
+        {"corpora": {"code": {"variants": {"merged": "convx"}}}},
         "of corpora.code.variants.merged, did",
     ),
     ({"corpora": {"code": {"parameters": {"vector_weight": "x"}}}}, "expected float, got 'x'"),

@@ -83,7 +83,7 @@ def test_the_numbers_of_every_result_give_its_score_to_the_last_bit(
     trigger: str,
 ) -> None:
     assume(not (fused == "convex" and merged.endswith("rrf")))  # refused by the configuration
-    driver = driver_of({"fused": fused, "recency": recency, "weighted": weighted}, merged=merged)
+    driver = driver_of({"fused": fused, "aged_hits": recency, "weighted": weighted}, merged=merged)
     world = make_world(**data.draw(worlds))
     ids = sorted(world.found)
     overrides = {**world.overrides(*ids), "queries": make_queries(*ids, trigger=trigger)}

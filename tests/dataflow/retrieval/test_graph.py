@@ -330,7 +330,7 @@ def test_a_batch_gives_what_its_queries_give_alone_bit_for_bit(
     def answer(*queries: int) -> dict[str, pl.DataFrame]:
         asked = pl.concat([make_queries(q, trigger=triggers[q]) for q in queries])
         overrides = {**world.overrides(*queries), "queries": asked}
-        clock = {} if variants.get("recency") == "off" else {"now": NOW}
+        clock = {} if variants.get("aged_hits") == "off" else {"now": NOW}
         out: dict[str, pl.DataFrame] = driver.execute(wanted, clock, overrides=overrides)
         return out
 

@@ -29,9 +29,9 @@ STAGES = [
     *(
         f"{corpus}.{node}"
         for corpus in CORPORA
-        for node in ("merged", "chunks", "deduped", "unified", "counts")
+        for node in ("merged", "chunks", "deduped", "unified", "stage_counts")
     ),
-    *("pooled_hits", "recency", "fused", "weighted", "reranked", "unique", "results", "packed"),
+    *("pooled_hits", "aged_hits", "fused", "weighted", "reranked", "unique", "results", "packed"),
     *("context_window", "citations", "notes", "outcomes", "explain", "provenance"),
 ]
 CHANGES = st.one_of(
@@ -120,7 +120,11 @@ def test_every_stage_is_what_a_fresh_run_of_the_other_configuration_gives(
     [
         ({}, set(), {"queries", "wiki.merged", "results", "provenance"}),
         ({"parameters": {"top_k": 3}}, {"results", "packed", "provenance"}, {"unique", "fused"}),
-        ({"variants": {"aged_hits": "off"}}, {"recency", "fused"}, {"pooled_hits", "wiki.merged"}),
+        (
+            {"variants": {"aged_hits": "off"}},
+            {"aged_hits", "fused"},
+            {"pooled_hits", "wiki.merged"},
+        ),
         (
             {"corpora": {"wiki": {"parameters": {"vector_weight": 0.2}}}},
             {"wiki.merged", "wiki.deduped", "fused"},

@@ -183,4 +183,4 @@ def test_a_weight_outside_of_0_to_1_is_refused(weight: float) -> None:
 
 def test_an_unknown_normalisation_is_refused_with_the_nearest_one() -> None:
     with pytest.raises(UnknownName, match="did you mean 'min_max'"):
-        merge.convex(empty(VECTOR_HITS), empty(TEXT_HITS), vector_norm="convex")
+        merge.convex(empty(VECTOR_HITS), empty(TEXT_HITS), vector_norm="minmax")
