@@ -119,14 +119,15 @@ def _(ingest_documents, json, load_embedder, open_store, pathlib, questions, roo
 @app.cell
 def _(load_config, mo):
     # 3. A configuration, and the same with one node swapped.
-    from dataflow.visualization.graph_diff import diff, to_text
+    from dataflow.driver.config_graphs import diff_configs
+    from dataflow.visualization.graph_diff import to_text
 
     baseline = load_config("default")
     ranks = baseline.with_changes({"variants": {"fused": "rrf"}})
     words = load_config("text_only")
     configs = {"default": baseline, "ranks": ranks, "words": words}
-    print(to_text(diff(baseline, ranks)))
-    mo.md(f"## One node swapped\n```\n{to_text(diff(baseline, ranks))}```")
+    print(to_text(diff_configs(baseline, ranks)))
+    mo.md(f"## One node swapped\n```\n{to_text(diff_configs(baseline, ranks))}```")
     return baseline, configs, ranks
 
 

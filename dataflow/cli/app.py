@@ -194,7 +194,7 @@ def render(
         typer.Option(
             "--out",
             "-o",
-            help="Ends in .png, .dot or .mmd (Mermaid); else dag.png, or GRAPH.png of the others.",
+            help="Ends in .png, .svg, .dot or .mmd (Mermaid); else dag.png, or GRAPH.png.",
         ),
     ] = None,
     check: Annotated[
@@ -205,15 +205,21 @@ def render(
         str, typer.Option(help="Which one: retrieval (as configured), ingestion or evaluation.")
     ] = "retrieval",
     config: Config = "default",
+    unfold: Annotated[
+        bool, typer.Option("--unfold", help="Draw every corpus, also where several are alike.")
+    ] = False,
 ) -> None:
     """Draw the graph that a configuration builds, or that of ingestion or evaluation.
+
+    Corpora that are alike are drawn as one; a corpus that differs stands beside them.
 
     Example: crosscorpus render --config rrf --out rrf.png
     """
     from dataflow import load_config
+    from dataflow.cli.graphs import draw_graph
     from dataflow.visualization import render as pictures
 
-    shown = pictures.describe_graph(graph, load_config(config))
+    shown = draw_graph(graph, load_config(config), unfold=unfold)
     out = out or Path("dag.png" if graph == "retrieval" else f"{graph}.png")
     if not check:
         mark = pictures.render(shown, out)
@@ -225,6 +231,7 @@ def render(
         options = "".join(
             f" --{name} {shlex.quote(one)}" for name, (one, usual) in chosen.items() if one != usual
         )
+        options += " --unfold" if unfold else ""
         again = f"crosscorpus render --out {shlex.quote(str(out))}{options}"
         raise CrosscorpusError(f"{out} shows another graph: run `{again}`")
 
@@ -235,10 +242,13 @@ def diff(
     after: Annotated[str, typer.Argument(help="What it is compared with.")],
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Draw both in one picture too; ends in .png or .dot."),
+        typer.Option("--out", "-o", help="Draw both in one picture too; ends as for render."),
     ] = None,
     exit_code: Annotated[
         bool, typer.Option("--exit-code", help="Exit with 1 where they differ.")
+    ] = False,
+    unfold: Annotated[
+        bool, typer.Option("--unfold", help="Draw every corpus, also where several are alike.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -248,13 +258,14 @@ def diff(
     """
     from dataflow import load_config
     from dataflow.cli import console
-    from dataflow.visualization.graph_diff import diff as compare
-    from dataflow.visualization.graph_diff import render_diff, to_text
+    from dataflow.driver.config_graphs import diff_configs, draw_difference
+    from dataflow.visualization.graph_diff import to_text
+    from dataflow.visualization.render import render as write
 
     first, second = load_config(before), load_config(after)
-    found = compare(first, second)
+    found = diff_configs(first, second)
     if out:
-        render_diff(first, second, out)
+        write(draw_difference(first, second, unfold=unfold), out)
     if as_json:
         console.print_json(found.to_json())
     else:

@@ -21,6 +21,7 @@ from hamilton.node import Node
 from dataflow.configuration.catalog import ASKED, BOUND, STRUCTURE, Catalog, retrieval_catalog
 from dataflow.configuration.config_model import Config, as_config, hamilton_config
 from dataflow.driver.fail_open import failed_search, not_searched
+from dataflow.driver.hamilton_methods import HamiltonMethods, node_names
 from dataflow.driver.query_frame import check_known, complete_queries, refuse_ignored
 from dataflow.driver.trace import Trace, changed, known_to
 from dataflow.driver.validation import check_call
@@ -126,7 +127,7 @@ def _check_model(store: Store, embedder: Embedder) -> None:
         raise mismatch(store.collection, held, given)
 
 
-class RetrievalDriver:
+class RetrievalDriver(HamiltonMethods):
     """A retrieval graph with its store and its model; from :func:`build_driver`.
 
     Attributes:
@@ -252,18 +253,18 @@ class RetrievalDriver:
     ) -> Trace:
         names = [final_vars] if isinstance(final_vars, str) else list(final_vars)
         wanted, given, instead = self._checked(names, inputs, overrides)
-        memory = Memo(before.records if before else None)
+        memo = Memo(before.records if before else None)
         with quiet_hamilton():
             out = self._scheduler.execute(
-                self.graph, wanted, instead, given, str(uuid.uuid4()), memory
+                self.graph, wanted, instead, given, str(uuid.uuid4()), memo
             )
         return Trace(
             config=self.config,
             inputs={**(before.inputs if before else {}), **(inputs or {})},
             overrides={**(before.overrides if before else {}), **(overrides or {})},
             outputs=out,
-            records=memory.records,
-            computed=tuple(memory.computed),
+            records=memo.records,
+            computed=tuple(memo.computed),
             timings=dict(given["timings"]),
         )
 
@@ -303,7 +304,7 @@ class RetrievalDriver:
             given.setdefault("versions", given["version_policy"])
         for name in self._parameters & given.keys():
             instead[name] = given.pop(name)
-        wanted = [final_vars] if isinstance(final_vars, str) else list(final_vars)
+        wanted = [final_vars] if isinstance(final_vars, str) else node_names(final_vars)
         self._refuse_bound(given, instead)
         check_call(self.graph, wanted, given, instead, fixed=self._fixed)
         self._check_names(given)

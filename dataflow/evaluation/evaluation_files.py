@@ -15,13 +15,15 @@ from typing import Any, cast
 import polars as pl
 
 from dataflow.configuration.config_model import Config, load_config
+from dataflow.driver.config_graphs import diff_configs, difference_svg
 from dataflow.evaluation.sweep import Sweep
-from dataflow.visualization.graph_pair import graph_pair
+from dataflow.visualization.graph_diff import to_text
+from dataflow.visualization.png import RenderError
 from operators.errors import CrosscorpusError
 from operators.evaluation.evaluation_frames import Evaluation
 from operators.evaluation.tables import as_json, as_markdown, per_query
 from operators.evaluation.trec import write_run
-from operators.report.evaluation import report_page
+from operators.report.evaluation import GraphDifference, report_page
 from operators.report.sweep import sweep_page
 
 
@@ -84,7 +86,7 @@ def write_evaluation(
         CrosscorpusError: the directory can't be written.
     """
     baseline = evaluation.configs[0]
-    graphs = {c: graph_pair(configs[baseline], configs[c]) for c in evaluation.configs[1:]}
+    graphs = {c: _difference(configs[baseline], configs[c]) for c in evaluation.configs[1:]}
     paths = []
     with _writing(directory):
         (directory / "runs").mkdir(parents=True, exist_ok=True)
@@ -119,6 +121,17 @@ def write_sweep(found: Sweep, directory: Path, *, title: str = "Sweep") -> list[
         found.table.write_csv(paths[0])
         paths[1].write_text(text, encoding="utf-8")
     return paths
+
+
+def _difference(before: Config, after: Config) -> GraphDifference:
+    """What differs, as text and as a picture; without Graphviz the text alone."""
+    found = diff_configs(before, after)
+    if not found:
+        return GraphDifference("")
+    try:
+        return GraphDifference(to_text(found), difference_svg(before, after))
+    except RenderError:
+        return GraphDifference(to_text(found))
 
 
 @contextmanager

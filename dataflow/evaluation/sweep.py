@@ -16,6 +16,7 @@ import polars as pl
 
 from dataflow.configuration.config_model import Config
 from dataflow.configuration.overrides import with_setting, with_settings
+from dataflow.driver.config_graphs import describe_config
 from dataflow.driver.retrieval_driver import RetrievalDriver, build_driver
 from dataflow.evaluation.answers import (
     BATCH_SIZE,
@@ -29,7 +30,6 @@ from dataflow.evaluation.answers import (
     questions,
 )
 from dataflow.evaluation.graph import check_models
-from dataflow.visualization.render import describe_config
 from operators.context.question import query_texts
 from operators.embedding.protocol import Embedder
 from operators.embedding.query_vectors import embed_kept_queries

@@ -1,13 +1,22 @@
 """Runs a Hamilton graph: a node starts when its inputs are ready, I/O on a pool, the rest inline.
 
-Hamilton's FutureAdapter submits in depth-first order and its workers block on each other's results,
-so that six branches need as many threads as nodes and a nested call deadlocks. An adapter that
-relays results by callbacks still pays Hamilton's traversal once a query, 1 ms and more for six
-corpora. This is a graph executor instead: the order of the steps is worked out once for each set of
-names, and the calling thread is the only one that touches a run's state. It starts I/O on the pool,
-computes everything else itself and waits for the next result or the next deadline.
+Why not an executor of Hamilton's: FutureAdapter submits in depth-first order and its workers block
+on each other's results. Six branches of 20 ms then take 61 ms, they need as many threads as nodes,
+and a nested call deadlocks. An adapter that relays results by callbacks still pays Hamilton's
+traversal once a run, 1 ms and more for a graph of 120 nodes. Here the order of the steps is worked
+out once for each set of names, and the calling thread is the only one that touches a run's state.
+It starts I/O on the pool, computes everything else itself and waits for the next result or the next
+deadline.
 
-Use it with any Hamilton driver: ``driver.graph_executor = Scheduler(workers=6)``.
+It knows no node by name and runs any Hamilton driver:
+``driver.graph_executor = Scheduler(workers=6)``. A graph tells it what to do by three conventions:
+
+- The tag ``io``, of any value: the node runs on the pool and may have a deadline.
+- The tag ``fail_open``, of any value: where the node fails or times out, ``fallback`` gives its
+  value and the run goes on. Without a fallback, or without the tag, the error ends the run.
+- The run-time input ``timings``: a mutable mapping that receives the milliseconds that each node
+  took, under its name. A node may read it like any other input; :mod:`dataflow.execution.memo`
+  leaves it out when it compares what a node read.
 """
 
 from __future__ import annotations
@@ -21,6 +30,7 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from functools import partial
 from time import perf_counter
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from hamilton.driver import GraphExecutor
 from hamilton.execution.graph_functions import execute_lifecycle_for_node
@@ -60,11 +70,8 @@ class Scheduler(GraphExecutor):
             ready (time spent queued counts); None: no limit.
         fallback: gives the value of a node tagged ``fail_open`` that failed or timed out, from the
             node, the error and the seconds that passed; it may raise instead.
-        wall_s: seconds after which every ``io`` node of a run has timed out.
         adapter: Hamilton's lifecycle hooks; without any, nodes are called directly.
 
-    The milliseconds each node took go into the run's input ``timings`` where that is a mutable
-    mapping.
     """
 
     def __init__(
@@ -73,21 +80,19 @@ class Scheduler(GraphExecutor):
         *,
         limit: Limit | None = None,
         fallback: Fallback | None = None,
-        wall_s: float | None = None,
         adapter: LifecycleAdapterSet | None = None,
     ) -> None:
         self.workers = workers
         self.limit = limit
         self.fallback = fallback
-        self.wall_s = wall_s
         self.adapter = adapter or LifecycleAdapterSet()
         self.hooked = any(
             self.adapter.does_hook(hook, is_async=False)
             for hook in ("pre_node_execute", "post_node_execute")
         ) or self.adapter.does_method("do_node_execute", is_async=False)
-        self._pool = Workers(workers, "crosscorpus")
+        self._pool = Workers(workers, "scheduler")
         self._process = os.getpid()
-        self._plans: dict[Any, Plan] = {}
+        self._plans: WeakKeyDictionary[FunctionGraph, dict[Any, Plan]] = WeakKeyDictionary()
 
     def validate(self, nodes_to_execute: list[Node]) -> None:
         """Accept every graph of ordinary nodes; Hamilton calls this before each run."""
@@ -99,11 +104,11 @@ class Scheduler(GraphExecutor):
         overrides: dict[str, Any],
         inputs: dict[str, Any],
         run_id: str,
-        memory: Memo | None = None,
+        memo: Memo | None = None,
     ) -> dict[str, Any]:
         """Compute ``final_vars``; see :class:`hamilton.driver.GraphExecutor`.
 
-        With a ``memory``, every node is remembered, and one that the memory knows from an earlier
+        With a ``memo``, every node is remembered, and one that the memo knows from an earlier
         run, as the same function over the same values, does not run again.
 
         Raises:
@@ -112,16 +117,17 @@ class Scheduler(GraphExecutor):
         """
         if os.getpid() != self._process:  # the threads of the pool are not in this one
             raise CrosscorpusError("the driver is of another process: build one after the fork")
-        key = (fg, tuple(final_vars), frozenset(overrides), frozenset(inputs))
-        plan = self._plans.get(key)
+        plans = self._plans.setdefault(fg, {})
+        key = (tuple(final_vars), frozenset(overrides), frozenset(inputs))
+        plan = plans.get(key)
         if plan is None:
             plan = make_plan(fg, final_vars, overrides, inputs)
-            if len(self._plans) >= 256:
-                self._plans.clear()
-            self._plans[key] = plan
+            if len(plans) >= 256:
+                plans.clear()
+            plans[key] = plan
         values = {**fg.config, **plan.constants, **inputs, **overrides}
         with self._threads() as pool:
-            _Run(self, plan, values, run_id, pool, memory).finish()
+            _Run(self, plan, values, run_id, pool, memo).finish()
         return {name: values.get(name) for name in final_vars}
 
     @contextlib.contextmanager
@@ -133,7 +139,7 @@ class Scheduler(GraphExecutor):
         if id(self) not in _inside.get():
             yield self._pool
             return
-        pool = Workers(self.workers, "crosscorpus-nested")
+        pool = Workers(self.workers, "scheduler-nested")
         try:
             yield pool
         finally:
@@ -154,11 +160,11 @@ class _Run:
         values: dict[str, Any],
         run_id: str,
         pool: Workers,
-        memory: Memo | None,
+        memo: Memo | None,
     ) -> None:
         self.scheduler, self.plan, self.values, self.run_id = scheduler, plan, values, run_id
-        self.pool, self.memory = pool, memory
-        self.read: dict[int, dict[str, Any]] = {}  # what each step read, for the memory
+        self.pool, self.memo = pool, memo
+        self.read: dict[int, dict[str, Any]] = {}  # what each step read, for the memo
         self.recalled: dict[int, Record] = {}
         record = values.get("timings")
         self.timings = record if isinstance(record, MutableMapping) else {}
@@ -170,8 +176,6 @@ class _Run:
         self.running: dict[int, tuple[Task, float, float | None]] = {}
         self.events: queue.SimpleQueue[tuple[int, Any, BaseException | None, float, float]]
         self.events = queue.SimpleQueue()
-        wall = scheduler.wall_s
-        self.wall = None if wall is None else perf_counter() + wall
 
     def finish(self) -> None:
         """Run every step, or raise the first error."""
@@ -209,9 +213,7 @@ class _Run:
         except RuntimeError as closed:
             raise CrosscorpusError("the driver is closed: build another one") from closed
         limit = self.scheduler.limit and self.scheduler.limit(step.node, arguments)
-        ends = [now + limit] if limit is not None else []
-        ends += [self.wall] if self.wall is not None else []
-        self.running[number] = (task, now, min(ends, default=None))
+        self.running[number] = (task, now, None if limit is None else now + limit)
 
     def _work(self, number: int, arguments: dict[str, Any]) -> None:
         """On a worker: call the node and report; only ``failed`` is touched here."""
@@ -241,11 +243,11 @@ class _Run:
         self._settle(number, value, error, perf_counter() - began)
 
     def _recall(self, number: int, arguments: dict[str, Any]) -> bool:
-        """Whether the memory knows what the step gives for ``arguments``."""
-        if self.memory is None:
+        """Whether the memo knows what the step gives for ``arguments``."""
+        if self.memo is None:
             return False
         self.read[number] = arguments
-        record = self.memory.recall(self.plan.steps[number].node, arguments)
+        record = self.memo.recall(self.plan.steps[number].node, arguments)
         if record is not None:
             self.recalled[number] = record
         return record is not None
@@ -289,8 +291,8 @@ class _Run:
                 raise error
             value = fallback(step.node, error, seconds)
         self.timings[step.name] = seconds * 1000
-        if self.memory is not None:
-            self.memory.keep(step.node, self.read[number], value)
+        if self.memo is not None:
+            self.memo.keep(step.node, self.read[number], value)
         self._finished(step, value)
 
     def _finished(self, step: Step, value: Any) -> None:

@@ -1,24 +1,30 @@
-"""What differs between two configurations' graphs: nodes, arrows, variants, parameters, settings.
+"""What differs between two graphs: nodes, arrows, variants, parameters, settings.
 
 Compared are the built graphs with all their sub-graphs, so that a change that reaches a node by
-the defaults of its corpus is seen where it takes effect.
+a default is seen where it takes effect.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
-from dataflow.configuration.catalog import Catalog
-from dataflow.configuration.config_model import Config
-from dataflow.visualization.dot import to_dot
 from dataflow.visualization.graph_model import Described, Description
-from dataflow.visualization.png import RenderError
-from dataflow.visualization.render import describe_config, write_dot
-from operators.report.graphs import ADDED, CHANGED, REMOVED
+from dataflow.visualization.picture import (
+    MARKS,
+    Box,
+    Edge,
+    Picture,
+    all_edges,
+    drawn_edges,
+    drawn_nodes,
+    parted_edges,
+    read_inputs,
+    spelled,
+)
 
 
 @dataclass(frozen=True)
@@ -41,39 +47,33 @@ class Diff:
         edges_removed: the same, only in the first.
         implementations: node -> its function in the first and in the second graph.
         parameters: ``node.parameter`` -> its value in the first and in the second.
-        settings: whatever else the configurations say differently (``workers``, ...).
-        corpora: the corpora that both graphs have.
+        settings: whatever else the two are built from says differently, by name.
+        subgraphs: the sub-graphs that both graphs have.
     """
 
     added: list[str]
     removed: list[str]
-    edges_added: list[tuple[str, str]]
-    edges_removed: list[tuple[str, str]]
+    edges_added: list[Edge]
+    edges_removed: list[Edge]
     implementations: list[Change]
     parameters: list[Change]
     settings: list[Change]
-    corpora: list[str]
+    subgraphs: list[str]
 
     def __bool__(self) -> bool:
         """Whether anything differs."""
-        return any(value for name, value in asdict(self).items() if name != "corpora")
+        return any(value for name, value in asdict(self).items() if name != "subgraphs")
 
     def to_json(self) -> dict[str, Any]:
         """The differences as plain dicts and lists."""
         return asdict(self)
 
 
-def diff(before: Config, after: Config, catalog: Catalog | None = None) -> Diff:
-    """Compare the graphs that two configurations build, and the rest of what they say."""
-    first, second = describe_config(before, catalog), describe_config(after, catalog)
-    return compare(first, second, _settings(before), _settings(after))
-
-
 def compare(
     first: Description,
     second: Description,
-    settings_before: dict[str, Any] | None = None,
-    settings_after: dict[str, Any] | None = None,
+    settings_before: Mapping[str, Any] | None = None,
+    settings_after: Mapping[str, Any] | None = None,
 ) -> Diff:
     """Compare two described graphs and two flat mappings of settings."""
     a, b = first.nodes, second.nodes
@@ -93,32 +93,25 @@ def compare(
         ),
         parameters=parameters,
         settings=_changes(settings_before or {}, settings_after or {}),
-        corpora=sorted(first.answers.keys() & second.answers.keys()),
+        subgraphs=sorted(first.outputs.keys() & second.outputs.keys()),
     )
 
 
-def _edges(description: Description) -> set[tuple[str, str]]:
+def _edges(description: Description) -> set[Edge]:
     nodes = description.nodes.values()
     return {(start, node.name) for node in nodes for start in (*node.needs, *node.inputs)}
 
 
-def _changes(before: dict[str, Any], after: dict[str, Any]) -> list[Change]:
+def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
     names = sorted(before.keys() | after.keys())
     pairs = ((name, before.get(name), after.get(name)) for name in names)
     return [Change(*pair) for pair in pairs if pair[1] != pair[2]]
 
 
-def _settings(config: Config) -> dict[str, Any]:
-    """What no node shows as its variant or parameter."""
-    corpora = config.corpora.items()
-    flat = config.model_dump(exclude={"variants", "parameters", "corpus_defaults", "corpora"})
-    return flat | {f"corpora.{name}.deadline_s": options.deadline_s for name, options in corpora}
-
-
 def to_text(found: Diff) -> str:
     """The differences as lines that a person reads: ``+`` added, ``-`` removed, ``~`` changed.
 
-    What is the same in every corpus is said once, with ``*`` for the corpus.
+    What is the same in every sub-graph is said once, with ``*`` for its name.
     """
     if not found:
         return "no difference\n"
@@ -136,19 +129,19 @@ def to_text(found: Diff) -> str:
     lines = []
     for title, rows in blocks:
         if rows:
-            lines += [title, *(f"  {row}" for row in _once(rows, found.corpora))]
+            lines += [title, *(f"  {row}" for row in _once(rows, found.subgraphs))]
     return "\n".join(lines) + "\n"
 
 
-def _once(rows: list[str], corpora: list[str]) -> list[str]:
-    """``rows`` with those that differ by their corpus only, and are there for each, as one."""
-    if len(corpora) < 2:
+def _once(rows: list[str], subgraphs: list[str]) -> list[str]:
+    """``rows`` with those that differ by their sub-graph only, and are there for each, as one."""
+    if len(subgraphs) < 2:
         return rows
-    inside = re.compile(rf"(?<![\w.])({'|'.join(corpora)})\.")
+    inside = re.compile(rf"(?<![\w.])({'|'.join(map(re.escape, subgraphs))})\.")
     general = [inside.sub("*.", row) for row in rows]
     counts = Counter(general)
     said = [
-        common if counts[common] == len(corpora) and common != row else row
+        common if counts[common] == len(subgraphs) and common != row else row
         for row, common in zip(rows, general, strict=True)
     ]
     return list(dict.fromkeys(said))
@@ -162,43 +155,70 @@ def _spell(value: Any) -> str:
     return "(none)" if value is None else str(value)
 
 
-def to_diff_dot(first: Description, second: Description) -> str:
-    """Both graphs in one DOT picture: added nodes green, removed red, changed ones yellow."""
-    found = compare(first, second)
-    union: dict[str, Described] = {**first.nodes, **second.nodes}
-    for name in first.nodes.keys() & second.nodes.keys():
-        needs = {*first.nodes[name].needs, *second.nodes[name].needs}
-        union[name] = replace(second.nodes[name], needs=tuple(sorted(needs)))
-    changed = {c.where for c in found.implementations}
-    changed |= {c.where.rpartition(".")[0] for c in found.parameters}
-    colours = dict.fromkeys(union, "#ffffff")
-    colours |= dict.fromkeys(changed & union.keys(), CHANGED)
-    colours |= dict.fromkeys(found.added, ADDED) | dict.fromkeys(found.removed, REMOVED)
-    both = Description(
-        nodes=dict(sorted(union.items())),
-        inputs=dict(sorted({**first.inputs, **second.inputs}.items())),
-        answers=dict(sorted({**first.answers, **second.answers}.items())),
-    )
-    legend = {"added": ADDED, "removed": REMOVED, "changed": CHANGED, "the same": "#ffffff"}
-    return to_dot(both, colours=colours, legend=legend)
+def difference_picture(first: Description, second: Description) -> Picture:
+    """Both graphs in one picture, with what differs between them marked.
 
-
-def render_diff(before: Config, after: Config, path: Path) -> str:
-    """Write the picture of :func:`to_diff_dot` to ``path``.
-
-    Args:
-        before: a configuration.
-        after: the one that it is compared with.
-        path: the file to write; its name ends in .png or .dot.
-
-    Returns:
-        The picture's fingerprint: SHA-256 of its DOT text.
-
-    Raises:
-        RenderError: the name ends otherwise, or a PNG is asked for and Graphviz is missing.
+    An arrow that goes or comes is drawn where its ends stay, even if a longer path implies it.
     """
-    ending = path.suffix.lower()
-    if ending not in (".png", ".dot"):
-        raise RenderError(f"{path.name}: a difference is drawn as .png or .dot")
-    dot = to_diff_dot(describe_config(before), describe_config(after))
-    return write_dot(dot, path, png=ending == ".png")
+    before, after = drawn_nodes(first), drawn_nodes(second)
+    union = {**before, **after}
+    read = (*read_inputs(first), *read_inputs(second))
+    outputs = dict(sorted({**first.outputs, **second.outputs}.items()))
+    return Picture(
+        boxes={name: _box(before.get(name), after.get(name)) for name in sorted(union)},
+        arrows=_marked_arrows(first, second),
+        bundles=_marked_bundles(first, second),
+        titles={one: one for one in outputs},
+        outputs=outputs,
+        inputs=tuple(sorted({row[0]: row for row in read}.values())),
+        legend={**MARKS, "the same": "#ffffff"},
+        identity=first.identity | second.identity,
+    )
+
+
+def _box(before: Described | None, after: Described | None) -> Box:
+    node = after or before
+    assert node is not None
+    notes = [node.variant] if node.variant else []
+    if before is None or after is None:
+        return Box(node, tuple(notes), "removed" if after is None else "added")
+    if before.implementation != after.implementation:
+        notes = [f"{_function(before)} -> {_function(after)}"]
+    changes = _changes(before.parameters, after.parameters)
+    notes += [_note(c) for c in changes if {c.where} <= before.parameters.keys() & after.parameters]
+    differs = {change.where for change in changes}
+    same = {name: value for name, value in after.parameters.items() if name not in differs}
+    changed = before.implementation != after.implementation or bool(changes)
+    return Box(replace(after, parameters=same), tuple(notes), "changed" if changed else "")
+
+
+def _note(change: Change) -> str:
+    """A changed number; of a long value only that it differs."""
+    texts = spelled(change.before, 24), spelled(change.after, 24)
+    if texts[0] == texts[1] or any(text.endswith("...") for text in texts):
+        return f"{change.where} differs"
+    return f"{change.where} {texts[0]} -> {texts[1]}"
+
+
+def _function(node: Described) -> str:
+    return node.variant or node.implementation
+
+
+def _marked_arrows(first: Description, second: Description) -> dict[Edge, str]:
+    real_first, real_second = all_edges(first), all_edges(second)
+    staying = drawn_nodes(first).keys() & drawn_nodes(second).keys()
+    drawn = drawn_edges(first)[0] | drawn_edges(second)[0]
+    drawn |= {edge for edge in real_first ^ real_second if staying.issuperset(edge)}
+    return {edge: _mark(edge, real_first, real_second) for edge in sorted(drawn)}
+
+
+def _marked_bundles(first: Description, second: Description) -> dict[Edge, str]:
+    real_first, real_second = parted_edges(first)[2], parted_edges(second)[2]
+    drawn = drawn_edges(first)[1] | drawn_edges(second)[1]
+    return {edge: _mark(edge, real_first, real_second) for edge in sorted(drawn)}
+
+
+def _mark(edge: Edge, first: set[Edge], second: set[Edge]) -> str:
+    if edge in first and edge in second:
+        return ""
+    return "removed" if edge in first else "added"

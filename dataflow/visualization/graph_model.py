@@ -1,9 +1,15 @@
-"""A built graph as plain, sorted data: what pictures are drawn from and what a diff compares."""
+"""A built graph as plain, sorted data: what pictures are drawn from and what a diff compares.
+
+Everything is learned from the Hamilton graph. A name with a dot whose first part is a node
+(``left.size`` beside ``left``) is a node of the sub-graph ``left``, made by ``@subdag`` or
+``@parameterized_subdag``. The tag ``stage`` groups nodes by colour, and the tag ``io`` marks those
+that do I/O. Nodes that only hand a value on, into a sub-graph or out of it, are left out.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from hamilton.graph import FunctionGraph
@@ -18,21 +24,20 @@ class Described:
     """One node of a graph.
 
     Attributes:
-        name: for instance ``fused``, or ``wiki.merged`` inside a corpus.
-        corpus: the corpus it belongs to, or "".
+        name: for instance ``total``, or ``left.size`` inside a sub-graph.
+        subgraph: the sub-graph it belongs to, or "".
         stage: its tag ``stage``, or "".
-        implementation: module and function, for instance ``corpus.merged__convex``.
+        implementation: module and function, for instance ``sizes.size__squared``.
         io: whether it does I/O.
         field_of: the node whose result it is a part of, or "".
         needs: the nodes it reads, sorted.
         inputs: the run-time inputs it reads, sorted.
-        parameters: the values that the configuration gives it, by name; what other nodes show
-            (variants, the corpora and their parameters) is left out.
+        parameters: the values that the configuration gives it, by name.
         type: the type of its value.
     """
 
     name: str
-    corpus: str
+    subgraph: str
     stage: str
     implementation: str
     io: bool
@@ -44,13 +49,13 @@ class Described:
 
     @property
     def variant(self) -> str:
-        """The variant that the configuration chose, or "" for a stage that has only one form."""
+        """The variant that the configuration chose, or "" for a node that has only one form."""
         return self.implementation.rpartition(".")[2].partition("__")[2]
 
     @property
     def short(self) -> str:
-        """Its name without the corpus."""
-        return self.name.removeprefix(f"{self.corpus}.") if self.corpus else self.name
+        """Its name without the sub-graph."""
+        return self.name.removeprefix(f"{self.subgraph}.")
 
 
 @dataclass(frozen=True)
@@ -60,64 +65,118 @@ class Description:
     Attributes:
         nodes: its nodes by name, sorted.
         inputs: the type of each run-time input, sorted by name.
-        answers: corpus -> the node that is the corpus's answer, sorted.
+        outputs: sub-graph -> the node that is its result, sorted.
+        identity: names of parameters that tell a sub-graph from others like it, such as a title.
     """
 
     nodes: dict[str, Described]
     inputs: dict[str, str]
-    answers: dict[str, str]
+    outputs: dict[str, str]
+    identity: frozenset[str] = field(default=frozenset())
 
     @property
-    def corpora(self) -> list[str]:
-        """The corpora, sorted."""
-        return list(self.answers)
+    def subgraphs(self) -> list[str]:
+        """The sub-graphs, sorted."""
+        return list(self.outputs)
 
 
-def describe(graph: FunctionGraph, corpora: Collection[str] = ()) -> Description:
+def describe(
+    graph: FunctionGraph,
+    *,
+    structure: Collection[str] = (),
+    identity: Collection[str] = (),
+    only: Collection[str] | None = None,
+) -> Description:
     """Describe what ``graph`` can compute: every node that some final node needs.
 
     Args:
         graph: a built Hamilton graph.
-        corpora: the names of its sub-graphs.
+        structure: keys of its configuration that say how it is built; no node shows them as its
+            parameter.
+        identity: parameters that tell a sub-graph from others like it; see :class:`Description`.
+        only: names of nodes; describe these alone.
     """
-    finals = [n.name for n in graph.nodes.values() if _is_computed(n) and not n.depended_on_by]
-    finals = [name for name in finals if name.partition(".")[0] not in corpora]
-    wanted, _ = graph.get_upstream_nodes(finals)
-    described = [_described(n, graph, corpora) for n in wanted if _is_computed(n)]
-    nodes = {node.name: node for node in sorted(described, key=lambda d: d.name)}
+    subgraphs = {name.partition(".")[0] for name in graph.nodes if _inside(name, graph)}
+    if only is None:
+        finals = [n.name for n in graph.nodes.values() if not n.user_defined]
+        finals = [n for n in finals if not graph.nodes[n].depended_on_by and not _inside(n, graph)]
+        chosen, _ = graph.get_upstream_nodes(finals)
+    else:
+        chosen = {graph.nodes[name] for name in only}
+    wanted = {n.name: n for n in chosen if not _left_out(n)}
+    present = {n.name for n in chosen}
+    nodes = {
+        name: _described(wanted[name], graph, present, subgraphs, structure)
+        for name in sorted(wanted)
+    }
     read = sorted({name for node in nodes.values() for name in node.inputs})
     inputs = {name: spell(graph.nodes[name].type) for name in read}
-    answers = {corpus: graph.nodes[corpus].dependencies[0].name for corpus in sorted(corpora)}
-    return Description(nodes, inputs, answers)
+    outputs = {one: _source(graph.nodes[one]).name for one in sorted(subgraphs)}
+    drawn = {node.subgraph for node in nodes.values()}
+    outputs = {one: node for one, node in outputs.items() if one in drawn}
+    return Description(nodes, inputs, outputs, frozenset(identity))
 
 
-def _is_computed(node: Node) -> bool:
-    return not node.user_defined and not is_literal(node)
+def _inside(name: str, graph: FunctionGraph) -> bool:
+    head, dot, _ = name.partition(".")
+    return bool(dot) and head in graph.nodes
 
 
-def _described(node: Node, graph: FunctionGraph, corpora: Collection[str]) -> Described:
-    space = node.name.partition(".")[0]
-    corpus = space if space in corpora else ""
-    parameters, needs, inputs = {}, [], []
-    for needed in node.dependencies:
+def _left_out(node: Node) -> bool:
+    return node.user_defined or is_literal(node) or _source(node) is not node
+
+
+def _source(node: Node) -> Node:
+    """The node whose value ``node`` hands on; ``node`` itself where it computes one."""
+    while _hands_on(node):
+        (node,) = node.dependencies
+    return node
+
+
+def _hands_on(node: Node) -> bool:
+    """Whether ``node`` only carries one value into a sub-graph or out of it."""
+    if node.user_defined or len(node.dependencies) != 1:
+        return False
+    if "module" not in node.tags:  # Hamilton made it for an input of a sub-graph
+        return True
+    within = node.dependencies[0].name.startswith(f"{node.name}.")
+    code = node.originating_functions[0].__code__
+    return bool(within and code.co_argcount == 1 and code.co_code == _same.__code__.co_code)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _described(
+    node: Node,
+    graph: FunctionGraph,
+    present: Collection[str],
+    subgraphs: Collection[str],
+    structure: Collection[str],
+) -> Described:
+    head = node.name.partition(".")[0]
+    subgraph = head if head in subgraphs else ""
+    parameters: dict[str, Any] = {}
+    needs: set[str] = set()
+    inputs: set[str] = set()
+    for asked in node.dependencies:
+        needed = _source(asked)
         if is_literal(needed):
-            home, _, name = needed.name.rpartition(".")
-            if home in ("", corpus):
+            home, _, name = asked.name.rpartition(".")
+            if home.partition(".")[0] in ("", subgraph):
                 parameters[name] = needed.callable()
         elif needed.user_defined and needed.name in graph.config:
-            if needed.name != "corpora" and not needed.name.endswith("_variant"):
+            if needed.name not in structure:
                 parameters[needed.name] = graph.config[needed.name]
-        elif needed.user_defined:
-            inputs.append(needed.name)
-        else:
-            needs.append(needed.name)
-    function = node.originating_functions[0]
+        elif needed.name in present:
+            (inputs if needed.user_defined else needs).add(needed.name)
     tags = node_tags(node)
     return Described(
         name=node.name,
-        corpus=corpus,
+        subgraph=subgraph,
         stage=str(tags.get("stage", "")),
-        implementation=f"{function.__module__.rpartition('.')[2]}.{function.__code__.co_name}",
+        implementation=_implementation(node),
         io="io" in tags,
         field_of=node.dependencies[0].name if is_field(node) else "",
         needs=tuple(sorted(needs)),
@@ -125,3 +184,9 @@ def _described(node: Node, graph: FunctionGraph, corpora: Collection[str]) -> De
         parameters=dict(sorted(parameters.items())),
         type=spell(node.type),
     )
+
+
+def _implementation(node: Node) -> str:
+    function = (node.originating_functions or (node.callable,))[0]
+    code = getattr(function, "__code__", None)
+    return f"{function.__module__.rpartition('.')[2]}.{code.co_name if code else node.name}"

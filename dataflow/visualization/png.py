@@ -1,4 +1,4 @@
-"""Drawing DOT text as a picture, and the fingerprint inside the file that tells what it shows."""
+"""Drawing DOT text as a picture, and the fingerprint inside the file that says what it shows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import shutil
 import struct
 import subprocess
 import zlib
-from typing import Literal
 
 from operators.errors import CrosscorpusError
 from operators.foundation.extras import installing
@@ -21,13 +20,13 @@ class RenderError(CrosscorpusError):
     """A picture can't be drawn or read."""
 
 
-def draw(dot: str, *, dpi: int = 110, format: Literal["png", "svg"] = "png") -> bytes:
+def draw(dot: str, *, dpi: int = 110, format: str = "png") -> bytes:
     """Lay ``dot`` out and return a picture, by pygraphviz if installed, else by a system ``dot``.
 
     Args:
         dot: the graph in the DOT language.
         dpi: dots an inch; an SVG has none.
-        format: of the picture.
+        format: of the picture: ``png``, ``svg`` or another that Graphviz knows.
 
     Raises:
         RenderError: neither is there, or the layout failed.
@@ -47,8 +46,11 @@ def draw(dot: str, *, dpi: int = 110, format: Literal["png", "svg"] = "png") -> 
         if done.returncode:
             raise RenderError(f"dot failed: {done.stderr.decode().strip()[:300]}") from None
         return done.stdout
-    graph = pygraphviz.AGraph(string=dot)
-    return bytes(graph.draw(format=format, prog="dot", args=" ".join(options)))
+    try:
+        graph = pygraphviz.AGraph(string=dot)
+        return bytes(graph.draw(format=format, prog="dot", args=" ".join(options)))
+    except (TypeError, ValueError, OSError) as error:  # it says itself on stderr what is wrong
+        raise RenderError(f"Graphviz can't draw this as {format}: {error}") from None
 
 
 def fingerprint(dot: str) -> str:

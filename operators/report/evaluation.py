@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from operators.evaluation.evaluation_frames import Evaluation, measures_of
 from operators.report import charts
@@ -14,15 +16,28 @@ from operators.report.comparison import (
     findings,
     query_records,
 )
-from operators.report.graphs import GraphPair, graph_pair
 from operators.report.page import Html, Section, element, join, page
 from operators.report.scores import MEANINGS, scores_body, slices_body
 from operators.report.timings import timings_body
 
 
+@dataclass(frozen=True)
+class GraphDifference:
+    """What differs between a baseline's graph and another configuration's.
+
+    Attributes:
+        text: the differences as lines that a person reads; "" where nothing differs.
+        svg: an SVG picture of both graphs, drawn by ourselves: it goes into the page as it is. None
+            where Graphviz is missing.
+    """
+
+    text: str
+    svg: str | None = None
+
+
 def report_page(
     evaluation: Evaluation,
-    graphs: Mapping[str, GraphPair] | None = None,
+    graphs: Mapping[str, GraphDifference] | None = None,
     *,
     title: str = "",
 ) -> str:
@@ -30,7 +45,7 @@ def report_page(
 
     Args:
         evaluation: what was found; its first configuration is the baseline.
-        graphs: of every other configuration, by name, the baseline's graph and its own.
+        graphs: of every other configuration, by name, what differs from the baseline's graph.
         title: of the page; else made of the collection's name.
 
     Returns:
@@ -58,16 +73,16 @@ def report_page(
         asked = evaluation.queries.height
         body = timings_body(evaluation.timings, configs, asked)
         sections.append(Section("Where the time went", body, "Time"))
-    pairs = [(c, graphs[c]) for c in configs[1:] if graphs and c in graphs]
-    if pairs:
+    found = [(c, graphs[c]) for c in configs[1:] if graphs and c in graphs]
+    if found:
         drawn = [
             element(
                 "details",
                 element("summary", f"{config} against {configs[0]}"),
-                graph_pair(config, configs[0], pair),
+                _difference_body(config, configs[0], difference),
                 open=place == 0,
             )
-            for place, (config, pair) in enumerate(pairs)
+            for place, (config, difference) in enumerate(found)
         ]
         sections.append(Section("The graphs", join(drawn), "Graphs"))
     sections.append(Section("How to read this", _method(measures), "Method"))
@@ -78,6 +93,26 @@ def report_page(
         lead=_lead(evaluation, measures[0], compared=compared),
         scripts=charts.scripts({QUERIES: records} if records else {}),
     )
+
+
+def _difference_body(config: str, baseline: str, found: GraphDifference) -> Html:
+    """One picture of both graphs, and what differs as text."""
+    if not found.text:
+        return element("p", f"The graph of {config} is the same as that of {baseline}.")
+    told = element("pre", element("code", found.text), tabindex=0)
+    if found.svg is None:
+        why = "There is no picture, for Graphviz (the extra `render`) was not installed."
+        return join([element("p", why, class_="note"), told])
+    label = f"The graphs of {baseline} and {config} in one picture; what differs is listed below"
+    picture = element(
+        "div", _inline(found.svg), class_="dag scroll", tabindex=0, role="img", aria_label=label
+    )
+    return join([picture, told])
+
+
+def _inline(svg: str) -> Html:
+    """An SVG file as a part of a page: without its prolog, and without ids that would recur."""
+    return Html(re.sub(r' id="[^"]*"', "", svg[svg.index("<svg") :]))
 
 
 def _lead(evaluation: Evaluation, measure: str, *, compared: bool) -> Html:

@@ -4,8 +4,7 @@ import pytest
 
 from dataflow.configuration.config_model import load_config
 from dataflow.configuration.loader import shipped
-from dataflow.visualization.graph_diff import diff
-from dataflow.visualization.render import describe_config
+from dataflow.driver.config_graphs import describe_config, diff_configs
 
 LISTS = {"merged", "fused"}
 DEDUP = {"deduped", "unique"}
@@ -46,7 +45,7 @@ def changed(name):
     """The nodes of an experiment that differ from the default's, fields of a node left out."""
     before, after = load_config("default"), load_config(name)
     nodes = {**describe_config(before).nodes, **describe_config(after).nodes}
-    found = diff(before, after)
+    found = diff_configs(before, after)
     differing = {
         *found.added,
         *found.removed,
@@ -68,7 +67,7 @@ def test_an_experiment_without_a_corpus_lacks_its_branch_and_nothing_else(name, 
 
 
 def test_another_model_is_a_setting_of_its_own():
-    settings = diff(load_config("default"), load_config("static_model")).settings
+    settings = diff_configs(load_config("default"), load_config("static_model")).settings
     assert [change.where for change in settings] == ["embedding"]
 
 

@@ -4,9 +4,8 @@ import pytest
 
 from dataflow.configuration.config_model import load_config
 from dataflow.configuration.loader import shipped
+from dataflow.driver.config_graphs import describe_config, diff_configs
 from dataflow.driver.retrieval_driver import build_graph
-from dataflow.visualization.graph_diff import diff
-from dataflow.visualization.render import describe_config
 
 EXPERIMENTS = sorted(set(shipped()) - {"default"})
 
@@ -25,7 +24,7 @@ def test_the_default_has_the_seven_corpora():
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_experiment_builds_and_differs_from_the_default(name):
-    assert diff(load_config("default"), load_config(name))
+    assert diff_configs(load_config("default"), load_config(name))
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

@@ -1,86 +1,82 @@
-"""Differences between two configurations, inside sub-graphs too."""
+"""Differences between two graphs, inside sub-graphs too."""
 
 import json
 
-from dataflow.visualization.graph_diff import Change, diff, to_diff_dot, to_text
-from dataflow.visualization.render import describe_config
-from operators.report.graphs import ADDED, CHANGED
+from dataflow.visualization.graph_diff import Change, compare, difference_picture, to_text
+
+TRIMMED = {"mean_kind": "trimmed"}
 
 
-def defaults(**variants):
-    return {"variants": {"text_search": "bm25", "merged": "convex"} | variants}
-
-
-def test_the_same_configuration_differs_in_nothing(small, catalog):
-    found = diff(small(), small(), catalog)
+def test_the_same_graph_differs_in_nothing(described):
+    found = compare(described(), described())
     assert not found
     assert to_text(found) == "no difference\n"
 
 
-def test_a_variant_is_seen_in_each_corpus_where_it_takes_effect(small, catalog):
-    found = diff(small(), small(corpus_defaults=defaults(merged="vector_only")), catalog)
+def test_a_variant_is_seen_in_the_sub_graph_where_it_takes_effect(described):
+    found = compare(described(), described({"north": {}, "south": TRIMMED, "west": {}}))
     assert found.implementations == [
-        Change("code.merged", "small_corpus.merged__convex", "small_corpus.merged__vector_only")
+        Change("south.mean", "station.mean__plain", "station.mean__trimmed")
     ]
-    assert ("code.text_lists", "code.merged") in found.edges_removed
-    assert found.removed == ["code.text_lists"]
 
 
-def test_a_parameter_is_seen_at_the_nodes_that_read_it(small, catalog):
-    changed = small(
-        corpora={
-            "code": {"weights": {"pr_review": 1.2}, "parameters": {"search_depth": 9}},
-            "wiki": {"variants": {"merged": "rrf"}},
-        }
-    )
-    found = diff(small(), changed, catalog)
+def test_a_number_is_seen_at_the_nodes_that_read_it(described):
+    found = compare(described(), described({"north": {"window": 3}, "south": {}, "west": {}}, 2.0))
     assert found.parameters == [
-        Change("code.unified.search_depth", 50, 9),
-        Change("code.vector_search.search_depth", 50, 9),
+        Change("forecast.gain", 1.5, 2.0),
+        Change("north.reading.window", 7, 3),
     ]
 
 
-def test_a_new_corpus_adds_its_nodes_and_a_removed_one_takes_them_away(small, catalog, content):
-    more = small(corpora={**content["corpora"], "docs": {}})
-    assert "docs.merged" in diff(small(), more, catalog).added
-    assert "docs.merged" in diff(more, small(), catalog).removed
-    assert ("docs", "fused") in diff(small(), more, catalog).edges_added
+def test_a_new_sub_graph_adds_its_nodes_and_a_removed_one_takes_them_away(described):
+    less = described({"north": {}, "south": {}})
+    assert "west.mean" in compare(less, described()).added
+    assert "west.mean" in compare(described(), less).removed
+    assert ("west.warm", "west.mean") in compare(less, described()).edges_added
 
 
-def test_settings_that_no_node_shows_are_compared(small, catalog):
-    found = diff(small(), small(workers=3, on_corpus_error="raise"), catalog)
-    assert found.settings == [Change("on_corpus_error", "skip", "raise"), Change("workers", 8, 3)]
+def test_settings_that_no_node_shows_are_compared(described):
+    found = compare(described(), described(), {"workers": 8}, {"workers": 3})
+    assert found.settings == [Change("workers", 8, 3)]
 
 
-def test_a_weight_is_seen_where_it_is_read(small, catalog):
-    changed = small(
-        corpora={"code": {"weights": {"pr_review": 2.0}}, "wiki": {"variants": {"merged": "rrf"}}}
+def test_text_says_once_what_is_the_same_in_every_sub_graph(described):
+    plain = {"north": {}, "south": {}}
+    found = compare(described(plain), described(dict.fromkeys(plain, {"window": 3})))
+    assert "  ~ north.reading.window: 7 -> 3\n" in to_text(found)  # the buoy keeps its own
+    for one in (found.parameters, found.subgraphs):
+        assert json.loads(json.dumps(found.to_json()))
+        assert one
+
+
+def test_the_picture_marks_what_changed_and_says_from_what_to_what(described):
+    after = described({"north": {}, "south": TRIMMED, "west": {"window": 3}}, 2.0)
+    boxes = difference_picture(described(), after).boxes
+    assert (boxes["south.mean"].mark, boxes["south.mean"].notes) == (
+        "changed",
+        ("plain -> trimmed",),
     )
-    found = diff(small(), changed, catalog)
-    assert [c.where for c in found.parameters] == ["provenance.source_weights"]
+    assert boxes["west.reading"].notes == ("window 7 -> 3",)
+    assert boxes["forecast"].notes == ("gain 1.5 -> 2.0",)
+    assert boxes["north.mean"].mark == ""
 
 
-def test_text_and_json_say_the_same(small, catalog):
-    found = diff(small(), small(corpus_defaults=defaults(merged="rrf"), workers=2), catalog)
-    text = to_text(found)
-    assert "~ code.merged: small_corpus.merged__convex -> small_corpus.merged__rrf" in text
-    assert "~ workers: 8 -> 2" in text
-    assert json.loads(json.dumps(found.to_json()))["settings"] == [
-        {"where": "workers", "before": 8, "after": 2}
-    ]
+def test_the_picture_has_what_either_graph_has(described):
+    less, more = described({"north": {}, "south": {}}), described()
+    shown = difference_picture(less, more)
+    assert shown.boxes["west.mean"].mark == "added"
+    assert shown.arrows["west.reading", "west.mean"] == "added"
+    back = difference_picture(more, less)
+    assert back.boxes["west.mean"].mark == "removed"
+    assert back.arrows["west.reading", "west.mean"] == "removed"
+    assert back.arrows["forecast", "bulletin"] == ""
 
 
-def test_text_says_once_what_is_the_same_in_every_corpus(small, catalog):
-    both = small(corpora={"code": {}, "wiki": {}})
-    changed = small(corpora={"code": {}, "wiki": {}}, corpus_defaults=defaults(merged="rrf"))
-    text = to_text(diff(both, changed, catalog))
-    assert "  ~ *.merged: small_corpus.merged__convex -> small_corpus.merged__rrf\n" in text
-    assert "code." not in text
+def test_a_long_value_that_differs_is_not_spelled(weather):
+    from dataflow.visualization.graph_model import describe
 
-
-def test_the_picture_of_a_difference_colours_what_changed(small, catalog, content):
-    more = small(corpora={**content["corpora"], "docs": {}}, variants={"fused": "comb_sum"})
-    dot = to_diff_dot(describe_config(small(), catalog), describe_config(more, catalog))
-    (docs,) = [line for line in dot.splitlines() if line.strip().startswith('"docs.merged" [')]
-    assert f'fillcolor="{ADDED}"' in docs
-    assert f'fillcolor="{CHANGED}"' in dot
+    first, second = (
+        describe(weather(gain=dict.fromkeys(range(30), number)), structure={"stations"})
+        for number in (1, 2)
+    )
+    assert difference_picture(first, second).boxes["forecast"].notes == ("gain differs",)

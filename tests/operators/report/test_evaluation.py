@@ -8,14 +8,13 @@ from dataclasses import replace
 from lxml import html
 
 from operators.evaluation.evaluation_frames import Evaluation
-from operators.report.evaluation import report_page
-from operators.report.graphs import GraphPair
+from operators.report.evaluation import GraphDifference, report_page
 
-PAIR = GraphPair(None, None, "~ fused: convex -> rrf")
+FOUND = GraphDifference("~ fused: convex -> rrf")
 
 
 def test_a_report_shows_all_that_was_found(plain_evaluation: Evaluation) -> None:
-    parsed = html.document_fromstring(report_page(plain_evaluation, {"rrf": PAIR}))
+    parsed = html.document_fromstring(report_page(plain_evaluation, {"rrf": FOUND}))
     assert [heading.text for heading in parsed.iter("h2")] == [
         "Scores",
         "Against default",
@@ -83,7 +82,7 @@ def test_no_hostile_content_becomes_an_element(
     hostile_evaluation: Evaluation, plain_evaluation: Evaluation, hostile: str
 ) -> None:
     name = hostile_evaluation.configs[1]
-    text = report_page(hostile_evaluation, {name: replace(PAIR, text=hostile)})
+    text = report_page(hostile_evaluation, {name: replace(FOUND, text=hostile)})
     parsed = html.document_fromstring(text)
     assert not list(parsed.iter("img"))
     assert all(link.get("href", "").startswith("#") for link in parsed.iter("a"))
@@ -98,7 +97,7 @@ def test_no_hostile_content_becomes_an_element(
 def test_every_heading_is_one_level_below_the_one_it_belongs_to(
     plain_evaluation: Evaluation,
 ) -> None:
-    text = report_page(plain_evaluation, {"rrf": PAIR, "text_only": PAIR})
+    text = report_page(plain_evaluation, {"rrf": FOUND, "text_only": FOUND})
     levels = [int(level) for level in re.findall(r"<h([1-6])[ >]", text)]
     assert levels[0] == 1
     assert levels.count(1) == 1

@@ -11,9 +11,8 @@ import pytest
 from lxml import html
 
 from operators.evaluation.evaluation_frames import Evaluation
-from operators.report.evaluation import report_page
+from operators.report.evaluation import GraphDifference, report_page
 from operators.report.explanation import explanation_page
-from operators.report.graphs import GraphPair
 
 _QUIET = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-sync "
@@ -54,9 +53,9 @@ def test_hostile_content_does_nothing_in_a_browser(
     hostile_evaluation: Evaluation, hostile: str, tmp_path: Path
 ) -> None:
     name = hostile_evaluation.configs[1]
-    pair = GraphPair(None, None, hostile)
+    found = GraphDifference(hostile)
     shown = replace(hostile_evaluation, notes=(hostile,))
-    page, said = rendered(report_page(shown, {name: pair}), tmp_path)
+    page, said = rendered(report_page(shown, {name: found}), tmp_path)
     assert said == []
     assert "data-acted" not in page.attrib
     assert not page.findall(".//img")

@@ -1,0 +1,371 @@
+"""The methods of Hamilton's driver, for a person who knows Hamilton and holds a RetrievalDriver.
+
+They have Hamilton's names and arguments and ask the Hamilton driver underneath. Names, inputs and
+overrides pass our own checks first: Hamilton ignores an override that nothing has, and its errors
+print values. The pictures are ours and not Hamilton's, for that one draws every node of every
+corpus and needs the package ``graphviz`` with its program ``dot``; what Hamilton's can be told
+(style function, attributes, orientation) ours can be told too.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias, Unpack
+
+from hamilton.driver import Driver
+from hamilton.function_modifiers.dependencies import UpstreamDependency
+from hamilton.graph import FunctionGraph
+from hamilton.graph_types import HamiltonNode
+from hamilton.io.materialization import ExtractorFactory, MaterializerFactory, modify_graph
+
+from dataflow.driver.node_drawing import Look, draw_nodes
+from dataflow.driver.retrieval_description import describe_retrieval
+from dataflow.driver.validation import check_call
+from dataflow.execution.graph_checks import GraphError
+from dataflow.execution.hamilton_logs import quiet_hamilton
+from dataflow.execution.plan import make_plan
+from dataflow.visualization.graph_drawing import GraphDrawing
+
+Checked = tuple[list[str], dict[str, Any], dict[str, Any]]
+Given = Mapping[str, Any] | None
+Materializer: TypeAlias = "MaterializerFactory | ExtractorFactory"
+
+
+class HamiltonMethods(ABC):
+    """What Hamilton's driver answers about its graph.
+
+    The methods that draw return a :class:`dataflow.visualization.graph_drawing.GraphDrawing`. They
+    share these arguments, each as in Hamilton:
+
+    - ``output_file_path``: the file to write; its suffix is the format, ``.png`` without one.
+    - ``render_kwargs``: ``{"format": ...}`` beats the suffix.
+    - ``graphviz_kwargs``: ``graph_attr``, ``node_attr``, ``edge_attr``: attributes beside ours.
+    - those of :class:`dataflow.driver.node_drawing.Look`.
+
+    To write a file other than ``.dot`` needs Graphviz; without it a RenderError says what to
+    install. The drawing itself needs nothing.
+
+    Attributes:
+        hamilton: the Hamilton driver underneath.
+    """
+
+    hamilton: Driver
+
+    @abstractmethod
+    def _checked(self, final_vars: Sequence[Any], inputs: Given, overrides: Given) -> Checked:
+        """A call as the scheduler takes it; raises what is wrong with it."""
+
+    def list_available_variables(
+        self, *, tag_filter: dict[str, str | list[str] | None] | None = None
+    ) -> list[HamiltonNode]:
+        """Every node and input, or those with these tags; a value of None means any value."""
+        return list(self.hamilton.list_available_variables(tag_filter=tag_filter))
+
+    def what_is_upstream_of(self, *node_names: str) -> list[HamiltonNode]:
+        """These nodes and all that they are computed from.
+
+        Raises:
+            UnknownName: there is no such node; the message gives the nearest name.
+        """
+        return list(self.hamilton.what_is_upstream_of(*self._known(node_names)))
+
+    def what_is_downstream_of(self, *node_names: str) -> list[HamiltonNode]:
+        """These nodes and all that is computed from them.
+
+        Raises:
+            UnknownName: as :meth:`what_is_upstream_of`.
+        """
+        return list(self.hamilton.what_is_downstream_of(*self._known(node_names)))
+
+    def what_is_the_path_between(
+        self, upstream_node_name: str, downstream_node_name: str
+    ) -> list[HamiltonNode]:
+        """The nodes on the ways from one node to another, with both; empty if there is no way.
+
+        Raises:
+            UnknownName: as :meth:`what_is_upstream_of`.
+        """
+        ends = self._known((upstream_node_name, downstream_node_name))
+        return list(self.hamilton.what_is_the_path_between(*ends))
+
+    def has_cycles(self, final_vars: Sequence[Any]) -> bool:
+        """Whether what ``final_vars`` are computed from goes in a circle.
+
+        Raises:
+            UnknownName: as :meth:`what_is_upstream_of`.
+        """
+        return bool(self.hamilton.has_cycles(self._known(final_vars)))
+
+    def validate_execution(
+        self, final_vars: Sequence[Any], overrides: Given = None, inputs: Given = None
+    ) -> None:
+        """Check a call without running it.
+
+        Raises:
+            CrosscorpusError: what :meth:`execute` would raise before it runs the first node.
+        """
+        self._planned(final_vars, inputs, overrides)
+
+    def export_execution(
+        self, final_vars: Sequence[Any], inputs: Given = None, overrides: Given = None
+    ) -> str:
+        """The nodes of a call as JSON: names, tags, types, dependencies, source.
+
+        Raises:
+            CrosscorpusError: as :meth:`validate_execution`.
+        """
+        wanted, given, instead = self._planned(final_vars, inputs, overrides)
+        return str(self.hamilton.export_execution(wanted, given, instead))
+
+    def display_all_functions(
+        self,
+        output_file_path: str | None = None,
+        render_kwargs: Given = None,
+        graphviz_kwargs: Given = None,
+        **look: Unpack[Look],
+    ) -> GraphDrawing:
+        """Draw the whole graph."""
+        shown = describe_retrieval(self.hamilton.graph).nodes
+        names = {name for node in shown.values() for name in (node.name, *node.inputs)}
+        return draw_nodes(
+            self.hamilton.graph, names, output_file_path, render_kwargs, graphviz_kwargs, **look
+        )
+
+    def display_upstream_of(
+        self,
+        *node_names: str,
+        output_file_path: str | None = None,
+        render_kwargs: Given = None,
+        graphviz_kwargs: Given = None,
+        **look: Unpack[Look],
+    ) -> GraphDrawing:
+        """Draw these nodes and all that they are computed from.
+
+        Raises:
+            UnknownName: as :meth:`what_is_upstream_of`.
+        """
+        names = {node.name for node in self.what_is_upstream_of(*node_names)}
+        return draw_nodes(
+            self.hamilton.graph, names, output_file_path, render_kwargs, graphviz_kwargs, **look
+        )
+
+    def display_downstream_of(
+        self,
+        *node_names: str,
+        output_file_path: str | None = None,
+        render_kwargs: Given = None,
+        graphviz_kwargs: Given = None,
+        **look: Unpack[Look],
+    ) -> GraphDrawing:
+        """Draw these nodes, all that is computed from them, and what else that reads.
+
+        Raises:
+            UnknownName: as :meth:`what_is_upstream_of`.
+        """
+        names = _with_needs(self.what_is_downstream_of(*node_names))
+        return draw_nodes(
+            self.hamilton.graph, names, output_file_path, render_kwargs, graphviz_kwargs, **look
+        )
+
+    def visualize_path_between(
+        self,
+        upstream_node_name: str,
+        downstream_node_name: str,
+        output_file_path: str | None = None,
+        render_kwargs: Given = None,
+        graphviz_kwargs: Given = None,
+        strict_path_visualization: bool = False,
+        **look: Unpack[Look],
+    ) -> GraphDrawing:
+        """Draw the ways from one node to another, and, unless strict, what else they read.
+
+        Raises:
+            UnknownName: as :meth:`what_is_upstream_of`.
+            GraphError: there is no way from the one to the other.
+        """
+        path = self.what_is_the_path_between(upstream_node_name, downstream_node_name)
+        if not path:
+            raise GraphError(
+                f"nothing leads from {upstream_node_name!r} to {downstream_node_name!r}"
+            )
+        on_path = {node.name for node in path}
+        names = on_path if strict_path_visualization else _with_needs(path)
+        marks = dict.fromkeys(on_path, "path")
+        return draw_nodes(
+            self.hamilton.graph,
+            names,
+            output_file_path,
+            render_kwargs,
+            graphviz_kwargs,
+            marks,
+            **look,
+        )
+
+    def visualize_execution(
+        self,
+        final_vars: Sequence[Any],
+        output_file_path: str | None = None,
+        render_kwargs: Given = None,
+        inputs: Given = None,
+        graphviz_kwargs: Given = None,
+        overrides: Given = None,
+        *,
+        bypass_validation: bool = False,
+        **look: Unpack[Look],
+    ) -> GraphDrawing:
+        """Draw what a call would run, with its outputs and its overrides marked.
+
+        Args:
+            final_vars: as for :meth:`execute`.
+            output_file_path: see the class.
+            render_kwargs: see the class.
+            inputs: as for :meth:`execute`.
+            graphviz_kwargs: see the class.
+            overrides: as for :meth:`execute`.
+            bypass_validation: draw it although an input is missing or wrong.
+            look: see the class.
+
+        Raises:
+            CrosscorpusError: as :meth:`validate_execution`.
+        """
+        if bypass_validation:
+            wanted, given, instead = self._known(final_vars), inputs, dict(overrides or {})
+        else:
+            wanted, given, instead = self._planned(final_vars, inputs, overrides)
+        nodes, _ = self.hamilton.graph.get_upstream_nodes(wanted, given, instead)
+        marks = dict.fromkeys(wanted, "output") | dict.fromkeys(instead, "override")
+        names = {node.name for node in nodes}
+        return draw_nodes(
+            self.hamilton.graph,
+            names,
+            output_file_path,
+            render_kwargs,
+            graphviz_kwargs,
+            marks,
+            **look,
+        )
+
+    def materialize(
+        self,
+        *materializers: Materializer,
+        additional_vars: Sequence[Any] | None = None,
+        overrides: Given = None,
+        inputs: Given = None,
+    ) -> tuple[Any, dict[str, Any]]:
+        """Run the graph and save what Hamilton's ``to`` names, or load what ``from_`` names.
+
+        Returns:
+            What the savers tell of their files, and the values of ``additional_vars``.
+
+        Raises:
+            CrosscorpusError: as :meth:`execute`.
+        """
+        wanted, given, instead, _ = self._materialized(
+            materializers, additional_vars, inputs, overrides
+        )
+        with quiet_hamilton():
+            saved, values = self.hamilton.materialize(
+                *materializers, additional_vars=wanted, overrides=instead, inputs=given
+            )
+        return saved, values
+
+    def validate_materialization(
+        self,
+        *materializers: MaterializerFactory,
+        additional_vars: Sequence[Any] | None = None,
+        overrides: Given = None,
+        inputs: Given = None,
+    ) -> None:
+        """Check a call of :meth:`materialize` without running it.
+
+        Raises:
+            CrosscorpusError: as :meth:`validate_execution`.
+        """
+        wanted, given, instead, graph = self._materialized(
+            materializers, additional_vars, inputs, overrides
+        )
+        make_plan(graph, [*wanted, *(m.id for m in materializers)], instead, given)
+
+    def visualize_materialization(
+        self,
+        *materializers: Materializer,
+        output_file_path: str | None = None,
+        render_kwargs: Given = None,
+        additional_vars: Sequence[Any] | None = None,
+        inputs: Given = None,
+        graphviz_kwargs: Given = None,
+        overrides: Given = None,
+        bypass_validation: bool = False,
+        **look: Unpack[Look],
+    ) -> GraphDrawing:
+        """Draw what a call of :meth:`materialize` would run.
+
+        Raises:
+            CrosscorpusError: as :meth:`validate_execution`.
+        """
+        wanted, given, instead, graph = self._materialized(
+            materializers, additional_vars, inputs, overrides
+        )
+        wanted += [m.id for m in materializers if isinstance(m, MaterializerFactory)]
+        if not bypass_validation:
+            make_plan(graph, wanted, instead, given)
+        nodes, _ = graph.get_upstream_nodes(wanted, given, instead)
+        marks = dict.fromkeys(wanted, "output") | dict.fromkeys(instead, "override")
+        names = {node.name for node in nodes}
+        return draw_nodes(
+            graph, names, output_file_path, render_kwargs, graphviz_kwargs, marks, **look
+        )
+
+    def _known(self, names: Iterable[Any]) -> list[str]:
+        """``names`` as names, once the graph has them all."""
+        found = node_names(names)
+        check_call(self.hamilton.graph, found, {}, {}, fixed=())
+        return found
+
+    def _planned(self, final_vars: Sequence[Any], inputs: Given, overrides: Given) -> Checked:
+        """A checked call that lacks no input."""
+        wanted, given, instead = self._checked(final_vars, inputs, overrides)
+        make_plan(self.hamilton.graph, wanted, instead, given)
+        return wanted, given, instead
+
+    def _materialized(
+        self,
+        materializers: Sequence[Materializer],
+        additional_vars: Sequence[Any] | None,
+        inputs: Given,
+        overrides: Given,
+    ) -> tuple[list[str], dict[str, Any], dict[str, Any], FunctionGraph]:
+        """A checked call, and the graph with what saves and loads."""
+        modules = {module.__name__ for module in self.hamilton.graph_modules}
+        savers, loaders, own = [], [], set()
+        for one in materializers:
+            if isinstance(one, MaterializerFactory):
+                savers.append(one.sanitize_dependencies(modules))
+                given_to = one.data_saver_kwargs
+            else:
+                loaders.append(one)
+                given_to = one.data_loader_kwargs
+            own |= {v.source for v in given_to.values() if isinstance(v, UpstreamDependency)}
+        extra = {name: v for name, v in (inputs or {}).items() if name in own}
+        ours = {name: v for name, v in (inputs or {}).items() if name not in own}
+        needed = {name for saver in savers for name in saver.dependencies}
+        wanted = node_names(additional_vars or ())
+        _, given, instead = self._checked([*wanted, *sorted(needed)], ours, overrides)
+        self._known(loader.target for loader in loaders)
+        graph = modify_graph(self.hamilton.graph, savers, loaders)
+        return wanted, {**given, **extra}, instead, graph
+
+
+def node_names(wanted: Iterable[Any]) -> list[str]:
+    """The names of what a caller asks for; one of Hamilton's nodes stands for its name."""
+    return [one.name if isinstance(one, HamiltonNode) else one for one in wanted]
+
+
+def _with_needs(nodes: Iterable[HamiltonNode]) -> set[str]:
+    """The names of ``nodes`` and of what they read."""
+    return {
+        name
+        for node in nodes
+        for name in (node.name, *node.required_dependencies, *node.optional_dependencies)
+    }

@@ -1,0 +1,200 @@
+"""What a picture of a graph shows: boxes, arrows and clusters, before it is written as DOT.
+
+A picture must stay readable with six sub-graphs, so it leaves out what follows from the rest: an
+arrow between nodes that a longer path implies, and the parts of a node's result. What a node reads
+from inside a sub-graph other than its result is one dotted arrow from the sub-graph as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from graphlib import TopologicalSorter
+from statistics import fmean
+from typing import Any
+
+from dataflow.visualization.graph_model import Described, Description
+
+PALETTE = (
+    *("#dbe7f5", "#cfe3ff", "#d8f0dd", "#dff1f4", "#fff0c9", "#f1e2f6", "#c3e8cd", "#ffe1d1"),
+    *("#fbd9e0", "#f6e3b4", "#e9e6dc", "#e4e6ea", "#e3f0c4", "#d9d6f5", "#d2efe9", "#f3e3c3"),
+)
+"""Fill colours of the stages, in the order in which the data flows through them."""
+
+MARKS = {"added": "#b7e4c0", "removed": "#f5b8b8", "changed": "#ffe08a"}
+"""Fill colours of what differs between two graphs."""
+
+Edge = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Box:
+    """A drawn node.
+
+    Attributes:
+        node: what the graph says of it.
+        notes: the lines under its name.
+        mark: a key of :data:`MARKS`, ``output``, ``override``, ``path`` or "".
+        style: Graphviz attributes of its own.
+    """
+
+    node: Described
+    notes: tuple[str, ...] = ()
+    mark: str = ""
+    style: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What is drawn of a graph, or of two.
+
+    Attributes:
+        boxes: the drawn nodes by name, sorted.
+        arrows: (from, to) between boxes -> its mark.
+        bundles: (sub-graph, box that reads from inside it) -> its mark.
+        titles: sub-graph -> the title of its cluster, sorted.
+        outputs: sub-graph -> the node that is its result.
+        inputs: for each run-time input its name, its type and the nodes that read it.
+        legend: meaning -> colour.
+        identity: see :class:`dataflow.visualization.graph_model.Description`.
+    """
+
+    boxes: dict[str, Box]
+    arrows: dict[Edge, str]
+    bundles: dict[Edge, str]
+    titles: dict[str, str]
+    outputs: dict[str, str]
+    inputs: tuple[tuple[str, str, tuple[str, ...]], ...]
+    legend: dict[str, str]
+    identity: frozenset[str] = frozenset()
+
+    def fill(self, box: Box) -> str:
+        """The colour of a box: what differs is marked, else its stage is."""
+        return MARKS.get(box.mark) or self.legend.get(box.node.stage, "#ffffff")
+
+
+def picture(description: Description, marks: Mapping[str, str] | None = None) -> Picture:
+    """The picture of one graph, in the colours of its stages.
+
+    Args:
+        description: from :func:`dataflow.visualization.graph_model.describe`.
+        marks: node -> ``output``, ``override`` or ``path``; the mark of a part of a result is seen
+            at the node that gives the result.
+    """
+    arrows, bundles = drawn_edges(description)
+    shown = drawn_nodes(description)
+    given = dict(marks or {})
+    for name, node in description.nodes.items():
+        if name in given and name not in shown and given[name] != "override":
+            given.setdefault(node.field_of, given[name])
+    return Picture(
+        boxes={
+            name: Box(node, (node.variant,) if node.variant else (), given.get(name, ""))
+            for name, node in shown.items()
+        },
+        arrows=dict.fromkeys(sorted(arrows), ""),
+        bundles=dict.fromkeys(sorted(bundles), ""),
+        titles={one: one for one in description.subgraphs},
+        outputs=description.outputs,
+        inputs=read_inputs(description),
+        legend=stage_colours(description),
+        identity=description.identity,
+    )
+
+
+def read_inputs(description: Description) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
+    """Each run-time input with its type and the short names of the nodes that read it."""
+    nodes = description.nodes.values()
+    readers = {
+        name: tuple(sorted({n.short for n in nodes if name in n.inputs}))
+        for name in description.inputs
+    }
+    return tuple((n, description.inputs[n], found) for n, found in readers.items() if found)
+
+
+def drawn_nodes(description: Description) -> dict[str, Described]:
+    """The nodes that a picture shows: no parts of results."""
+    nodes = description.nodes
+    return {name: node for name, node in nodes.items() if node.field_of not in nodes}
+
+
+def drawn_edges(description: Description) -> tuple[set[Edge], set[Edge]]:
+    """The arrows of a picture, and the bundled ones from a sub-graph as a whole to a node."""
+    full = all_edges(description)
+    behind = _descendants(full)
+    inside, across, bundled = parted_edges(description)
+    readers: dict[str, set[str]] = {}  # of a node; of a sub-graph as a whole, by its name
+    for start, end in full - inside:
+        readers.setdefault(start, set()).add(end)
+        if subgraph := description.nodes[start].subgraph:
+            readers.setdefault(f"{subgraph}.", set()).add(end)
+
+    def implied(end: str, others: set[str]) -> bool:
+        """Whether another reader of the same source leads to the same end."""
+        return any(end in behind[other] for other in others - {end})
+
+    return (
+        inside | {edge for edge in across if not implied(edge[1], readers[edge[0]])},
+        {edge for edge in bundled if not implied(edge[1], readers[f"{edge[0]}."])},
+    )
+
+
+def parted_edges(description: Description) -> tuple[set[Edge], set[Edge], set[Edge]]:
+    """The edges inside sub-graphs, those across, and the bundled ones that start inside one."""
+    nodes, outputs = description.nodes, set(description.outputs.values())
+    inside, across, bundled = set(), set(), set()
+    for start, end in all_edges(description):
+        subgraph = nodes[start].subgraph
+        if subgraph and nodes[end].subgraph == subgraph:
+            inside.add((start, end))
+        elif subgraph and start not in outputs:
+            bundled.add((subgraph, end))
+        else:
+            across.add((start, end))
+    return inside, across, bundled
+
+
+def all_edges(description: Description) -> set[Edge]:
+    """Every dependency between drawn nodes, through the parts of results."""
+    nodes, shown = description.nodes, drawn_nodes(description)
+
+    def origin(name: str) -> str:
+        return name if name in shown else nodes[name].field_of
+
+    return {(origin(need), name) for name in shown for need in nodes[name].needs}
+
+
+def _descendants(edges: set[Edge]) -> dict[str, set[str]]:
+    """Every node with all that comes behind it."""
+    followers: dict[str, set[str]] = {name: set() for edge in edges for name in edge}
+    for start, end in edges:
+        followers[start].add(end)
+    behind: dict[str, set[str]] = {}
+    for name in TopologicalSorter(followers).static_order():
+        behind[name] = followers[name].union(*(behind[other] for other in followers[name]))
+    return behind
+
+
+def stage_colours(description: Description) -> dict[str, str]:
+    """Stage -> fill colour, in the order in which the data flows through the stages."""
+    nodes = description.nodes
+    graph = {name: set(node.needs) for name, node in nodes.items()}
+    depth: dict[str, int] = {}
+    for name in TopologicalSorter(graph).static_order():
+        depth[name] = 1 + max((depth[need] for need in graph[name]), default=0)
+    found: dict[str, list[int]] = {}
+    for name, node in nodes.items():
+        if node.stage:
+            found.setdefault(node.stage, []).append(depth[name])
+    order = sorted(found, key=lambda stage: (fmean(found[stage]), stage))
+    return {stage: PALETTE[place % len(PALETTE)] for place, stage in enumerate(order)}
+
+
+def spelled(value: Any, most: int = 40) -> str:
+    """A value in a few characters.
+
+    >>> spelled(None), spelled(0.5)
+    ('(none)', '0.5')
+    """
+    text = "(none)" if value is None else str(value)
+    return text if len(text) <= most else f"{text[: most - 3]}..."

@@ -1,0 +1,91 @@
+"""The DOT text of a picture."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from dataflow.visualization.dot import to_dot
+from dataflow.visualization.folding import fold
+from dataflow.visualization.graph_diff import difference_picture
+from dataflow.visualization.graph_model import describe
+from dataflow.visualization.picture import MARKS, picture
+
+
+def lines_of(dot):
+    return {line.split('"')[1]: line for line in dot.splitlines() if " [label=<" in line}
+
+
+def test_a_sub_graph_is_a_cluster_and_a_variant_stands_under_the_name(described):
+    dot = to_dot(picture(described()))
+    assert dot.count("subgraph") == 4
+    lines = lines_of(dot)
+    assert "<b>mean</b>" in lines["buoy.mean"]
+    assert ">trimmed<" in lines["buoy.mean"]
+    assert dot.count('"_inputs" [') == dot.count('"_legend" [') == 1
+
+
+def test_a_folded_cluster_has_the_title_of_its_group(described):
+    assert "<b>north, south x 2</b>" in to_dot(fold(picture(described({"north": {}, "south": {}}))))
+
+
+def test_what_was_removed_is_dashed_and_of_another_colour_and_so_are_its_arrows(described):
+    dot = to_dot(difference_picture(described(), described({"north": {}, "south": {}})))
+    box = lines_of(dot)["west.mean"]
+    assert MARKS["removed"] in box
+    assert "dashed" in box
+    assert "<s>" in box
+    (arrow,) = re.findall(r'"west\.reading" -> "west\.mean"(.*);', dot)
+    assert "dashed" in arrow
+    assert "color=" in arrow
+
+
+def test_the_tables_may_be_left_out_and_the_orientation_changed(described):
+    dot = to_dot(
+        picture(described()),
+        inputs=False,
+        legend=False,
+        orient="LR",
+        attributes={"graph": {"ratio": "1"}},
+    )
+    assert '"_inputs"' not in dot
+    assert '"_legend"' not in dot
+    assert "rankdir=LR" in dot
+    assert 'graph [ratio="1"];' in dot
+
+
+def test_hostile_values_stay_text(weather):
+    hostile = {"north": {}, "south": {"window": '<b onclick="x">&"'}}
+    shown = fold(picture(describe(weather(hostile), structure={"stations"})))
+    assert "<b onclick" not in to_dot(shown)
+    assert "&lt;b onclick" in to_dot(shown)
+
+
+def test_the_same_graph_gives_the_same_bytes_whatever_the_hash_seed():
+    script = (
+        "import sys; sys.path[:0] = sys.argv[1:3]\n"
+        "import conftest\n"
+        "from hamilton import driver\n"
+        "from dataflow.visualization.dot import to_dot\n"
+        "from dataflow.visualization.folding import fold\n"
+        "from dataflow.visualization.graph_model import describe\n"
+        "from dataflow.visualization.mermaid import to_mermaid\n"
+        "from dataflow.visualization.picture import picture\n"
+        "module = conftest.weather_module(conftest.station_module())\n"
+        "config = {'stations': conftest.STATIONS, 'gain': 1.0}\n"
+        "built = driver.Builder().with_modules(module).with_config(config).build()\n"
+        "shown = fold(picture(describe(built.graph)))\n"
+        "sys.stdout.write(to_dot(shown) + to_mermaid(shown))\n"
+    )
+    here = Path(__file__).parent
+    texts = [
+        subprocess.run(
+            [sys.executable, "-c", script, str(here), str(here.parents[2])],
+            env={"PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "77")
+    ]
+    assert texts[0] == texts[1]
+    assert len(texts[0]) > 1000
