@@ -67,6 +67,11 @@ EMBEDDING = pl.List(pl.Float32)
 # How much the words of a question count beside its meaning, 0..1.
 LEXICAL_WEIGHT = pl.Schema({"query_id": pl.UInt32(), "lexical_weight": pl.Float64()})
 
+TRIGGER_WEIGHTS = pl.Schema(
+    {"query_id": pl.UInt32(), "corpus": pl.String(), "weight": pl.Float64()}
+)
+"""What each corpus weighs for what triggered a question."""
+
 QUERY_EMBEDDINGS = pl.Schema(
     {"query_id": pl.UInt32(), "text_no": pl.UInt32(), "text": pl.String(), "embedding": EMBEDDING}
 )

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 from hamilton import driver as hamilton_driver
@@ -333,6 +333,8 @@ class RetrievalDriver:
         """What reads the store has a deadline, for each question of a batch; a model has none."""
         if node_tags(node).get("io") != "postgres":
             return None
+        if "search_timeout_s" in arguments:
+            return cast(float | None, arguments["search_timeout_s"])
         seconds = self.config.deadline_of(node.name.partition(".")[0])
         queries = arguments.get("scoped_queries", arguments.get("queries"))
         batch = queries.height if isinstance(queries, pl.DataFrame) else 1

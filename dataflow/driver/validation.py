@@ -22,6 +22,7 @@ _FRAMES = {
     "scoped_queries": frames.SCOPED_QUERIES,
     "version_scope": frames.VERSION_SCOPE,
     "lexical_weight": frames.LEXICAL_WEIGHT,
+    "trigger_weights": frames.TRIGGER_WEIGHTS,
     "query_embeddings": frames.QUERY_EMBEDDINGS,
     "vector_lists": frames.VECTOR_LISTS,
     "text_lists": frames.TEXT_LISTS,

@@ -138,11 +138,9 @@ def fused__convex(
 
 @config.when(weighted_variant="by_trigger")
 @tag(stage="weight")
-def weighted__by_trigger(
-    fused: pl.DataFrame, queries: pl.DataFrame, source_weights: dict[str, dict[str, float]]
-) -> pl.DataFrame:
-    """The list with each source's weight for what asks."""
-    return weigh(fused, queries, source_weights)
+def weighted__by_trigger(fused: pl.DataFrame, trigger_weights: pl.DataFrame) -> pl.DataFrame:
+    """The list with each corpus's weight for what triggered the question."""
+    return weigh(fused, trigger_weights)
 
 
 @config.when(weighted_variant="off")

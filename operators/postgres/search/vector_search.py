@@ -62,7 +62,7 @@ class _Item:
     as_of: datetime | None
 
 
-def vector_search(
+def search_vectors(
     store: Store,
     corpus: str,
     queries: pl.DataFrame,

@@ -13,8 +13,8 @@ import pytest
 
 from dataflow import build_driver, load_config
 from dataflow.ingestion import ingest_documents
+from dataflow.retrieval import corpus as corpus_nodes
 from operators.errors import CrosscorpusError, SearchError, UnknownName
-from operators.postgres.search import chunk_reader, vector_search
 from operators.postgres.store import drop_collection, open_store
 
 COLLECTION = "runtime-driver"
@@ -129,16 +129,15 @@ def test_an_unknown_collection_is_an_error_with_the_nearest_name(dsn):
 
 
 def test_one_broken_corpus_leaves_the_others_and_says_so(driver, strict, monkeypatch):
-    from operators.postgres.search import vector_search
 
-    works = vector_search.vector_search
+    works = corpus_nodes.search_vectors
 
     def breaks(store, corpus, *rest, **options):
         if corpus == "wiki":
             raise OSError("disk on fire")
         return works(store, corpus, *rest, **options)
 
-    monkeypatch.setattr(vector_search, "vector_search", breaks)
+    monkeypatch.setattr(corpus_nodes, "search_vectors", breaks)
     out = driver.execute(EVERYTHING, inputs=QUESTION)
     failed = out["outcomes"].filter(status="failed").select("corpus", "channel", "error")
     assert failed.rows() == [("wiki", "vector", "disk on fire")]
@@ -149,27 +148,26 @@ def test_one_broken_corpus_leaves_the_others_and_says_so(driver, strict, monkeyp
 
 
 def test_when_every_search_fails_that_is_an_error_and_not_an_empty_answer(driver, monkeypatch):
-    from operators.postgres.search import text_search
 
     def breaks(*rest, **options):
         raise OSError("disk on fire")
 
-    monkeypatch.setattr(vector_search, "vector_search", breaks)
-    monkeypatch.setattr(text_search, "bm25_search", breaks)
+    monkeypatch.setattr(corpus_nodes, "search_vectors", breaks)
+    monkeypatch.setattr(corpus_nodes, "bm25_search", breaks)
     with pytest.raises(SearchError, match="every search failed"):
         driver.execute(["results"], inputs=QUESTION)
 
 
 def test_chunks_that_cannot_be_read_cost_one_corpus_only(driver, monkeypatch):
 
-    works = chunk_reader.fetch_chunks
+    works = corpus_nodes.fetch_chunks
 
     def breaks(store, corpus, *rest, **options):
         if corpus == "wiki":
             raise OSError("disk on fire")
         return works(store, corpus, *rest, **options)
 
-    monkeypatch.setattr(chunk_reader, "fetch_chunks", breaks)
+    monkeypatch.setattr(corpus_nodes, "fetch_chunks", breaks)
     out = driver.execute(EVERYTHING, inputs=QUESTION)
     assert set(out["results"]["corpus"]) == {"code", "docs"}
     assert any("wiki" in note for note in out["notes"]["note"])
@@ -210,7 +208,6 @@ def test_the_driver_closes_the_store_that_it_opened_and_no_other(dsn):
     ids=str,
 )
 def test_what_if_searches_only_what_is_searched_otherwise(dsn, monkeypatch, change, searched):
-    from operators.postgres.search import text_search, vector_search
 
     asked = []
 
@@ -221,12 +218,12 @@ def test_what_if_searches_only_what_is_searched_otherwise(dsn, monkeypatch, chan
 
         return call
 
-    monkeypatch.setattr(chunk_reader, "fetch_chunks", counted("chunks", chunk_reader.fetch_chunks))
+    monkeypatch.setattr(corpus_nodes, "fetch_chunks", counted("chunks", corpus_nodes.fetch_chunks))
     monkeypatch.setattr(
-        vector_search, "vector_search", counted("vector", vector_search.vector_search)
+        corpus_nodes, "search_vectors", counted("vector", corpus_nodes.search_vectors)
     )
     for name in ("bm25_search", "plain_search"):
-        monkeypatch.setattr(text_search, name, counted("text", getattr(text_search, name)))
+        monkeypatch.setattr(corpus_nodes, name, counted("text", getattr(corpus_nodes, name)))
     config = load_config(change) if isinstance(change, str) else load_config().with_changes(change)
     wanted = ["results", "context_window", "citations", "notes", "fused"]
     inputs = {**QUESTION, "now": NOW}

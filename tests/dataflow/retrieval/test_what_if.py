@@ -158,7 +158,7 @@ def test_what_gives_the_same_as_before_stops_the_change(
     overrides = {**world.overrides(0), "queries": make_queries(0)}
     trace = driver.trace(["results"], {"now": NOW}, overrides)
     found = driver.what_if(trace, {"corpora": {"code": {"weights": {"slack": 9.0}}}})
-    assert found.computed == ("weighted",)  # no question has a trigger
+    assert found.computed == ("trigger_weights",)  # no question has a trigger
     assert found["results"].equals(trace["results"])
 
 

@@ -16,7 +16,7 @@ from operators.postgres.connection import DatabaseError
 from operators.postgres.inspect.status import status
 from operators.postgres.schema.indexes import finish_load
 from operators.postgres.search.text_search import bm25_search
-from operators.postgres.search.vector_search import vector_search
+from operators.postgres.search.vector_search import search_vectors
 from operators.postgres.store import (
     ModelMismatch,
     Store,
@@ -121,7 +121,7 @@ def test_the_extension_may_be_in_a_schema_off_the_search_path(
             set_model(store, "test", "test-space", 8)
             chunks = filling.write(store, [{"chunk_id": 1}])
             finish_load(store, exact_scan_max_rows=0)
-            found = vector_search(
+            found = search_vectors(
                 store,
                 "code",
                 filling.queries([{}]),
@@ -164,7 +164,7 @@ def test_an_open_collection_says_that_its_vectors_were_lost(
         admin.execute(f'ALTER TABLE "{store.schema}".chunks DROP COLUMN embedding')
         admin.execute(f'ALTER TABLE "{store.schema}".postings DROP COLUMN bm25')
     for search in (
-        lambda: vector_search(store, "code", queries, filling.embeddings([[1.0] * 8]), k=1),
+        lambda: search_vectors(store, "code", queries, filling.embeddings([[1.0] * 8]), k=1),
         lambda: bm25_search(store, "code", queries, k=1),
         lambda: filling.write(store, [{}]),
         lambda: open_store(server_dsn, store.collection),

@@ -19,7 +19,7 @@ from operators.postgres.search.batches import Deadline
 from operators.postgres.search.chunk_reader import fetch_chunks
 from operators.postgres.search.filters import Filter, count_visible, visible_at_most
 from operators.postgres.search.text_search import bm25_search, plain_search
-from operators.postgres.search.vector_search import vector_search
+from operators.postgres.search.vector_search import search_vectors
 from operators.postgres.search.version_pins import with_chunks
 from operators.postgres.search.visible_chunks import with_current
 from operators.postgres.store import Store, collection_info
@@ -181,7 +181,7 @@ def test_every_search_and_read_sees_the_versions_that_are_asked_for(
     expected = [{p.chunk_id for p in PASSAGES if visible(p, query)} for query in batch]
     some = 20_000 if exact else 5
     found = {
-        "vector": vector_search(held, "code", queries, vectors, k=500, exact_scan_max_rows=some),
+        "vector": search_vectors(held, "code", queries, vectors, k=500, exact_scan_max_rows=some),
         "bm25": bm25_search(held, "code", queries, k=500, candidate_cap=some),
         "plain": plain_search(held, "code", queries, k=500),
     }
