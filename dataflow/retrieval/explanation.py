@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import polars as pl
-from hamilton.function_modifiers import config, resolve_from_config, tag
+from hamilton.function_modifiers import config, tag
 
 from dataflow.retrieval.branches import from_each_corpus
-from operators.context.search_outcomes import lone_channels
 from operators.explain import components, steps
 from operators.explain import dispositions as reasons
 from operators.explain.explain_targets import find_targets
@@ -16,7 +15,7 @@ from operators.postgres.store import Store
 
 
 @tag(stage="explanation", io="postgres")
-@resolve_from_config(decorate_with=from_each_corpus(merged="merged"))
+@from_each_corpus(merged="merged")
 def explain_targets(
     store: Store,
     embedder: Any,
@@ -50,14 +49,12 @@ def fusion_components__comb_sum(aged_hits: pl.DataFrame, fused: pl.DataFrame) ->
 
 @config.when(fused_variant="convex")
 @tag(stage="explanation")
-@resolve_from_config(
-    decorate_with=from_each_corpus(vector_weights="vector_weight", depths="search_depth")
-)
+@from_each_corpus(vector_weights="vector_weight", depths="search_depth")
 def fusion_components__convex(
     aged_hits: pl.DataFrame,
     fused: pl.DataFrame,
     lexical_weight: pl.DataFrame,
-    outcomes: pl.DataFrame,
+    lone_channels: dict[str, str],
     vector_weights: dict[str, float],
     depths: dict[str, int],
     corpus_normalization: float = 0.5,
@@ -72,12 +69,12 @@ def fusion_components__convex(
         corpus_normalization=corpus_normalization,
         missing_score_fraction=missing_score_fraction,
         depths=depths,
-        alone=lone_channels(outcomes),
+        alone=lone_channels,
     )
 
 
 @tag(stage="explanation")
-@resolve_from_config(decorate_with=from_each_corpus(merged="merged", deduped="deduped"))
+@from_each_corpus(merged="merged", deduped="deduped")
 def stages(
     queries: pl.DataFrame,
     outcomes: pl.DataFrame,
@@ -132,7 +129,7 @@ def dispositions(
 
 
 @tag(stage="explanation")
-@resolve_from_config(decorate_with=from_each_corpus(merge_components="merge_components"))
+@from_each_corpus(merge_components="merge_components")
 def explain(
     stages: reasons.Run,
     dispositions: pl.DataFrame,

@@ -154,7 +154,7 @@ def channels(outcomes: pl.DataFrame) -> dict[str, dict[str, str]]:
     return found
 
 
-def lone_channels(outcomes: pl.DataFrame) -> dict[str, str]:
+def sole_channels(outcomes: pl.DataFrame) -> dict[str, str]:
     """The one channel that answered, of each corpus whose other did not or was not searched."""
     answered: dict[str, list[str]] = {}
     for corpus, channel, status in outcomes["corpus", "channel", "status"].rows():

@@ -64,7 +64,7 @@ def test_an_experiment_changes_what_it_is_about_and_nothing_else(name):
 @pytest.mark.parametrize(("name", "corpus"), [("no_docs", "docs"), ("no_review", "review")])
 def test_an_experiment_without_a_corpus_lacks_its_branch_and_nothing_else(name, corpus):
     assert corpus not in load_config(name).corpora
-    assert {node.partition(".")[0] for node in changed(name)} == {corpus, "weighted"}
+    assert {node.partition(".")[0] for node in changed(name)} == {corpus, "trigger_weights"}
 
 
 def test_another_model_is_a_setting_of_its_own():
