@@ -13,7 +13,7 @@ from dataflow.configuration.config_model import Config
 from dataflow.driver.validation import LooseInputs, check_declared
 from dataflow.evaluation import comparisons, runs
 from dataflow.execution.hamilton_logs import quiet_hamilton
-from dataflow.ingestion.graph import Forgetting
+from dataflow.execution.releasing_executor import ReleasingExecutor
 from operators.embedding.protocol import Embedder
 from operators.embedding.registry import load_embedder
 from operators.errors import CrosscorpusError
@@ -61,7 +61,7 @@ def build_evaluation_graph(config: Mapping[str, Any] | None = None) -> driver.Dr
             .with_adapters(LooseInputs())
             .build()
         )
-    built.graph_executor = Forgetting(built.adapter)
+    built.graph_executor = ReleasingExecutor(built.adapter)
     check_declared(built.graph, INPUTS | PARAMETERS)
     return built
 

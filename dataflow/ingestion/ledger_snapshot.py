@@ -19,7 +19,7 @@ Scope = tuple[str, str]
 """corpus, repo"""
 
 
-class Known:
+class LedgerSnapshot:
     """The ledger's entries of the corpora and repos that one run has to do with. Close it.
 
     They lie in a scratch file, so that memory does not grow with the ledger.

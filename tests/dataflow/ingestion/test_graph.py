@@ -7,7 +7,7 @@ import pytest
 from hamilton.ad_hoc_utils import create_temporary_module
 
 from dataflow.driver.validation import GraphError
-from dataflow.ingestion.graph import INPUTS, build_ingestion_graph
+from dataflow.ingestion.graph_builder import INPUTS, build_ingestion_graph
 from operators.sources.protocol import Document
 
 
