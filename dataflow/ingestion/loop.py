@@ -34,7 +34,7 @@ def ingest(
     *,
     prune: bool = True,
     allow_mass_delete: bool = False,
-    moved: bool = False,
+    relocated: bool = False,
     stop_after_s: float | None = None,
     on_event: OnEvent | None = None,
     batch_documents: int = BATCH_DOCUMENTS,
@@ -50,7 +50,7 @@ def ingest(
         prune: delete the documents that a complete scan has not met.
         allow_mass_delete: even if they are more than
             :data:`dataflow.ingestion.finish.LARGEST_VANISHED_SHARE`.
-        moved: the documents that were brought in under the source's name from elsewhere are its.
+        relocated: the source moved: documents read under its name at another place are its own.
         stop_after_s: seconds after which the run reads no more, once it has stored something. The
             documents that it stored are whole, their indexes are built, and the next run goes on.
         on_event: receives how far the run is, in this thread.
@@ -66,7 +66,7 @@ def ingest(
             cannot be opened or whose name is another's.
     """
     set_model(store, embedder.model, embedder.space, embedder.dimensions)
-    source = claimed(store, source, moved=moved)
+    source = claimed(store, source, relocated=relocated)
     run = Run(store, embedder, source, on_event, graph)
     if stop_after_s is not None:
         run.stop_at = run.began + stop_after_s

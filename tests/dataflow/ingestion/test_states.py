@@ -23,7 +23,7 @@ from hypothesis.stateful import (
 
 from dataflow.ingestion import graph as ingestion_graph
 from dataflow.ingestion import ingest
-from dataflow.ingestion.model_migration import switch_model
+from dataflow.ingestion.model_migration import migrate_model
 from operators.postgres.inspect.verify import verify
 from operators.postgres.store import Store, collection_info, drop_collection
 from operators.sources.chunking import chunker
@@ -154,10 +154,10 @@ def test_a_collection_always_equals_a_fresh_full_build(
             model = new_embedder(f"words-{int(self.model.space.split('-')[1]) + 1}")
             model.dimensions, model.max_tokens = (48, 55) if wider else (32, 40)
             with crashing(at, after):
-                switch_model(self.store, model, chunks_at_once=3)
+                migrate_model(self.store, model, chunks_at_once=3)
             self.check_whole()
             if collection_info(self.store).space != model.space:
-                switch_model(self.store, model, chunks_at_once=3)
+                migrate_model(self.store, model, chunks_at_once=3)
             self.model = model
             self.check_whole()
 
