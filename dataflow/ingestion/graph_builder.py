@@ -11,7 +11,7 @@ from hamilton import driver
 from hamilton.lifecycle import NodeExecutionHook
 from hamilton.lifecycle.base import LifecycleAdapter
 
-from dataflow.driver.validation import LooseInputs, check_declared
+from dataflow.execution.graph_checks import LooseInputs, check_declared
 from dataflow.execution.hamilton_logs import quiet_hamilton
 from dataflow.execution.releasing_executor import ReleasingExecutor
 from dataflow.ingestion import graph
