@@ -26,7 +26,7 @@ class LedgerSnapshot:
     """
 
     def __init__(self, store: Store, reader: str, run: int) -> None:
-        """Start with no corpus; ``reader`` says whose documents these are, ``run`` which run it is."""
+        """Start with no corpus; ``reader`` says whose documents these are, ``run`` is its number."""
         self.store, self.run = store, run
         self.kind = reader.partition("/")[0] + "/"
         self._entries = SpilledDict[tuple[Entry, bool]]()  # and whether the scan has met it
@@ -73,7 +73,7 @@ class LedgerSnapshot:
         return ReadIssue(document.document_id, why, failed=False, key=key, content=content)
 
     def vanished(self, scope: Scope) -> Iterator[str]:
-        """The documents that this kind of source brought in and that the scan has not met, sorted."""
+        """The documents of this kind of source that the scan has not met, sorted."""
         prefix = _name((*self._open(scope), ""))
         for name, (entry, met) in self._entries.starting(prefix):
             if not met and self._of_this_kind(entry):

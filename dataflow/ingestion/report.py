@@ -45,13 +45,13 @@ class IngestReport:
 
     Attributes:
         documents_new: documents that the store did not have.
-        documents_changed: documents stored anew: their content, their reader, the chunker, the
+        documents_changed: documents stored again: their content, their reader, the chunker, the
             analyzer or the model has changed.
         documents_unchanged: documents that were left as they are.
         documents_deleted: documents that their source no longer has.
         failed: what was not read or not stored, and why.
         skipped: what was left out on purpose, and why.
-        notes: documents that were read otherwise than is usual, and how.
+        notes: documents that were read in an unusual way, and how.
         known_failures: unchanged documents that failed before and were not tried again.
         chunks: chunks written.
         embedded: vectors made; those of the other chunks were known.
