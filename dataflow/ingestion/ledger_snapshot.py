@@ -26,7 +26,7 @@ class LedgerSnapshot:
     """
 
     def __init__(self, store: Store, reader: str, run: int) -> None:
-        """Start with no corpus; ``reader`` says whose documents these are, ``run`` is its number."""
+        """Start with no corpus; ``reader`` says whose documents these are, ``run`` is a number."""
         self.store, self.run = store, run
         self.kind = reader.partition("/")[0] + "/"
         self._entries = SpilledDict[tuple[Entry, bool]]()  # and whether the scan has met it
