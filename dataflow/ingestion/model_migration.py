@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from dataflow.execution.hamilton_logs import quiet_hamilton
-from dataflow.ingestion.graph import build_ingestion_graph
+from dataflow.ingestion.graph_builder import build_ingestion_graph
 from operators.embedding.protocol import Embedder, Vectors
 from operators.errors import CrosscorpusError
 from operators.postgres.schema import model_migration

@@ -161,7 +161,7 @@ def serve() -> None:
 
     The imports are done once; the processes are the kernel's own, and so is their death.
     """
-    from dataflow.ingestion.graph import build_ingestion_graph
+    from dataflow.ingestion.graph_builder import build_ingestion_graph
 
     importlib.import_module("dataflow.ingestion.model_migration")
     build_ingestion_graph()

@@ -21,7 +21,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from dataflow.ingestion import chunks as chunk_nodes
+from dataflow.ingestion import graph as ingestion_graph
 from dataflow.ingestion import ingest
 from dataflow.ingestion.model_migration import migrate_model
 from operators.postgres.inspect.verify import verify
@@ -108,7 +108,7 @@ def test_a_collection_always_equals_a_fresh_full_build(
         def use_chunker(self, number: int) -> None:
             monkeypatch.setattr(chunker, "VERSION", f"{usual}.{number}")
             monkeypatch.setattr(
-                chunk_nodes, "chunk_documents", lambda d, c, most: cut(d, c, most - 5 * number)
+                ingestion_graph, "chunk_documents", lambda d, c, most: cut(d, c, most - 5 * number)
             )
 
         def ingest(self, store: Store | None = None, **options: Any) -> Any:
