@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 INTERRUPTED = 130
-_GO_ON = (["ingest"], ["sync"], ["models", "switch"])
+_GO_ON = (["ingest"], ["sync"], ["models", "migrate"])
 
 
 def main() -> None:

@@ -22,7 +22,7 @@ def _():
     import polars as pl
 
     from dataflow import build_driver, load_config
-    from dataflow.ingestion.local import ingest_documents
+    from dataflow.ingestion import ingest_documents
     from operators.embedding.registry import load_embedder
     from operators.postgres.store import open_store
 

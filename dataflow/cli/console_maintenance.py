@@ -22,8 +22,8 @@ from dataflow.configuration.loader import find, read_yaml, shipped
 from operators.sources.protocol import printable
 
 if TYPE_CHECKING:
-    from dataflow.ingestion.model_migration import SwitchProgress, SwitchReport
-    from operators.postgres.schema.model_migration import Switch
+    from dataflow.ingestion.model_migration import ModelMigrationProgress, ModelMigrationReport
+    from operators.postgres.schema.model_migration import ModelMigration
     from operators.postgres.store import CollectionInfo
 
 _OUT = Console(soft_wrap=True, highlight=False)
@@ -43,7 +43,7 @@ def status_as_json(
     info: CollectionInfo,
     corpora: pl.DataFrame,
     unread: pl.DataFrame,
-    coming: Switch | None,
+    coming: ModelMigration | None,
 ) -> dict[str, Any]:
     """What a collection holds as plain data."""
     return {
@@ -62,7 +62,7 @@ def show_status(
     info: CollectionInfo,
     corpora: pl.DataFrame,
     unread: pl.DataFrame,
-    coming: Switch | None,
+    coming: ModelMigration | None,
 ) -> None:
     """One row a corpus; below it the repositories, and which documents failed and why."""
     model = f"{info.model} ({info.dimensions} dimensions, space {info.space})"
@@ -136,19 +136,21 @@ def show_verified(found: pl.DataFrame) -> None:
         _OUT.print("documents that lost a part come back when their source is ingested again")
 
 
-def switch_progress(as_json: bool) -> AbstractContextManager[Callable[[SwitchProgress], None]]:
+def migration_progress(
+    as_json: bool,
+) -> AbstractContextManager[Callable[[ModelMigrationProgress], None]]:
     """Show how far a switch is: a live line, JSON events, or nothing where nobody looks."""
 
-    def draw(update: Callable[..., None], event: SwitchProgress) -> None:
+    def draw(update: Callable[..., None], event: ModelMigrationProgress) -> None:
         says = f"{event.chunks}/{event.total} chunks, {event.rate:.0f}/s"
         update(description=event.stage, completed=event.chunks, total=event.total, says=says)
 
     return telling(as_json, draw, TextColumn("{task.fields[says]}"))
 
 
-def show_switch(report: SwitchReport, model: str) -> None:
-    """What a switch did, and how commands name ``model`` from now on."""
-    what = "in use now" if report.switched else "ready; the old one is still in use"
+def show_migration(report: ModelMigrationReport, model: str) -> None:
+    """What a model migration did, and how commands name ``model`` from now on."""
+    what = "in use now" if report.in_use else "ready; the old one is still in use"
     _OUT.print(
         f"[bold]{escape(report.model)}[/] is {what}: {report.chunks:,} chunks, "
         f"{report.embedded:,} of them embedded now, {report.seconds:.1f} s"
@@ -158,7 +160,7 @@ def show_switch(report: SwitchReport, model: str) -> None:
             f"[yellow]{report.cut:,} chunks are longer than its window[/]: ingest their sources "
             "again, so that they are cut anew"
         )
-    if report.switched and model != read_yaml(find("default"))["embedding"]:
+    if report.in_use and model != read_yaml(find("default"))["embedding"]:
         says = {"extends": "default", "embedding": model}
         named = next((name for name, path in shipped().items() if read_yaml(path) == says), None)
         _OUT.print(f"from now on: query ... --config {named or 'FILE.yaml'}")

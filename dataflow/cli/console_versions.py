@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from operators.postgres.inspect.version_history import COUNTED, Compared
+from operators.postgres.inspect.version_history import COUNTED, VersionDiff
 from operators.versions.version_diff import Run, shortened, word_diff
 
 _OUT = Console(soft_wrap=True, highlight=False)
@@ -47,7 +47,7 @@ def show_lineage(versions: pl.DataFrame) -> None:
     _OUT.print(table)
 
 
-def show_changes(compared: Compared) -> None:
+def show_changes(compared: VersionDiff) -> None:
     """Every changed paragraph under its heading."""
     one, two = compared.before, compared.after
     title = f"{compared.topic}: {one['version'] or 'none'} -> {two['version'] or 'none'}"
@@ -70,7 +70,7 @@ def show_changes(compared: Compared) -> None:
     _OUT.print(f"\n{told}" if compared.changes else "nothing changed")
 
 
-def changes_as_json(compared: Compared) -> dict[str, Any]:
+def changes_as_json(compared: VersionDiff) -> dict[str, Any]:
     """The same as plain data; ``words`` has the runs of a revised paragraph, whole."""
     wanted = ("document_id", "path", "title", "version", "released_at")
     return {

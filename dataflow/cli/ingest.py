@@ -17,7 +17,7 @@ from dataflow.cli.options import (
     Config,
     MassDelete,
     Model,
-    Moved,
+    Relocated,
     StopAfter,
 )
 from operators.errors import CrosscorpusError
@@ -135,7 +135,7 @@ def ingest_git(
             help="A folder, or a pattern such as '*.min.js', to leave out; may be given repeatedly."
         ),
     ] = None,
-    moved: Moved = False,
+    relocated: Relocated = False,
     allow_mass_delete: MassDelete = False,
     stop_after: StopAfter = None,
     model: Model = None,
@@ -162,7 +162,7 @@ def ingest_git(
         partial(
             run,
             source=source,
-            moved=moved,
+            relocated=relocated,
             allow_mass_delete=allow_mass_delete,
             stop_after_s=stop_after,
         ),
@@ -183,7 +183,7 @@ def ingest_folder(
         str | None,
         typer.Option(help="The folder's web address, for links; kept for later runs, '' drops it."),
     ] = None,
-    moved: Moved = False,
+    relocated: Relocated = False,
     allow_mass_delete: MassDelete = False,
     stop_after: StopAfter = None,
     model: Model = None,
@@ -203,7 +203,7 @@ def ingest_folder(
         partial(
             run,
             source=source,
-            moved=moved,
+            relocated=relocated,
             allow_mass_delete=allow_mass_delete,
             stop_after_s=stop_after,
         ),
@@ -228,7 +228,7 @@ def ingest_wiki(
             help="What a page's name is appended to, for links; kept for later runs, '' drops it."
         ),
     ] = None,
-    moved: Moved = False,
+    relocated: Relocated = False,
     allow_mass_delete: MassDelete = False,
     stop_after: StopAfter = None,
     model: Model = None,
@@ -248,7 +248,7 @@ def ingest_wiki(
         partial(
             run,
             source=source,
-            moved=moved,
+            relocated=relocated,
             allow_mass_delete=allow_mass_delete,
             stop_after_s=stop_after,
         ),

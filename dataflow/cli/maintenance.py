@@ -14,7 +14,7 @@ def register(app: typer.Typer, models_app: typer.Typer) -> None:
     """Add this module's commands to `crosscorpus` and `crosscorpus models`."""
     app.command()(status)
     app.command()(verify)
-    models_app.command("switch")(models_switch)
+    models_app.command("migrate")(models_migrate)
 
 
 def status(collection: Collection = "default", as_json: AsJson = False) -> None:
@@ -26,11 +26,11 @@ def status(collection: Collection = "default", as_json: AsJson = False) -> None:
     from dataflow.cli.console import print_json
     from operators.postgres.inspect.status import status as read_status
     from operators.postgres.inspect.status import unread as read_unread
-    from operators.postgres.schema.model_migration import pending_switch
+    from operators.postgres.schema.model_migration import pending_model_migration
     from operators.postgres.store import collection_info, open_store
 
     with open_store(collection=collection) as store:
-        info, coming = collection_info(store), pending_switch(store)
+        info, coming = collection_info(store), pending_model_migration(store)
         corpora, unread = read_status(store), read_unread(store)
     if as_json:
         print_json(show.status_as_json(collection, info, corpora, unread, coming))
@@ -70,7 +70,7 @@ def verify(
         raise typer.Exit(PARTLY)
 
 
-def models_switch(
+def models_migrate(
     model: Annotated[
         str | None, typer.Argument(help="minilm, static, onnx:DIR or openai:MODEL@URL.")
     ] = None,
@@ -78,7 +78,7 @@ def models_switch(
         bool, typer.Option("--fill-only", help="Make all vectors; keep the old model in use.")
     ] = False,
     abandon: Annotated[
-        bool, typer.Option("--abandon", help="Give up the switch that is under way.")
+        bool, typer.Option("--abandon", help="Give up the migration that is under way.")
     ] = False,
     collection: Collection = "default",
     as_json: AsJson = False,
@@ -89,26 +89,26 @@ def models_switch(
     again after an interruption: it goes on. A process that has the collection open then searches
     by words only, and says so, until it is started with the new model.
 
-    Example: crosscorpus models switch static -C team
+    Example: crosscorpus models migrate static -C team
     """
     from dataflow.cli import console_maintenance as show
     from dataflow.cli.console import print_json
-    from dataflow.ingestion.model_migration import switch_model
+    from dataflow.ingestion.model_migration import migrate_model
     from operators.embedding.registry import load_embedder
-    from operators.postgres.schema.model_migration import abandon_switch
+    from operators.postgres.schema.model_migration import abandon_model_migration
     from operators.postgres.store import open_store
 
     with open_store(collection=collection) as store:
         if abandon:
-            given_up = abandon_switch(store)
-            typer.echo("given up" if given_up else "no switch is under way")
+            given_up = abandon_model_migration(store)
+            typer.echo("given up" if given_up else "no migration is under way")
             return
         if model is None:
             raise typer.BadParameter("name the new model, such as static")
         embedder = load_embedder(model)
-        with show.switch_progress(as_json) as on_event:
-            report = switch_model(store, embedder, fill_only=fill_only, on_event=on_event)
+        with show.migration_progress(as_json) as on_event:
+            report = migrate_model(store, embedder, fill_only=fill_only, on_event=on_event)
     if as_json:
         print_json(asdict(report))
     else:
-        show.show_switch(report, model)
+        show.show_migration(report, model)

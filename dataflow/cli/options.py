@@ -22,9 +22,12 @@ MassDelete = Annotated[
     bool,
     typer.Option("--allow-mass-delete", help="Delete even more than 30 % of what was there."),
 ]
-Moved = Annotated[
+Relocated = Annotated[
     bool,
-    typer.Option("--moved", help="What was read elsewhere under this name is the same source's."),
+    typer.Option(
+        "--relocated",
+        help="The source moved: what was read elsewhere under this name is its own.",
+    ),
 ]
 StopAfter = Annotated[
     float | None,

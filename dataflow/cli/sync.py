@@ -168,7 +168,7 @@ def sync_github(
 
     Example: crosscorpus sync github org/app
     """
-    from dataflow.ingestion.github import sync_github as run
+    from dataflow.ingestion.sources import sync_github as run
     from operators.sources.github.github_api import open_github
     from operators.sources.github.github_mirror import find_repository
 

@@ -37,12 +37,12 @@ def lineage(
     """
     from dataflow.cli import console_versions as show
     from dataflow.cli.console import print_json
-    from operators.postgres.inspect import version_history as find
+    from operators.postgres.inspect.version_history import list_versions
     from operators.postgres.inspect.version_topics import topics
     from operators.postgres.store import open_store
 
     with open_store(collection=collection) as store:
-        found = topics(store, corpus) if path is None else find.lineage(store, path, corpus)
+        found = topics(store, corpus) if path is None else list_versions(store, path, corpus)
     if as_json:
         print_json(found.to_dicts())
     elif path is None:
@@ -73,11 +73,11 @@ def changes(
     """
     from dataflow.cli import console_versions as show
     from dataflow.cli.console import print_json
-    from operators.postgres.inspect.version_history import changed_between
+    from operators.postgres.inspect.version_history import diff_versions
     from operators.postgres.store import open_store
 
     with open_store(collection=collection) as store:
-        compared = changed_between(store, topic, older, newer, corpus)
+        compared = diff_versions(store, topic, older, newer, corpus)
     if as_json:
         print_json(show.changes_as_json(compared))
     else:

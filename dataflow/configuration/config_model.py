@@ -24,9 +24,9 @@ from dataflow.configuration.catalog import (
     Layer,
     fits,
     retrieval_catalog,
-    spell,
 )
 from dataflow.configuration.loader import ConfigError, read_chain
+from dataflow.execution.annotations import spell
 from operators.context.templates import parse
 from operators.errors import CrosscorpusError, UnknownName, suggest
 

@@ -36,7 +36,7 @@ def describe_graph(name: str, config: Config) -> Description:
     if name == "retrieval":
         return describe_config(config)
     if name == "ingestion":
-        from dataflow.ingestion.graph import build_ingestion_graph
+        from dataflow.ingestion.graph_builder import build_ingestion_graph
 
         return describe(build_ingestion_graph().graph)
     if name == "evaluation":

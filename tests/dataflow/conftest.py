@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -24,6 +26,7 @@ from hamilton.function_modifiers import (
     value,
 )
 
+from dataflow.__main__ import main
 from dataflow.configuration.catalog import read_catalog
 from dataflow.configuration.config_model import load_config
 from operators.foundation.data_dir import data_home
@@ -44,24 +47,58 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def crosscorpus(server_dsn: str, home: Path) -> Crosscorpus:
-    """Runs the command with these arguments in a process of its own, on the tests' server.
+    """Runs the command with these arguments on the tests' server; the one way to run it in tests.
 
+    It runs in the process of the tests, which saves a second; ``own_process=True`` starts one.
     Further variables of its environment come by name.
     """
     own = {"CROSSCORPUS_DSN": server_dsn, "CROSSCORPUS_HOME": str(home), "COLUMNS": "220"}
-    passed_on = {name: value for name, value in os.environ.items() if name not in _NOT_PASSED_ON}
 
-    def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "dataflow", *arguments],
-            env=passed_on | own | environment,
-            capture_output=True,
-            text=True,
-            timeout=180,
-            check=False,
-        )
+    def run(
+        *arguments: str, own_process: bool = False, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        run_it = _run_in_own_process if own_process else _run_here
+        return run_it(arguments, own | environment)
 
     return run
+
+
+def _run_here(
+    arguments: Sequence[str], environment: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    # The streams of a process without a terminal: of UTF-8, what a program reads strictly.
+    out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace")
+    code: Any = None
+    with pytest.MonkeyPatch.context() as patch:
+        for name in _NOT_PASSED_ON:
+            patch.delenv(name, raising=False)
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        patch.setattr(sys, "argv", ["crosscorpus", *arguments])
+        patch.setattr(sys, "stdout", out)
+        patch.setattr(sys, "stderr", err)
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code
+    out.seek(0)
+    err.seek(0)
+    return subprocess.CompletedProcess(arguments, code or 0, out.read(), err.read())
+
+
+def _run_in_own_process(
+    arguments: Sequence[str], environment: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    passed_on = {name: value for name, value in os.environ.items() if name not in _NOT_PASSED_ON}
+    return subprocess.run(
+        [sys.executable, "-m", "dataflow", *arguments],
+        env=passed_on | environment,
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
 
 
 FIELDS = {"lists": pl.DataFrame, "outcome": pl.DataFrame}

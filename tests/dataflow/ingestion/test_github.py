@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from dataflow.ingestion.github import ingest_issues, ingest_memory, ingest_reviews, sync_github
+from dataflow.ingestion.sources import ingest_issues, ingest_memory, ingest_reviews, sync_github
 from operators.postgres.store import Store, collection_info
 from operators.postgres.write.sync_state import stored_items
 from operators.sources.github.github_api import GithubApi, GithubError, open_github

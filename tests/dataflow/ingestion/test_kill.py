@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from dataflow.ingestion import ingest_documents
-from dataflow.ingestion.model_migration import switch_model
+from dataflow.ingestion.model_migration import migrate_model
 from operators.postgres.inspect.verify import verify
 from operators.postgres.store import Store, collection_info, open_store, schema_of
 from operators.sources.chunking import chunker
@@ -74,7 +74,7 @@ def everything(dsn: str) -> str:
     return repr((indexes, rows, held))
 
 
-@pytest.mark.parametrize("work", ["create", "update", "recut", "switch"])
+@pytest.mark.parametrize("work", ["create", "update", "recut", "migrate"])
 def test_wherever_a_run_is_killed_the_next_ends_as_an_undisturbed_one(
     work: str,
     dying: Callable[..., dict[str, Any]],
@@ -94,8 +94,8 @@ def test_wherever_a_run_is_killed_the_next_ends_as_an_undisturbed_one(
     source = second if work == "update" else first
 
     def finish(store: Store) -> None:
-        if work == "switch":
-            switch_model(store, new_embedder("words-2"), chunks_at_once=8, exact_scan_max_rows=20)
+        if work == "migrate":
+            migrate_model(store, new_embedder("words-2"), chunks_at_once=8, exact_scan_max_rows=20)
         else:
             embedder = new_embedder()
             if work == "recut":
@@ -134,7 +134,7 @@ def test_wherever_a_run_is_killed_the_next_ends_as_an_undisturbed_one(
             between = read_documents(store)
             for one in before.keys() | after.keys() | between.keys():
                 assert between.get(one) in (before.get(one), after.get(one)), (name, one)
-            if work != "switch" or collection_info(store).space != "words-2":
+            if work != "migrate" or collection_info(store).space != "words-2":
                 finish(store)
             assert contents(store) == wanted, name
     assert len(ended) > 5

@@ -61,7 +61,7 @@ def test_another_source_of_the_same_name_is_refused_and_nothing_is_lost(
     billing = make(tmp_path / "billing/docs", "index", "refunds")
     search = make(tmp_path / "search/docs", "index", "ranking")
     assert ingest(store, embedder, billing).ok
-    with pytest.raises(CrosscorpusError, match=r"--repo.*--moved") as refused:
+    with pytest.raises(CrosscorpusError, match=r"--repo.*--relocated") as refused:
         ingest(store, embedder, search, allow_mass_delete=True)
     assert str(billing) in str(refused.value)
     assert str(search) in str(refused.value)
@@ -96,9 +96,9 @@ def test_a_folder_that_has_moved_goes_on_where_it_is_said_to_be_the_same(
     ingest_folder(store, embedder, old)
     new = tmp_path / "b/docs"
     shutil.move(old, new)
-    with pytest.raises(CrosscorpusError, match="--moved"):
+    with pytest.raises(CrosscorpusError, match="--relocated"):
         ingest_folder(store, embedder, new)
-    assert ingest_folder(store, embedder, new, moved=True).documents_unchanged == 2
+    assert ingest_folder(store, embedder, new, relocated=True).documents_unchanged == 2
     assert ingest_folder(store, embedder, new).documents_unchanged == 2
 
 
@@ -136,7 +136,7 @@ def test_the_same_name_on_another_forge_is_another_repository(
         root = repository(tmp_path / host, host)
         git(root, "remote", "add", "origin", f"https://{host}/org/app.git")
     ingest_git(store, embedder, tmp_path / "github.com")
-    with pytest.raises(CrosscorpusError, match="--moved"):
+    with pytest.raises(CrosscorpusError, match="--relocated"):
         ingest_git(store, embedder, tmp_path / "gitlab.example.org")
 
 
@@ -162,5 +162,5 @@ def test_a_collection_from_before_sources_were_kept_takes_the_first_that_comes(
 def test_what_the_error_teaches_is_an_option_of_each_command() -> None:
     for command in ("git", "folder", "wiki"):
         shown = CliRunner().invoke(app.app, ["ingest", command, "--help"]).output
-        assert "--moved" in shown
+        assert "--relocated" in shown
         assert "--repo" in shown

@@ -13,7 +13,7 @@ from hamilton.function_modifiers import tag
 from psycopg.conninfo import make_conninfo
 
 from dataflow.ingestion import Progress, ingest_documents
-from dataflow.ingestion.loop import FAILURES_IN_A_ROW
+from dataflow.ingestion.store import FAILURES_IN_A_ROW
 from operators.postgres.inspect.status import status
 from operators.postgres.store import ModelMismatch, Store, collection_info, open_store
 from operators.postgres.write.ledger import ledger
@@ -352,7 +352,7 @@ def test_progress_counts_committed_documents_and_ends_done(
 def test_progress_is_told_within_a_long_batch(
     store: Store, embedder: Any, write_lines: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dataflow.ingestion.loop._EVENT_SECONDS", 0.0)
+    monkeypatch.setattr("dataflow.ingestion.run.EVENT_SECONDS", 0.0)
     events: list[Progress] = []
     ingest_documents(
         store, embedder, write_lines(*(document(n) for n in range(10))),
@@ -385,7 +385,7 @@ def test_the_size_of_batches_does_not_show_in_the_result(
 def test_a_node_is_swapped_by_a_module_with_one_of_its_name(
     store: Store, embedder: Any, write_lines: Write
 ) -> None:
-    from dataflow.ingestion.chunks import chunks as usual
+    from dataflow.ingestion.graph import chunks as usual
 
     @tag(stage="chunk")
     def chunks(documents: pl.DataFrame, embedder: Any) -> pl.DataFrame:

@@ -63,7 +63,7 @@ def test_a_run_of_the_graph_leaves_none_of_its_values_behind() -> None:
 def test_documents_of_earlier_batches_are_gone(
     store: Store, embedder: Any, write_lines: Callable[..., Path]
 ) -> None:
-    from dataflow.ingestion.chunks import chunks as usual
+    from dataflow.ingestion.graph import chunks as usual
 
     frames: list[weakref.ref[Any]] = []
 

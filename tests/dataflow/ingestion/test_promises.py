@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from dataflow.ingestion import ingest, ingest_documents, ingest_folder, ingest_git, ingest_wiki
-from dataflow.ingestion.github import ingest_issues, ingest_memory, ingest_reviews, sync_github
+from dataflow.ingestion.sources import ingest_issues, ingest_memory, ingest_reviews, sync_github
 from operators.errors import CrosscorpusError
 from operators.postgres.inspect.status import status
 from operators.postgres.store import Store, collection_info
@@ -245,7 +245,7 @@ def test_a_run_that_was_killed_stays_on_record_as_unfinished(
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dataflow.ingestion.loop.finish_load", killed)
+    monkeypatch.setattr("dataflow.ingestion.finish.finish_load", killed)
     with pytest.raises(KeyboardInterrupt):
         source.run(store, embedder)
     frame = status(store).filter(corpus=source.corpus)

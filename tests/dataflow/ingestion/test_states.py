@@ -21,9 +21,9 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from dataflow.ingestion import chunks as chunk_nodes
+from dataflow.ingestion import graph as ingestion_graph
 from dataflow.ingestion import ingest
-from dataflow.ingestion.model_migration import switch_model
+from dataflow.ingestion.model_migration import migrate_model
 from operators.postgres.inspect.verify import verify
 from operators.postgres.store import Store, collection_info, drop_collection
 from operators.sources.chunking import chunker
@@ -108,7 +108,7 @@ def test_a_collection_always_equals_a_fresh_full_build(
         def use_chunker(self, number: int) -> None:
             monkeypatch.setattr(chunker, "VERSION", f"{usual}.{number}")
             monkeypatch.setattr(
-                chunk_nodes, "chunk_documents", lambda d, c, most: cut(d, c, most - 5 * number)
+                ingestion_graph, "chunk_documents", lambda d, c, most: cut(d, c, most - 5 * number)
             )
 
         def ingest(self, store: Store | None = None, **options: Any) -> Any:
@@ -154,10 +154,10 @@ def test_a_collection_always_equals_a_fresh_full_build(
             model = new_embedder(f"words-{int(self.model.space.split('-')[1]) + 1}")
             model.dimensions, model.max_tokens = (48, 55) if wider else (32, 40)
             with crashing(at, after):
-                switch_model(self.store, model, chunks_at_once=3)
+                migrate_model(self.store, model, chunks_at_once=3)
             self.check_whole()
             if collection_info(self.store).space != model.space:
-                switch_model(self.store, model, chunks_at_once=3)
+                migrate_model(self.store, model, chunks_at_once=3)
             self.model = model
             self.check_whole()
 

@@ -119,7 +119,7 @@ def test_a_new_version_joins_and_only_its_topic_is_compared(
     original = step.find_versions
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "dataflow.ingestion.loop.find_versions",
+            "dataflow.ingestion.finish.find_versions",
             lambda store, _: original(store, lambda *done: seen.append(done)),
         )
         ingest_documents(store, small, write_lines(OLD, NEW, *others, newer))
@@ -155,7 +155,7 @@ def test_a_run_killed_before_its_versions_were_found_is_made_good_by_the_next(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("dataflow.ingestion.version_discovery.stored.write_lineages", killed)
+        patch.setattr("dataflow.ingestion.version_discovery.write_lineages", killed)
         with pytest.raises(KeyboardInterrupt):
             ingest_documents(store, small, write_lines(OLD, NEW))
     assert known_versions(store).is_empty()
