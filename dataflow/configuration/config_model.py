@@ -27,6 +27,14 @@ from dataflow.configuration.catalog import (
     spell,
 )
 from dataflow.configuration.loader import ConfigError, read_chain
+from dataflow.configuration.renamed import (
+    IN_A_FILE,
+    PARAMETERS,
+    STAGES,
+    TEMPLATE_FIELDS,
+    VARIANTS,
+    renamed,
+)
 from operators.context.templates import parse
 from operators.errors import CrosscorpusError, UnknownName, suggest
 
@@ -158,10 +166,11 @@ def check_names(config: Config, catalog: Catalog) -> None:
         _check_stages(options, catalog.corpus, catalog.top, where, "")
         chosen = {**config.corpus_defaults.variants, **options.variants}
         _check_chosen(chosen, catalog.corpus, where)
-        if config.variants["fused"] == "convex" and chosen["merged"] in _OF_RANKS:
+        if config.variants.get("fused") == "convex" and chosen.get("merged") in _OF_RANKS:
             raise ConfigError(
                 f"{where}variants.merged: {chosen['merged']!r} would not change the results, for "
-                "fused 'convex' scores the hits of both lists anew; choose fused 'rrf' or 'score'"
+                "fused 'convex' scores the hits of both lists itself; choose fused 'rrf' or "
+                "'comb_sum'"
             )
         for key, template in (("label", options.label), ("link", options.link)):
             _check_template(template, f"{where}{key}")
@@ -187,9 +196,11 @@ def name_fault(corpus: str, catalog: Catalog | None = None) -> str | None:
 
 def _check_template(template: str, where: str) -> None:
     try:
-        parse(template)
+        parts = parse(template)
     except CrosscorpusError as error:
         raise ConfigError(f"{where}: {error}") from None
+    for field in (field for part in parts for way in part.ways for field in way.fields):
+        _refuse_old_name(field.name, TEMPLATE_FIELDS, where)
 
 
 def _check_stages(
@@ -199,15 +210,18 @@ def _check_stages(
         if node not in layer.variants:
             if node in other.variants:
                 raise ConfigError(f"{where}variants.{node}: belongs under {elsewhere}variants")
+            _refuse_old_name(node, STAGES, f"{where}variants")
             hint = suggest(node, layer.variants)
             raise UnknownName(f"no stage {node!r} with variants, under {where}variants{hint}")
         if variant not in layer.variants[node]:
+            _refuse_old_name(variant, VARIANTS.get(node, {}), f"{where}variants.{node}")
             hint = suggest(variant, layer.variants[node])
             raise UnknownName(f"unknown variant {variant!r} of {where}variants.{node}{hint}")
     for name, value in options.parameters.items():
         if name not in layer.parameters:
             if name in other.parameters:
                 raise ConfigError(f"{where}parameters.{name}: belongs under {elsewhere}parameters")
+            _refuse_old_name(name, PARAMETERS, f"{where}parameters")
             hint = suggest(name, layer.parameters)
             raise UnknownName(f"unknown parameter {name!r} under {where}parameters{hint}")
         annotation = layer.parameters[name].annotation
@@ -219,67 +233,16 @@ def _check_stages(
             raise ConfigError(f"{where}parameters.{name}: {fault}")
 
 
+def _refuse_old_name(name: str, renames: Mapping[str, str], where: str) -> None:
+    if line := renamed(name, renames):
+        raise UnknownName(f"{where}: {line}{IN_A_FILE}")
+
+
 def _check_chosen(chosen: Mapping[str, str], layer: Layer, where: str) -> None:
     for node, variants in layer.variants.items():
         if node not in chosen:
             options = ", ".join(variants)
             raise ConfigError(f"{where}variants.{node} is missing: choose one of {options}")
-
-
-def hamilton_config(config: Config, catalog: Catalog | None = None) -> dict[str, Any]:
-    """What Hamilton builds the retrieval graph from.
-
-    Returns:
-        ``<stage>_variant`` for every stage around the corpora, every parameter by its name,
-        ``source_weights`` (corpus -> trigger -> weight), ``triggers``, ``embedding``, and
-        ``corpora``: for each corpus, by name, the ``config`` (``<stage>_variant``) and the
-        ``inputs`` (every parameter, ``corpus``, ``label``, ``link``, ``filters`` and
-        ``deadline_s``) of its sub-graph. Corpora are in
-        alphabetical order, so that the order in a file changes no result.
-    """
-    catalog = catalog or retrieval_catalog()
-    names = sorted(config.corpora)
-    defaults = config.corpus_defaults
-    corpora = {}
-    for name in names:
-        own = config.corpora[name]
-        variants = {**defaults.variants, **own.variants}
-        inputs = _filled(catalog.corpus, {**defaults.parameters, **own.parameters})
-        corpora[name] = {
-            "config": {f"{node}_variant": variant for node, variant in sorted(variants.items())},
-            "inputs": {
-                **inputs,
-                "corpus": name,
-                "label": own.label,
-                "link": own.link,
-                "filters": own.filters.model_dump(exclude_none=True),
-                "deadline_s": config.deadline_of(name),
-            },
-        }
-    return {
-        "hamilton.enable_power_user_mode": True,
-        **{f"{node}_variant": variant for node, variant in sorted(config.variants.items())},
-        **_filled(catalog.top, config.parameters),
-        "source_weights": {name: dict(config.corpora[name].weights) for name in names},
-        "triggers": list(config.triggers),
-        "embedding": config.embedding,
-        "corpora": corpora,
-    }
-
-
-def _filled(layer: Layer, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Every parameter of ``layer`` with the given value or its default, floats as floats."""
-    filled = {}
-    for name, parameter in sorted(layer.parameters.items()):
-        value = given.get(name, parameter.default)
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        filled[name] = float(value) if whole and not _may_be_int(parameter.annotation) else value
-    return filled
-
-
-def _may_be_int(annotation: Any) -> bool:
-    """Whether a whole number may stay an int: ``float`` parameters become floats."""
-    return annotation is not float and annotation != (float | None)
 
 
 def _merge(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
@@ -340,7 +303,6 @@ __all__ = [
     "Filters",
     "StageOptions",
     "check",
-    "hamilton_config",
     "load_config",
     "name_fault",
 ]

@@ -15,6 +15,7 @@ from hamilton.lifecycle.base import BaseDoValidateInput
 
 from dataflow.configuration.bounds import out_of_bounds
 from dataflow.configuration.catalog import ASKED, BOUND, fits, spell
+from dataflow.configuration.renamed import COLUMNS, NODES, PARAMETERS, new_name, renamed
 from operators import frames
 from operators.errors import CrosscorpusError, UnknownName, suggest
 
@@ -92,11 +93,14 @@ def check_call(
         if not isinstance(name, str):
             raise GraphError(f"an output is asked for by its name, got {type(name).__name__}")
         if name not in nodes or name in fixed:
+            _refuse_old_name(name)
             raise UnknownName(f"unknown output {name!r}{suggest(name, _shown(graph, fixed))}")
     for name, value in inputs.items():
         node = nodes.get(name)
         if node is None and name in ASKED:  # a chosen variant has no use for it
             continue
+        if node is None:
+            _refuse_old_name(name)
         if node is None and (of_one := next((n for n in nodes if n.endswith(f".{name}")), None)):
             raise UnknownName(f"unknown input {name!r}: each corpus has its own, such as {of_one}")
         if node is None:
@@ -109,6 +113,7 @@ def check_call(
         _check_type("input", name, value, node.type)
     for name, value in overrides.items():
         if name not in nodes:
+            _refuse_old_name(name)
             raise UnknownName(f"unknown override {name!r}{suggest(name, _shown(graph, fixed))}")
         if name in fixed:
             raise GraphError(f"{name!r} is chosen by the configuration, not by a run")
@@ -116,6 +121,11 @@ def check_call(
         _check_columns(name, name.rpartition(".")[2], value)
         if fault := out_of_bounds(name.rpartition(".")[2], value):
             raise GraphError(f"{name}: {fault}")
+
+
+def _refuse_old_name(name: str) -> None:
+    if line := renamed(name, NODES | PARAMETERS):
+        raise UnknownName(line)
 
 
 def _shown(graph: FunctionGraph, fixed: Collection[str]) -> list[str]:
@@ -135,6 +145,9 @@ def _check_columns(name: str, node: str, value: Any) -> None:
             _check_columns(f"{name}[{field}]", str(field), part)
     if isinstance(value, pl.DataFrame) and node in _FRAMES:
         missing = [column for column in _FRAMES[node] if column not in value.columns]
+        for column in value.columns:
+            if new_name(column, COLUMNS) in missing:
+                raise GraphError(f"override {name!r}: the column {renamed(column, COLUMNS)}")
         if missing:
             raise GraphError(
                 f"override {name!r} lacks columns: {', '.join(missing)}; operators/frames.py says "

@@ -3,8 +3,11 @@
 from pathlib import Path
 
 import pytest
+from hamilton import ad_hoc_utils
 
-from dataflow.configuration.config_model import hamilton_config, load_config
+from dataflow.configuration.catalog import read_catalog
+from dataflow.configuration.config_model import load_config
+from dataflow.configuration.hamilton_config import hamilton_config
 from dataflow.configuration.loader import ConfigError, find, read_chain, seen_from, shipped
 from operators.errors import CrosscorpusError
 
@@ -57,6 +60,66 @@ WRONG = [
 ]
 
 
+UPGRADE = "; `crosscorpus config upgrade FILE` rewrites a file"
+RENAMED = [
+    (
+        {"parameters": {"own_scale": 1.0}},
+        "parameters: 'own_scale' is called 'corpus_normalization' now",
+    ),
+    (
+        {"corpus_defaults": {"parameters": {"candidates": 9}}},
+        "corpus_defaults.parameters: 'candidates' is called 'search_depth' now",
+    ),
+    (
+        {"corpora": {"code": {"parameters": {"exact_below": 9}}}},
+        "corpora.code.parameters: 'exact_below' is called 'exact_scan_max_rows' now",
+    ),
+    ({"variants": {"recency": "step"}}, "variants: 'recency' is called 'aged_hits' now"),
+    ({"variants": {"fused": "score"}}, "variants.fused: 'score' is called 'comb_sum' now"),
+    (
+        {"corpora": {"code": {"variants": {"merged": "minmax"}}}},
+        "corpora.code.variants.merged: 'minmax' is called 'convex' now",
+    ),
+    (
+        {"corpora": {"code": {"label": "{path}[[ {only_up_to}]]"}}},
+        "corpora.code.label: 'only_up_to' is called 'last_version' now",
+    ),
+    (
+        {"corpora": {"code": {"link": "{uri}[[#{anchor}||?{gone_since}]]"}}},
+        "corpora.code.link: 'gone_since' is called 'superseded_at' now",
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), RENAMED, ids=[m for _, m in RENAMED])
+def test_an_old_name_in_a_file_or_in_changes_is_an_error_with_the_new_one(
+    tmp_path, change, message
+):
+    _write(tmp_path / "team.yaml", {"extends": "default", **change})
+    with pytest.raises(ConfigError) as error:
+        load_config(tmp_path / "team.yaml")
+    assert str(error.value) == f"team.yaml: {message}{UPGRADE}"
+    with pytest.raises(ConfigError) as error:
+        load_config("default").with_changes(change)
+    assert str(error.value) == f"changes: {message}{UPGRADE}"
+
+
+def test_a_parameter_of_the_graph_is_no_old_name_whatever_it_is_called():
+    def hits(query: str, candidates: int = 3) -> int:
+        return candidates
+
+    def unified(corpus: str) -> int:
+        return 1
+
+    modules = (
+        ad_hoc_utils.create_temporary_module(hits),
+        ad_hoc_utils.create_temporary_module(unified),
+    )
+    own = read_catalog(modules[:1], modules[1:])
+    config = load_config({"parameters": {"candidates": 4}, "corpora": {"code": {}}}, catalog=own)
+    assert config.parameters == {"candidates": 4}
+
+
 @pytest.mark.parametrize(("change", "message"), WRONG, ids=[m[:30] for _, m in WRONG])
 def test_a_mistake_is_one_line_that_says_where_and_what(small, change, message):
     with pytest.raises(CrosscorpusError) as error:
@@ -77,7 +140,7 @@ def test_a_merge_that_the_fusion_does_not_read_is_an_error_that_says_what_to_cho
     with pytest.raises(ConfigError, match="would not change the results") as error:
         load_config("default").with_changes(changes)
     assert f"{where}variants.merged" in str(error.value)
-    assert "fused 'rrf' or 'score'" in str(error.value)
+    assert "fused 'rrf' or 'comb_sum'" in str(error.value)
     load_config("default").with_changes({**changes, "variants": {"fused": "comb_sum"}})
 
 
@@ -207,6 +270,13 @@ def test_no_file_is_told_to_extend_itself(tmp_path):
     _write(tmp_path / "a.yaml", {"extends": "default"})
     with pytest.raises(ConfigError, match=r"a\.yaml: can't extend itself"):
         seen_from(str(tmp_path / "a.yaml"), tmp_path / "b" / ".." / "a.yaml")
+
+
+@pytest.mark.parametrize("source", ["candidates_10", {"extends": "candidates_10"}], ids=str)
+def test_the_old_name_of_an_experiment_is_an_error_with_the_new_one(source):
+    with pytest.raises(ConfigError) as error:
+        load_config(source)
+    assert str(error.value) == f"'candidates_10' is called 'search_depth_10' now{UPGRADE}"
 
 
 def test_a_missing_file_is_named_with_the_nearest_shipped_name():
