@@ -61,7 +61,8 @@ OLD_WEIGHT = empty(LEXICAL_WEIGHT).rename({"lexical_weight": "text_confidence"})
             [],
             {},
             {"lexical_weight": OLD_WEIGHT},
-            "override 'lexical_weight': the column 'text_confidence' is called 'lexical_weight' now",
+            "override 'lexical_weight': the column 'text_confidence' is called 'lexical_weight' "
+            "now",
         ),
     ],
 )
