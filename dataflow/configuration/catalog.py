@@ -179,20 +179,3 @@ def _is_instance(value: Any, kind: type) -> bool:
         return isinstance(value, kind)
     except TypeError:  # a protocol that can't be checked at run time
         return True
-
-
-def spell(annotation: Any) -> str:
-    """An annotation as an author writes it.
-
-    >>> spell(float | None), spell(list[str])
-    ('float | None', 'list[str]')
-    """
-    if typing.get_origin(annotation) is typing.Literal:
-        return " | ".join(repr(option) for option in typing.get_args(annotation))
-    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
-        return " | ".join(spell(option) for option in typing.get_args(annotation))
-    if annotation is type(None):
-        return "None"
-    if isinstance(annotation, type) and not typing.get_args(annotation):
-        return annotation.__name__
-    return str(annotation).replace("typing.", "").replace("collections.abc.", "")

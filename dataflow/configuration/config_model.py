@@ -24,7 +24,6 @@ from dataflow.configuration.catalog import (
     Layer,
     fits,
     retrieval_catalog,
-    spell,
 )
 from dataflow.configuration.loader import ConfigError, read_chain
 from dataflow.configuration.renamed import (
@@ -35,6 +34,7 @@ from dataflow.configuration.renamed import (
     VARIANTS,
     renamed,
 )
+from dataflow.execution.annotations import spell
 from operators.context.templates import parse
 from operators.errors import CrosscorpusError, UnknownName, suggest
 

@@ -24,7 +24,8 @@ from dataflow.configuration.hamilton_config import hamilton_config
 from dataflow.driver.fail_open import failed_search, not_searched
 from dataflow.driver.query_frame import check_known, complete_queries, refuse_ignored
 from dataflow.driver.trace import Trace, changed, known_to
-from dataflow.driver.validation import GraphError, LooseInputs, check_call, check_declared
+from dataflow.driver.validation import check_call
+from dataflow.execution.graph_checks import GraphError, LooseInputs, check_declared
 from dataflow.execution.hamilton_logs import quiet_hamilton
 from dataflow.execution.memo import Memo
 from dataflow.execution.plan import node_tags

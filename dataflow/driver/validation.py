@@ -1,7 +1,6 @@
-"""Errors for what Hamilton ignores: names that nothing has, inputs that nothing declared.
+"""Errors for what Hamilton ignores in a call: names that nothing has, values of another type.
 
-Hamilton takes an unknown override or input and does nothing with it, and turns a node that no
-variant provides into an input that the caller never hears of.
+Hamilton takes an unknown override or input and does nothing with it.
 """
 
 from __future__ import annotations
@@ -11,13 +10,14 @@ from typing import Any
 
 import polars as pl
 from hamilton.graph import FunctionGraph
-from hamilton.lifecycle.base import BaseDoValidateInput
 
 from dataflow.configuration.bounds import out_of_bounds
-from dataflow.configuration.catalog import ASKED, BOUND, fits, spell
+from dataflow.configuration.catalog import ASKED, BOUND, fits
 from dataflow.configuration.renamed import COLUMNS, NODES, PARAMETERS, new_name, renamed
+from dataflow.execution.annotations import spell
+from dataflow.execution.graph_checks import GraphError
 from operators import frames
-from operators.errors import CrosscorpusError, UnknownName, suggest
+from operators.errors import UnknownName, suggest
 
 _FRAMES = {
     "scoped_queries": frames.SCOPED_QUERIES,
@@ -48,27 +48,6 @@ _FRAMES = {
     "explain": frames.EXPLAIN,
 }
 """What the nodes that read an overridden one count on; ``queries`` has checks of its own."""
-
-
-class GraphError(CrosscorpusError):
-    """The graph or a call does not fit together; the message names what is missing or wrong."""
-
-
-class LooseInputs(BaseDoValidateInput):
-    """Turns off Hamilton's own input check, whose message prints the value."""
-
-    def do_validate_input(self, *, node_type: type, input_value: Any) -> bool:
-        """Accept; :func:`check_call` has looked at every input by then."""
-        return True
-
-
-def check_declared(graph: FunctionGraph, declared: Collection[str]) -> None:
-    """Raise if ``graph`` reads an input that neither a node nor ``declared`` provides."""
-    for node in sorted(graph.nodes.values(), key=lambda n: str(n.name)):
-        if node.user_defined and node.name not in declared and node.name not in graph.config:
-            readers = ", ".join(sorted(n.name for n in node.depended_on_by))
-            hint = suggest(node.name, [n for n in graph.nodes if n != node.name])
-            raise GraphError(f"{readers} needs {node.name!r}, which no node computes{hint}")
 
 
 def check_call(

@@ -10,8 +10,8 @@ from typing import Any
 from hamilton import driver
 
 from dataflow.configuration.config_model import Config
-from dataflow.driver.validation import LooseInputs, check_declared
 from dataflow.evaluation import comparisons, runs
+from dataflow.execution.graph_checks import LooseInputs, check_declared
 from dataflow.execution.hamilton_logs import quiet_hamilton
 from dataflow.ingestion.graph import Forgetting
 from operators.embedding.protocol import Embedder

@@ -13,7 +13,7 @@ from hamilton.graph import FunctionGraph
 from hamilton.lifecycle import NodeExecutionHook
 from hamilton.lifecycle.base import LifecycleAdapter
 
-from dataflow.driver.validation import LooseInputs, check_declared
+from dataflow.execution.graph_checks import LooseInputs, check_declared
 from dataflow.execution.hamilton_logs import quiet_hamilton
 from dataflow.ingestion import chunks, documents, embeddings, stored
 

@@ -9,7 +9,7 @@ from typing import Any
 from hamilton.graph import FunctionGraph
 from hamilton.node import Node
 
-from dataflow.configuration.catalog import spell
+from dataflow.execution.annotations import spell
 from dataflow.execution.plan import is_field, is_literal, node_tags
 
 

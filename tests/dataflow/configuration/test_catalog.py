@@ -6,7 +6,7 @@ import pytest
 from hamilton import ad_hoc_utils
 from hamilton.function_modifiers import config
 
-from dataflow.configuration.catalog import fits, read_layer, spell
+from dataflow.configuration.catalog import fits, read_layer
 
 
 def layer(*functions):
@@ -77,11 +77,3 @@ def test_two_defaults_for_one_parameter_are_an_error():
 )
 def test_a_value_fits_an_annotation_or_not(value, annotation, expected):
     assert fits(value, annotation) is expected
-
-
-@pytest.mark.parametrize(
-    ("annotation", "text"),
-    [(float | None, "float | None"), (list[str], "list[str]"), (typing.Literal["a", 1], "'a' | 1")],
-)
-def test_annotations_read_as_an_author_writes_them(annotation, text):
-    assert spell(annotation) == text

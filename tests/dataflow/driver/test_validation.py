@@ -1,29 +1,13 @@
-"""Guards at build: a node that needs what nothing computes; at a call: names and values."""
+"""A call of the driver: names that nothing has, old names, values of another type."""
 
 import polars as pl
 import pytest
-from hamilton import ad_hoc_utils, driver
 
 from dataflow.configuration.config_model import load_config
 from dataflow.driver.retrieval_driver import build_graph
-from dataflow.driver.validation import GraphError, check_call, check_declared
+from dataflow.driver.validation import check_call
 from operators.errors import CrosscorpusError
 from operators.frames import LEXICAL_WEIGHT, UNIFIED, empty
-
-
-def test_an_undeclared_input_is_an_error_with_the_nearest_node():
-    def merged(seed: int) -> int:
-        return seed
-
-    def deduped(mergd: int) -> int:
-        return mergd
-
-    module = ad_hoc_utils.create_temporary_module(merged, deduped, module_name="undeclared")
-    graph = driver.Builder().with_modules(module).build().graph
-    message = "deduped needs 'mergd', which no node computes, did you mean 'merged'"
-    with pytest.raises(GraphError, match=message):
-        check_declared(graph, {"seed"})
-    check_declared(graph, {"seed", "mergd"})
 
 
 @pytest.fixture(scope="module")

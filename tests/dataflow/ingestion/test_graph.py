@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hamilton.ad_hoc_utils import create_temporary_module
 
-from dataflow.driver.validation import GraphError
+from dataflow.execution.graph_checks import GraphError
 from dataflow.ingestion.graph import INPUTS, build_ingestion_graph
 from operators.sources.protocol import Document
 
