@@ -7,7 +7,6 @@ of the wrong type. No secret ever goes into a configuration: it is printed, comp
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from keyword import iskeyword
@@ -16,13 +15,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from dataflow.configuration.bounds import out_of_bounds
 from dataflow.configuration.catalog import (
     ASKED,
     BOUND,
     Catalog,
     Layer,
-    fits,
     retrieval_catalog,
 )
 from dataflow.configuration.loader import ConfigError, read_chain
@@ -34,6 +31,7 @@ from dataflow.configuration.renamed import (
     VARIANTS,
     renamed,
 )
+from dataflow.configuration.value_checks import NotNegative, expectation, fits, out_of_bounds
 from dataflow.execution.annotations import spell
 from operators.context.templates import parse
 from operators.errors import CrosscorpusError, UnknownName, suggest
@@ -66,7 +64,7 @@ class CorpusConfig(StageOptions):
 
     label: str = "{title}"
     link: str = "{uri}"
-    weights: dict[str, float] = {}
+    weights: dict[str, NotNegative] = {}
     filters: Filters = Filters()
     deadline_s: float | None = Field(None, gt=0, allow_inf_nan=False)
 
@@ -174,12 +172,10 @@ def check_names(config: Config, catalog: Catalog) -> None:
             )
         for key, template in (("label", options.label), ("link", options.link)):
             _check_template(template, f"{where}{key}")
-        for trigger, weight in options.weights.items():
+        for trigger in options.weights:
             if trigger not in config.triggers:
                 hint = suggest(trigger, config.triggers)
                 raise UnknownName(f"unknown trigger {trigger!r} under {where}weights{hint}")
-            if not 0 <= weight < math.inf:
-                raise ConfigError(f"{where}weights.{trigger}: expected 0 or more, got {weight}")
 
 
 def name_fault(corpus: str, catalog: Catalog | None = None) -> str | None:
@@ -292,8 +288,7 @@ def _first_fault(error: ValidationError) -> str:
         return f"unknown key {key!r}{where}{suggest(key, _MODELS[place].model_fields)}{more}"
     if fault["type"] == "missing":
         return f"{key!r}{where} is missing{more}"
-    message = fault["msg"].replace("Input should be", "expected", 1)
-    return f"{'.'.join([*parent, key])}: {message}, got {fault['input']!r}{more}"
+    return f"{'.'.join([*parent, key])}: {expectation(fault)}{more}"
 
 
 __all__ = [

@@ -11,9 +11,9 @@ from typing import Any
 import polars as pl
 from hamilton.graph import FunctionGraph
 
-from dataflow.configuration.bounds import out_of_bounds
-from dataflow.configuration.catalog import ASKED, BOUND, fits
+from dataflow.configuration.catalog import ASKED, BOUND
 from dataflow.configuration.renamed import COLUMNS, NODES, PARAMETERS, new_name, renamed
+from dataflow.configuration.value_checks import fits, out_of_bounds
 from dataflow.execution.annotations import spell
 from dataflow.execution.graph_checks import GraphError
 from operators import frames

@@ -29,22 +29,34 @@ WRONG = [
     ({"corpora": {"fused": {}}}, "'fused' is the name of a node"),
     ({"corpora": {"code": {"lable": "x"}}}, "unknown key 'lable' under corpora.code, did you mean"),
     ({"corpora": {"code": {"weights": {"pr_reviw": 1.0}}}}, "unknown trigger 'pr_reviw' under"),
-    ({"corpora": {"code": {"weights": {"question": -1.0}}}}, "expected 0 or more, got -1.0"),
-    ({"corpora": {"code": {"weights": {"question": float("nan")}}}}, "expected 0 or more, got nan"),
-    ({"corpora": {"code": {"weights": {"question": float("inf")}}}}, "expected 0 or more, got inf"),
+    (
+        {"corpora": {"code": {"weights": {"question": -1.0}}}},
+        "expected greater than or equal to 0, got -1.0",
+    ),
+    (
+        {"corpora": {"code": {"weights": {"question": float("nan")}}}},
+        "expected a finite number, got nan",
+    ),
+    (
+        {"corpora": {"code": {"weights": {"question": float("inf")}}}},
+        "expected a finite number, got inf",
+    ),
     (
         {"corpora": {"code": {"parameters": {"vector_weight": float("nan")}}}},
         "a finite number, got",
     ),
-    ({"parameters": {"rrf_k": 0}}, "parameters.rrf_k: expected above 0, got 0"),
-    ({"parameters": {"top_k": -1}}, "parameters.top_k: expected 0 or more, got -1"),
+    ({"parameters": {"rrf_k": 0}}, "parameters.rrf_k: expected greater than 0, got 0"),
+    (
+        {"parameters": {"top_k": -1}},
+        "parameters.top_k: expected greater than or equal to 0, got -1",
+    ),
     (
         {"corpora": {"code": {"parameters": {"search_depth": -1}}}},
-        "corpora.code.parameters.search_depth: expected 0 or more, got -1",
+        "corpora.code.parameters.search_depth: expected greater than or equal to 0, got -1",
     ),
     (
         {"corpus_defaults": {"parameters": {"vector_weight": 7.0}}},
-        "corpus_defaults.parameters.vector_weight: expected from 0 to 1, got 7.0",
+        "corpus_defaults.parameters.vector_weight: expected less than or equal to 1, got 7.0",
     ),
     ({"corpora": {"code": {"filters": {"repo": ["a"]}}}}, "'repo' under corpora.code.filters, did"),
     (
