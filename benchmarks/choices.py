@@ -21,7 +21,8 @@ import polars as pl
 
 from benchmarks.judged import NDCG, data_folder
 from dataflow import load_config
-from dataflow.configuration.config_model import Config, hamilton_config
+from dataflow.configuration.config_model import Config
+from dataflow.configuration.hamilton_config import hamilton_config
 from dataflow.configuration.overrides import with_settings
 from dataflow.evaluation.graph import evaluate
 from dataflow.ingestion import ingest_documents

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dataflow.cli import evaluate, ingest, learn, maintenance, sync, versions
+from dataflow.cli import config, evaluate, ingest, learn, maintenance, sync, versions
 from dataflow.cli.options import FAILED, PARTLY, AsJson, Collection, Config
 from operators.errors import CrosscorpusError
 
@@ -312,6 +312,7 @@ versions.register(app)
 evaluate.register(app)
 learn.register(app)
 sync.register(app, ingest.register(app))
+config.register(app)
 
 
 def _trigger(text: str | None) -> str | dict[str, float] | None:
@@ -333,7 +334,7 @@ def _absent(
     settings: Settings, collection: str, only: list[str] | None, filters: dict[str, Any]
 ) -> list[str]:
     """What of the filters of a question nothing has that it may see."""
-    from dataflow.configuration.config_model import hamilton_config
+    from dataflow.configuration.hamilton_config import hamilton_config
     from operators.postgres.search.filter_values import absent_values
     from operators.postgres.store import open_store
     from operators.ranking.query_filters import visible_repos

@@ -19,7 +19,8 @@ from hamilton.lifecycle.base import LifecycleAdapter
 from hamilton.node import Node
 
 from dataflow.configuration.catalog import ASKED, BOUND, STRUCTURE, Catalog, retrieval_catalog
-from dataflow.configuration.config_model import Config, as_config, hamilton_config
+from dataflow.configuration.config_model import Config, as_config
+from dataflow.configuration.hamilton_config import hamilton_config
 from dataflow.driver.fail_open import failed_search, not_searched
 from dataflow.driver.query_frame import check_known, complete_queries, refuse_ignored
 from dataflow.driver.trace import Trace, changed, known_to

@@ -14,7 +14,8 @@ from typing import Any
 
 import polars as pl
 
-from dataflow.configuration.config_model import Config, hamilton_config
+from dataflow.configuration.config_model import Config
+from dataflow.configuration.hamilton_config import hamilton_config
 from dataflow.driver.retrieval_driver import RetrievalDriver
 from dataflow.execution.plan import node_tags
 from operators.context.question import query_texts

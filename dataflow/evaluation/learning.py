@@ -18,7 +18,8 @@ from typing import Any
 import polars as pl
 import yaml
 
-from dataflow.configuration.config_model import Config, hamilton_config
+from dataflow.configuration.config_model import Config
+from dataflow.configuration.hamilton_config import hamilton_config
 from dataflow.driver.retrieval_driver import RetrievalDriver, build_driver
 from dataflow.evaluation.answers import (
     BATCH_SIZE,

@@ -1,4 +1,4 @@
-"""What-if over made-up searches: what another configuration gives, computed from an earlier run."""
+"""What-if: what another configuration gives, computed from an earlier run."""
 
 from __future__ import annotations
 
@@ -15,9 +15,13 @@ from hypothesis import strategies as st
 from dataflow.configuration.config_model import Config, load_config
 from dataflow.configuration.loader import shipped
 from dataflow.driver.retrieval_driver import RetrievalDriver, build_graph
+from dataflow.driver.trace import changed, known_to
 from dataflow.execution.memo import same
+from dataflow.retrieval import corpus as corpus_nodes
+from operators.errors import CrosscorpusError
 
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
+QUESTION = {"query": "why is the cache flushed twice?"}
 CORPORA = ("code", "review", "wiki")
 EXPERIMENTS = sorted(
     name
@@ -182,3 +186,82 @@ def test_a_trace_gives_what_execute_gives(build: Any, world: Any, make_queries: 
     plain = driver.execute(STAGES[:-1], {"now": NOW}, overrides)
     assert same(dict(trace), plain)
     assert isinstance(trace["results"], pl.DataFrame)
+
+
+def test_a_change_is_a_configuration_a_name_or_what_differs() -> None:
+    default, rrf = load_config(), load_config("rrf")
+    assert changed(default, None) is default
+    assert changed(default, rrf) is rrf
+    assert changed(default, "rrf") == rrf
+    assert changed(default, {"parameters": {"top_k": 3}}).parameters["top_k"] == 3
+
+
+def test_what_a_graph_has_no_use_for_is_left_out() -> None:
+    graph = build_graph(load_config("no_docs")).graph
+    given_ = {"docs.merged": 1, "wiki.merged": 2, "query": "a"}
+    assert known_to(graph, given_) == {"wiki.merged": 2, "query": "a"}
+
+
+@pytest.mark.parametrize(
+    ("change", "searched"),
+    [
+        ("half_life", 0),
+        ("no_dedup", 0),
+        ("cosine_dedup", 0),
+        ("comb_sum", 0),
+        ("weighted_rrf", 0),
+        ("vector_only", 0),
+        ({"corpus_defaults": {"parameters": {"vector_weight": 0.1}}}, 0),
+        ({"corpora": {"wiki": {"parameters": {"search_depth": 1}}}}, 2),
+        ({"corpora": {"wiki": {"filters": {"language": "python"}}}}, 2),
+        ("plain_text_search", 3),
+    ],
+    ids=str,
+)
+def test_what_if_searches_only_what_is_searched_otherwise(
+    open_driver, monkeypatch, change, searched
+):
+    asked = []
+
+    def counted(what, works):
+        def call(store, corpus, *rest, **options):
+            asked.append((what, corpus))
+            return works(store, corpus, *rest, **options)
+
+        return call
+
+    monkeypatch.setattr(corpus_nodes, "fetch_chunks", counted("chunks", corpus_nodes.fetch_chunks))
+    monkeypatch.setattr(
+        corpus_nodes, "search_vectors", counted("vector", corpus_nodes.search_vectors)
+    )
+    for name in ("bm25_search", "plain_search"):
+        monkeypatch.setattr(corpus_nodes, name, counted("text", getattr(corpus_nodes, name)))
+    config = load_config(change) if isinstance(change, str) else load_config().with_changes(change)
+    wanted = ["results", "context_window", "citations", "notes", "fused"]
+    inputs = {**QUESTION, "now": NOW}
+    with open_driver() as driver:
+        trace = driver.trace(wanted, inputs)
+        assert len(asked) == 9
+        asked.clear()
+        found = driver.what_if(trace, change)
+    assert len([1 for what, _ in asked if what != "chunks"]) == searched
+    assert len(asked) <= 2 * searched
+    with open_driver(config) as fresh:
+        assert all(
+            frame.equals(found[name]) for name, frame in fresh.execute(wanted, inputs).items()
+        )
+
+
+def test_what_if_keeps_the_model_and_says_so(driver):
+    trace = driver.trace(["results"], QUESTION)
+    with pytest.raises(CrosscorpusError, match="for 'static' build another driver"):
+        driver.what_if(trace, {"embedding": "static"})
+
+
+def test_what_the_candidates_cut_off_says_how_far_away_it_is(driver):
+    trace = driver.trace(["dispositions"], {**QUESTION, "explain_chunks": ["guide.md"]})
+    (seen,) = trace["dispositions"].filter(corpus="docs")["fate"].to_list()
+    assert seen == "context"
+    none = {"corpora": {"docs": {"parameters": {"search_depth": 0}}}}
+    told = driver.what_if(trace, none)["dispositions"].filter(corpus="docs").row(0, named=True)
+    assert told["fate"] == "below_candidates"

@@ -1,9 +1,13 @@
-import math
+"""Values: whether one is of the annotated type, and what is said of a number out of bounds."""
 
+import math
+import typing
+
+import polars as pl
 import pytest
 
-from dataflow.configuration.bounds import BOUNDS, out_of_bounds
-from dataflow.configuration.catalog import retrieval_catalog
+from dataflow.configuration.catalog import Layer, retrieval_catalog
+from dataflow.configuration.value_checks import BOUNDS, fits, out_of_bounds
 
 
 def numbers():
@@ -43,3 +47,37 @@ def test_no_number_may_be_infinite_or_none_at_all(name):
 def test_a_number_outside_its_bounds_is_told_what_was_expected(name, good, bad):
     assert [out_of_bounds(name, value) for value in good] == [None] * len(good)
     assert all("expected" in str(out_of_bounds(name, value)) for value in bad)
+
+
+LAYER = retrieval_catalog().top
+
+
+@pytest.mark.parametrize(
+    ("value", "annotation", "expected"),
+    [
+        (1, int, True),
+        (True, int, False),
+        (1, float, True),
+        (1.5, int, False),
+        (None, float | None, True),
+        ("a", float | None, False),
+        ("a", typing.Literal["a", "b"], True),
+        ("c", typing.Literal["a", "b"], False),
+        (["a"], list[str], True),
+        (["a", 1], list[str], False),
+        ({"a": 1}, dict[str, float], True),
+        ({"a": "b"}, dict[str, float], False),
+        ({"a": 1.0}, str | typing.Mapping[str, float] | None, True),
+        ("1", int, False),
+        (float("nan"), int, False),
+        (10**400, float, False),
+        (pl.DataFrame(), pl.DataFrame, True),
+        (pl.DataFrame(), typing.Literal["a"], False),
+        ([], pl.DataFrame, False),
+        (LAYER, Layer, True),
+        ({}, Layer, False),
+        (object(), typing.Any, True),
+    ],
+)
+def test_a_value_fits_an_annotation_or_not(value, annotation, expected):
+    assert fits(value, annotation) is expected
