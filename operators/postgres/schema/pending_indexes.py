@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from operators.postgres.schema.indexes import EXACT_SCAN_MAX_ROWS
-from operators.postgres.store import Store, identifier
+from operators.postgres.schema.indexes import EXACT_SCAN_MAX_ROWS, terms_index, vector_index
+from operators.postgres.store import Store
 from operators.ranking import bm25
 
 
@@ -29,9 +29,9 @@ def unfinished_corpora(
     }
     found = []
     for corpus, chunks, length, average in rows:
-        needed = {identifier(f"postings_{corpus}_terms"), identifier(f"chunks_{corpus}_search_tsv")}
+        needed = {terms_index(corpus)}
         if chunks > exact_scan_max_rows:
-            needed.add(identifier(f"chunks_{corpus}_hnsw"))
+            needed.add(vector_index(corpus))
         if not needed <= indexes or average != bm25.snapped_average(int(length), int(chunks)):
             found.append(str(corpus))
     return found

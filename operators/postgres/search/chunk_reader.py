@@ -28,9 +28,11 @@ from operators.postgres.search.filters import (
 )
 from operators.postgres.store import Connection, Store, collection_info
 from operators.postgres.superseded_counts import Superseded
-from operators.postgres.write.copy_binary import EPOCH_2000_US
 
 FILTERS_AT_ONCE = 50
+
+EPOCH_2000_US = 946_684_800_000_000
+"""Microseconds from 1970 to 2000, from which the server counts."""
 
 _STORED = {
     name: "c.item_state" if name == "state" else f"c.{name}"

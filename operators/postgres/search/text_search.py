@@ -21,6 +21,8 @@ import polars as pl
 
 from operators.foundation.sanitize import clean_text
 from operators.frames import TEXT_LISTS, empty
+from operators.postgres.schema.indexes import pg_textsearch_index
+from operators.postgres.schema.plain_text import words_of
 from operators.postgres.search.batches import Deadline, fetch, run, run_slices
 from operators.postgres.search.filters import (
     SHARED,
@@ -43,7 +45,6 @@ from operators.postgres.store import (
     MissingExtension,
     Store,
     collection_info,
-    identifier,
 )
 from operators.ranking import bm25
 
@@ -143,9 +144,9 @@ def plain_search(
 ) -> pl.DataFrame:
     """The ``k`` chunks that have all words of a query text, by Postgres's own ``ts_rank``.
 
-    ``ts_rank(search_tsv, plainto_tsquery('english', text))``; the score is that rank, so that the
-    plain rule's distance is 1 - score. A text without words has no rows. Arguments, order and
-    errors as in :func:`bm25_search`.
+    The score is that rank, ``ts_rank(words, plainto_tsquery('english', text))`` with the words of
+    :mod:`operators.postgres.schema.plain_text`, so that the plain rule's distance is 1 - score. A
+    text without words has no rows. Arguments, order and errors as in :func:`bm25_search`.
     """
     deadline = Deadline.after(timeout_s, f"the text search of corpus {corpus!r}")
     info = collection_info(store)
@@ -181,7 +182,7 @@ def pg_textsearch_search(
     info = collection_info(store)
     if k < 1 or corpus not in info.corpora:
         return empty(TEXT_LISTS)
-    index = identifier(f"chunks_{corpus}_bm25")
+    index = pg_textsearch_index(corpus)
     run(store, deadline, partial(_check_pg_textsearch, corpus=corpus, index=index))
     found: list[Found] = []
     for one, items in _groups(queries, corpus, info).items():
@@ -288,6 +289,7 @@ def _rank_plainly(
     }
     at = moment_of([item.as_of for item in items], parameters)
     dated, current = created_before(one, "c", at), up_to_date(one, "c", parameters, moment=at)
+    words = words_of(conn, "c")
     statement = f"""
         WITH q AS MATERIALIZED (
             SELECT t.query_id, t.text_no, plainto_tsquery('english', t.text) AS words,
@@ -296,9 +298,9 @@ def _rank_plainly(
                         %(moments)s::text[]) AS t(query_id, text_no, text, as_of)
         )
         SELECT q.query_id, q.text_no, h.chunk_id, h.score FROM q CROSS JOIN LATERAL (
-            SELECT c.chunk_id, ts_rank(c.search_tsv, q.words)::float8 AS score FROM chunks c
+            SELECT c.chunk_id, ts_rank({words}, q.words)::float8 AS score FROM chunks c
             WHERE c.corpus = %(corpus)s AND {condition(one, "c", parameters)} AND {dated}
-              AND {current} AND c.search_tsv @@ q.words
+              AND {current} AND {words} @@ q.words
             ORDER BY score DESC, c.chunk_id LIMIT %(k)s
         ) AS h
     """

@@ -281,11 +281,11 @@ def test_finishing_builds_the_vector_index_only_beyond_what_is_scanned_exactly(
             return {name for (name,) in rows}
 
     finish_load(store, ["code", "never written"], exact_scan_max_rows=30)
-    assert "chunks_code_hnsw" not in indexes()
-    assert {"postings_code_terms", "chunks_code_search_tsv"} <= indexes()
+    assert "chunks_code__hnsw" not in indexes()
+    assert "postings_code__terms" in indexes()
     finish_load(store, exact_scan_max_rows=29)
     finish_load(store, exact_scan_max_rows=29)
-    assert "chunks_code_hnsw" in indexes()
+    assert "chunks_code__hnsw" in indexes()
 
 
 @pytest.mark.parametrize("corpus", ['c"; DROP TABLE chunks; --', "x" * 300, "Ünïcode 🙂", "a/b c"])
