@@ -111,28 +111,28 @@ def test_an_unknown_host_and_an_absent_socket_are_no_server() -> None:
 
 def test_a_wrong_password_names_server_and_user(tcp_server_dsn: str, role: str) -> None:
     found = refusal(make_conninfo(tcp_server_dsn, user=role, password=SECRET + "x"))
-    assert found.kind == "wrong_password"
-    assert f"refused the password of user {role}" in str(found)
+    assert found.kind == "refused"
+    assert f'password authentication failed for user "{role}"' in str(found)
     without = make_conninfo(tcp_server_dsn, user=role, password="")
-    assert refusal(without).kind == "wrong_password"
+    assert refusal(without).kind == "refused"
 
 
-def test_a_missing_database_says_how_to_make_it(tcp_server_dsn: str) -> None:
+def test_a_missing_database_is_named(tcp_server_dsn: str) -> None:
     found = refusal(make_conninfo(tcp_server_dsn, dbname="nosuch"))
-    assert found.kind == "missing_database"
-    assert "run: createdb nosuch" in str(found)
+    assert found.kind == "refused"
+    assert 'database "nosuch" does not exist' in str(found)
 
 
-def test_a_missing_role_says_how_to_make_it(server_dsn: str, role: str) -> None:
+def test_a_missing_role_is_named(server_dsn: str, role: str) -> None:
     found = refusal(make_conninfo(server_dsn, user="nosuch"))
-    assert found.kind == "missing_role"
-    assert "CREATE ROLE nosuch LOGIN" in str(found)
+    assert found.kind == "refused"
+    assert 'role "nosuch" does not exist' in str(found)
     administer(server_dsn, "ALTER ROLE {} NOLOGIN", role)
-    assert refusal(make_conninfo(server_dsn, user=role)).kind == "missing_role"
+    assert refusal(make_conninfo(server_dsn, user=role)).kind == "refused"
 
 
 def test_a_server_without_tls_is_told_from_no_server(tcp_server_dsn: str) -> None:
-    assert refusal(make_conninfo(tcp_server_dsn, sslmode="require")).kind == "no_tls"
+    assert refusal(make_conninfo(tcp_server_dsn, sslmode="require")).kind == "refused"
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,8 @@ def test_tls_that_is_set_up_wrongly_says_what_to_correct_and_stays(said: str) ->
     error = psycopg.OperationalError(f'connection to server at "db", port 5432 failed: {said}')
     found = explain(error, "host=db")
     assert isinstance(found, DatabaseError)
-    assert found.kind == "no_tls"
+    assert found.kind == "refused"
+    assert said in str(found)
     assert not is_transient(error)
 
 
@@ -191,7 +192,7 @@ def test_a_rejected_address_needs_an_administrator(
     finally:
         rules.write_text(before)
         administer(server_dsn, "SELECT pg_reload_conf()")
-    assert found.kind == "not_admitted"
+    assert found.kind == "refused"
     assert "pg_hba.conf" in str(found)
 
 
@@ -206,7 +207,7 @@ def test_too_many_connections_are_named(server_dsn: str, role: str) -> None:
     administer(server_dsn, "ALTER ROLE {} CONNECTION LIMIT 1", role)
     dsn = make_conninfo(server_dsn, user=role)
     with psycopg.connect(dsn):
-        assert refusal(dsn).kind == "too_many_connections"
+        assert "too many connections for role" in str(refusal(dsn))
 
 
 @pytest.mark.parametrize(
@@ -258,8 +259,9 @@ def test_a_role_that_may_not_write_is_told_that_searching_works(
     dsn = make_conninfo(server_dsn, dbname=database, user=role)
     administer(server_dsn, "ALTER ROLE {} SET default_transaction_read_only = on", role)
     found = failure(dsn, "CREATE TABLE t ()")
-    assert found.kind == "read_only"
-    assert f"user {role} may only read database {database}" in str(found)
+    assert found.kind == "not_allowed"
+    assert f"user {role} lacks a privilege in database {database}" in str(found)
+    assert "read-only transaction" in str(found)
 
 
 def test_a_missing_privilege_is_named(server_dsn: str, database: str, role: str) -> None:
@@ -284,7 +286,7 @@ def test_vectors_without_the_extension_print_the_command(
 ) -> None:
     found = failure(make_conninfo(server_dsn, dbname=database), query)
     assert found.kind == "missing_extension"
-    assert str(found).endswith("have an administrator run in it: CREATE EXTENSION vector")
+    assert str(found).endswith("and run in it: CREATE EXTENSION vector")
 
 
 def test_vectors_of_another_length_say_that_the_model_differs(
@@ -302,7 +304,9 @@ def test_vectors_of_another_length_say_that_the_model_differs(
 
 
 def test_an_extension_that_the_server_lacks_is_to_be_installed_there(server_dsn: str) -> None:
-    assert failure(server_dsn, "CREATE EXTENSION nosuch").kind == "extension_not_installed"
+    found = failure(server_dsn, "CREATE EXTENSION nosuch")
+    assert found.kind == "missing_extension"
+    assert "package postgresql-NN-pgvector" in str(found)
 
 
 def test_a_statement_over_its_time_is_named(server_dsn: str) -> None:
