@@ -25,9 +25,9 @@ from operators.embedding.protocol import Embedder, EmbeddingError
 from operators.errors import CrosscorpusError
 from operators.foundation import tokenizer
 from operators.foundation.sanitize import replaced_characters
-from operators.postgres.connection import DatabaseError
-from operators.postgres.schema.indexes import finish_load
-from operators.postgres.schema.pending_indexes import unfinished_corpora
+from operators.postgres.errors import DatabaseError
+from operators.postgres.schema.indexes import build_indexes
+from operators.postgres.schema.pending_indexes import pending_corpora
 from operators.postgres.store import ModelMismatch, Store, set_model
 from operators.postgres.write.document_writer import Written, delete_documents
 from operators.postgres.write.ingestion_runs import begin_run, end_run
@@ -247,10 +247,10 @@ class _Run:
         """Build what searches need, also for a run that was killed before it came to that."""
         for key in sorted(self.cured):
             forget_failed_version(self.store, *key)
-        corpora = self.changed_corpora | set(unfinished_corpora(self.store))
+        corpora = self.changed_corpora | set(pending_corpora(self.store))
         if corpora:
             self._tell("finish")
-            finish_load(self.store, sorted(corpora))
+            build_indexes(self.store, sorted(corpora))
         find_versions(self.store, lambda done, of: self._tell("finish"))
         if self.report.stopped_at is None:
             end_run(self.store, self.number, self.report.ok, self.report.counts())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from operators.postgres.store import Store
-from operators.postgres.write.source_ownership import claim, claimant
+from operators.postgres.write.source_ownership import owner_key, take_ownership
 from operators.postgres.write.sync_state import save_items, sync_value
 from operators.sources.protocol import Source
 
@@ -16,15 +16,15 @@ def claimed(store: Store, source: Source, *, moved: bool = False) -> Source:
     Args:
         store: the open collection; it keeps the address.
         source: what to read.
-        moved: see :func:`operators.postgres.write.source_ownership.claim`.
+        moved: see :func:`operators.postgres.write.source_ownership.take_ownership`.
 
     Raises:
         CrosscorpusError: its name is another source's.
     """
-    claim(store, source.reader, source.scopes or (), source.addresses, moved=moved)
+    take_ownership(store, source.reader, source.scopes or (), source.addresses, moved=moved)
     if source.based is None or not source.scopes:
         return source
-    owner = claimant(source.reader, *source.scopes[0])
+    owner = owner_key(source.reader, *source.scopes[0])
     before: str | None = sync_value(store, owner, _NAME).get("url")
     if source.base_url is None:
         return source.based(before) if before else source

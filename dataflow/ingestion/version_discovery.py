@@ -19,7 +19,7 @@ from operators.postgres.inspect.verify import FINDINGS
 from operators.postgres.schema.indexes import vacuum
 from operators.postgres.store import Store
 from operators.postgres.write import version_store as stored
-from operators.postgres.write.version_store import Superseded
+from operators.postgres.write.version_store import SupersededChunk
 from operators.versions import alignment, lineage, text_sketches
 from operators.versions.alignment import align, folded, holder
 from operators.versions.normalized_names import Masked, masked
@@ -113,7 +113,7 @@ def _of_corpus(
     for names, leaving in _together(changed, lineages, before):
         parts: list[pl.DataFrame] = []
         read: list[datetime | None] = []
-        rows: list[Superseded] = []
+        rows: list[SupersededChunk] = []
         for name in names:
             parts.append(lineages.filter(pl.col("lineage_id") == name))
             at, old = _superseded(store, corpus, parts[-1])
@@ -240,9 +240,9 @@ class _Later(NamedTuple):
 
 def _superseded(
     store: Store, corpus: str, versions: pl.DataFrame
-) -> tuple[list[datetime | None], list[Superseded]]:
+) -> tuple[list[datetime | None], list[SupersededChunk]]:
     """When each document was stored, None if it is gone; and the rows of its old passages."""
-    rows: list[Superseded] = []
+    rows: list[SupersededChunk] = []
     read: list[datetime | None] = []
     later: _Later | None = None
     for row in versions.sort("position", descending=True).iter_rows(named=True):
@@ -270,7 +270,7 @@ def _visible_since(released: datetime | None, created: datetime | None) -> datet
     return max(filter(None, (released, created)), default=None)
 
 
-def _rows(document: stored.Stored, later: _Later, row: dict[str, str]) -> list[Superseded]:
+def _rows(document: stored.Stored, later: _Later, row: dict[str, str]) -> list[SupersededChunk]:
     rows = []
     for pair in align(document.passages, later.next.passages):
         if pair.old is None:
@@ -287,7 +287,7 @@ def _rows(document: stored.Stored, later: _Later, row: dict[str, str]) -> list[S
                 # Until it comes again no version visible then replaces it.
                 dates = [later.told.get(hash(folded(text))), later.newest_since]
         rows.append(
-            Superseded(
+            SupersededChunk(
                 document.chunk_ids[pair.old],
                 row["document_key"],
                 relation,

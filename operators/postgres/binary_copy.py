@@ -16,6 +16,9 @@ from psycopg import sql
 
 from operators.postgres.store import Connection
 
+LARGEST_HALF = 65_504.0
+"""The largest number of half precision, in which vectors are kept."""
+
 _HALFVEC = struct.Struct(">hh")  # dimensions, reserved
 _SPARSEVEC = struct.Struct(">iii")  # dimensions, entries, reserved
 

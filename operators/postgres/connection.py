@@ -22,27 +22,11 @@ from operators.postgres.errors import (
     explain,
     explained,
     is_transient,
-    masked,
 )
 from operators.postgres.server.pg_environment import undisturbed
 
 if TYPE_CHECKING:
     from operators.postgres.server.embedded_server import Server
-
-__all__ = [
-    "DatabaseError",
-    "RevivingConnection",
-    "VectorExtension",
-    "connect",
-    "ensure_vector",
-    "explain",
-    "explained",
-    "is_transient",
-    "masked",
-    "open_pool",
-    "resolve_dsn",
-    "retrying",
-]
 
 T = TypeVar("T")
 CONNECT_TIMEOUT_S = 10

@@ -14,9 +14,9 @@ from uuid import UUID
 import polars as pl
 
 from operators.postgres.inspect.verify_text import check_text, fetch
-from operators.postgres.schema.indexes import finish_load
+from operators.postgres.schema.indexes import build_indexes
 from operators.postgres.schema.partitions import lock_writers
-from operators.postgres.schema.pending_indexes import unfinished_corpora
+from operators.postgres.schema.pending_indexes import pending_corpora
 from operators.postgres.store import Connection, Store
 from operators.postgres.write.postings import rebuild_postings
 from operators.postgres.write.term_statistics import Deltas, apply_deltas, delete_chunks
@@ -88,13 +88,13 @@ def verify(store: Store, *, repair: bool = False) -> pl.DataFrame:
     for corpus in corpora:
         found += store.run(lambda conn, corpus=corpus: _look(conn, corpus, repair))  # type: ignore[misc]
     # A repair may change a corpus's average length, and then its weights are to be made again.
-    for corpus in unfinished_corpora(store):
+    for corpus in pending_corpora(store):
         if not any(row[0] != "unfinished" and row[1] == corpus and row[5] for row in found):
             found.append(
                 ("unfinished", corpus, None, None, "an index or weights are missing", repair)
             )
         if repair:
-            finish_load(store, [corpus])
+            build_indexes(store, [corpus])
     store.forget_info()
     return pl.DataFrame(found, schema=FINDINGS, orient="row").sort(
         "corpus", "kind", "repo", "document_id", nulls_last=True, maintain_order=True

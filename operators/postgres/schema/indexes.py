@@ -14,7 +14,8 @@ import psycopg
 from psycopg import sql
 
 from operators.postgres.binary_copy import copy_rows, sparsevec_bytes
-from operators.postgres.connection import explained, retrying
+from operators.postgres.connection import retrying
+from operators.postgres.errors import explained
 from operators.postgres.schema.partitions import (
     ensure_partitions,
     exists,
@@ -38,7 +39,7 @@ _SMALLEST_MEMORY_MB = 512
 _LARGEST_MEMORY_MB = 4_096
 
 
-def finish_load(
+def build_indexes(
     store: Store,
     corpora: Iterable[str] | None = None,
     *,

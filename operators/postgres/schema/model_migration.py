@@ -24,12 +24,11 @@ from psycopg import sql
 
 from operators.embedding.protocol import as_given
 from operators.errors import CrosscorpusError
-from operators.postgres.binary_copy import copy_rows, halfvec_bytes
-from operators.postgres.connection import explain
+from operators.postgres.binary_copy import LARGEST_HALF, copy_rows, halfvec_bytes
+from operators.postgres.errors import explain
 from operators.postgres.schema.indexes import EXACT_SCAN_MAX_ROWS, build_vector_index, vector_index
 from operators.postgres.schema.partitions import exists, index_name
 from operators.postgres.store import Connection, Store, add_vectors
-from operators.postgres.write.document_writer import LARGEST_HALF
 
 T = TypeVar("T")
 

@@ -7,10 +7,8 @@ from operators.postgres.store import Store
 from operators.ranking import bm25
 
 
-def unfinished_corpora(
-    store: Store, *, exact_scan_max_rows: int = EXACT_SCAN_MAX_ROWS
-) -> list[str]:
-    """The corpora that still need `finish_load`.
+def pending_corpora(store: Store, *, exact_scan_max_rows: int = EXACT_SCAN_MAX_ROWS) -> list[str]:
+    """The corpora that still need `build_indexes`.
 
     Those are the ones that lack an index, or whose weights were made with another average length.
     """

@@ -18,16 +18,15 @@ from operators.frames import EMBEDDING, READ_CHUNKS, frame_of
 from operators.postgres.search.batches import Deadline, run
 from operators.postgres.search.filters import (
     FOREVER,
-    OF_VERSIONS,
     Filter,
-    by_documents,
     condition,
     created_before,
     moment,
     scopes,
 )
+from operators.postgres.search.version_filters import OF_VERSIONS, by_documents
 from operators.postgres.store import Connection, Store, collection_info
-from operators.postgres.superseded_counts import Superseded
+from operators.postgres.superseded_counts import SupersededCounts
 
 FILTERS_AT_ONCE = 50
 
@@ -102,7 +101,7 @@ def fetch_chunks(
 
 
 def _widest(
-    queries: pl.DataFrame, corpus: str, superseded: Superseded | None
+    queries: pl.DataFrame, corpus: str, superseded: SupersededCounts | None
 ) -> dict[Filter, tuple[str, str]]:
     """The filters of a batch, each with its earliest and latest ``as_of``."""
     spans: dict[Filter, tuple[datetime, datetime]] = {}

@@ -32,13 +32,11 @@ from operators.postgres.search.filters import (
     moment,
     moment_of,
     scopes,
-    up_to_date,
-    visible_chunks,
-    with_since,
 )
 from operators.postgres.search.ranked_list import ranked_lists
-from operators.postgres.search.version_pins import with_chunks
-from operators.postgres.search.visible_chunks import with_current
+from operators.postgres.search.version_filters import up_to_date, with_since
+from operators.postgres.search.version_pins import with_pinned_chunks
+from operators.postgres.search.visible_chunks import visible_counts, with_visible_chunks
 from operators.postgres.store import (
     CollectionInfo,
     Connection,
@@ -116,8 +114,8 @@ def bm25_search(
     found: list[Found] = []
     for one, items in groups.items():
         moments = [item.as_of for item in items]
-        one = with_chunks(store, deadline, corpus, one, moments)
-        visible = visible_chunks(store, deadline, corpus, one, moments, limit=limit)
+        one = with_pinned_chunks(store, deadline, corpus, one, moments)
+        visible = visible_counts(store, deadline, corpus, one, moments, limit=limit)
         everything, some = list[_Weighed](), list[_Weighed]()
         for item, size in zip(items, visible, strict=True):
             at_least = max(size, chunks // 2) if size == limit + 1 else size
@@ -126,7 +124,7 @@ def bm25_search(
             if query.weights:
                 (everything if size <= cap else some).append(_weigh(item, query))
         if everything:
-            listed = with_current(store, deadline, corpus, one, moments)
+            listed = with_visible_chunks(store, deadline, corpus, one, moments)
             work = partial(_score, corpus=corpus, one=listed, k=k, pick=False)
             found += run_slices(store, deadline, everything, work)
         work = partial(_score, corpus=corpus, one=one, k=k, pick=True)
@@ -154,7 +152,7 @@ def plain_search(
         return empty(TEXT_LISTS)
     found: list[Found] = []
     for one, items in _groups(queries, corpus, info).items():
-        one = with_chunks(store, deadline, corpus, one, [item.as_of for item in items])
+        one = with_pinned_chunks(store, deadline, corpus, one, [item.as_of for item in items])
         found += run_slices(
             store, deadline, items, partial(_rank_plainly, corpus=corpus, one=one, k=k)
         )
@@ -186,7 +184,7 @@ def pg_textsearch_search(
     run(store, deadline, partial(_check_pg_textsearch, corpus=corpus, index=index))
     found: list[Found] = []
     for one, items in _groups(queries, corpus, info).items():
-        one = with_chunks(store, deadline, corpus, one, [item.as_of for item in items])
+        one = with_pinned_chunks(store, deadline, corpus, one, [item.as_of for item in items])
         for item in items:  # the index answers one query a statement
             found += run(
                 store,

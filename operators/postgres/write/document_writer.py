@@ -2,7 +2,7 @@
 
 One transaction a batch replaces the chunks of its documents, their ledger rows, and the counts that
 text search takes its IDF from. Vectors are made before it opens. Bulk work comes afterwards, in
-:func:`operators.postgres.schema.indexes.finish_load`.
+:func:`operators.postgres.schema.indexes.build_indexes`.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from operators.errors import CrosscorpusError
 from operators.foundation.sanitize import clean_frame, clean_text
 from operators.frames import CHUNKS, DOCUMENTS, FrameError
-from operators.postgres.binary_copy import copy_rows, halfvec_bytes
-from operators.postgres.schema.indexes import finish_load
+from operators.postgres.binary_copy import LARGEST_HALF, copy_rows, halfvec_bytes
 from operators.postgres.schema.partitions import ensure_partitions, lock_writers
 from operators.postgres.store import (
     Connection,
@@ -31,25 +30,12 @@ from operators.postgres.store import (
     collection_info,
     space_changed,
 )
-from operators.postgres.write.embedding_cache import cache_embeddings, cached_embeddings
 from operators.postgres.write.postings import count_terms, write_postings
 from operators.postgres.write.term_statistics import Deltas, apply_deltas, delete_chunks
 from operators.ranking import bm25
 
-__all__ = [
-    "Written",
-    "cache_embeddings",
-    "cached_embeddings",
-    "delete_documents",
-    "document_key",
-    "finish_load",
-    "write_documents",
-]
-
 LONGEST_KEY = 512
 """Characters of a corpus or repo name: both are index keys whole."""
-
-LARGEST_HALF = 65_504.0
 
 _RENAMED = {"state": "item_state"}
 _KEY_TEXTS = ("document_id", "repo", "title", "path", "uri", "language", "item_state")

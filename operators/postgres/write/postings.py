@@ -77,7 +77,7 @@ def rebuild_postings(conn: Connection, corpus: str) -> None:
     """Make a corpus's text index again from its chunks; nobody may write to it meanwhile.
 
     The average length stays, so that the weights are as they were. A corpus that has lost its row
-    of totals gets an average of 0, which :func:`operators.postgres.schema.indexes.finish_load`
+    of totals gets an average of 0, which :func:`operators.postgres.schema.indexes.build_indexes`
     replaces.
     """
     for table in ("postings", "terms"):

@@ -16,18 +16,8 @@ from psycopg_pool import ConnectionPool
 
 from operators.errors import CrosscorpusError
 from operators.foundation.data_dir import data_home
-from operators.postgres.connection import (
-    DatabaseError,
-    connect,
-    ensure_vector,
-    explain,
-    explained,
-    is_transient,
-    masked,
-    open_pool,
-    resolve_dsn,
-    retrying,
-)
+from operators.postgres.connection import connect, ensure_vector, open_pool, resolve_dsn, retrying
+from operators.postgres.errors import DatabaseError, explain, explained, is_transient, masked
 from operators.postgres.server.embedded_server import Server, ServerError, in_use, start
 
 SECRET = "geh3im-wort"

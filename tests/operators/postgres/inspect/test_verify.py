@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from operators.postgres.inspect.verify import LOST, verify
-from operators.postgres.schema.indexes import finish_load
+from operators.postgres.schema.indexes import build_indexes
 from operators.postgres.store import Store
 from operators.postgres.write.document_writer import document_key
 from operators.postgres.write.ledger import ledger
@@ -43,7 +43,7 @@ def whole(store: Store, filling: Any) -> Store:
         {"chunk_id": 2, "document_id": "d2", "repo": "b"},
     ]
     filling.write(store, rows)
-    finish_load(store)
+    build_indexes(store)
     return store
 
 

@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from operators.postgres.connection import DatabaseError
+from operators.postgres.errors import DatabaseError
 from operators.postgres.schema.partitions import ensure_partitions, index_name, partition
 from operators.postgres.store import Store
 

@@ -14,16 +14,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from operators.frames import SCOPED_QUERIES
-from operators.postgres.search import filters, visible_chunks
+from operators.postgres.schema.indexes import build_indexes
+from operators.postgres.search import version_filters, visible_chunks
 from operators.postgres.search.batches import Deadline
 from operators.postgres.search.chunk_reader import fetch_chunks
-from operators.postgres.search.filters import Filter, count_visible, visible_at_most
+from operators.postgres.search.filters import Filter
 from operators.postgres.search.text_search import bm25_search, plain_search
 from operators.postgres.search.vector_search import vector_search
-from operators.postgres.search.version_pins import with_chunks
-from operators.postgres.search.visible_chunks import with_current
+from operators.postgres.search.version_pins import with_pinned_chunks
+from operators.postgres.search.visible_chunks import (
+    count_visible,
+    visible_at_most,
+    with_visible_chunks,
+)
 from operators.postgres.store import Store, collection_info
-from operators.postgres.write.document_writer import document_key, finish_load
+from operators.postgres.write.document_writer import document_key
 from operators.postgres.write.version_store import known_versions, mark_found
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
@@ -135,7 +140,7 @@ def held(make_store: Callable[..., Store], filling: Any) -> Store:
     store.run(place)
     mark_found(store, "code", 0, 1)
     store.forget_info()
-    finish_load(store, exact_scan_max_rows=0)
+    build_indexes(store, exact_scan_max_rows=0)
     return store
 
 
@@ -174,8 +179,8 @@ def test_every_search_and_read_sees_the_versions_that_are_asked_for(
     listed: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(filters, "HASHED_BELOW", 20_000 if hashed else 0)
-    monkeypatch.setattr(visible_chunks, "_is_worth_a_list", lambda replaced, left: listed)
+    monkeypatch.setattr(version_filters, "HASHED_BELOW", 20_000 if hashed else 0)
+    monkeypatch.setattr(visible_chunks, "is_worth_a_list", lambda replaced, left: listed)
     queries = scoped(batch)
     vectors = filling.embeddings([[1.0, 2, 3, 4, 5, 6, 7, 8]] * len(batch))
     expected = [{p.chunk_id for p in PASSAGES if visible(p, query)} for query in batch]
@@ -211,7 +216,7 @@ def test_the_count_of_visible_chunks_is_never_too_low(
     pinned = tuple(tuple(name for name in of if name != "\0") for of in pinned)
     repos = None if query["repos"] is None else tuple(query["repos"])
     one = Filter(repos, superseded=info.superseded["code"] if current else None, pinned=pinned)
-    one = with_chunks(held, Deadline.after(None, ""), "code", one, [query["as_of"]])
+    one = with_pinned_chunks(held, Deadline.after(None, ""), "code", one, [query["as_of"]])
     true = sum(visible(p, query) for p in PASSAGES)
     with held.transaction() as conn:
         (counted,) = count_visible(conn, "code", one, [query["as_of"]], limit=limit)
@@ -235,7 +240,7 @@ def test_the_list_of_current_chunks_is_made_once_until_the_corpus_changes(
 
     def listed(moment: datetime | None = None) -> str | None:
         one = Filter(superseded=collection_info(store).superseded["code"])
-        return with_current(store, Deadline.after(None, ""), "code", one, [moment]).current
+        return with_visible_chunks(store, Deadline.after(None, ""), "code", one, [moment]).visible
 
     store.forget_info()
     assert listed() is None  # versions are being found
