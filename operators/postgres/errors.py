@@ -87,10 +87,16 @@ RULES = (
     Rule(
         "no_collection",
         frozenset({"42P01", "3F000"}),
-        r'(relation|schema) "[^"]*" does not exist'
-        r'|column "?(\w+\.)?(embedding|bm25)"? (of .*)?does not exist',
-        "the collection in database {db} at {to} is gone, or a part of it ({said}): ingest its "
-        "sources again, into another collection if this one is still there",
+        r'(relation|schema) "[^"]*" does not exist',
+        "the collection is gone from database {db} at {to} ({said}): it was dropped meanwhile, and "
+        "ingesting into it makes it again",
+    ),
+    Rule(
+        "lost_vectors",
+        frozenset(),
+        r'column "?(\w+\.)?(embedding|bm25)"? (of .*)?does not exist',
+        "a collection in database {db} at {to} has lost its vectors ({said}): ingest its sources "
+        "into another collection",
     ),
     Rule(
         "wrong_dimension",

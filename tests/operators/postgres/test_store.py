@@ -13,7 +13,6 @@ from psycopg.conninfo import make_conninfo
 from operators.errors import CrosscorpusError, UnknownName
 from operators.postgres import store as stores
 from operators.postgres.errors import DatabaseError
-from operators.postgres.inspect.status import status
 from operators.postgres.schema.indexes import build_indexes
 from operators.postgres.search.text_search import bm25_search
 from operators.postgres.search.vector_search import vector_search
@@ -213,15 +212,6 @@ def test_settings_end_with_their_transaction(store: Store) -> None:
 
 def test_a_store_does_not_print_its_dsn(store: Store) -> None:
     assert store.dsn not in repr(store)
-
-
-def test_status_counts_documents_and_chunks_of_each_corpus(store: Store, filling: Any) -> None:
-    filling.write(store, [{"document_id": "a"}, {"document_id": "a"}, {"corpus": "wiki"}])
-    frame = status(store)
-    assert frame["corpus"].to_list() == ["code", "wiki"]
-    assert frame["chunks"].to_list() == [2, 1]
-    assert frame["documents"].to_list() == [1, 1]
-    assert frame["vector_index"].to_list() == [False, False]
 
 
 def test_what_a_collection_holds_is_read_at_most_once_a_second(

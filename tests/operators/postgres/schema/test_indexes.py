@@ -43,3 +43,23 @@ def test_two_that_build_the_same_indexes_at_once_both_end_well(
         for load in loads:
             load.result()
     assert status(store)["vector_index"].to_list() == [True]
+
+
+def test_finishing_builds_the_vector_index_only_beyond_what_is_scanned_exactly(
+    store: Store, filling: Any
+) -> None:
+    filling.write(store, [{} for _ in range(30)])
+
+    def indexes() -> set[str]:
+        with store.transaction() as conn:
+            rows = conn.execute(
+                "SELECT indexname FROM pg_indexes WHERE schemaname = current_schema()"
+            )
+            return {name for (name,) in rows}
+
+    build_indexes(store, ["code", "never written"], exact_scan_max_rows=30)
+    assert "chunks_code__hnsw" not in indexes()
+    assert "postings_code__terms" in indexes()
+    build_indexes(store, exact_scan_max_rows=29)
+    build_indexes(store, exact_scan_max_rows=29)
+    assert "chunks_code__hnsw" in indexes()
