@@ -15,7 +15,7 @@ from operators.errors import CrosscorpusError
 from operators.postgres.connection import connect, ensure_vector, resolve_dsn
 from operators.postgres.inspect.index_recall import index_recall, sample_text
 from operators.postgres.inspect.status import status
-from operators.postgres.schema.pending_indexes import unfinished_corpora
+from operators.postgres.schema.pending_indexes import pending_corpora
 from operators.postgres.server.embedded_server import provider_of
 from operators.postgres.store import ModelMismatch, Store, collection_info, open_store
 
@@ -92,7 +92,7 @@ def _collection(
                 yield Finding("vectors", True, says)
             except ModelMismatch as error:
                 yield Finding("vectors", False, str(error))
-        if unfinished := sorted(unfinished_corpora(store)):
+        if unfinished := sorted(pending_corpora(store)):
             says = f"the last ingestion of {', '.join(unfinished)} was cut short: run it again"
             yield Finding("ingestion", False, says)
         for row in status(store).iter_rows(named=True):

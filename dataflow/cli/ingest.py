@@ -61,7 +61,9 @@ def ingest(
     from dataflow import load_config
     from dataflow.cli import console
     from dataflow.cli.doctor import unsearched
+    from dataflow.configuration.hamilton_config import corpora_with
     from operators.embedding.registry import load_embedder
+    from operators.postgres.schema.plain_text import index_plain_text
     from operators.postgres.store import collection_info, collections, open_store
 
     if tried is not None and collection not in collections():
@@ -73,6 +75,7 @@ def ingest(
         console.progress(as_json) as on_event,
     ):
         report = run(store, embedder, on_event=on_event)
+        index_plain_text(store, corpora_with(settings, "text_search", "plain"))
         store.forget_info()
         unknown = sorted(set(collection_info(store).corpora) - set(settings.corpora))
     if as_json:

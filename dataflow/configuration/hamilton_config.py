@@ -50,6 +50,12 @@ def hamilton_config(config: Config, catalog: Catalog | None = None) -> dict[str,
     }
 
 
+def corpora_with(config: Config, stage: str, variant: str) -> list[str]:
+    """The corpora that run ``variant`` in ``stage``, sorted."""
+    corpora = hamilton_config(config)["corpora"]
+    return [n for n, own in corpora.items() if own["config"].get(f"{stage}_variant") == variant]
+
+
 def _filled(layer: Layer, given: Mapping[str, Any]) -> dict[str, Any]:
     """Every parameter of ``layer`` with the given value or its default, floats as floats."""
     filled = {}

@@ -11,8 +11,8 @@ from dataflow.ingestion.report import IngestReport
 from dataflow.ingestion.run import Run
 from dataflow.ingestion.version_discovery import find_versions
 from operators.foundation.sanitize import replaced_characters
-from operators.postgres.schema.indexes import finish_load
-from operators.postgres.schema.pending_indexes import unfinished_corpora
+from operators.postgres.schema.indexes import build_indexes
+from operators.postgres.schema.pending_indexes import pending_corpora
 from operators.postgres.write.document_writer import delete_documents
 from operators.postgres.write.ingestion_runs import end_run
 from operators.postgres.write.ledger import forget_failed_version
@@ -41,10 +41,10 @@ def finish(run: Run) -> IngestReport:
     """Build what searches need, also for an earlier run that was killed before it did so."""
     for key in sorted(run.cured):
         forget_failed_version(run.store, *key)
-    corpora = run.changed_corpora | set(unfinished_corpora(run.store))
+    corpora = run.changed_corpora | set(pending_corpora(run.store))
     if corpora:
         run.tell("finish")
-        finish_load(run.store, sorted(corpora))
+        build_indexes(run.store, sorted(corpora))
     find_versions(run.store, lambda done, of: run.tell("finish"))
     report = run.report
     if report.stopped_at is None:

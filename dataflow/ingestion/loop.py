@@ -11,7 +11,7 @@ from contextlib import closing
 from typing import Any
 
 from dataflow.ingestion.finish import delete_vanished, finish
-from dataflow.ingestion.ownership import take_ownership
+from dataflow.ingestion.ownership import owned_source
 from dataflow.ingestion.report import IngestReport
 from dataflow.ingestion.run import OnEvent, Run
 from dataflow.ingestion.scan import scan
@@ -66,7 +66,7 @@ def ingest(
             cannot be opened or whose name is another's.
     """
     set_model(store, embedder.model, embedder.space, embedder.dimensions)
-    source = take_ownership(store, source, relocated=relocated)
+    source = owned_source(store, source, relocated=relocated)
     run = Run(store, embedder, source, on_event, graph)
     if stop_after_s is not None:
         run.stop_at = run.began + stop_after_s

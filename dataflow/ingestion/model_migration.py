@@ -15,7 +15,7 @@ from dataflow.ingestion.graph_builder import build_ingestion_graph
 from operators.embedding.protocol import Embedder, Vectors
 from operators.errors import CrosscorpusError
 from operators.postgres.schema import model_migration
-from operators.postgres.schema.indexes import EXACT_SCAN_MAX_ROWS, finish_load
+from operators.postgres.schema.indexes import EXACT_SCAN_MAX_ROWS, build_indexes
 from operators.postgres.store import Store
 
 CHUNKS_AT_ONCE = 256
@@ -99,7 +99,7 @@ def migrate_model(
         except model_migration.ModelMigrationIncomplete:
             continue
         run.report.in_use = True
-        finish_load(store, exact_scan_max_rows=exact_scan_max_rows)
+        build_indexes(store, exact_scan_max_rows=exact_scan_max_rows)
         break
     else:
         raise CrosscorpusError(

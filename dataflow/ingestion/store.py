@@ -6,7 +6,7 @@ from dataflow.execution.hamilton_logs import quiet_hamilton
 from dataflow.ingestion.ledger_snapshot import GOOD
 from dataflow.ingestion.run import Run
 from operators.embedding.protocol import EmbeddingError
-from operators.postgres.connection import DatabaseError
+from operators.postgres.errors import DatabaseError
 from operators.postgres.store import ModelMismatch
 from operators.postgres.write.document_writer import Written
 from operators.postgres.write.ledger import Entry, record_failed_version, record_failure

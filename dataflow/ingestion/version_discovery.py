@@ -22,7 +22,7 @@ from operators.postgres.write.version_store import (
     SEARCHED,
     Changed,
     Stored,
-    Superseded,
+    SupersededChunk,
     broken,
     candidates,
     changed_corpora,
@@ -127,7 +127,7 @@ def _of_corpus(
     for names, leaving in _together(changed, lineages, before):
         parts: list[pl.DataFrame] = []
         read: list[datetime | None] = []
-        rows: list[Superseded] = []
+        rows: list[SupersededChunk] = []
         for name in names:
             parts.append(lineages.filter(pl.col("lineage_id") == name))
             at, old = _superseded(store, corpus, parts[-1])
@@ -254,9 +254,9 @@ class _Later(NamedTuple):
 
 def _superseded(
     store: Store, corpus: str, versions: pl.DataFrame
-) -> tuple[list[datetime | None], list[Superseded]]:
+) -> tuple[list[datetime | None], list[SupersededChunk]]:
     """When each document was stored (None: it is gone), and the rows of all old passages."""
-    rows: list[Superseded] = []
+    rows: list[SupersededChunk] = []
     read: list[datetime | None] = []
     later: _Later | None = None
     for row in versions.sort("position", descending=True).iter_rows(named=True):
@@ -284,7 +284,7 @@ def _visible_since(released: datetime | None, created: datetime | None) -> datet
     return max(filter(None, (released, created)), default=None)
 
 
-def _rows(document: Stored, later: _Later, row: dict[str, str]) -> list[Superseded]:
+def _rows(document: Stored, later: _Later, row: dict[str, str]) -> list[SupersededChunk]:
     rows = []
     for pair in align(document.passages, later.next.passages):
         if pair.old is None:
@@ -301,7 +301,7 @@ def _rows(document: Stored, later: _Later, row: dict[str, str]) -> list[Supersed
                 # Until the text comes again, no visible version replaces it.
                 dates = [later.text_since.get(hash(folded(text))), later.newest_since]
         rows.append(
-            Superseded(
+            SupersededChunk(
                 document.chunk_ids[pair.old],
                 row["document_key"],
                 relation,

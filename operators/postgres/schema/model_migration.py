@@ -12,7 +12,7 @@ its space: the next ingestion of a source cuts its documents anew where the new 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -24,12 +24,11 @@ from psycopg import sql
 
 from operators.embedding.protocol import as_given
 from operators.errors import CrosscorpusError
-from operators.postgres.connection import explain
+from operators.postgres.binary_copy import LARGEST_HALF, copy_rows, halfvec_bytes
+from operators.postgres.errors import explain
 from operators.postgres.schema.indexes import EXACT_SCAN_MAX_ROWS, build_vector_index, vector_index
-from operators.postgres.schema.partitions import exists
-from operators.postgres.store import Connection, Store, add_vectors, identifier
-from operators.postgres.write import copy_binary
-from operators.postgres.write.document_writer import LARGEST_HALF
+from operators.postgres.schema.partitions import exists, index_name
+from operators.postgres.store import Connection, Store, add_vectors
 
 T = TypeVar("T")
 
@@ -125,12 +124,9 @@ def fill(store: Store, space: str, chunks: pl.DataFrame, vectors: NDArray[np.flo
     """
     if not (np.abs(vectors) <= LARGEST_HALF).all():
         raise CrosscorpusError("the new model gave a vector that is not finite")
-    columns: list[Sequence[bytes]] = [
-        copy_binary.text(chunks["corpus"].to_list()),
-        copy_binary.int8(chunks["chunk_id"].to_list()),
-        copy_binary.int8(chunks["row_version"].to_list()),
-        copy_binary.halfvec(vectors),
-    ]
+    columns = {"corpus": "text", "chunk_id": "int8", "row_version": "int8"}
+    named = chunks.select(list(columns)).rows()
+    rows = [(*row, vector) for row, vector in zip(named, halfvec_bytes(vectors), strict=True)]
 
     def work(conn: Connection) -> int:
         head = conn.execute("SELECT next_space FROM collection FOR SHARE").fetchone()
@@ -142,8 +138,7 @@ def fill(store: Store, space: str, chunks: pl.DataFrame, vectors: NDArray[np.flo
             "CREATE TEMP TABLE filled (corpus text, chunk_id bigint, row_version bigint,"
             " vector halfvec) ON COMMIT DROP"
         )
-        with conn.cursor() as cursor, cursor.copy("COPY filled FROM STDIN (FORMAT binary)") as copy:
-            copy.write(copy_binary.rows(columns))
+        copy_rows(conn, "filled", {**columns, "vector": "bytea"}, rows)
         return conn.execute(
             "UPDATE chunks c SET next_embedding = f.vector FROM filled f"
             " WHERE c.corpus = f.corpus AND c.chunk_id = f.chunk_id"
@@ -268,4 +263,4 @@ def _sizes(conn: Connection) -> list[tuple[str, int]]:
 
 
 def _next_index(corpus: str) -> str:
-    return identifier(f"next_chunks_{corpus}_hnsw")
+    return index_name("next_chunks", corpus, "hnsw")

@@ -13,12 +13,12 @@ _NAME = "addresses"
 """In ``sync_state``, whose ``source`` is the kind of source, the corpus and the repo."""
 
 
-def claimant(reader: str, corpus: str, repo: str) -> str:
+def owner_key(reader: str, corpus: str, repo: str) -> str:
     """What ``sync_state`` calls the source that ``reader`` fills a corpus and repo from."""
     return clean_text(f"{reader.partition('/')[0]} {corpus} {repo}")
 
 
-def claim(
+def take_ownership(
     store: Store,
     reader: str,
     scopes: Sequence[tuple[str, str]],
@@ -40,10 +40,10 @@ def claim(
         CrosscorpusError: documents there are another source's.
     """
     if addresses:
-        store.run(lambda conn: _claim(conn, reader, sorted(scopes), addresses, relocated))
+        store.run(lambda conn: _take(conn, reader, sorted(scopes), addresses, relocated))
 
 
-def _claim(
+def _take(
     conn: Connection,
     reader: str,
     scopes: Sequence[tuple[str, str]],
@@ -52,7 +52,7 @@ def _claim(
 ) -> None:
     value = json.dumps(list(addresses))
     for corpus, repo in scopes:
-        source = claimant(reader, corpus, repo)
+        source = owner_key(reader, corpus, repo)
         held = conn.execute(
             "SELECT value FROM sync_state WHERE source = %s AND name = %s FOR UPDATE",
             (source, _NAME),

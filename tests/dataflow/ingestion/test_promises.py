@@ -245,7 +245,7 @@ def test_a_run_that_was_killed_stays_on_record_as_unfinished(
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dataflow.ingestion.finish.finish_load", killed)
+    monkeypatch.setattr("dataflow.ingestion.finish.build_indexes", killed)
     with pytest.raises(KeyboardInterrupt):
         source.run(store, embedder)
     frame = status(store).filter(corpus=source.corpus)

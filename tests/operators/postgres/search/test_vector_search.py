@@ -10,9 +10,10 @@ import pytest
 
 from operators.errors import CrosscorpusError
 from operators.frames import VECTOR_LISTS, check
+from operators.postgres.schema.indexes import build_indexes
 from operators.postgres.search.vector_search import search_vectors
 from operators.postgres.store import Store
-from operators.postgres.write.document_writer import finish_load, write_documents
+from operators.postgres.write.document_writer import write_documents
 
 ROWS = 30_000
 WIDTH = 32
@@ -51,7 +52,7 @@ class Clustered:
                 ]
             )
             write_documents(store, filling.documents(chunks), chunks)
-        finish_load(store)
+        build_indexes(store)
         self.store = store
         queries = centres[random_.integers(0, 100, 40)] + 0.7 * random_.normal(size=(40, WIDTH))
         self.queries = queries.astype(np.float16).astype(np.float32)
@@ -131,7 +132,7 @@ def test_thousands_of_equal_vectors_hide_nothing_from_an_index_scan(
         for n in range(3_000)
     ]
     filling.write(store, rows)
-    finish_load(store, exact_scan_max_rows=0)
+    build_indexes(store, exact_scan_max_rows=0)
     queries = filling.queries([{}] * 200)
     found = search_vectors(
         store, "code", queries, filling.embeddings(apart), k=5, exact_scan_max_rows=10
@@ -183,7 +184,7 @@ def test_a_zero_vector_is_the_furthest_and_still_counted(store: Store, filling: 
     filling.write(
         store, [{"chunk_id": 1, "embedding": [0.0] * 8}, {"chunk_id": 2, "embedding": [-1.0] * 8}]
     )
-    finish_load(store, exact_scan_max_rows=0)
+    build_indexes(store, exact_scan_max_rows=0)
     for exact_scan_max_rows in (0, 100):
         found = search_vectors(
             store,

@@ -14,17 +14,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from operators.frames import SCOPED_QUERIES
-from operators.postgres.search import filters, visible_chunks
+from operators.postgres.schema.indexes import build_indexes
+from operators.postgres.search import version_filters, visible_chunks
 from operators.postgres.search.batches import Deadline
 from operators.postgres.search.chunk_reader import fetch_chunks
-from operators.postgres.search.filters import Filter, count_visible, visible_at_most
+from operators.postgres.search.filters import Filter
 from operators.postgres.search.text_search import bm25_search, plain_search
 from operators.postgres.search.vector_search import search_vectors
-from operators.postgres.search.version_pins import with_chunks
-from operators.postgres.search.visible_chunks import with_current
+from operators.postgres.search.version_pins import with_pinned_chunks
+from operators.postgres.search.visible_chunks import (
+    count_visible,
+    visible_at_most,
+)
 from operators.postgres.store import Store, collection_info
-from operators.postgres.write.document_writer import document_key, finish_load
-from operators.postgres.write.version_store import known_versions, mark_found
+from operators.postgres.write.document_writer import document_key
+from operators.postgres.write.version_store import mark_found
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
 VERSIONS = ["1.0", "1.1", "2.0"]
@@ -135,7 +139,7 @@ def held(make_store: Callable[..., Store], filling: Any) -> Store:
     store.run(place)
     mark_found(store, "code", 0, 1)
     store.forget_info()
-    finish_load(store, exact_scan_max_rows=0)
+    build_indexes(store, exact_scan_max_rows=0)
     return store
 
 
@@ -174,8 +178,8 @@ def test_every_search_and_read_sees_the_versions_that_are_asked_for(
     listed: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(filters, "HASHED_BELOW", 20_000 if hashed else 0)
-    monkeypatch.setattr(visible_chunks, "_is_worth_a_list", lambda replaced, left: listed)
+    monkeypatch.setattr(version_filters, "HASHED_BELOW", 20_000 if hashed else 0)
+    monkeypatch.setattr(visible_chunks, "is_worth_a_list", lambda replaced, left: listed)
     queries = scoped(batch)
     vectors = filling.embeddings([[1.0, 2, 3, 4, 5, 6, 7, 8]] * len(batch))
     expected = [{p.chunk_id for p in PASSAGES if visible(p, query)} for query in batch]
@@ -211,45 +215,13 @@ def test_the_count_of_visible_chunks_is_never_too_low(
     pinned = tuple(tuple(name for name in of if name != "\0") for of in pinned)
     repos = None if query["repos"] is None else tuple(query["repos"])
     one = Filter(repos, superseded=info.superseded["code"] if current else None, pinned=pinned)
-    one = with_chunks(held, Deadline.after(None, ""), "code", one, [query["as_of"]])
+    one = with_pinned_chunks(held, Deadline.after(None, ""), "code", one, [query["as_of"]])
     true = sum(visible(p, query) for p in PASSAGES)
     with held.transaction() as conn:
         (counted,) = count_visible(conn, "code", one, [query["as_of"]], limit=limit)
     assert counted == min(true, limit + 1)
     known = visible_at_most(one, [query["as_of"]], info.repos["code"], limit=limit)
     assert known is None or known[0] >= true
-
-
-def test_the_list_of_current_chunks_is_made_once_until_the_corpus_changes(
-    make_store: Callable[..., Store], filling: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(visible_chunks, "LISTED_ABOVE", 1)
-    store = make_store()
-    filling.write(
-        store, [{"chunk_id": n, "document_id": f"d{n}", "text": "common"} for n in range(5)]
-    )
-    replaced = "INSERT INTO superseded_chunks VALUES ('code', %s, %s, 'same', 4, NULL, NULL)"
-    for n in range(3):
-        key = document_key("code", "", f"d{n}")
-        store.run(lambda conn, n=n, key=key: conn.execute(replaced, (n, key)))
-
-    def listed(moment: datetime | None = None) -> str | None:
-        one = Filter(superseded=collection_info(store).superseded["code"])
-        return with_current(store, Deadline.after(None, ""), "code", one, [moment]).current
-
-    store.forget_info()
-    assert listed() is None  # versions are being found
-    mark_found(store, "code", 0, 1)
-    store.forget_info()
-    assert listed(START) is None
-    assert listed() == "{3,4}"
-    first = listed()
-    assert listed() is first
-    filling.write(store, [{"chunk_id": 5, "document_id": "d5", "text": "common"}])
-    store.forget_info()
-    assert listed() == "{3,4,5}"
-    everything = scoped([{"version_policy": "newest"}])
-    assert set(bm25_search(store, "code", everything, k=9)["chunk_id"]) == {3, 4, 5}
 
 
 def test_a_passage_that_newer_versions_lack_says_up_to_which_it_goes(held: Store) -> None:
@@ -271,30 +243,6 @@ def test_a_corpus_without_versions_is_searched_without_a_look_at_them(
     assert bm25_search(store, "code", queries, k=5)["chunk_id"].to_list() == [1]
     found = fetch_chunks(store, "code", pl.Series([1]), queries)
     assert found["last_version"].to_list() == [None]
-
-
-def test_known_versions_are_read_again_only_when_they_were_found_anew(
-    make_store: Callable[..., Store], filling: Any
-) -> None:
-    store = make_store()
-    filling.write(store, [{"chunk_id": n, "document_id": f"d{n}"} for n in range(2)])
-
-    def place(conn: Any, number: int) -> None:
-        key = document_key("code", "", f"d{number}")
-        conn.execute(
-            "INSERT INTO document_versions VALUES (%s, 'code', 't', %s, %s, true, NULL, now())",
-            (key, f"1.{number}", number),
-        )
-
-    store.run(lambda conn: place(conn, 0))
-    mark_found(store, "code", 0, 1)
-    store.forget_info()
-    first = known_versions(store)
-    store.run(lambda conn: place(conn, 1))
-    assert known_versions(store) is first
-    mark_found(store, "code", 0, 1)
-    store.forget_info()
-    assert known_versions(store)["version"].to_list() == ["1.0", "1.1"]
 
 
 def test_a_topic_of_a_thousand_versions_gives_the_one_that_is_asked_for(
