@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from operators.arrays.alternates import survivors
+from operators.arrays.alternates import with_alternates
 from operators.arrays.rows import index, replaced
 from operators.arrays.segments import (
     Column,
@@ -231,7 +231,7 @@ def fused_rows(hits: pl.DataFrame, score: Floats) -> FusedRows:
 def _fused(hits: pl.DataFrame, score: Floats) -> pl.DataFrame:
     fused = fused_rows(hits, score)
     columns = hits[[name for name in hits.columns if name != "recency"]]
-    chosen = survivors(columns, fused.rows, fused.copies, fused.survivor)
+    chosen = with_alternates(columns, fused.rows, fused.copies, fused.survivor)
     rank = pl.Series("rank", places(chosen["query_id"].to_numpy()))
     return replaced(chosen, rank, pl.Series("score", fused.score))
 
