@@ -255,11 +255,11 @@ def test_a_named_chunk_is_explained_whether_it_was_found_or_not(driver):
     chunk = found["code.merged"]["chunk_id"][0]
     wanted = ["explain", "dispositions"]
     out = driver.execute(wanted, {**QUESTION, "top_k": 0, "explain_chunks": [labels[0], chunk]})
-    assert set(out["dispositions"]["fate"]) == {"below_top_k"}
+    assert set(out["dispositions"]["disposition"]) == {"below_top_k"}
     narrow = {**QUESTION, "only_corpora": ["wiki"], "explain_chunks": ["guide.md"]}
     told = driver.execute(wanted, narrow)["dispositions"].filter(corpus="docs")
     reason = "the question asks wiki only, and this is in docs"
-    assert told.select("fate", "reason").rows() == [("hidden", reason)]
+    assert told.select("disposition", "reason").rows() == [("hidden", reason)]
     with pytest.raises(CrosscorpusError, match=r"no chunk or document 'guide\.mdx' to explain"):
         driver.execute(wanted, {**QUESTION, "explain_chunks": ["guide.mdx"]})
 
@@ -282,8 +282,8 @@ def test_what_is_in_a_repository_that_the_configuration_leaves_out_cannot_be_exp
 
 def test_what_the_candidates_cut_off_says_how_far_away_it_is(driver):
     trace = driver.trace(["dispositions"], {**QUESTION, "explain_chunks": ["guide.md"]})
-    (seen,) = trace["dispositions"].filter(corpus="docs")["fate"].to_list()
+    (seen,) = trace["dispositions"].filter(corpus="docs")["disposition"].to_list()
     assert seen == "context"
     none = {"corpora": {"docs": {"parameters": {"search_depth": 0}}}}
     told = driver.what_if(trace, none)["dispositions"].filter(corpus="docs").row(0, named=True)
-    assert told["fate"] == "below_candidates"
+    assert told["disposition"] == "below_search_depth"
