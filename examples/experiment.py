@@ -177,11 +177,13 @@ def _(baseline, build_driver, embedder, mo, store):
         ["results", "dispositions", "explain"],
         inputs={"query": "does it matter that something was written last week?", **expected},
     )
-    fates = answer["dispositions"].select("source_label", "fate", "reason", "score")
-    print(fates)
+    dispositions = answer["dispositions"].select("source_label", "disposition", "reason", "score")
+    print(dispositions)
     first = answer["explain"].filter(chunk_id=answer["results"]["chunk_id"][0])
     numbers = first.select("stage", "quantity", "value", "rank", "detail")
-    mo.vstack([mo.md("## What became of each"), fates, mo.md("## The first in numbers"), numbers])
+    mo.vstack(
+        [mo.md("## What became of each"), dispositions, mo.md("## The first in numbers"), numbers]
+    )
     return answer, driver
 
 

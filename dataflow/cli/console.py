@@ -25,7 +25,7 @@ from rich.text import Text
 
 from operators.context.citations import MOST_ALTERNATES
 from operators.context.prompt import SYSTEM_PROMPT
-from operators.explain.dispositions import FATES
+from operators.explain.dispositions import DISPOSITION_MEANINGS
 
 if TYPE_CHECKING:  # a command that runs no graph need not load Hamilton, which takes a second
     from dataflow.cli.doctor import Finding
@@ -120,8 +120,11 @@ def show_answer(
         missing = answer["dispositions"].filter(pl.col("result_rank").is_null())
         if missing.height:
             _OUT.rule("asked about")
-        for label, fate, reason in missing["source_label", "fate", "reason"].iter_rows():
-            _OUT.print(Text.assemble((label, "bold"), f"  {FATES[fate]}: {reason}"))
+        columns = missing["source_label", "disposition", "reason"]
+        for label, disposition, reason in columns.iter_rows():
+            _OUT.print(
+                Text.assemble((label, "bold"), f"  {DISPOSITION_MEANINGS[disposition]}: {reason}")
+            )
     _OUT.rule("time")
     _OUT.print(Text(_where_time_went(answer["provenance"]), style="dim"))
 

@@ -37,7 +37,7 @@ from operators.postgres.write.version_store import (
 )
 from operators.versions import alignment, lineage, text_sketches
 from operators.versions.alignment import align, folded, holder
-from operators.versions.normalized_names import Masked, masked
+from operators.versions.normalized_names import NormalizedNames, normalize_names
 
 SINCE = 1
 """Number of the rules for ``superseded_at``, since when a passage is superseded."""
@@ -167,7 +167,7 @@ def _with_version(corpus: str, documents: Iterable[NamedDocument]) -> tuple[list
     """The keys of documents with a version or a date in the name, and their paths without it."""
     keys: list[str] = []
     paths: set[str] = set()
-    for key, name in _masked(corpus, documents):
+    for key, name in _normalized(corpus, documents):
         if name.version is not None or name.dated:
             keys.append(key)
             paths.add(name.path or "")
@@ -178,15 +178,17 @@ def _at_these(corpus: str, paths: set[str], documents: Iterable[NamedDocument]) 
     """The keys of documents without a version whose path is among ``paths``."""
     return [
         key
-        for key, name in _masked(corpus, documents)
+        for key, name in _normalized(corpus, documents)
         if name.version is None and not name.dated and name.path and name.path in paths
     ]
 
 
-def _masked(corpus: str, documents: Iterable[NamedDocument]) -> Iterator[tuple[str, Masked]]:
+def _normalized(
+    corpus: str, documents: Iterable[NamedDocument]
+) -> Iterator[tuple[str, NormalizedNames]]:
     for key, path, document_id, version in documents:
         if corpus != CODE or version is not None:
-            yield key, masked(path, None, document_id, version)
+            yield key, normalize_names(path, None, document_id, version)
 
 
 def _changed(lineages: pl.DataFrame, before: pl.DataFrame) -> list[str]:

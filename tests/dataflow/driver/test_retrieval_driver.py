@@ -355,11 +355,11 @@ def test_a_named_chunk_is_explained_whether_it_was_found_or_not(driver):
     chunk = found["code.merged"]["chunk_id"][0]
     wanted = ["explain", "dispositions"]
     out = driver.execute(wanted, {**ASK, "top_k": 0, "explain_chunks": [labels[0], chunk]})
-    assert set(out["dispositions"]["fate"]) == {"below_top_k"}
+    assert set(out["dispositions"]["disposition"]) == {"below_top_k"}
     narrow = {**ASK, "only_corpora": ["wiki"], "explain_chunks": ["guide.md"]}
     told = driver.execute(wanted, narrow)["dispositions"].filter(corpus="docs")
     reason = "the question asks wiki only, and this is in docs"
-    assert told.select("fate", "reason").rows() == [("hidden", reason)]
+    assert told.select("disposition", "reason").rows() == [("hidden", reason)]
     with pytest.raises(CrosscorpusError, match=r"no chunk or document 'guide\.mdx' to explain"):
         driver.execute(wanted, {**ASK, "explain_chunks": ["guide.mdx"]})
 
