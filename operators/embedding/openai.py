@@ -93,8 +93,8 @@ class OpenAIEmbedder:
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """Embed n questions into (n, dimensions), the last ones from memory.
 
-        A question over ``max_tokens`` is split at white space into windows, of which at most 16,
-        evenly spread, are embedded; the vector is their mean, scaled to length 1 again.
+        A question over ``max_tokens`` is split at white space into windows; at most 16 of them,
+        evenly spread, are embedded. The vector is their mean, scaled to length 1 again.
         """
         return self._cache.vectors(self.space, texts, self._embed_questions, self.dimensions)
 
@@ -220,9 +220,9 @@ def full_name(endpoint: Endpoint) -> str:
     'openai:e5@http://localhost:8080/v1#query_prefix=query:%20'
     """
     plain = asdict(Endpoint(endpoint.model, endpoint.url))
-    told = {name: value for name, value in asdict(endpoint).items() if value != plain[name]}
-    options = urlencode(told, quote_via=quote, safe=":")
-    return f"openai:{endpoint.model}@{endpoint.url}" + (f"#{options}" if options else "")
+    options = {name: value for name, value in asdict(endpoint).items() if value != plain[name]}
+    query = urlencode(options, quote_via=quote, safe=":")
+    return f"openai:{endpoint.model}@{endpoint.url}" + (f"#{query}" if query else "")
 
 
 def _tokens(text: str) -> int:

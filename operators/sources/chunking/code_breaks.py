@@ -1,4 +1,4 @@
-"""Where code may be cut, told by its syntax, and what is defined on which lines.
+"""Where the syntax of code lets it be cut, and what is defined on which lines.
 
 A cut before a line goes through every piece of syntax that starts above the line and ends on it or
 below. The fewer, the better: cutting at the shallowest place that fills a chunk is split-then-merge

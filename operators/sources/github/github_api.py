@@ -69,7 +69,7 @@ class GithubApi:
     Attributes:
         url: start of every address.
         longest_wait_s: a rate limit that lasts longer is an error.
-        on_wait: told seconds and reason before a wait of more than a few seconds.
+        on_wait: called with seconds and reason before a wait of more than a few seconds.
         requests: made so far.
     """
 
