@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 
-from operators.foundation.disk_dict import SpilledDict
+from operators.foundation.disk_dict import DiskDict
 from operators.postgres.store import Store
 from operators.postgres.write.ingestion_runs import meet_corpus
 from operators.postgres.write.ledger import Entry, read_entries, stored_heading
@@ -29,7 +29,7 @@ class LedgerSnapshot:
         """Start with no corpus; ``reader`` says whose documents these are, ``run`` is a number."""
         self.store, self.run = store, run
         self.kind = reader.partition("/")[0] + "/"
-        self._entries = SpilledDict[tuple[Entry, bool]]()  # and whether the scan has met it
+        self._entries = DiskDict[tuple[Entry, bool]]()  # and whether the scan has met it
         self._met: Counter[Scope] = Counter()  # documents of this kind, by scope
 
     @property

@@ -12,8 +12,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("httpx", reason="the extra 'github' is not installed")
-
 TOKEN = "ghp_" + "s3cret" * 6
 SHAPES = Path(__file__).parents[2] / "operators" / "sources"
 

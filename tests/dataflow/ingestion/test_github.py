@@ -16,8 +16,6 @@ from operators.postgres.store import Store, collection_info
 from operators.postgres.write.sync_state import stored_items
 from operators.sources.github.github_api import GithubApi, GithubError, open_github
 
-pytest.importorskip("httpx", reason="the extra 'github' is not installed")
-
 SHAPES = Path(__file__).parents[2] / "operators" / "sources"
 Read = Callable[[Store], dict[str, Any]]
 

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from operators.sources.chunking.code_breaks import (
     MAX_PARSED,
-    WALL_SECONDS,
     Breaks,
     Definition,
     Unparsed,
@@ -352,7 +351,7 @@ def test_nothing_in_text_without_any_syntax_is_a_worse_place_than_another() -> N
 def test_deep_nesting_is_quick(text: str, language: str) -> None:
     began = time.perf_counter()
     found = breaks(text, language)
-    assert time.perf_counter() - began < WALL_SECONDS
+    assert time.perf_counter() - began < 30
     if isinstance(found, Breaks):
         assert len(found.depths) == text.count("\n") + 1
 
@@ -368,7 +367,7 @@ def test_a_text_that_takes_the_parser_too_much_is_given_up_and_the_next_one_is_p
     before = peak_memory()
     began = time.perf_counter()
     assert breaks("a < " * 20_000, "java") == Unparsed("the grammar of java gave up")
-    assert time.perf_counter() - began < WALL_SECONDS
+    assert time.perf_counter() - began < 30
     assert peak_memory() - before < 100 << 20
     assert parsed("int f() {\n}\n", "c").definitions == [Definition(0, 1, "f")]
 

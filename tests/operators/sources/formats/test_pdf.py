@@ -43,14 +43,14 @@ def refusal(reader: PdfReader, data: bytes) -> PdfRefused:
 def test_every_page_is_read_in_order(reader: PdfReader, make_pdf: MakePdf) -> None:
     found = reader.read(make_pdf(["First page", "Second page"], info={"Title": "Guide"}))
     assert [page.strip() for page in found.pages] == ["First page", "Second page"]
-    assert (found.info["Title"], found.parser, found.unread) == ("Guide", "pdfium", [])
+    assert (found.info["Title"], found.repaired, found.unread) == ("Guide", False, [])
 
 
 def test_one_child_reads_many_files(reader: PdfReader, make_pdf: MakePdf) -> None:
     reader.read(make_pdf(["a"]))
-    first = reader._child
+    first = reader.pid
     reader.read(make_pdf(["b"]))
-    assert reader._child is first
+    assert reader.pid == first is not None
 
 
 def test_the_child_has_none_of_the_programs_environment(
@@ -58,8 +58,7 @@ def test_the_child_has_none_of_the_programs_environment(
 ) -> None:
     monkeypatch.setenv("CROSSCORPUS_DSN", "postgresql://u:secret@h/d")
     reader.read(make_pdf(["a"]))
-    assert reader._child is not None
-    environment = Path(f"/proc/{reader._child.pid}/environ")
+    environment = Path(f"/proc/{reader.pid}/environ")
     if not environment.exists():
         pytest.skip("no /proc")
     assert b"secret" not in environment.read_bytes()
@@ -67,7 +66,7 @@ def test_the_child_has_none_of_the_programs_environment(
 
 def test_an_empty_file_is_refused_without_a_child(reader: PdfReader) -> None:  # H20
     assert str(refusal(reader, b"")) == "empty file"
-    assert reader._child is None
+    assert reader.pid is None
 
 
 def test_html_under_a_pdfs_name_is_no_pdf(reader: PdfReader) -> None:  # H19
@@ -101,17 +100,36 @@ def test_a_scheme_that_nobody_knows_is_encrypted_too(reader: PdfReader, make_pdf
     assert refusal(reader, data).state == "encrypted"
 
 
-def test_what_pdfium_refuses_the_other_parser_reads(reader: PdfReader, make_pdf: MakePdf) -> None:
-    found = reader.read(make_pdf(["One", "Two"]).replace(b"/Pages 2 0 R", b"/Pages 99 0 R"))
-    assert (found.pages, found.parser) == (["One", "Two"], "pdf_oxide")
+def test_what_pdfium_refuses_it_reads_after_a_repair(reader: PdfReader, make_pdf: MakePdf) -> None:
+    made = make_pdf(["One", "Two"], outline=[("Two", 1)], info={"Title": "T"})
+    found = reader.read(made[: made.index(b"xref")])
+    assert ([page.strip() for page in found.pages], found.repaired) == (["One", "Two"], True)
+    assert found.outline == [(1, "Two", 1)]
+
+
+def test_a_page_that_pdfium_cannot_read_is_read_after_a_repair(
+    reader: PdfReader, make_pdf: MakePdf
+) -> None:
+    made = make_pdf(["One", "Two"], info={"CreationDate": "D:2020"})
+    found = reader.read(made.replace(b"/Kids[", b"/Kids[99 0 R "))
+    assert ([page.strip() for page in found.pages], found.repaired) == (["One", "Two"], True)
+    assert (found.info, found.unread) == ({"CreationDate": "D:2020"}, [])
+
+
+def test_a_page_that_no_repair_brings_back_is_told(reader: PdfReader, make_pdf: MakePdf) -> None:
+    made = make_pdf(["One", "Two"]).replace(b"/Kids[4 0 R", b"/Kids[99 0 R")
+    found = reader.read(made)
+    assert ([page.strip() for page in found.pages], found.unread) == (["", "Two"], [1])
 
 
 def test_a_damaged_file_without_text_is_not_taken_for_a_scan(
     reader: PdfReader, make_pdf: MakePdf
 ) -> None:
-    refused = refusal(reader, make_pdf([""]).replace(b"/Pages 2 0 R", b"/Pages 99 0 R"))
+    made = make_pdf([""])
+    refused = refusal(reader, made[: made.index(b"xref")])
     assert refused.state == "failed"
     assert str(refused).startswith("damaged: ")
+    assert "Nor does what is left of it have any text" in str(refused)
 
 
 def test_a_damaged_file_is_refused_with_a_reason(reader: PdfReader) -> None:
@@ -143,7 +161,7 @@ def test_a_hostile_file_is_refused_and_the_next_one_read(
 def test_a_file_that_takes_too_long_is_stopped(make_pdf: MakePdf) -> None:
     with PdfReader(PdfLimits(wall_s=0.001)) as reader:
         assert str(refusal(reader, make_pdf(["slow"]))) == "stopped: it took more than 0.001 s"
-        reader.limits = PdfLimits()
+        reader.wall_s = 60
         assert reader.read(make_pdf(["next"])).pages
 
 
@@ -179,23 +197,23 @@ def test_bookmarks_become_headings_on_their_page(reader: PdfReader, make_pdf: Ma
 
 
 def test_a_line_that_looks_like_a_heading_is_none() -> None:
-    made = pdf_text(PdfText(["# not one\n\n## nor this", "# c"], {}, [], [], "pdfium"))
+    made = pdf_text(PdfText(["# not one\n\n## nor this", "# c"], {}, [], []))
     assert headings(made, "a.pdf") == []
     assert "# not one" in made
 
 
 def test_a_word_that_a_line_end_broke_is_whole_again_and_a_name_keeps_its_hyphen() -> None:
-    made = pdf_text(PdfText(["docu\x02mentation SPARK\x0243 US\ufffe\r\nASCII"], {}, [], [], ""))
+    made = pdf_text(PdfText(["docu\x02mentation SPARK\x0243 US\ufffe\r\nASCII"], {}, [], []))
     assert made == "documentation SPARK-43 US-ASCII\n"
 
 
 def test_a_page_cannot_forge_a_page_break() -> None:
-    assert pdf_text(PdfText(["a\n\f\nb"], {}, [], [], "")).count(PAGE_BREAK) == 0
+    assert pdf_text(PdfText(["a\n\f\nb"], {}, [], [])).count(PAGE_BREAK) == 0
 
 
 def test_a_title_that_a_program_filled_in_is_none() -> None:
     def title(given: str) -> str | None:
-        return pdf_title(PdfText([], {"Title": given}, [], [], ""))
+        return pdf_title(PdfText([], {"Title": given}, [], []))
 
     assert title(" The  Guide ") == "The Guide"
     assert [title(t) for t in ("", "untitled", "Microsoft Word - x.docx", "a.tex")] == [None] * 4
