@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
+import polars as pl
 import pytest
 
 from dataflow.configuration.config_model import load_config
@@ -14,6 +15,21 @@ from dataflow.driver.retrieval_driver import RetrievalDriver, build_graph
 
 CORPORA = ("code", "review", "wiki")
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
+
+
+@pytest.fixture(scope="session")
+def run() -> Callable[..., dict[str, Any]]:
+    """Asks numbered questions of a driver; what the searches find comes from the made-up world."""
+
+    def ask(
+        driver: Any, wanted: list[str], world: Any, *queries: int, **inputs: Any
+    ) -> dict[str, Any]:
+        rows = [{"query_id": q, "text": f"question {q}"} for q in queries]
+        given = {**world.overrides(*queries), "queries": pl.DataFrame(rows)}
+        out: dict[str, Any] = driver.execute(wanted, {"now": NOW, **inputs}, overrides=given)
+        return out
+
+    return ask
 
 
 @pytest.fixture(scope="session")
