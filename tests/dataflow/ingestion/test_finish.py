@@ -1,4 +1,4 @@
-"""What a run leaves on record, and what no run deletes: for every kind of source."""
+"""What no run deletes and what it leaves on record, for every kind of source."""
 
 from __future__ import annotations
 
@@ -13,18 +13,88 @@ from typing import Any
 
 import pytest
 
-from dataflow.ingestion import ingest, ingest_documents, ingest_folder, ingest_git, ingest_wiki
+from dataflow.ingestion import (
+    ingest,
+    ingest_documents,
+    ingest_folder,
+    ingest_git,
+    ingest_wiki,
+)
 from dataflow.ingestion.sources import ingest_issues, ingest_memory, ingest_reviews, sync_github
 from operators.errors import CrosscorpusError
 from operators.postgres.inspect.status import status
 from operators.postgres.store import Store, collection_info
+from operators.postgres.write.ledger import ledger
 from operators.sources.github.github_api import open_github
 from operators.sources.protocol import Source
 
+Write = Callable[..., Path]
+
+
+def document(number: int, text: str | None = None, **fields: Any) -> dict[str, Any]:
+    words = " ".join(f"word{number}x{n}" for n in range(90))
+    return {
+        "doc_id": f"d{number:03}", "corpus": "docs", "repo": "org/app",
+        "title": f"Page {number}", "text": words if text is None else text,
+    } | fields  # fmt: skip
+
+
+def texts(store: Store, corpus: str = "docs") -> dict[str, str]:
+    """document_id -> its chunks' text, joined."""
+    with store.transaction() as conn:
+        rows = conn.execute(
+            "SELECT document_id, string_agg(text, '' ORDER BY ordinal) FROM chunks"
+            " WHERE corpus = %s GROUP BY document_id",
+            (corpus,),
+        )
+        return {str(name): str(text) for name, text in rows}
+
+
+def states(store: Store, corpus: str = "docs", repo: str = "org/app") -> dict[str, Any]:
+    frame = ledger(store, corpus, repo)
+    return dict(zip(frame["document_id"], frame.select("state", "reason").iter_rows(), strict=True))
+
+
+def test_only_prune_deletes_what_a_file_lacks(
+    store: Store, embedder: Any, write_lines: Write
+) -> None:
+    ingest_documents(store, embedder, write_lines(*(document(n) for n in range(5))))
+    fewer = write_lines(*(document(n) for n in range(4)))
+    assert ingest_documents(store, embedder, fewer).documents_deleted == 0
+    assert len(texts(store)) == 5
+    assert ingest_documents(store, embedder, fewer, prune=True).documents_deleted == 1
+    assert set(texts(store)) == set(states(store)) == {"d000", "d001", "d002", "d003"}
+
+
+def test_a_mass_delete_is_refused_until_it_is_allowed(
+    store: Store, embedder: Any, write_lines: Write
+) -> None:
+    ingest_documents(store, embedder, write_lines(*(document(n) for n in range(10))))
+    file = write_lines(*(document(n) for n in range(6)), document(50))
+    report = ingest_documents(store, embedder, file, prune=True)
+    assert (report.documents_new, report.documents_deleted) == (1, 0)
+    [refusal] = map(str, report.failed)
+    assert "docs of org/app: 4 of 10 documents are gone" in refusal
+    assert "--allow-mass-delete" in refusal
+    report = ingest_documents(store, embedder, file, prune=True, allow_mass_delete=True)
+    assert report.ok
+    assert report.documents_deleted == 4
+
+
+def test_three_tenths_may_vanish(store: Store, embedder: Any, write_lines: Write) -> None:
+    ingest_documents(store, embedder, write_lines(*(document(n) for n in range(10))))
+    file = write_lines(*(document(n) for n in range(7)))
+    assert ingest_documents(store, embedder, file, prune=True).documents_deleted == 3
+
+
 TEN = frozenset(range(10))
+
+
 DUMP = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/"><siteinfo>
 <sitename>App</sitename><dbname>app</dbname><base>https://wiki.example.org/wiki/Main</base>
 </siteinfo>{pages}</mediawiki>"""
+
+
 PAGE = """<page><title>Page {n}</title><ns>0</ns><id>{n}</id><revision><id>{n}</id>
 <timestamp>2021-01-02T03:04:05Z</timestamp><model>wikitext</model>
 <text>Words of page {n}.</text></revision></page>"""

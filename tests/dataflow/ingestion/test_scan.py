@@ -1,10 +1,12 @@
-"""One run over everything that is hostile, beside what is not: each input made here, by itself.
+"""What a scan reads, leaves out and notes; then one run over everything that is hostile.
 
-The numbers (H01) are those of the collected inputs, where a later test asks for one for each.
+Each hostile input is made here. The numbers (H01) are those of the collected inputs; a test asks
+for one test for each.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import subprocess
@@ -26,18 +28,165 @@ from dataflow.ingestion import (
     ingest_git,
     ingest_wiki,
 )
-from operators.postgres.store import Store, drop_collection, open_store
+from operators.postgres.inspect.status import status
+from operators.postgres.store import (
+    Store,
+    drop_collection,
+    open_store,
+)
 from operators.postgres.write.ledger import ledger
 from operators.sources.files import Skipped, read_file
 from operators.sources.folder import folder_source
 from operators.sources.protocol import Document, LazyDocument
 
+Write = Callable[..., Path]
+
+
+Read = Callable[[Store], dict[str, Any]]
+
+
+def document(number: int, text: str | None = None, **fields: Any) -> dict[str, Any]:
+    words = " ".join(f"word{number}x{n}" for n in range(90))
+    return {
+        "doc_id": f"d{number:03}", "corpus": "docs", "repo": "org/app",
+        "title": f"Page {number}", "text": words if text is None else text,
+    } | fields  # fmt: skip
+
+
+def texts(store: Store, corpus: str = "docs") -> dict[str, str]:
+    """document_id -> its chunks' text, joined."""
+    with store.transaction() as conn:
+        rows = conn.execute(
+            "SELECT document_id, string_agg(text, '' ORDER BY ordinal) FROM chunks"
+            " WHERE corpus = %s GROUP BY document_id",
+            (corpus,),
+        )
+        return {str(name): str(text) for name, text in rows}
+
+
+def states(store: Store, corpus: str = "docs", repo: str = "org/app") -> dict[str, Any]:
+    frame = ledger(store, corpus, repo)
+    return dict(zip(frame["document_id"], frame.select("state", "reason").iter_rows(), strict=True))
+
+
+def test_running_twice_parses_embeds_and_writes_nothing(
+    store: Store, embedder: Any, write_lines: Write, row_versions: Read
+) -> None:
+    file = write_lines(*(document(n) for n in range(7)), document(7, text=" "))
+    ingest_documents(store, embedder, file)
+    before = row_versions(store)
+    embedder.embedded.clear()
+    embedder.counted = 0
+    report = ingest_documents(store, embedder, file)
+    assert report.ok
+    assert (report.documents_unchanged, report.documents_new, report.documents_changed) == (8, 0, 0)
+    assert (embedder.embedded, embedder.counted) == ([], 0)
+    assert row_versions(store) == before
+
+
+def test_bad_lines_are_told_and_the_others_are_stored(
+    store: Store, embedder: Any, write_lines: Write
+) -> None:
+    file = write_lines(document(1), "{broken", document(2), document(2), document(3, title=5))
+    report = ingest_documents(store, embedder, file)
+    assert not report.ok
+    assert [str(fault).partition(": ")[0] for fault in report.failed] == [
+        "line 2",
+        "line 4",
+        "line 5",
+    ]
+    assert set(texts(store)) == {"d001", "d002"}
+    assert states(store)["d003"] == ("failed", "title is a number, not a string")
+
+
+def test_a_bad_line_leaves_the_stored_version_and_twice_writes_nothing(
+    store: Store, embedder: Any, write_lines: Write, row_versions: Read
+) -> None:
+    ingest_documents(store, embedder, write_lines(document(1)))
+    file = write_lines(document(1, title=5), document(2, title=5))
+    assert not ingest_documents(store, embedder, file, prune=True).ok
+    assert set(texts(store)) == {"d001"}
+    assert states(store)["d001"] == ("indexed", None)
+    before = row_versions(store)
+    assert not ingest_documents(store, embedder, file, prune=True).ok
+    assert row_versions(store) == before
+
+
+def test_a_document_without_text_is_recorded_and_no_failure(
+    store: Store, embedder: Any, write_lines: Write
+) -> None:
+    report = ingest_documents(store, embedder, write_lines(document(1, text="")))
+    assert report.ok
+    assert states(store)["d001"] == ("empty", None)
+
+
+@pytest.mark.parametrize("kind", ["a line that nobody can name", "a cut gzip", "an empty file"])
+def test_an_incomplete_scan_deletes_nothing(
+    store: Store, embedder: Any, write_lines: Write, kind: str
+) -> None:
+    ingest_documents(store, embedder, write_lines(*(document(n) for n in range(10))))
+    if kind == "a cut gzip":
+        file = write_lines(*(document(n) for n in range(10)))
+        file.write_bytes(gzip.compress(file.read_bytes())[:-300])
+    elif kind == "an empty file":
+        file = write_lines()
+    else:
+        file = write_lines(*(document(n) for n in range(9)), "{broken")
+    report = ingest_documents(store, embedder, file, prune=True)
+    assert report.ok == (kind == "an empty file")
+    assert report.documents_deleted == 0
+    assert len(texts(store)) == 10
+
+
+def test_a_run_that_stops_stores_whole_documents_and_the_next_ones_go_on(
+    store: Store, embedder: Any, write_lines: Write
+) -> None:
+    file = write_lines(*(document(n) for n in range(7)))
+    batches = {"batch_documents": 3, "stop_after_s": 0}
+    first = ingest_documents(store, embedder, file, **batches)
+    assert first.ok
+    assert first.stopped_at is not None
+    assert 0 < first.stopped_at < 1
+    assert texts(store) == {f"d{n:03}": document(n)["text"] for n in range(3)}
+    assert status(store)["last_run_state"].to_list() == ["unfinished"]
+    second = ingest_documents(store, embedder, file, **batches)
+    assert (second.documents_new, second.documents_unchanged) == (3, 3)
+    assert second.stopped_at is not None
+    third = ingest_documents(store, embedder, file, **batches)
+    assert (third.documents_new, third.stopped_at) == (1, None)
+    assert texts(store) == {f"d{n:03}": document(n)["text"] for n in range(7)}
+    assert status(store)["last_run_state"].to_list() == ["ok"]
+
+
+def test_a_run_that_stops_deletes_nothing(store: Store, embedder: Any, write_lines: Write) -> None:
+    ingest_documents(store, embedder, write_lines(*(document(n) for n in range(7))))
+    less = write_lines(*(document(n, text=f"new {n}") for n in range(1, 7)))
+    options = {"prune": True, "batch_documents": 3, "stop_after_s": 0}
+    assert ingest_documents(store, embedder, less, **options).documents_deleted == 0
+    assert texts(store)["d000"] == document(0)["text"]
+    assert ingest_documents(store, embedder, less, prune=True).documents_deleted == 1
+
+
+def test_time_enough_is_as_no_limit(store: Store, embedder: Any, write_lines: Write) -> None:
+    file = write_lines(*(document(n) for n in range(7)))
+    report = ingest_documents(store, embedder, file, stop_after_s=3600)
+    assert (report.documents_new, report.stopped_at) == (7, None)
+
+
 SECRET = "root:x:0:0"
+
+
 MTIME = datetime(2020, 2, 2, tzinfo=UTC)
+
+
 BRACKETS = "[" * 64_000
+
+
 LAUGHS = "a0: &a0 {k0: 1}\n" + "".join(
     f"a{n}: &a{n}\n  <<: [{', '.join([f'*a{n - 1}'] * 9)}]\n  k{n}: 1\n" for n in range(1, 10)
 )
+
+
 CODE = "(" * 30_000 + ")" * 30_000
 
 
@@ -129,17 +278,17 @@ PARTS = ["2025", "Mar 2025", "10", "v2.5", "May"]
 
 
 @pytest.fixture(scope="module")
-def store(server_dsn: str) -> Iterator[Store]:
+def hostile_store(server_dsn: str) -> Iterator[Store]:
     with open_store(server_dsn, "hostile", create=True, max_size=2) as opened:
         yield opened
         drop_collection(opened, "hostile")
 
 
 @pytest.fixture(scope="module")
-def held(hostile: Path, store: Store, new_embedder: Any) -> Held:
+def held(hostile: Path, hostile_store: Store, new_embedder: Any) -> Held:
     """What one run over the folder left."""
-    report = ingest_folder(store, new_embedder(), hostile, repo="r")
-    return Held(store, report, "docs", "r")
+    report = ingest_folder(hostile_store, new_embedder(), hostile, repo="r")
+    return Held(hostile_store, report, "docs", "r")
 
 
 def test_every_file_is_indexed_or_has_its_reason_and_the_run_ends(
@@ -155,16 +304,16 @@ def test_every_file_is_indexed_or_has_its_reason_and_the_run_ends(
 
 
 def test_a_second_run_parses_none_of_it_again(
-    held: Held, hostile: Path, store: Store, new_embedder: Any
+    held: Held, hostile: Path, hostile_store: Store, new_embedder: Any
 ) -> None:
-    again = ingest_folder(store, new_embedder(), hostile, repo="r")
+    again = ingest_folder(hostile_store, new_embedder(), hostile, repo="r")
     assert (again.ok, again.known_failures, again.chunks) == (True, 8, 0)
     assert again.documents_unchanged == len(held.states)
 
 
-def test_a_link_is_not_read_and_counted(held: Held, store: Store) -> None:  # H01
+def test_a_link_is_not_read_and_counted(held: Held, hostile_store: Store) -> None:  # H01
     assert held.fault("evil.md") == "evil.md: symbolic link"
-    with store.transaction() as conn:
+    with hostile_store.transaction() as conn:
         query = "SELECT count(*) FROM chunks WHERE text LIKE %s"
         assert conn.execute(query, (f"%{SECRET}%",)).fetchone() == (0,)
     assert not any(SECRET in str(f) for f in (*held.report.failed, *held.report.skipped))
@@ -198,7 +347,7 @@ def test_a_huge_file_is_left_out_unread(held: Held) -> None:  # H10
 
 
 def test_hash_and_chunks_are_of_the_same_bytes(  # H11
-    tmp_path: Path, store: Store, new_embedder: Any
+    tmp_path: Path, hostile_store: Store, new_embedder: Any
 ) -> None:
     file = tmp_path / "a.md"
     file.write_text("before\n")
@@ -209,8 +358,8 @@ def test_hash_and_chunks_are_of_the_same_bytes(  # H11
             file.write_text("after\n")
             yield item
 
-    assert ingest(store, new_embedder(), replace(source, scan=swapping)).ok
-    first = Held(store, ingest(store, new_embedder(), source), "docs", "swap")
+    assert ingest(hostile_store, new_embedder(), replace(source, scan=swapping)).ok
+    first = Held(hostile_store, ingest(hostile_store, new_embedder(), source), "docs", "swap")
     assert first.report.documents_changed == 1
     assert first.texts["a.md"] == "after\n"
     [item] = folder_source(tmp_path, repo="swap").scan()
@@ -276,10 +425,10 @@ def test_hostile_markup_is_kept_word_for_word(held: Held, hostile: Path, name: s
 
 
 def test_no_heading_is_made_from_a_fence_that_never_closes(  # H35
-    held: Held, hostile: Path, store: Store
+    held: Held, hostile: Path, hostile_store: Store
 ) -> None:
     assert held.texts["fence.md"] == (hostile / "fence.md").read_text()
-    with store.transaction() as conn:
+    with hostile_store.transaction() as conn:
         query = "SELECT DISTINCT anchor FROM chunks WHERE document_id = 'fence.md'"
         assert conn.execute(query).fetchall() == [("Real",)]
 
@@ -294,12 +443,14 @@ def test_the_revision_line_gives_date_and_version(held: Held) -> None:  # H38
 
 
 def test_wikitext_that_is_never_closed_is_kept(
-    tmp_path: Path, store: Store, new_embedder: Any
+    tmp_path: Path, hostile_store: Store, new_embedder: Any
 ) -> None:
     page = "[[" * 20_000 + "{{" * 20_000 + "<nowiki>" * 5_000 + " end\n"
     (tmp_path / "bad.mediawiki").write_text(page)
     (tmp_path / "good.mediawiki").write_text("== A ==\nb\n")
-    held = Held(store, ingest_wiki(store, new_embedder(), tmp_path, repo="r"), "wiki", "r")
+    held = Held(
+        hostile_store, ingest_wiki(hostile_store, new_embedder(), tmp_path, repo="r"), "wiki", "r"
+    )
     assert (held.report.failed, held.texts["good.mediawiki"]) == ([], "== A ==\nb\n")
     assert held.texts["bad.mediawiki"].endswith("end\n")
 
@@ -334,24 +485,26 @@ def test_half_a_date_is_the_start_of_its_period_or_none(held: Held) -> None:  # 
 
 
 def test_code_of_brackets_alone_is_cut_and_kept(  # H41
-    tmp_path: Path, store: Store, new_embedder: Any
+    tmp_path: Path, hostile_store: Store, new_embedder: Any
 ) -> None:
     (tmp_path / "deep.py").write_text(CODE)
     (tmp_path / "good.py").write_text("x = 1\n")
     identity = ["-c", "user.name=Ann", "-c", "user.email=a@example.org"]
     for command in (["init", "-q"], ["add", "."], [*identity, "commit", "-qm", "All"]):
         subprocess.run(["git", *command], cwd=tmp_path, check=True)
-    held = Held(store, ingest_git(store, new_embedder(), tmp_path, repo="r"), "code", "r")
+    held = Held(
+        hostile_store, ingest_git(hostile_store, new_embedder(), tmp_path, repo="r"), "code", "r"
+    )
     assert (held.report.failed, held.texts) == ([], {"deep.py": CODE, "good.py": "x = 1\n"})
 
 
 def test_what_no_database_holds_is_replaced_and_counted(  # H52, H53
-    tmp_path: Path, store: Store, new_embedder: Any
+    tmp_path: Path, hostile_store: Store, new_embedder: Any
 ) -> None:
     file = tmp_path / "documents.jsonl"
     names = {key: f"{key}\0{key}\ud800" for key in ("doc_id", "text", "title", "path")}
     file.write_text(json.dumps(names | {"corpus": "docs", "repo": "nul"}) + "\n")
-    held = Held(store, ingest_documents(store, new_embedder(), file), "docs", "nul")
+    held = Held(hostile_store, ingest_documents(hostile_store, new_embedder(), file), "docs", "nul")
     shown = {key: f"{key}\ufffd{key}\ufffd" for key in names}
     [row] = held.rows.values()
     assert {key: row[key] for key in ("title", "path")} == {
@@ -362,13 +515,15 @@ def test_what_no_database_holds_is_replaced_and_counted(  # H52, H53
 
 
 def test_names_of_any_length_are_stored(  # H58
-    tmp_path: Path, store: Store, new_embedder: Any
+    tmp_path: Path, hostile_store: Store, new_embedder: Any
 ) -> None:
     file = tmp_path / "documents.jsonl"
     long = "".join(chr(ord("a") + n * n % 26) for n in range(9_000))
     line = {"doc_id": long, "title": long, "path": long, "text": "t", "corpus": "docs"}
     file.write_text(json.dumps(line | {"repo": "long"}) + "\n")
-    held = Held(store, ingest_documents(store, new_embedder(), file), "docs", "long")
+    held = Held(
+        hostile_store, ingest_documents(hostile_store, new_embedder(), file), "docs", "long"
+    )
     assert (held.report.ok, held.rows[long]["title"], held.texts) == (True, long, {long: "t"})
 
 

@@ -19,6 +19,8 @@ from operators.postgres.store import Store
 from operators.postgres.write.ledger import ledger
 
 Ingest = Callable[..., Any]
+
+
 Read = Callable[[Store], dict[str, Any]]
 
 
@@ -164,3 +166,31 @@ def test_what_the_error_teaches_is_an_option_of_each_command() -> None:
         shown = CliRunner().invoke(app.app, ["ingest", command, "--help"]).output
         assert "--relocated" in shown
         assert "--repo" in shown
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    root = tmp_path / "handbook"
+    root.mkdir()
+    for name in ("one", "two", "three"):
+        (root / f"{name}.md").write_text(f"# {name}\n\ntext of {name}\n")
+    return root
+
+
+@pytest.mark.parametrize("run", [ingest_folder, ingest_wiki])
+def test_a_web_address_holds_until_another_is_given(
+    store: Store, embedder: Any, folder: Path, run: Any
+) -> None:
+    def links(**options: Any) -> tuple[int, set[str | None]]:
+        report = run(store, embedder, folder, **options)
+        assert report.ok
+        with store.transaction() as conn:
+            found = conn.execute("SELECT DISTINCT left(uri, 9) FROM documents").fetchall()
+        return report.documents_changed, {row[0] for row in found}
+
+    assert links() == (0, {None})
+    for url, starts in (("https://a.org/", "https://a"), ("https://b.org", "https://b")):
+        assert links(base_url=url) == (3, {starts})
+        assert links() == (0, {starts})
+    assert links(base_url="") == (3, {None})
+    assert links() == (0, {None})
