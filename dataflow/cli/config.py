@@ -12,11 +12,6 @@ from dataflow.cli.options import FAILED, AsJson
 config_app = typer.Typer(no_args_is_help=True, help="Configuration files.")
 
 
-def register(app: typer.Typer) -> None:
-    """Add this module's commands to `crosscorpus`."""
-    app.add_typer(config_app, name="config")
-
-
 @config_app.command("upgrade")
 def config_upgrade(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Configuration files.")],

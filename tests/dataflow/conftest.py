@@ -41,15 +41,15 @@ _NOT_PASSED_ON = {"HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "GH_TOKE
 Crosscorpus = Callable[..., subprocess.CompletedProcess[str]]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data directory of the module's own that has nothing but the models."""
+    """A data directory of the tests' own that has nothing but the models."""
     own = tmp_path_factory.mktemp("home")
     (own / "models").symlink_to(data_home() / "models")
     return own
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def crosscorpus(server_dsn: str, home: Path) -> Crosscorpus:
     """Runs the command with these arguments on the tests' server; the one way to run it in tests.
 

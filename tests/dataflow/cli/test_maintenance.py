@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
-from dataflow.cli.console_maintenance import show_migration
-from dataflow.ingestion.model_migration import ModelMigrationReport
-from operators.postgres.store import drop_collection, open_store
+from operators.postgres.store import drop_collection, open_store, schema_of
 
 NAME = "cli-upkeep"
 
@@ -92,7 +91,7 @@ def test_verify_is_silent_finds_and_repairs(
     assert crosscorpus("verify", "-C", collection).returncode == 0
 
 
-def test_a_corpus_of_which_all_documents_failed_can_be_verified_and_filled(
+def test_a_corpus_whose_documents_all_failed_can_be_verified_and_filled(
     crosscorpus: Any, server_dsn: str, tmp_path: Path
 ) -> None:
     name, file = "cli-upkeep-failed", tmp_path / "documents.jsonl"
@@ -104,29 +103,6 @@ def test_a_corpus_of_which_all_documents_failed_can_be_verified_and_filled(
     assert crosscorpus("ingest", "documents", str(file), "-C", name).returncode == 0
     assert crosscorpus("verify", "-C", name).returncode == 0
     drop_collection(server_dsn, name)
-
-
-@pytest.mark.parametrize(
-    ("model", "in_use", "told"),
-    [
-        ("minilm", True, []),
-        ("onnx:my model", False, []),
-        (
-            "onnx:my model",
-            True,
-            [
-                "from now on: query ... --config FILE.yaml",
-                "             ingest ... --model 'onnx:my model'",
-                "FILE.yaml has two lines: extends: default, and embedding: onnx:my model",
-            ],
-        ),
-    ],
-)
-def test_a_migration_tells_what_names_a_model_that_is_not_the_default_one(
-    model: str, in_use: bool, told: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    show_migration(ModelMigrationReport(model, in_use=in_use), model)
-    assert capsys.readouterr().out.splitlines()[1:] == told
 
 
 @pytest.mark.skipif(
@@ -154,3 +130,24 @@ def test_models_migrate_changes_the_model_and_says_what_it_did(
     assert "already" in again.stderr
     assert "no migration" in crosscorpus("models", "migrate", "--abandon", "-C", collection).stdout
     assert crosscorpus("models", "migrate", "-C", collection).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("DROP COLUMN embedding", "has lost its vectors"),
+        ("ALTER COLUMN embedding TYPE halfvec(8) USING NULL", "table has halfvec(8)"),
+    ],
+)
+def test_a_collection_whose_vectors_are_lost_says_so_whatever_is_asked_of_it(
+    crosscorpus: Any, server_dsn: str, one_document: Any, change: str, said: str
+) -> None:
+    name, ingest = f"lost-{change[:4]}", one_document
+    assert crosscorpus(*ingest, "-C", name).returncode == 0
+    with psycopg.connect(server_dsn) as conn:
+        conn.execute(f'ALTER TABLE "{schema_of(name)}".chunks {change}')
+    for command in (("query", "cache"), ("verify",), ("status",), ("doctor",), ingest):
+        done = crosscorpus(*command, "-C", name)
+        told = " ".join((done.stdout if command == ("doctor",) else done.stderr).split())
+        assert (done.returncode, said in told) == (1, True), told
+        assert "ingest its sources into another collection" in told

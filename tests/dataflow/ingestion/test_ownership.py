@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from dataflow.cli import app
 from dataflow.ingestion import ingest_folder, ingest_git, ingest_wiki
 from operators.errors import CrosscorpusError
 from operators.postgres.store import Store
@@ -161,9 +159,9 @@ def test_a_collection_from_before_sources_were_kept_takes_the_first_that_comes(
         ingest_folder(store, embedder, old)
 
 
-def test_what_the_error_teaches_is_an_option_of_each_command() -> None:
+def test_what_the_error_teaches_is_an_option_of_each_command(crosscorpus: Any) -> None:
     for command in ("git", "folder", "wiki"):
-        shown = CliRunner().invoke(app.app, ["ingest", command, "--help"]).output
+        shown = crosscorpus("ingest", command, "--help").stdout
         assert "--relocated" in shown
         assert "--repo" in shown
 
