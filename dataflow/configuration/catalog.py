@@ -25,10 +25,10 @@ MODULES = tuple(
 )
 CORPUS_MODULES = ("dataflow.retrieval.corpus",)
 
-BOUND = frozenset({"store", "embedder", "timings"})
+DRIVER_INPUTS = frozenset({"store", "embedder", "timings"})
 """Inputs that the driver gives to every run."""
 
-ASKED = frozenset(
+RUN_INPUTS = frozenset(
     {
         "query",
         "trigger",
@@ -46,7 +46,7 @@ ASKED = frozenset(
 )
 """Inputs that a caller gives to one run; all but ``query`` may be left out."""
 
-STRUCTURE = frozenset(
+CONFIG_INPUTS = frozenset(
     {
         "corpus",
         "corpora",
@@ -135,6 +135,6 @@ def _config_keys(function: Any) -> set[str]:
 def _parameters(function: Any, nodes: frozenset[str]) -> Iterator[Parameter]:
     hints = typing.get_type_hints(function)
     for argument in inspect.signature(function).parameters.values():
-        taken = nodes | BOUND | ASKED | STRUCTURE
+        taken = nodes | DRIVER_INPUTS | RUN_INPUTS | CONFIG_INPUTS
         if argument.default is not inspect.Parameter.empty and argument.name not in taken:
             yield Parameter(argument.name, hints.get(argument.name, Any), argument.default)

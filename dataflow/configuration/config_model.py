@@ -16,8 +16,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from dataflow.configuration.catalog import (
-    ASKED,
-    BOUND,
+    DRIVER_INPUTS,
+    RUN_INPUTS,
     Catalog,
     Layer,
     retrieval_catalog,
@@ -185,7 +185,7 @@ def name_fault(corpus: str, catalog: Catalog | None = None) -> str | None:
             f"{corpus!r} is no corpus name: a lower-case letter, then at most 39 lower-case "
             "letters, digits or single underscores, and no word of Python's own"
         )
-    if corpus in (catalog or retrieval_catalog()).top.nodes | BOUND | ASKED:
+    if corpus in (catalog or retrieval_catalog()).top.nodes | DRIVER_INPUTS | RUN_INPUTS:
         return f"{corpus!r} is the name of a node"
     return None
 

@@ -18,7 +18,13 @@ from hamilton.graph import FunctionGraph
 from hamilton.lifecycle.base import LifecycleAdapter
 from hamilton.node import Node
 
-from dataflow.configuration.catalog import ASKED, BOUND, STRUCTURE, Catalog, retrieval_catalog
+from dataflow.configuration.catalog import (
+    CONFIG_INPUTS,
+    DRIVER_INPUTS,
+    RUN_INPUTS,
+    Catalog,
+    retrieval_catalog,
+)
 from dataflow.configuration.config_model import Config, as_config
 from dataflow.configuration.hamilton_config import hamilton_config
 from dataflow.driver.fail_open import failed_search, not_searched
@@ -112,7 +118,7 @@ def build_graph(
             .with_adapters(LooseInputs(), *adapters)
             .build()
         )
-    check_declared(built.graph, BOUND | ASKED)
+    check_declared(built.graph, DRIVER_INPUTS | RUN_INPUTS)
     return built
 
 
@@ -343,7 +349,7 @@ class RetrievalDriver:
         return None if seconds is None else seconds * max(batch, 1)
 
     def _refuse_bound(self, given: Mapping[str, Any], instead: Mapping[str, Any]) -> None:
-        for name in sorted((BOUND - {"timings"}) & (given.keys() | instead.keys())):
+        for name in sorted((DRIVER_INPUTS - {"timings"}) & (given.keys() | instead.keys())):
             raise GraphError(f"{name!r} belongs to the driver: give it to build_driver")
 
     def _check_names(self, given: Mapping[str, Any]) -> None:
@@ -385,7 +391,7 @@ def retrieval_parameters(graph: FunctionGraph) -> frozenset[str]:
     of_all = {
         name
         for name in graph.config
-        if name not in STRUCTURE
+        if name not in CONFIG_INPUTS
         and not name.startswith("hamilton.")
         and not name.endswith("_variant")
     }
@@ -393,6 +399,6 @@ def retrieval_parameters(graph: FunctionGraph) -> frozenset[str]:
         f"{corpus}.{name}"
         for corpus, options in graph.config["corpora"].items()
         for name in options["inputs"]
-        if name not in STRUCTURE
+        if name not in CONFIG_INPUTS
     }
     return frozenset((of_all | of_each) & graph.nodes.keys())

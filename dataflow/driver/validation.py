@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 from hamilton.graph import FunctionGraph
 
-from dataflow.configuration.catalog import ASKED, BOUND
+from dataflow.configuration.catalog import DRIVER_INPUTS, RUN_INPUTS
 from dataflow.configuration.renamed import COLUMNS, NODES, PARAMETERS, new_name, renamed
 from dataflow.configuration.value_checks import fits, out_of_bounds
 from dataflow.execution.annotations import spell
@@ -77,7 +77,7 @@ def check_call(
             raise UnknownName(f"unknown output {name!r}{suggest(name, _shown(graph, fixed))}")
     for name, value in inputs.items():
         node = nodes.get(name)
-        if node is None and name in ASKED:  # a chosen variant has no use for it
+        if node is None and name in RUN_INPUTS:  # a chosen variant has no use for it
             continue
         if node is None:
             _refuse_old_name(name)
@@ -85,7 +85,7 @@ def check_call(
             raise UnknownName(f"unknown input {name!r}: each corpus has its own, such as {of_one}")
         if node is None:
             known = [n for n in nodes if nodes[n].user_defined and n not in fixed]
-            raise UnknownName(f"unknown input {name!r}{suggest(name, {*known} - BOUND)}")
+            raise UnknownName(f"unknown input {name!r}{suggest(name, {*known} - DRIVER_INPUTS)}")
         if name in fixed:
             raise GraphError(f"{name!r} is chosen by the configuration, not by a run")
         if not node.user_defined:
