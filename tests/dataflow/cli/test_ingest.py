@@ -114,7 +114,7 @@ def test_a_corpus_that_no_question_reaches_is_told(crosscorpus: Any, tmp_path: P
     assert (examined.returncode, told in " ".join(examined.stdout.split())) == (1, True)
 
 
-@pytest.mark.parametrize("name", ["class", "a__b", "fused", "query"])
+@pytest.mark.parametrize("name", ["class", "fused", "query"])
 def test_a_corpus_that_no_configuration_can_name_is_told_so(
     crosscorpus: Any, tmp_path: Path, name: str
 ) -> None:
@@ -146,3 +146,13 @@ def test_exports_and_findings_are_read_from_files(
     done = run("ingest", "memory", str(findings), "--repo", "org/b")
     assert done.returncode == 3
     assert "findings.jsonl: line 2: file_path is missing" in done.stdout
+
+
+def test_a_corpus_whose_table_could_not_be_told_from_another_is_refused(
+    crosscorpus: Any, tmp_path: Path
+) -> None:
+    file = tmp_path / "documents.jsonl"
+    file.write_text(json.dumps({"doc_id": "a", "corpus": "a__b", "text": "hidden"}) + "\n")
+    done = crosscorpus("ingest", "documents", str(file), "-C", "no-a__b")
+    assert done.returncode == 3
+    assert "no corpus 'a__b' can be made in this collection" in done.stdout
