@@ -119,7 +119,7 @@ NO_SERVER = (
 # The kinds of all other errors, by the class of their SQLSTATE; else they are of kind "other".
 CLASSES = {
     "unfit_value": ("22", "54"),  # data exception, program limit: it can never be stored
-    "away": ("08", "53", "57"),  # connection lost, no disk or connections left, shutdown
+    "away": ("08", "53100", "53300", "57"),  # connection lost, disk or connections gone, shutdown
 }
 
 

@@ -190,9 +190,9 @@ def test_searches_never_fail_or_mix_while_a_model_comes_in(
 
 def test_indexes_of_the_new_vectors_take_the_place_of_the_old(filled: Store, second: Any) -> None:
     migrate_model(filled, second, fill_only=True, exact_scan_max_rows=5)
-    assert indexes(filled) == ["next_chunks_docs_hnsw", "next_chunks_wiki_hnsw"]
+    assert indexes(filled) == ["next_chunks_docs__hnsw", "next_chunks_wiki__hnsw"]
     migrate_model(filled, second, exact_scan_max_rows=5)
-    assert indexes(filled) == ["chunks_docs_hnsw", "chunks_wiki_hnsw"]
+    assert indexes(filled) == ["chunks_docs__hnsw", "chunks_wiki__hnsw"]
 
 
 def test_a_cut_over_is_refused_while_a_vector_or_an_index_is_missing(
