@@ -53,10 +53,10 @@ lint: $(TEST)  ## format, lint and types
 bench: $(TEST)  ## every benchmark, as tables
 	$(BIN)/python -m benchmarks
 
-render: $(RUN)  ## draw dag.png anew
+render: $(RUN)  ## draw dag.png again
 	$(BIN)/crosscorpus render --out dag.png
 
-lock: $(TEST)  ## resolve the locked environments anew
+lock: $(TEST)  ## resolve the locked environments again
 	echo 'uv>=0.13,<1' | $(LOCK) - -o requirements/uv.lock
 	$(LOCK) pyproject.toml --extra models --extra render -o requirements/run.lock
 	$(LOCK) pyproject.toml --all-extras -o requirements/test.lock

@@ -22,9 +22,10 @@ from rich.table import Table
 from operators.foundation.tokenizer import tokens
 from operators.frames import CHUNKS, DOCUMENTS, QUERIES
 from operators.postgres.connection import resolve_dsn
+from operators.postgres.schema.indexes import build_indexes
 from operators.postgres.search.text_search import bm25_search
 from operators.postgres.store import Store, drop_collection, open_store, set_model
-from operators.postgres.write.document_writer import finish_load, write_documents
+from operators.postgres.write.document_writer import write_documents
 
 COLLECTION = "bench-bm25"
 BATCH = 5_000
@@ -157,7 +158,7 @@ def main() -> None:
         start = time.perf_counter()
         load(store, texts)
         loaded = time.perf_counter() - start
-        finish_load(store, exact_scan_max_rows=len(texts))
+        build_indexes(store, exact_scan_max_rows=len(texts))
         built = time.perf_counter() - start - loaded
         console.print(
             f"{len(texts):,} chunks: {len(texts) / loaded:,.0f} a second, indexes {built:.0f} s"

@@ -3,8 +3,8 @@
     python -m benchmarks.choices SET [SET ...] > tables.md   # `few_queries`, `learned` go behind
 
 A row undoes one choice, by a shipped experiment or by one setting: the difference it makes to
-nDCG@10, with its 95 % bootstrap interval, asked (only judged corpora count) and all_corpora (all
-do). What was measured is kept in the folder ``choices`` of the data directory, so that an
+nDCG@10, with its 95 % bootstrap interval, asked (only judged corpora count) and in all corpora
+(every hit counts). The folder ``choices`` of the data directory keeps every measurement, so that an
 interrupted run goes on where it was; delete that folder after a change of code or data.
 """
 
@@ -21,7 +21,8 @@ import polars as pl
 
 from benchmarks.judged import NDCG, data_folder
 from dataflow import load_config
-from dataflow.configuration.config_model import Config, hamilton_config
+from dataflow.configuration.config_model import Config
+from dataflow.configuration.hamilton_config import hamilton_config
 from dataflow.configuration.overrides import with_settings
 from dataflow.evaluation.graph import evaluate
 from dataflow.ingestion import ingest_documents
@@ -79,8 +80,8 @@ INTRODUCTION = """# What the default's choices are worth
 Written by `python -m benchmarks.choices`. Each row undoes one choice, by a shipped experiment or by
 one setting: the difference in nDCG@10 to the default and its 95 % bootstrap interval, p by paired
 randomisation and Holm's correction over the rows; * where that is below 0.05. A negative number
-speaks for the choice. Asked: of what all corpora give, only those that a query judges count;
-all_corpora: all do.
+speaks for the choice. Asked: only the hits of the corpora that a query judges count. All corpora:
+every hit counts.
 
 No ranking depends on `on_corpus_error`, `deadline_s` and `workers` (what happens when a search
 fails or is slow), `triggers` (the names that weights may be for), `top_k` (where the list ends),
@@ -123,7 +124,7 @@ def table(name: str) -> Iterator[str]:
 
 
 def measured(name: str, label: str, config: Config) -> pl.DataFrame:
-    """Columns ``SCORES`` and mode (``asked``; ``all_corpora`` where there are several corpora)."""
+    """Columns ``SCORES`` and mode: ``asked``, and ``all corpora`` if there are several."""
     kept = _kept(name, config)
     if kept.exists():
         return pl.read_parquet(kept).with_columns(config=pl.lit(label))
@@ -141,7 +142,7 @@ def measured(name: str, label: str, config: Config) -> pl.DataFrame:
     parts = [evaluation.scores.with_columns(mode=pl.lit("asked"))]
     if several:
         all_corpora = scores(evaluation.runs, evaluation.qrels, [label], measures=(NDCG,))
-        parts.append(all_corpora.with_columns(mode=pl.lit("all_corpora")))
+        parts.append(all_corpora.with_columns(mode=pl.lit("all corpora")))
     found = pl.concat(parts)
     kept.parent.mkdir(parents=True, exist_ok=True)
     found.write_parquet(kept)

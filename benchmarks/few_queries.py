@@ -108,7 +108,7 @@ draws, in brackets where 95 % of the draws lie on that half, then the share of d
 
 
 def found(name: str) -> tuple[Candidates, Candidates, list[str]]:
-    """What the default's searches give, asked and all_corpora, and each query's group."""
+    """The default's hits of the judged corpora and of all corpora, and each query's group."""
     folder = data_folder() / name / "dev"
     queries, qrels = check_judged(
         read_queries(folder / "queries.jsonl"), read_qrels(folder / "qrels.tsv")

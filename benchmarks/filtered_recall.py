@@ -22,9 +22,10 @@ from rich.table import Table
 
 from operators.frames import CHUNKS, DOCUMENTS, QUERIES, QUERY_EMBEDDINGS, VECTOR_LISTS
 from operators.postgres.connection import resolve_dsn
-from operators.postgres.search.vector_search import vector_search
+from operators.postgres.schema.indexes import build_indexes
+from operators.postgres.search.vector_search import search_vectors
 from operators.postgres.store import Store, drop_collection, open_store, set_model
-from operators.postgres.write.document_writer import finish_load, write_documents
+from operators.postgres.write.document_writer import write_documents
 
 COLLECTION = "bench-recall"
 BATCH = 5_000
@@ -95,11 +96,11 @@ Search = Callable[[Store, pl.DataFrame, pl.DataFrame], pl.DataFrame]
 
 
 def shipped(store: Store, queries: pl.DataFrame, embeddings: pl.DataFrame) -> pl.DataFrame:
-    return vector_search(store, "code", queries, embeddings, k=K)
+    return search_vectors(store, "code", queries, embeddings, k=K)
 
 
 def iterative(store: Store, queries: pl.DataFrame, embeddings: pl.DataFrame) -> pl.DataFrame:
-    return vector_search(store, "code", queries, embeddings, k=K, exact_scan_max_rows=1)
+    return search_vectors(store, "code", queries, embeddings, k=K, exact_scan_max_rows=1)
 
 
 WAYS: dict[str, Search] = {"index alone": index_alone, "iterative": iterative, "shipped": shipped}
@@ -143,14 +144,14 @@ def main() -> None:
         start = time.perf_counter()
         load(store, clustered(given.chunks), repos)
         loaded = time.perf_counter() - start
-        finish_load(store)
+        build_indexes(store)
         built = time.perf_counter() - start - loaded
         console.print(
             f"{given.chunks:,} chunks: {given.chunks / loaded:,.0f} a second, indexes {built:.0f} s"
         )
         table = Table("filter", "way", "recall@50", "fewest rows", "p50 ms", "p95 ms")
         for repo in (None, *SHARES):
-            exact = vector_search(
+            exact = search_vectors(
                 store, "code", *queries_of(repo, vectors), k=K, exact_scan_max_rows=given.chunks
             )
             true = dict(exact.group_by("query_id").agg("chunk_id").iter_rows())

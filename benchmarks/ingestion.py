@@ -139,7 +139,7 @@ def _pdf(text: str) -> bytes:
 def measure(kind: str, source: Path, dsn: str, model: str | None) -> dict[str, Any]:
     """Ingest ``source`` into a collection of its own, in this process."""
     from dataflow import ingestion
-    from dataflow.ingestion.github import ingest_reviews
+    from dataflow.ingestion.sources import ingest_reviews
     from operators.embedding.registry import load_embedder
     from operators.postgres.store import open_store
 

@@ -35,8 +35,10 @@ default; nDCG@10 over the default on the other half. Seed 0: runs of the graph, 
 interval and p by paired randomisation. All seeds: mean over the splits, and in brackets the least
 and the greatest.
 
-| set | queries | seed 0, asked | seed 0, all_corpora | all seeds, asked | all seeds, all_corpora |
-changed | |---|---|---|---|---|---|---|"""
+Asked: only the hits of the corpora that a query judges count. All corpora: every hit counts.
+
+| set | queries | seed 0, asked | seed 0, all corpora | all seeds, asked | all seeds, all corpora | changed |
+|---|---|---|---|---|---|---|"""  # noqa: E501
 
 
 def main() -> None:
@@ -52,7 +54,7 @@ def main() -> None:
 def row(name: str, seeds: range) -> str:
     folder = data_folder() / name / "dev"
     with open_store(collection=name) as store:
-        lesson = learn(
+        result = learn(
             store,
             load_config("default"),
             folder / "queries.jsonl",
@@ -61,13 +63,13 @@ def row(name: str, seeds: range) -> str:
             vectors_directory=data_home() / "query_vectors",
         )
     gains = np.array(list(splits(name, seeds)))
-    cells = [*differences(lesson.evaluation), *(_spread(gains[:, mode, 0]) for mode in (0, 1))]
+    cells = [*differences(result.evaluation), *(_spread(gains[:, mode, 0]) for mode in (0, 1))]
     changed = f"{int(gains[:, 0, 1].sum())} of {len(gains)}"
-    return f"| {name} | {lesson.evaluation.queries.height} | {' | '.join(cells)} | {changed} |"
+    return f"| {name} | {result.evaluation.queries.height} | {' | '.join(cells)} | {changed} |"
 
 
 def differences(evaluation: Evaluation) -> Iterator[str]:
-    """Learned over base in the run of the test half, asked and all_corpora."""
+    """What is learned against the base in the run of the test half: asked, and in all corpora."""
     all_corpora = scores(
         evaluation.runs, evaluation.qrels, list(evaluation.configs), measures=(NDCG,)
     )
@@ -77,7 +79,7 @@ def differences(evaluation: Evaluation) -> Iterator[str]:
 
 
 def splits(name: str, seeds: range) -> Iterator[tuple[tuple[float, bool], tuple[float, bool]]]:
-    """Of each split: the gain on the test half in both modes, and whether anything changed."""
+    """For each split: the gain on the test half in both modes, and whether anything changed."""
     asked, all_corpora, groups = found(name)
     base = base_parameters(load_config("default"), asked)
     for seed in seeds:

@@ -69,8 +69,8 @@ def opened(name: str) -> Iterator[tuple[Store, RetrievalDriver, Callable[[], Cos
 def forget_versions(store: Store) -> None:
     """Have ``store`` take its corpora for ones without versions."""
     collection_info(store)
-    assert store._info.superseded is not None
-    store._info.superseded = store._info.superseded[0], {}
+    assert store.cache.superseded is not None
+    store.cache.superseded = store.cache.superseded[0], {}
     store.forget_info()
     assert not collection_info(store).superseded
 

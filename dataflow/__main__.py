@@ -1,11 +1,11 @@
-"""`crosscorpus`, and `python -m dataflow`: Ctrl-C ends it with a line, while it is loaded too."""
+"""`crosscorpus`, and `python -m dataflow`: Ctrl-C ends it with one line, also while it loads."""
 
 from __future__ import annotations
 
 import sys
 
 INTERRUPTED = 130
-_GO_ON = (["ingest"], ["sync"], ["models", "switch"])
+_RESUMABLE = (["ingest"], ["sync"], ["models", "migrate"])
 
 
 def main() -> None:
@@ -15,22 +15,22 @@ def main() -> None:
 
         app.main()
     except (KeyboardInterrupt, ImportError) as error:
-        # a compiled module that is interrupted while it is loaded ends with the latter
+        # A compiled module that is interrupted while it loads raises an ImportError.
         interrupted = isinstance(error.__cause__, KeyboardInterrupt)
         if isinstance(error, ImportError) and not interrupted:
             raise
-        _tell()
+        _say_interrupted()
         sys.exit(INTERRUPTED)
     except SystemExit as end:
-        if end.code == INTERRUPTED:  # so Typer ends, without a word
-            _tell()
+        if end.code == INTERRUPTED:  # Typer ends so, and prints nothing
+            _say_interrupted()
         raise
 
 
-def _tell() -> None:
-    goes_on = any(sys.argv[1 : 1 + len(names)] == names for names in _GO_ON)
-    kept = "; what was stored stays, and the same command goes on" if goes_on else ""
-    print(f"crosscorpus: interrupted{kept}", file=sys.stderr)
+def _say_interrupted() -> None:
+    resumable = any(sys.argv[1 : 1 + len(names)] == names for names in _RESUMABLE)
+    hint = "; what was stored stays, and the same command goes on" if resumable else ""
+    print(f"crosscorpus: interrupted{hint}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -22,13 +22,13 @@ def _():
     import polars as pl
 
     from dataflow import build_driver, load_config
-    from dataflow.ingestion.local import ingest_documents
+    from dataflow.ingestion import ingest_documents
     from operators.embedding.registry import load_embedder
     from operators.postgres.store import open_store
 
     root = pathlib.Path(mo.notebook_dir()).parent
     ranking, dedup, context = "operators/ranking/", "operators/dedup/", "operators/context/"
-    driver, tried = "dataflow/driver/", "configs/experiments/"
+    driving, tried = "dataflow/driver/", "configs/experiments/"
     foundation, drawing = "operators/foundation/", "dataflow/visualization/"
     questions = {
         "how do the list of the vectors and the list of the words become one?": ranking + "merge",
@@ -47,11 +47,11 @@ def _():
         "how does the user say what a source is called?": context + "templates",
         "which sources may the answer point to?": context + "citations",
         "what is a user told about a search that timed out?": context + "search_outcomes",
-        "I mistyped the name of a node, did I mean another?": driver + "validation",
+        "I mistyped the name of a node, did I mean another?": driving + "validation",
         "which steps run on threads, and when does one begin?": "dataflow/execution/scheduler",
         "draw the graph as a picture, a cluster for each corpus": drawing + "dot",
         "what differs between the graphs of two settings?": drawing + "graph_diff",
-        "try another setting on an answer without searching again": driver + "trace",
+        "try another setting on an answer without searching again": driving + "trace",
         "are embeddings alone enough?": tried + "vector_only",
         "is it better to drop no duplicates?": tried + "no_dedup",
         "do ranks fuse as well as scores?": tried + "rrf",
@@ -178,11 +178,13 @@ def _(baseline, build_driver, embedder, mo, store):
         ["results", "dispositions", "explain"],
         inputs={"query": "does it matter that something was written last week?", **expected},
     )
-    fates = answer["dispositions"].select("source_label", "fate", "reason", "score")
-    print(fates)
+    dispositions = answer["dispositions"].select("source_label", "disposition", "reason", "score")
+    print(dispositions)
     first = answer["explain"].filter(chunk_id=answer["results"]["chunk_id"][0])
     numbers = first.select("stage", "quantity", "value", "rank", "detail")
-    mo.vstack([mo.md("## What became of each"), fates, mo.md("## The first in numbers"), numbers])
+    mo.vstack(
+        [mo.md("## What became of each"), dispositions, mo.md("## The first in numbers"), numbers]
+    )
     return answer, driver
 
 

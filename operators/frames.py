@@ -20,7 +20,7 @@ UTC = pl.Datetime("us", "UTC")
 SOURCE = pl.Struct(
     {"chunk_id": pl.Int64, "corpus": pl.String, "source_label": pl.String, "source_url": pl.String}
 )
-"""Where a copy was found: what a survivor carries of every chunk it absorbed."""
+"""Where a near-duplicate was found: what a chunk carries of each one that it represents."""
 
 TRIGGER_SHARE = pl.Struct({"trigger": pl.String, "share": pl.Float64})
 
@@ -66,6 +66,11 @@ EMBEDDING = pl.List(pl.Float32)
 
 # How much the words of a question count beside its meaning, 0..1.
 LEXICAL_WEIGHT = pl.Schema({"query_id": pl.UInt32(), "lexical_weight": pl.Float64()})
+
+TRIGGER_WEIGHTS = pl.Schema(
+    {"query_id": pl.UInt32(), "corpus": pl.String(), "weight": pl.Float64()}
+)
+"""What each corpus weighs for what triggered a question."""
 
 QUERY_EMBEDDINGS = pl.Schema(
     {"query_id": pl.UInt32(), "text_no": pl.UInt32(), "text": pl.String(), "embedding": EMBEDDING}
@@ -298,9 +303,9 @@ DISPOSITIONS = pl.Schema(
         "corpus": pl.String(),
         "source_label": pl.String(),
         "source_url": pl.String(),
-        "fate": pl.String(),  # one of operators.explain.dispositions.FATES
+        "disposition": pl.String(),  # a key of operators.explain.dispositions.DISPOSITION_MEANINGS
         "reason": pl.String(),  # a sentence
-        "copy_of": pl.Int64(),  # the chunk that absorbed it
+        "near_duplicate_of": pl.Int64(),  # the chunk that represents it
         "vector_rank": pl.UInt32(),  # this and all ranks: null where it is not in that list
         "text_rank": pl.UInt32(),
         "merged_rank": pl.UInt32(),
@@ -313,7 +318,7 @@ DISPOSITIONS = pl.Schema(
         "number": pl.UInt32(),  # place in the context, from 1
         "citation": pl.UInt32(),  # place among the citations, from 1
         "score": pl.Float64(),  # the last that it had
-        "copies": pl.List(SOURCE),  # what it absorbed
+        "near_duplicates": pl.List(SOURCE),  # the chunks that it represents
     }
 )
 
@@ -325,7 +330,7 @@ EXPLAIN = pl.Schema(
         "quantity": pl.String(),
         "value": pl.Float64(),
         "rank": pl.UInt32(),  # the chunk's place in the stage's list
-        "other": pl.Int64(),  # the other chunk of a copy
+        "other": pl.Int64(),  # the other chunk of near-duplicates
         "detail": pl.String(),
     }
 )

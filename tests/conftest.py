@@ -15,6 +15,8 @@ from operators.postgres.store import Store, collections, drop_collection, open_s
 # Durability against a crash of the machine is not what a test run is for.
 FAST = {"fsync": "off", "full_page_writes": "off", "shared_buffers": "128MB"}
 TEST_PASSWORD = "correct horse battery"
+# The command prints as wide as this; what prints is made once a process.
+os.environ["COLUMNS"] = "220"
 _numbers = itertools.count()
 
 

@@ -1,8 +1,13 @@
-"""What the project shows of itself is true."""
+"""What the project shows of itself is true, and the house keeps its order."""
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+
+import pytest
 
 from dataflow import load_config
 from dataflow.driver.config_graphs import draw_config
@@ -10,6 +15,151 @@ from dataflow.visualization.render import check
 
 ROOT = Path(__file__).parents[1]
 
+FLOORS = {
+    "operators": (
+        {"errors", "frames"},
+        {"foundation", "arrays"},
+        {"ranking", "dedup", "versions"},
+        {"context", "embedding"},
+        {"postgres"},
+        {"sources", "explain", "evaluation"},
+        {"report"},
+    ),
+    "dataflow": (
+        {"execution"},
+        {"visualization"},
+        {"configuration", "retrieval"},
+        {"driver"},
+        {"ingestion"},
+        {"evaluation"},
+        {"cli"},
+    ),
+}
+"""The rooms, from the ground up: a room imports itself and the rooms of lower floors alone."""
+
+MOST_FILES = 14
+"""Modules of one folder: "about a dozen"."""
+
+NO_TEST_NEEDED = frozenset({"__init__", "__main__"})
+
+
+@cache
+def modules() -> dict[str, Path]:
+    """Every module of the two packages by its dotted name."""
+    found = {}
+    for package in FLOORS:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+@cache
+def imports(module: str) -> frozenset[str]:
+    """The modules of ours that ``module`` imports, wherever in it the statement stands."""
+    found = set()
+    for node in ast.walk(ast.parse(modules()[module].read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                found.add(inner if inner in modules() else node.module)
+    return frozenset(found & modules().keys() - {module})
+
+
+def arrows() -> Iterator[tuple[str, str]]:
+    for module in modules():
+        for imported in sorted(imports(module)):
+            yield module, imported
+
+
+def floor(module: str) -> int | None:
+    """The floor of a module's room; None for what is no room: a package, an entry point."""
+    package, _, rest = module.partition(".")
+    room = rest.partition(".")[0]
+    return next((n for n, rooms in enumerate(FLOORS[package]) if room in rooms), None)
+
 
 def test_the_picture_in_the_readme_shows_the_graph_of_the_default_configuration() -> None:
     assert check(ROOT / "dag.png", draw_config(load_config("default")))
+
+
+def test_every_folder_of_the_two_packages_is_a_room_that_has_a_floor() -> None:
+    for package, floors in FLOORS.items():
+        folders = {p.name for p in (ROOT / package).iterdir() if (p / "__init__.py").exists()}
+        named = {room for rooms in floors for room in rooms}
+        assert folders <= named, f"no floor: {sorted(folders - named)}"
+
+
+def test_no_import_goes_from_the_operators_to_the_dataflow() -> None:
+    upward = [a for a in arrows() if a[0].startswith("operators") and a[1].startswith("dataflow")]
+    assert not upward, "\n".join(f"{one} imports {two}" for one, two in upward)
+
+
+def test_a_room_imports_only_rooms_of_lower_floors() -> None:
+    wrong = []
+    for one, two in arrows():
+        if one.partition(".")[0] != two.partition(".")[0]:
+            continue
+        above, below = floor(one), floor(two)
+        same_room = one.split(".")[1:2] == two.split(".")[1:2]
+        if above is not None and below is not None and below >= above and not same_room:
+            wrong.append(f"{one} imports {two}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_imports_run_in_a_circle() -> None:
+    done: set[str] = set()
+
+    def visit(module: str, path: tuple[str, ...]) -> None:
+        if module in path:
+            circle = (*path[path.index(module) :], module)
+            pytest.fail(f"imports run in a circle: {' -> '.join(circle)}")
+        if module not in done:
+            for imported in sorted(imports(module)):
+                visit(imported, (*path, module))
+            done.add(module)
+
+    for module in modules():
+        visit(module, ())
+
+
+def test_no_folder_is_crowded() -> None:
+    files: dict[Path, int] = {}
+    for path in modules().values():
+        files[path.parent] = files.get(path.parent, 0) + (path.name != "__init__.py")
+    crowded = {str(p.relative_to(ROOT)): n for p, n in files.items() if n > MOST_FILES}
+    assert not crowded
+
+
+def test_every_module_has_its_test_at_the_mirrored_path_and_every_test_its_module() -> None:
+    expected = {
+        Path("tests") / path.relative_to(ROOT).with_name(f"test_{path.stem}.py")
+        for path in modules().values()
+        if path.stem not in NO_TEST_NEEDED
+    }
+    there = {
+        path.relative_to(ROOT)
+        for package in FLOORS
+        for path in (ROOT / "tests" / package).rglob("test_*.py")
+    }
+    lacking, strangers = sorted(map(str, expected - there)), sorted(map(str, there - expected))
+    assert not lacking, "no test file: " + ", ".join(lacking)
+    assert not strangers, "no module of: " + ", ".join(strangers)
+
+
+@pytest.mark.parametrize("room", ["execution", "visualization"])
+def test_what_is_generic_names_no_node_and_no_corpus_of_ours(room: str) -> None:
+    from dataflow.configuration.catalog import retrieval_catalog
+
+    catalog = retrieval_catalog()
+    ours = catalog.top.nodes | catalog.corpus.nodes | load_config("default").corpora.keys()
+    for path in sorted((ROOT / "dataflow" / room).glob("*.py")):
+        tree = ast.parse(path.read_text("utf-8"))
+        said = {
+            node.value
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        }
+        assert not said & ours, f"{path.name} names {sorted(said & ours)}"

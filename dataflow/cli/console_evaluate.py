@@ -13,18 +13,18 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from dataflow.cli.console import ERR
 from dataflow.evaluation.sweep import Sweep
 from operators.evaluation.evaluation_frames import Evaluation, measures_of
 from operators.evaluation.tables import SIGNIFICANT, comparison_rows, is_significant, slice_rows
 
-_OUT = Console(highlight=False)
-_ERR = Console(stderr=True, highlight=False)
+_OUT = Console(highlight=False)  # wraps, as tables need
 
 
 @contextmanager
-def progress(names: Sequence[str], total: int) -> Iterator[Callable[[str, int], None]]:
-    """A bar for each of ``names``, where somebody looks; the callback adds to one of them."""
-    if not _ERR.is_terminal:
+def batch_progress(names: Sequence[str], total: int) -> Iterator[Callable[[str, int], None]]:
+    """Show a bar for each of ``names`` on a terminal; the callback adds to one of them."""
+    if not ERR.is_terminal:
         yield lambda name, done: None
         return
     columns = (
@@ -33,13 +33,13 @@ def progress(names: Sequence[str], total: int) -> Iterator[Callable[[str, int], 
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=_ERR, transient=True) as bars:
+    with Progress(*columns, console=ERR, transient=True) as bars:
         tasks = {name: bars.add_task(name, total=total) for name in names}
         yield lambda name, done: bars.advance(tasks[name], done)
 
 
 def show_evaluation(evaluation: Evaluation, files: Sequence[Path]) -> None:
-    """Means with intervals, the differences from the first configuration, slices, files."""
+    """Print means with intervals, differences from the first configuration, slices and files."""
     measures = measures_of(evaluation.summary)
     title = f"{evaluation.queries.height} queries, mean [95 % interval]"
     rows = [
@@ -69,7 +69,7 @@ def show_evaluation(evaluation: Evaluation, files: Sequence[Path]) -> None:
 
 
 def show_sweep(sweep: Sweep, files: Sequence[Path]) -> None:
-    """Every combination with its mean, interval and difference, a measure a table."""
+    """Print a table for each measure: every combination with mean, interval and difference."""
     for measure in measures_of(sweep.table):
         rows = []
         for row in sweep.table.filter(pl.col("measure") == measure).iter_rows(named=True):
@@ -92,7 +92,7 @@ def show_sweep(sweep: Sweep, files: Sequence[Path]) -> None:
 
 
 def _short(cell: str) -> str:
-    """A cell in fewer characters, so that four measures fit a terminal of 80."""
+    """``cell`` in fewer characters, so that four measures fit a terminal of 80."""
     return cell.replace("0.", ".").replace(", ", " ").replace(" / ", "/")
 
 

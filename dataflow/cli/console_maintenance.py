@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from datetime import datetime
@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from dataflow.cli.console import telling
+from dataflow.cli.console import OUT, event_display, print_json
 from dataflow.configuration.loader import find, read_yaml, shipped
 from operators.sources.protocol import printable
 
 if TYPE_CHECKING:
-    from dataflow.ingestion.model_migration import SwitchProgress, SwitchReport
-    from operators.postgres.schema.model_migration import Switch
+    from dataflow.cli.doctor import Finding
+    from dataflow.ingestion.model_migration import ModelMigrationProgress, ModelMigrationReport
+    from operators.embedding.minilm import ModelStatus
+    from operators.postgres.schema.model_migration import ModelMigration
     from operators.postgres.store import CollectionInfo
 
-_OUT = Console(soft_wrap=True, highlight=False)
 _FOUND_SHOWN = 20
 _REPOS_SHOWN = 8
 _UNREAD_SHOWN = 10
@@ -43,13 +43,13 @@ def status_as_json(
     info: CollectionInfo,
     corpora: pl.DataFrame,
     unread: pl.DataFrame,
-    coming: Switch | None,
+    migration: ModelMigration | None,
 ) -> dict[str, Any]:
-    """What a collection holds as plain data."""
+    """What a collection holds, as plain data."""
     return {
         "collection": collection,
         "model": {"name": info.model, "space": info.space, "dimensions": info.dimensions},
-        "next_model": None if coming is None else asdict(coming),
+        "next_model": None if migration is None else asdict(migration),
         "corpora": [
             {**held, "repos": info.repos.get(held["corpus"], {})} for held in corpora.to_dicts()
         ],
@@ -62,12 +62,12 @@ def show_status(
     info: CollectionInfo,
     corpora: pl.DataFrame,
     unread: pl.DataFrame,
-    coming: Switch | None,
+    migration: ModelMigration | None,
 ) -> None:
-    """One row a corpus; below it the repositories, and which documents failed and why."""
+    """Print one row for each corpus; then the repositories, and which documents failed and why."""
     model = f"{info.model} ({info.dimensions} dimensions, space {info.space})"
     table = Table(box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
-    _OUT.print(Text(f"collection {collection}: {model if info.model else 'no model'}"))
+    OUT.print(Text(f"collection {collection}: {model if info.model else 'no model'}"))
     for name in ("corpus", "documents", "chunks", "MB", "vectors", "dates", "last run"):
         number = name in ("documents", "chunks", "MB")
         table.add_column(name, justify="right" if number else "left", no_wrap=True)
@@ -82,86 +82,108 @@ def show_status(
             f"{_day(held['last_run'], '%Y-%m-%d %H:%M')}\n"
             + escape(" ".join(filter(None, (held["last_run_source"], held["last_run_state"])))),
         )
-    _OUT.print(table)
+    OUT.print(table)
     for corpus, chunks in info.repos.items():
         names = sorted(filter(None, chunks), key=lambda name: (-chunks[name], name))
         more = f" and {len(names) - _REPOS_SHOWN} more (--json)" if names[_REPOS_SHOWN:] else ""
         if names:
             shown = ", ".join(map(printable, names[:_REPOS_SHOWN]))
-            _OUT.print(Text(f"{corpus}: repositories {shown}{more}"))
-    if coming is not None:
-        done = coming.chunks - coming.missing
-        _OUT.print(
+            OUT.print(Text(f"{corpus}: repositories {shown}{more}"))
+    if migration is not None:
+        done = migration.chunks - migration.missing
+        OUT.print(
             Text(
-                f"on its way to {coming.model} (space {coming.space}): {done:,} of "
-                f"{coming.chunks:,} chunks have its vector",
+                f"migrates to {migration.model} (space {migration.space}): {done:,} of "
+                f"{migration.chunks:,} chunks have its vector",
                 style="yellow",
             )
         )
     for held in corpora.iter_rows(named=True):
-        told = [f"{held[state]} {says}" for state, says in _NOT_READ.items() if held[state]]
-        if told:
-            _OUT.print(Text(f"{held['corpus']}: {', '.join(told)}", style="red"))
+        counts = [f"{held[state]} {text}" for state, text in _NOT_READ.items() if held[state]]
+        if counts:
+            OUT.print(Text(f"{held['corpus']}: {', '.join(counts)}", style="red"))
         for reason in held["reasons"]:
-            _OUT.print(Text(f"  {printable(reason)}"))
+            OUT.print(Text(f"  {printable(reason)}"))
         named = unread.filter(pl.col("corpus") == held["corpus"])
         for _, repo, name, _, why in named.head(_UNREAD_SHOWN).iter_rows():
             where = " ".join(printable(part) for part in (repo, name) if part)
-            _OUT.print(Text(f"  {where}: {printable(why or '')}"))
+            OUT.print(Text(f"  {where}: {printable(why or '')}"))
         if len(named) > _UNREAD_SHOWN:
-            _OUT.print(f"  ... and {len(named) - _UNREAD_SHOWN} more (--json lists all)")
+            OUT.print(f"  ... and {len(named) - _UNREAD_SHOWN} more (--json lists all)")
         for note in held["notes"]:
-            _OUT.print(Text(f"{held['corpus']}: {printable(note)}", style="yellow"))
+            OUT.print(Text(f"{held['corpus']}: {printable(note)}", style="yellow"))
 
 
 def _day(moment: datetime | None, form: str = "%Y-%m-%d") -> str:
     return "-" if moment is None else moment.strftime(form)
 
 
-def show_verified(found: pl.DataFrame) -> None:
-    """One line a finding, and what became of it."""
+def show_verification(found: pl.DataFrame) -> None:
+    """Print one line for each finding: what it is and whether it was repaired."""
     if found.is_empty():
-        _OUT.print("[green]ledger, chunks, vectors, text index and versions agree[/]")
+        OUT.print("[green]ledger, chunks, vectors, text index and versions agree[/]")
         return
     for kind, corpus, repo, document_id, says, repaired in found.head(_FOUND_SHOWN).iter_rows():
         where = " ".join(printable(part) for part in (corpus, repo, document_id) if part)
         mark, style = ("repaired", "yellow") if repaired else ("found   ", "bold red")
         line = (mark, style), (f"  {kind}  ", "bold"), f"{where}: {printable(says)}"
-        _OUT.print(Text.assemble(*line))
+        OUT.print(Text.assemble(*line))
     if len(found) > _FOUND_SHOWN:
-        _OUT.print(f"... and {len(found) - _FOUND_SHOWN} more (--json lists all)")
+        OUT.print(f"... and {len(found) - _FOUND_SHOWN} more (--json lists all)")
     if not found["repaired"].all():
-        _OUT.print("put it right with: crosscorpus verify --repair")
+        OUT.print("put it right with: crosscorpus verify --repair")
     elif found["kind"].is_in(["lost_chunks", "wrong_ordinals", "no_vector", "stray_chunks"]).any():
-        _OUT.print("documents that lost a part come back when their source is ingested again")
+        OUT.print("documents that lost a part come back when their source is ingested again")
 
 
-def switch_progress(as_json: bool) -> AbstractContextManager[Callable[[SwitchProgress], None]]:
-    """Show how far a switch is: a live line, JSON events, or nothing where nobody looks."""
-
-    def draw(update: Callable[..., None], event: SwitchProgress) -> None:
-        says = f"{event.chunks}/{event.total} chunks, {event.rate:.0f}/s"
-        update(description=event.stage, completed=event.chunks, total=event.total, says=says)
-
-    return telling(as_json, draw, TextColumn("{task.fields[says]}"))
+def show_findings(findings: Sequence[Finding]) -> None:
+    """Print one line for each check."""
+    for finding in findings:
+        mark, style = ("ok  ", "green") if finding.ok else ("FAIL", "bold red")
+        OUT.print(Text.assemble((mark, style), (f"  {finding.what}: ", "bold"), finding.says))
 
 
-def show_switch(report: SwitchReport, model: str) -> None:
-    """What a switch did, and how commands name ``model`` from now on."""
-    what = "in use now" if report.switched else "ready; the old one is still in use"
-    _OUT.print(
+def show_models(models: Sequence[ModelStatus], *, as_json: bool) -> None:
+    """Print one line for each model."""
+    if as_json:
+        print_json([asdict(model) for model in models])
+        return
+    for model in models:
+        size = f", {model.bytes / 1e6:.1f} MB" if model.bytes else ""
+        why = f" ({model.reason})" if model.reason else ""
+        OUT.print(Text(f"{model.name}: {model.state}{size}{why}  {model.path}"))
+
+
+def migration_progress(
+    as_json: bool,
+) -> AbstractContextManager[Callable[[ModelMigrationProgress], None]]:
+    """Show how far a model migration is, as `console.event_display` does."""
+
+    def draw(update: Callable[..., None], event: ModelMigrationProgress) -> None:
+        details = f"{event.chunks}/{event.total} chunks, {event.rate:.0f}/s"
+        update(description=event.stage, completed=event.chunks, total=event.total, details=details)
+
+    return event_display(as_json, draw, TextColumn("{task.fields[details]}"))
+
+
+def show_migration(report: ModelMigrationReport, model: str) -> None:
+    """Print what a model migration did, and how commands name ``model`` now."""
+    what = "in use now" if report.in_use else "ready; the old one is still in use"
+    OUT.print(
         f"[bold]{escape(report.model)}[/] is {what}: {report.chunks:,} chunks, "
         f"{report.embedded:,} of them embedded now, {report.seconds:.1f} s"
     )
     if report.cut:
-        _OUT.print(
+        OUT.print(
             f"[yellow]{report.cut:,} chunks are longer than its window[/]: ingest their sources "
-            "again, so that they are cut anew"
+            "again, so that they are cut again"
         )
-    if report.switched and model != read_yaml(find("default"))["embedding"]:
-        says = {"extends": "default", "embedding": model}
-        named = next((name for name, path in shipped().items() if read_yaml(path) == says), None)
-        _OUT.print(f"from now on: query ... --config {named or 'FILE.yaml'}")
-        _OUT.print(Text(f"             ingest ... --model {shlex.quote(model)}"))
+    if report.in_use and model != read_yaml(find("default"))["embedding"]:
+        experiment = {"extends": "default", "embedding": model}
+        named = next(
+            (name for name, path in shipped().items() if read_yaml(path) == experiment), None
+        )
+        OUT.print(f"from now on: query ... --config {named or 'FILE.yaml'}")
+        OUT.print(Text(f"             ingest ... --model {shlex.quote(model)}"))
         if named is None:
-            _OUT.print(Text(f"FILE.yaml has two lines: extends: default, and embedding: {model}"))
+            OUT.print(Text(f"FILE.yaml has two lines: extends: default, and embedding: {model}"))

@@ -1,26 +1,26 @@
-"""What `crosscorpus lineage` and `crosscorpus changes` print."""
+"""What `crosscorpus versions list` and `crosscorpus versions diff` print."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import polars as pl
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from operators.postgres.inspect.version_history import COUNTED, Compared
+from dataflow.cli.console import OUT
+from operators.postgres.inspect.version_history import COUNTED, VersionDiff
 from operators.versions.version_diff import Run, shortened, word_diff
 
-_OUT = Console(soft_wrap=True, highlight=False)
+_KINDS = ("added", "removed", "revised")
 _STYLES = {"=": "", "-": "red strike", "+": "green"}
 _MARKS = {"=": ("", ""), "-": ("[-", "-]"), "+": ("{+", "+}")}
 
 
 def show_topics(topics: pl.DataFrame) -> None:
-    """One line a topic."""
+    """Print one line for each topic."""
     if topics.is_empty():
-        _OUT.print("no document has a second version here")
+        OUT.print("no document has a second version here")
         return
     table = Table("topic", "corpus", "versions", "from", "to", box=None, pad_edge=False)
     for row in topics.iter_rows(named=True):
@@ -28,55 +28,55 @@ def show_topics(topics: pl.DataFrame) -> None:
         table.add_row(
             *(Text(_plain(c)) for c in (*cells, row["oldest"] or "", row["newest"] or ""))
         )
-    _OUT.print(table)
+    OUT.print(table)
 
 
-def show_lineage(versions: pl.DataFrame) -> None:
-    """One line a version, oldest first."""
-    _OUT.print(Text(_plain(f"{versions['lineage_id'][0]}  [{versions['corpus'][0]}]"), "bold"))
+def show_versions(versions: pl.DataFrame) -> None:
+    """Print one line for each version, the oldest first."""
+    OUT.print(Text(_plain(f"{versions['lineage_id'][0]}  [{versions['corpus'][0]}]"), "bold"))
     table = Table("version", "date", "passages", *COUNTED, "path", box=None, pad_edge=False)
     for row in versions.iter_rows(named=True):
         date = row["released_at"]
-        told = f"{date:%Y-%m-%d} ({row['date_source']})" if date else "unknown"
+        when = f"{date:%Y-%m-%d} ({row['date_source']})" if date else "unknown"
         version = row["version"] or "none"
         counts = ("" if row[kind] is None else str(row[kind]) for kind in COUNTED)
         where = row["path"] or row["title"] or row["document_id"]
-        cells = (f"{version} newest" if row["newest"] else version, told, str(row["passages"]))
+        cells = (f"{version} newest" if row["newest"] else version, when, str(row["passages"]))
         style = "bold" if row["newest"] else ""
         table.add_row(*(Text(_plain(c), style) for c in (*cells, *counts, where)))
-    _OUT.print(table)
+    OUT.print(table)
 
 
-def show_changes(compared: Compared) -> None:
-    """Every changed paragraph under its heading."""
-    one, two = compared.before, compared.after
-    title = f"{compared.topic}: {one['version'] or 'none'} -> {two['version'] or 'none'}"
-    _OUT.print(Text(_plain(title), "bold"))
+def show_diff(diff: VersionDiff) -> None:
+    """Print every changed paragraph under its heading."""
+    older, newer = (side["version"] or "none" for side in (diff.before, diff.after))
+    title = f"{diff.topic}: {older} -> {newer}"
+    OUT.print(Text(_plain(title), "bold"))
     heading: str | None = None
-    for change in compared.changes:
+    for change in diff.changes:
         if change.heading != heading and change.heading:
-            _OUT.print(Text(f"\n{_plain(change.heading)}", "bold cyan"))
+            OUT.print(Text(f"\n{_plain(change.heading)}", "bold cyan"))
         heading = change.heading
-        _OUT.print(Text(f"\n{change.kind}", "dim"))
+        OUT.print(Text(f"\n{change.kind}", "dim"))
         if change.old is not None and change.new is not None:
             runs = shortened(word_diff(change.old, change.new))
         else:
             runs = (
                 [Run("-", change.old)] if change.old is not None else [Run("+", change.new or "")]
             )
-        _OUT.print(Text.assemble(*(_marked(run) for run in runs)))
-    counts = {kind: sum(c.kind == kind for c in compared.changes) for kind in _KINDS}
-    told = ", ".join(f"{count} {kind}" for kind, count in counts.items())
-    _OUT.print(f"\n{told}" if compared.changes else "nothing changed")
+        OUT.print(Text.assemble(*(_marked(run) for run in runs)))
+    counts = {kind: sum(c.kind == kind for c in diff.changes) for kind in _KINDS}
+    summary = ", ".join(f"{count} {kind}" for kind, count in counts.items())
+    OUT.print(f"\n{summary}" if diff.changes else "nothing changed")
 
 
-def changes_as_json(compared: Compared) -> dict[str, Any]:
-    """The same as plain data; ``words`` has the runs of a revised paragraph, whole."""
+def diff_as_json(diff: VersionDiff) -> dict[str, Any]:
+    """``diff`` as plain data; ``words`` has all runs of a revised paragraph."""
     wanted = ("document_id", "path", "title", "version", "released_at")
     return {
-        "topic": compared.topic,
-        "from": {name: compared.before[name] for name in wanted},
-        "to": {name: compared.after[name] for name in wanted},
+        "topic": diff.topic,
+        "from": {name: diff.before[name] for name in wanted},
+        "to": {name: diff.after[name] for name in wanted},
         "changes": [
             {
                 **change._asdict(),
@@ -84,12 +84,9 @@ def changes_as_json(compared: Compared) -> dict[str, Any]:
                 if change.old is not None and change.new is not None
                 else None,
             }
-            for change in compared.changes
+            for change in diff.changes
         ],
     }
-
-
-_KINDS = ("added", "removed", "revised")
 
 
 def _marked(run: Run) -> tuple[str, str]:
@@ -98,5 +95,5 @@ def _marked(run: Run) -> tuple[str, str]:
 
 
 def _plain(text: str) -> str:
-    """Without what could steer a terminal."""
+    """``text`` without the characters that could steer a terminal."""
     return "".join(c if c.isprintable() or c == "\n" else " " for c in text)

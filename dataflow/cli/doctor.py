@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from dataflow.configuration.config_model import Config, name_fault
@@ -15,7 +15,7 @@ from operators.errors import CrosscorpusError
 from operators.postgres.connection import connect, ensure_vector, resolve_dsn
 from operators.postgres.inspect.index_recall import index_recall, sample_text
 from operators.postgres.inspect.status import status
-from operators.postgres.schema.pending_indexes import unfinished_corpora
+from operators.postgres.schema.pending_indexes import pending_corpora
 from operators.postgres.server.embedded_server import provider_of
 from operators.postgres.store import ModelMismatch, Store, collection_info, open_store
 
@@ -24,31 +24,27 @@ GOOD_RECALL = 0.95
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing looked at: what, whether it works, and what was seen or has to be done."""
+    """The result of one check: of what, whether it works, and what was seen or has to be done."""
 
     what: str
     ok: bool
     says: str
 
-    def as_json(self) -> dict[str, Any]:
-        """The finding as plain data."""
-        return asdict(self)
 
-
-def unsearched(corpus: str) -> str:
-    """What to do about a corpus that the collection has and the configuration has not."""
+def advice_on_unsearched(corpus: str) -> str:
+    """What to do about a corpus that the collection has and the configuration lacks."""
     if fault := name_fault(corpus):
         return f"no question can find it: {fault}; ingest its documents under another name"
     return "no question finds it until the configuration has an entry for it under `corpora`"
 
 
 def examine(config: Config, collection: str, samples: int = 20) -> list[Finding]:
-    """Look at the model, the server and the collection, as far as each lets one get.
+    """Check the model, the server and the collection; what cannot be reached ends the checks.
 
     Args:
         config: names the model.
         collection: the collection to look at.
-        samples: vectors a corpus by which the index is compared with an exact scan.
+        samples: vectors of each corpus for which the index is compared with an exact scan.
     """
     return list(_examine(config, collection, samples))
 
@@ -92,7 +88,7 @@ def _collection(
                 yield Finding("vectors", True, says)
             except ModelMismatch as error:
                 yield Finding("vectors", False, str(error))
-        if unfinished := sorted(unfinished_corpora(store)):
+        if unfinished := sorted(pending_corpora(store)):
             says = f"the last ingestion of {', '.join(unfinished)} was cut short: run it again"
             yield Finding("ingestion", False, says)
         for row in status(store).iter_rows(named=True):
@@ -106,10 +102,10 @@ def _corpus(
     row: Mapping[str, Any],
     samples: int,
 ) -> Iterator[Finding]:
-    """Look at the corpus that ``row`` (columns ``STATUS``) tells of."""
+    """Check the corpus that ``row`` (columns ``STATUS``) describes."""
     corpus, name = row["corpus"], f"corpus {row['corpus']}"
     if corpus not in config.corpora:
-        yield Finding(name, False, unsearched(corpus))
+        yield Finding(name, False, advice_on_unsearched(corpus))
     if row["failed"]:
         says = f"{row['failed']} of {row['documents']} documents failed (`status` names them)"
         yield Finding(name, False, says)
@@ -123,7 +119,7 @@ def _corpus(
         return
     says = f"{row['chunks']} chunks, "
     if not recall:
-        says += "of which no vector search finds any: run `verify --repair`"
+        says += "but no vector search finds any: run `verify --repair`"
     elif row["vector_index"]:
         says += f"recall@10 of the index against an exact scan {recall:.3f}"
     else:
@@ -131,7 +127,7 @@ def _corpus(
     yield Finding(name, (recall or 0) >= GOOD_RECALL, says)
     if not recall or driver is None or corpus not in config.corpora:
         return
-    # In words that the corpus has: a question without any of them reads no postings.
+    # A question without any word of the corpus reads no postings.
     asked = {"query": sample_text(store, corpus) or corpus}
     for channel in ("vector", "text"):
         try:

@@ -12,16 +12,10 @@ from dataflow.cli.options import AllCorpora, AsJson, Collection, Qrels, Queries
 
 
 class Alternates(StrEnum):
-    """What becomes of a copy that dedup dropped."""
+    """What becomes of a near-duplicate that dedup dropped."""
 
     expand = "expand"
     drop = "drop"
-
-
-def register(app: typer.Typer) -> None:
-    """Add this module's commands to `crosscorpus`."""
-    app.command()(evaluate)
-    app.command()(sweep)
 
 
 def evaluate(
@@ -40,7 +34,9 @@ def evaluate(
     ] = 100,
     alternates: Annotated[
         Alternates,
-        typer.Option(help="A copy that dedup dropped follows its survivor, or is left out."),
+        typer.Option(
+            help="A near-duplicate that dedup dropped follows its representative or is left out."
+        ),
     ] = Alternates.expand,
     all_corpora: AllCorpora = False,
     reranker: Annotated[
@@ -54,7 +50,7 @@ def evaluate(
     collection: Collection = "default",
     as_json: AsJson = False,
 ) -> None:
-    """Ask judged queries of configurations, and tell what differs and whether it is luck.
+    """Run judged queries with configurations, and show what differs and whether it is luck.
 
     A line of the queries has query_id, text and, where known, kind, trigger, as_of and
     judged_corpora. Writes runs/NAME.trec, per_query.csv, tables.md, evaluation.json and
@@ -62,12 +58,12 @@ def evaluate(
 
     Example: crosscorpus evaluate default rrf -C team --queries q.jsonl --qrels q.tsv --out tried
     """
-    from dataflow.cli import console_evaluate as show
     from dataflow.cli.console import print_json
+    from dataflow.cli.console_evaluate import batch_progress, show_evaluation
     from dataflow.evaluation.evaluation_files import named_configs, named_function, write_evaluation
     from dataflow.evaluation.graph import evaluate as run
     from operators.evaluation.judgements import read_queries
-    from operators.evaluation.tables import as_json as plain
+    from operators.evaluation.tables import as_json as evaluation_as_json
     from operators.foundation.data_dir import data_home
     from operators.postgres.store import open_store
 
@@ -76,7 +72,7 @@ def evaluate(
     total = read_queries(queries).height
     with (
         open_store(collection=collection) as store,
-        show.progress(list(settings), total) as on_batch,
+        batch_progress(list(settings), total) as on_batch,
     ):
         found = run(
             store,
@@ -92,9 +88,9 @@ def evaluate(
         )
     files = write_evaluation(found, settings, out)
     if as_json:
-        print_json(plain(found))
+        print_json(evaluation_as_json(found))
     else:
-        show.show_evaluation(found, files)
+        show_evaluation(found, files)
 
 
 def sweep(
@@ -129,10 +125,11 @@ def sweep(
     vector_weight=0,0.25,0.5,0.75,1 --set search_depth=10,50,200 --out swept
     """
     from dataflow import load_config
-    from dataflow.cli import console_evaluate as show
     from dataflow.cli.console import print_json
-    from dataflow.evaluation import sweep as sweeps
+    from dataflow.cli.console_evaluate import batch_progress, show_sweep
     from dataflow.evaluation.evaluation_files import write_sweep
+    from dataflow.evaluation.sweep import MEASURES
+    from dataflow.evaluation.sweep import sweep as run
     from operators.evaluation.grid import read_settings
     from operators.evaluation.judgements import read_queries
     from operators.foundation.data_dir import data_home
@@ -143,15 +140,15 @@ def sweep(
     total = read_queries(queries).height
     with (
         open_store(collection=collection) as store,
-        show.progress(["sweep"], total) as on_batch,
+        batch_progress(["sweep"], total) as on_batch,
     ):
-        found = sweeps.sweep(
+        found = run(
             store,
             base,
             varied,
             queries,
             qrels,
-            measures=tuple(measures or sweeps.MEASURES),
+            measures=tuple(measures or MEASURES),
             all_corpora=all_corpora,
             vectors_directory=data_home() / "query_vectors",
             on_batch=lambda done: on_batch("sweep", done),
@@ -160,4 +157,4 @@ def sweep(
     if as_json:
         print_json({"unchanged": found.unchanged, "points": found.table.to_dicts()})
     else:
-        show.show_sweep(found, files)
+        show_sweep(found, files)

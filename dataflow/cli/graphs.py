@@ -9,7 +9,7 @@ from hamilton.driver import Driver
 from dataflow.configuration.config_model import Config
 from dataflow.driver.config_graphs import draw_config
 from dataflow.evaluation.graph import build_evaluation_graph
-from dataflow.ingestion.graph import build_ingestion_graph
+from dataflow.ingestion.graph_builder import build_ingestion_graph
 from dataflow.visualization.folding import fold
 from dataflow.visualization.graph_model import describe
 from dataflow.visualization.picture import Picture, picture

@@ -6,25 +6,40 @@ import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dataflow.cli.options import (
     PARTLY,
-    AsJson,
-    Collection,
-    Config,
-    MassDelete,
-    Model,
-    Moved,
+    IngestOptions,
+    Relocated,
     StopAfter,
+    takes_ingest_options,
 )
+from dataflow.cli.renamed import CommandGroup
 from operators.errors import CrosscorpusError
 
 if TYPE_CHECKING:
-    from dataflow.ingestion.report import IngestReport
+    from dataflow.ingestion import IngestReport
     from operators.sources.protocol import Source
+
+ingest_app = typer.Typer(
+    cls=CommandGroup, no_args_is_help=True, help="Read sources into a collection."
+)
+
+_Exports = Annotated[
+    list[Path], typer.Argument(help="JSON as the API gives it or `gh api --paginate` writes it.")
+]
+_ExportsRepo = Annotated[
+    str | None, typer.Option(help="Name it is filed under; else what the items' addresses say.")
+]
+_PruneExports = Annotated[
+    bool,
+    typer.Option(
+        "--prune", help="The files are whole: delete what earlier ones had and they lack."
+    ),
+]
 
 # A path has one slash of the two left.
 _ADDRESS = re.compile(
@@ -32,71 +47,17 @@ _ADDRESS = re.compile(
 )
 
 
-def register(app: typer.Typer) -> typer.Typer:
-    """Add `crosscorpus ingest` and these commands to it; return it for others to add theirs."""
-    group = typer.Typer(no_args_is_help=True, help="Read sources into a collection.")
-    group.command("documents")(ingest_documents)
-    group.command("git")(ingest_git)
-    group.command("folder")(ingest_folder)
-    group.command("wiki")(ingest_wiki)
-    app.add_typer(group, name="ingest")
-    return group
-
-
-def ingest(
-    run: Callable[..., IngestReport],
-    model: str | None,
-    config: str,
-    collection: str,
-    as_json: bool,
-    *,
-    tried: Source | None = None,
-) -> None:
-    """Open what ``run`` takes (store, embedder, on_event), run it, and show its report.
-
-    This makes the collection: whatever can be found wrong with the input is found before. Of a
-    source that may turn out to be empty, ``tried``, the scan is begun for that. What failed is exit
-    code 3; a run that was told to stop has done what it was told.
-    """
-    from dataflow import load_config
-    from dataflow.cli import console
-    from dataflow.cli.doctor import unsearched
-    from operators.embedding.registry import load_embedder
-    from operators.postgres.store import collection_info, collections, open_store
-
-    if tried is not None and collection not in collections():
-        next(tried.scan(), None)
-    settings = load_config(config)
-    embedder = load_embedder(model or settings.embedding)
-    with (
-        open_store(collection=collection, create=True) as store,
-        console.progress(as_json) as on_event,
-    ):
-        report = run(store, embedder, on_event=on_event)
-        store.forget_info()
-        unknown = sorted(set(collection_info(store).corpora) - set(settings.corpora))
-    if as_json:
-        console.print_json(console.report_as_json(report))
-    else:
-        console.show_report(report)
-    for corpus in unknown:
-        typer.secho(f"corpus {corpus}: {unsearched(corpus)}", fg="yellow", err=True)
-    if not report.ok:
-        raise typer.Exit(PARTLY)
-
-
+@ingest_app.command("documents")
+@takes_ingest_options
 def ingest_documents(
     file: Annotated[Path, typer.Argument(help="JSON, one document a line; may be gzipped.")],
     prune: Annotated[
         bool,
         typer.Option("--prune", help="Delete documents that an earlier file had and this lacks."),
     ] = False,
-    allow_mass_delete: MassDelete = False,
     stop_after: StopAfter = None,
-    model: Model = None,
-    config: Config = "default",
-    collection: Collection = "default",
-    as_json: AsJson = False,
+    *,
+    options: IngestOptions,
 ) -> None:
     """Read documents in the generic form.
 
@@ -105,25 +66,13 @@ def ingest_documents(
 
     Example: crosscorpus ingest documents export.jsonl.gz -C team
     """
-    from dataflow.ingestion import ingest as run
     from operators.sources.jsonl import documents_source
 
-    source = documents_source(file)
-    ingest(
-        partial(
-            run,
-            source=source,
-            prune=prune,
-            allow_mass_delete=allow_mass_delete,
-            stop_after_s=stop_after,
-        ),
-        model,
-        config,
-        collection,
-        as_json,
-    )
+    ingest_source(documents_source(file), options, prune=prune, stop_after_s=stop_after)
 
 
+@ingest_app.command("git")
+@takes_ingest_options
 def ingest_git(
     path: Annotated[Path, typer.Argument(help="A git working tree.")] = Path(),
     repo: Annotated[
@@ -135,44 +84,30 @@ def ingest_git(
             help="A folder, or a pattern such as '*.min.js', to leave out; may be given repeatedly."
         ),
     ] = None,
-    moved: Moved = False,
-    allow_mass_delete: MassDelete = False,
+    relocated: Relocated = False,
     stop_after: StopAfter = None,
-    model: Model = None,
-    config: Config = "default",
-    collection: Collection = "default",
-    as_json: AsJson = False,
+    *,
+    options: IngestOptions,
 ) -> None:
     """Read a working tree: files into `code`, commits into `history`, Markdown into `docs`.
 
     Example: crosscorpus ingest git ~/src/app --repo org/app --exclude vendor --exclude '*.snap'
     """
-    from dataflow.ingestion import ingest as run
     from operators.sources.git.git_source import git_source
     from operators.sources.protocol import printable
 
     address = _ADDRESS.fullmatch(str(path))
-    if address and not path.exists():  # not said again: it may hold a password
+    if address and not path.exists():  # the message does not repeat it: it may hold a password
         raise CrosscorpusError(
             "that is the address of a repository: `git clone` it, then give the clone's path, such "
             f"as ./{printable(address['name'])}"
         )
     source = git_source(path, repo, exclude=exclude or ())
-    ingest(
-        partial(
-            run,
-            source=source,
-            moved=moved,
-            allow_mass_delete=allow_mass_delete,
-            stop_after_s=stop_after,
-        ),
-        model,
-        config,
-        collection,
-        as_json,
-    )
+    ingest_source(source, options, relocated=relocated, stop_after_s=stop_after)
 
 
+@ingest_app.command("folder")
+@takes_ingest_options
 def ingest_folder(
     path: Annotated[Path, typer.Argument(help="PDF, Markdown, AsciiDoc, HTML, plain text.")],
     corpus: Annotated[str, typer.Option(help="Where they belong.")] = "docs",
@@ -183,38 +118,23 @@ def ingest_folder(
         str | None,
         typer.Option(help="The folder's web address, for links; kept for later runs, '' drops it."),
     ] = None,
-    moved: Moved = False,
-    allow_mass_delete: MassDelete = False,
+    relocated: Relocated = False,
     stop_after: StopAfter = None,
-    model: Model = None,
-    config: Config = "default",
-    collection: Collection = "default",
-    as_json: AsJson = False,
+    *,
+    options: IngestOptions,
 ) -> None:
     """Read a folder of documents into `docs`.
 
     Example: crosscorpus ingest folder ~/handbook --base-url https://docs.example.org
     """
-    from dataflow.ingestion import ingest as run
     from operators.sources.folder import folder_source
 
     source = folder_source(path, corpus, repo, base_url=base_url)
-    ingest(
-        partial(
-            run,
-            source=source,
-            moved=moved,
-            allow_mass_delete=allow_mass_delete,
-            stop_after_s=stop_after,
-        ),
-        model,
-        config,
-        collection,
-        as_json,
-        tried=source,
-    )
+    ingest_source(source, options, relocated=relocated, stop_after_s=stop_after)
 
 
+@ingest_app.command("wiki")
+@takes_ingest_options
 def ingest_wiki(
     path: Annotated[
         Path, typer.Argument(help="A folder or clone of Markdown or MediaWiki pages, or a dump.")
@@ -228,33 +148,134 @@ def ingest_wiki(
             help="What a page's name is appended to, for links; kept for later runs, '' drops it."
         ),
     ] = None,
-    moved: Moved = False,
-    allow_mass_delete: MassDelete = False,
+    relocated: Relocated = False,
     stop_after: StopAfter = None,
-    model: Model = None,
-    config: Config = "default",
-    collection: Collection = "default",
-    as_json: AsJson = False,
+    *,
+    options: IngestOptions,
 ) -> None:
     """Read a wiki into `wiki`: pages of a folder, of a git clone, or of a MediaWiki XML dump.
 
     Example: crosscorpus ingest wiki ~/src/app.wiki
     """
-    from dataflow.ingestion import ingest as run
     from operators.sources.wiki.wiki_source import wiki_source
 
     source = wiki_source(path, repo, base_url=base_url)
-    ingest(
-        partial(
-            run,
-            source=source,
-            moved=moved,
-            allow_mass_delete=allow_mass_delete,
-            stop_after_s=stop_after,
-        ),
-        model,
-        config,
-        collection,
-        as_json,
-        tried=source,
-    )
+    ingest_source(source, options, relocated=relocated, stop_after_s=stop_after)
+
+
+@ingest_app.command("reviews")
+@takes_ingest_options
+def ingest_reviews(
+    files: _Exports,
+    repo: _ExportsRepo = None,
+    prune: _PruneExports = False,
+    *,
+    options: IngestOptions,
+) -> None:
+    """Read GitHub's review comments and reviews into `review`, a document a thread.
+
+    Example: gh api --paginate repos/org/app/pulls/comments > comments.json; crosscorpus ingest
+    reviews comments.json --repo org/app
+    """
+    from operators.sources.github.review_threads import reviews_source
+
+    ingest_source(reviews_source(files, repo, whole=prune), options, prune=prune)
+
+
+@ingest_app.command("issues")
+@takes_ingest_options
+def ingest_issues(
+    files: _Exports,
+    repo: _ExportsRepo = None,
+    prune: _PruneExports = False,
+    *,
+    options: IngestOptions,
+) -> None:
+    """Read GitHub's issues and their comments into `issue`; pull requests are left out.
+
+    Example: gh api --paginate "repos/org/app/issues?state=all" > issues.json; gh api --paginate
+    repos/org/app/issues/comments > comments.json; crosscorpus ingest issues issues.json
+    comments.json
+    """
+    from operators.sources.github.github_issues import issues_source
+
+    ingest_source(issues_source(files, repo, whole=prune), options, prune=prune)
+
+
+@ingest_app.command("memory")
+@takes_ingest_options
+def ingest_memory(
+    file: Annotated[Path, typer.Argument(help="JSON, one finding a line; may be gzipped.")],
+    repo: Annotated[
+        str | None, typer.Option(help="Repository of the findings that name none.")
+    ] = None,
+    prune: _PruneExports = False,
+    *,
+    options: IngestOptions,
+) -> None:
+    """Read learned findings into `memory`.
+
+    A line has repo, file_path and finding; optionally severity, category, outcome, line and id.
+
+    Example: crosscorpus ingest memory findings.jsonl
+    """
+    from operators.sources.findings import memory_source
+
+    ingest_source(memory_source(file, repo), options, prune=prune)
+
+
+def ingest_source(source: Source, options: IngestOptions, **how: Any) -> None:
+    """Ingest ``source`` as `dataflow.ingestion.ingest` does, which takes ``how``; print the report.
+
+    The functions that a Python user calls for one kind of source open no collection; this does. It
+    makes a new one only for a source that can be read: where the collection is new, the scan is
+    begun before it is made.
+    """
+    from dataflow.ingestion import ingest
+    from operators.postgres.store import collections
+
+    if options.collection not in collections():
+        next(source.scan(), None)
+    run_ingestion(partial(ingest, source=source, **how), options)
+
+
+def run_ingestion(run: Callable[..., IngestReport], options: IngestOptions) -> None:
+    """Open the collection, call ``run`` and print its report.
+
+    Args:
+        run: takes store, embedder, allow_mass_delete and on_event, as the functions of
+            `dataflow.ingestion` do.
+        options: of the command.
+
+    Raises:
+        typer.Exit: 3, where a document failed. A run that ``--stop-after`` ended is a success.
+    """
+    from dataflow import load_config
+    from dataflow.cli import console
+    from dataflow.cli.doctor import advice_on_unsearched
+    from dataflow.configuration.hamilton_config import corpora_with
+    from operators.embedding.registry import load_embedder
+    from operators.postgres.schema.plain_text import index_plain_text
+    from operators.postgres.store import collection_info, open_store
+
+    config = load_config(options.config)
+    embedder = load_embedder(options.model or config.embedding)
+    with (
+        open_store(collection=options.collection, create=True) as store,
+        console.ingest_progress(options.as_json) as on_event,
+    ):
+        report = run(
+            store, embedder, allow_mass_delete=options.allow_mass_delete, on_event=on_event
+        )
+        index_plain_text(store, corpora_with(config, "text_search", "plain"))
+        store.forget_info()
+        unsearched = sorted(set(collection_info(store).corpora) - set(config.corpora))
+    if options.as_json:
+        console.print_json(console.report_as_json(report))
+    else:
+        console.show_report(report)
+    for corpus in unsearched:
+        message = f"corpus {corpus}: {advice_on_unsearched(corpus)}"
+        typer.secho(message, fg="yellow", err=True)
+    if not report.ok:
+        raise typer.Exit(PARTLY)

@@ -18,11 +18,6 @@ class Method(StrEnum):
     rrf = "rrf"
 
 
-def register(app: typer.Typer) -> None:
-    """Add this module's command to `crosscorpus`."""
-    app.command()(learn)
-
-
 def learn(
     queries: Annotated[
         Path,
@@ -49,28 +44,28 @@ def learn(
     collection: Collection = "default",
     as_json: AsJson = False,
 ) -> None:
-    """Fit weights to half of the judged queries, and tell what they are worth on the other half.
+    """Fit weights to half of the judged queries, and measure them on the other half.
 
     Writes an experiment file for `--config` and `evaluate`.
 
     Example: crosscorpus learn -C team --queries q.jsonl --qrels q.tsv --out team.yaml
     """
     from dataflow import load_config
-    from dataflow.cli import console_evaluate
     from dataflow.cli.console import print_json
+    from dataflow.cli.console_evaluate import batch_progress, show_evaluation
     from dataflow.configuration.loader import seen_from
     from dataflow.evaluation.learning import experiment_text
     from dataflow.evaluation.learning import learn as run
-    from operators.evaluation.tables import as_json as plain
+    from operators.evaluation.tables import as_json as evaluation_as_json
     from operators.foundation.data_dir import data_home
     from operators.postgres.store import open_store
 
     settings, extends = load_config(config), seen_from(config, out)
     with (
         open_store(collection=collection) as store,
-        console_evaluate.progress(["training", "base", "learned"], 0) as on_batch,
+        batch_progress(["training", "base", "learned"], 0) as on_batch,
     ):
-        lesson = run(
+        fit = run(
             store,
             settings,
             queries,
@@ -83,24 +78,24 @@ def learn(
             vectors_directory=data_home() / "query_vectors",
             on_batch=on_batch,
         )
-    text = experiment_text(lesson, collection=collection, method=method.value, seed=seed)
+    text = experiment_text(fit, collection=collection, method=method.value, seed=seed)
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(text, encoding="utf-8")
     if as_json:
-        learned = lesson.learned
+        learned = fit.learned
         gains = [
             {"strength": strength, "gain": gain, "error": error}
             for strength, (gain, error) in learned.gains.items()
         ]
         print_json(
             {
-                "experiment": lesson.experiment,
-                "training_queries": lesson.training,
+                "experiment": fit.experiment,
+                "training_queries": fit.training,
                 "strength": learned.strength,
                 "cross_validation": gains,
-                "test": plain(lesson.evaluation),
+                "test": evaluation_as_json(fit.evaluation),
             }
         )
         return
     typer.echo(text)
-    console_evaluate.show_evaluation(lesson.evaluation, [out])
+    show_evaluation(fit.evaluation, [out])

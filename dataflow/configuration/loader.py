@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from dataflow.configuration.renamed import EXPERIMENTS, IN_A_FILE, renamed
 from operators.errors import CrosscorpusError, suggest
 
 
@@ -80,6 +81,8 @@ def find(source: str | Path, folder: Path = Path()) -> Path:
     path = folder / Path(source).expanduser()
     if path.is_file():
         return path.resolve()
+    if line := renamed(str(source), EXPERIMENTS):
+        raise ConfigError(f"{line}{IN_A_FILE}")
     raise ConfigError(
         f"no configuration {str(source)!r}: give a path to a YAML file or a shipped name"
         f"{suggest(str(source), named)}"
@@ -107,17 +110,32 @@ def seen_from(source: str, file: Path) -> str:
 
 def read_yaml(path: Path) -> dict[str, Any]:
     """The mapping in ``path``; a key given twice is an error, as YAML says and PyYAML does not."""
+    return parse_yaml(read_text(path), path.name)
+
+
+def read_text(path: Path) -> str:
+    """The text of a file as it is, its line ends too."""
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), Loader=_UniqueKeys)
-    except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
+        return path.read_bytes().decode()
+    except OSError as error:
+        raise ConfigError(f"{path.name}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path.name}: not YAML") from None
+
+
+def parse_yaml(text: str, name: str) -> dict[str, Any]:
+    """The mapping that ``text`` holds; ``name`` is what an error calls it."""
+    try:
+        content = yaml.load(text, Loader=_UniqueKeys)
+    except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f" line {mark.line + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or getattr(error, "strerror", None) or "not YAML"
-        raise ConfigError(f"{path.name}{line}: {problem}") from None
+        problem = getattr(error, "problem", None) or "not YAML"
+        raise ConfigError(f"{name}{line}: {problem}") from None
     if content is None:
         return {}
     if not isinstance(content, dict):
-        raise ConfigError(f"{path.name}: expected keys and values, got {type(content).__name__}")
+        raise ConfigError(f"{name}: expected keys and values, got {type(content).__name__}")
     return content
 
 

@@ -14,16 +14,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, Unpack
 
 from hamilton.driver import Driver
-from hamilton.function_modifiers.dependencies import UpstreamDependency
-from hamilton.graph import FunctionGraph
 from hamilton.graph_types import HamiltonNode
-from hamilton.io.materialization import ExtractorFactory, MaterializerFactory, modify_graph
+from hamilton.io.materialization import ExtractorFactory, MaterializerFactory
 
 from dataflow.driver.node_drawing import Look, draw_nodes
 from dataflow.driver.retrieval_description import describe_retrieval
 from dataflow.driver.validation import check_call
 from dataflow.execution.graph_checks import GraphError
-from dataflow.execution.hamilton_logs import quiet_hamilton
 from dataflow.execution.plan import make_plan
 from dataflow.visualization.graph_drawing import GraphDrawing
 
@@ -246,77 +243,6 @@ class HamiltonMethods(ABC):
             **look,
         )
 
-    def materialize(
-        self,
-        *materializers: Materializer,
-        additional_vars: Sequence[Any] | None = None,
-        overrides: Given = None,
-        inputs: Given = None,
-    ) -> tuple[Any, dict[str, Any]]:
-        """Run the graph and save what Hamilton's ``to`` names, or load what ``from_`` names.
-
-        Returns:
-            What the savers tell of their files, and the values of ``additional_vars``.
-
-        Raises:
-            CrosscorpusError: as :meth:`execute`.
-        """
-        wanted, given, instead, _ = self._materialized(
-            materializers, additional_vars, inputs, overrides
-        )
-        with quiet_hamilton():
-            saved, values = self.hamilton.materialize(
-                *materializers, additional_vars=wanted, overrides=instead, inputs=given
-            )
-        return saved, values
-
-    def validate_materialization(
-        self,
-        *materializers: MaterializerFactory,
-        additional_vars: Sequence[Any] | None = None,
-        overrides: Given = None,
-        inputs: Given = None,
-    ) -> None:
-        """Check a call of :meth:`materialize` without running it.
-
-        Raises:
-            CrosscorpusError: as :meth:`validate_execution`.
-        """
-        wanted, given, instead, graph = self._materialized(
-            materializers, additional_vars, inputs, overrides
-        )
-        make_plan(graph, [*wanted, *(m.id for m in materializers)], instead, given)
-
-    def visualize_materialization(
-        self,
-        *materializers: Materializer,
-        output_file_path: str | None = None,
-        render_kwargs: Given = None,
-        additional_vars: Sequence[Any] | None = None,
-        inputs: Given = None,
-        graphviz_kwargs: Given = None,
-        overrides: Given = None,
-        bypass_validation: bool = False,
-        **look: Unpack[Look],
-    ) -> GraphDrawing:
-        """Draw what a call of :meth:`materialize` would run.
-
-        Raises:
-            CrosscorpusError: as :meth:`validate_execution`.
-        """
-        wanted, given, instead, graph = self._materialized(
-            materializers, additional_vars, inputs, overrides
-        )
-        wanted += [m.id for m in materializers if isinstance(m, MaterializerFactory)]
-        if not bypass_validation:
-            make_plan(graph, wanted, instead, given)
-        nodes, _ = graph.get_upstream_nodes(wanted, given, instead)
-        marks = dict.fromkeys(wanted, "output") | dict.fromkeys(instead, "override")
-        names = {node.name for node in nodes}
-        return draw_nodes(
-            graph, names, output_file_path, render_kwargs, graphviz_kwargs, marks, **look
-        )
-
     def _known(self, names: Iterable[Any]) -> list[str]:
         """``names`` as names, once the graph has them all."""
         found = node_names(names)
@@ -328,33 +254,6 @@ class HamiltonMethods(ABC):
         wanted, given, instead = self._checked(final_vars, inputs, overrides)
         make_plan(self.hamilton.graph, wanted, instead, given)
         return wanted, given, instead
-
-    def _materialized(
-        self,
-        materializers: Sequence[Materializer],
-        additional_vars: Sequence[Any] | None,
-        inputs: Given,
-        overrides: Given,
-    ) -> tuple[list[str], dict[str, Any], dict[str, Any], FunctionGraph]:
-        """A checked call, and the graph with what saves and loads."""
-        modules = {module.__name__ for module in self.hamilton.graph_modules}
-        savers, loaders, own = [], [], set()
-        for one in materializers:
-            if isinstance(one, MaterializerFactory):
-                savers.append(one.sanitize_dependencies(modules))
-                given_to = one.data_saver_kwargs
-            else:
-                loaders.append(one)
-                given_to = one.data_loader_kwargs
-            own |= {v.source for v in given_to.values() if isinstance(v, UpstreamDependency)}
-        extra = {name: v for name, v in (inputs or {}).items() if name in own}
-        ours = {name: v for name, v in (inputs or {}).items() if name not in own}
-        needed = {name for saver in savers for name in saver.dependencies}
-        wanted = node_names(additional_vars or ())
-        _, given, instead = self._checked([*wanted, *sorted(needed)], ours, overrides)
-        self._known(loader.target for loader in loaders)
-        graph = modify_graph(self.hamilton.graph, savers, loaders)
-        return wanted, {**given, **extra}, instead, graph
 
 
 def node_names(wanted: Iterable[Any]) -> list[str]:

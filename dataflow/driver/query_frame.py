@@ -10,16 +10,16 @@ from typing import Any
 
 import polars as pl
 
-from dataflow.configuration.catalog import ASKED
+from dataflow.configuration.catalog import RUN_INPUTS
 from operators.context.question import LONGEST_TEXT, asked_texts, shortened
 from operators.errors import CrosscorpusError, UnknownName, suggest
 from operators.frames import QUERIES, TRIGGER_SHARE, FrameError, check
 
 _NAMED_SHARES = pl.List(TRIGGER_SHARE)
-_ASKED_OF_ONE = ASKED - {"now", "reranker", "explain_chunks"}
+_QUESTION_INPUTS = RUN_INPUTS - {"now", "reranker", "explain_chunks"}
 _IN_COLUMNS = {
-    "queries": _ASKED_OF_ONE,
-    "scoped_queries": _ASKED_OF_ONE - {"query", "trigger"},
+    "queries": _QUESTION_INPUTS,
+    "scoped_queries": _QUESTION_INPUTS - {"query", "trigger"},
     "version_scope": frozenset({"versions"}),
 }
 """Nodes whose frames say for each question what these inputs say for one."""
@@ -46,7 +46,7 @@ def refuse_ignored(inputs: Mapping[str, Any], overrides: Mapping[str, Any]) -> N
                 f"{', '.join(sorted(ignored))}: an input of one question, and the node {node} is "
                 f"overridden: give each question its own in {column}"
             )
-    for name in sorted(ASKED & inputs.keys() & overrides.keys()):
+    for name in sorted(RUN_INPUTS & inputs.keys() & overrides.keys()):
         raise BatchError(f"{name} is given as an input and as an override: give it once")
 
 

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 from hamilton import driver as hamilton_driver
@@ -18,8 +18,15 @@ from hamilton.graph import FunctionGraph
 from hamilton.lifecycle.base import LifecycleAdapter
 from hamilton.node import Node
 
-from dataflow.configuration.catalog import ASKED, BOUND, STRUCTURE, Catalog, retrieval_catalog
-from dataflow.configuration.config_model import Config, as_config, hamilton_config
+from dataflow.configuration.catalog import (
+    CONFIG_INPUTS,
+    DRIVER_INPUTS,
+    RUN_INPUTS,
+    Catalog,
+    retrieval_catalog,
+)
+from dataflow.configuration.config_model import Config, as_config
+from dataflow.configuration.hamilton_config import hamilton_config
 from dataflow.driver.fail_open import failed_search, not_searched
 from dataflow.driver.hamilton_methods import HamiltonMethods, node_names
 from dataflow.driver.query_frame import check_known, complete_queries, refuse_ignored
@@ -112,7 +119,7 @@ def build_graph(
             .with_adapters(LooseInputs(), *adapters)
             .build()
         )
-    check_declared(built.graph, BOUND | ASKED)
+    check_declared(built.graph, DRIVER_INPUTS | RUN_INPUTS)
     return built
 
 
@@ -335,13 +342,15 @@ class RetrievalDriver(HamiltonMethods):
         """What reads the store has a deadline, for each question of a batch; a model has none."""
         if node_tags(node).get("io") != "postgres":
             return None
+        if "search_timeout_s" in arguments:
+            return cast(float | None, arguments["search_timeout_s"])
         seconds = self.config.deadline_of(node.name.partition(".")[0])
         queries = arguments.get("scoped_queries", arguments.get("queries"))
         batch = queries.height if isinstance(queries, pl.DataFrame) else 1
         return None if seconds is None else seconds * max(batch, 1)
 
     def _refuse_bound(self, given: Mapping[str, Any], instead: Mapping[str, Any]) -> None:
-        for name in sorted((BOUND - {"timings"}) & (given.keys() | instead.keys())):
+        for name in sorted((DRIVER_INPUTS - {"timings"}) & (given.keys() | instead.keys())):
             raise GraphError(f"{name!r} belongs to the driver: give it to build_driver")
 
     def _check_names(self, given: Mapping[str, Any]) -> None:
@@ -383,7 +392,7 @@ def retrieval_parameters(graph: FunctionGraph) -> frozenset[str]:
     of_all = {
         name
         for name in graph.config
-        if name not in STRUCTURE
+        if name not in CONFIG_INPUTS
         and not name.startswith("hamilton.")
         and not name.endswith("_variant")
     }
@@ -391,6 +400,6 @@ def retrieval_parameters(graph: FunctionGraph) -> frozenset[str]:
         f"{corpus}.{name}"
         for corpus, options in graph.config["corpora"].items()
         for name in options["inputs"]
-        if name not in STRUCTURE
+        if name not in CONFIG_INPUTS
     }
     return frozenset((of_all | of_each) & graph.nodes.keys())

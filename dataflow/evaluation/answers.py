@@ -1,21 +1,26 @@
 """What a configuration answers to judged queries, batch by batch, so that memory stays bounded.
 
-The head of a run is exactly what the configuration gives. Where that has too few documents of a
-corpus, the same configuration is asked again with more candidates, and the documents that are new
-follow the head: measures at depth see them, measures of the first ranks see what a user would.
+The head of a run is exactly what the configuration gives. Where the head has too few documents of a
+corpus, the same configuration searches again with a greater depth, and new documents follow the
+head. Measures at depth see them; measures of the first ranks see what a user would see.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from dataflow.configuration.config_model import Config, hamilton_config
+from dataflow.configuration.config_model import Config
+from dataflow.configuration.hamilton_config import hamilton_config
 from dataflow.driver.retrieval_driver import RetrievalDriver
 from dataflow.execution.plan import node_tags
+from operators.context.question import query_texts
+from operators.embedding.protocol import Embedder
+from operators.embedding.query_vectors import embed_kept_queries
 from operators.errors import UnknownName, suggest
 from operators.evaluation.evaluation_frames import TIMINGS
 from operators.evaluation.ranked_documents import (
@@ -29,7 +34,7 @@ from operators.evaluation.trec import numbered
 
 BATCH_SIZE = 64
 DEEPER = 4
-"""How many times as many candidates as documents are wanted: several chunks are of one document."""
+"""How many times the wanted documents a search returns: a document has several chunks."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +69,8 @@ def questions(
 
     Args:
         queries: columns ``JUDGED_QUERIES``.
-        corpora: those of the configuration; what a query judges besides is not searched, and a
-            query that judges no other is left out.
+        corpora: those of the configuration. Other corpora that a query judges are not searched; a
+            query that judges only other corpora is left out.
         all_corpora: search every corpus, whatever a query judges.
     """
     known = pl.col("corpora").list.set_intersection(pl.lit(sorted(corpora), pl.List(pl.String)))
@@ -74,6 +79,22 @@ def questions(
         "texts", "trigger", "repos", "as_of", query_id="number", corpora=searched
     )
     return asked.filter(pl.col("corpora").is_null() | (pl.col("corpora").list.len() > 0))
+
+
+def embed_judged_queries(
+    queries: pl.DataFrame, embedder: Embedder, vectors_directory: Path | None = None
+) -> pl.DataFrame:
+    """The vector of every text of the queries: columns ``QUERY_EMBEDDINGS``.
+
+    Args:
+        queries: columns ``JUDGED_QUERIES``.
+        embedder: the collection's model.
+        vectors_directory: keeps the vectors from one call to the next.
+    """
+    texts = query_texts(questions(queries, (), all_corpora=True))
+    vectors = embed_kept_queries(embedder, texts["text"].to_list(), vectors_directory)
+    dtype = pl.Array(pl.Float32, embedder.dimensions)
+    return texts.with_columns(pl.Series("embedding", vectors, dtype=dtype))
 
 
 def check_corpora(queries: pl.DataFrame, configs: Mapping[str, Config]) -> None:
@@ -97,20 +118,20 @@ def answer(
     query_embeddings: pl.DataFrame | None = None,
     on_batch: Callable[[int], object] | None = None,
 ) -> Answers:
-    """Ask the judged queries of every corpus, whatever they judge.
+    """The answers to the judged queries from every corpus, whichever they judge.
 
     Args:
         driver: built of :func:`for_evaluation`'s configuration.
         name: the configuration's name in the run.
         queries: columns ``JUDGED_QUERIES``.
         holdings: of the driver's collection.
-        depth: documents a searched corpus and query at least, where the corpus has as many that
-            the lists can reach; 0: what the configuration gives.
-        alternates: whether copies that dedup dropped follow their survivors.
+        depth: at least so many documents for each query and corpus, where the corpus has as many
+            that a search can reach; 0: what the configuration gives.
+        alternates: whether near-duplicates that dedup dropped follow their representatives.
         batch_size: queries a batch.
         inputs: run-time inputs of the graph, such as ``reranker`` or ``now``.
         query_embeddings: columns ``QUERY_EMBEDDINGS`` of all queries; None: made batch by batch.
-        on_batch: told the number of queries that are done.
+        on_batch: takes the number of queries that are done.
     """
     given, clock = dict(inputs or {}), dict[str, float]()
     corpora = sorted(driver.config.corpora)
@@ -120,14 +141,14 @@ def answer(
     for batch in batches(asked, batch_size):
         known = overrides_of(driver, batch, query_embeddings)
         head, held = _documents(driver, known, {**given, "timings": clock}, alternates)
-        for candidates in _deeper(driver.config, holdings, depth):
+        for search_depth in _greater_depths(driver.config, holdings, depth):
             short = shallow(head, batch, sizes, depth)
             if short.is_empty():
                 break
             known = overrides_of(driver, short, query_embeddings)
-            known |= {f"{corpus}.search_depth": candidates for corpus in corpora}
+            known |= {f"{corpus}.search_depth": search_depth for corpus in corpora}
             if "rerank_depth" in driver.graph.nodes:
-                known["rerank_depth"] = 0  # what is reranked is the head already
+                known["rerank_depth"] = 0  # the head is reranked already
             tail, more = _documents(driver, known, given, alternates)
             tail = tail.join(held, on=["query_id", "doc_id"], how="anti")
             if tail.is_empty():
@@ -157,17 +178,17 @@ def as_run(documents: pl.DataFrame, queries: pl.DataFrame, name: str) -> pl.Data
     return numbered(named.select("doc_id", "corpus", query_id="name"), name)
 
 
-def _deeper(config: Config, holdings: Holdings, depth: int) -> Iterator[int]:
-    """How many candidates to ask for, time after time, up to every chunk of a corpus."""
+def _greater_depths(config: Config, holdings: Holdings, depth: int) -> Iterator[int]:
+    """Search depths, each greater than the last, up to every chunk of a corpus."""
     if not depth:
         return
     corpora = hamilton_config(config)["corpora"]
     usual = max(options["inputs"]["search_depth"] for options in corpora.values())
     most = max((holdings.chunks.get(name, 0) for name in corpora), default=0)
-    candidates = DEEPER * max(usual, depth)
-    while candidates < most:
-        yield candidates
-        candidates *= DEEPER
+    search_depth = DEEPER * max(usual, depth)
+    while search_depth < most:
+        yield search_depth
+        search_depth *= DEEPER
     if usual < most:
         yield most
 
@@ -178,8 +199,8 @@ def _documents(
     inputs: Mapping[str, Any],
     alternates: Alternates,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The documents, and (query_id, doc_id) of them and of all copies that they stand for."""
-    # a run sets the time of a node: those of several runs are added up here
+    """The documents, and (query_id, doc_id) of these and of all their near-duplicates."""
+    # a run of the graph sets a node's time; this adds up the times of several runs
     clock, own = inputs.get("timings"), dict[str, float]()
     out = driver.execute(
         outputs(driver.config), inputs={**inputs, "timings": own}, overrides=overrides
@@ -209,7 +230,7 @@ def documents_of(out: Mapping[str, Any], alternates: Alternates) -> pl.DataFrame
 def overrides_of(
     driver: RetrievalDriver, asked: pl.DataFrame, query_embeddings: pl.DataFrame | None
 ) -> dict[str, Any]:
-    """What stands in for the graph's first nodes when ``asked`` is a batch."""
+    """Values for the graph's first nodes that make it answer the batch ``asked``."""
     if query_embeddings is None or "query_embeddings" not in driver.graph.nodes:
         return {"queries": asked}
     vectors = query_embeddings.join(asked, on="query_id", how="semi", maintain_order="left")

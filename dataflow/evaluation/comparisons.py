@@ -1,4 +1,4 @@
-"""From runs to what can be believed about them."""
+"""Nodes from runs to measures, their intervals and the comparison of the configurations."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def all_corpora_scores(
     configs: dict[str, Config],
     measure_names: tuple[str, ...] = MEASURES,
 ) -> pl.DataFrame:
-    """The same with all corpora in one list, as for a user who names none."""
+    """The same measures over all corpora in one list, as a user gets it who names no corpus."""
     if judged_queries["corpora"].is_null().all():
         return empty_scores()
     return measures.scores(runs, qrels, list(configs), measures=measure_names)
@@ -48,7 +48,7 @@ def corpus_scores(
     configs: dict[str, Config],
     measure_names: tuple[str, ...] = MEASURES,
 ) -> pl.DataFrame:
-    """The same with the documents of one corpus at a time."""
+    """The same measures over the documents of one corpus at a time."""
     return measures.corpus_scores(
         runs, judged_queries, qrels, homes, list(configs), measures=measure_names
     )
@@ -82,7 +82,7 @@ def comparison(
     permutations: int = statistics.PERMUTATIONS,
     seed: int = statistics.SEED,
 ) -> pl.DataFrame:
-    """Every configuration against the first, query by query."""
+    """Every configuration compared with the first, query by query."""
     return compared.comparison(
         scores, baseline, resamples=resamples, permutations=permutations, seed=seed
     )
@@ -132,7 +132,7 @@ def evaluation(
     timings: pl.DataFrame,
     notes: tuple[str, ...],
 ) -> Evaluation:
-    """All that was found."""
+    """Everything that the graph found."""
     return Evaluation(
         configs=tuple(configs),
         queries=judged_queries,

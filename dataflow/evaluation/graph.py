@@ -13,7 +13,7 @@ from dataflow.configuration.config_model import Config
 from dataflow.evaluation import comparisons, runs
 from dataflow.execution.graph_checks import LooseInputs, check_declared
 from dataflow.execution.hamilton_logs import quiet_hamilton
-from dataflow.ingestion.graph import Forgetting
+from dataflow.execution.releasing_executor import ReleasingExecutor
 from operators.embedding.protocol import Embedder
 from operators.embedding.registry import load_embedder
 from operators.errors import CrosscorpusError
@@ -61,7 +61,7 @@ def build_evaluation_graph(config: Mapping[str, Any] | None = None) -> driver.Dr
             .with_adapters(LooseInputs())
             .build()
         )
-    built.graph_executor = Forgetting(built.adapter)
+    built.graph_executor = ReleasingExecutor(built.adapter)
     check_declared(built.graph, INPUTS | PARAMETERS)
     return built
 
@@ -80,7 +80,7 @@ def evaluate(
     on_batch: Callable[[str, int], object] | None = None,
     **options: Any,
 ) -> Evaluation:
-    """Ask judged queries of every configuration, and compare each with the first.
+    """Have every configuration answer judged queries, and compare each with the first.
 
     Args:
         store: the open collection.
@@ -89,11 +89,11 @@ def evaluate(
         qrels: see :func:`operators.evaluation.judgements.read_qrels`.
         embedder: the collection's model; None: it is loaded.
         depth: documents of each corpus in a run, at least; 0: what a user would get.
-        alternates: ``expand``: a copy that dedup dropped follows its survivor; ``drop``: it is left
-            out.
-        all_corpora: judge what is found in every corpus, also where a query says which are judged.
+        alternates: ``expand``: a near-duplicate that dedup dropped follows its representative;
+            ``drop``: it is left out.
+        all_corpora: judge the documents of every corpus, also where a query names its corpora.
         vectors_directory: keeps the vectors of the queries from one evaluation to the next.
-        on_batch: told a configuration's name and how many more queries are done.
+        on_batch: takes a configuration's name and how many more queries are done.
         options: any parameter of the graph's nodes (``batch_size``, ``resamples``, ``seed``, ...),
             and ``retrieval_inputs``, a mapping of run-time inputs such as ``reranker`` or ``now``.
 

@@ -1,9 +1,9 @@
 """Weights learned on half of the judged queries, tried on the other half by real runs.
 
-The searches of the training half run once, in every corpus. Each question counts twice: asked, what
-is found in the corpora that it judges, and all_corpora, what is found in all: that corpora compete
-is what their weights are learned from. The fit works on these hits. What it found is an experiment
-file, and what that is worth is measured as for any other experiment.
+The searches of the training half run once, in every corpus. Each query counts twice: once with the
+hits of the corpora that it judges ("asked"), once with the hits of every corpus ("all corpora").
+The weights of corpora are learned from the second, where the corpora compete. The fit works on
+these hits. It writes an experiment file, and a real run measures it like any other experiment.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from typing import Any
 import polars as pl
 import yaml
 
-from dataflow.configuration.config_model import Config, hamilton_config
+from dataflow.configuration.config_model import Config
+from dataflow.configuration.hamilton_config import hamilton_config
 from dataflow.driver.retrieval_driver import RetrievalDriver, build_driver
 from dataflow.evaluation.answers import (
     BATCH_SIZE,
     batches,
     check_corpora,
+    embed_judged_queries,
     for_evaluation,
     overrides_of,
     questions,
 )
 from dataflow.evaluation.graph import check_models, evaluate
-from operators.context.question import query_texts
 from operators.embedding.protocol import Embedder
-from operators.embedding.query_vectors import embed_kept_queries
 from operators.errors import UnknownName, suggest
 from operators.evaluation import weight_fitting
 from operators.evaluation.candidates import Candidates, candidates, together
@@ -52,7 +52,7 @@ _OWN = {
 
 @dataclass(frozen=True)
 class FitResult:
-    """What was learned, from what, and what it is worth on queries it did not see."""
+    """What the fit learned, from what, and its worth on queries that it did not see."""
 
     learned: weight_fitting.Learned
     base: weight_fitting.Parameters
@@ -89,14 +89,14 @@ def learn(
         method: ``convex``: ``full_weight_terms``, ``corpus_normalization``,
             ``missing_score_fraction``, vector weights and corpus weights by trigger; ``rrf``:
             ``rrf_k``, vector weights and corpus weights.
-        training_queries: of the training half at most so many are used; None: all.
+        training_queries: at most so many queries of the training half; None: all.
         seed: of the split and of the folds.
-        all_corpora: judge what is found in every corpus on the test half; the training half counts
-            in both ways.
+        all_corpora: on the test half, judge the documents of every corpus; the training half
+            counts both ways.
         depth: documents of each corpus in a run on the test half, at least.
         embedder: the collection's model; None: it is loaded.
         vectors_directory: keeps the vectors of the queries.
-        on_batch: told a name and how many more queries are done.
+        on_batch: takes a name and how many more queries are done.
 
     Raises:
         TooFewQueries: there are not enough to learn and to check.
@@ -156,7 +156,7 @@ def search_once(
     query_embeddings: pl.DataFrame | None = None,
     on_batch: Callable[[int], object] | None = None,
 ) -> tuple[Candidates, Candidates]:
-    """The hits of judged queries in every corpus, ready for any weights: asked, and all_corpora.
+    """The hits of judged queries, ready for any weights: of the judged corpora, and of all corpora.
 
     Args:
         driver: of :func:`for_evaluation`'s configuration.
@@ -164,7 +164,7 @@ def search_once(
         qrels: columns ``QRELS``.
         corpora: those that weights are for: of the configuration and of the collection.
         query_embeddings: columns ``QUERY_EMBEDDINGS`` of all queries; None: made batch by batch.
-        on_batch: told the number of queries that are done.
+        on_batch: takes the number of queries that are done.
     """
     columns = ["query_id", "corpus", "document_id", "vector_rank", "text_rank", "vector_distance"]
     parts = []
@@ -239,24 +239,24 @@ def as_experiment(
     return experiment
 
 
-def experiment_text(lesson: FitResult, *, collection: str, method: str, seed: int) -> str:
+def experiment_text(result: FitResult, *, collection: str, method: str, seed: int) -> str:
     """The experiment as a file that says how it came about."""
-    test = lesson.evaluation.queries.height
+    test = result.evaluation.queries.height
     story = (
-        f"# Learned from {lesson.training} judged queries of collection {collection} "
+        f"# Learned from {result.training} judged queries of collection {collection} "
         f"({method}, seed {seed}).\n"
     )
-    if lesson.learned.strength is None:
+    if result.learned.strength is None:
         story += "# No change gained enough in cross-validation, so that nothing is changed.\n"
     else:
-        gain, error = lesson.learned.gains[lesson.learned.strength]
-        row = lesson.evaluation.comparison.filter(measure="nDCG@10").row(0, named=True)
+        gain, error = result.learned.gains[result.learned.strength]
+        row = result.evaluation.comparison.filter(measure="nDCG@10").row(0, named=True)
         story += (
             f"# nDCG@10 in cross-validation: {gain:+.4f}, standard error {error:.4f}.\n"
             f"# On {test} queries it did not see: {row['difference']:+.4f} "
             f"[{row['low']:+.4f}, {row['high']:+.4f}], p = {row['p']:.4f}.\n"
         )
-    return story + yaml.safe_dump(lesson.experiment, sort_keys=False, default_flow_style=None)
+    return story + yaml.safe_dump(result.experiment, sort_keys=False, default_flow_style=None)
 
 
 def fetched(
@@ -272,11 +272,7 @@ def fetched(
     """The hits of :func:`search_once` in the corpora of ``config`` that the collection has."""
     held = collection_info(store).corpora
     corpora = sorted(name for name in config.corpora if name in held)
-    texts = query_texts(questions(judged, (), all_corpora=True))
-    vectors = embed_kept_queries(embedder, texts["text"].to_list(), vectors_directory)
-    embeddings = texts.with_columns(
-        pl.Series("embedding", vectors, dtype=pl.Array(pl.Float32, embedder.dimensions))
-    )
+    embeddings = embed_judged_queries(judged, embedder, vectors_directory)
     with build_driver(for_evaluation(config), store=store, embedder=embedder) as driver:
         return search_once(
             driver,
@@ -300,7 +296,7 @@ def _with_stages(config: Config, method: str) -> Config:
 
 
 def groups_of(path: Path, query_ids: Sequence[str]) -> list[str]:
-    """What each query belongs to: its ``group``, else itself."""
+    """The group of each query; a query without one is a group of its own."""
     rows = (json.loads(line) for _, line in lines(path))
     groups = {str(row["query_id"]): row.get("group") for row in rows}
     return [str(groups.get(name) or name) for name in query_ids]

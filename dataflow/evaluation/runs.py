@@ -1,4 +1,4 @@
-"""From files of queries and judgements to what every configuration answers."""
+"""Nodes from files of queries and judgements to what every configuration answers."""
 
 from __future__ import annotations
 
@@ -18,12 +18,10 @@ from dataflow.evaluation.answers import (
     Holdings,
     answer,
     check_corpora,
+    embed_judged_queries,
     for_evaluation,
-    questions,
 )
-from operators.context.question import query_texts
 from operators.embedding.protocol import Embedder
-from operators.embedding.query_vectors import embed_kept_queries
 from operators.errors import CrosscorpusError
 from operators.evaluation.judgements import check_judged, read_qrels, read_queries
 from operators.evaluation.ranked_documents import of_judged_corpora
@@ -46,7 +44,7 @@ def given_qrels(qrels_file: Path) -> pl.DataFrame:
 @tag(stage="judgements")
 @extract_fields({"judged_queries": pl.DataFrame, "qrels": pl.DataFrame})
 def judged(given_queries: pl.DataFrame, given_qrels: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """The queries that have judgements, and these."""
+    """The queries that have judgements, and their judgements."""
     queries, qrels = check_judged(given_queries, given_qrels)
     return {"judged_queries": queries, "qrels": qrels}
 
@@ -74,10 +72,7 @@ def query_embeddings(
     judged_queries: pl.DataFrame, embedder: Embedder, vectors_directory: Path | None = None
 ) -> pl.DataFrame:
     """The vector of every query text, once for all configurations."""
-    texts = query_texts(questions(judged_queries, (), all_corpora=True))
-    vectors = embed_kept_queries(embedder, texts["text"].to_list(), vectors_directory)
-    dtype = pl.Array(pl.Float32, embedder.dimensions)
-    return texts.with_columns(pl.Series("embedding", vectors, dtype=dtype))
+    return embed_judged_queries(judged_queries, embedder, vectors_directory)
 
 
 @tag(stage="runs", io="postgres")
@@ -125,7 +120,7 @@ def runs(answers: dict[str, Answers]) -> pl.DataFrame:
 def judged_runs(
     runs: pl.DataFrame, judged_queries: pl.DataFrame, all_corpora: bool = False
 ) -> pl.DataFrame:
-    """What counts of the runs: of each query the corpora that it judges; ``all_corpora``: all."""
+    """The part of the runs that counts: the corpora that a query judges, or ``all_corpora``."""
     return runs if all_corpora else of_judged_corpora(runs, judged_queries)
 
 

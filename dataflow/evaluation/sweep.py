@@ -1,8 +1,8 @@
-"""A measure over a grid of settings; what a setting does not reach is computed once a batch.
+"""A measure over a grid of settings; a node that no setting reaches runs once a batch.
 
-The queries go through the graph batch by batch, and each batch through every combination: from one
-to the next only the nodes run that differ (``what_if``), so that the searches run again only where
-a setting changes how they search.
+The queries go through the graph batch by batch, and each batch through every combination. From one
+combination to the next only the nodes run that differ (``what_if``), so a search runs again only
+where a setting changes how it searches.
 """
 
 from __future__ import annotations
@@ -24,15 +24,14 @@ from dataflow.evaluation.answers import (
     batches,
     check_corpora,
     documents_of,
+    embed_judged_queries,
     for_evaluation,
     outputs,
     overrides_of,
     questions,
 )
 from dataflow.evaluation.graph import check_models
-from operators.context.question import query_texts
 from operators.embedding.protocol import Embedder
-from operators.embedding.query_vectors import embed_kept_queries
 from operators.errors import CrosscorpusError
 from operators.evaluation.comparison import comparison, summary
 from operators.evaluation.evaluation_frames import CORPUS_SCORES, SCORES
@@ -73,8 +72,8 @@ def sweep(
 ) -> Sweep:
     """Measure every combination of ``settings``.
 
-    Lists are as a user gets them: a run is not continued with more candidates, so that recall too
-    says what a setting costs.
+    Lists are as a user gets them, without a second search at greater depth. So recall too shows
+    what a setting costs.
 
     Args:
         store: the open collection.
@@ -85,10 +84,10 @@ def sweep(
         qrels: see :func:`operators.evaluation.judgements.read_qrels`.
         embedder: the collection's model; None: it is loaded.
         measures: what is measured.
-        all_corpora: judge what is found in every corpus, also where a query says which are judged.
+        all_corpora: judge the documents of every corpus, also where a query names its corpora.
         batch_size: queries a batch.
         vectors_directory: keeps the vectors of the queries from one run to the next.
-        on_batch: told how many more queries are done with all combinations.
+        on_batch: takes how many more queries are done with all combinations.
 
     Raises:
         UnknownName: no parameter or stage has a setting's name.
@@ -102,10 +101,7 @@ def sweep(
     asked, judged = check_judged(read_queries(queries), read_qrels(qrels))
     check_corpora(asked, {"": config})
     model = embedder or check_models(store, {UNCHANGED: config})
-    texts = query_texts(questions(asked, (), all_corpora=True))
-    vectors = embed_kept_queries(model, texts["text"].to_list(), vectors_directory)
-    dtype = pl.Array(pl.Float32, model.dimensions)
-    embedded = texts.with_columns(pl.Series("embedding", vectors, dtype=dtype))
+    embedded = embed_judged_queries(asked, model, vectors_directory)
     found = [pl.DataFrame(schema=SCORES)]
     with build_driver(for_evaluation(config), store=store, embedder=model) as driver:
         for batch in batches(
@@ -144,20 +140,20 @@ def check_reach(config: Config, settings: Mapping[str, Sequence[Any]]) -> None:
 
 
 def _slowest_first(config: Config, settings: Mapping[str, Sequence[Any]]) -> list[str]:
-    """The settings that change a search before the others: the last varies fastest."""
+    """The settings, those that change a search before the others: the last varies fastest."""
 
     def searches(one: Config) -> dict[str, Any]:
         return {node: what for node, what in _ranking(one).items() if node.endswith("_search")}
 
-    def searched_anew(name: str) -> bool:
+    def searches_again(name: str) -> bool:
         built = [searches(with_setting(config, name, value)) for value in settings[name]]
         return any(one != built[0] for one in built)
 
-    return sorted(settings, key=lambda name: not searched_anew(name))
+    return sorted(settings, key=lambda name: not searches_again(name))
 
 
 def _ranking(config: Config) -> dict[str, Any]:
-    """What the nodes are that the ranking comes from: function and parameters, by name."""
+    """The nodes that the ranking comes from: their functions and parameters, by name."""
     nodes = describe_config(config).nodes
     found: dict[str, Any] = {}
     waiting = ["unique"]

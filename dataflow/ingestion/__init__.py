@@ -1,11 +1,20 @@
-"""The ingestion graph and the loop that runs it: read -> chunk -> embed -> store."""
+"""Ingestion: the graph read -> chunk -> embed -> store, and the loop that runs it over a source."""
 
 from __future__ import annotations
 
-from dataflow.ingestion.graph import build_ingestion_graph
-from dataflow.ingestion.local import ingest_documents, ingest_folder, ingest_git, ingest_wiki
+from dataflow.ingestion.graph_builder import build_ingestion_graph
 from dataflow.ingestion.loop import ingest
 from dataflow.ingestion.report import IngestReport, Progress
+from dataflow.ingestion.sources import (
+    ingest_documents,
+    ingest_folder,
+    ingest_git,
+    ingest_issues,
+    ingest_memory,
+    ingest_reviews,
+    ingest_wiki,
+    sync_github,
+)
 
 __all__ = [
     "IngestReport",
@@ -15,5 +24,9 @@ __all__ = [
     "ingest_documents",
     "ingest_folder",
     "ingest_git",
+    "ingest_issues",
+    "ingest_memory",
+    "ingest_reviews",
     "ingest_wiki",
+    "sync_github",
 ]

@@ -1,96 +1,133 @@
-"""The ingestion graph: a batch of documents -> chunks -> vectors -> the store."""
+"""The ingestion graph: read -> date -> chunk -> embed -> store, for one bounded batch of documents.
+
+A function here is a node, and its arguments are nodes or inputs of the graph.
+"""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping, Sequence
-from types import ModuleType
-from typing import Any
+import hashlib
+from collections.abc import Callable
 
-from hamilton import driver
-from hamilton.execution.graph_functions import combine_config_and_inputs, execute_subdag
-from hamilton.graph import FunctionGraph
-from hamilton.lifecycle import NodeExecutionHook
-from hamilton.lifecycle.base import LifecycleAdapter
+import numpy as np
+import polars as pl
+from hamilton.function_modifiers import tag
+from numpy.typing import NDArray
 
-from dataflow.execution.graph_checks import LooseInputs, check_declared
-from dataflow.execution.hamilton_logs import quiet_hamilton
-from dataflow.ingestion import chunks, documents, embeddings, stored
+from operators.embedding.passage import embedded_text
+from operators.embedding.protocol import Embedder
+from operators.frames import CHUNKS, DOCUMENTS, check
+from operators.postgres.store import Store
+from operators.postgres.write.document_writer import Written, write_documents
+from operators.postgres.write.embedding_cache import cache_embeddings, cached_embeddings
+from operators.sources.chunking.chunk_places import add_places
+from operators.sources.chunking.chunker import CUT_BY_LINES, chunk_documents
+from operators.sources.dates.document_date import without_future_dates
+from operators.sources.protocol import Document, content_hash, document_frame
 
-MODULES: tuple[ModuleType, ...] = (documents, chunks, embeddings, stored)
-INPUTS = frozenset({"batch", "fingerprint", "store", "embedder", "embed_at_once", "on_embedded"})
+Vectors = dict[str, NDArray[np.float32]]
+"""text_hash -> vector, shape (dimensions,)."""
 
-
-class NodeSeconds(NodeExecutionHook):
-    """Adds up how long each node took, over all runs of a driver."""
-
-    def __init__(self) -> None:
-        """Start with no node."""
-        self.seconds: dict[str, float] = {}
-        self._began: dict[str, float] = {}
-
-    def run_before_node_execution(self, *, node_name: str, **_: Any) -> None:
-        """Start a node's clock."""
-        self._began[node_name] = time.perf_counter()
-
-    def run_after_node_execution(self, *, node_name: str, **_: Any) -> None:
-        """Stop it."""
-        took = time.perf_counter() - self._began.pop(node_name)
-        self.seconds[node_name] = self.seconds.get(node_name, 0.0) + took
+OnEmbedded = Callable[[int, float], None]
+"""Takes the number of texts embedded just now, and the share of the batch's texts done by then."""
 
 
-class Forgetting(driver.DefaultGraphExecutor):
-    """Executes a graph and lets go of every value but those that were asked for.
-
-    Hamilton's own executor leaves them in a cycle with the function that walks the graph, where
-    they stay until Python's collector comes to its oldest generation: batches pile up by then.
-    """
-
-    def execute(
-        self,
-        fg: FunctionGraph,
-        final_vars: list[str],
-        overrides: dict[str, Any],
-        inputs: dict[str, Any],
-        run_id: str,
-    ) -> dict[str, Any]:
-        """The values of ``final_vars``."""
-        given = combine_config_and_inputs(fg.config, inputs)
-        nodes = [fg.nodes[name] for name in final_vars if name in fg.nodes]
-        instead, computed = dict(overrides), dict[str, Any]()
-        try:
-            execute_subdag(nodes, given, fg.adapter, computed, instead, run_id)
-            return {name: computed.get(name, inputs.get(name)) for name in final_vars}
-        finally:
-            for held in (given, instead, computed):
-                held.clear()
+@tag(stage="read")
+def documents(batch: list[Document]) -> pl.DataFrame:
+    """The batch's documents, one row each, in the order they were read."""
+    return check(document_frame(batch), DOCUMENTS, "documents")
 
 
-def build_ingestion_graph(
-    *,
-    modules: Sequence[ModuleType] = (),
-    config: Mapping[str, Any] | None = None,
-    adapters: Sequence[LifecycleAdapter] = (),
-) -> driver.Driver:
-    """The ingestion graph alone, without a server or a model.
+@tag(stage="date")
+def dated_documents(documents: pl.DataFrame) -> pl.DataFrame:
+    """The documents without dates in the future, so that no such date makes one the newest."""
+    return without_future_dates(documents)
 
-    Args:
-        modules: modules whose nodes take the place of those of the same name.
-        config: Hamilton configuration: parameters by name, and what ``modules`` need.
-        adapters: Hamilton lifecycle adapters; they see every node's inputs.
 
-    Raises:
-        GraphError: a node needs what no node computes.
-    """
-    with quiet_hamilton():
-        built = (
-            driver.Builder()
-            .with_modules(*MODULES, *modules)
-            .allow_module_overrides()
-            .with_config(dict(config or {}))
-            .with_adapters(LooseInputs(), *adapters)
-            .build()
+@tag(stage="chunk")
+def chunks(dated_documents: pl.DataFrame, embedder: Embedder) -> pl.DataFrame:
+    """The documents' chunks, cut to the model's window: frame CHUNKS without ``embedding``."""
+    cut = chunk_documents(dated_documents, embedder.count_tokens, embedder.max_tokens)
+    return add_places(cut, dated_documents)
+
+
+@tag(stage="chunk")
+def embedded_texts(chunks: pl.DataFrame) -> pl.DataFrame:
+    """What the model reads of each chunk, and its SHA-256: columns ``text``, ``text_hash``."""
+    texts = [embedded_text(*row) for row in chunks.select("title", "anchor", "text").iter_rows()]
+    hashes = [hashlib.sha256(text.encode()).hexdigest() for text in texts]
+    return pl.DataFrame(
+        {"text": texts, "text_hash": hashes}, schema={"text": pl.String, "text_hash": pl.String}
+    )
+
+
+@tag(stage="embed", io="postgres")
+def known_vectors(embedded_texts: pl.DataFrame, store: Store, embedder: Embedder) -> Vectors:
+    """The vectors that the cache has of these texts in the model's space, by text hash."""
+    return cached_embeddings(store, embedder.space, embedded_texts["text_hash"].to_list())
+
+
+@tag(stage="embed", io="embedding")
+def new_vectors(
+    embedded_texts: pl.DataFrame,
+    known_vectors: Vectors,
+    store: Store,
+    embedder: Embedder,
+    embed_at_once: int = 64,
+    on_embedded: OnEmbedded | None = None,
+) -> Vectors:
+    """The vectors that the cache lacks; it gets them after every ``embed_at_once`` texts."""
+    missing = embedded_texts.unique("text_hash", keep="first", maintain_order=True).filter(
+        ~pl.col("text_hash").is_in(list(known_vectors))
+    )
+    made: Vectors = {}
+    for part in missing.iter_slices(embed_at_once):
+        hashes = part["text_hash"].to_list()
+        vectors = embedder.embed_documents(part["text"].to_list())
+        cache_embeddings(store, embedder.space, hashes, vectors)
+        made.update(zip(hashes, vectors, strict=True))
+        if on_embedded is not None:
+            on_embedded(len(part), len(made) / len(missing))
+    return made
+
+
+@tag(stage="embed")
+def chunk_embeddings(
+    chunks: pl.DataFrame,
+    embedded_texts: pl.DataFrame,
+    known_vectors: Vectors,
+    new_vectors: Vectors,
+    embedder: Embedder,
+) -> pl.DataFrame:
+    """The chunks with their vectors, frame CHUNKS."""
+    vectors = known_vectors | new_vectors
+    width = embedder.dimensions
+    rows = [vectors[text_hash] for text_hash in embedded_texts["text_hash"]]
+    matrix = np.stack(rows) if rows else np.empty((0, width), dtype=np.float32)
+    embedding = pl.Series("embedding", matrix, dtype=pl.Array(pl.Float32, width))
+    return check(chunks.with_columns(embedding), CHUNKS, "chunk_embeddings")
+
+
+@tag(stage="store")
+def ledger_entries(
+    dated_documents: pl.DataFrame, chunks: pl.DataFrame, batch: list[Document], fingerprint: str
+) -> pl.DataFrame:
+    """The documents with what the next run compares, and a ``note`` on how some were read."""
+    why = pl.col("metadata").str.json_path_match(f"$.{CUT_BY_LINES}")
+    key = ["corpus", "repo", "document_id"]
+    cut = chunks.select(*key, cut=pl.format("cut by lines: {}", why)).drop_nulls("cut").unique(key)
+    return (
+        dated_documents.with_columns(
+            pl.Series("content_hash", [content_hash(d) for d in batch], dtype=pl.String),
+            pl.lit(fingerprint).alias("fingerprint"),
+            pl.Series("note", [d.note for d in batch], dtype=pl.String),
         )
-    built.graph_executor = Forgetting(built.adapter)
-    check_declared(built.graph, INPUTS)
-    return built
+        .join(cut, on=key, how="left", maintain_order="left")
+        .with_columns(note=pl.coalesce("note", "cut"))
+        .drop("cut")
+    )
+
+
+@tag(stage="store", io="postgres")
+def written(ledger_entries: pl.DataFrame, chunk_embeddings: pl.DataFrame, store: Store) -> Written:
+    """What one transaction committed: documents, chunks, ledger rows and term counts."""
+    return write_documents(store, ledger_entries, chunk_embeddings)

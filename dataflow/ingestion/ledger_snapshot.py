@@ -1,4 +1,4 @@
-"""What the ledger has of a source's documents, kept up with what a run does and meets."""
+"""What the ledger has of a source's documents, updated as a run meets and stores them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 
-from operators.foundation.disk_dict import SpilledDict
+from operators.foundation.disk_dict import DiskDict
 from operators.postgres.store import Store
 from operators.postgres.write.ingestion_runs import meet_corpus
 from operators.postgres.write.ledger import Entry, read_entries, stored_heading
@@ -19,17 +19,17 @@ Scope = tuple[str, str]
 """corpus, repo"""
 
 
-class Known:
-    """The ledger's entries of the corpora and repos that one run has to do with. Close it.
+class LedgerSnapshot:
+    """The ledger's entries for the corpora and repos that one run reads. Close it.
 
     They lie in a scratch file, so that memory does not grow with the ledger.
     """
 
     def __init__(self, store: Store, reader: str, run: int) -> None:
-        """Start with no corpus; ``reader`` tells whose documents these are, ``run`` is recorded."""
+        """Start with no corpus; ``reader`` says whose documents these are, ``run`` is a number."""
         self.store, self.run = store, run
         self.kind = reader.partition("/")[0] + "/"
-        self._entries = SpilledDict[tuple[Entry, bool]]()  # and whether the scan has met it
+        self._entries = DiskDict[tuple[Entry, bool]]()  # and whether the scan has met it
         self._met: Counter[Scope] = Counter()  # documents of this kind, by scope
 
     @property
@@ -38,7 +38,7 @@ class Known:
         return sorted(self._met)
 
     def meet(self, key: Key) -> Entry | None:
-        """What the ledger has of a document, which still exists: it has not vanished."""
+        """What the ledger has of a document that the scan meets: it has not vanished."""
         scope, name = self._open(key[:2]), _name(key)
         held = self._entries.get(name)
         if held is None:
@@ -50,11 +50,11 @@ class Known:
         return entry
 
     def note(self, key: Key, entry: Entry) -> None:
-        """The ledger says so of this document now."""
+        """Take ``entry`` as what the ledger has of a document now."""
         self._entries[_name(key)] = (entry, True)
 
     def more_than(self, document: Document) -> ReadIssue | None:
-        """Why the stored version stays: it has what the source of ``document`` may only lack."""
+        """Why the stored version stays: it has more than a part of the source gave ``document``."""
         held = stored_heading(self.store, *document.key) if document.part else None
         if held is None:
             return None
@@ -73,7 +73,7 @@ class Known:
         return ReadIssue(document.document_id, why, failed=False, key=key, content=content)
 
     def vanished(self, scope: Scope) -> Iterator[str]:
-        """The documents that this kind of source brought in and the scan has not met, sorted."""
+        """The documents of this kind of source that the scan has not met, sorted."""
         prefix = _name((*self._open(scope), ""))
         for name, (entry, met) in self._entries.starting(prefix):
             if not met and self._of_this_kind(entry):

@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 
 from dataflow.execution.hamilton_logs import quiet_hamilton
-from dataflow.ingestion.graph import build_ingestion_graph
+from dataflow.ingestion.graph_builder import build_ingestion_graph
 from operators.embedding.protocol import Embedder, Vectors
 from operators.errors import CrosscorpusError
 from operators.postgres.schema import model_migration
-from operators.postgres.schema.indexes import EXACT_SCAN_MAX_ROWS, finish_load
+from operators.postgres.schema.indexes import EXACT_SCAN_MAX_ROWS, build_indexes
 from operators.postgres.store import Store
 
 CHUNKS_AT_ONCE = 256
@@ -24,8 +24,11 @@ ROUNDS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class SwitchProgress:
-    """How far a switch is: ``stage`` is fill, index, done; ``chunks`` have their new vector."""
+class ModelMigrationProgress:
+    """How far a model migration is.
+
+    ``stage`` is fill, index or done; ``chunks`` have their new vector, of ``total``.
+    """
 
     stage: str
     chunks: int
@@ -36,8 +39,8 @@ class SwitchProgress:
 
 
 @dataclass(slots=True)
-class SwitchReport:
-    """What a switch did.
+class ModelMigrationReport:
+    """What a model migration did.
 
     Attributes:
         model: the new model.
@@ -45,21 +48,21 @@ class SwitchReport:
         embedded: vectors made by this run; the others were known.
         cut: chunks whose text is longer than the new model's window and was embedded in parts,
             whose mean stands for it: ingest their sources again.
-        switched: whether searches use it now.
+        in_use: whether searches use it now.
     """
 
     model: str
     chunks: int = 0
     embedded: int = 0
     cut: int = 0
-    switched: bool = False
+    in_use: bool = False
     seconds: float = 0.0
 
 
-OnProgress = Callable[[SwitchProgress], None]
+OnProgress = Callable[[ModelMigrationProgress], None]
 
 
-def switch_model(
+def migrate_model(
     store: Store,
     embedder: Embedder,
     *,
@@ -67,7 +70,7 @@ def switch_model(
     on_event: OnProgress | None = None,
     exact_scan_max_rows: int = EXACT_SCAN_MAX_ROWS,
     chunks_at_once: int = CHUNKS_AT_ONCE,
-) -> SwitchReport:
+) -> ModelMigrationReport:
     """Bring a collection to the vectors of another model, while it is searched and written to.
 
     Vectors are made for the chunks as they are. If the new model's window cuts differently, the
@@ -82,9 +85,9 @@ def switch_model(
         chunks_at_once: chunks of one transaction.
 
     Raises:
-        CrosscorpusError: the collection has this model, or none, or another switch is under way.
+        CrosscorpusError: the collection has this model, or none, or another migration is under way.
     """
-    run = _Switch(store, embedder, on_event, chunks_at_once)
+    run = _Migration(store, embedder, on_event, chunks_at_once)
     for _ in range(ROUNDS):
         run.fill()
         run.tell("index")
@@ -93,10 +96,10 @@ def switch_model(
             break
         try:
             model_migration.cut_over(store, exact_scan_max_rows=exact_scan_max_rows)
-        except model_migration.SwitchIncomplete:
+        except model_migration.ModelMigrationIncomplete:
             continue
-        run.report.switched = True
-        finish_load(store, exact_scan_max_rows=exact_scan_max_rows)
+        run.report.in_use = True
+        build_indexes(store, exact_scan_max_rows=exact_scan_max_rows)
         break
     else:
         raise CrosscorpusError(
@@ -108,7 +111,7 @@ def switch_model(
     return run.report
 
 
-class _Switch:
+class _Migration:
     def __init__(
         self, store: Store, embedder: Embedder, on_event: OnProgress | None, at_once: int
     ) -> None:
@@ -116,12 +119,12 @@ class _Switch:
         self.began = time.monotonic()
         self.graph = build_ingestion_graph()
         self.made = _OfAnyLength(embedder)
-        begun = model_migration.begin_switch(
+        begun = model_migration.begin_model_migration(
             store, embedder.model, embedder.space, embedder.dimensions
         )
         self.total = begun.chunks
         self.before = begun.chunks - begun.missing
-        self.report = SwitchReport(embedder.model, chunks=self.before)
+        self.report = ModelMigrationReport(embedder.model, chunks=self.before)
 
     def fill(self) -> None:
         """Give every chunk that lacks one its vector."""
@@ -155,7 +158,7 @@ class _Switch:
         rate = done / seconds if seconds else 0.0
         left = self.total - self.report.chunks
         self.on_event(
-            SwitchProgress(
+            ModelMigrationProgress(
                 stage, self.report.chunks, self.total, seconds, rate, left / rate if rate else None
             )
         )

@@ -1,4 +1,4 @@
-"""What a run tells: while it runs, and at its end."""
+"""What a run reports: while it runs, and at its end."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ class Progress:
         stage: ``scan``, ``delete``, ``finish`` (indexes) or ``done``.
         documents: committed in this run.
         unchanged: left as they are.
-        failed: faults so far.
+        failed: documents that were not read or not stored so far.
         skipped: left out on purpose so far.
         chunks: committed in this run.
         embedded: vectors made and kept in this run.
         seconds: since the run began.
         rate: documents a second, unchanged ones included.
         fraction: of the source done, 0..1.
-        eta_s: seconds that the scan will still take at this pace; None while nobody can tell.
+        eta_s: seconds that the scan still takes at this pace; None while the pace is unknown.
     """
 
     stage: str
@@ -45,13 +45,13 @@ class IngestReport:
 
     Attributes:
         documents_new: documents that the store did not have.
-        documents_changed: documents stored anew: their content, their reader, the chunker, the
+        documents_changed: documents stored again: their content, their reader, the chunker, the
             analyzer or the model has changed.
         documents_unchanged: documents that were left as they are.
         documents_deleted: documents that their source no longer has.
         failed: what was not read or not stored, and why.
         skipped: what was left out on purpose, and why.
-        notes: documents that were read otherwise than is usual, and how.
+        notes: documents that were read in an unusual way, and how.
         known_failures: unchanged documents that failed before and were not tried again.
         chunks: chunks written.
         embedded: vectors made; those of the other chunks were known.

@@ -1,8 +1,8 @@
 """The end of a run: which documents are versions of one topic, and which passages are current.
 
-A corpus whose ledger is as it was costs one look at the ledger. Else its lineages are found anew
-from what is kept of each document, and the passages of those that have changed are compared, one
-lineage after the other, two documents at a time.
+A corpus whose ledger is as it was costs one look at the ledger. Otherwise the step finds its
+lineages again from the names and sketches of its documents, and compares the passages of the
+lineages that have changed, one lineage after the other, two documents at a time.
 """
 
 from __future__ import annotations
@@ -18,38 +18,53 @@ import polars as pl
 from operators.postgres.inspect.verify import FINDINGS
 from operators.postgres.schema.indexes import vacuum
 from operators.postgres.store import Store
-from operators.postgres.write import version_store as stored
-from operators.postgres.write.version_store import Superseded
+from operators.postgres.write.version_store import (
+    SEARCHED,
+    Changed,
+    Stored,
+    SupersededChunk,
+    broken,
+    candidates,
+    changed_corpora,
+    invalidate_versions,
+    keep_sketches,
+    mark_found,
+    over_names,
+    passages,
+    placed,
+    unsketched,
+    write_lineages,
+)
 from operators.versions import alignment, lineage, text_sketches
 from operators.versions.alignment import align, folded, holder
-from operators.versions.normalized_names import Masked, masked
+from operators.versions.normalized_names import NormalizedNames, normalize_names
 
 SINCE = 1
-"""Of telling since when a passage is superseded: raised where it is told otherwise."""
+"""Number of the rules for ``superseded_at``, since when a passage is superseded."""
 
 RULES = SINCE * 1_000_000 + lineage.RULES * 10_000 + alignment.RULES * 100 + text_sketches.RULES
-"""Other rules than those a corpus's versions were found by mean another look at all of it."""
+"""A corpus whose versions were found by other rules is compared again as a whole."""
 
 CODE = "code"
-"""Of files without a version: folders v1 and v2 are interfaces there, both of them current."""
+"""A corpus where files have no versions: its folders v1 and v2 are interfaces, both current."""
 
-Named = tuple[Any, ...]
+NamedDocument = tuple[Any, ...]
 """document_key, path, document_id and version."""
 
 OnCompared = Callable[[int, int], None]
-"""Told how many lineages were compared, of how many."""
+"""Takes how many lineages are compared, and of how many."""
 
 
 @dataclass(frozen=True, slots=True)
 class VersionsFound:
-    """What was done.
+    """What the step did.
 
     Attributes:
-        corpora: whose documents had changed.
-        lineages: topics of two versions or more, in those corpora.
-        compared: of which the passages were compared.
-        superseded: passages of those for which a newer one stands.
-        only_old: passages of those that no newer version has.
+        corpora: corpora whose documents had changed.
+        lineages: topics of two versions or more in those corpora.
+        compared: lineages whose passages the step compared.
+        superseded: passages of the compared lineages that a newer passage replaces.
+        only_old: passages of the compared lineages that no newer version has.
     """
 
     corpora: tuple[str, ...] = ()
@@ -60,68 +75,67 @@ class VersionsFound:
 
 
 def find_versions(store: Store, on_compared: OnCompared | None = None) -> VersionsFound:
-    """Bring a collection's versions to what its documents are; nothing to do where none changed."""
+    """Bring a collection's versions to the state of its documents, where these have changed."""
     found = VersionsFound()
     done = []
-    for changed in stored.changed_corpora(store, RULES):
+    for changed in changed_corpora(store, RULES):
         whole, found = _of_corpus(store, changed, found, on_compared)
         if whole:
             done.append(changed)
     if found.corpora:
-        # the server plans a search by how many rows it counted, and as yet it counted none
-        vacuum(store, stored.SEARCHED)
+        # the server plans a search by the number of rows that it counted, and it counted none yet
+        vacuum(store, SEARCHED)
     for changed in done:
-        stored.mark_found(store, changed.corpus, changed.ledger, RULES)
+        mark_found(store, changed.corpus, changed.ledger, RULES)
     return found
 
 
 def verify_versions(store: Store, *, repair: bool = False) -> pl.DataFrame:
-    """Whether a collection's versions are those of its documents; put right if ``repair``.
+    """Where a collection's versions are not those of its documents; ``repair`` finds them again.
 
     Returns:
         Columns ``operators.postgres.inspect.verify.FINDINGS``: ``stale_versions`` for a corpus that
-        was changed, or ingested by an earlier release, since its versions were found; and
-        ``wrong_versions`` for one with passages that are superseded by none.
+        has changed since its versions were found, or that an earlier release ingested; and
+        ``wrong_versions`` for a corpus with passages that a missing chunk supersedes.
     """
-    broken = stored.broken(store)
-    stale = {changed.corpus for changed in stored.changed_corpora(store, RULES)}
+    wrong = broken(store)
+    stale = {changed.corpus for changed in changed_corpora(store, RULES)}
     rows = [
         ("wrong_versions", corpus, f"{count} passages are said to stand for others that are gone")
-        for corpus, count in broken
+        for corpus, count in wrong
     ]
     says = "its documents have changed since versions were looked for"
     rows += [("stale_versions", corpus, says) for corpus in sorted(stale)]
     if repair:
-        for corpus, _ in broken:
-            stored.doubt(store, corpus)
+        for corpus, _ in wrong:
+            invalidate_versions(store, corpus)
         find_versions(store)
     found = [(kind, corpus, None, None, text, repair) for kind, corpus, text in rows]
     return pl.DataFrame(found, schema=FINDINGS, orient="row")
 
 
 def _of_corpus(
-    store: Store, of: stored.Changed, found: VersionsFound, on_compared: OnCompared | None
+    store: Store, of: Changed, found: VersionsFound, on_compared: OnCompared | None
 ) -> tuple[bool, VersionsFound]:
-    """Whether all of it could be done, and what was."""
+    """Whether every changed lineage of the corpus was written, and ``found`` with what was done."""
     corpus = of.corpus
-    documents = stored.candidates(store, corpus, _sketched(store, corpus))
-    lineages = lineage.lineages(documents)
-    before = stored.placed(store, corpus)
+    lineages = lineage.lineages(candidates(store, corpus, _sketched(store, corpus)))
+    before = placed(store, corpus)
     changed = _changed(lineages, before.clear() if of.anew else before)
     whole, compared = True, 0
     relations = {"same": 0, "revised": 0, "gone": 0}
     for names, leaving in _together(changed, lineages, before):
         parts: list[pl.DataFrame] = []
         read: list[datetime | None] = []
-        rows: list[Superseded] = []
+        rows: list[SupersededChunk] = []
         for name in names:
             parts.append(lineages.filter(pl.col("lineage_id") == name))
             at, old = _superseded(store, corpus, parts[-1])
             read += at
             rows += old
         versions = pl.concat(parts) if parts else lineages.clear()
-        if not stored.write_lineages(store, corpus, versions, read, rows, leaving):
-            whole = False  # somebody writes at the same time, whose own run comes to this as well
+        if not write_lineages(store, corpus, versions, read, rows, leaving):
+            whole = False  # another run writes at the same time; it comes to this step as well
             continue
         for row in rows:
             relations[row.relation] += 1
@@ -139,44 +153,46 @@ def _of_corpus(
 
 
 def _sketched(store: Store, corpus: str) -> list[str]:
-    """The documents that may be versions of something, each with its sketch kept."""
-    keys, paths = stored.over_names(store, corpus, partial(_with_version, corpus))
+    """The keys of the documents that may be versions of a topic; the store has their sketches."""
+    keys, paths = over_names(store, corpus, partial(_with_version, corpus))
     if paths:
-        keys += stored.over_names(store, corpus, partial(_at_these, corpus, paths))
-    for part in stored.unsketched(store, corpus, keys, text_sketches.RULES):
+        keys += over_names(store, corpus, partial(_at_these, corpus, paths))
+    for part in unsketched(store, corpus, keys, text_sketches.RULES):
         made = [(k, at, text_sketches.sketch(text).astype("<u4").tobytes()) for k, at, text in part]
-        stored.keep_sketches(store, corpus, made, text_sketches.RULES)
+        keep_sketches(store, corpus, made, text_sketches.RULES)
     return keys
 
 
-def _with_version(corpus: str, documents: Iterable[Named]) -> tuple[list[str], set[str]]:
-    """The keys of those that have a version or a date in their name, and their paths without it."""
+def _with_version(corpus: str, documents: Iterable[NamedDocument]) -> tuple[list[str], set[str]]:
+    """The keys of documents with a version or a date in the name, and their paths without it."""
     keys: list[str] = []
     paths: set[str] = set()
-    for key, name in _masked(corpus, documents):
+    for key, name in _normalized(corpus, documents):
         if name.version is not None or name.dated:
             keys.append(key)
             paths.add(name.path or "")
     return keys, paths
 
 
-def _at_these(corpus: str, paths: set[str], documents: Iterable[Named]) -> list[str]:
-    """The keys of those without a version whose path is among ``paths``."""
+def _at_these(corpus: str, paths: set[str], documents: Iterable[NamedDocument]) -> list[str]:
+    """The keys of documents without a version whose path is among ``paths``."""
     return [
         key
-        for key, name in _masked(corpus, documents)
+        for key, name in _normalized(corpus, documents)
         if name.version is None and not name.dated and name.path and name.path in paths
     ]
 
 
-def _masked(corpus: str, documents: Iterable[Named]) -> Iterator[tuple[str, Masked]]:
+def _normalized(
+    corpus: str, documents: Iterable[NamedDocument]
+) -> Iterator[tuple[str, NormalizedNames]]:
     for key, path, document_id, version in documents:
         if corpus != CODE or version is not None:
-            yield key, masked(path, None, document_id, version)
+            yield key, normalize_names(path, None, document_id, version)
 
 
 def _changed(lineages: pl.DataFrame, before: pl.DataFrame) -> list[str]:
-    """The lineages that are not as they are stored, or of which a document was stored anew."""
+    """The lineages that the store has otherwise, or with a document that was written since."""
     columns = lineages.columns
     unlike = lineages.join(
         before.filter("compared").select(columns), on=columns, how="anti", nulls_equal=True
@@ -189,8 +205,8 @@ def _together(
 ) -> list[tuple[list[str], list[str]]]:
     """The lineages of ``changed`` that one transaction must write, and the documents that leave.
 
-    Documents that were of one lineage and now are of several, or of none, are written at once: a
-    reader would else meet a lineage of which a part is gone.
+    Documents of one lineage may now be of several, or of none. One transaction writes them all, so
+    that no reader meets half a lineage.
     """
     now = {name: name for name in changed}  # each points towards the first of its group
 
@@ -223,54 +239,54 @@ class _Later(NamedTuple):
 
     Attributes:
         next: the version after it.
-        newest: the last one.
-        since: from when on the next one is visible.
-        newest_since: from when on the last one is.
-        replaced: since when passages of the next one that are old as well are superseded.
-        told: since when a text, by the hash of it, is in some version after it.
+        newest: the last version.
+        since: when the next version becomes visible.
+        newest_since: when the last version becomes visible.
+        replaced: since when passages of the next version are superseded, by their chunk.
+        text_since: since when a text is in some later version, by the text's hash.
     """
 
-    next: stored.Stored
-    newest: stored.Stored
+    next: Stored
+    newest: Stored
     since: datetime | None
     newest_since: datetime | None
     replaced: dict[int, datetime | None]
-    told: dict[int, datetime]
+    text_since: dict[int, datetime]
 
 
 def _superseded(
     store: Store, corpus: str, versions: pl.DataFrame
-) -> tuple[list[datetime | None], list[Superseded]]:
-    """When each document was stored, None if it is gone; and the rows of its old passages."""
-    rows: list[Superseded] = []
+) -> tuple[list[datetime | None], list[SupersededChunk]]:
+    """When each document was stored (None: it is gone), and the rows of all old passages."""
+    rows: list[SupersededChunk] = []
     read: list[datetime | None] = []
     later: _Later | None = None
     for row in versions.sort("position", descending=True).iter_rows(named=True):
-        at, document = stored.passages(store, corpus, row["document_key"])
+        at, document = passages(store, corpus, row["document_key"])
         read.append(at)
         own = [] if later is None else _rows(document, later, row)
         rows += own
         since = _visible_since(row["released_at"], document.created_at)
-        told = {} if later is None else later.told
+        text_since = {} if later is None else later.text_since
         if since is not None:
             for text in {hash(folded(passage.text)) for passage in document.passages}:
-                told[text] = min(told.get(text, since), since)
+                text_since[text] = min(text_since.get(text, since), since)
         replaced = {r.chunk_id: r.superseded_at for r in own if r.relation != "gone"}
         newest, newest_since = (later.newest, later.newest_since) if later else (document, since)
-        later = _Later(document, newest, since, newest_since, replaced, told)
+        later = _Later(document, newest, since, newest_since, replaced, text_since)
     return read[::-1], rows
 
 
 def _visible_since(released: datetime | None, created: datetime | None) -> datetime | None:
-    """From when on a version replaces those before it.
+    """When a version begins to replace those before it.
 
-    Nobody could see it before its commit, whatever date it states; and where a file's date is none
-    of a release, it is still the one that ``as_of`` goes by.
+    Nobody could see it before its commit, whatever date it states. A file's date may be no date of
+    a release, but ``as_of`` still goes by it.
     """
     return max(filter(None, (released, created)), default=None)
 
 
-def _rows(document: stored.Stored, later: _Later, row: dict[str, str]) -> list[Superseded]:
+def _rows(document: Stored, later: _Later, row: dict[str, str]) -> list[SupersededChunk]:
     rows = []
     for pair in align(document.passages, later.next.passages):
         if pair.old is None:
@@ -284,10 +300,10 @@ def _rows(document: stored.Stored, later: _Later, row: dict[str, str]) -> list[S
             back = holder(text, later.newest.passages)
             if back is not None:
                 relation, by = "same", later.newest.chunk_ids[back]
-                # Until it comes again no version visible then replaces it.
-                dates = [later.told.get(hash(folded(text))), later.newest_since]
+                # Until the text comes again, no visible version replaces it.
+                dates = [later.text_since.get(hash(folded(text))), later.newest_since]
         rows.append(
-            Superseded(
+            SupersededChunk(
                 document.chunk_ids[pair.old],
                 row["document_key"],
                 relation,

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
-from hamilton.function_modifiers import config, resolve_from_config, tag
+from hamilton.function_modifiers import config, tag
 
 from dataflow.retrieval.branches import from_each_corpus, parameters_of_each
-from operators.context import packing, passage_versions
-from operators.context import search_outcomes as happened
+from operators.context import packing, passage_versions, search_outcomes
 from operators.context.citations import cite
 from operators.context.token_counts import token_measure
 from operators.frames import stacked
@@ -35,7 +34,7 @@ def notes(
     outcomes: pl.DataFrame, queries: pl.DataFrame, version_scope: pl.DataFrame
 ) -> pl.DataFrame:
     """What a reader must know: what was not searched, what was cut, and which versions answer."""
-    return stacked([happened.notes(outcomes, queries), version_choice.notes(version_scope)])
+    return stacked([search_outcomes.notes(outcomes, queries), version_choice.notes(version_scope)])
 
 
 @config.when(packed_variant="characters")
@@ -88,7 +87,7 @@ def citations(packed: pl.DataFrame, max_citations: int = 8) -> pl.DataFrame:
 
 
 @tag(stage="outcomes")
-@resolve_from_config(decorate_with=parameters_of_each)
+@parameters_of_each
 def corpus_parameters(
     parameters: dict[str, Any], corpora: dict[str, Any]
 ) -> dict[str, dict[str, Any]]:
@@ -100,7 +99,7 @@ def corpus_parameters(
 
 
 @tag(stage="outcomes")
-@resolve_from_config(decorate_with=from_each_corpus(stage_counts="stage_counts"))
+@from_each_corpus(stage_counts="stage_counts")
 def provenance(
     stage_counts: dict[str, dict[str, int]],
     corpus_parameters: dict[str, dict[str, Any]],
@@ -131,9 +130,9 @@ def provenance(
     tried = outcomes.filter(pl.col("status") != "absent")
     stages = {"fused": fused, "unique": unique, "results": results, "citations": citations}
     return {
-        "searched": happened.channels(outcomes),
+        "searched": search_outcomes.channels(outcomes),
         "degraded": [
-            *(sentence for _, sentence in happened.remarks(tried)),
+            *(sentence for _, sentence in search_outcomes.remarks(tried)),
             *version_choice.degraded(version_scope),
         ],
         "queries": queries.height,

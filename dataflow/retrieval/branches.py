@@ -5,15 +5,21 @@ These are decorators that Hamilton resolves when a graph is built, not nodes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from hamilton.function_modifiers import group, inject, parameterized_subdag, source, value
+from hamilton.function_modifiers import (
+    group,
+    inject,
+    parameterized_subdag,
+    resolve_from_config,
+    source,
+    value,
+)
 
 from dataflow.retrieval import corpus as one_corpus
 
 
-def one_branch_each(corpora: dict[str, Any]) -> Any:
+def _branches(corpora: dict[str, Any]) -> Any:
     """One sub-graph a corpus: ``config`` chooses its variants, ``inputs`` are its parameters."""
     return parameterized_subdag(
         one_corpus,
@@ -27,7 +33,7 @@ def one_branch_each(corpora: dict[str, Any]) -> Any:
     )
 
 
-def from_each_corpus(**arguments: str) -> Callable[..., Any]:
+def from_each_corpus(**arguments: str) -> Any:
     """Feeds each argument with a node of every corpus, as a dict by the corpus's name."""
 
     def decorate(corpora: dict[str, Any]) -> Any:
@@ -38,10 +44,14 @@ def from_each_corpus(**arguments: str) -> Callable[..., Any]:
             }
         )
 
-    return decorate
+    return resolve_from_config(decorate_with=decorate)
 
 
-def parameters_of_each(corpora: dict[str, Any]) -> Any:
+def _parameters(corpora: dict[str, Any]) -> Any:
     """Feeds ``parameters`` with the value that every parameter of every corpus has in this run."""
     names = [f"{name}.{key}" for name, options in corpora.items() for key in options["inputs"]]
     return inject(parameters=group(**{name: source(name) for name in names}))
+
+
+one_branch_each = resolve_from_config(decorate_with=_branches)
+parameters_of_each = resolve_from_config(decorate_with=_parameters)

@@ -1,4 +1,4 @@
-"""One corpus: searched by meaning and by words, merged, freed of copies, brought into one form.
+"""One corpus: searched by meaning and by words, merged, freed of near-duplicates, unified.
 
 The graph has these nodes once for each corpus of the configuration, under the corpus's name. What
 is tagged ``fail_open`` may fail without taking the other corpora along.
@@ -6,9 +6,7 @@ is tagged ``fail_open`` may fail without taking the other corpora along.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from time import perf_counter
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -22,150 +20,145 @@ from hamilton.function_modifiers import (
     tag,
 )
 
-from operators import frames
-from operators.context import search_outcomes as happened
+from operators.context.search_outcomes import timed_search
 from operators.context.unified_form import unify
 from operators.dedup import within
 from operators.dedup.similarity_index import SimilarityIndex, index_similarity
 from operators.dedup.token_index import TokenIndex, index_tokens
 from operators.explain import components
-from operators.postgres import store as database
+from operators.frames import OUTCOMES, READ_CHUNKS, empty, stacked
 from operators.postgres.schema.indexes import EXACT_SCAN_MAX_ROWS
-from operators.postgres.search import chunk_reader
-from operators.postgres.search import text_search as words
-from operators.postgres.search import vector_search as vectors
+from operators.postgres.search.chunk_reader import fetch_chunks
+from operators.postgres.search.text_search import (
+    CANDIDATE_CAP,
+    bm25_search,
+    pg_textsearch_search,
+    plain_search,
+)
+from operators.postgres.search.vector_search import search_vectors
+from operators.postgres.store import CollectionInfo, Store
 from operators.ranking import merge
 from operators.ranking.multi_query import fuse_texts
 from operators.ranking.query_filters import narrowed
 
-
-def _searched(
-    channel: str,
-    corpus: str,
-    collection: database.CollectionInfo,
-    queries: pl.DataFrame,
-    filters: dict[str, Any],
-    find: Callable[[pl.DataFrame], pl.DataFrame],
-) -> dict[str, pl.DataFrame]:
-    """The lists that ``find`` gives for the queries that ask this corpus, and what happened."""
-    schema = frames.VECTOR_LISTS if channel == "vector" else frames.TEXT_LISTS
-    asked = narrowed(queries, corpus, filters)
-    found, outcome = frames.empty(schema), frames.empty(frames.OUTCOMES)
-    if corpus not in collection.corpora and asked.height:
-        outcome = happened.absent(corpus, channel)
-    elif asked.height:
-        began = perf_counter()
-        found = find(asked)
-        outcome = happened.searched(corpus, channel, found.height, (perf_counter() - began) * 1000)
-    return {f"{channel}_lists": found, f"{channel}_outcome": outcome}
+Frames: TypeAlias = dict[str, pl.DataFrame]
 
 
-def _seconds(deadline_s: float | None, queries: pl.DataFrame) -> float | None:
-    """The time of a whole batch."""
-    return None if deadline_s is None else deadline_s * max(queries.height, 1)
+@tag(stage="search")
+def corpus_queries(
+    scoped_queries: pl.DataFrame, corpus: str, filters: dict[str, Any]
+) -> pl.DataFrame:
+    """The questions that ask this corpus, each narrowed to what the configuration lets be seen."""
+    return narrowed(scoped_queries, corpus, filters)
+
+
+@tag(stage="search")
+def search_timeout_s(corpus_queries: pl.DataFrame, deadline_s: float | None) -> float | None:
+    """The seconds that each search of the run may take: the deadline, for every question once."""
+    return None if deadline_s is None else deadline_s * max(corpus_queries.height, 1)
 
 
 @tag(stage="search", io="postgres", fail_open="yes")
 @extract_fields({"vector_lists": pl.DataFrame, "vector_outcome": pl.DataFrame})
 def vector_search(
-    store: database.Store,
-    collection: database.CollectionInfo,
+    store: Store,
+    collection: CollectionInfo,
     corpus: str,
-    scoped_queries: pl.DataFrame,
+    corpus_queries: pl.DataFrame,
     query_embeddings: pl.DataFrame,
-    filters: dict[str, Any],
-    deadline_s: float | None,
+    search_timeout_s: float | None,
     search_depth: int = 50,
     exact_scan_max_rows: int = EXACT_SCAN_MAX_ROWS,
     ef_search: int | None = None,
-) -> dict[str, pl.DataFrame]:
+) -> Frames:
     """The nearest chunks to each query text, one list a text."""
-
-    def find(asked: pl.DataFrame) -> pl.DataFrame:
-        return vectors.vector_search(
-            store,
-            corpus,
-            asked,
-            query_embeddings,
-            k=search_depth,
-            exact_scan_max_rows=exact_scan_max_rows,
-            ef_search=ef_search,
-            timeout_s=_seconds(deadline_s, asked),
-        )
-
-    return _searched("vector", corpus, collection, scoped_queries, filters, find)
+    return timed_search(
+        "vector",
+        search_vectors,
+        store,
+        corpus,
+        corpus_queries,
+        query_embeddings,
+        present=collection.corpora,
+        k=search_depth,
+        exact_scan_max_rows=exact_scan_max_rows,
+        ef_search=ef_search,
+        timeout_s=search_timeout_s,
+    )
 
 
 @config.when(text_search_variant="bm25")
 @tag(stage="search", io="postgres", fail_open="yes")
 @extract_fields({"text_lists": pl.DataFrame, "text_outcome": pl.DataFrame})
 def text_search__bm25(
-    store: database.Store,
-    collection: database.CollectionInfo,
+    store: Store,
+    collection: CollectionInfo,
     corpus: str,
-    scoped_queries: pl.DataFrame,
-    filters: dict[str, Any],
-    deadline_s: float | None,
+    corpus_queries: pl.DataFrame,
+    search_timeout_s: float | None,
     search_depth: int = 50,
-    candidate_cap: int = words.CANDIDATE_CAP,
-) -> dict[str, pl.DataFrame]:
+    candidate_cap: int = CANDIDATE_CAP,
+) -> Frames:
     """The chunks with the highest BM25 score for each query text, one list a text."""
-
-    def find(asked: pl.DataFrame) -> pl.DataFrame:
-        return words.bm25_search(
-            store,
-            corpus,
-            asked,
-            k=search_depth,
-            candidate_cap=candidate_cap,
-            timeout_s=_seconds(deadline_s, asked),
-        )
-
-    return _searched("text", corpus, collection, scoped_queries, filters, find)
+    return timed_search(
+        "text",
+        bm25_search,
+        store,
+        corpus,
+        corpus_queries,
+        present=collection.corpora,
+        k=search_depth,
+        candidate_cap=candidate_cap,
+        timeout_s=search_timeout_s,
+    )
 
 
 @config.when(text_search_variant="plain")
 @tag(stage="search", io="postgres", fail_open="yes")
 @extract_fields({"text_lists": pl.DataFrame, "text_outcome": pl.DataFrame})
 def text_search__plain(
-    store: database.Store,
-    collection: database.CollectionInfo,
+    store: Store,
+    collection: CollectionInfo,
     corpus: str,
-    scoped_queries: pl.DataFrame,
-    filters: dict[str, Any],
-    deadline_s: float | None,
+    corpus_queries: pl.DataFrame,
+    search_timeout_s: float | None,
     search_depth: int = 50,
-) -> dict[str, pl.DataFrame]:
+) -> Frames:
     """The chunks that have all words of a query text, by Postgres's own rank."""
-
-    def find(asked: pl.DataFrame) -> pl.DataFrame:
-        return words.plain_search(
-            store, corpus, asked, k=search_depth, timeout_s=_seconds(deadline_s, asked)
-        )
-
-    return _searched("text", corpus, collection, scoped_queries, filters, find)
+    return timed_search(
+        "text",
+        plain_search,
+        store,
+        corpus,
+        corpus_queries,
+        present=collection.corpora,
+        k=search_depth,
+        timeout_s=search_timeout_s,
+    )
 
 
 @config.when(text_search_variant="pg_textsearch")
 @tag(stage="search", io="postgres", fail_open="yes")
 @extract_fields({"text_lists": pl.DataFrame, "text_outcome": pl.DataFrame})
 def text_search__pg_textsearch(
-    store: database.Store,
-    collection: database.CollectionInfo,
+    store: Store,
+    collection: CollectionInfo,
     corpus: str,
-    scoped_queries: pl.DataFrame,
-    filters: dict[str, Any],
-    deadline_s: float | None,
+    corpus_queries: pl.DataFrame,
+    search_timeout_s: float | None,
     search_depth: int = 50,
-) -> dict[str, pl.DataFrame]:
+) -> Frames:
     """The chunks with the highest score of the extension pg_textsearch."""
-
-    def find(asked: pl.DataFrame) -> pl.DataFrame:
-        return words.pg_textsearch_search(
-            store, corpus, asked, k=search_depth, timeout_s=_seconds(deadline_s, asked)
-        )
-
-    return _searched("text", corpus, collection, scoped_queries, filters, find)
+    return timed_search(
+        "text",
+        pg_textsearch_search,
+        store,
+        corpus,
+        corpus_queries,
+        present=collection.corpora,
+        k=search_depth,
+        timeout_s=search_timeout_s,
+    )
 
 
 @tag(stage="search")
@@ -245,20 +238,19 @@ def chunk_ids(merged: pl.DataFrame) -> pl.Series:
 @tag(stage="chunks", io="postgres", fail_open="yes")
 @extract_fields({"chunks": pl.DataFrame, "chunks_outcome": pl.DataFrame})
 def read_chunks(
-    store: database.Store,
+    store: Store,
     corpus: str,
-    scoped_queries: pl.DataFrame,
+    corpus_queries: pl.DataFrame,
     chunk_ids: pl.Series,
-    filters: dict[str, Any],
-    deadline_s: float | None,
-) -> dict[str, pl.DataFrame]:
-    """The chunks of the merged lists; an outcome only if that goes wrong."""
-    asked = narrowed(scoped_queries, corpus, filters)
-    chunks = frames.empty(frames.READ_CHUNKS)
-    if len(chunk_ids):
-        seconds = _seconds(deadline_s, asked)
-        chunks = chunk_reader.fetch_chunks(store, corpus, chunk_ids, asked, timeout_s=seconds)
-    return {"chunks": chunks, "chunks_outcome": frames.empty(frames.OUTCOMES)}
+    search_timeout_s: float | None,
+) -> Frames:
+    """The chunks of the merged lists; an outcome only where the reading goes wrong."""
+    chunks = (
+        fetch_chunks(store, corpus, chunk_ids, corpus_queries, timeout_s=search_timeout_s)
+        if len(chunk_ids)
+        else empty(READ_CHUNKS)
+    )
+    return {"chunks": chunks, "chunks_outcome": empty(OUTCOMES)}
 
 
 @tag(stage="dedup")
@@ -348,7 +340,7 @@ def _channels(merged_variant: str) -> Any:
 @resolve_from_config(decorate_with=_channels)
 def search_outcomes(channel_outcomes: dict[str, pl.DataFrame]) -> pl.DataFrame:
     """What happened to the corpus's searches."""
-    return frames.stacked(channel_outcomes.values())
+    return stacked(channel_outcomes.values())
 
 
 @config.when_in(merged_variant=["rrf", "vector_only", "text_only"])

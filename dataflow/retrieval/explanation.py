@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import polars as pl
-from hamilton.function_modifiers import config, resolve_from_config, tag
+from hamilton.function_modifiers import config, tag
 
 from dataflow.retrieval.branches import from_each_corpus
-from operators import frames
-from operators.context.search_outcomes import lone_channels
 from operators.explain import components, steps
-from operators.explain import dispositions as fates
-from operators.explain import explain_targets as names
-from operators.foundation.sanitize import clean_text
-from operators.postgres import store as database
-from operators.postgres.search import chunk_reader
-from operators.postgres.search.chunk_lookup import locate
-from operators.ranking.query_filters import narrowed, visible_repos
+from operators.explain import dispositions as reasons
+from operators.explain.explain_targets import find_targets
+from operators.postgres.store import Store
 
 
 @tag(stage="explanation", io="postgres")
-@resolve_from_config(decorate_with=from_each_corpus(merged="merged"))
+@from_each_corpus(merged="merged")
 def explain_targets(
-    store: database.Store,
+    store: Store,
     embedder: Any,
     scoped_queries: pl.DataFrame,
     pooled_hits: pl.DataFrame,
@@ -34,65 +26,9 @@ def explain_targets(
     explain_chunks: list[Any] | None = None,
 ) -> pl.DataFrame:
     """The chunks that a caller names for an explanation, found or not; none by default."""
-    if not explain_chunks:
-        return frames.empty(frames.EXPLAIN_TARGETS)
-    labels = dict(pooled_hits["source_label", "chunk_id"].iter_rows())
-    asked_for = [clean_text(one) if isinstance(one, str) else one for one in explain_chunks]
-    wanted = [labels.get(name, name) for name in asked_for]
-    ids = [int(name) for name in wanted if names.is_id(name)]
-    rows: list[dict[str, Any]] = []
-    for query in scoped_queries.iter_rows(named=True):
-        asked = scoped_queries.filter(query_id=query["query_id"])
-        known = _located(store, ids, wanted, query["repos"], corpora)
-        visible, distances = _visible(store, embedder, asked, known, corpora)
-        hits = pl.concat(merged.values()).filter(query_id=query["query_id"])
-        ranks = dict(hits["chunk_id", "rank"].iter_rows())
-        for name in wanted:
-            for chunk_id in names.meant(name, known, ranks, distances):
-                chunk = known.row(by_predicate=pl.col("chunk_id") == chunk_id, named=True)
-                hidden = names.hidden(chunk, query, corpora, visible)
-                own = {"query_id": query["query_id"], "hidden": hidden}
-                rows.append({**chunk, **own, "vector_distance": distances.get(chunk_id)})
-    return names.explain_targets_frame(rows)
-
-
-def _located(
-    store: database.Store,
-    ids: list[int],
-    wanted: list[Any],
-    repos: list[str] | None,
-    corpora: dict[str, Any],
-) -> pl.DataFrame:
-    """The chunks that the caller names, labelled; what nothing is called, paths may end with."""
-    seen: dict[str, Any] = {"repos": repos, "corpus_repos": visible_repos(corpora)}
-    texts = [text for name in wanted for text in names.spellings(str(name))]
-    known = names.labelled(locate(store, ids, texts, **seen), corpora)
-    unknown = [name for name in wanted if not names.called(name, known)]
-    if not unknown:
-        return known
-    ends = [text for name in unknown for text in names.spellings(str(name))]
-    more = names.labelled(locate(store, [], ends, by_end=True, **seen), corpora)
-    return pl.concat([known, more]).unique("chunk_id", keep="first", maintain_order=True)
-
-
-def _visible(
-    store: database.Store,
-    embedder: Any,
-    asked: pl.DataFrame,
-    known: pl.DataFrame,
-    corpora: Mapping[str, Any],
-) -> tuple[set[int], dict[int, float]]:
-    """Which of the known chunks one question may see, and how far they are from it."""
-    vectors = np.asarray(embedder.embed_queries(asked["texts"].item().to_list()), np.float64)
-    distances: dict[int, float] = {}
-    visible: set[int] = set()
-    for (corpus,), some in known.group_by("corpus", maintain_order=True):
-        if corpus in corpora:
-            scope = narrowed(asked, str(corpus), corpora[corpus]["inputs"]["filters"])
-            chunks = chunk_reader.fetch_chunks(store, str(corpus), some["chunk_id"], scope)
-            visible |= set(chunks["chunk_id"])
-            distances |= names.nearest(chunks, vectors)
-    return visible, distances
+    return find_targets(
+        store, embedder, scoped_queries, pooled_hits, merged, corpora, names=explain_chunks or ()
+    )
 
 
 @config.when(fused_variant="rrf")
@@ -113,14 +49,12 @@ def fusion_components__comb_sum(aged_hits: pl.DataFrame, fused: pl.DataFrame) ->
 
 @config.when(fused_variant="convex")
 @tag(stage="explanation")
-@resolve_from_config(
-    decorate_with=from_each_corpus(vector_weights="vector_weight", depths="search_depth")
-)
+@from_each_corpus(vector_weights="vector_weight", depths="search_depth")
 def fusion_components__convex(
     aged_hits: pl.DataFrame,
     fused: pl.DataFrame,
     lexical_weight: pl.DataFrame,
-    outcomes: pl.DataFrame,
+    lone_channels: dict[str, str],
     vector_weights: dict[str, float],
     depths: dict[str, int],
     corpus_normalization: float = 0.5,
@@ -135,12 +69,12 @@ def fusion_components__convex(
         corpus_normalization=corpus_normalization,
         missing_score_fraction=missing_score_fraction,
         depths=depths,
-        alone=lone_channels(outcomes),
+        alone=lone_channels,
     )
 
 
 @tag(stage="explanation")
-@resolve_from_config(decorate_with=from_each_corpus(merged="merged", deduped="deduped"))
+@from_each_corpus(merged="merged", deduped="deduped")
 def stages(
     queries: pl.DataFrame,
     outcomes: pl.DataFrame,
@@ -155,13 +89,13 @@ def stages(
     packed: pl.DataFrame,
     citations: pl.DataFrame,
     explain_targets: pl.DataFrame,
-) -> fates.Run:
+) -> reasons.Run:
     """The frames of all stages, side by side."""
-    return fates.Run(
+    return reasons.Run(
         queries=queries,
         outcomes=outcomes,
-        merged=fates.of_all(merged),
-        deduped=fates.of_all(deduped),
+        merged=reasons.of_all(merged),
+        deduped=reasons.of_all(deduped),
         pooled_hits=pooled_hits,
         fused=fused,
         weighted=weighted,
@@ -176,7 +110,7 @@ def stages(
 
 @tag(stage="explanation")
 def dispositions(
-    stages: fates.Run,
+    stages: reasons.Run,
     corpora: dict[str, Any],
     packed_variant: str,
     top_k: int = 10,
@@ -184,39 +118,35 @@ def dispositions(
     max_citations: int = 8,
 ) -> pl.DataFrame:
     """What became of every result and every named chunk: its places, its fate and the reason."""
-    limits = fates.Limits(
+    limits = reasons.Limits(
         candidates={name: one["inputs"]["search_depth"] for name, one in corpora.items()},
         top_k=top_k,
         budget=context_budget,
         unit=packed_variant,
         max_citations=max_citations,
     )
-    return fates.dispositions(stages, limits)
+    return reasons.dispositions(stages, limits)
 
 
 @tag(stage="explanation")
-@resolve_from_config(decorate_with=from_each_corpus(merge_components="merge_components"))
+@from_each_corpus(merge_components="merge_components")
 def explain(
-    stages: fates.Run,
+    stages: reasons.Run,
     dispositions: pl.DataFrame,
     merge_components: dict[str, pl.DataFrame],
     fusion_components: pl.DataFrame,
-    queries: pl.DataFrame,
-    source_weights: dict[str, dict[str, float]],
+    trigger_weights: pl.DataFrame,
     weighted_variant: str,
     reranked_variant: str,
     context_budget: int = 12_000,
 ) -> pl.DataFrame:
     """Every number behind every result and every named chunk, one a row."""
-    weights = None
-    if weighted_variant != "off":
-        weights = components.weights(stages.weighted, queries, source_weights)
     return steps.explain(
         stages,
         dispositions,
         pl.concat(merge_components.values()),
         fusion_components,
-        weights,
+        trigger_weights if weighted_variant != "off" else None,
         reranked=reranked_variant != "off",
         budget=context_budget,
     )

@@ -6,41 +6,46 @@ from datetime import datetime
 from typing import Any
 
 import polars as pl
-from hamilton.function_modifiers import config, resolve_from_config, tag
+from hamilton.function_modifiers import config, tag
 
 from dataflow.retrieval.branches import from_each_corpus, one_branch_each
-from operators.context.search_outcomes import collect, lone_channels
+from operators.context.search_outcomes import collect, sole_channels
 from operators.dedup import across
 from operators.dedup.similarity_index import SimilarityIndex
 from operators.dedup.token_index import TokenIndex
 from operators.frames import UNIFIED, stacked
-from operators.postgres import store as database
-from operators.ranking import fusion, rerank
-from operators.ranking import recency as ages
+from operators.postgres.store import CollectionInfo, Store, collection_info
+from operators.ranking import fusion, recency, rerank
 from operators.ranking.weighting import weigh
 
 
 @tag(stage="queries", io="postgres")
-def collection(store: database.Store) -> database.CollectionInfo:
+def collection(store: Store) -> CollectionInfo:
     """What the collection holds: its corpora and its model."""
-    return database.collection_info(store)
+    return collection_info(store)
 
 
-@resolve_from_config(decorate_with=one_branch_each)
+@one_branch_each
 def corpus_branch(unified: pl.DataFrame) -> pl.DataFrame:
     """The answer of one corpus, under the corpus's name."""
     return unified
 
 
 @tag(stage="outcomes")
-@resolve_from_config(decorate_with=from_each_corpus(search_outcomes="search_outcomes"))
+@from_each_corpus(search_outcomes="search_outcomes")
 def outcomes(search_outcomes: dict[str, pl.DataFrame]) -> pl.DataFrame:
     """What happened to each search; an error if none answered."""
     return collect(list(search_outcomes.values()))
 
 
+@tag(stage="outcomes")
+def lone_channels(outcomes: pl.DataFrame) -> dict[str, str]:
+    """The one channel that answered, of each corpus whose other did not."""
+    return sole_channels(outcomes)
+
+
 @tag(stage="fusion")
-@resolve_from_config(decorate_with=from_each_corpus(branches="unified"))
+@from_each_corpus(branches="unified")
 def pooled_hits(branches: dict[str, pl.DataFrame], outcomes: pl.DataFrame) -> pl.DataFrame:
     """The answers of all corpora, one after the other; there are outcomes, so one may be empty."""
     return stacked(branch[list(UNIFIED)] for branch in branches.values())
@@ -54,7 +59,9 @@ def superseded_factor(
     superseded_weight: float = 0.7,
 ) -> pl.Series:
     """The factor of each hit: below 1 where only an older version than the asked one has it."""
-    return pl.Series(ages.outdated(pooled_hits, queries, version_scope, weight=superseded_weight))
+    return pl.Series(
+        recency.outdated(pooled_hits, queries, version_scope, weight=superseded_weight)
+    )
 
 
 @config.when(aged_hits_variant="step")
@@ -68,8 +75,8 @@ def aged_hits__step(
     recency_boost: float = 1.15,
 ) -> pl.DataFrame:
     """The hits with the factor of their age: a boost up to a number of days."""
-    age = ages.ages(pooled_hits, queries, now)
-    factor = ages.step(age, days=recency_days, boost=recency_boost)
+    age = recency.ages(pooled_hits, queries, now)
+    factor = recency.step(age, days=recency_days, boost=recency_boost)
     return pooled_hits.hstack([pl.Series("recency", factor) * superseded_factor])
 
 
@@ -84,8 +91,8 @@ def aged_hits__half_life(
     recency_boost: float = 1.15,
 ) -> pl.DataFrame:
     """The hits with the factor of their age: a boost that halves with each number of days."""
-    age = ages.ages(pooled_hits, queries, now)
-    factor = ages.half_life(age, days=recency_days, boost=recency_boost)
+    age = recency.ages(pooled_hits, queries, now)
+    factor = recency.half_life(age, days=recency_days, boost=recency_boost)
     return pooled_hits.hstack([pl.Series("recency", factor) * superseded_factor])
 
 
@@ -112,13 +119,11 @@ def fused__comb_sum(aged_hits: pl.DataFrame) -> pl.DataFrame:
 
 @config.when(fused_variant="convex")
 @tag(stage="fusion")
-@resolve_from_config(
-    decorate_with=from_each_corpus(vector_weights="vector_weight", depths="search_depth")
-)
+@from_each_corpus(vector_weights="vector_weight", depths="search_depth")
 def fused__convex(
     aged_hits: pl.DataFrame,
     lexical_weight: pl.DataFrame,
-    outcomes: pl.DataFrame,
+    lone_channels: dict[str, str],
     vector_weights: dict[str, float],
     depths: dict[str, int],
     corpus_normalization: float = 0.5,
@@ -132,17 +137,15 @@ def fused__convex(
         corpus_normalization=corpus_normalization,
         missing_score_fraction=missing_score_fraction,
         depths=depths,
-        alone=lone_channels(outcomes),
+        alone=lone_channels,
     )
 
 
 @config.when(weighted_variant="by_trigger")
 @tag(stage="weight")
-def weighted__by_trigger(
-    fused: pl.DataFrame, queries: pl.DataFrame, source_weights: dict[str, dict[str, float]]
-) -> pl.DataFrame:
-    """The list with each source's weight for what asks."""
-    return weigh(fused, queries, source_weights)
+def weighted__by_trigger(fused: pl.DataFrame, trigger_weights: pl.DataFrame) -> pl.DataFrame:
+    """The list with each corpus's weight for what triggered the question."""
+    return weigh(fused, trigger_weights)
 
 
 @config.when(weighted_variant="off")
@@ -170,7 +173,7 @@ def reranked__cross_encoder(
 
 @config.when(unique_variant="jaccard")
 @tag(stage="dedup")
-@resolve_from_config(decorate_with=from_each_corpus(sets="token_index"))
+@from_each_corpus(sets="token_index")
 def unique__jaccard(
     reranked: pl.DataFrame, sets: dict[str, TokenIndex], jaccard_threshold: float = 0.9
 ) -> pl.DataFrame:
@@ -180,7 +183,7 @@ def unique__jaccard(
 
 @config.when(unique_variant="cosine")
 @tag(stage="dedup")
-@resolve_from_config(decorate_with=from_each_corpus(chunks="chunks"))
+@from_each_corpus(chunks="chunks")
 def unique__cosine(
     reranked: pl.DataFrame, chunks: dict[str, pl.DataFrame], cosine_threshold: float = 0.95
 ) -> pl.DataFrame:
@@ -190,7 +193,7 @@ def unique__cosine(
 
 @config.when(unique_variant="guarded")
 @tag(stage="dedup")
-@resolve_from_config(decorate_with=from_each_corpus(known="similarity_index"))
+@from_each_corpus(known="similarity_index")
 def unique__guarded(
     reranked: pl.DataFrame,
     known: dict[str, SimilarityIndex],
@@ -208,7 +211,7 @@ def unique__guarded(
 
 @config.when(unique_variant="newest")
 @tag(stage="dedup")
-@resolve_from_config(decorate_with=from_each_corpus(chunks="chunks"))
+@from_each_corpus(chunks="chunks")
 def unique__newest(
     reranked: pl.DataFrame, chunks: dict[str, pl.DataFrame], cosine_threshold: float = 0.95
 ) -> pl.DataFrame:

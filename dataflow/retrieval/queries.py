@@ -14,6 +14,7 @@ import polars as pl
 from hamilton.function_modifiers import tag
 
 from operators.context.question import LONGEST_TEXT, ask, query_texts
+from operators.ranking import weighting
 from operators.ranking.lexical_weight import lexical_weights
 
 
@@ -47,6 +48,14 @@ def queries(
         known_corpora=corpora,
         longest=max_query_characters,
     )
+
+
+@tag(stage="queries")
+def trigger_weights(
+    queries: pl.DataFrame, source_weights: dict[str, dict[str, float]]
+) -> pl.DataFrame:
+    """What each corpus weighs for what triggered the question."""
+    return weighting.trigger_weights(queries, source_weights)
 
 
 @tag(stage="queries")

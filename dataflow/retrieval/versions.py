@@ -12,20 +12,20 @@ import polars as pl
 from hamilton.function_modifiers import tag
 
 from operators.frames import empty
-from operators.postgres import store as database
-from operators.postgres.write import version_store as stored
+from operators.postgres.store import Store
+from operators.postgres.write import version_store
 from operators.ranking.query_filters import visible_repos
 from operators.versions import version_choice
 
 
 @tag(stage="queries", io="postgres", fail_open="yes")
 def known_versions(
-    store: database.Store, queries: pl.DataFrame, understand_versions: bool = True
+    store: Store, queries: pl.DataFrame, understand_versions: bool = True
 ) -> pl.DataFrame | None:
     """Every version of every topic; read only where a question may ask for one."""
     if not version_choice.may_ask(queries, understand=understand_versions):
-        return empty(stored.KNOWN_VERSIONS)
-    return stored.known_versions(store)
+        return empty(version_store.KNOWN_VERSIONS)
+    return version_store.known_versions(store)
 
 
 @tag(stage="queries")

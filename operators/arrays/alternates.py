@@ -1,4 +1,7 @@
-"""What a row carries of the rows that it stands for."""
+"""Rows that stand for other rows: each carries where the others were found.
+
+Fusion does so with one chunk that several corpora found, deduplication with near-duplicates.
+"""
 
 from __future__ import annotations
 
@@ -13,37 +16,36 @@ from operators.frames import SOURCE
 _SOURCE = [field.name for field in SOURCE.fields]
 
 
-def survivors(
-    hits: pl.DataFrame, kept: Integers, copies: Integers, survivor: Integers
+def with_alternates(
+    hits: pl.DataFrame, kept: Integers, others: Integers, owner: Integers
 ) -> pl.DataFrame:
-    """The rows ``kept`` of ``hits`` in this order; each carries where its copies were found.
+    """The rows ``kept`` of ``hits``, in this order; each carries where its others were found.
 
-    To a survivor's ``alternate_sources`` comes each copy, and after each the copy's own alternates.
+    A row's ``alternate_sources`` are first its own, then each other row and after it that row's
+    own alternates.
 
     Args:
-        hits: columns ``UNIFIED`` and others.
+        hits: columns ``UNIFIED`` and more.
         kept: row numbers.
-        copies: row numbers; those of one survivor in the order in which it is to carry them.
-        survivor: of each copy the place of its survivor in ``kept``, ascending.
+        others: the row numbers of the others, by owner, in the order in which it carries them.
+        owner: of each other the place of its owner in ``kept``, ascending.
     """
     chosen = take(hits, kept)
-    if not len(copies):
+    if not len(others):
         return chosen
-    sources = hits[_SOURCE].to_struct("alternate_sources")[index(copies)]
-    absorbing = survivor[changes(survivor)]
-    owner = np.searchsorted(absorbing, survivor)
-    # the alternates of other rows stay as they are
-    touched = np.concatenate([kept[absorbing], copies])
+    owners = owner[changes(owner)]
+    # only the lists of these rows are taken apart; the alternates of all others stay as they are
+    touched = np.concatenate([kept[owners], others])
+    place = np.concatenate([np.arange(len(owners)), np.searchsorted(owners, owner)])
+    turn = np.concatenate([np.full(len(owners), -1), np.arange(len(others))])
+    sources = hits[_SOURCE].to_struct("alternate_sources")[index(others)]
     carried, carrier = flat(hits[sources.name][index(touched)])
-    if len(carried):
-        turn = np.arange(len(touched)) - len(absorbing)
-        turn[: len(absorbing)] = -1
-        row = np.concatenate([np.arange(len(absorbing), len(touched)), carrier])
-        owner = np.concatenate([np.arange(len(absorbing)), owner])[row]
-        is_carried = np.arange(len(row)) >= len(copies)
-        order = np.lexsort((is_carried, turn[row], owner))
-        sources, owner = sources.append(carried)[index(order)], owner[order]
-    place = np.arange(len(kept))
-    place[absorbing] = len(kept) + np.arange(len(absorbing))
-    alternates = chosen[sources.name].append(lists(sources, owner, len(absorbing)))
-    return replaced(chosen, alternates.rechunk()[index(place)])
+    row = np.concatenate([np.arange(len(owners), len(touched)), carrier])
+    is_carried = np.arange(len(row)) >= len(others)
+    order = np.lexsort((is_carried, turn[row], place[row]))
+    every = sources.append(carried)[index(order)]
+    alternates = chosen[sources.name].append(lists(every, place[row][order], len(owners)))
+    # of the old lists and, after them, the new ones, each row takes its own
+    number = np.arange(len(kept))
+    number[owners] = len(kept) + np.arange(len(owners))
+    return replaced(chosen, alternates.rechunk()[index(number)])

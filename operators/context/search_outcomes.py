@@ -8,13 +8,14 @@ The channels are ``vector`` and ``text``; ``chunks`` appears only when reading t
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Sequence
+from time import perf_counter
 
 import polars as pl
 
 from operators.errors import SearchError
 from operators.foundation.escape import label_text
-from operators.frames import NOTES, OUTCOMES, empty, stacked
+from operators.frames import NOTES, OUTCOMES, TEXT_LISTS, VECTOR_LISTS, empty, stacked
 
 _CREDENTIALS = re.compile(r"(?<=://)[^\s/@]+@|(?i:password|passwd|token|secret)\s*[=:]\s*\S+")
 _LONGEST = 160
@@ -33,6 +34,43 @@ def outcome(
 def searched(corpus: str, channel: str, rows: int, elapsed_ms: float) -> pl.DataFrame:
     """The outcome of a search that answered: ``ok``, or ``empty`` without a row."""
     return outcome(corpus, channel, "ok" if rows else "empty", rows, elapsed_ms)
+
+
+def timed_search(
+    channel: str,
+    search: Callable[..., pl.DataFrame],
+    store: object,
+    corpus: str,
+    queries: pl.DataFrame,
+    *vectors: pl.DataFrame,
+    present: Container[str],
+    **options: object,
+) -> dict[str, pl.DataFrame]:
+    """The lists that a search gives, and the outcome that says how it went and how long it took.
+
+    Args:
+        channel: ``vector`` or ``text``.
+        search: called as ``search(store, corpus, queries, *vectors, **options)``.
+        store: the open collection.
+        corpus: the corpus that is searched.
+        queries: the questions that ask this corpus; without any nothing is searched.
+        vectors: the questions' embeddings, for a search that takes them.
+        present: the corpora of the collection; another one is ``absent`` and is not searched.
+        options: of ``search``.
+
+    Returns:
+        ``<channel>_lists`` (``VECTOR_LISTS`` or ``TEXT_LISTS``), and ``<channel>_outcome``
+        (``OUTCOMES``).
+    """
+    lists = empty(VECTOR_LISTS if channel == "vector" else TEXT_LISTS)
+    result = empty(OUTCOMES)
+    if queries.height and corpus not in present:
+        result = absent(corpus, channel)
+    elif queries.height:
+        began = perf_counter()
+        lists = search(store, corpus, queries, *vectors, **options)
+        result = searched(corpus, channel, lists.height, (perf_counter() - began) * 1000)
+    return {f"{channel}_lists": lists, f"{channel}_outcome": result}
 
 
 def unsuccessful(corpus: str, channel: str, error: Exception, elapsed_ms: float) -> pl.DataFrame:
@@ -116,7 +154,7 @@ def channels(outcomes: pl.DataFrame) -> dict[str, dict[str, str]]:
     return found
 
 
-def lone_channels(outcomes: pl.DataFrame) -> dict[str, str]:
+def sole_channels(outcomes: pl.DataFrame) -> dict[str, str]:
     """The one channel that answered, of each corpus whose other did not or was not searched."""
     answered: dict[str, list[str]] = {}
     for corpus, channel, status in outcomes["corpus", "channel", "status"].rows():

@@ -1,1 +1,1 @@
-"""Rules that collapse copies."""
+"""Rules that collapse near-duplicates: of each group one representative stays."""

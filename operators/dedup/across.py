@@ -1,7 +1,7 @@
-"""The copies across corpora, after fusion: the best-ranked stays, whatever its source.
+"""The near-duplicates across corpora, after fusion: the best-ranked stays, whatever its source.
 
-Every rule takes ``hits`` (``FUSED``) and returns ``FUSED``, ranked anew; what stays carries the
-labels and links of what went, see :func:`operators.arrays.lists.absorb`.
+Every rule takes ``hits`` (``FUSED``) and returns ``FUSED``, ranked again; what stays carries the
+labels and links of what went, see :func:`operators.dedup.representatives.absorb`.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ import polars as pl
 
 from operators.arrays.rows import index, listed, replaced
 from operators.arrays.segments import Floats, Integers, places, positions
-from operators.dedup.cosine import cosine_keepers, unit_vectors
-from operators.dedup.guarded import guarded_keepers
+from operators.dedup.cosine import cosine_representatives, unit_vectors
+from operators.dedup.guarded import guarded_representatives
 from operators.dedup.hit_lookup import of_hits
-from operators.dedup.jaccard import jaccard_keepers
-from operators.dedup.newest import dates, documents, newest_keepers
+from operators.dedup.jaccard import jaccard_representatives
+from operators.dedup.newest import dates, documents, newest_representatives
 from operators.dedup.representatives import absorb
-from operators.dedup.similarity_index import SimilarityIndex, index_similarity
+from operators.dedup.similarity_index import SimilarityIndex, index_similarity, joined
 from operators.dedup.token_index import TokenIndex, index_tokens
 
 
 def jaccard(
     hits: pl.DataFrame, known: Sequence[TokenIndex] = (), *, threshold: float = 0.9
 ) -> pl.DataFrame:
-    """Without what shares at least ``threshold`` of its tokens with a better one that stays.
+    """Without what shares at least ``threshold`` of its tokens with a better hit that stays.
 
     Args:
         hits: columns ``FUSED``.
@@ -35,8 +35,8 @@ def jaccard(
     """
     hits = listed(hits)
     sets, number = of_hits(hits, known, index_tokens)
-    keepers = jaccard_keepers(hits["query_id"].to_numpy(), number, sets, threshold=threshold)
-    return _survivors(hits, keepers)
+    query_id = hits["query_id"].to_numpy()
+    return _unique(hits, jaccard_representatives(query_id, number, sets, threshold=threshold))
 
 
 def cosine(
@@ -50,13 +50,11 @@ def cosine(
         threshold: a cosine.
     """
     hits = listed(hits)
-    vectors, place = _vectors(hits["chunk_id"].to_numpy(), chunks)
-    identity = pl.struct("corpus", "repo", "document_id").rank("dense")
-    document = hits.select(identity).to_series().to_numpy()
-    keepers = cosine_keepers(
-        hits["query_id"].to_numpy(), place, vectors, document, threshold=threshold
+    vectors, number = _vectors(hits["chunk_id"].to_numpy(), chunks)
+    representative = cosine_representatives(
+        hits["query_id"].to_numpy(), number, vectors, documents(hits), threshold=threshold
     )
-    return _survivors(hits, keepers)
+    return _unique(hits, representative)
 
 
 def guarded(
@@ -70,20 +68,20 @@ def guarded(
 
     Args:
         hits: columns ``FUSED``.
-        known: the similarity_index of the hits' chunks; of another one the text alone is compared.
-        jaccard_threshold: the least Jaccard index of copies.
-        cosine_threshold: the least cosine of copies.
+        known: similarity indexes of the hits' chunks; of other hits only the texts are compared.
+        jaccard_threshold: the least Jaccard index of near-duplicates.
+        cosine_threshold: the least cosine of near-duplicates.
     """
     hits = listed(hits)
-    every, number = of_hits(hits, known, index_similarity)
-    keepers = guarded_keepers(
+    indexes, number = of_hits(hits, known, index_similarity)
+    representative = guarded_representatives(
         hits["query_id"].to_numpy(),
         number,
-        every,
+        joined(indexes),
         jaccard_threshold=jaccard_threshold,
         cosine_threshold=cosine_threshold,
     )
-    return _survivors(hits, keepers)
+    return _unique(hits, representative)
 
 
 def newest(
@@ -91,43 +89,42 @@ def newest(
 ) -> pl.DataFrame:
     """Without what another document of a later date says, by :mod:`operators.dedup.newest`.
 
-    What stays keeps its own place. As no ranking decides who stays, this may as well come before
-    reranking as after it.
+    What stays keeps its own place. As no ranking decides who stays, this may come before reranking
+    or after it.
     """
     hits = listed(hits)
-    vectors, place = _vectors(hits["chunk_id"].to_numpy(), chunks)
-    keepers = newest_keepers(
+    vectors, number = _vectors(hits["chunk_id"].to_numpy(), chunks)
+    representative = newest_representatives(
         hits["query_id"].to_numpy(),
-        place,
+        number,
         vectors,
         documents(hits),
         dates(hits["doc_date"]),
         hits["chunk_id"].to_numpy(),
         threshold=threshold,
     )
-    return _survivors(hits, keepers)
+    return _unique(hits, representative)
 
 
-def _survivors(hits: pl.DataFrame, keepers: Integers) -> pl.DataFrame:
-    stay = absorb(hits, keepers)
-    if stay.height == hits.height:
-        return stay
-    return replaced(stay, pl.Series("rank", places(stay["query_id"].to_numpy())))
+def _unique(hits: pl.DataFrame, representative: Integers) -> pl.DataFrame:
+    kept = absorb(hits, representative)
+    if kept.height == hits.height:
+        return kept
+    return replaced(kept, pl.Series("rank", places(kept["query_id"].to_numpy())))
 
 
 def _vectors(chunk_id: Integers, chunks: Sequence[pl.DataFrame]) -> tuple[Floats, Integers]:
-    """The usable vectors of these chunks and the place of each one's among them, -1 for none."""
-    found = [np.flatnonzero(np.isin(frame["chunk_id"].to_numpy(), chunk_id)) for frame in chunks]
-    held = [
-        frame["chunk_id", "embedding"][index(rows)]
-        for frame, rows in zip(chunks, found, strict=True)
-        if len(rows)
+    """The unit vectors of these chunks, and each one's row; that of the rest is all zeros."""
+    found = [
+        frame["chunk_id", "embedding"][index(np.flatnonzero(there))]
+        for frame in chunks
+        if (there := np.isin(frame["chunk_id"].to_numpy(), chunk_id)).any()
     ]
-    if not held:
-        return np.zeros((0, 0)), np.full(len(chunk_id), -1)
-    if len({frame.schema["embedding"] for frame in held}) > 1:
-        held = [f.with_columns(pl.col("embedding").cast(pl.List(pl.Float32))) for f in held]
-    everything = pl.concat(held)
-    vectors, place = unit_vectors(everything["embedding"])
-    row = positions(everything["chunk_id"].to_numpy(), chunk_id)
-    return vectors, np.where(row >= 0, np.append(place, -1)[row], -1)
+    if not found:
+        return np.zeros((1, 0)), np.full(len(chunk_id), -1)
+    if len({frame.schema["embedding"] for frame in found}) > 1:
+        found = [f.with_columns(pl.col("embedding").cast(pl.List(pl.Float32))) for f in found]
+    known = pl.concat(found)
+    vectors = unit_vectors(known["embedding"])
+    number = positions(known["chunk_id"].to_numpy(), chunk_id)
+    return np.concatenate([vectors, np.zeros((1, vectors.shape[1]))]), number

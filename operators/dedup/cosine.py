@@ -1,24 +1,26 @@
-"""Copies by their meaning: the cosine of two chunks' embeddings, in different documents only.
+"""Near-duplicates by meaning: the cosine of two chunks' embeddings, in different documents only.
 
-Two neighbouring chunks of one document are often alike and both wanted. A vector that is missing,
-zero or not finite is like nothing, not even itself.
+Two neighbouring chunks of one document are often alike, and both are wanted. A vector that is
+missing, zero or not finite is near nothing, not even itself.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from operators.arrays.segments import Column, Floats, Integers
-from operators.dedup.greedy import Flags, Pairs, greedy
+from operators.arrays.segments import Column, Floats, Integers, starts
 
-_SLACK = 1e-4  # of the float32 product that finds candidates; float64 decides
+# One product of unit vectors is so small that numpy's library wakes no second thread for it: on a
+# busy machine the wait for that thread takes a thousand times as long as the product.
+_ROWS, _MULTIPLICATIONS = 16, 250_000
+_ROUNDING = 1e-12  # of a product of unit vectors: two equal ones may have a cosine below 1
 
 
-def cosine_keepers(
+def cosine_representatives(
     query_id: Column,
     number: Integers,
     vectors: Floats,
@@ -26,40 +28,49 @@ def cosine_keepers(
     *,
     threshold: float,
 ) -> Integers:
-    """Which row each row belongs to when copies are dropped greedily from the best.
+    """For each row the row that represents it: itself, or the best that it nearly repeats.
 
     Args:
         query_id: the query of each row; rows are sorted by query and rank.
-        number: each row's vector in ``vectors``, or -1 for none.
+        number: each row's vector in ``vectors``.
         vectors: unit vectors, as :func:`unit_vectors` gives them.
-        document: a number for each row's document; rows of one document are no copies.
-        threshold: the cosine from which on two rows are copies, above 0 and at most 1.
+        document: a number for each row's document; rows of one document are no duplicates.
+        threshold: the cosine from which on two rows are near-duplicates, above 0 and at most 1.
 
     Raises:
         ValueError: the threshold is out of range.
     """
     check_threshold(threshold)
-    single = vectors.astype(np.float32)
+    representative = np.arange(len(query_id))
+    for row, near in near_and_better(query_id, number, vectors, threshold):
+        stays = representative[near] == near
+        found = near[stays & (document[near] != document[row])]
+        if len(found):
+            representative[row] = found[0]
+    return representative
 
-    def find(rows: Integers, may_better: Flags, may_worse: Flags) -> Pairs:
-        spans = _spans(query_id[rows])
-        found = [_within(rows[s], may_better[s], may_worse[s]) for s in spans]
-        better = np.concatenate([np.zeros(0, np.int64), *(pair[0] for pair in found)])
-        worse = np.concatenate([np.zeros(0, np.int64), *(pair[1] for pair in found)])
-        return better, worse
 
-    def _within(rows: Integers, may_better: Flags, may_worse: Flags) -> Pairs:
-        usable = number[rows] >= 0
-        first, second = rows[usable & may_better], rows[usable & may_worse]
-        near = single[number[first]] @ single[number[second]].T >= threshold - _SLACK
-        one, two = np.nonzero(near)
-        better, worse = first[one], second[two]
-        some = (better < worse) & (document[better] != document[worse])
-        better, worse = better[some], worse[some]
-        copies = cosines(vectors, number[better], number[worse]) >= threshold
-        return better[copies], worse[copies]
+def near_and_better(
+    query_id: Column, number: Integers, vectors: Floats, threshold: float
+) -> Iterator[tuple[int, Integers]]:
+    """Each row, best first, with the better rows of its query whose vectors are near.
 
-    return greedy(query_id, find)
+    Args:
+        query_id: the query of each row; rows are sorted by query and rank.
+        number: each row's vector in ``vectors``.
+        vectors: unit vectors, as :func:`unit_vectors` gives them.
+        threshold: the least cosine of what is near, above 0.
+    """
+    columns = max(_MULTIPLICATIONS // (_ROWS * max(vectors.shape[1], 1)), 1)
+    for first, end in pairwise([*starts(query_id).tolist(), len(query_id)]):
+        unit = vectors[number[first:end]]
+        for begin in range(0, end - first, _ROWS):
+            some = unit[begin : begin + _ROWS]
+            before = range(0, begin + len(some), columns)
+            cosines = np.hstack([some @ unit[column : column + columns].T for column in before])
+            near = np.tril(cosines >= threshold - _ROUNDING, begin - 1)
+            for row, better in enumerate(near, first + begin):
+                yield row, first + np.flatnonzero(better)
 
 
 def check_threshold(threshold: float) -> None:
@@ -68,39 +79,28 @@ def check_threshold(threshold: float) -> None:
         raise ValueError(f"a cosine threshold must be above 0 and at most 1, got {threshold}")
 
 
-def cosines(vectors: Floats, one: Integers, two: Integers) -> Floats:
-    """The cosine of each pair of rows of ``vectors`` (unit vectors), in float64."""
-    products: Floats = np.einsum("ij,ij->i", vectors[one], vectors[two])
-    return np.minimum(products, 1.0)
+def unit_vectors(embeddings: pl.Series) -> Floats:
+    """The embeddings scaled to length 1, in float64, one a row.
 
-
-def unit_vectors(embeddings: pl.Series) -> tuple[Floats, NDArray[np.int64]]:
-    """The usable embeddings scaled to length 1, in float64, and each row's place among them.
-
-    A row that is null, zero, not finite or of another length than most has the place -1.
+    A row that is null, zero, not finite or of another length than most is all zeros.
     """
-    rows, matrix = _matrix(embeddings)
-    place = np.full(len(embeddings), -1)
-    length = np.sqrt(np.einsum("ij,ij->i", matrix, matrix))
-    good = np.isfinite(length) & (length > 0)
-    place[rows[good]] = np.arange(int(good.sum()))
-    return matrix[good] / length[good, None], place
+    if isinstance(embeddings.dtype, pl.Array) and not embeddings.null_count():
+        vectors = embeddings.to_numpy().astype(np.float64)
+    else:
+        vectors = _usual(embeddings.cast(pl.List(pl.Float32)))
+    length = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+    usable = np.isfinite(length) & (length > 0)
+    vectors[~usable], length[~usable] = 0, 1
+    vectors /= length[:, None]
+    return vectors
 
 
-def _matrix(embeddings: pl.Series) -> tuple[NDArray[np.int64], Floats]:
-    """The rows that have a vector of the usual length, and these vectors."""
-    if isinstance(embeddings.dtype, pl.Array):
-        if len(embeddings) and not embeddings.null_count():
-            return np.arange(len(embeddings)), embeddings.to_numpy().astype(np.float64)
-        embeddings = embeddings.cast(pl.List(embeddings.dtype.inner))
-    sizes = embeddings.list.len().fill_null(0).to_numpy().astype(np.int64)
-    usual = int(np.bincount(sizes[sizes > 0]).argmax()) if (sizes > 0).any() else 0
-    rows = np.flatnonzero(sizes == usual) if usual else np.zeros(0, np.int64)
-    values = embeddings[rows].explode().to_numpy() if len(rows) else np.zeros(0)
-    return rows, values.astype(np.float64).reshape(len(rows), usual)
-
-
-def _spans(query_id: Column) -> list[slice]:
-    edges = np.flatnonzero(query_id[1:] != query_id[:-1]) + 1
-    ends = [0, *edges.tolist(), len(query_id)]
-    return [slice(a, b) for a, b in pairwise(ends) if b > a]
+def _usual(embeddings: pl.Series) -> Floats:
+    """A matrix of the embeddings that are as long as most; zeros for the others."""
+    sizes = embeddings.list.len().fill_null(0).to_numpy()
+    usual = int(np.bincount(sizes[sizes > 0]).argmax()) if sizes.any() else 0
+    vectors = np.zeros((len(sizes), usual))
+    rows = np.flatnonzero(sizes == usual)
+    if usual:
+        vectors[rows] = embeddings.gather(rows).explode().to_numpy().reshape(-1, usual)
+    return vectors

@@ -1,4 +1,4 @@
-"""What was worked out of chunks, found again for the hits of these chunks."""
+"""Token sets and similarity indexes, made of chunks, found again for the hits of these chunks."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def of_hits(
 
     Args:
         hits: has the column chunk_id, and what ``make`` reads.
-        known: made before, of whatever chunks.
-        make: makes what none of ``known`` has, of rows of ``hits``, each chunk once.
+        known: made before, of any chunks.
+        make: makes the entries that ``known`` lacks, from rows of ``hits``, each chunk once.
     """
     ids = np.concatenate([np.zeros(0, np.int64), *(one.chunk_id for one in known)])
     wanted = hits["chunk_id"].to_numpy()

@@ -1,4 +1,4 @@
-"""Copies by their tokens: the Jaccard index of two token sets, common tokens over all tokens.
+"""Near-duplicates by their tokens: common tokens over all tokens, the Jaccard index of two sets.
 
 All pairs of n chunks are n**2 / 2 comparisons of microseconds each. Here only the pairs that share
 a part (:mod:`operators.dedup.partition_join`) are compared, exactly, so that the time grows with n.
@@ -9,30 +9,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from operators.arrays.segments import Column, Floats, Integers, changes, offsets
-from operators.dedup.greedy import Flags, Pairs, greedy
+from operators.arrays.segments import Column, Floats, Integers, changes, offsets, places
 from operators.dedup.partition_join import parts_of, ranges
 from operators.dedup.token_index import TokenIndex, Words
 
+Flags = NDArray[np.bool_]
+Pairs = tuple[Integers, Integers]
+
+_BLOCK = 512  # places of a list that are compared at once
 _PAIRS_AT_ONCE = 256  # 8 bits beside the 55 of a token
 _TOKEN_BITS = np.uint64(56)
 _ODD = [np.uint64(n) for n in (0x9FB21C651E98DF25, 0xA0761D6478BD642F)]
 
 
-def jaccard_keepers(
+def jaccard_representatives(
     query_id: Column, number: Integers, sets: Sequence[TokenIndex], *, threshold: float
 ) -> Integers:
-    """Which row each row belongs to when copies are dropped greedily from the best.
+    """For each row the row that represents it: itself, or the best that it nearly repeats.
 
     Args:
         query_id: the query of each row; rows are sorted by query and rank.
         number: each row's set, counted through all of ``sets``.
         sets: token sets. Two empty ones are equal; an empty one equals nothing else.
-        threshold: the Jaccard index from which on two rows are copies, above 0 and at most 1.
-
-    Returns:
-        A row number a row: its own if it stays.
+        threshold: the Jaccard index from which on two rows are near-duplicates, above 0 and at
+            most 1.
 
     Raises:
         ValueError: the threshold is out of range.
@@ -40,9 +42,29 @@ def jaccard_keepers(
     finder = Finder(query_id, number, sets, threshold)
     first = finder.first_of_equal()
     rows = np.flatnonzero(first == np.arange(len(first)))
-    keepers = np.arange(len(first))
-    keepers[rows] = greedy(query_id, finder.pairs, rows)
-    return keepers[first]  # what equals a dropped chunk belongs where that one does
+    representative = np.arange(len(first))
+    block = places(query_id[rows]) // _BLOCK
+    # What repeats a row that stays goes before the rest of its block is compared with itself, so
+    # that a list of near-duplicates costs no comparison of all pairs.
+    for number_of_block in range(int(block.max(initial=0)) + 1):
+        active = (block <= number_of_block) & (representative[rows] == rows)
+        new = block[active] == number_of_block
+        if number_of_block:
+            _settle(representative, *finder.pairs(rows[active], ~new, new))
+        left = rows[(block == number_of_block) & (representative[rows] == rows)]
+        every = np.ones(len(left), bool)
+        _settle(representative, *finder.pairs(left, every, every))
+    return representative[first]  # what equals a dropped chunk belongs where that one does
+
+
+def _settle(representative: Integers, better: Integers, worse: Integers) -> None:
+    """Write into ``representative`` what the pairs of near-duplicates decide."""
+    order = np.lexsort((better, worse))
+    gone: dict[int, int] = {}
+    for best, row in zip(better[order].tolist(), worse[order].tolist(), strict=True):
+        if row not in gone and best not in gone:
+            gone[row] = best
+    representative[list(gone)] = list(gone.values())
 
 
 def check_threshold(threshold: float) -> None:
@@ -94,12 +116,18 @@ class Finder:
         return first
 
     def pairs(self, rows: Integers, may_better: Flags, may_worse: Flags) -> Pairs:
-        """The pairs (better, worse) of ``rows`` that are copies, of those that may be so."""
+        """The pairs (better, worse) of ``rows`` that have the index.
+
+        Args:
+            rows: row numbers, ascending.
+            may_better: whether each of ``rows`` may be the better one of a pair.
+            may_worse: whether it may be the worse one.
+        """
         better, worse = self._candidates(rows, may_better, may_worse)
         if not len(better):
             return better, worse
-        copies = self._compare(self.number[better], self.number[worse])
-        return better[copies], worse[copies]
+        high = self._compare(self.number[better], self.number[worse])
+        return better[high], worse[high]
 
     def _candidates(self, rows: Integers, may_better: Flags, may_worse: Flags) -> Pairs:
         """Pairs of rows of one query that share a part, each pair once."""
@@ -144,11 +172,11 @@ class Finder:
         small = np.minimum(self.sizes[one], self.sizes[two])
         large = np.maximum(self.sizes[one], self.sizes[two])
         worth = np.flatnonzero(small >= (self.threshold - 1e-9) * large)
-        copies = np.zeros(len(one), bool)
+        high = np.zeros(len(one), bool)
         for begin in range(0, len(worth), _PAIRS_AT_ONCE):
             some = worth[begin : begin + _PAIRS_AT_ONCE]
-            copies[some] = jaccard(self.sets, one[some], two[some]) >= self.threshold
-        return copies if where is None else copies[where]
+            high[some] = jaccard(self.sets, one[some], two[some]) >= self.threshold
+        return high if where is None else high[where]
 
 
 def _repeated(keys: Words) -> Flags:

@@ -1,11 +1,11 @@
-"""The plain rule for versions: of near-copies in different files the one of the latest date stays.
+"""The plain rule for versions: of near-duplicates in different files the latest stays.
 
 Near is a cosine of at least 0.95, which a changed number does not lower: this rule hides what is
-news, and the version that somebody asked for. It stands here to be compared with (guarded copies
-and the versions of a topic keep both); it is no default.
+news, and the version that somebody asked for. It stands here to be compared with (``guarded`` and
+the versions of a topic keep both); it is no default.
 
-Chunks are taken from the latest date on, so that who stays does not depend on the order they come
-in; what goes removes nobody.
+The rule takes chunks from the latest date on. So who stays does not depend on the order they come
+in, and what goes removes nobody.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import polars as pl
 
 from operators.arrays.rows import index
 from operators.arrays.segments import Column, Floats, Integers
-from operators.dedup.cosine import cosine_keepers, unit_vectors
+from operators.dedup.cosine import cosine_representatives, unit_vectors
 
 
 def deduplicate_near_duplicates(chunks: pl.DataFrame, threshold: float = 0.95) -> pl.DataFrame:
@@ -24,7 +24,7 @@ def deduplicate_near_duplicates(chunks: pl.DataFrame, threshold: float = 0.95) -
     Args:
         chunks: columns ``chunk_id``, ``corpus``, ``repo``, ``document_id``, ``doc_date`` (null: the
             oldest) and ``embedding``, any others too. Of one date the smaller chunk_id stays.
-        threshold: the cosine from which on two chunks are near-copies, above 0 and at most 1. A
+        threshold: the cosine from which on two chunks are near-duplicates, above 0 and at most 1. A
             vector that is missing, zero or not finite is near nothing.
 
     Returns:
@@ -41,20 +41,20 @@ def deduplicate_near_duplicates(chunks: pl.DataFrame, threshold: float = 0.95) -
     >>> deduplicate_near_duplicates(chunks)["document_id"].to_list()
     ['new']
     """
-    vectors, place = unit_vectors(chunks["embedding"])
-    keepers = newest_keepers(
+    rows = np.arange(len(chunks))
+    representative = newest_representatives(
         np.zeros(len(chunks)),
-        place,
-        vectors,
+        rows,
+        unit_vectors(chunks["embedding"]),
         documents(chunks),
         dates(chunks["doc_date"]),
         chunks["chunk_id"].to_numpy(),
         threshold=threshold,
     )
-    return chunks[index(np.flatnonzero(keepers == np.arange(len(chunks))))]
+    return chunks[index(np.flatnonzero(representative == rows))]
 
 
-def newest_keepers(
+def newest_representatives(
     query_id: Column,
     number: Integers,
     vectors: Floats,
@@ -64,27 +64,27 @@ def newest_keepers(
     *,
     threshold: float,
 ) -> Integers:
-    """Which row each row belongs to when near-copies go from the latest date on.
+    """For each row the row that represents it, taken from the latest date on.
 
     Args:
         query_id: the query of each row, in any order.
-        number: each row's vector in ``vectors``, or -1 for none.
+        number: each row's vector in ``vectors``.
         vectors: unit vectors, as :func:`operators.dedup.cosine.unit_vectors` gives them.
-        document: a number for each row's file; rows of one file are no copies.
+        document: a number for each row's file; rows of one file are no duplicates.
         date: of each row, as :func:`dates` gives them.
         chunk_id: decides between rows of one date: the smaller stays.
-        threshold: the cosine from which on two rows are near-copies, above 0 and at most 1.
+        threshold: the cosine from which on two rows are near-duplicates, above 0 and at most 1.
 
     Raises:
         ValueError: the threshold is out of range.
     """
     order = np.lexsort((chunk_id, -date, query_id))
-    found = cosine_keepers(
+    found = cosine_representatives(
         query_id[order], number[order], vectors, document[order], threshold=threshold
     )
-    keepers = np.empty(len(order), np.int64)
-    keepers[order] = order[found]
-    return keepers
+    representative = np.empty(len(order), np.int64)
+    representative[order] = order[found]
+    return representative
 
 
 def documents(rows: pl.DataFrame) -> Integers:

@@ -5,8 +5,8 @@ the tokens' values: then at least one part is the same in both, to the token. So
 share a part need to be compared; others share one hardly ever, however much their vocabulary
 overlaps. (Arasu, Ganti and Kaushik, "Efficient exact set-similarity joins", VLDB 2006.)
 
-Sets of 2**(n-1) to 2**n - 1 tokens are on level n and split alike. A set that may equal one of a
-higher level is split as there too.
+Sets of 2**(n-1) to 2**n - 1 tokens are on level n and split alike. A set that may be similar
+to one of a higher level is also split as on that level.
 """
 
 from __future__ import annotations

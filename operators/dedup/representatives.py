@@ -1,49 +1,49 @@
-"""What a list looks like once its near-duplicates are gone."""
+"""A list without its near-duplicates.
+
+Every rule of this package gives ``representative``: for each row the row that stands for it, itself
+if it stays. What goes is not lost: the row that stays names it.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import polars as pl
 
-from operators.arrays.alternates import survivors
+from operators.arrays.alternates import with_alternates
 from operators.arrays.lists import lists
 from operators.arrays.rows import index, replaced, take
 from operators.arrays.segments import Integers, places
 from operators.frames import DEDUPED, empty
 
 
-def drop_copies(merged: pl.DataFrame, keepers: Integers) -> pl.DataFrame:
-    """``DEDUPED``: the rows of ``merged`` (``MERGED``) that stay, ranked anew.
+def drop_duplicates(merged: pl.DataFrame, representative: Integers) -> pl.DataFrame:
+    """``DEDUPED``: the rows of ``merged`` (``MERGED``) that represent themselves, ranked again.
 
-    ``duplicates`` has the chunk_ids of what each row absorbed, best first.
+    ``duplicates`` has the chunk_ids of the rows that each one represents, best first.
     """
-    if not len(keepers):
+    if not len(representative):
         return empty(DEDUPED)
-    gone, kept = _split(keepers)
-    place = np.cumsum(keepers == np.arange(len(keepers))) - 1
+    kept, gone, owner = _split(representative)
     chosen = take(merged, kept) if len(gone) else merged
-    owner = place[keepers[gone]]
-    order = np.argsort(owner, kind="stable")
-    names = merged["chunk_id"][index(gone[order])].alias("duplicates")
-    copies = lists(names, owner[order], len(kept))
+    names = merged["chunk_id"][index(gone)].alias("duplicates")
     rank = pl.Series("rank", places(chosen["query_id"].to_numpy()))
-    return replaced(chosen, rank, copies)
+    return replaced(chosen, rank, lists(names, owner, len(kept)))
 
 
-def absorb(hits: pl.DataFrame, keepers: Integers) -> pl.DataFrame:
-    """The rows of ``hits`` (``FUSED``) that stay; each carries where its copies were found.
+def absorb(hits: pl.DataFrame, representative: Integers) -> pl.DataFrame:
+    """The rows of ``hits`` (``FUSED``) that represent themselves.
 
-    Order and ``rank`` stay as they are.
+    Each carries in ``alternate_sources`` where its duplicates were found. Order and ``rank`` stay
+    as they are.
     """
-    gone, kept = _split(keepers)
-    if not len(gone):
-        return hits
-    place = np.cumsum(keepers == np.arange(len(keepers))) - 1
-    survivor = place[keepers[gone]]
-    order = np.argsort(survivor, kind="stable")
-    return survivors(hits, kept, gone[order], survivor[order])
+    kept, gone, owner = _split(representative)
+    return with_alternates(hits, kept, gone, owner) if len(gone) else hits
 
 
-def _split(keepers: Integers) -> tuple[Integers, Integers]:
-    stays = keepers == np.arange(len(keepers))
-    return np.flatnonzero(~stays), np.flatnonzero(stays)
+def _split(representative: Integers) -> tuple[Integers, Integers, Integers]:
+    """The rows that stay; those that go, by owner; and of each of these the owner's new row."""
+    stays = representative == np.arange(len(representative))
+    kept, gone = np.flatnonzero(stays), np.flatnonzero(~stays)
+    owner = (np.cumsum(stays) - 1)[representative[gone]]
+    order = np.argsort(owner, kind="stable")
+    return kept, gone[order], owner[order]

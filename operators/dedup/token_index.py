@@ -43,7 +43,7 @@ class TokenIndex:
         chunk_id: one a set, in the order of the sets.
         begins: where each set begins in ``tokens``, and at the end where the last one ends.
         tokens: the hashed tokens of all sets; each set distinct and ascending.
-        memo: what was worked out of the sets, see :func:`operators.dedup.partition_join.parts_of`.
+        memo: the sets' parts by threshold, of :func:`operators.dedup.partition_join.parts_of`.
     """
 
     chunk_id: Integers
@@ -75,7 +75,7 @@ def hash_sets(texts: Sequence[str | None]) -> tuple[Integers, Words]:
 
 
 def _encoded(text: str | None) -> bytes:
-    """UTF-8 whose every space is ASCII; only what is not ASCII is lower-cased here."""
+    """``text`` in UTF-8, with ASCII spaces only; text that is not ASCII is in lower case."""
     if not text:
         return b""
     return (text if text.isascii() else _SPACES.sub(" ", text.lower())).encode()

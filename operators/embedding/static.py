@@ -93,9 +93,7 @@ def read_static(folder: Path) -> StaticEmbedder:
     weights, tokenizer_file = folder / _WEIGHTS, folder / _TOKENIZER
     for path in (weights, tokenizer_file):
         if not path.is_file():
-            raise ModelNotInstalled(
-                f"wordllama's package lacks {path.name}: install wordllama anew"
-            )
+            raise ModelNotInstalled(f"wordllama's package lacks {path.name}: reinstall wordllama")
     tokenizer = Tokenizer.from_file(str(tokenizer_file))
     tokenizer.no_truncation()
     tokenizer.no_padding()

@@ -206,8 +206,7 @@ def candidates(
         qrels: columns ``QRELS``, of these queries.
         corpora: the corpora that weights are for; others may not occur.
         depths: after how many hits the lists of each corpus were cut; None: all were cut.
-        all_corpora: what is found in every corpus counts; else, what is in those that a query
-            judges.
+        all_corpora: the hits of every corpus count; False: those of the judged corpora.
     """
     ids = queries["query_id"].to_list()
     known = sorted(corpora)

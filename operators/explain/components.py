@@ -17,7 +17,6 @@ from operators.ranking.fusion import combination
 from operators.ranking.lexical_weight import of_rows
 from operators.ranking.merge import check_share, reciprocal
 from operators.ranking.normalization import normalise
-from operators.ranking.weighting import SourceWeights, mix_weight
 
 _KEY = ["query_id", "chunk_id"]
 _FACTORS = ["vector_weight", "vector_value", "text_weight", "text_value", "lexical_weight"]
@@ -152,26 +151,3 @@ def _fusion_components(parts: pl.DataFrame, fused: pl.DataFrame) -> pl.DataFrame
 def _in_order(column: str) -> pl.Expr:
     """The sum of a column from the first row on: a sum in another order has other last bits."""
     return pl.col(column).cum_sum().last()
-
-
-def weights(
-    hits: pl.DataFrame, queries: pl.DataFrame, source_weights: SourceWeights
-) -> pl.DataFrame:
-    """The factor of each hit's source for what asks: query_id, corpus, weight.
-
-    Args:
-        hits: columns query_id and corpus.
-        queries: columns ``QUERIES``.
-        source_weights: corpus -> trigger -> weight.
-    """
-    mixes = {
-        query_id: [(one["trigger"], one["share"]) for one in shares or ()]
-        for query_id, shares in queries["query_id", "trigger"].iter_rows()
-    }
-    pairs = hits.select("query_id", "corpus").unique().sort("query_id", "corpus")
-    rows = [
-        (query_id, corpus, mix_weight(mixes.get(query_id, []), source_weights.get(corpus, {})))
-        for query_id, corpus in pairs.iter_rows()
-    ]
-    schema = {"query_id": pl.UInt32, "corpus": pl.String, "weight": pl.Float64}
-    return pl.DataFrame(rows, schema=schema, orient="row")

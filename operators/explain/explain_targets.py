@@ -17,13 +17,107 @@ import polars as pl
 
 from operators.arrays.segments import Floats
 from operators.context.templates import describe
+from operators.embedding.protocol import Embedder
 from operators.errors import UnknownName, suggest
-from operators.frames import EXPLAIN_TARGETS
+from operators.foundation.sanitize import clean_text
+from operators.frames import EXPLAIN_TARGETS, empty
+from operators.postgres.search.chunk_lookup import locate
+from operators.postgres.search.chunk_reader import fetch_chunks
+from operators.postgres.store import Store
+from operators.ranking.query_filters import narrowed, visible_repos
 
 MOST_OF_A_DOCUMENT = 3
 
 _INSIDE = re.compile(r"\[\w+: (.*)\]", re.DOTALL)
 _OFF = (r"^$", r":\d+(-\d+)?$", r" > .*$", r" \(\d{4}-\d\d-\d\d\)( > .*)?$", r"^[0-9a-f]{7,} ")
+
+
+def find_targets(
+    store: Store,
+    embedder: Embedder,
+    queries: pl.DataFrame,
+    hits: pl.DataFrame,
+    merged: Mapping[str, pl.DataFrame],
+    corpora: Mapping[str, Any],
+    *,
+    names: Sequence[str | int],
+) -> pl.DataFrame:
+    """``EXPLAIN_TARGETS``: the chunks that a caller names, for each question.
+
+    Args:
+        store: the open collection.
+        embedder: the collection's model; it says which chunk of a document is nearest.
+        queries: columns ``SCOPED_QUERIES``.
+        hits: columns ``UNIFIED``, of all corpora; their labels name chunks too.
+        merged: ``MERGED`` by corpus.
+        corpora: a corpus's name -> ``inputs`` with ``label``, ``link`` and ``filters``.
+        names: chunk ids, labels, or names of documents.
+
+    Raises:
+        UnknownName: nothing visible to the caller's repositories is called so.
+    """
+    if not names:
+        return empty(EXPLAIN_TARGETS)
+    labels = dict(hits["source_label", "chunk_id"].iter_rows())
+    plain = [clean_text(name) if isinstance(name, str) else name for name in names]
+    wanted = [labels.get(name, name) if isinstance(name, str) else name for name in plain]
+    found = pl.concat(merged.values())
+    rows: list[dict[str, Any]] = []
+    for query in queries.iter_rows(named=True):
+        asked = queries.filter(query_id=query["query_id"])
+        known = _located(store, wanted, query["repos"], corpora)
+        visible, distances = _visible(store, embedder, asked, known, corpora)
+        own = found.filter(query_id=query["query_id"])
+        ranks = dict(own["chunk_id", "rank"].iter_rows())
+        for name in wanted:
+            for chunk_id in meant(name, known, ranks, distances):
+                chunk = known.row(by_predicate=pl.col("chunk_id") == chunk_id, named=True)
+                said = {
+                    "query_id": query["query_id"],
+                    "hidden": hidden(chunk, query, corpora, visible),
+                    "vector_distance": distances.get(chunk_id),
+                }
+                rows.append({**chunk, **said})
+    frame = pl.DataFrame(
+        [{name: row[name] for name in EXPLAIN_TARGETS} for row in rows], schema=EXPLAIN_TARGETS
+    )
+    return frame.unique(["query_id", "chunk_id"], keep="first", maintain_order=True)
+
+
+def _located(
+    store: Store, wanted: Sequence[str | int], repos: list[str] | None, corpora: Mapping[str, Any]
+) -> pl.DataFrame:
+    """The named chunks with their labels; a name that fits none may be the end of a path."""
+    seen: dict[str, Any] = {"repos": repos, "corpus_repos": visible_repos(corpora)}
+    ids = [int(name) for name in wanted if is_id(name)]
+    texts = [text for name in wanted for text in spellings(str(name))]
+    known = labelled(locate(store, ids, texts, **seen), corpora)
+    unknown = [name for name in wanted if not called(name, known)]
+    if not unknown:
+        return known
+    ends = [text for name in unknown for text in spellings(str(name))]
+    more = labelled(locate(store, [], ends, by_end=True, **seen), corpora)
+    return pl.concat([known, more]).unique("chunk_id", keep="first", maintain_order=True)
+
+
+def _visible(
+    store: Store,
+    embedder: Embedder,
+    asked: pl.DataFrame,
+    known: pl.DataFrame,
+    corpora: Mapping[str, Any],
+) -> tuple[set[int], dict[int, float]]:
+    """Which of the known chunks one question may see, and how far they are from it."""
+    vectors = np.asarray(embedder.embed_queries(asked["texts"].item().to_list()), np.float64)
+    distances: dict[int, float] = {}
+    visible: set[int] = set()
+    for (corpus,), some in known.group_by("corpus", maintain_order=True):
+        if corpus in corpora:
+            scope = narrowed(asked, str(corpus), corpora[str(corpus)]["inputs"]["filters"])
+            chunks = fetch_chunks(store, str(corpus), some["chunk_id"], scope)
+            visible |= set(chunks["chunk_id"])
+            distances |= nearest(chunks, vectors)
+    return visible, distances
 
 
 def is_id(name: str | int) -> bool:
@@ -172,11 +266,3 @@ def _filters(options: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(names) or "nothing"
-
-
-def explain_targets_frame(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    """``EXPLAIN_TARGETS`` from its rows, each chunk of a question once."""
-    frame = pl.DataFrame(
-        [{name: row[name] for name in EXPLAIN_TARGETS} for row in rows], schema=EXPLAIN_TARGETS
-    )
-    return frame.unique(["query_id", "chunk_id"], keep="first", maintain_order=True)

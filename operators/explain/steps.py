@@ -4,7 +4,7 @@ The numbers of a passage give its score to the last bit, by these formulas, each
 
 - merged ``score`` = ``vector_weight * vector_value + text_weight * (text_value * lexical_weight)``
 - fused ``part`` = ``vector_weight * vector_value + text_weight * text_value * lexical_weight``
-  where these are told; by ranks ``1 / (k + corpus rank)``, by scores the merged score
+  where these are known; by ranks ``1 / (k + corpus rank)``, by scores the merged score
 - fused ``score`` = the sum of its parts, in their order, times ``recency``
 - weighted ``score`` = fused score times ``weight``
 - reranked ``score`` = the model's, or the weighted score where no model read it
@@ -37,20 +37,20 @@ def explain(
 ) -> pl.DataFrame:
     """``EXPLAIN``: every number of every chunk of ``dispositions``, in its order.
 
-    The stages and their quantities; what a chunk never reached it has no row of:
+    The stages and their quantities; a chunk has no row of a stage that it never reached:
 
     - ``vector``: ``distance``; ``text``: ``score``; ``rank`` is the place in the list, null where
       a named chunk is not in it
     - ``merged``: the factors of ``MERGE_COMPONENTS``, ``score``
-    - ``deduped``: ``score``; ``copy`` for each it absorbed, ``copy of`` where one absorbed it
-      (``other`` is that chunk, ``detail`` its label)
+    - ``deduped``: ``score``; ``near-duplicate`` for each that it represents, or ``near-duplicate
+      of`` if another represents it (``other`` is that chunk, ``detail`` its label)
     - ``fused``: the factors of ``FUSION_COMPONENTS``, ``part`` for each corpus (``detail``),
       ``recency``, ``score``
     - ``weighted``: ``weight``, ``score``; ``reranked``: ``score``; neither where it is off
-    - ``unique``: ``score``; ``copy``, ``copy of``
+    - ``unique``: ``score``; ``near-duplicate``, ``near-duplicate of``
     - ``results``: ``score``
     - ``context``: ``number``, ``cost``, ``budget``; ``citations``: ``number``
-    - ``end``: the chunk's fate, ``detail`` the reason, ``other`` what absorbed it
+    - ``end``: the chunk's disposition, ``detail`` the reason, ``other`` what represents it
 
     Args:
         run: the frames of the run.
@@ -63,7 +63,7 @@ def explain(
     """
     asked = dispositions.select(*_KEY, "corpus").with_row_index("place")
     tables = [
-        _told(asked, frame, stage_no, quantity_no, stage, quantity)
+        _rows(asked, frame, stage_no, quantity_no, stage, quantity)
         for stage_no, (stage, quantities) in enumerate(
             _stages(
                 run, dispositions, merge_components, fusion_components, weights, reranked, budget
@@ -87,9 +87,14 @@ def _stages(
     budget: int,
 ) -> Iterator[tuple[str, Quantities]]:
     """Each stage with its quantities: the key, ``value``, and what else ``EXPLAIN`` has."""
-    merged, copies, packed = run.merged, _copies(run, dispositions), run.packed.drop_nulls("number")
-    ends = dispositions.filter(pl.col("copy_of").is_not_null()).select(
-        *_KEY, "fate", value=pl.lit(None, pl.Float64), other="copy_of", detail="reason"
+    merged, packed = run.merged, run.packed.drop_nulls("number")
+    duplicates = _near_duplicates(run, dispositions)
+    end = dispositions.select(
+        *_KEY,
+        "disposition",
+        value=pl.lit(None, pl.Float64),
+        other="near_duplicate_of",
+        detail="reason",
     )
     further = run.explain_targets.join(merged.drop_nulls("vector_rank"), on=_KEY, how="anti")
     near = _of(merged, "vector_distance", "vector_rank")
@@ -101,8 +106,8 @@ def _stages(
         "deduped",
         [
             _score(run.deduped),
-            ("copy", copies.filter("within")),
-            ("copy of", ends.filter(fate="copy_within")),
+            ("near-duplicate", duplicates.filter("within")),
+            ("near-duplicate of", end.filter(disposition="near_duplicate_within")),
         ],
     )
     by_rank = fusion_components.sort("corpus_rank", maintain_order=True)
@@ -125,8 +130,8 @@ def _stages(
         "unique",
         [
             _score(run.unique),
-            ("copy", copies.filter(~pl.col("within"))),
-            ("copy of", ends.filter(fate="copy_across")),
+            ("near-duplicate", duplicates.filter(~pl.col("within"))),
+            ("near-duplicate of", end.filter(disposition="near_duplicate_across")),
         ],
     )
     yield "results", [_score(run.results)]
@@ -139,11 +144,8 @@ def _stages(
         ],
     )
     yield "citations", [("number", _of(run.citations, "number"))]
-    fates = dispositions["fate"].unique(maintain_order=True)
-    end = dispositions.select(
-        *_KEY, "fate", value=pl.lit(None, pl.Float64), other="copy_of", detail="reason"
-    )
-    yield "end", [(fate, end.filter(fate=fate)) for fate in fates]
+    every = end["disposition"].unique(maintain_order=True)
+    yield "end", [(one, end.filter(disposition=one)) for one in every]
 
 
 def _score(frame: pl.DataFrame) -> tuple[str, pl.DataFrame]:
@@ -161,23 +163,24 @@ def _of(
     return frame.select(columns).drop_nulls("value")
 
 
-def _copies(run: Run, dispositions: pl.DataFrame) -> pl.DataFrame:
-    """What each chunk absorbed, and whether within its corpus."""
+def _near_duplicates(run: Run, dispositions: pl.DataFrame) -> pl.DataFrame:
+    """What each chunk represents, and whether within its corpus."""
     within = run.deduped.select("query_id", "chunk_id", other="duplicates")
     within = within.filter(pl.col("other").list.len() > 0).explode("other")
-    copies = dispositions.select(*_KEY, "copies").filter(pl.col("copies").list.len() > 0)
-    copies = copies.explode("copies").select(
+    duplicates = dispositions.select(*_KEY, "near_duplicates")
+    duplicates = duplicates.filter(pl.col("near_duplicates").list.len() > 0)
+    duplicates = duplicates.explode("near_duplicates").select(
         *_KEY,
         value=pl.lit(None, pl.Float64),
-        other=pl.col("copies").struct.field("chunk_id"),
-        detail=pl.col("copies").struct.field("source_label"),
+        other=pl.col("near_duplicates").struct.field("chunk_id"),
+        detail=pl.col("near_duplicates").struct.field("source_label"),
     )
     marked = within.with_columns(within=pl.lit(True))
-    copies = copies.join(marked, on=[*_KEY, "other"], how="left", maintain_order="left")
-    return copies.with_columns(pl.col("within").fill_null(False))
+    duplicates = duplicates.join(marked, on=[*_KEY, "other"], how="left", maintain_order="left")
+    return duplicates.with_columns(pl.col("within").fill_null(False))
 
 
-def _told(
+def _rows(
     asked: pl.DataFrame,
     frame: pl.DataFrame,
     stage_no: int,

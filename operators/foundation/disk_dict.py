@@ -22,12 +22,12 @@ class NoScratch(CrosscorpusError):
     """The scratch file cannot be written."""
 
 
-class SpilledDict(MutableMapping[bytes, V]):
+class DiskDict(MutableMapping[bytes, V]):
     """A dict from bytes to whatever can be pickled, in the order of its keys. Close it.
 
     Not to be changed while it is iterated. A value that was taken out is a copy.
 
-    >>> held = SpilledDict[int]()
+    >>> held = DiskDict[int]()
     >>> held.update({b"b": 2, b"a": 1})
     >>> list(held.items()), b"c" in held
     ([(b'a', 1), (b'b', 2)], False)

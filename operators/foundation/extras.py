@@ -1,4 +1,4 @@
-"""How an optional part is installed, to be told where one is missing."""
+"""The command that installs an optional part, for the message where one is missing."""
 
 from __future__ import annotations
 

@@ -1,32 +1,20 @@
 """The front matter of a text: YAML between ``---`` lines or TOML between ``+++`` lines.
 
-Front matter is written by anyone, so it is read with as little machinery as will do. YAML goes
-through PyYAML's scanner and parser in pure Python (64,000 brackets overflow the stack of the C one
-and end the process) and no further: no composer, no constructor, no resolver. Every scalar stays
-the string that was written, so that ``version: 1.10`` is not 1.1 and ``12:30:45`` not 45045.
-Aliases, anchors and tags are refused. Of a key given twice the first counts.
+Front matter is written by anyone, so it is read with as little machinery as will do. PyYAML's
+``BaseLoader`` reads YAML: in pure Python (64,000 brackets overflow the stack of the C one and end
+the process), and without a resolver. Every scalar stays the string that was written, so that
+``version: 1.10`` is not 1.1 and ``12:30:45`` not 45045. Aliases, anchors and tags are refused. Of a
+key given twice the first counts.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from typing import Literal, NamedTuple, TypeAlias
+from collections.abc import Hashable
+from typing import Any, Literal, NamedTuple, TypeAlias
 
-from yaml import YAMLError
-from yaml.events import (
-    AliasEvent,
-    CollectionStartEvent,
-    DocumentEndEvent,
-    Event,
-    MappingEndEvent,
-    MappingStartEvent,
-    ScalarEvent,
-    SequenceEndEvent,
-)
-from yaml.parser import Parser
-from yaml.reader import Reader
-from yaml.scanner import Scanner
+from yaml import AliasEvent, BaseLoader, CollectionStartEvent, Node, ScalarNode, YAMLError
 
 from operators.errors import CrosscorpusError
 
@@ -63,13 +51,6 @@ class Block(NamedTuple):
     language: Literal["yaml", "toml"]
     text: str
     end: int  # index of the first character after the closing fence's line
-
-
-class _YamlEvents(Reader, Scanner, Parser):
-    def __init__(self, text: str) -> None:
-        Reader.__init__(self, text)
-        Scanner.__init__(self)
-        Parser.__init__(self)
 
 
 def find_front_matter(text: str) -> Block | None:
@@ -173,45 +154,8 @@ def _too_deep() -> FrontMatterRefused:
 
 
 def _yaml(text: str) -> Value:
-    events = _YamlEvents(text)
-    root: list[Value] = []
-    # The collections that are open, each with the key that waits for its value.
-    open_: list[tuple[list[Value] | dict[str, Value], list[str]]] = [(root, [])]
-    while events.check_event():
-        event: Event = events.get_event()  # type: ignore[no-untyped-call]
-        if isinstance(event, DocumentEndEvent):
-            break
-        if isinstance(event, AliasEvent):
-            raise FrontMatterRefused("front matter has an alias; write the value out")
-        if isinstance(event, ScalarEvent | CollectionStartEvent):
-            if event.anchor is not None:
-                raise FrontMatterRefused("front matter has an anchor; leave it out")
-            if event.tag is not None:
-                raise FrontMatterRefused("front matter has a tag; leave it out")
-        if isinstance(event, ScalarEvent):
-            _put(open_[-1], event.value)
-        elif isinstance(event, CollectionStartEvent):
-            inner: list[Value] | dict[str, Value]
-            inner = {} if isinstance(event, MappingStartEvent) else []
-            _put(open_[-1], inner)
-            open_.append((inner, []))
-            if len(open_) - 1 > MAX_DEPTH:
-                raise _too_deep()
-        elif isinstance(event, MappingEndEvent | SequenceEndEvent):
-            open_.pop()
-    return root[0] if root else ""
-
-
-def _put(place: tuple[list[Value] | dict[str, Value], list[str]], value: Value) -> None:
-    collection, waiting = place
-    if isinstance(collection, list):
-        collection.append(value)
-    elif waiting:
-        collection.setdefault(waiting.pop(), value)
-    elif isinstance(value, str):
-        waiting.append(value)
-    else:
-        raise FrontMatterRefused("front matter has a key that is no string")
+    found: Value | None = _StringLoader(text).get_data()
+    return found or ""
 
 
 def _toml(text: str) -> Value:
@@ -228,3 +172,38 @@ def _strings(value: object, depth: int = 0) -> Value:
     if isinstance(value, list):
         return [_strings(inner, depth + 1) for inner in value]
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class _StringLoader(BaseLoader):
+    """PyYAML's loader that leaves scalars as written; it refuses what front matter must not have.
+
+    It checks each node before it composes it, so that deep nesting ends at ``MAX_DEPTH``.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._depth = 0
+
+    def compose_node(self, parent: Node | None, index: Any) -> Node | None:
+        event = self.peek_event()  # type: ignore[no-untyped-call]
+        if isinstance(event, AliasEvent):
+            raise FrontMatterRefused("front matter has an alias; write the value out")
+        if event.anchor is not None:
+            raise FrontMatterRefused("front matter has an anchor; leave it out")
+        if event.tag is not None:
+            raise FrontMatterRefused("front matter has a tag; leave it out")
+        nested = isinstance(event, CollectionStartEvent)
+        self._depth += nested
+        if self._depth > MAX_DEPTH:
+            raise _too_deep()
+        node = super().compose_node(parent, index)
+        self._depth -= nested
+        return node
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Hashable, Any]:
+        found: dict[Hashable, Any] = {}
+        for key, value in node.value:
+            if not isinstance(key, ScalarNode):
+                raise FrontMatterRefused("front matter has a key that is no string")
+            found.setdefault(key.value, self.construct_object(value, deep=deep))
+        return found

@@ -2,7 +2,7 @@
 
 Postgres stores UTF-8 without U+0000, and a Python string may hold lone surrogates, which UTF-8
 cannot carry. Both are replaced by U+FFFD, so that a hostile file is stored and found instead of
-failing its batch; what was replaced is counted, so that it can be told.
+failing its batch; replacements are counted, so that a run can report them.
 """
 
 from __future__ import annotations

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import select
 import threading
 import time
 from collections.abc import Callable
@@ -13,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import psycopg
 from psycopg import sql
-from psycopg.pq import ConnStatus
 from psycopg.rows import TupleRow
 from psycopg_pool import ConnectionPool
 
@@ -24,27 +22,11 @@ from operators.postgres.errors import (
     explain,
     explained,
     is_transient,
-    masked,
 )
 from operators.postgres.server.pg_environment import undisturbed
 
 if TYPE_CHECKING:
     from operators.postgres.server.embedded_server import Server
-
-__all__ = [
-    "DatabaseError",
-    "RevivingConnection",
-    "VectorExtension",
-    "connect",
-    "ensure_vector",
-    "explain",
-    "explained",
-    "is_transient",
-    "masked",
-    "open_pool",
-    "resolve_dsn",
-    "retrying",
-]
 
 T = TypeVar("T")
 CONNECT_TIMEOUT_S = 10
@@ -140,10 +122,10 @@ def open_pool(
 ) -> Pool:
     """Return an open pool; the caller closes it.
 
-    Every connection is looked at before it is handed out, without asking the server, and after a
-    crash all are made anew. No session setting is ever made, so that a transaction pooler may
-    stand between; pooler=True also does without prepared statements. timeout_s is how long a
-    caller waits for a connection.
+    Every connection is checked before it is handed out. When one is lost, the server has probably
+    crashed: the pool then replaces all of them. No session setting is ever made, so that a
+    transaction pooler may stand between; pooler=True also does without prepared statements.
+    timeout_s is how long a caller waits for a connection.
 
     Raises:
         DatabaseError: in one line, why there is no connection.
@@ -153,7 +135,7 @@ def open_pool(
 
     def check(connection: psycopg.Connection[TupleRow]) -> None:
         try:
-            _still_open(connection)
+            ConnectionPool.check_connection(connection)
         except psycopg.OperationalError:
             pool.drain()
             raise
@@ -266,26 +248,3 @@ def _options(dsn: str, prepare: bool) -> dict[str, Any]:
     if "connect_timeout" not in psycopg.conninfo.conninfo_to_dict(dsn):
         options["connect_timeout"] = CONNECT_TIMEOUT_S
     return options
-
-
-def _still_open(connection: psycopg.Connection[Any]) -> None:
-    """Raise if the server has hung up; costs no round trip.
-
-    An idle connection has nothing to read, unless its end or a notice has come.
-    """
-    pgconn = connection.pgconn
-    if connection.closed:
-        raise psycopg.OperationalError("the connection is closed")
-    # First the server's last words, then the end of the line.
-    while pgconn.status == ConnStatus.OK and _readable(pgconn.socket):
-        pgconn.consume_input()
-    if pgconn.status != ConnStatus.OK:
-        raise psycopg.OperationalError("the connection is lost")
-
-
-def _readable(descriptor: int) -> bool:
-    if os.name == "nt":
-        return bool(select.select([descriptor], [], [], 0)[0])
-    poll = select.poll()
-    poll.register(descriptor, select.POLLIN)
-    return bool(poll.poll(0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -25,150 +26,101 @@ class DatabaseError(CrosscorpusError):
         self.kind = kind
 
 
-CONNECTING = frozenset({"no SQLSTATE"})
+class Rule(NamedTuple):
+    """What is recognised by its SQLSTATE, or by the words of a message that has none.
+
+    ``advice`` is filled in with {to}, the address; {db}, the database; {user}, the role; {said},
+    the server's own line. A connection that failed for a ``permanent`` reason fails again, however
+    often it is tried.
+    """
+
+    kind: str
+    states: frozenset[str]
+    words: str
+    advice: str
+    permanent: bool = False
+
+
 WRITTEN = "postgresql://user:password@host:5432/database"
-# kind, SQLSTATEs, words of a message (a failed connection carries no SQLSTATE), and what to say
-# of it: {to} is the address, {db} the database, {user} the role, {said} the server's own line.
-Rule = tuple[str, frozenset[str], str, str]
-RULES: tuple[Rule, ...] = (
-    (
-        "wrong_password",
-        frozenset({"28P01"}),
-        r"password authentication failed|no password supplied|empty password",
-        "{to} refused the password of user {user}: correct it in CROSSCORPUS_DSN",
-    ),
-    (
-        "missing_role",
-        CONNECTING,
-        r'role "[^"]*" (does not exist|is not permitted to log in)',
-        "{to} lets no user {user} in: correct the user in CROSSCORPUS_DSN, or have an "
-        "administrator run: CREATE ROLE {user} LOGIN",
-    ),
-    (
-        "not_admitted",
-        frozenset({"28000"}),
-        r"no pg_hba\.conf entry|pg_hba\.conf rejects",
-        "{to} admits no connection of user {user} from this machine: have an administrator add it "
-        "to the server's pg_hba.conf ({said})",
-    ),
-    (
-        "missing_database",
-        frozenset({"3D000"}),
-        r'database "[^"]*" does not exist',
-        "{to} has no database {db}: correct the name in CROSSCORPUS_DSN, or run: createdb {db}",
-    ),
-    (
-        "too_many_connections",
-        frozenset({"53300"}),
-        r"too many clients|remaining connection slots|too many connections",
-        "{to} has no free connection: close other programs that use it, or raise max_connections",
-    ),
-    (
-        "starting",
-        frozenset({"57P03"}),
-        r"is starting up|not yet accepting connections|in recovery mode|is shutting down",
-        "{to} is starting or stopping: try again in a moment",
-    ),
-    (
-        "no_tls",
-        CONNECTING,
-        # What else goes wrong with SSL is a connection that was lost.
-        r"certificate|private key|sslmode|not support SSL|SSL (connection )?(is|was) required"
-        r"|SSL not in use|non-SSL|not compiled in|during SSL|ALPN| alert |handshake failure"
-        r"|wrong version|protocol version|unsupported protocol|no protocols|no (shared )?cipher",
-        "no secure connection to {to} ({said}): correct sslmode or sslrootcert in CROSSCORPUS_DSN",
-    ),
-    (
+RULES = (
+    Rule(
         # Nothing of it is repeated: with a bare / in a password the rest of that is the port.
         "bad_dsn",
-        CONNECTING,
+        frozenset({"no SQLSTATE"}),
         r"invalid (integer value|port number|\w+ value:)|bad value for connect_timeout"
         r"|Servname not supported|could not match \d+",
         "CROSSCORPUS_DSN has a port, or another option, with a value that it cannot have: write it "
         f"as {WRITTEN}, a / in the password as %2F",
+        permanent=True,
     ),
-    (
-        "no_server",
-        frozenset({"08000", "08001", "08003", "08004", "08006", "57P01", "57P02"}),
-        r"Connection refused|No such file or directory|could not translate host|timeout expired"
-        r"|not known|unreachable|server closed the connection|No route to host|name resolution"
-        r"|resolve host|timed out|connection is closed|connection is lost|Connection reset"
-        r"|terminating connection|SSL connection has been closed|SSL (SYSCALL )?error",
-        "no Postgres answers at {to}: start it or correct CROSSCORPUS_DSN; without "
-        "CROSSCORPUS_DSN an embedded server is started",
+    Rule(
+        "not_allowed",
+        frozenset({"42501", "25006"}),
+        r"permission denied|must be owner|read-only transaction",
+        "user {user} lacks a privilege in database {db} at {to} ({said}): searching needs to read, "
+        "ingesting to create and write; have an administrator grant it",
+        permanent=True,
     ),
-    (
-        "extension_not_installed",
-        frozenset(),
-        r'extension "[^"]*" is not available|could not open extension control file',
-        "the server {to} has no pgvector: have an administrator install it there "
-        f"(package postgresql-NN-pgvector), then run in database {{db}}: {ENABLE_VECTOR}",
+    Rule(
+        "refused",
+        frozenset({"28P01", "28000", "3D000"}),
+        r"password authentication failed|no password supplied|empty password"
+        r"|role .* (does not exist|is not permitted to log in)|pg_hba\.conf"
+        r"|database .* does not exist"
+        # What else goes wrong with SSL is a connection that was lost.
+        r"|certificate|private key|sslmode|not support SSL|SSL (connection )?(is|was) required"
+        r"|SSL not in use|non-SSL|not compiled in|during SSL|ALPN| alert |handshake failure"
+        r"|wrong version|protocol version|unsupported protocol|no protocols|no (shared )?cipher",
+        "{to} refuses the connection ({said}): correct user, password, database or SSL options in "
+        "CROSSCORPUS_DSN",
+        permanent=True,
     ),
-    (
+    Rule(
         "missing_extension",
         frozenset(),
         r'type "(\w+\.)?(vector|halfvec|sparsevec)(\[\])?" does not exist'
-        r"|operator does not exist: .*<(=|#|-|\+)>|function (\w+\.)?halfvec\w*\(",
-        "database {db} at {to} has no extension vector: have an administrator run in it: "
-        f"{ENABLE_VECTOR}",
+        r"|operator does not exist: .*<(=|#|-|\+)>|function (\w+\.)?halfvec\w*\("
+        r'|extension "[^"]*" is not available|could not open extension control file',
+        "database {db} at {to} has no extension vector ({said}): have an administrator install "
+        f"pgvector on the server (package postgresql-NN-pgvector) and run in it: {ENABLE_VECTOR}",
     ),
-    (
+    Rule(
+        "no_collection",
+        frozenset({"42P01", "3F000"}),
+        r'(relation|schema) "[^"]*" does not exist',
+        "the collection is gone from database {db} at {to} ({said}): it was dropped meanwhile, and "
+        "ingesting into it makes it again",
+    ),
+    Rule(
         "lost_vectors",
         frozenset(),
         r'column "?(\w+\.)?(embedding|bm25)"? (of .*)?does not exist',
         "a collection in database {db} at {to} has lost its vectors ({said}): ingest its sources "
         "into another collection",
     ),
-    (
-        "no_collection",
-        frozenset({"42P01", "3F000"}),
-        r'(relation|schema) "[^"]*" does not exist',
-        "the collection is gone from database {db} at {to} ({said}): it was dropped meanwhile, and "
-        "ingesting into it makes it anew",
-    ),
-    (
-        "read_only",
-        frozenset({"25006"}),
-        r"read-only transaction",
-        "user {user} may only read database {db} at {to}: searching works, writing needs a role "
-        "(and a server) that may write",
-    ),
-    (
-        "not_allowed",
-        frozenset({"42501"}),
-        r"permission denied|must be owner",
-        "user {user} lacks a privilege in database {db} at {to} ({said}): have an administrator "
-        "grant it",
-    ),
-    (
+    Rule(
         "wrong_dimension",
         frozenset(),
         r"expected \d+ dimensions, not \d+|different \w+ dimensions \d+ and \d+",
         "the vectors are of another embedding model than the stored ones ({said}): use the "
         "collection's model, or ingest into a new collection",
     ),
-    (
-        "disk_full",
-        frozenset({"53100"}),
-        r"No space left on device",
-        "the disk of {to} is full: free some space and run this again, nothing is lost",
-    ),
-    (
+    Rule(
         "timed_out",
         frozenset({"57014"}),
         r"statement timeout",
         "{to} took longer than allowed and was interrupted",
     ),
 )
-# A connection that failed for one of these fails again, however often it is tried.
-PERMANENT = frozenset(
-    {
-        *("wrong_password", "missing_role", "not_admitted", "missing_database", "no_tls"),
-        *("not_allowed", "bad_dsn"),
-    }
+NO_SERVER = (
+    "no Postgres answers at {to}: start it or correct CROSSCORPUS_DSN; without CROSSCORPUS_DSN an "
+    "embedded server is started ({said})"
 )
-# Classes of SQLSTATE (data exception, program limit): what was sent can never be taken.
-UNFIT = ("22", "54")
+# The kinds of all other errors, by the class of their SQLSTATE; else they are of kind "other".
+CLASSES = {
+    "unfit_value": ("22", "54"),  # data exception, program limit: it can never be stored
+    "away": ("08", "53100", "53300", "57"),  # connection lost, disk or connections gone, shutdown
+}
 
 
 def explain(error: BaseException, dsn: str) -> CrosscorpusError:
@@ -196,11 +148,12 @@ def explain(error: BaseException, dsn: str) -> CrosscorpusError:
         return DatabaseError("busy", text.format(**facts))
     if isinstance(error, PoolClosed):
         return DatabaseError("closed", "the store was closed: open it again")
-    for kind, states, words, text in RULES:
-        if _matches(error, states, words):
-            return DatabaseError(kind, text.format(**facts))
+    if rule := _rule_for(error):
+        return DatabaseError(rule.kind, rule.advice.format(**facts))
     state = getattr(error, "sqlstate", None) or ""
-    kind = "unfit_value" if state.startswith(UNFIT) else "other"
+    if isinstance(error, psycopg.OperationalError) and not state:
+        return DatabaseError("no_server", NO_SERVER.format(**facts))
+    kind = next((kind for kind, classes in CLASSES.items() if state.startswith(classes)), "other")
     return DatabaseError(kind, "the database at {to} says: {said}".format(**facts))
 
 
@@ -228,9 +181,8 @@ def is_transient(error: BaseException) -> bool:
         return False
     state = error.sqlstate
     if state is None:
-        return not any(
-            kind in PERMANENT and _matches(error, states, words) for kind, states, words, _ in RULES
-        )
+        rule = _rule_for(error)
+        return rule is None or not rule.permanent
     return state.startswith(("57P0", "08")) or state in {"40001", "40P01"}
 
 
@@ -243,11 +195,15 @@ def masked(dsn: str) -> str:
     return f"{_target({k: str(v) for k, v in parts.items() if v})}/{parts.get('dbname') or ''}"
 
 
-def _matches(error: BaseException, states: frozenset[str], words: str) -> bool:
+def _rule_for(error: BaseException) -> Rule | None:
+    return next((rule for rule in RULES if _matches(error, rule)), None)
+
+
+def _matches(error: BaseException, rule: Rule) -> bool:
     state = getattr(error, "sqlstate", None)
-    if state is not None and states:
-        return state in states
-    return re.search(words, str(error)) is not None
+    if state is not None and rule.states:
+        return state in rule.states
+    return re.search(rule.words, str(error)) is not None
 
 
 def _target(parts: dict[str, str]) -> str:

@@ -27,15 +27,15 @@ from operators.postgres.connection import (
     Pool,
     connect,
     ensure_vector,
-    explained,
     is_pooled,
     open_pool,
     resolve_dsn,
     retrying,
 )
+from operators.postgres.errors import explained
 from operators.postgres.schema.tables import bring_up_to_date, check_vectors
 from operators.postgres.state_cache import VersionedCache
-from operators.postgres.superseded_counts import Superseded, count_superseded
+from operators.postgres.superseded_counts import SupersededCounts, count_superseded
 
 Connection: TypeAlias = psycopg.Connection[TupleRow]
 Settings: TypeAlias = Mapping[str, str] | Callable[[], Mapping[str, str]]
@@ -77,20 +77,28 @@ class CollectionInfo:
     dimensions: int | None
     corpora: dict[str, int]
     repos: dict[str, dict[str, int]]
-    superseded: dict[str, Superseded] = field(default_factory=dict)
+    superseded: dict[str, SupersededCounts] = field(default_factory=dict)
     versions_at: tuple[TupleRow, ...] | None = None
     states: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
-class _Held:
-    """What a collection was last seen to hold, shared by the views of one store."""
+class StoreCache:
+    """What a collection was last seen to hold, shared by the views of one store.
+
+    Attributes:
+        info: when it was read, and what was read.
+        superseded: the state of all versions, and the superseded chunks in that state.
+        versions: every version of every topic.
+        pinned: the chunks of pinned versions, by corpus and versions.
+        visible: the chunks that versions leave visible, by corpus and versions.
+    """
 
     info: tuple[float, CollectionInfo] | None = None
-    superseded: tuple[list[TupleRow], dict[str, Superseded]] | None = None
+    superseded: tuple[list[TupleRow], dict[str, SupersededCounts]] | None = None
     versions: VersionedCache[pl.DataFrame] = field(default_factory=VersionedCache)
     pinned: VersionedCache[tuple[str, str]] = field(default_factory=VersionedCache)
-    current: VersionedCache[str] = field(default_factory=VersionedCache)
+    visible: VersionedCache[str] = field(default_factory=VersionedCache)
 
 
 @dataclass
@@ -99,6 +107,7 @@ class Store:
 
     Attributes:
         space: the vector space that its user embeds in; None: any is taken.
+        cache: what was read of the collection and holds until that changes.
     """
 
     pool: Pool
@@ -107,7 +116,7 @@ class Store:
     schema: str
     search_path: str
     space: str | None = None
-    _info: _Held = field(default_factory=_Held, repr=False)
+    cache: StoreCache = field(default_factory=StoreCache, repr=False)
 
     def embedding_in(self, space: str) -> Store:
         """A view of this store for vectors of ``space``.
@@ -149,7 +158,7 @@ class Store:
 
     def forget_info(self) -> None:
         """Have the next :func:`collection_info` read the server again."""
-        self._info.info = None
+        self.cache.info = None
 
     def close(self) -> None:
         """Close the pool's connections."""
@@ -270,11 +279,11 @@ def set_model(store: Store, model: str, space: str, dimensions: int) -> None:
 
 def collection_info(store: Store) -> CollectionInfo:
     """What the collection holds; read at most once a second a store."""
-    cached = store._info.info
+    cached = store.cache.info
     now = time.monotonic()
     if cached and now - cached[0] < INFO_SECONDS:
         return cached[1]
-    head, rows, states, (found, superseded) = store.run(lambda conn: _read_info(conn, store._info))
+    head, rows, states, (found, superseded) = store.run(lambda conn: _read_info(conn, store.cache))
     repos: dict[str, dict[str, int]] = {}
     for corpus, repo, chunks in sorted(rows):
         repos.setdefault(corpus, {})[repo] = chunks
@@ -282,7 +291,7 @@ def collection_info(store: Store) -> CollectionInfo:
     corpora = {corpus: sum(of.values()) for corpus, of in repos.items()}
     at = tuple(found) if superseded.keys() <= {row[0] for row in found} else None
     info = CollectionInfo(model, space, dimensions, corpora, repos, superseded, at, states)
-    store._info.info = (now, info)
+    store.cache.info = (now, info)
     return info
 
 
@@ -350,8 +359,10 @@ def add_vectors(conn: Connection, column: str, dimensions: int) -> None:
 
 
 def _read_info(
-    conn: Connection, held: _Held
-) -> tuple[TupleRow, list[TupleRow], dict[str, str], tuple[list[TupleRow], dict[str, Superseded]]]:
+    conn: Connection, held: StoreCache
+) -> tuple[
+    TupleRow, list[TupleRow], dict[str, str], tuple[list[TupleRow], dict[str, SupersededCounts]]
+]:
     # every change of a corpus's chunks writes its row of counts anew
     states: dict[str, str] = dict(conn.execute("SELECT corpus, xmin::text FROM corpora").fetchall())
     head = conn.execute("SELECT model, space, dimensions FROM collection").fetchone()

@@ -16,7 +16,7 @@ import psycopg
 
 
 @dataclass(frozen=True, eq=False)
-class Superseded:
+class SupersededCounts:
     """The chunks of a corpus that a newer version replaces.
 
     Attributes:
@@ -40,7 +40,7 @@ class Superseded:
 
 def count_superseded(
     conn: psycopg.Connection[Any], corpora: Sequence[str]
-) -> dict[str, Superseded]:
+) -> dict[str, SupersededCounts]:
     """The superseded chunks of each of ``corpora`` whose topics have versions.
 
     A chunk of which it is not known since when it is one, always was.
@@ -56,7 +56,7 @@ def count_superseded(
     ):
         counted.setdefault(corpus, []).append((day, chunks))
     return {
-        corpus: Superseded(
+        corpus: SupersededCounts(
             tuple(day for day, _ in days), tuple(accumulate(chunks for _, chunks in days))
         )
         for corpus, days in counted.items()

@@ -1,41 +1,32 @@
 """The lists of all corpora made one list.
 
-``rrf``: each corpus's list counts by its ranks, so that no scale needs to be shared, and every
-corpus's first is worth the same. ``score``: each corpus's merged score as it is, for corpora whose
-merge puts scores on one scale. ``convex``: similarity and text score anew, the latter on one scale
-for all corpora, so that the best of a corpus without a good match in words is not worth the best of
-one that has it.
+``rrf`` adds reciprocal ranks: the corpora need no common scale, and the first hit of every corpus
+is worth the same. ``comb_sum`` adds the merged scores as they are, for corpora whose merge puts
+scores on one scale. ``convex`` scales similarities and text scores again, the latter on one scale
+for all corpora: so the best hit of a corpus without a good match in words is worth less than the
+best of a corpus that has one.
 
 All take ``hits``: the ``UNIFIED`` rows of all corpora and the column ``recency``, the factor of a
 row's age; they return ``FUSED``. The same chunk in the lists of several corpora is one row, that of
-its best rank; its scores add up in the order of the rows, and the others become alternates.
+its best rank; its scores add up in the order of the rows, and the other rows become alternates.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from operators.arrays.alternates import survivors
-from operators.arrays.rows import index, replaced
-from operators.arrays.segments import (
-    Column,
-    Floats,
-    Integers,
-    changes,
-    lengths,
-    places,
-)
+from operators.arrays.alternates import with_alternates
+from operators.arrays.rows import replaced
+from operators.arrays.segments import Column, Floats, Integers, changes, lengths, places, starts
 from operators.ranking.lexical_weight import of_rows
 from operators.ranking.merge import check_share, reciprocal
 from operators.ranking.normalization import ratio
-from operators.ranking.total_order import permutation
-
-_FEW = 1000  # names that are compared faster one by one
 
 
 def fuse_rrf(hits: pl.DataFrame, *, rrf_k: float = 60) -> pl.DataFrame:
@@ -60,19 +51,20 @@ def fuse_convex(
 ) -> pl.DataFrame:
     """A convex combination of similarity and text score, each on one scale.
 
-    ``w * near * similarity / best of corpus + (1 - w) * confidence * text score / best of all``;
-    all bests are the query's. BM25 scores of all corpora are comparable, as sums of the weights of
-    the same words. Similarities are less so: a model puts code and prose at different distances
-    from a question. Yet the corpus that has the nearest passage is more likely to be the right one:
+    ``w * near * similarity / best of corpus + (1 - w) * words * text score / best of all``; all
+    bests are the query's, and ``words`` is its lexical weight. BM25 scores of all corpora are
+    comparable, as sums of the weights of the same words. Similarities are less so: a model puts
+    code and prose at different distances from a question. Yet the corpus that has the nearest
+    passage is more likely to be the right one:
     ``near = (best of corpus / best of all) ** (1 - corpus_normalization)``.
 
-    What a list lacks counts there ``missing_score_fraction`` of the list's last: it may be no worse
-    than what came just within the cut. A list that ends before the cut lacks only what does not
-    match, so that the share goes down with its length.
+    A hit that a list lacks counts there ``missing_score_fraction`` of the list's last hit: it may
+    be no worse than what came just within the cut. A list that ends before the cut lacks only what
+    does not match, so that the fraction goes down with its length.
 
-    A corpus of which only one channel was searched, or answered, counts by that one alone; else all
-    its hits would lose to those of corpora that have both. A hit that neither list has, as a caller
-    may give one, counts its merged score.
+    If only one channel of a corpus was searched, or answered, the corpus counts by that one alone;
+    else all its hits would lose to those of corpora that have both. A hit that neither list has (a
+    caller may give one) counts its merged score.
 
     Args:
         hits: as above.
@@ -84,7 +76,7 @@ def fuse_convex(
         depths: after how many hits the lists of each corpus were cut; None: all were cut.
         alone: the one channel, ``vector`` or ``text``, of each corpus that has no other.
     """
-    made = combination(
+    parts = combination(
         hits,
         vector_weights,
         lexical_weight,
@@ -95,9 +87,9 @@ def fuse_convex(
     )
     listed = hits["vector_distance"].is_not_null() | hits["text_score"].is_not_null()
     if listed.all():
-        return _fused(hits, made.score)
+        return _fused(hits, parts.score)
     merged = hits["corpus_score"].fill_null(0.0).to_numpy()
-    return _fused(hits, np.where(listed.to_numpy(), made.score, merged))
+    return _fused(hits, np.where(listed.to_numpy(), parts.score, merged))
 
 
 @dataclass(frozen=True)
@@ -128,58 +120,48 @@ def combination(
     alone: Mapping[str, str] | None = None,
 ) -> Combination:
     """The parts of the scores that :func:`fuse_convex` gives ``hits``; arguments as there."""
-    query_id, corpus = hits["query_id"].to_numpy(), hits["corpus"]
+    number = {name: place for place, name in enumerate(vector_weights)}
+    query_id = hits["query_id"].to_numpy()
+    corpus = np.array([number[name] for name in hits["corpus"].to_list()], np.int64)
     similarity = 1 - hits["vector_distance"].to_numpy()
     text_score = hits["text_score"].to_numpy().astype(np.float64, copy=False)
-    # rows of one query and corpus stand together: what they share is worked out for such a piece
-    begins = np.flatnonzero(changes(query_id) | _changes(corpus))
+    # the rows of one query and corpus stand together, as a piece; what they share is one number
+    begins = np.flatnonzero(changes(query_id) | changes(corpus))
     sizes = lengths(begins, len(hits))
-    query, part = query_id[begins], _numbers(corpus[index(begins)], vector_weights)
+    query_id, corpus = query_id[begins], corpus[begins]
     if missing_score_fraction:
-        cut = np.array([(depths or {}).get(name, 1) for name in vector_weights], np.float64)[part]
-        pieces = begins, cut, query, part
+        cut = np.array([(depths or {}).get(name, 1) for name in vector_weights], np.float64)
+        pieces = begins, cut[corpus], query_id, corpus
         vector_last = missing_score_fraction * _last(similarity, hits["vector_rank"], *pieces)
         text_last = missing_score_fraction * _last(text_score, hits["text_rank"], *pieces)
         similarity = np.where(np.isnan(similarity), np.repeat(vector_last, sizes), similarity)
         text_score = np.where(np.isnan(text_score), np.repeat(text_last, sizes), text_score)
+
     nearest = np.fmax.reduceat(similarity, begins)
-    own, every = _extreme(nearest, query, part), _extreme(nearest, query)
-    near = np.divide(own, every, out=np.zeros_like(own), where=every > 0) ** (
-        1 - corpus_normalization
-    )
-    words = _extreme(np.fmax.reduceat(text_score, begins), query)
-    share = np.array([check_share(weight) for weight in vector_weights.values()])[part]
-    confidence = of_rows(lexical_weight, query)
-    for corpus_number, name in enumerate(vector_weights):
-        if channel := (alone or {}).get(name):
-            share[part == corpus_number] = 1.0 if channel == "vector" else 0.0
-            confidence[part == corpus_number] = 1.0
+    best_of_corpus, best = _extreme(nearest, query_id, corpus), _extreme(nearest, query_id)
+    near = np.divide(best_of_corpus, best, out=np.zeros_like(best), where=best > 0)
+    near **= 1 - corpus_normalization
+    best_text = _extreme(np.fmax.reduceat(text_score, begins), query_id)
+
+    vector_weight = np.array([check_share(w) for w in vector_weights.values()])[corpus]
+    words = of_rows(lexical_weight, query_id)
+    for name, channel in (alone or {}).items():
+        if name in number:
+            vector_weight[corpus == number[name]] = 1.0 if channel == "vector" else 0.0
+            words[corpus == number[name]] = 1.0
     return Combination(
-        np.repeat(share, sizes),
-        ratio(similarity, np.repeat(own, sizes)) * np.repeat(near, sizes),
-        np.repeat(1 - share, sizes),
-        ratio(text_score, np.repeat(words, sizes)),
-        np.repeat(confidence, sizes),
+        vector_weight=np.repeat(vector_weight, sizes),
+        vector_value=ratio(similarity, np.repeat(best_of_corpus, sizes)) * np.repeat(near, sizes),
+        text_weight=np.repeat(1 - vector_weight, sizes),
+        text_value=ratio(text_score, np.repeat(best_text, sizes)),
+        lexical_weight=np.repeat(words, sizes),
     )
-
-
-def _changes(corpus: pl.Series) -> Column:
-    if len(corpus) <= _FEW:
-        return changes(np.array(corpus.to_list(), object))
-    found = np.ones(len(corpus), bool)
-    found[1:] = (corpus[1:] != corpus[:-1]).to_numpy()
-    return found
-
-
-def _numbers(corpus: pl.Series, weights: Mapping[str, float]) -> Integers:
-    number = {name: place for place, name in enumerate(weights)}
-    return np.array([number[name] for name in corpus.to_list()], np.int64)
 
 
 def _last(
     values: Floats, rank: pl.Series, begins: Integers, cut: Floats, *groups: Column
 ) -> Floats:
-    """What the last hit of each piece's list has, less where the list is shorter than the cut."""
+    """The value of the last hit of each piece's list; less where the list ends before the cut."""
     deepest = np.fmax.reduceat(rank.to_numpy().astype(np.float64), begins)
     full = np.minimum((1 + _extreme(deepest, *groups)) / cut, 1.0)
     return full * _extreme(np.fmin.reduceat(values, begins), *groups, extreme=np.fmin)
@@ -195,93 +177,78 @@ def _extreme(values: Floats, *groups: Column, extreme: np.ufunc = np.fmax) -> Fl
     return np.fmax(found, 0.0)
 
 
-class _Hits(NamedTuple):
-    """What the fusion reads of the hits; an absent rank is NaN."""
-
-    query_id: Column
-    chunk_id: Integers
-    rank: Column
-    vector_rank: Column
-    text_rank: Column
-    recency: Floats
-    score: Floats
-
-
 class FusedRows(NamedTuple):
     """The fused lists of queries, as row numbers of the hits."""
 
     rows: Integers  # by query and rank
-    score: Floats
-    copies: Integers  # the other rows of their chunks, by survivor
-    survivor: Integers  # of each copy the place in ``rows``
+    score: Floats  # of each of ``rows``
+    others: Integers  # the other rows of the same chunks, by owner
+    owner: Integers  # of each other row the place of its chunk in ``rows``
 
 
 def fused_rows(hits: pl.DataFrame, score: Floats) -> FusedRows:
-    """Which rows of ``hits`` the fused lists have, in their order, and which are copies of those.
+    """Which rows of ``hits`` the fused lists have, in their order, and for which others they stand.
+
+    Query by query: to sort a batch of 300 queries at once takes three times as long.
 
     Args:
-        hits: as above; of its columns only the ids, the ranks and ``recency`` are read.
+        hits: as above; only the ids, the ranks and ``recency`` are read.
         score: what each row adds to its chunk.
     """
-    read = {name: hits[name].to_numpy() for name in _Hits._fields if name != "score"}
-    arrays = _Hits(score=score, **read)
-    return _fuse(arrays)
+    names = ("chunk_id", "rank", "vector_rank", "text_rank", "recency")
+    columns = [*(hits[name].to_numpy() for name in names), score]
+    query_id = hits["query_id"].to_numpy()
+    by_query = np.argsort(query_id, kind="stable")
+    cuts = [*starts(query_id[by_query]).tolist(), len(query_id)]
+    lists: list[FusedRows] = []
+    listed = 0
+    for begin, end in pairwise(cuts):
+        rows = by_query[begin:end]
+        one = _fused_list(*(column[rows] for column in columns))
+        lists.append(FusedRows(rows[one.rows], one.score, rows[one.others], listed + one.owner))
+        listed += len(one.rows)
+    none = np.zeros(0, np.int64)
+    return FusedRows(
+        rows=np.concatenate([none, *(one.rows for one in lists)]),
+        score=np.concatenate([np.zeros(0), *(one.score for one in lists)]),
+        others=np.concatenate([none, *(one.others for one in lists)]),
+        owner=np.concatenate([none, *(one.owner for one in lists)]),
+    )
+
+
+def _fused_list(
+    chunk_id: Integers,
+    rank: Column,
+    vector_rank: Column,
+    text_rank: Column,
+    recency: Floats,
+    score: Floats,
+) -> FusedRows:
+    """The fused list of one query; row numbers are those of the arguments."""
+    rows = len(chunk_id)
+    by_chunk = np.argsort(chunk_id)
+    first = changes(chunk_id[by_chunk])
+    ranked = rank.astype(np.int64) * rows + np.arange(rows)
+    # of each chunk the row of its best rank, the first of them
+    best = np.minimum.reduceat(ranked[by_chunk], np.flatnonzero(first)) % rows
+    chunk = np.empty_like(by_chunk)  # of each row the number of its chunk
+    chunk[by_chunk] = np.cumsum(first) - 1
+    total = np.bincount(chunk, score) * recency[best]
+    # the one order of every list; the sort is stable, and chunks come by chunk_id already
+    order = np.lexsort((text_rank[best], vector_rank[best], -total))
+
+    place = np.empty_like(order)  # of each chunk its place in the fused list
+    place[order] = np.arange(len(order))
+    is_other = np.ones(rows, bool)
+    is_other[best] = False
+    others = np.flatnonzero(is_other)
+    others = others[np.argsort(place[chunk[others]], kind="stable")]
+    return FusedRows(best[order], total[order], others, place[chunk[others]])
 
 
 def _fused(hits: pl.DataFrame, score: Floats) -> pl.DataFrame:
     fused = fused_rows(hits, score)
     columns = hits[[name for name in hits.columns if name != "recency"]]
-    chosen = survivors(columns, fused.rows, fused.copies, fused.survivor)
+    chosen = with_alternates(columns, fused.rows, fused.others, fused.owner)
     rank = pl.Series("rank", places(chosen["query_id"].to_numpy()))
     return replaced(chosen, rank, pl.Series("score", fused.score))
-
-
-def _fuse(hits: _Hits) -> FusedRows:
-    rows = np.lexsort((hits.chunk_id, hits.query_id))
-    begins = np.flatnonzero(changes(hits.query_id[rows]) | changes(hits.chunk_id[rows]))
-    first, score = begins, hits.score[rows]
-    if len(begins) < len(rows):
-        first, score = _summed(score, hits.rank[rows], begins)
-    kept = rows[first]
-    score = score * hits.recency[kept]
-    ranks = hits.vector_rank[kept], hits.text_rank[kept]
-    best = permutation(hits.query_id[kept], score, *ranks, hits.chunk_id[kept])
-    copies, survivor = _copies(begins, first, best, len(rows))
-    return FusedRows(kept[best], score[best], rows[copies], survivor)
-
-
-def _summed(score: Floats, rank: Column, begins: Integers) -> tuple[Integers, Floats]:
-    """Of each chunk the row with the best rank, and the sum of its scores, row after row.
-
-    Args:
-        score: by chunk.
-        rank: likewise.
-        begins: where the rows of each chunk begin.
-    """
-    sizes = lengths(begins, len(score))
-    first, total = begins.copy(), score[begins]
-    more = np.flatnonzero(sizes > 1)
-    number = 1
-    while len(more):  # the second row of all chunks, the third, ...
-        row = begins[more] + number
-        total[more] += score[row]
-        first[more] = np.where(rank[row] < rank[first[more]], row, first[more])
-        number += 1
-        more = more[sizes[more] > number]
-    return first, total
-
-
-def _copies(
-    begins: Integers, first: Integers, best: Integers, rows: int
-) -> tuple[Integers, Integers]:
-    """The rows that are not the first of their chunk, by the chunk's place in ``best``."""
-    if len(begins) == rows:
-        return begins[:0], begins[:0]
-    place = np.empty_like(best)
-    place[best] = np.arange(len(best))
-    stays = np.zeros(rows, bool)
-    stays[first] = True
-    gone = np.flatnonzero(~stays)
-    survivor = np.repeat(place, lengths(begins, rows) - 1)
-    order = np.argsort(survivor, kind="stable")
-    return gone[order], survivor[order]

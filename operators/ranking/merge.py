@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from operators.arrays.rows import nullable
-from operators.arrays.segments import Column, Floats, Integers, places, starts
+from operators.arrays.segments import Column, Floats, Integers, changes, places, starts
 from operators.frames import MERGED, TEXT_HITS, VECTOR_HITS, empty, frame_of
 from operators.ranking.lexical_weight import of_rows
 from operators.ranking.normalization import normalise
@@ -131,14 +131,11 @@ def _align(vector_hits: pl.DataFrame, text_hits: pl.DataFrame) -> _Aligned:
     value = np.concatenate([vector_hits["distance"].to_numpy(), text_hits["score"].to_numpy()])
     from_text = np.arange(len(rank)) >= vector_hits.height
 
-    # Both sorts are stable: what has the best rank comes first within query, chunk and list.
-    best = np.argsort(rank, kind="stable")
-    order = best[np.lexsort((from_text[best], chunk_id[best], query_id[best]))]
+    # the best rank comes first within query, chunk and list
+    order = np.lexsort((rank, from_text, chunk_id, query_id))
     query_id, chunk_id, from_text = query_id[order], chunk_id[order], from_text[order]
-    another = np.ones(len(order), bool)
-    another[1:] = (query_id[1:] != query_id[:-1]) | (chunk_id[1:] != chunk_id[:-1])
-    once = another.copy()
-    once[1:] |= from_text[1:] != from_text[:-1]
+    another = changes(query_id) | changes(chunk_id)
+    once = another | changes(from_text)
     place = np.cumsum(another) - 1
 
     columns = np.full((4, int(another.sum())), np.nan)

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from operators.arrays.segments import Column, places, starts
+from operators.arrays.segments import Column, changes, places, starts
 from operators.frames import frame_of
 from operators.ranking.merge import reciprocal
 from operators.ranking.total_order import permutation
@@ -44,10 +44,8 @@ def fuse_texts(
     query_id, chunk_id, text_no = query_id[order], chunk_id[order], text_no[order]
     rank, values = rank[order], lists[value].to_numpy()[order]
 
-    another = np.ones(len(order), bool)
-    another[1:] = (query_id[1:] != query_id[:-1]) | (chunk_id[1:] != chunk_id[:-1])
-    once = another.copy()
-    once[1:] |= text_no[1:] != text_no[:-1]
+    another = changes(query_id) | changes(chunk_id)
+    once = another | changes(text_no)
     place = np.cumsum(another) - 1
     begins = np.flatnonzero(another)
     # bincount adds in the order of the rows, which is the order of the texts

@@ -7,13 +7,12 @@ weights of its triggers, so that the change from one trigger to another is a gra
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import polars as pl
 
-from operators.arrays.segments import Floats, positions
 from operators.errors import CrosscorpusError, UnknownName, suggest
+from operators.frames import TRIGGER_WEIGHTS
 from operators.ranking.total_order import ranked
 
 SourceWeights = Mapping[str, Mapping[str, float]]  # corpus -> trigger -> weight
@@ -64,38 +63,34 @@ def mix_weight(mix: Mix, weights: Mapping[str, float]) -> float:
     return weighted / total if total > 0 else 1.0
 
 
-def weigh(hits: pl.DataFrame, queries: pl.DataFrame, source_weights: SourceWeights) -> pl.DataFrame:
-    """``hits`` (``FUSED``) with each score times its corpus's weight for the query's trigger.
+def trigger_weights(queries: pl.DataFrame, source_weights: SourceWeights) -> pl.DataFrame:
+    """``TRIGGER_WEIGHTS``: the weight of every corpus for what triggered each question.
 
     Args:
-        hits: columns ``FUSED``.
         queries: columns ``QUERIES``.
         source_weights: corpus -> trigger -> weight; what it does not name weighs 1.
     """
-    mixes = queries["trigger"].to_list()
-    if not any(mixes):
+    mixes = {
+        query_id: [(one["trigger"], one["share"]) for one in shares or ()]
+        for query_id, shares in queries["query_id", "trigger"].iter_rows()
+    }
+    rows = [
+        (query_id, corpus, mix_weight(mix, source_weights[corpus]))
+        for query_id, mix in mixes.items()
+        for corpus in sorted(source_weights)
+    ]
+    return pl.DataFrame(rows, schema=TRIGGER_WEIGHTS, orient="row")
+
+
+def weigh(hits: pl.DataFrame, weights: pl.DataFrame) -> pl.DataFrame:
+    """``hits`` (``FUSED``) with each score times the weight of its corpus for its question.
+
+    Args:
+        hits: columns ``FUSED``.
+        weights: columns ``TRIGGER_WEIGHTS``; what it does not name weighs 1.
+    """
+    if (weights["weight"] == 1.0).all():
         return hits
-    factors = _factors(hits, queries, mixes, source_weights)
-    return ranked(hits, hits["score"].to_numpy() * factors)
-
-
-def _factors(
-    hits: pl.DataFrame,
-    queries: pl.DataFrame,
-    mixes: Sequence[Sequence[Mapping[str, Any]] | None],
-    source_weights: SourceWeights,
-) -> Floats:
-    corpora = sorted(source_weights)
-    rows: dict[tuple[tuple[str, float], ...], list[float]] = {}
-    # the last row is for a query, the last column for a corpus, that nothing is known of
-    table = np.ones((len(mixes) + 1, len(corpora) + 1))
-    for number, shares in enumerate(mixes):
-        mix = tuple((one["trigger"], one["share"]) for one in shares or ())
-        if mix not in rows:
-            rows[mix] = [mix_weight(mix, source_weights[corpus]) for corpus in corpora]
-        table[number, :-1] = rows[mix]
-    row = positions(queries["query_id"].to_numpy(), hits["query_id"].to_numpy())
-    column = {corpus: number for number, corpus in enumerate(corpora)}
-    place = [column.get(corpus, -1) for corpus in hits["corpus"].to_list()]
-    factors: Floats = table[row, np.array(place, np.int64)]
-    return factors
+    keys = ["query_id", "corpus"]
+    weight = hits[keys].join(weights, on=keys, how="left", maintain_order="left")["weight"]
+    return ranked(hits, hits["score"].to_numpy() * weight.fill_null(1.0).to_numpy())

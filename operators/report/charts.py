@@ -15,15 +15,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from operators.errors import CrosscorpusError
 from operators.foundation.escape import visible
 from operators.foundation.extras import installing
-from operators.report.page import Html, element, join
-
-
-class MissingCharts(CrosscorpusError, ImportError):
-    """The libraries that draw charts are not installed."""
-
+from operators.report.page import Html, MissingCharts, element, join
 
 try:
     import altair as alt

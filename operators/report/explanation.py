@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from operators.explain.dispositions import FATES
+from operators.explain.dispositions import DISPOSITION_MEANINGS
 from operators.explain.waterfall import FACTORS, spell, waterfall
 from operators.report import charts
 from operators.report.page import Html, Section, element, join, page, table
@@ -138,13 +138,13 @@ def _scores(passages: Sequence[Passage]) -> Html:
             one.name,
             _link(one),
             "" if one.row["score"] is None else f"{one.row['score']:.4f}",
-            FATES[one.row["fate"]],
+            DISPOSITION_MEANINGS[one.row["disposition"]],
             str(one.row["number"] or ""),
-            str(len(one.row["copies"]) or ""),
+            str(len(one.row["near_duplicates"]) or ""),
         ]
         for one in passages
     ]
-    head = ["", "passage", "score", "what became of it", "in the context", "copies"]
+    head = ["", "passage", "score", "what became of it", "in the context", "near-duplicates"]
     listed = table("The passages", head, rows, numeric=(2, 4, 5))
     return join([picture if scored else "", listed])
 
@@ -163,8 +163,9 @@ def _details(one: Passage, text: str | None, *, open_: bool) -> Html:
         f" {row['source_label']} ",
         element("span", score, class_="quiet"),
     ]
-    fate = "" if row["fate"] == "context" else f"{FATES[row['fate']]}: "
-    said = f"{fate}{row['reason']}."
+    said = f"{row['reason']}."
+    if row["disposition"] != "context":
+        said = f"{DISPOSITION_MEANINGS[row['disposition']]}: {said}"
     parts: list[Html] = [element("p", said[:1].upper() + said[1:])]
     if row["source_url"]:
         parts.append(element("p", element("a", row["source_url"], href=row["source_url"])))
@@ -178,9 +179,9 @@ def _details(one: Passage, text: str | None, *, open_: bool) -> Html:
         head = ["factor", "what it does", "score so far"]
         parts += [drawn, table("Factors", head, formulas, numeric=(2,))]
     parts.append(_numbers(one.told))
-    if row["copies"]:
-        copies = [element("li", _source(copy)) for copy in row["copies"]]
-        parts += [element("h4", "Also found in"), element("ul", *copies)]
+    if row["near_duplicates"]:
+        others = [element("li", _source(other)) for other in row["near_duplicates"]]
+        parts += [element("h4", "Also found in"), element("ul", *others)]
     if text:
         shown = text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
         parts += [element("h4", "Text"), element("blockquote", shown)]

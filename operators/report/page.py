@@ -6,25 +6,30 @@ needs no care with hostile queries, labels or names: they can't become markup by
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
+from typing import Any
 
+from operators.errors import CrosscorpusError
 from operators.foundation.escape import visible
-
-# A page loads nothing, whatever stands in it. Vega compiles its expressions, hence 'unsafe-eval'.
-_POLICY = (
-    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline' 'unsafe-eval'; "
-    "img-src data:; base-uri 'none'; form-action 'none'"
-)
+from operators.foundation.extras import installing
 
 
-class Html(str):
-    """Markup that is safe to stand in a page as it is."""
+class MissingCharts(CrosscorpusError, ImportError):
+    """The libraries that make pages and draw charts are not installed."""
 
-    __slots__ = ()
+
+try:
+    import jinja2
+    from markupsafe import Markup
+except ImportError as error:
+    raise MissingCharts(f"charts need {error.name}: {installing('evaluate')}") from None
+
+Html = Markup
+"""Markup that is safe to stand in a page as it is."""
 
 
 @dataclass(frozen=True)
@@ -39,15 +44,20 @@ class Section:
 def markup(value: str) -> Html:
     """``value`` as markup: escaped and with what is unseen shown, unless it is markup already.
 
-    >>> markup("a < b"), markup(Html("<b>a</b>"))
+    >>> str(markup("a < b")), str(markup(Html("<b>a</b>")))
     ('a &lt; b', '<b>a</b>')
     """
-    return value if isinstance(value, Html) else Html(html.escape(visible(value)))
+    return Html.escape(_shown(value))
+
+
+def _shown(value: Any) -> Any:
+    """A text with what is unseen shown; markup and everything else as it is."""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Html) else value
 
 
 def join(parts: Iterable[str], between: str = "") -> Html:
     """The parts after one another, each escaped unless it is markup."""
-    return Html(markup(between).join(markup(part) for part in parts))
+    return markup(between).join(map(_shown, parts))
 
 
 def element(name: str, *content: str, **attributes: str | int | bool | None) -> Html:
@@ -59,17 +69,15 @@ def element(name: str, *content: str, **attributes: str | int | bool | None) -> 
         attributes: a trailing ``_`` is dropped (``class_``), ``_`` inside becomes ``-``; None and
             False leave an attribute out, True writes it without a value.
 
-    >>> element("p", "1 < 2", class_="note")
+    >>> str(element("p", "1 < 2", class_="note"))
     '<p class="note">1 &lt; 2</p>'
     """
-    written = []
+    start = Html(name)
     for key, value in attributes.items():
-        key = key.rstrip("_").replace("_", "-")
-        if value is True:
-            written.append(f" {key}")
-        elif value is not None and value is not False:
-            written.append(f' {key}="{html.escape(visible(str(value)))}"')
-    return Html(f"<{name}{''.join(written)}>{join(content)}</{name}>")
+        if value is not None and value is not False:
+            start += " " + key.rstrip("_").replace("_", "-")
+            start += Html("") if value is True else Html('="{}"').format(_shown(str(value)))
+    return Html("<{}>{}</{}>").format(start, join(content), name)
 
 
 def table(
@@ -136,42 +144,29 @@ def page(title: str, sections: Sequence[Section], *, lead: str = "", scripts: st
     Returns:
         The text of a file in UTF-8.
     """
-    names = _anchors(sections)
-    parts = [
-        element(
-            "section",
-            element("h2", part.heading, id=f"{name}-heading"),
-            part.body,
-            id=name,
-            aria_labelledby=f"{name}-heading",
-        )
-        for name, part in zip(names, sections, strict=True)
-    ]
-    contents = Html()
-    if len(sections) > 2:
-        links = [
-            element("li", element("a", part.short or part.heading, href=f"#{name}"))
-            for name, part in zip(names, sections, strict=True)
-        ]
-        contents = element("nav", element("ul", *links), aria_label="Contents")
-    header = element("header", element("h1", title), _paragraph(lead), contents)
-    style = (files(__package__) / "page.css").read_text(encoding="utf-8")
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n'
-        '<meta name="referrer" content="no-referrer">\n'
-        '<link rel="icon" href="data:,">\n'
-        f"{element('title', title)}\n<style>\n{style}</style>\n</head>\n<body>\n"
-        f"{element('main', header, *parts)}\n{scripts}</body>\n</html>\n"
+    return _template().render(
+        title=title,
+        sections=list(zip(_anchors(sections), sections, strict=True)),
+        lead=lead if isinstance(lead, Html) or not lead else element("p", lead, class_="lead"),
+        scripts=scripts,
+        style=Html(_file("page.css")),
     )
 
 
-def _paragraph(lead: str) -> Html:
-    if not lead:
-        return Html()
-    return lead if isinstance(lead, Html) else element("p", lead, class_="lead")
+@cache
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        autoescape=True,
+        finalize=_shown,
+        loader=jinja2.FunctionLoader(_file),
+        undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template("page.html")
+
+
+def _file(name: str) -> str:
+    return (files(__package__) / name).read_text(encoding="utf-8")
 
 
 def _anchors(sections: Sequence[Section]) -> list[str]:

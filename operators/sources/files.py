@@ -13,7 +13,7 @@ import stat
 from dataclasses import dataclass
 from posixpath import splitext
 
-from operators.foundation.disk_dict import SpilledDict
+from operators.foundation.disk_dict import DiskDict
 from operators.foundation.sanitize import clean_text, shown_path
 from operators.sources.protocol import ReadIssue
 
@@ -37,14 +37,14 @@ class Content:
     modified: float
 
 
-def find_files(root: bytes) -> SpilledDict[ReadIssue | None]:
+def find_files(root: bytes) -> DiskDict[ReadIssue | None]:
     """The regular files below ``root`` by their paths relative to it, ``/`` between parts.
 
-    Links, hidden folders and what is no file are there with a fault that did not fail; a folder
-    that cannot be listed with one that did, without a key: anything may have been in it. To be
-    closed.
+    Links, hidden folders and what is no file are there with an issue that did not fail. A folder
+    that cannot be listed is there with an issue that failed and has no key: anything may have been
+    in it. The caller closes it.
     """
-    found = SpilledDict[ReadIssue | None]()
+    found = DiskDict[ReadIssue | None]()
     waiting = [b""]
     while waiting:
         folder = waiting.pop()

@@ -22,7 +22,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from operators.foundation.disk_dict import SpilledDict
+from operators.foundation.disk_dict import DiskDict
 from operators.foundation.sanitize import clean_text
 from operators.sources.formats.json_stream import file_objects
 from operators.sources.jsonl import SourceError, parse_moment
@@ -71,7 +71,7 @@ def memory_source(path: Path | str, repo: str | None = None) -> Source:
     def scan() -> Iterator[Item]:
         nonlocal progress
         try:
-            with closing(SpilledDict[int]()) as last:
+            with closing(DiskDict[int]()) as last:
                 last.update((_name(item), at) for at, (_, item) in enumerate(items()))
                 for at, (read, item) in enumerate(items()):
                     progress = min(1.0, read / size)

@@ -125,9 +125,9 @@ class _Folder:
             self.done, self.found = 0, max(len(found), 1)
             if not found:
                 raise SourceError(f"{shown_path(self.root)} is empty: is it mounted?")
-            for path, fault in found.starting(b""):
+            for path, issue in found.starting(b""):
                 self.done += 1
-                yield fault or self._item(path, found, pdf)
+                yield issue or self._item(path, found, pdf)
 
     def _item(self, path: bytes, names: Container[bytes], pdf: PdfReader) -> Item:
         shown = shown_path(path)

@@ -12,12 +12,12 @@ repo             optional; else ``project``; else none
 created_at       optional ISO 8601 moment, UTC where it names no zone
 version          optional string
 topic_key        optional; the same for all versions of one topic
-language state   optional; the language of a code document is otherwise told by its path
+language state   optional; of a code document; otherwise its path says it
 metadata         optional object
 ===============  ======================================================================
 
 Any other key becomes metadata. A metadata value whose JSON is longer than
-``items.METADATA_VALUE_LIMIT`` is left out: that is a text (a diff hunk, a thread's comments).
+``protocol.METADATA_VALUE_LIMIT`` is left out: that is a text (a diff hunk, a thread's comments).
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from operators.errors import CrosscorpusError
-from operators.foundation.disk_dict import SpilledDict
+from operators.foundation.disk_dict import DiskDict
 from operators.foundation.sanitize import clean_text
 from operators.sources.formats.languages import code_language
 from operators.sources.protocol import Document, Item, Key, ReadIssue, Source, metadata_json
 
 READER = "documents/1"
 MAX_LINE = 64 * 1024 * 1024
-"""Bytes; a longer line is a fault and is passed over without being held in memory."""
+"""Bytes; a longer line is a :class:`ReadIssue` and is passed over without being held in memory."""
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _CORPUS = re.compile(r"[a-z][a-z0-9_]{0,39}")
@@ -93,17 +93,17 @@ def is_corpus_name(name: str) -> bool:
 
 
 def read_documents(raw: BinaryIO) -> Iterator[Item]:
-    """Documents and faults of a JSONL stream in line order; blank lines are passed over.
+    """Documents and issues of a JSONL stream in line order; blank lines are passed over.
 
     A line that is no document is a :class:`ReadIssue` whose ``where`` is ``line N``; of two
-    documents with one name the first counts. A damaged or cut gzip stream is a fault at the line it
-    breaks.
+    documents with one name the first counts. A damaged or cut gzip stream is an issue at the line
+    where it breaks.
     """
-    with closing(SpilledDict[None]()) as seen:
+    with closing(DiskDict[None]()) as seen:
         yield from _items(raw, seen)
 
 
-def _items(raw: BinaryIO, seen: SpilledDict[None]) -> Iterator[Document | ReadIssue]:
+def _items(raw: BinaryIO, seen: DiskDict[None]) -> Iterator[Document | ReadIssue]:
     number = 0
     lines = _lines(raw)
     while True:

@@ -1,4 +1,4 @@
-"""What every reader gives: documents, and faults that say why something was not read.
+"""What every reader gives: documents, and issues that say why something was not read.
 
 A reader is a stream. Whatever is wrong with one line or one file is a :class:`ReadIssue` in that
 stream, never an exception, so that one bad file does not end a run. A reader cleans every text it
@@ -92,7 +92,7 @@ class LazyDocument:
     Attributes:
         key: what names the document.
         content: hash of all that it is made from.
-        read: parses it. The document has ``content`` as its ``source_hash``, the fault as its
+        read: parses it. The document has ``content`` as its ``source_hash``, the issue as its
             ``content``; nothing is raised. To be called before the scan goes on.
     """
 

@@ -1,39 +1,161 @@
-"""Both ends of the pipe to a process that parses what anyone may have written, and may be killed.
+"""A process that parses what anyone may have written, and may be killed at any time.
 
-A request and a reply are a length (4 bytes, big-endian) and as many bytes. The child has bounds of
-memory and of CPU for one request; the parent's clock bounds it where an operating system does not.
+The parent asks and the child answers, one request at a time: a length (4 bytes, big-endian) and as
+many bytes; a reply is JSON. The child has bounds of memory and of CPU for one request; the parent's
+clock bounds it where an operating system does not. Pebble was tried: it breaks in a script without
+a main guard, and its child keeps the parent's secrets.
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import os
+import signal
 import struct
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO
+from types import TracebackType
+from typing import Any, BinaryIO
 
-_KEPT_ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "TEMP", "TMP")
+_ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "TEMP", "TMP")
+_ROOT = Path(__file__).parents[2]
 
 
-def start(script: Path, *arguments: str) -> subprocess.Popen[bytes]:
-    """Start the child that ``script`` is, with an environment of its own.
+class Stopped(Exception):
+    """The child ended before it answered; says why."""
 
-    Nothing that a hostile file takes over should find a password there.
+
+class Sandbox:
+    """A child process: started at the first request, replaced when it died, ended by :meth:`close`.
+
+    Threads take turns. A process that was forked from this one starts a child of its own.
     """
-    return subprocess.Popen(
-        [sys.executable, "-I", str(script), *arguments],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env={name: os.environ[name] for name in _KEPT_ENVIRONMENT if name in os.environ},
-    )
+
+    def __init__(
+        self,
+        function: str,
+        *,
+        memory_bytes: int,
+        cpu_s: int,
+        wall_s: float,
+        requests_a_child: int,
+        retry: bool = False,
+    ) -> None:
+        """Say what the child runs, and its bounds; nothing starts yet.
+
+        Args:
+            function: ``MODULE:NAME`` of what takes a request's bytes and returns its answer. The
+                child imports the module; this process does not.
+            memory_bytes: address space of the child.
+            cpu_s: seconds of CPU for one request.
+            wall_s: seconds by the clock for one request.
+            requests_a_child: then a new one takes over: what a library leaks is given back.
+            retry: whether a fresh child gets a request on which a used one ended, for a parser that
+                may crash on what earlier requests left in memory.
+        """
+        self.function = function
+        self.memory_bytes, self.cpu_s, self.wall_s = memory_bytes, cpu_s, wall_s
+        self._requests_a_child, self._retry = requests_a_child, retry
+        self._lock = threading.Lock()
+        self._child: subprocess.Popen[bytes] | None = None
+        self._owner = os.getpid()
+        self._answered = 0
+
+    def __enter__(self) -> Sandbox:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End the child."""
+        self.close()
+
+    @property
+    def pid(self) -> int | None:
+        """The child's process id; None while there is no child."""
+        return None if self._child is None else self._child.pid
+
+    def close(self) -> None:
+        """End the child, if there is one."""
+        child, self._child = self._child, None
+        if child is not None and self._owner == os.getpid():
+            child.kill()
+            child.communicate()
+
+    def ask(self, request: bytes) -> Any:
+        """The answer to a request.
+
+        Raises:
+            Stopped: the child ended before it answered, at a limit or by a crash.
+        """
+        with self._lock:
+            if self._owner != os.getpid():  # after a fork the child is the parent's
+                self._child, self._owner = None, os.getpid()
+            if self._answered >= self._requests_a_child:
+                self.close()
+            used = self._child is not None
+            try:
+                return self._answer(request)
+            except Stopped:
+                if not (self._retry and used):
+                    raise
+            return self._answer(request)
+
+    def _answer(self, request: bytes) -> Any:
+        if self._child is None:
+            self._child, self._answered = self._start(), 0
+        child, late = self._child, threading.Event()
+
+        def stop() -> None:
+            late.set()
+            child.kill()
+
+        clock = threading.Timer(self.wall_s, stop)
+        clock.daemon = True
+        clock.start()
+        try:
+            reply = _exchange(child, request)
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            clock.cancel()
+        if reply is None:
+            self.close()
+            raise Stopped(self._why(child.returncode, late.is_set()))
+        self._answered += 1
+        return json.loads(reply)
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        """Start a child with an environment in which a hostile file finds no password."""
+        limits = (str(self.memory_bytes), str(self.cpu_s))
+        return subprocess.Popen(
+            [sys.executable, "-I", __file__, self.function, *limits],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
+        )
+
+    def _why(self, status: int, late: bool) -> str:
+        if late:
+            return f"stopped: it took more than {self.wall_s:g} s"
+        if hasattr(signal, "SIGXCPU") and status == -signal.SIGXCPU:
+            return f"stopped: it took more than {self.cpu_s} s of CPU"
+        limit = f"the limit of {self.memory_bytes >> 20} MiB"
+        return f"stopped: its reader ended ({status}), most likely at {limit}"
 
 
-def exchange(child: subprocess.Popen[bytes], request: bytes) -> bytes | None:
+def _exchange(child: subprocess.Popen[bytes], request: bytes) -> bytes | None:
     """The child's reply; None if it ended before it gave one."""
     assert child.stdin is not None
     assert child.stdout is not None
@@ -51,14 +173,8 @@ def exchange(child: subprocess.Popen[bytes], request: bytes) -> bytes | None:
     return reply if len(reply) == size else None
 
 
-def serve(answer: Callable[[bytes], object], *, memory_bytes: int, cpu_s: int) -> None:
-    """Be the child: answer requests, as JSON, until standard input ends.
-
-    Args:
-        answer: of one request.
-        memory_bytes: address space of this process.
-        cpu_s: seconds of CPU for one request; the process is ended when they are used up.
-    """
+def _serve(answer: Callable[[bytes], object], memory_bytes: int, cpu_s: int) -> None:
+    """Be the child: answer requests until standard input ends."""
     requests, replies = sys.stdin.buffer, _own_output()
     _limit_memory(memory_bytes)
     while header := requests.read(4):
@@ -100,3 +216,10 @@ def _limit_cpu(seconds: int) -> None:
     soft = int(used.ru_utime + used.ru_stime) + seconds + 1
     with contextlib.suppress(ValueError, OSError):  # the bound that is in force is tighter
         resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(_ROOT))  # -I leaves it out
+    _module, _, _name = sys.argv[1].partition(":")
+    _function: Callable[[bytes], object] = getattr(importlib.import_module(_module), _name)
+    _serve(_function, int(sys.argv[2]), int(sys.argv[3]))

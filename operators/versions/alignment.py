@@ -1,9 +1,10 @@
 """Which passage of a document's next version takes the place of which of this one.
 
-A passage is the same where its text is (white space folded), wherever it stands now; or where it is
-all there and only cut into passages in another way. What is left between passages that stayed in
-place is paired in order, the most similar first of all ways to pair (Needleman and Wunsch, 1970,
-with a gap that costs nothing). What then has no partner was moved and revised, or is gone.
+A passage is the same if its text is (white space folded), wherever it stands now; or if all of its
+text is there and only cut into passages in another way. The passages that are left, between those
+that stayed in place, are paired in order; of all ways to pair them the one with the highest total
+similarity counts (Needleman and Wunsch, 1970, with a gap that costs nothing). A passage that then
+has no partner was moved and revised, or is gone.
 """
 
 from __future__ import annotations

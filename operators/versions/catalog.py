@@ -40,7 +40,7 @@ _PLATFORMS = words(
 _TOKEN = re.compile(r"[a-z0-9]+")
 
 
-class Known:
+class KnownVersions:
     """The versions of a collection's topics (columns ``KNOWN_VERSIONS``)."""
 
     def __init__(self, frame: pl.DataFrame) -> None:
@@ -55,7 +55,7 @@ class Known:
         allowed: Mapping[str, Sequence[str] | None] | None,
         corpora: Sequence[str] | None,
         repos: Sequence[str] | None,
-    ) -> Known:
+    ) -> KnownVersions:
         """Those that a question may see: what it may not is neither told nor pinned.
 
         Args:
@@ -71,7 +71,7 @@ class Known:
             ]
             seen = pl.any_horizontal(pl.lit(False), *of_each)
         seen &= _is_among("corpus", corpora) & _is_among("repo", repos)
-        return Known(self._frame.filter(seen))
+        return KnownVersions(self._frame.filter(seen))
 
     def asked(self, version: str, question: str) -> tuple[list[str], str | None]:
         """How topics spell a ``version`` that a caller asks for, and what to say about it.

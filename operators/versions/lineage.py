@@ -1,12 +1,14 @@
 """Which documents are versions of one topic, and in which order.
 
-Two documents of different versions are one topic if their path and title are the same once each
-one's own version is taken out (:mod:`operators.versions.normalized_names`); where only their file
-names have it and it may be a page's number, and titles differ, contents must be alike as well;
-where several pages share such names, content tells which continues which. What then ends with one
-version and what begins with a later one may be one page that was renamed or moved: the more of its
-names has changed, the more of its content has to be the same. Two documents of one version are
-never one topic.
+Two documents of different versions are one topic if their paths and titles are the same without
+their own versions (:mod:`operators.versions.normalized_names`). There are two exceptions. If only
+the file names have a version, which may be a page's number, and the titles differ, then the
+contents must be alike too. If several pages share such names, then the content says which page
+continues which.
+
+A page that ends with one version and a page that begins with a later one may be one page that was
+renamed or relocated: the more of its names has changed, the more of its content must be the same.
+Two documents of one version are never one topic.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import numpy as np
 import polars as pl
 
 from operators.frames import UTC, check
-from operators.versions.normalized_names import masked
+from operators.versions.normalized_names import normalize_names
 from operators.versions.page import Page
 from operators.versions.renames import joined
 from operators.versions.text_sketches import alike, likely
@@ -107,7 +109,7 @@ def lineages(documents: pl.DataFrame) -> pl.DataFrame:
 
 def _page(row: dict[str, object]) -> Page:
     text = {k: v if isinstance(v, str) else None for k, v in row.items()}
-    names = masked(text["path"], text["title"], text["document_id"] or "", text["version"])
+    names = normalize_names(text["path"], text["title"], text["document_id"] or "", text["version"])
     source = text["date_source"]
     date = row["doc_date"] if source not in _UNTRUSTED else None
     date = date if isinstance(date, datetime) else None

@@ -29,7 +29,7 @@ _DATE = re.compile(
 )
 
 
-class Masked(NamedTuple):
+class NormalizedNames(NamedTuple):
     """A document's names without its version.
 
     Attributes:
@@ -52,9 +52,9 @@ class Masked(NamedTuple):
     numbered: bool
 
 
-def masked(
+def normalize_names(
     path: str | None, title: str | None, document_id: str, version: str | None = None
-) -> Masked:
+) -> NormalizedNames:
     """Take a document's version out of its names.
 
     Args:
@@ -63,7 +63,7 @@ def masked(
         document_id: its identifier.
         version: its version as the source states it; None: as its path has it.
 
-    >>> masked("raw/assert_nodejs_11.15.0.md", "Node.js 11.15.0 assert", "a").path
+    >>> normalize_names("raw/assert_nodejs_11.15.0.md", "Node.js 11.15.0 assert", "a").path
     'raw/assert-nodejs.md'
     """
     path = path.replace("\\", "/") if path else None
@@ -80,7 +80,7 @@ def masked(
         kept = (_HOLE if p.lower() in MOVING else p for p in holed.split("/")[:-1])
         holed = "/".join([*kept, holed.rpartition("/")[2]])
     text = _DATE.sub(_HOLE, title) if dated and title else title
-    return Masked(
+    return NormalizedNames(
         version,
         dated,
         _path(holed) if holed is not None else None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from operators.versions.normalized_names import Masked
+from operators.versions.normalized_names import NormalizedNames
 from operators.versions.text_sketches import Hashes
 from operators.versions.version_key import VersionKey
 
@@ -26,7 +26,7 @@ class Page:
 
     key: str
     repo: str
-    names: Masked
+    names: NormalizedNames
     order: tuple[int, VersionKey, float]
     released_at: datetime | None
     date_source: str | None

@@ -1,4 +1,4 @@
-"""Pages that were renamed or moved between two versions: runs of versions that are one topic."""
+"""Pages that were renamed or relocated between two versions: which runs of versions are one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from operators.versions.page import Page
     from operators.versions.version_key import VersionKey
 
-MOVED = 0.2
+RELOCATED = 0.2
 """Least likeness of two pages with one name and one title in different folders."""
 
 RETITLED = 0.5
@@ -28,7 +28,7 @@ SUBSTANTIAL = 40
 
 
 def joined(runs: Sequence[list[Page]]) -> list[list[Page]]:
-    """``runs`` with those joined that are one page, renamed or moved.
+    """``runs`` with those joined that are one page, renamed or relocated.
 
     Args:
         runs: pages of one repo, each run from its oldest version on.
@@ -83,7 +83,7 @@ def _evidence(
         return 0
     same_title = title is not None and title == b.names.title
     same_name = path is not None and _base(path) == _base(b.names.path)
-    if same_title and same_name and close >= MOVED:
+    if same_title and same_name and close >= RELOCATED:
         return 1
     if not a.order < b.order or not _follows(a, b, versions):
         return None

@@ -18,7 +18,7 @@ import polars as pl
 
 from operators.arrays.rows import replaced
 from operators.frames import NOTES, SCOPED_QUERIES, VERSION_SCOPE, empty
-from operators.versions.catalog import Known, shown
+from operators.versions.catalog import KnownVersions, shown
 from operators.versions.introduced_in import origin_asked
 from operators.versions.mentions import Mention, mentions
 
@@ -67,10 +67,10 @@ def version_scope(
         corpora: those that are searched, each with the repositories that may be seen there (None:
             every one); None: all.
     """
-    every = None if known is None else Known(known)
-    seen: dict[Any, Known] = {}  # most questions of a batch may see the same
+    every = None if known is None else KnownVersions(known)
+    seen: dict[Any, KnownVersions] = {}  # most questions of a batch may see the same
 
-    def versions(row: Mapping[str, Any]) -> Known | None:
+    def versions(row: Mapping[str, Any]) -> KnownVersions | None:
         if not every:
             return every
         view = tuple(None if row[name] is None else tuple(row[name]) for name in _VIEW)
@@ -123,7 +123,7 @@ def _origins(texts: Sequence[str] | None) -> list[list[str]]:
 
 
 def _decide(
-    row: Mapping[str, Any], known: Known | None, default: str, understand: bool
+    row: Mapping[str, Any], known: KnownVersions | None, default: str, understand: bool
 ) -> tuple[Any, ...]:
     policy, as_of = row["version_policy"], row["as_of"]
     pinned: list[list[str]] = []

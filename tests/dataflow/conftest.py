@@ -1,13 +1,17 @@
-"""The command as a user runs it, and a small retrieval graph in the shape of the real one."""
+"""The command as a user runs it, a small graph in the shape of the real one, made-up searches."""
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -23,45 +27,82 @@ from hamilton.function_modifiers import (
     tag,
     value,
 )
+from hypothesis import strategies as st
 
+from dataflow.__main__ import main
 from dataflow.configuration.catalog import read_catalog
 from dataflow.configuration.config_model import load_config
+from operators.context.search_outcomes import searched, unsuccessful
 from operators.foundation.data_dir import data_home
-from operators.frames import OUTCOMES, TEXT_LISTS, VECTOR_LISTS, empty
+from operators.frames import OUTCOMES, READ_CHUNKS, TEXT_LISTS, VECTOR_LISTS, empty
 
 _NOT_PASSED_ON = {"HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "GH_TOKEN"}
 
 Crosscorpus = Callable[..., subprocess.CompletedProcess[str]]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data directory of the module's own that has nothing but the models."""
+    """A data directory of the tests' own that has nothing but the models."""
     own = tmp_path_factory.mktemp("home")
     (own / "models").symlink_to(data_home() / "models")
     return own
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def crosscorpus(server_dsn: str, home: Path) -> Crosscorpus:
-    """Runs the command with these arguments in a process of its own, on the tests' server.
+    """Runs the command with these arguments on the tests' server; the one way to run it in tests.
 
+    It runs in the process of the tests, which saves a second; ``own_process=True`` starts one.
     Further variables of its environment come by name.
     """
     own = {"CROSSCORPUS_DSN": server_dsn, "CROSSCORPUS_HOME": str(home), "COLUMNS": "220"}
-    passed_on = {name: value for name, value in os.environ.items() if name not in _NOT_PASSED_ON}
 
-    def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "dataflow", *arguments],
-            env=passed_on | own | environment,
-            capture_output=True,
-            text=True,
-            timeout=180,
-            check=False,
-        )
+    def run(
+        *arguments: str, own_process: bool = False, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        run_it = _run_in_own_process if own_process else _run_here
+        return run_it(arguments, own | environment)
 
     return run
+
+
+def _run_here(
+    arguments: Sequence[str], environment: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    # The streams of a process without a terminal: of UTF-8, what a program reads strictly.
+    out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace")
+    code: Any = None
+    with pytest.MonkeyPatch.context() as patch:
+        for name in _NOT_PASSED_ON:
+            patch.delenv(name, raising=False)
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        patch.setattr(sys, "argv", ["crosscorpus", *arguments])
+        patch.setattr(sys, "stdout", out)
+        patch.setattr(sys, "stderr", err)
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code
+    out.seek(0)
+    err.seek(0)
+    return subprocess.CompletedProcess(arguments, code or 0, out.read(), err.read())
+
+
+def _run_in_own_process(
+    arguments: Sequence[str], environment: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    passed_on = {name: value for name, value in os.environ.items() if name not in _NOT_PASSED_ON}
+    return subprocess.run(
+        [sys.executable, "-m", "dataflow", *arguments],
+        env=passed_on | environment,
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
 
 
 FIELDS = {"lists": pl.DataFrame, "outcome": pl.DataFrame}
@@ -249,3 +290,136 @@ def small(catalog, content):
 @pytest.fixture
 def recorder():
     return Recorder
+
+
+# The real graph over made-up searches: what a store would find is given as overrides.
+
+CORPORA = ("code", "review", "wiki")
+NOW = datetime(2025, 6, 1, tzinfo=UTC)
+Found = Mapping[int, Mapping[str, tuple[list[int], list[int]]]]
+
+
+@dataclass
+class World:
+    """Chunks by corpus, and what the searches of each query found: query -> corpus -> two lists."""
+
+    texts: dict[str, dict[int, str]]
+    found: Found
+    dates: dict[int, datetime | None] = field(default_factory=dict)
+    failing: dict[tuple[str, str], Exception] = field(default_factory=dict)
+
+    def overrides(self, *queries: int) -> dict[str, Any]:
+        """What stands in for the searches, for these queries."""
+        given: dict[str, Any] = {}
+        for corpus in CORPORA:
+            chunks = self._chunks(corpus, queries)
+            given[f"{corpus}.read_chunks"] = {"chunks": chunks, "chunks_outcome": empty(OUTCOMES)}
+            for place, (channel, schema) in enumerate(
+                (("vector", VECTOR_LISTS), ("text", TEXT_LISTS))
+            ):
+                rows = [
+                    (q, 0, chunk, rank, 0.1 + rank / 20 if place == 0 else 9.0 - rank / 2)
+                    for q in queries
+                    for rank, chunk in enumerate(self.found[q].get(corpus, ([], []))[place])
+                ]
+                outcome = searched(corpus, channel, len(rows), 1.0)
+                if error := self.failing.get((corpus, channel)):
+                    rows, outcome = [], unsuccessful(corpus, channel, error, 5.0)
+                given[f"{corpus}.{channel}_search"] = {
+                    f"{channel}_lists": pl.DataFrame(rows, schema=schema, orient="row"),
+                    f"{channel}_outcome": outcome,
+                }
+        return given
+
+    def _chunks(self, corpus: str, queries: tuple[int, ...]) -> pl.DataFrame:
+        seen = {
+            chunk for q in queries for one in self.found[q].get(corpus, ([], [])) for chunk in one
+        }
+        rows = [
+            {
+                "chunk_id": chunk,
+                "document_id": f"{corpus}-{chunk}",
+                "corpus": corpus,
+                "repo": "org/app",
+                "text": text,
+                "title": f"Title {chunk}",
+                "path": f"src/{chunk}.py",
+                "uri": f"https://example.org/{chunk}",
+                "start_line": 1,
+                "end_line": 9,
+                "created_at": self.dates.get(chunk),
+                "embedding": [1.0, float(chunk % 3), 0.5],
+            }
+            for chunk, text in self.texts[corpus].items()
+            if chunk in seen
+        ]
+        return pl.DataFrame(rows, schema=READ_CHUNKS)
+
+
+def queries_frame(*ids: int, **columns: Any) -> pl.DataFrame:
+    rows = [{"query_id": q, "text": f"question {q}", **columns} for q in ids]
+    return pl.DataFrame(rows).with_columns(pl.col("query_id").cast(pl.UInt32))
+
+
+@pytest.fixture
+def world() -> World:
+    """Two questions over three corpora, with a copy in another corpus."""
+    same = "The cache is flushed twice because both the timer and the shutdown hook call flush."
+    return World(
+        texts={
+            "code": {1: "def flush(self): ...", 2: "class Cache: ...", 3: same},
+            "review": {11: same.replace(" ", "\n"), 12: "Please rename this."},
+            "wiki": {21: "Caching in general.", 22: f"  {same}"},
+        },
+        found={
+            0: {"code": ([3, 1], [3, 2]), "review": ([11], [11, 12]), "wiki": ([22, 21], [])},
+            1: {"code": ([2, 1], []), "wiki": ([21], [21])},
+        },
+        dates={1: NOW - timedelta(days=3), 3: NOW - timedelta(days=400)},
+    )
+
+
+@pytest.fixture(scope="session")
+def make_world() -> type[World]:
+    return World
+
+
+@pytest.fixture(scope="session")
+def make_queries() -> Callable[..., pl.DataFrame]:
+    return queries_frame
+
+
+_WORDS = [f"word{n}" for n in range(12)]
+
+
+_NEAR = st.lists(st.sampled_from(_WORDS), min_size=8, max_size=14).map(" ".join)
+
+
+@st.composite
+def _worlds(draw: st.DrawFn) -> dict[str, Any]:
+    base = draw(st.lists(_NEAR, min_size=2, max_size=5))
+    texts = {
+        corpus: {
+            10 * number + chunk: draw(st.sampled_from(base))
+            + draw(st.sampled_from(["", "", " more", " é"]))
+            for chunk in range(1, 8)
+        }
+        for number, corpus in enumerate(CORPORA)
+    }
+    lists = {
+        corpus: st.lists(st.sampled_from(list(pool)), unique=True, max_size=6)
+        for corpus, pool in texts.items()
+    }
+    found = {
+        query: {corpus: (draw(some), draw(some)) for corpus, some in lists.items()}
+        for query in range(draw(st.integers(1, 4)))
+    }
+    ages = draw(st.lists(st.none() | st.integers(-2, 90), min_size=28, max_size=28))
+    dates = {n: None if age is None else NOW - timedelta(days=age) for n, age in enumerate(ages)}
+    return {"texts": texts, "found": found, "dates": dates}
+
+
+@pytest.fixture(scope="session")
+def worlds() -> st.SearchStrategy[dict[str, Any]]:
+    """What `make_world` takes: texts that are much alike, lists that overlap, dates or none."""
+    return _worlds()

@@ -6,7 +6,7 @@ import polars as pl
 
 from operators.frames import QUERIES, QUERY_EMBEDDINGS
 from operators.postgres.search.chunk_reader import fetch_chunks
-from operators.postgres.search.vector_search import vector_search
+from operators.postgres.search.vector_search import search_vectors
 from operators.postgres.store import Connection, Store, collection_info
 
 SAMPLE_CHARACTERS = 200
@@ -33,8 +33,8 @@ def index_recall(store: Store, corpus: str, *, samples: int = 20, k: int = 10) -
         }
     ).select(QUERY_EMBEDDINGS.names())
     size = collection_info(store).corpora.get(corpus, 0)
-    exact = vector_search(store, corpus, queries, embeddings, k=k, exact_scan_max_rows=size)
-    found = vector_search(store, corpus, queries, embeddings, k=k, exact_scan_max_rows=0)
+    exact = search_vectors(store, corpus, queries, embeddings, k=k, exact_scan_max_rows=size)
+    found = search_vectors(store, corpus, queries, embeddings, k=k, exact_scan_max_rows=0)
     kept = exact.join(found, on=["query_id", "chunk_id"], how="semi").height
     return kept / exact.height if exact.height else 0.0
 

@@ -1,35 +1,24 @@
-"""Does a collection hold what its ledger says: found, told, and put right.
+"""Whether a collection holds what its ledger says, and the repair of what it does not hold.
 
-Whole documents are the promise, so that a document of which a part is lost is taken out and its
-ledger row says so: the next ingestion of its source brings it in again. Everything that follows
-from the chunks themselves (the text index, its counts, a vector that the cache still has) is made
-anew from them.
+The promise is about whole documents. So a document that has lost a part is taken out, and its
+ledger row says so: the next ingestion of its source brings it back. A text index that differs from
+the chunks of its corpus is made again from them.
 
-Each corpus is looked at while nobody writes to it; searches go on.
+Nobody writes to a corpus while this looks at it; searches go on.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator
 from uuid import UUID
 
-import numpy as np
 import polars as pl
 
-from operators.embedding.passage import embedded_text
-from operators.postgres.inspect.verify_text import (
-    Told,
-    check_counts,
-    check_postings,
-    check_terms,
-    delete_postings,
-    fetch,
-)
-from operators.postgres.schema.indexes import finish_load
+from operators.postgres.inspect.verify_text import check_text, fetch
+from operators.postgres.schema.indexes import build_indexes
 from operators.postgres.schema.partitions import lock_writers
-from operators.postgres.schema.pending_indexes import unfinished_corpora
+from operators.postgres.schema.pending_indexes import pending_corpora
 from operators.postgres.store import Connection, Store
+from operators.postgres.write.postings import rebuild_postings
 from operators.postgres.write.term_statistics import Deltas, apply_deltas, delete_chunks
 
 LOST = "a part of it was lost in the store; the next ingestion of its source brings it back"
@@ -50,7 +39,7 @@ _CORPORA = """
     UNION SELECT corpus FROM corpora UNION SELECT corpus FROM repos UNION SELECT corpus FROM terms
     ORDER BY 1
 """
-# What the ledger says of a document beside what there is of it.
+# What the ledger says of a document, beside what the collection holds of it.
 _DOCUMENTS = """
     WITH held AS (
         SELECT document_key, count(*) AS chunks, min(ordinal) AS first, max(ordinal) AS last,
@@ -72,7 +61,7 @@ _STRANGERS = """
     GROUP BY c.repo, c.document_id ORDER BY 1, 2
 """
 _NO_VECTOR = """
-    SELECT document_key, chunk_id, repo, document_id, title, anchor, text FROM chunks
+    SELECT document_key, repo, document_id FROM chunks
     WHERE corpus = %(corpus)s AND embedding IS NULL ORDER BY repo, document_id, ordinal
 """
 
@@ -84,8 +73,9 @@ def verify(store: Store, *, repair: bool = False) -> pl.DataFrame:
 
     Args:
         store: the open collection.
-        repair: put it right. A document that has lost a part is taken out whole and marked as
-            failed, so that the next ingestion of its source brings it back.
+        repair: put it right. A document that has lost a part or a vector is taken out whole and
+            marked as failed, so that the next ingestion of its source brings it back. The text
+            index of a corpus in which it is wrong is made again.
 
     Returns:
         One row a finding (columns: ``FINDINGS``), by corpus. Kinds: ``lost_chunks``,
@@ -97,14 +87,14 @@ def verify(store: Store, *, repair: bool = False) -> pl.DataFrame:
     found: list[Finding] = []
     for corpus in corpora:
         found += store.run(lambda conn, corpus=corpus: _look(conn, corpus, repair))  # type: ignore[misc]
-    # What repairs have changed the average length of is weighed anew, too.
-    for corpus in unfinished_corpora(store):
+    # A repair may change a corpus's average length, and then its weights are to be made again.
+    for corpus in pending_corpora(store):
         if not any(row[0] != "unfinished" and row[1] == corpus and row[5] for row in found):
             found.append(
                 ("unfinished", corpus, None, None, "an index or weights are missing", repair)
             )
         if repair:
-            finish_load(store, [corpus])
+            build_indexes(store, [corpus])
     store.forget_info()
     return pl.DataFrame(found, schema=FINDINGS, orient="row").sort(
         "corpus", "kind", "repo", "document_id", nulls_last=True, maintain_order=True
@@ -112,71 +102,49 @@ def verify(store: Store, *, repair: bool = False) -> pl.DataFrame:
 
 
 def _look(conn: Connection, corpus: str, repair: bool) -> list[Finding]:
-    """Look at one corpus; each repair is done before what builds on it is looked at."""
     lock_writers(conn, [corpus], alone=True)
-    found: list[Finding] = []
-    for part in (_strangers, _documents, _vectors, check_postings, check_terms, check_counts):
-        for kind, repo, document_id, says in part(conn, corpus, repair):
-            found.append((kind, corpus, repo, document_id, says, repair))
-    return found
-
-
-def _strangers(conn: Connection, corpus: str, repair: bool) -> Iterator[Told]:
-    for repo, document_id, chunk_ids in fetch(conn, _STRANGERS, corpus):
-        yield "stray_chunks", repo, document_id, f"{len(chunk_ids)} chunks of no document"
-        if repair:
-            conn.execute(
-                "DELETE FROM chunks WHERE corpus = %s AND chunk_id = ANY(%s)", (corpus, chunk_ids)
-            )
-            delete_postings(conn, corpus, chunk_ids)
-
-
-def _documents(conn: Connection, corpus: str, repair: bool) -> Iterator[Told]:
-    lost = []
-    for key, repo, document_id, state, told, held in fetch(conn, _DOCUMENTS, corpus):
-        lost.append(key)
-        if told == held and (state == "indexed") == (held > 0):
-            yield "wrong_ordinals", repo, document_id, f"its {held} chunks are not numbered in turn"
-        else:
-            says = f"{held} chunks, its ledger row says {state} with {told}"
-            yield "lost_chunks", repo, document_id, says
+    strays = fetch(conn, _STRANGERS, corpus)
+    text = list(check_text(conn, corpus))
+    if repair:  # first, so that a document that only has strays too many stays
+        _delete_strays(conn, corpus, [chunk_id for *_, ids in strays for chunk_id in ids])
+    damaged = fetch(conn, _DOCUMENTS, corpus)
+    unfindable = fetch(conn, _NO_VECTOR, corpus)
     if repair:
-        _take_out(conn, corpus, lost)
+        deltas = _take_out(conn, corpus, [row[0] for row in (*damaged, *unfindable)])
+        if strays or text:
+            rebuild_postings(conn, corpus)
+        else:
+            apply_deltas(conn, deltas)
+    found = [
+        *(("stray_chunks", *of, f"{len(ids)} chunks of no document") for *of, ids in strays),
+        *(_damage(*row[1:]) for row in damaged),
+        *(("no_vector", *of, "a chunk without a vector") for _, *of in unfindable),
+        *text,
+    ]
+    return [(kind, corpus, repo, document, says, repair) for kind, repo, document, says in found]
 
 
-def _vectors(conn: Connection, corpus: str, repair: bool) -> Iterator[Told]:
-    rows = fetch(conn, _NO_VECTOR, corpus)
-    for _, _, repo, document_id, *_ in rows:
-        yield "no_vector", repo, document_id, "a chunk without a vector"
-    if not rows or not repair:
-        return
-    hashes = [hashlib.sha256(embedded_text(*row[4:]).encode()).hexdigest() for row in rows]
-    cached: dict[str, bytes] = dict(
-        conn.execute(
-            "SELECT text_hash, embedding FROM embedding_cache"
-            " WHERE space = (SELECT space FROM collection) AND text_hash = ANY(%s)",
-            (hashes,),
-            binary=True,
-        ).fetchall()
-    )
-    for row, text_hash in zip(rows, hashes, strict=True):
-        if text_hash in cached:
-            vector = np.frombuffer(cached[text_hash], dtype="<f2").tolist()
-            conn.execute(
-                "UPDATE chunks SET embedding = %s::text::halfvec"
-                " WHERE corpus = %s AND chunk_id = %s",
-                (str(vector), corpus, row[1]),
-            )
-    keys = [row[0] for row, key in zip(rows, hashes, strict=True) if key not in cached]
-    _take_out(conn, corpus, keys)
+def _damage(
+    repo: str, document_id: str, state: str, recorded: int, held: int
+) -> tuple[str, str, str, str]:
+    if recorded == held and (state == "indexed") == (held > 0):
+        says = f"its {held} chunks are not numbered in turn"
+        return "wrong_ordinals", repo, document_id, says
+    says = f"{held} chunks, its ledger row says {state} with {recorded}"
+    return "lost_chunks", repo, document_id, says
 
 
-def _take_out(conn: Connection, corpus: str, keys: list[UUID]) -> None:
+def _delete_strays(conn: Connection, corpus: str, chunk_ids: list[int]) -> None:
+    conn.execute("DELETE FROM chunks WHERE corpus = %s AND chunk_id = ANY(%s)", (corpus, chunk_ids))
+
+
+def _take_out(conn: Connection, corpus: str, keys: list[UUID]) -> dict[str, Deltas]:
+    """Delete the chunks of documents and mark them as failed; return what that counts out."""
     deltas = {corpus: Deltas()}
     delete_chunks(conn, keys, deltas)
-    apply_deltas(conn, deltas)
     conn.execute(
         "UPDATE documents SET state = 'failed', reason = %s, chunks = 0, content_hash = NULL"
         " WHERE document_key = ANY(%s)",
         (LOST, keys),
     )
+    return deltas

@@ -1,4 +1,4 @@
-"""What a topic's versions are and what changed between them: the commands `lineage`, `changes`."""
+"""A topic's versions and what changed between two: `versions list` and `versions diff`."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ COUNTED = ("same", "revised", "gone", "new")
 
 
 @dataclass(frozen=True)
-class Compared:
-    """Two versions of a topic.
+class VersionDiff:
+    """What changed between two versions of a topic.
 
     Attributes:
         topic: its name.
@@ -41,7 +41,7 @@ class Compared:
     changes: list[Change]
 
 
-def lineage(store: Store, name: str, corpus: str | None = None) -> pl.DataFrame:
+def list_versions(store: Store, name: str, corpus: str | None = None) -> pl.DataFrame:
     """A topic's versions, oldest first, and what became of each one's passages in the next.
 
     Returns:
@@ -65,13 +65,13 @@ def lineage(store: Store, name: str, corpus: str | None = None) -> pl.DataFrame:
     )
 
 
-def changed_between(
+def diff_versions(
     store: Store,
     name: str,
     older: str | None = None,
     newer: str | None = None,
     corpus: str | None = None,
-) -> Compared:
+) -> VersionDiff:
     """What changed in a topic from version ``older`` to ``newer``.
 
     Args:
@@ -100,7 +100,7 @@ def changed_between(
         passages(store, rows[n]["corpus"], rows[n]["document_key"])[1].passages
         for n in (before, after)
     )
-    return Compared(rows[0]["lineage_id"], rows[before], rows[after], changes(one, two))
+    return VersionDiff(rows[0]["lineage_id"], rows[before], rows[after], changes(one, two))
 
 
 def _place(rows: list[dict[str, Any]], version: str) -> int:

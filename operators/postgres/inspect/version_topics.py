@@ -156,4 +156,4 @@ def _unknown(conn: Connection, name: str, corpus: str | None) -> str:
     near += [n for n in names if name.lower() in n.lower() and n not in near][: 3 - len(near)]
     if near:
         return f"no topic {name!r}, did you mean {' or '.join(map(repr, near))}?"
-    return f"no topic {name!r}: `crosscorpus lineage` lists those that have several versions"
+    return f"no topic {name!r}: `crosscorpus versions list` lists those that have several versions"

@@ -13,16 +13,18 @@ import numpy as np
 import psycopg
 from psycopg import sql
 
-from operators.postgres.connection import explained, retrying
+from operators.postgres.binary_copy import copy_rows, sparsevec_bytes
+from operators.postgres.connection import retrying
+from operators.postgres.errors import explained
 from operators.postgres.schema.partitions import (
     ensure_partitions,
     exists,
+    index_name,
     lock,
     lock_writers,
     partition,
 )
-from operators.postgres.store import Connection, Store, identifier
-from operators.postgres.write import copy_binary
+from operators.postgres.store import Connection, Store
 from operators.ranking import bm25
 
 EXACT_SCAN_MAX_ROWS = 10_000
@@ -37,7 +39,7 @@ _SMALLEST_MEMORY_MB = 512
 _LARGEST_MEMORY_MB = 4_096
 
 
-def finish_load(
+def build_indexes(
     store: Store,
     corpora: Iterable[str] | None = None,
     *,
@@ -54,8 +56,8 @@ def finish_load(
     ensure_partitions(store, wanted)  # of a corpus whose documents all failed there are none yet
     for corpus in wanted:
         store.run(lambda conn, corpus=corpus: _weigh(conn, corpus))  # type: ignore[misc]
-        _build(store, corpus, "postings", "terms", "USING gin (terms)")
-        _build(store, corpus, "chunks", "search_tsv", "USING gin (search_tsv)")
+        postings = partition("postings", corpus)
+        build_index(store, terms_index(corpus), postings, "USING gin (terms)")
         _build_pg_textsearch(store, corpus)
         if held[corpus] > exact_scan_max_rows:
             build_vector_index(store, corpus, vector_index(corpus), "embedding", rows=held[corpus])
@@ -95,19 +97,26 @@ def _weigh(conn: Connection, corpus: str) -> None:
 def _copy_weights(
     conn: Connection, rows: Sequence[tuple[int, list[int], list[int], int]], average: float
 ) -> None:
-    terms = [np.array(row[1], dtype=np.int64) for row in rows]
-    weights = [bm25.weights(np.array(row[2]), row[3], average) for row in rows]
-    columns = [
-        copy_binary.int8([row[0] for row in rows]),
-        copy_binary.sparsevec(terms, weights, bm25.DIMENSIONS),
-    ]
-    with conn.cursor() as cursor, cursor.copy("COPY weighed FROM STDIN (FORMAT binary)") as copy:
-        copy.write(copy_binary.rows(columns))
+    weighed = []
+    for chunk_id, terms, counts, length in rows:
+        weights = bm25.weights(np.array(counts), length, average)
+        weighed.append((chunk_id, sparsevec_bytes(np.array(terms), weights, bm25.DIMENSIONS)))
+    copy_rows(conn, "weighed", {"chunk_id": "int8", "bm25": "bytea"}, weighed)
 
 
 def vector_index(corpus: str) -> str:
     """The name of a corpus's vector index."""
-    return identifier(f"chunks_{corpus}_hnsw")
+    return index_name("chunks", corpus, "hnsw")
+
+
+def terms_index(corpus: str) -> str:
+    """The name of the index on the terms of a corpus's postings."""
+    return index_name("postings", corpus, "terms")
+
+
+def pg_textsearch_index(corpus: str) -> str:
+    """The name of a corpus's index of the extension pg_textsearch."""
+    return index_name("chunks", corpus, "bm25")
 
 
 def build_vector_index(store: Store, corpus: str, name: str, column: str, *, rows: int) -> None:
@@ -116,15 +125,14 @@ def build_vector_index(store: Store, corpus: str, name: str, column: str, *, row
         f"USING hnsw ({column} halfvec_cosine_ops)"
         f" WITH (m = {HNSW_M}, ef_construction = {HNSW_EF_CONSTRUCTION})"
     )
-    _build_index(store, name, partition("chunks", corpus), definition, rows=rows)
+    build_index(store, name, partition("chunks", corpus), definition, rows=rows)
 
 
-def _build(store: Store, corpus: str, table: str, what: str, definition: str) -> None:
-    name = identifier(f"{table}_{corpus}_{what}")
-    _build_index(store, name, partition(table, corpus), definition)
+def build_index(store: Store, name: str, table: str, definition: str, *, rows: int = 0) -> None:
+    """Build the index ``name`` on ``table``, if it is not; ``definition`` is SQL, from ``USING``.
 
-
-def _build_index(store: Store, name: str, table: str, definition: str, *, rows: int = 0) -> None:
+    ``rows`` is how many vectors it is of: they decide how much memory it gets.
+    """
     if store.run(lambda conn: exists(conn, name)):
         return
     statement = sql.SQL("CREATE INDEX {} ON {} {}").format(
@@ -155,7 +163,8 @@ def _build_index(store: Store, name: str, table: str, definition: str, *, rows: 
 def _build_pg_textsearch(store: Store, corpus: str) -> None:
     extension = "SELECT 1 FROM pg_extension WHERE extname = 'pg_textsearch'"
     if store.run(lambda conn: conn.execute(extension).fetchone()):
-        _build(store, corpus, "chunks", "bm25", "USING bm25 (text) WITH (text_config = 'english')")
+        definition = "USING bm25 (text) WITH (text_config = 'english')"
+        build_index(store, pg_textsearch_index(corpus), partition("chunks", corpus), definition)
 
 
 def vacuum(store: Store, tables: Sequence[str]) -> None:

@@ -12,7 +12,7 @@ its space: the next ingestion of a source cuts its documents anew where the new 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -24,12 +24,11 @@ from psycopg import sql
 
 from operators.embedding.protocol import as_given
 from operators.errors import CrosscorpusError
-from operators.postgres.connection import explain
+from operators.postgres.binary_copy import LARGEST_HALF, copy_rows, halfvec_bytes
+from operators.postgres.errors import explain
 from operators.postgres.schema.indexes import EXACT_SCAN_MAX_ROWS, build_vector_index, vector_index
-from operators.postgres.schema.partitions import exists
-from operators.postgres.store import Connection, Store, add_vectors, identifier
-from operators.postgres.write import copy_binary
-from operators.postgres.write.document_writer import LARGEST_HALF
+from operators.postgres.schema.partitions import exists, index_name
+from operators.postgres.store import Connection, Store, add_vectors
 
 T = TypeVar("T")
 
@@ -50,12 +49,12 @@ UNFILLED = pl.Schema(
 )
 
 
-class SwitchIncomplete(CrosscorpusError):
+class ModelMigrationIncomplete(CrosscorpusError):
     """Chunks lack a vector of the new model, or a corpus its index."""
 
 
 @dataclass(frozen=True)
-class Switch:
+class ModelMigration:
     """A model on its way in: chunks in all, and those that still lack its vector."""
 
     model: str
@@ -65,24 +64,26 @@ class Switch:
     missing: int
 
 
-def begin_switch(store: Store, model: str, space: str, dimensions: int) -> Switch:
+def begin_model_migration(store: Store, model: str, space: str, dimensions: int) -> ModelMigration:
     """Make room for the vectors of a new model; goes on with one that was begun before.
 
     Raises:
-        CrosscorpusError: the collection has this model already, has none yet, or a switch to
+        CrosscorpusError: the collection has this model already, has none yet, or a migration to
             another one is under way.
     """
     _soon(store, lambda conn: _begin(conn, store.collection, model, space, dimensions))
-    found = pending_switch(store)
+    found = pending_model_migration(store)
     if found is None:
-        raise CrosscorpusError(f"the switch of {store.collection!r} was ended by another process")
+        raise CrosscorpusError(
+            f"the model migration of {store.collection!r} was ended by another process"
+        )
     return found
 
 
-def pending_switch(store: Store) -> Switch | None:
-    """The switch that is under way, if there is one."""
+def pending_model_migration(store: Store) -> ModelMigration | None:
+    """The model migration that is under way, if there is one."""
 
-    def work(conn: Connection) -> Switch | None:
+    def work(conn: Connection) -> ModelMigration | None:
         head = conn.execute(
             "SELECT next_model, next_space, next_dimensions FROM collection"
         ).fetchone()
@@ -91,7 +92,7 @@ def pending_switch(store: Store) -> Switch | None:
         counted = conn.execute(
             "SELECT count(*), count(*) FILTER (WHERE next_embedding IS NULL) FROM chunks"
         ).fetchone() or (0, 0)
-        return Switch(*head, *counted)
+        return ModelMigration(*head, *counted)
 
     return store.run(work)
 
@@ -119,27 +120,25 @@ def fill(store: Store, space: str, chunks: pl.DataFrame, vectors: NDArray[np.flo
     A chunk that was written anew since it was read is passed over: it may have another text.
 
     Raises:
-        CrosscorpusError: the switch to ``space`` was ended meanwhile, or a vector is not finite.
+        CrosscorpusError: the migration to ``space`` was ended meanwhile, or a vector is not finite.
     """
     if not (np.abs(vectors) <= LARGEST_HALF).all():
         raise CrosscorpusError("the new model gave a vector that is not finite")
-    columns: list[Sequence[bytes]] = [
-        copy_binary.text(chunks["corpus"].to_list()),
-        copy_binary.int8(chunks["chunk_id"].to_list()),
-        copy_binary.int8(chunks["row_version"].to_list()),
-        copy_binary.halfvec(vectors),
-    ]
+    columns = {"corpus": "text", "chunk_id": "int8", "row_version": "int8"}
+    named = chunks.select(list(columns)).rows()
+    rows = [(*row, vector) for row, vector in zip(named, halfvec_bytes(vectors), strict=True)]
 
     def work(conn: Connection) -> int:
         head = conn.execute("SELECT next_space FROM collection FOR SHARE").fetchone()
         if head is None or head[0] != space:
-            raise CrosscorpusError(f"the switch of {store.collection!r} was ended meanwhile")
+            raise CrosscorpusError(
+                f"the model migration of {store.collection!r} was ended meanwhile"
+            )
         conn.execute(
             "CREATE TEMP TABLE filled (corpus text, chunk_id bigint, row_version bigint,"
             " vector halfvec) ON COMMIT DROP"
         )
-        with conn.cursor() as cursor, cursor.copy("COPY filled FROM STDIN (FORMAT binary)") as copy:
-            copy.write(copy_binary.rows(columns))
+        copy_rows(conn, "filled", {**columns, "vector": "bytea"}, rows)
         return conn.execute(
             "UPDATE chunks c SET next_embedding = f.vector FROM filled f"
             " WHERE c.corpus = f.corpus AND c.chunk_id = f.chunk_id"
@@ -163,15 +162,15 @@ def cut_over(store: Store, *, exact_scan_max_rows: int = EXACT_SCAN_MAX_ROWS) ->
     Writers wait for it, searches at most ``LOCK_SECONDS`` at a time.
 
     Raises:
-        SwitchIncomplete: a chunk or an index is missing; nothing was changed.
-        CrosscorpusError: no switch is under way, or searches leave no moment for it.
+        ModelMigrationIncomplete: a chunk or an index is missing; nothing was changed.
+        CrosscorpusError: no migration is under way, or searches leave no moment for it.
     """
     _soon(store, lambda conn: _cut_over(conn, store.collection, exact_scan_max_rows))
     store.forget_info()
 
 
-def abandon_switch(store: Store) -> bool:
-    """Drop the new model's vectors; return whether there was a switch."""
+def abandon_model_migration(store: Store) -> bool:
+    """Drop the new model's vectors; return whether there was a migration."""
 
     def work(conn: Connection) -> bool:
         head = conn.execute("SELECT next_space FROM collection FOR UPDATE").fetchone()
@@ -215,7 +214,7 @@ def _begin(conn: Connection, collection: str, model: str, space: str, dimensions
     if coming_space is not None:
         raise CrosscorpusError(
             f"collection {collection!r} is on its way to model {coming!r}: finish that first "
-            f"(crosscorpus models switch {as_given(coming)}), or give it up (--abandon)"
+            f"(crosscorpus models migrate {as_given(coming)}), or give it up (--abandon)"
         )
     add_vectors(conn, "next_embedding", dimensions)
     conn.execute(
@@ -228,20 +227,20 @@ def _cut_over(conn: Connection, collection: str, exact_scan_max_rows: int) -> No
     # The collection's row first: writers hold it, so that none is in the middle of a document.
     head = conn.execute("SELECT next_model, next_space FROM collection FOR UPDATE").fetchone()
     if head is None or head[1] is None:
-        raise CrosscorpusError(f"collection {collection!r} has no switch of models under way")
+        raise CrosscorpusError(f"collection {collection!r} has no model migration under way")
     conn.execute("LOCK TABLE chunks IN SHARE ROW EXCLUSIVE MODE")
     missing = conn.execute("SELECT count(*) FROM chunks WHERE next_embedding IS NULL").fetchone()
     if missing != (0,):
-        raise SwitchIncomplete(
+        raise ModelMigrationIncomplete(
             f"{missing and missing[0]} chunks have no vector of model {head[0]!r} yet: run "
-            f"crosscorpus models switch {as_given(head[0])} again"
+            f"crosscorpus models migrate {as_given(head[0])} again"
         )
     corpora = _sizes(conn)
     for corpus, chunks in corpora:
         if chunks > exact_scan_max_rows and not exists(conn, _next_index(corpus)):
-            raise SwitchIncomplete(
+            raise ModelMigrationIncomplete(
                 f"corpus {corpus!r} has no index of model {head[0]!r} yet: run "
-                f"crosscorpus models switch {as_given(head[0])} again"
+                f"crosscorpus models migrate {as_given(head[0])} again"
             )
     conn.execute("ALTER TABLE chunks DROP COLUMN embedding")  # its indexes go with it
     conn.execute("ALTER TABLE chunks RENAME COLUMN next_embedding TO embedding")
@@ -264,4 +263,4 @@ def _sizes(conn: Connection) -> list[tuple[str, int]]:
 
 
 def _next_index(corpus: str) -> str:
-    return identifier(f"next_chunks_{corpus}_hnsw")
+    return index_name("next_chunks", corpus, "hnsw")

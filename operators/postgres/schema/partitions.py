@@ -11,8 +11,9 @@ from operators.postgres.store import Connection, Store, identifier
 
 # A row of postings is read whole by every search that scores it: kept in its page while it fits.
 _PARTITIONS = {"chunks": "", "postings": "WITH (toast_tuple_target = 8160)"}
-# What the names of a corpus's own indexes end with (:mod:`operators.postgres.schema.indexes`).
-_INDEXES = ("_search_tsv", "_hnsw", "_bm25", "_terms")
+SEPARATOR = "__"
+"""Stands before the last part of an index's name, and in no corpus's name: so the two never meet,
+though tables and indexes share their names."""
 
 
 def partition(table: str, corpus: str) -> str:
@@ -20,11 +21,17 @@ def partition(table: str, corpus: str) -> str:
     return identifier(f"{table}_{corpus}")
 
 
+def index_name(table: str, corpus: str, what: str) -> str:
+    """The name of the index on ``what`` of a corpus's partition of ``table``."""
+    return identifier(f"{table}_{corpus}{SEPARATOR}{what}")
+
+
 def ensure_partitions(store: Store, corpora: Iterable[str]) -> None:
     """Make the partitions that ``corpora`` lack.
 
     Raises:
-        DatabaseError: one would have the name of an index, or its index that of another's table.
+        DatabaseError: a corpus's name has the separator of index names, or its partition would have
+            the name of a table or index that is there.
     """
     for corpus in corpora:
         if not store.run(lambda conn, corpus=corpus: _is_made(conn, corpus)):  # type: ignore[misc]
@@ -69,34 +76,20 @@ def _is_made(conn: Connection, corpus: str) -> bool:
     return row is not None
 
 
-def _check_name(conn: Connection, corpus: str) -> None:
-    """Tables and indexes share their names: also those of indexes that are built later."""
-    met = [corpus]
-    for ending in _INDEXES:
-        met.append(corpus + ending)
-        if corpus.endswith(ending):
-            met.append(corpus.removesuffix(ending))
-    names = [partition(table, other) for other in met for table in _PARTITIONS]
-    for name in names:
-        if exists(conn, name):
-            raise DatabaseError(
-                "name_taken",
-                f"no corpus {corpus!r} can be made in this collection: the names of its tables "
-                f"and indexes would meet those of {name}, which is there; call it otherwise",
-            )
-
-
 def _create(conn: Connection, corpus: str) -> None:
-    conn.execute("SELECT pg_advisory_xact_lock(hashtextextended(current_schema(), 0))")
+    lock(conn, "tables/new")
     if _is_made(conn, corpus):
         return
-    _check_name(conn, corpus)
     for table, options in _PARTITIONS.items():
+        name = partition(table, corpus)
+        if SEPARATOR in corpus or exists(conn, name):
+            raise DatabaseError(
+                "name_taken",
+                f"no corpus {corpus!r} can be made in this collection: the name of its table would "
+                f"be {name}, which is there or may be an index's; call it otherwise",
+            )
         conn.execute(
-            sql.SQL("CREATE TABLE IF NOT EXISTS {} PARTITION OF {} FOR VALUES IN ({}) {}").format(
-                sql.Identifier(partition(table, corpus)),
-                sql.Identifier(table),
-                sql.Literal(corpus),
-                sql.SQL(options),
+            sql.SQL("CREATE TABLE {} PARTITION OF {} FOR VALUES IN ({}) {}").format(
+                sql.Identifier(name), sql.Identifier(table), sql.Literal(corpus), sql.SQL(options)
             )
         )

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from operators.postgres.schema.indexes import EXACT_SCAN_MAX_ROWS
-from operators.postgres.store import Store, identifier
+from operators.postgres.schema.indexes import EXACT_SCAN_MAX_ROWS, terms_index, vector_index
+from operators.postgres.store import Store
 from operators.ranking import bm25
 
 
-def unfinished_corpora(
-    store: Store, *, exact_scan_max_rows: int = EXACT_SCAN_MAX_ROWS
-) -> list[str]:
-    """The corpora that still need `finish_load`.
+def pending_corpora(store: Store, *, exact_scan_max_rows: int = EXACT_SCAN_MAX_ROWS) -> list[str]:
+    """The corpora that still need `build_indexes`.
 
     Those are the ones that lack an index, or whose weights were made with another average length.
     """
@@ -29,9 +27,9 @@ def unfinished_corpora(
     }
     found = []
     for corpus, chunks, length, average in rows:
-        needed = {identifier(f"postings_{corpus}_terms"), identifier(f"chunks_{corpus}_search_tsv")}
+        needed = {terms_index(corpus)}
         if chunks > exact_scan_max_rows:
-            needed.add(identifier(f"chunks_{corpus}_hnsw"))
+            needed.add(vector_index(corpus))
         if not needed <= indexes or average != bm25.snapped_average(int(length), int(chunks)):
             found.append(str(corpus))
     return found

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from operators.errors import CrosscorpusError
-from operators.postgres.connection import DatabaseError, explained, retrying
+from operators.postgres.connection import retrying
+from operators.postgres.errors import DatabaseError, explained
 from operators.postgres.store import Connection, Store
 
 SLICE = 64

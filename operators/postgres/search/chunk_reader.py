@@ -18,19 +18,20 @@ from operators.frames import EMBEDDING, READ_CHUNKS, frame_of
 from operators.postgres.search.batches import Deadline, run
 from operators.postgres.search.filters import (
     FOREVER,
-    OF_VERSIONS,
     Filter,
-    by_documents,
     condition,
     created_before,
     moment,
     scopes,
 )
+from operators.postgres.search.version_filters import OF_VERSIONS, by_documents
 from operators.postgres.store import Connection, Store, collection_info
-from operators.postgres.superseded_counts import Superseded
-from operators.postgres.write.copy_binary import EPOCH_2000_US
+from operators.postgres.superseded_counts import SupersededCounts
 
 FILTERS_AT_ONCE = 50
+
+EPOCH_2000_US = 946_684_800_000_000
+"""Microseconds from 1970 to 2000, from which the server counts."""
 
 _STORED = {
     name: "c.item_state" if name == "state" else f"c.{name}"
@@ -100,7 +101,7 @@ def fetch_chunks(
 
 
 def _widest(
-    queries: pl.DataFrame, corpus: str, superseded: Superseded | None
+    queries: pl.DataFrame, corpus: str, superseded: SupersededCounts | None
 ) -> dict[Filter, tuple[str, str]]:
     """The filters of a batch, each with its earliest and latest ``as_of``."""
     spans: dict[Filter, tuple[datetime, datetime]] = {}

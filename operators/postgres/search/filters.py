@@ -1,7 +1,8 @@
 """The one query builder: which chunks a query may see.
 
-Every search and every read of chunks builds its WHERE clause here and nowhere else, so that no path
-around a caller's repo list exists. Values travel as parameters; the text of a clause is fixed.
+Every search and every read of chunks builds its WHERE clause here, and for versions in
+:mod:`operators.postgres.search.version_filters`, and nowhere else: so no path around a caller's
+repo list exists. Values travel as parameters; the text of a clause is fixed.
 
 Meaning of a query's filter columns:
 
@@ -27,16 +28,10 @@ from typing import Any
 import polars as pl
 
 from operators.foundation.sanitize import clean_text
-from operators.postgres.search.batches import Deadline, run
-from operators.postgres.store import Connection, Store, collection_info
-from operators.postgres.superseded_counts import Superseded
+from operators.postgres.superseded_counts import SupersededCounts
 
 INDEXED_PATH = 200
 """How many characters of a path the index on paths holds."""
-
-HASHED_BELOW = 20_000
-"""Of a corpus with up to this many superseded chunks a search hashes all of them, which costs a
-quarter of a microsecond a chunk; of one with more, the planner decides."""
 
 NO_CHUNKS = "{}"
 
@@ -54,11 +49,11 @@ class Filter:
     Attributes:
         superseded: the chunks that a newer version replaces; None: versions do not count.
         pinned: the versions that are asked for, each with the names that it may have.
-        inside: the chunks of those versions, outside: all others of their topics, both as array
-            literals; None before :func:`operators.postgres.search.version_pins.with_chunks` has put
-            them there.
-        current: all chunks that the versions leave, as an array literal, where
-            :func:`operators.postgres.search.visible_chunks.with_current` has listed them.
+        inside: the chunks of those versions, as an array literal; None before
+            :func:`operators.postgres.search.version_pins.with_pinned_chunks` has looked them up.
+        outside: the other chunks of their topics, likewise.
+        visible: all chunks that the versions leave, as an array literal, where
+            :func:`operators.postgres.search.visible_chunks.with_visible_chunks` has listed them.
         only_versions: ``as_of`` chooses between versions, and hides nothing that has none.
     """
 
@@ -66,11 +61,11 @@ class Filter:
     path_prefix: str | None = None
     language: str | None = None
     state: str | None = None
-    superseded: Superseded | None = None
+    superseded: SupersededCounts | None = None
     pinned: tuple[tuple[str, ...], ...] = ()
     inside: str | None = None
     outside: str | None = None
-    current: str | None = None
+    visible: str | None = None
     only_versions: bool = False
 
     @property
@@ -117,7 +112,7 @@ def within_border(
     )
 
 
-def scopes(queries: pl.DataFrame, corpus: str, superseded: Superseded | None) -> list[Scope]:
+def scopes(queries: pl.DataFrame, corpus: str, superseded: SupersededCounts | None) -> list[Scope]:
     """The filter of each query of ``queries`` that may search ``corpus``.
 
     A query that cannot see anything there - the corpus is not listed, or its repo list is empty -
@@ -178,113 +173,6 @@ def condition(one: Filter, alias: str, parameters: dict[str, Any], *, number: in
     return " AND ".join(clauses) or "true"
 
 
-def up_to_date(
-    one: Filter,
-    alias: str,
-    parameters: dict[str, Any],
-    *,
-    moment: str | None = None,
-    each: bool = False,
-) -> str:
-    """The clause that holds for the rows of ``alias`` that ``one``'s versions let through.
-
-    ``moment`` is an SQL expression for ``as_of``, None for none. ``each``: each row is asked when
-    it is met, for scans that end early.
-    """
-    if one.superseded is None:
-        return "true"
-    if one.current is not None and moment is None:
-        parameters["current"] = one.current
-        return f"{alias}.chunk_id = ANY(%(current)s::bigint[])"
-    by_then = "" if moment is None else f" AND {_SINCE} < {moment}"
-    replaced = f"""superseded_chunks s
-        WHERE s.corpus = %(corpus)s AND s.relation <> 'gone'{by_then}"""
-    same = f"s.chunk_id = {alias}.chunk_id"
-    if each:  # an OFFSET keeps the planner from a join
-        newest = f"NOT EXISTS (SELECT 1 FROM {replaced} AND {same} OFFSET 0)"
-    elif moment != SHARED and one.superseded.total <= HASHED_BELOW:
-        newest = f"{alias}.chunk_id NOT IN (SELECT s.chunk_id FROM {replaced})"
-    else:
-        newest = f"NOT EXISTS (SELECT 1 FROM {replaced} AND {same})"
-    return _or_pinned(one, alias, newest, parameters)
-
-
-def with_since(
-    one: Filter, alias: str, source: str, parameters: dict[str, Any]
-) -> tuple[str, str, str]:
-    """For one scan that queries of many moments share: column ``since``, from what, and clause.
-
-    ``since`` is the moment of ``as_of`` after which a row of ``alias`` (in ``source``) is left out,
-    null for never; the clause holds for rows that are not left out at every moment.
-    """
-    joined = f"""{source} LEFT JOIN superseded_chunks s ON s.corpus = %(corpus)s
-        AND s.relation <> 'gone' AND s.chunk_id = {alias}.chunk_id"""
-    since = f"CASE WHEN s.chunk_id IS NOT NULL THEN {_SINCE} END"
-    clause = _or_pinned(one, alias, "true", parameters)
-    if one.pinned:
-        since = f"CASE WHEN {alias}.chunk_id <> ALL(%(inside)s::bigint[]) THEN {since} END"
-    return f"{since} AS since", joined, clause
-
-
-OF_VERSIONS = """
-    LEFT JOIN document_versions v ON v.document_key = c.document_key
-    LEFT JOIN superseded_chunks s ON s.corpus = c.corpus AND s.chunk_id = c.chunk_id
-"""
-"""What is known of the versions of chunks ``c``."""
-
-
-def by_documents(one: Filter, parameters: dict[str, Any], *, moment: str, number: int = 0) -> str:
-    """As :func:`up_to_date` for few chunks ``c`` with ``OF_VERSIONS``, as it is at this moment.
-
-    Puts its values into ``parameters``, under names that end in ``number``.
-    """
-    if one.superseded is None:
-        return "true"
-    newest = f"(s.chunk_id IS NULL OR s.relation = 'gone' OR {_SINCE} >= {moment})"
-    if not one.pinned:
-        return newest
-    asked = pinned_documents(one, parameters, number=number)
-    return f"""(c.document_key IN (SELECT a.document_key FROM ({asked}) AS a)
-        OR ({newest} AND (v.lineage_id IS NULL
-            OR v.lineage_id NOT IN (SELECT a.lineage_id FROM ({asked}) AS a))))"""
-
-
-def pinned_documents(one: Filter, parameters: dict[str, Any], *, number: int = 0) -> str:
-    """A subquery of the documents that ``one`` pins, and their topics.
-
-    Of the versions that one name stands for, those of the newest that the topic has.
-    """
-    parameters[f"pins_{number}"] = [version for of in one.pinned for version in of]
-    if all(len(of) == 1 for of in one.pinned):
-        return f"""
-            SELECT v.document_key, v.lineage_id FROM document_versions v
-            WHERE v.corpus = %(corpus)s AND v.version = ANY(%(pins_{number})s::text[])
-        """
-    parameters[f"pin_groups_{number}"] = [n for n, of in enumerate(one.pinned) for _ in of]
-    return f"""
-        SELECT m.document_key, m.lineage_id FROM (
-            SELECT v.document_key, v.lineage_id, v.version, first_value(v.version)
-                OVER (PARTITION BY v.lineage_id, p.pin ORDER BY v.position DESC) AS newest
-            FROM unnest(%(pins_{number})s::text[], %(pin_groups_{number})s::int[])
-                 AS p(version, pin)
-            JOIN document_versions v ON v.corpus = %(corpus)s AND v.version = p.version
-        ) AS m WHERE m.version = m.newest
-    """
-
-
-_SINCE = "coalesce(s.superseded_at, '-infinity')"
-
-
-def _or_pinned(one: Filter, alias: str, newest: str, parameters: dict[str, Any]) -> str:
-    """The clause that holds for chunks of the pinned versions; of other topics, if ``newest``."""
-    if not one.pinned:
-        return newest
-    parameters |= {"inside": one.inside, "outside": one.outside}
-    # the planner would weigh each chunk of an array, but it does not look into a CASE
-    return f"""CASE WHEN {alias}.chunk_id = ANY(%(inside)s::bigint[]) THEN true
-        WHEN {alias}.chunk_id <> ALL(%(outside)s::bigint[]) THEN {newest} ELSE false END"""
-
-
 def created_before(
     one: Filter, alias: str, moment: str | None, *, versions_joined: bool = False
 ) -> str:
@@ -322,77 +210,6 @@ def moment_of(moments: Collection[datetime | None], parameters: dict[str, Any]) 
 def moment(as_of: datetime | None) -> str:
     """``as_of`` as the server reads it; ``infinity`` for none."""
     return "infinity" if as_of in (None, FOREVER) else as_of.isoformat()
-
-
-def visible_chunks(
-    store: Store,
-    deadline: Deadline,
-    corpus: str,
-    one: Filter,
-    moments: Sequence[datetime | None],
-    *,
-    limit: int,
-) -> list[int]:
-    """How many chunks each of ``moments`` leaves visible: known, or counted up to ``limit`` + 1.
-
-    Raises:
-        SearchTimeout: the deadline has passed.
-    """
-    sizes = collection_info(store).repos.get(corpus, {})
-    known = visible_at_most(one, moments, sizes, limit=limit)
-    if known is not None:
-        return known
-    return run(store, deadline, lambda conn: count_visible(conn, corpus, one, moments, limit=limit))
-
-
-def visible_at_most(
-    one: Filter,
-    moments: Sequence[datetime | None],
-    repo_sizes: Mapping[str, int],
-    *,
-    limit: int,
-) -> list[int] | None:
-    """How many chunks each of ``moments`` (``as_of``) leaves visible, where no look is needed.
-
-    ``repo_sizes`` and the known number of superseded chunks tell when the repo list and versions
-    alone decide, exactly but for lists of repos or versions, then with an upper bound; and where an
-    upper bound is no more than ``limit`` chunks. Else None: :func:`count_visible` counts them.
-    """
-    names = repo_sizes if one.repos is None else one.repos
-    bounds = [sum(repo_sizes.get(name, 0) for name in names)] * len(moments)
-    undated = all(moment is None for moment in moments)
-    if one.superseded is not None:
-        most = sum(repo_sizes.values()) + one.pinned_chunks
-        bounds = [
-            min(bound, most - one.superseded.by(at))
-            for bound, at in zip(bounds, moments, strict=True)
-        ]
-    known = max(bounds, default=0) <= limit or (one.only_repos and undated)
-    return bounds if known else None
-
-
-def count_visible(
-    conn: Connection,
-    corpus: str,
-    one: Filter,
-    moments: Sequence[datetime | None],
-    *,
-    limit: int,
-) -> list[int]:
-    """How many chunks of ``corpus`` each of ``moments`` leaves visible, up to ``limit`` + 1."""
-    parameters: dict[str, Any] = {"corpus": corpus, "limit": limit + 1}
-    parameters["moments"] = sorted({moment(value) for value in moments})
-    at = moment_of(moments, parameters)
-    statement = f"""
-        SELECT q.at, (SELECT count(*) FROM (
-            SELECT 1 FROM chunks c
-            WHERE c.corpus = %(corpus)s AND {condition(one, "c", parameters)}
-              AND {created_before(one, "c", at)} AND {up_to_date(one, "c", parameters, moment=at)}
-            LIMIT %(limit)s) AS visible)
-        FROM (SELECT m.at, m.at::timestamptz AS as_of FROM unnest(%(moments)s::text[]) AS m(at)) q
-    """
-    counted: dict[str, int] = dict(conn.execute(statement, parameters).fetchall())
-    return [int(counted[moment(value)]) for value in moments]
 
 
 def _cleaned(value: str | None) -> str | None:

@@ -21,6 +21,8 @@ import polars as pl
 
 from operators.foundation.sanitize import clean_text
 from operators.frames import TEXT_LISTS, empty
+from operators.postgres.schema.indexes import pg_textsearch_index
+from operators.postgres.schema.plain_text import words_of
 from operators.postgres.search.batches import Deadline, fetch, run, run_slices
 from operators.postgres.search.filters import (
     SHARED,
@@ -30,20 +32,17 @@ from operators.postgres.search.filters import (
     moment,
     moment_of,
     scopes,
-    up_to_date,
-    visible_chunks,
-    with_since,
 )
 from operators.postgres.search.ranked_list import ranked_lists
-from operators.postgres.search.version_pins import with_chunks
-from operators.postgres.search.visible_chunks import with_current
+from operators.postgres.search.version_filters import up_to_date, with_since
+from operators.postgres.search.version_pins import with_pinned_chunks
+from operators.postgres.search.visible_chunks import visible_counts, with_visible_chunks
 from operators.postgres.store import (
     CollectionInfo,
     Connection,
     MissingExtension,
     Store,
     collection_info,
-    identifier,
 )
 from operators.ranking import bm25
 
@@ -115,8 +114,8 @@ def bm25_search(
     found: list[Found] = []
     for one, items in groups.items():
         moments = [item.as_of for item in items]
-        one = with_chunks(store, deadline, corpus, one, moments)
-        visible = visible_chunks(store, deadline, corpus, one, moments, limit=limit)
+        one = with_pinned_chunks(store, deadline, corpus, one, moments)
+        visible = visible_counts(store, deadline, corpus, one, moments, limit=limit)
         everything, some = list[_Weighed](), list[_Weighed]()
         for item, size in zip(items, visible, strict=True):
             at_least = max(size, chunks // 2) if size == limit + 1 else size
@@ -125,7 +124,7 @@ def bm25_search(
             if query.weights:
                 (everything if size <= cap else some).append(_weigh(item, query))
         if everything:
-            listed = with_current(store, deadline, corpus, one, moments)
+            listed = with_visible_chunks(store, deadline, corpus, one, moments)
             work = partial(_score, corpus=corpus, one=listed, k=k, pick=False)
             found += run_slices(store, deadline, everything, work)
         work = partial(_score, corpus=corpus, one=one, k=k, pick=True)
@@ -143,9 +142,9 @@ def plain_search(
 ) -> pl.DataFrame:
     """The ``k`` chunks that have all words of a query text, by Postgres's own ``ts_rank``.
 
-    ``ts_rank(search_tsv, plainto_tsquery('english', text))``; the score is that rank, so that the
-    plain rule's distance is 1 - score. A text without words has no rows. Arguments, order and
-    errors as in :func:`bm25_search`.
+    The score is that rank, ``ts_rank(words, plainto_tsquery('english', text))`` with the words of
+    :mod:`operators.postgres.schema.plain_text`, so that the plain rule's distance is 1 - score. A
+    text without words has no rows. Arguments, order and errors as in :func:`bm25_search`.
     """
     deadline = Deadline.after(timeout_s, f"the text search of corpus {corpus!r}")
     info = collection_info(store)
@@ -153,7 +152,7 @@ def plain_search(
         return empty(TEXT_LISTS)
     found: list[Found] = []
     for one, items in _groups(queries, corpus, info).items():
-        one = with_chunks(store, deadline, corpus, one, [item.as_of for item in items])
+        one = with_pinned_chunks(store, deadline, corpus, one, [item.as_of for item in items])
         found += run_slices(
             store, deadline, items, partial(_rank_plainly, corpus=corpus, one=one, k=k)
         )
@@ -181,11 +180,11 @@ def pg_textsearch_search(
     info = collection_info(store)
     if k < 1 or corpus not in info.corpora:
         return empty(TEXT_LISTS)
-    index = identifier(f"chunks_{corpus}_bm25")
+    index = pg_textsearch_index(corpus)
     run(store, deadline, partial(_check_pg_textsearch, corpus=corpus, index=index))
     found: list[Found] = []
     for one, items in _groups(queries, corpus, info).items():
-        one = with_chunks(store, deadline, corpus, one, [item.as_of for item in items])
+        one = with_pinned_chunks(store, deadline, corpus, one, [item.as_of for item in items])
         for item in items:  # the index answers one query a statement
             found += run(
                 store,
@@ -288,6 +287,7 @@ def _rank_plainly(
     }
     at = moment_of([item.as_of for item in items], parameters)
     dated, current = created_before(one, "c", at), up_to_date(one, "c", parameters, moment=at)
+    words = words_of(conn, "c")
     statement = f"""
         WITH q AS MATERIALIZED (
             SELECT t.query_id, t.text_no, plainto_tsquery('english', t.text) AS words,
@@ -296,9 +296,9 @@ def _rank_plainly(
                         %(moments)s::text[]) AS t(query_id, text_no, text, as_of)
         )
         SELECT q.query_id, q.text_no, h.chunk_id, h.score FROM q CROSS JOIN LATERAL (
-            SELECT c.chunk_id, ts_rank(c.search_tsv, q.words)::float8 AS score FROM chunks c
+            SELECT c.chunk_id, ts_rank({words}, q.words)::float8 AS score FROM chunks c
             WHERE c.corpus = %(corpus)s AND {condition(one, "c", parameters)} AND {dated}
-              AND {current} AND c.search_tsv @@ q.words
+              AND {current} AND {words} @@ q.words
             ORDER BY score DESC, c.chunk_id LIMIT %(k)s
         ) AS h
     """

@@ -31,13 +31,11 @@ from operators.postgres.search.filters import (
     moment,
     moment_of,
     scopes,
-    up_to_date,
-    visible_chunks,
-    with_since,
 )
 from operators.postgres.search.ranked_list import ranked_lists
-from operators.postgres.search.version_pins import with_chunks
-from operators.postgres.search.visible_chunks import with_current
+from operators.postgres.search.version_filters import up_to_date, with_since
+from operators.postgres.search.version_pins import with_pinned_chunks
+from operators.postgres.search.visible_chunks import visible_counts, with_visible_chunks
 from operators.postgres.store import (
     Connection,
     Store,
@@ -62,7 +60,7 @@ class _Item:
     as_of: datetime | None
 
 
-def vector_search(
+def search_vectors(
     store: Store,
     corpus: str,
     queries: pl.DataFrame,
@@ -127,9 +125,9 @@ def vector_search(
     for one, items in groups.items():
         exactly, by_index = items, list[_Item]()
         moments = [item.as_of for item in items]
-        one = with_chunks(store, deadline, corpus, one, moments)
+        one = with_pinned_chunks(store, deadline, corpus, one, moments)
         if sum(sizes.values()) > exact_scan_max_rows:
-            visible = visible_chunks(
+            visible = visible_counts(
                 store, deadline, corpus, one, moments, limit=exact_scan_max_rows
             )
             exactly = [i for i, n in zip(items, visible, strict=True) if n <= exact_scan_max_rows]
@@ -137,7 +135,7 @@ def vector_search(
         indexed = run_slices(
             store, deadline, by_index, partial(_by_index, **asked, one=one, k=k), settings
         )
-        listed = with_current(store, deadline, corpus, one, moments) if exactly else one
+        listed = with_visible_chunks(store, deadline, corpus, one, moments) if exactly else one
         far: dict[int, list[float]] = defaultdict(list)
         for number, _, distance in indexed:
             far[number].append(distance)

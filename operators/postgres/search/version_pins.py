@@ -3,7 +3,7 @@
 A pinned version stands for some document of each topic that has it, and leaves out the topic's
 other documents. Which chunks these are is kept until a lineage changes. A search may so use what
 was true a second ago; what is read of its finds is looked up anew, by
-:func:`operators.postgres.search.filters.by_documents`.
+:func:`operators.postgres.search.version_filters.by_documents`.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from dataclasses import replace
 from datetime import datetime
 
 from operators.postgres.search.batches import Deadline, run
-from operators.postgres.search.filters import Filter, pinned_documents
+from operators.postgres.search.filters import Filter
+from operators.postgres.search.version_filters import pinned_documents
 from operators.postgres.store import Connection, Store, collection_info
 
 MOST_KEPT = 64
 """Pins of which the chunks are kept."""
 
 
-def with_chunks(
+def with_pinned_chunks(
     store: Store,
     deadline: Deadline,
     corpus: str,
@@ -37,7 +38,7 @@ def with_chunks(
     if not one.pinned:
         return one
     dated = any(moment is not None for moment in moments)
-    inside, outside = store._info.pinned.get(
+    inside, outside = store.cache.pinned.get(
         (corpus, one.pinned, dated),
         collection_info(store).versions_at,
         lambda: run(store, deadline, lambda conn: _chunks(conn, corpus, one, dated=dated)),

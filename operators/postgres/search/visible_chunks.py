@@ -1,20 +1,21 @@
-"""The chunks that versions leave visible, listed where they are few among many superseded ones.
+"""How many chunks a query may see; and which, where they are few among many superseded ones.
 
 To find four thousand current chunks among fifty thousand, a search would read them all. So their
 ids are looked up once and kept until the corpus changes; a search then reads these chunks alone.
 It may so use what was true a second ago; what is read of its finds is looked up anew, by
-:func:`operators.postgres.search.filters.by_documents`.
+:func:`operators.postgres.search.version_filters.by_documents`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from operators.postgres.search.batches import Deadline, run
-from operators.postgres.search.filters import Filter, up_to_date
+from operators.postgres.search.filters import Filter, condition, created_before, moment, moment_of
+from operators.postgres.search.version_filters import up_to_date
 from operators.postgres.store import Connection, Store, collection_info
 
 LISTED_ABOVE = 5_000
@@ -27,7 +28,78 @@ MOST_KEPT = 16
 """Lists that are kept."""
 
 
-def with_current(
+def visible_counts(
+    store: Store,
+    deadline: Deadline,
+    corpus: str,
+    one: Filter,
+    moments: Sequence[datetime | None],
+    *,
+    limit: int,
+) -> list[int]:
+    """How many chunks each of ``moments`` leaves visible: known, or counted up to ``limit`` + 1.
+
+    Raises:
+        SearchTimeout: the deadline has passed.
+    """
+    sizes = collection_info(store).repos.get(corpus, {})
+    known = visible_at_most(one, moments, sizes, limit=limit)
+    if known is not None:
+        return known
+    return run(store, deadline, lambda conn: count_visible(conn, corpus, one, moments, limit=limit))
+
+
+def visible_at_most(
+    one: Filter,
+    moments: Sequence[datetime | None],
+    repo_sizes: Mapping[str, int],
+    *,
+    limit: int,
+) -> list[int] | None:
+    """How many chunks each of ``moments`` (``as_of``) leaves visible, where no look is needed.
+
+    ``repo_sizes`` and the known number of superseded chunks tell when the repo list and versions
+    alone decide, exactly but for lists of repos or versions, then with an upper bound; and where an
+    upper bound is no more than ``limit`` chunks. Else None: :func:`count_visible` counts them.
+    """
+    names = repo_sizes if one.repos is None else one.repos
+    bounds = [sum(repo_sizes.get(name, 0) for name in names)] * len(moments)
+    undated = all(moment is None for moment in moments)
+    if one.superseded is not None:
+        most = sum(repo_sizes.values()) + one.pinned_chunks
+        bounds = [
+            min(bound, most - one.superseded.by(at))
+            for bound, at in zip(bounds, moments, strict=True)
+        ]
+    known = max(bounds, default=0) <= limit or (one.only_repos and undated)
+    return bounds if known else None
+
+
+def count_visible(
+    conn: Connection,
+    corpus: str,
+    one: Filter,
+    moments: Sequence[datetime | None],
+    *,
+    limit: int,
+) -> list[int]:
+    """How many chunks of ``corpus`` each of ``moments`` leaves visible, up to ``limit`` + 1."""
+    parameters: dict[str, Any] = {"corpus": corpus, "limit": limit + 1}
+    parameters["moments"] = sorted({moment(value) for value in moments})
+    at = moment_of(moments, parameters)
+    statement = f"""
+        SELECT q.at, (SELECT count(*) FROM (
+            SELECT 1 FROM chunks c
+            WHERE c.corpus = %(corpus)s AND {condition(one, "c", parameters)}
+              AND {created_before(one, "c", at)} AND {up_to_date(one, "c", parameters, moment=at)}
+            LIMIT %(limit)s) AS visible)
+        FROM (SELECT m.at, m.at::timestamptz AS as_of FROM unnest(%(moments)s::text[]) AS m(at)) q
+    """
+    counted: dict[str, int] = dict(conn.execute(statement, parameters).fetchall())
+    return [int(counted[moment(value)]) for value in moments]
+
+
+def with_visible_chunks(
     store: Store,
     deadline: Deadline,
     corpus: str,
@@ -51,19 +123,22 @@ def with_current(
     info = collection_info(store)
     state, replaced = info.states.get(corpus), one.superseded.total
     left = info.corpora.get(corpus, 0) - replaced + one.pinned_chunks
-    if info.versions_at is None or state is None or not _is_worth_a_list(replaced, left):
+    if info.versions_at is None or state is None or not is_worth_a_list(replaced, left):
         return one
-    listed = store._info.current.get(
+    listed = store.cache.visible.get(
         (corpus, one.pinned),
         (info.versions_at, state),
         lambda: run(store, deadline, lambda conn: _visible(conn, corpus, one)),
         most=MOST_KEPT,
     )
-    return replace(one, current=listed)
+    return replace(one, visible=listed)
 
 
-def _is_worth_a_list(replaced: int, left: int) -> bool:
-    """To read a chunk by its id takes as long as to read four one after the other."""
+def is_worth_a_list(replaced: int, left: int) -> bool:
+    """Whether a search with a list is faster.
+
+    To read a chunk by its id takes as long as to read four one after the other.
+    """
     return replaced > LISTED_ABOVE and left <= min(replaced, LONGEST)
 
 

@@ -2,7 +2,7 @@
 
 One transaction a batch replaces the chunks of its documents, their ledger rows, and the counts that
 text search takes its IDF from. Vectors are made before it opens. Bulk work comes afterwards, in
-:func:`operators.postgres.schema.indexes.finish_load`.
+:func:`operators.postgres.schema.indexes.build_indexes`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ from uuid import UUID
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from psycopg import sql
 
 from operators.errors import CrosscorpusError
 from operators.foundation.sanitize import clean_frame, clean_text
 from operators.frames import CHUNKS, DOCUMENTS, FrameError
-from operators.postgres.schema.indexes import finish_load
+from operators.postgres.binary_copy import LARGEST_HALF, copy_rows, halfvec_bytes
 from operators.postgres.schema.partitions import ensure_partitions, lock_writers
 from operators.postgres.store import (
     Connection,
@@ -31,25 +30,12 @@ from operators.postgres.store import (
     collection_info,
     space_changed,
 )
-from operators.postgres.write import copy_binary
-from operators.postgres.write.embedding_cache import cache_embeddings, cached_embeddings
+from operators.postgres.write.postings import count_terms, write_postings
 from operators.postgres.write.term_statistics import Deltas, apply_deltas, delete_chunks
 from operators.ranking import bm25
 
-__all__ = [
-    "Written",
-    "cache_embeddings",
-    "cached_embeddings",
-    "delete_documents",
-    "document_key",
-    "finish_load",
-    "write_documents",
-]
-
 LONGEST_KEY = 512
 """Characters of a corpus or repo name: both are index keys whole."""
-
-LARGEST_HALF = 65_504.0
 
 _RENAMED = {"state": "item_state"}
 _KEY_TEXTS = ("document_id", "repo", "title", "path", "uri", "language", "item_state")
@@ -96,10 +82,7 @@ def write_documents(store: Store, documents: pl.DataFrame, chunks: pl.DataFrame)
     chunk_keys = document_keys(texts)
     _check_keys(documents, keys, chunk_keys)
 
-    counts = [
-        bm25.term_counts(bm25.analysed_text(*row))
-        for row in texts.select("title", "anchor", "path", "text").iter_rows()
-    ]
+    counts = count_terms(texts)
     corpora = sorted(set(documents["corpus"]))
     if documents.is_empty():
         return Written(0, 0, 0)
@@ -164,10 +147,7 @@ def _write(store: Store, conn: Connection, batch: _Batch, averages: dict[str, fl
     written = dict(zip(batch.chunks["chunk_id"].to_list(), batch.chunk_keys, strict=True))
     delete_chunks(conn, batch.keys, deltas, written)
     _copy_chunks(conn, batch)
-    _copy_postings(conn, batch, averages)
-    chunks = batch.chunks.select("corpus", "repo").iter_rows()
-    for (corpus, repo), counted in zip(chunks, batch.counts, strict=True):
-        deltas[corpus].count(repo, counted.length, counted.terms, 1)
+    write_postings(conn, batch.chunks, batch.counts, averages, deltas)
     apply_deltas(conn, deltas)
 
 
@@ -217,51 +197,18 @@ def _upsert_documents(conn: Connection, batch: _Batch) -> None:
 
 
 def _copy_chunks(conn: Connection, batch: _Batch) -> None:
-    chunks = batch.chunks
     columns = {
-        "corpus": copy_binary.text(chunks["corpus"].to_list()),
-        "chunk_id": copy_binary.int8(chunks["chunk_id"].to_list()),
-        "document_key": copy_binary.uuid(batch.chunk_keys),
-        "embedding": copy_binary.halfvec(batch.vectors),
+        "document_key": "uuid",
+        "embedding": "bytea",
+        **dict.fromkeys(("corpus", "text", "anchor", *_KEY_TEXTS, *_MORE_TEXTS), "text"),
+        "chunk_id": "int8",
+        **dict.fromkeys(_NUMBERS, "int4"),
+        **dict.fromkeys(_TIMES, "timestamptz"),
     }
-    for name in ("text", "anchor", *_KEY_TEXTS, *_MORE_TEXTS):
-        columns[name] = copy_binary.text(chunks[name].to_list())
-    for name in _NUMBERS:
-        columns[name] = copy_binary.int4(chunks[name].to_list())
-    for name in _TIMES:
-        columns[name] = copy_binary.timestamptz(chunks[name])
-    _copy(conn, "chunks", columns)
-
-
-def _copy_postings(conn: Connection, batch: _Batch, averages: dict[str, float]) -> None:
-    chunks, counts = batch.chunks, batch.counts
-    weights = [
-        bm25.weights(counted.counts, counted.length, averages[corpus])
-        for counted, corpus in zip(counts, chunks["corpus"], strict=True)
-    ]
-    terms = [counted.terms for counted in counts]
-    columns = {
-        "corpus": copy_binary.text(chunks["corpus"].to_list()),
-        "chunk_id": copy_binary.int8(chunks["chunk_id"].to_list()),
-        "repo": copy_binary.text(chunks["repo"].to_list()),
-        "path": copy_binary.text(chunks["path"].to_list()),
-        "language": copy_binary.text(chunks["language"].to_list()),
-        "item_state": copy_binary.text(chunks["item_state"].to_list()),
-        "created_at": copy_binary.timestamptz(chunks["created_at"]),
-        "length": copy_binary.int4([counted.length for counted in counts]),
-        "terms": copy_binary.int4_array(terms),
-        "counts": copy_binary.int4_array([counted.counts for counted in counts]),
-        "bm25": copy_binary.sparsevec(terms, weights, bm25.DIMENSIONS),
-    }
-    _copy(conn, "postings", columns)
-
-
-def _copy(conn: Connection, table: str, columns: dict[str, list[bytes]]) -> None:
-    statement = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT binary)").format(
-        sql.Identifier(table), sql.SQL(", ").join(map(sql.Identifier, columns))
-    )
-    with conn.cursor() as cursor, cursor.copy(statement) as copy:
-        copy.write(copy_binary.rows(list(columns.values())))
+    plain = batch.chunks.select(list(columns)[2:]).iter_rows()
+    vectors = halfvec_bytes(batch.vectors)
+    rows = zip(batch.chunk_keys, vectors, plain, strict=True)
+    copy_rows(conn, "chunks", columns, ((key, vector, *row) for key, vector, row in rows))
 
 
 def _need(frame: pl.DataFrame, columns: Sequence[str], name: str) -> None:

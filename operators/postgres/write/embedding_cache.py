@@ -1,8 +1,8 @@
 """Vectors of texts that were embedded before, by vector space and hash of the text.
 
-Committed as soon as they are made, so that a killed ingestion embeds nothing twice. VersionedCache
-in half precision, which is what the store keeps of a vector anyway: a document written from the
-cache is the same as one written from the model.
+They are committed as soon as they are made, so that a killed ingestion embeds nothing twice. They
+are kept in half precision, which is what the store keeps of a vector anyway: a document written
+from the cache is the same as one written from the model.
 """
 
 from __future__ import annotations

@@ -13,18 +13,18 @@ _NAME = "addresses"
 """In ``sync_state``, whose ``source`` is the kind of source, the corpus and the repo."""
 
 
-def claimant(reader: str, corpus: str, repo: str) -> str:
+def owner_key(reader: str, corpus: str, repo: str) -> str:
     """What ``sync_state`` calls the source that ``reader`` fills a corpus and repo from."""
     return clean_text(f"{reader.partition('/')[0]} {corpus} {repo}")
 
 
-def claim(
+def take_ownership(
     store: Store,
     reader: str,
     scopes: Sequence[tuple[str, str]],
     addresses: Sequence[str],
     *,
-    moved: bool = False,
+    relocated: bool = False,
 ) -> None:
     """Have the source at ``addresses`` fill ``scopes``; it is kept, with these, for the next run.
 
@@ -34,25 +34,25 @@ def claim(
         scopes: the (corpus, repo) pairs.
         addresses: where the source is found; it is the same if it shares one with the last run.
             None: it can be told from no other, and nothing is checked.
-        moved: what was brought in from elsewhere is this source's.
+        relocated: the source moved: what was read at another place is its own.
 
     Raises:
         CrosscorpusError: documents there are another source's.
     """
     if addresses:
-        store.run(lambda conn: _claim(conn, reader, sorted(scopes), addresses, moved))
+        store.run(lambda conn: _take(conn, reader, sorted(scopes), addresses, relocated))
 
 
-def _claim(
+def _take(
     conn: Connection,
     reader: str,
     scopes: Sequence[tuple[str, str]],
     addresses: Sequence[str],
-    moved: bool,
+    relocated: bool,
 ) -> None:
     value = json.dumps(list(addresses))
     for corpus, repo in scopes:
-        source = claimant(reader, corpus, repo)
+        source = owner_key(reader, corpus, repo)
         held = conn.execute(
             "SELECT value FROM sync_state WHERE source = %s AND name = %s FOR UPDATE",
             (source, _NAME),
@@ -65,12 +65,12 @@ def _claim(
             )
         elif held[0] != value:
             before: list[str] = json.loads(held[0])
-            same = moved or not set(before).isdisjoint(addresses)
+            same = relocated or not set(before).isdisjoint(addresses)
             if not same and _has_documents(conn, reader, corpus, repo):
                 raise CrosscorpusError(
                     f"{repo!r} in {corpus} is taken: it was read from {_shown(before)}, and this "
                     f"is {_shown(addresses)}; give this one another name (--repo), or, if it is "
-                    "the same at a new place, say so (--moved)"
+                    "the same at a new place, say so (--relocated)"
                 )
             conn.execute(
                 "UPDATE sync_state SET value = %s WHERE source = %s AND name = %s",

@@ -76,7 +76,7 @@ class Changed(NamedTuple):
     anew: bool
 
 
-class Superseded(NamedTuple):
+class SupersededChunk(NamedTuple):
     """A passage that is not of its topic's newest version: a row of ``superseded_chunks``."""
 
     chunk_id: int
@@ -112,7 +112,7 @@ def known_versions(store: Store) -> pl.DataFrame:
         )
         return pl.DataFrame(rows, schema=KNOWN_VERSIONS, orient="row")
 
-    return store._info.versions.get("all", collection_info(store).versions_at, look_up, most=1)
+    return store.cache.versions.get("all", collection_info(store).versions_at, look_up, most=1)
 
 
 def changed_corpora(store: Store, rules: int) -> list[Changed]:
@@ -258,7 +258,7 @@ def write_lineages(
     corpus: str,
     versions: pl.DataFrame,
     indexed_at: Sequence[datetime | None],
-    superseded: Sequence[Superseded],
+    superseded: Sequence[SupersededChunk],
     leaving: Sequence[str] = (),
 ) -> bool:
     """Put lineages in the place of what was known of their documents, in one transaction.
@@ -298,7 +298,7 @@ def write_lineages(
             " AS t(key, lineage_id, version, place, newest, released_at, indexed_at)",
             (corpus, keys, *columns, versions["released_at"].to_list(), list(indexed_at)),
         )
-        parts = list(zip(*superseded, strict=True)) or [()] * len(Superseded._fields)
+        parts = list(zip(*superseded, strict=True)) or [()] * len(SupersededChunk._fields)
         conn.execute(
             "INSERT INTO superseded_chunks (corpus, chunk_id, document_key, relation, by_chunk,"
             " superseded_at, last_version) SELECT %s, * FROM unnest(%s::bigint[], %s::uuid[],"
@@ -323,8 +323,8 @@ def broken(store: Store) -> list[tuple[str, int]]:
     )
 
 
-def doubt(store: Store, corpus: str) -> None:
-    """Have all of a corpus's versions be found anew."""
+def invalidate_versions(store: Store, corpus: str) -> None:
+    """Make the next run find all versions of a corpus again."""
     store.run(
         lambda conn: conn.execute(
             "UPDATE versioned_corpora SET rules = -1 WHERE corpus = %s", (corpus,)

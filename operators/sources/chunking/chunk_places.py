@@ -1,6 +1,6 @@
 """Where in its document a chunk stands: the page of a PDF, the fragment that leads to a section.
 
-Both are told by the text alone, so that a chunker knows nothing of them: pages are parted by lines
+The text alone says both, so that a chunker knows nothing of them: pages are parted by lines
 with a form feed, sections begin at headings.
 """
 

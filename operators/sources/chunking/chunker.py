@@ -32,7 +32,7 @@ from operators.sources.formats.languages import code_language
 from operators.sources.protocol import metadata_json
 
 VERSION = "4"
-"""Part of every document's fingerprint: another chunker means that documents are cut anew."""
+"""Part of every document's fingerprint: another chunker means that documents are cut again."""
 
 
 MAX_CHARACTERS = 4000

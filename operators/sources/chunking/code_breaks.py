@@ -1,4 +1,4 @@
-"""Where code may be cut, told by its syntax, and what is defined on which lines.
+"""Where the syntax of code lets it be cut, and what is defined on which lines.
 
 A cut before a line goes through every piece of syntax that starts above the line and ends on it or
 below. The fewer, the better: cutting at the shallowest place that fills a chunk is split-then-merge
@@ -12,26 +12,24 @@ its length in one step that nothing can interrupt: 80 kB of ``a < a < a`` as Jav
 from __future__ import annotations
 
 import atexit
-import json
-import os
-import subprocess
-import threading
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from operators.sources.chunking.grammars import grammar_name, loaded
-from operators.sources.sandbox import exchange, start
+from operators.sources.sandbox import Sandbox, Stopped
 
 MAX_PARSED = 1_000_000
 """Bytes; a larger text is data or generated."""
 
-MEMORY, CPU_SECONDS, WALL_SECONDS = 1 << 30, 5, 30.0
-"""What the parser may take for one text; on Windows the clock alone bounds it."""
-
-_CHILD = Path(__file__).with_name("syntax_process.py")
-_TEXTS_A_CHILD = 5_000
-"""Then a new one takes over: what a grammar leaks is given back."""
+_PARSER = Sandbox(
+    "operators.sources.chunking.syntax_tree:answer",
+    memory_bytes=1 << 30,
+    cpu_s=5,
+    wall_s=30.0,
+    requests_a_child=5_000,
+    retry=True,
+)
+atexit.register(_PARSER.close)
 
 
 class Definition(NamedTuple):
@@ -84,7 +82,10 @@ def breaks(text: str, language: str | None, path: str | None = None) -> Breaks |
         return None
     if len(source) > MAX_PARSED:
         return Unparsed(f"it is larger than {MAX_PARSED} bytes")
-    reply = _PARSER.ask(name.encode() + b"\0" + source)
+    try:
+        reply = _PARSER.ask(name.encode() + b"\0" + source)
+    except Stopped:
+        reply = None
     if reply is None:
         if loaded(name) is None:
             return Unparsed(f"no grammar of {name} on this machine")
@@ -107,58 +108,3 @@ def symbol(definitions: Sequence[Definition], first: int, last: int) -> str | No
         if shared > most or (shared == most > 0 and inside):
             best, most = definition, shared
     return best.name if best else None
-
-
-class _Parser:
-    """The child process: started at the first text, replaced when it died, ended with this one."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._child: subprocess.Popen[bytes] | None = None
-        self._owner = self._answered = 0
-
-    def ask(self, request: bytes) -> Any:
-        """The child's answer; None where it has none or was ended at a limit.
-
-        A grammar can crash on what earlier texts left in memory: a child that fails after others is
-        replaced, and the text asked once more, so that the answer is a fresh child's.
-        """
-        with self._lock:
-            if self._owner != os.getpid():  # after a fork the child is the parent's
-                self._child, self._owner = None, os.getpid()
-            if self._answered >= _TEXTS_A_CHILD:
-                self.close()
-            used = self._child is not None
-            reply = self._try(request)
-            if reply is None and used:
-                reply = self._try(request)
-            return None if reply is None else json.loads(reply)
-
-    def _try(self, request: bytes) -> bytes | None:
-        if self._child is None:
-            self._child, self._answered = start(_CHILD, str(MEMORY), str(CPU_SECONDS)), 0
-        clock = threading.Timer(WALL_SECONDS, self._child.kill)
-        clock.daemon = True
-        clock.start()
-        try:
-            reply = exchange(self._child, request)
-        except BaseException:
-            self.close()
-            raise
-        finally:
-            clock.cancel()
-        self._answered += 1
-        if reply is None:
-            self.close()
-        return reply
-
-    def close(self) -> None:
-        """End the child, if there is one."""
-        child, self._child = self._child, None
-        if child is not None and self._owner == os.getpid():
-            child.kill()
-            child.communicate()
-
-
-_PARSER = _Parser()
-atexit.register(_PARSER.close)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Grammar(NamedTuple):
-    """A language's grammar and how its definitions are told."""
+    """A language's grammar, and which of its nodes are definitions."""
 
     module: str
     definitions: frozenset[str]  # node types

@@ -1,4 +1,4 @@
-"""The syntax tree of a text, read for where it may be cut: runs in the child of ``syntax``.
+"""The syntax tree of a text, read for where it may be cut: the parser's process runs this.
 
 A cut before a line goes through every piece of syntax that starts above the line and ends on it or
 below. A comment, decorator or attribute is one piece with what it stands right above.
@@ -44,6 +44,12 @@ _CONTINUES = re.compile(
 _RECEIVER = re.compile(r"(\w+)\s*(?:\[[^\]]*\])?\s*\)$")
 _NEEDS_BODY = re.compile(r"_specifier$|^namespace_definition$")
 _FUNCTIONS = re.compile(r"function|class$")
+
+
+def answer(request: bytes) -> tuple[list[int], list[Found]] | None:
+    """The :func:`tree_breaks` of a request: the name of a grammar, a NUL and the text."""
+    name, _, source = request.partition(b"\0")
+    return tree_breaks(source.decode(), name.decode())
 
 
 def tree_breaks(text: str, name: str) -> tuple[list[int], list[Found]] | None:

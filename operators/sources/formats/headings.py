@@ -67,7 +67,7 @@ def is_text(line: str) -> bool:
 
 
 def headings(text: str, path: str) -> list[Heading]:
-    """The headings of ``text`` in order; the format is told by the ending of ``path``.
+    """The headings of ``text`` in order; the ending of ``path`` says the format.
 
     Markdown, MediaWiki, AsciiDoc and reStructuredText are known, and the text that a reader made
     of a PDF or of HTML: there a heading is a line ``## Title`` after a blank one. Anything else has

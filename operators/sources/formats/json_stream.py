@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, NamedTuple, TextIO
 from operators.sources.protocol import ReadIssue
 
 MAX_OBJECT = 16 * 1024 * 1024
-"""Characters; a longer object is a fault."""
+"""Characters; a longer object is a ReadIssue."""
 
 _CHUNK = 256 * 1024
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -36,7 +36,7 @@ class Located(NamedTuple):
 
 
 def file_objects(path: Path, raw: BinaryIO) -> Iterator[Located | ReadIssue]:
-    """The objects in ``raw``, the open file ``path``; what is none is a fault with its line."""
+    """The objects in ``raw``, the open file ``path``; what is none is a ReadIssue with its line."""
     start = raw.read(2)
     raw.seek(0)
     stream = gzip.GzipFile(fileobj=raw) if start == _GZIP_MAGIC else raw
@@ -78,7 +78,7 @@ class _Reader:
 
 def _objects(reader: _Reader) -> Iterator[dict[str, Any] | str]:
     """Objects, and for what is none the reason."""
-    open_arrays, faults = 0, 0
+    open_arrays, issues = 0, 0
     while True:
         match = _BETWEEN.match(reader.text, reader.at)
         assert match is not None
@@ -90,9 +90,9 @@ def _objects(reader: _Reader) -> Iterator[dict[str, Any] | str]:
                 continue
             break
         found = _object(reader)
-        faults += isinstance(found, str)
+        issues += isinstance(found, str)
         yield found
-    if open_arrays > 0 and not faults:
+    if open_arrays > 0 and not issues:
         yield "the file ends early: an array is not closed"
 
 

@@ -1,4 +1,4 @@
-"""What kind of text a file holds, told by its name: code of a language, prose, or neither.
+"""What kind of text a file holds, by its name: code of a language, prose, or neither.
 
 The table is small on purpose: a file with an unknown name is left out with a reason, because data
 files outnumber sources in many repositories and bury what people ask about.

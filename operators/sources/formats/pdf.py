@@ -1,32 +1,24 @@
 """PDFs to text, read in a child process that is killed when it takes too much.
 
-PDFium reads them (fast, and it keeps words apart where pdfplumber and pypdf glue them); what it
-refuses, pdf_oxide tries. A PDF is a program for a stack machine written by anyone: 4 kB can unfold
-to gigabytes. So the child has bounds of memory, CPU and time, and a parent that survives its end.
+PDFium reads them: fast, and it keeps words apart where pdfplumber and pypdf glue them. What it
+refuses, it reads once more after a repair by qpdf (pikepdf). A PDF is a program for a stack machine
+written by anyone: 4 kB can unfold to gigabytes. So the child has bounds of memory, CPU and time,
+and a parent that survives its end.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import signal
-import subprocess
-import threading
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from types import TracebackType
-from typing import Any
 
-from operators.sources.sandbox import exchange, start
+from operators.sources.sandbox import Sandbox, Stopped
 
 PAGE_BREAK = "\f"
 """A line of its own between two pages of a text that :func:`pdf_text` made."""
 
-_CHILD = Path(__file__).with_name("pdf_process.py")
 _MAGIC_WITHIN = 1024
-_DOCUMENTS_A_CHILD = 500
-"""Then a new one takes over: what a library leaks is given back."""
 
 # PDFium's mark of a hyphen at the end of a line. Before a digit or a capital it is part of a name.
 _BROKEN_WORD = re.compile(r"(?<=\w)[\ufffe\x02](?:\r?\n)?(?=(\w))")
@@ -68,14 +60,14 @@ class PdfText:
             as stored.
         outline: level (from 1), title, page (from 0) of each bookmark.
         unread: pages that could not be read, from 1; their text is empty.
-        parser: ``pdfium`` or ``pdf_oxide``.
+        repaired: whether some of it could be read only after a repair.
     """
 
     pages: list[str]
     info: dict[str, str]
     outline: list[tuple[int, str, int]]
     unread: list[int]
-    parser: str
+    repaired: bool = False
 
 
 class PdfRefused(Exception):
@@ -91,36 +83,22 @@ class PdfRefused(Exception):
         super().__init__(reason if state == "failed" else f"{state}: {reason}")
 
 
-class PdfReader:
-    """A child process that reads one PDF after the other; started at the first, replaced if dead.
-
-    One thread at a time may use it. ``with`` ends the child.
-    """
+class PdfReader(Sandbox):
+    """A child process that reads one PDF after the other; ``with`` ends it."""
 
     def __init__(self, limits: PdfLimits | None = None) -> None:
-        self.limits = limits or PdfLimits()
-        self._child: subprocess.Popen[bytes] | None = None
-        self._answered = 0
+        self.limits = limits = limits or PdfLimits()
+        super().__init__(
+            "operators.sources.formats.pdf_process:answer",
+            memory_bytes=limits.memory_bytes,
+            cpu_s=limits.cpu_s,
+            wall_s=limits.wall_s,
+            requests_a_child=500,
+        )
 
     def __enter__(self) -> PdfReader:
         """Return itself."""
         return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """End the child."""
-        self.close()
-
-    def close(self) -> None:
-        """End the child, if there is one."""
-        child, self._child = self._child, None
-        if child is not None:
-            child.kill()
-            child.communicate()
 
     def read(self, data: bytes) -> PdfText:
         """The text of a PDF.
@@ -132,7 +110,10 @@ class PdfReader:
             raise PdfRefused("failed", "empty file")
         if b"%PDF-" not in data[:_MAGIC_WITHIN]:
             raise PdfRefused("failed", f"not a PDF: it begins with {data[:12]!r}")
-        reply = self._ask(data)
+        try:
+            reply = self.ask(json.dumps(asdict(self.limits)).encode() + b"\n" + data)
+        except Stopped as stopped:
+            raise PdfRefused("failed", str(stopped)) from None
         if reply["state"] != "text":
             raise PdfRefused(reply["state"], " ".join(reply["reason"].split())[:300])
         return PdfText(
@@ -140,45 +121,8 @@ class PdfReader:
             reply["info"],
             [(level, title, page) for level, title, page in reply["outline"]],
             reply["unread"],
-            reply["parser"],
+            reply["repaired"],
         )
-
-    def _ask(self, data: bytes) -> dict[str, Any]:
-        if self._answered >= _DOCUMENTS_A_CHILD:
-            self.close()
-        if self._child is None:
-            self._child, self._answered = start(_CHILD, json.dumps(asdict(self.limits))), 0
-        child = self._child
-        late = threading.Event()
-
-        def end() -> None:
-            late.set()
-            child.kill()
-
-        clock = threading.Timer(self.limits.wall_s, end)
-        clock.daemon = True
-        clock.start()
-        try:
-            reply = exchange(child, data)
-        except BaseException:
-            self.close()
-            raise
-        finally:
-            clock.cancel()
-        if reply is None:
-            self.close()
-            raise PdfRefused("failed", self._why(child.returncode, late.is_set()))
-        self._answered += 1
-        found: dict[str, Any] = json.loads(reply)
-        return found
-
-    def _why(self, status: int, late: bool) -> str:
-        if late:
-            return f"stopped: it took more than {self.limits.wall_s:g} s"
-        if hasattr(signal, "SIGXCPU") and status == -signal.SIGXCPU:
-            return f"stopped: it took more than {self.limits.cpu_s} s of CPU"
-        megabytes = self.limits.memory_bytes >> 20
-        return f"stopped: its reader ended ({status}), most likely at the limit of {megabytes} MiB"
 
 
 def pdf_text(found: PdfText) -> str:
@@ -187,7 +131,7 @@ def pdf_text(found: PdfText) -> str:
     A bookmark whose title is not on its page is left out. Other lines that look like a heading are
     indented.
 
-    >>> print(pdf_text(PdfText(["a\nTwo\nb", "c"], {}, [(2, "Two", 0)], [], "pdfium")).encode())
+    >>> print(pdf_text(PdfText(["a\nTwo\nb", "c"], {}, [(2, "Two", 0)], [])).encode())
     b'a\n\n## Two\n\nb\n\x0c\nc\n'
     """
     sections: dict[int, list[tuple[int, str]]] = {}

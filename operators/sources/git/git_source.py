@@ -7,7 +7,7 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
-from operators.foundation.disk_dict import SpilledDict
+from operators.foundation.disk_dict import DiskDict
 from operators.sources.git.commit_log import (
     LastCommit,
     history_document,
@@ -53,7 +53,7 @@ def git_source(path: Path | str, repo: str | None = None, *, exclude: Sequence[s
             yield ReadIssue(pattern, said, failed=False)
         with (
             closing(tracked_files(repository, exclude)) as tracked,
-            closing(SpilledDict[LastCommit]()) as last,
+            closing(DiskDict[LastCommit]()) as last,
         ):
             done, found = 0, commits + len(tracked)
             for commit in read_commits(repository, partial(remember_last_commit, tracked, last)):

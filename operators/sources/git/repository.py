@@ -161,7 +161,7 @@ def split(stream: IO[bytes]) -> Iterator[bytes]:
 def parse_origin(url: str) -> tuple[str | None, str | None]:
     """A remote's ``owner/name`` and the start of its web addresses of files and commits.
 
-    Forges are told by their host: GitHub's and GitLab's addresses are known, any other forge gets
+    A host names its forge: GitHub's and GitLab's addresses are known, any other forge gets
     no links. User names and passwords in ``url`` are dropped.
 
     >>> parse_origin("git@github.com:org/app.git")

@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from itertools import chain
 from posixpath import normpath
 
-from operators.foundation.disk_dict import SpilledDict
+from operators.foundation.disk_dict import DiskDict
 from operators.foundation.front_matter import stated_title
 from operators.foundation.sanitize import clean_text, shown_path
 from operators.sources.dates.document_date import document_date
@@ -43,12 +43,12 @@ _FENCE = re.compile(r" {0,3}(```|~~~)")
 _ATX_TITLE = re.compile(r" {0,3}#{1,2}[ \t]+(.*?)[ \t]*#*[ \t]*")
 
 
-def tracked_files(repository: Repository, exclude: Sequence[str] = ()) -> SpilledDict[TrackedFile]:
+def tracked_files(repository: Repository, exclude: Sequence[str] = ()) -> DiskDict[TrackedFile]:
     """Every path that git tracks, a path in conflict once, but what ``exclude`` matches.
 
     To be closed.
     """
-    found = SpilledDict[TrackedFile]()
+    found = DiskDict[TrackedFile]()
     wanted = [".", *(f":(exclude){pattern}" for pattern in exclude)]
     with git_stream(repository.root, "ls-files", "--stage", "-z", "--", *wanted) as stream:
         for entry in split(stream):
@@ -76,10 +76,10 @@ def is_excluded(path: str, pattern: str) -> bool:
 
 def read_tree(
     repository: Repository,
-    tracked: SpilledDict[TrackedFile],
+    tracked: DiskDict[TrackedFile],
     last: Mapping[bytes, LastCommit],
 ) -> Iterator[Item]:
-    """Documents of the tracked files, and a fault for each that is left out or cannot be read.
+    """Documents of the tracked files, and a ReadIssue for each that is left out or cannot be read.
 
     Prose comes first: there is little of it, and it says what the rest is about.
     """
@@ -101,7 +101,7 @@ def read_tree(
             yield ReadIssue(path, f"cannot be read: {exc.strerror or exc}", key=key)
 
 
-def _files(tracked: SpilledDict[TrackedFile], *, prose: bool) -> Iterator[TrackedFile]:
+def _files(tracked: DiskDict[TrackedFile], *, prose: bool) -> Iterator[TrackedFile]:
     for _, file in tracked.starting(b""):
         if (prose_format(shown_path(file.path)) is not None) is prose:
             yield file

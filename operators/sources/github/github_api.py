@@ -13,17 +13,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from importlib.util import find_spec
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from operators.errors import CrosscorpusError
-from operators.foundation.extras import installing
-from operators.sources.protocol import printable
+import httpx2
 
-if TYPE_CHECKING:
-    import httpx
+from operators.errors import CrosscorpusError
+from operators.sources.protocol import printable
 
 URL = "https://api.github.com"
 URL_VARIABLE = "GITHUB_API_URL"
@@ -72,7 +69,7 @@ class GithubApi:
     Attributes:
         url: start of every address.
         longest_wait_s: a rate limit that lasts longer is an error.
-        on_wait: told seconds and reason before a wait of more than a few seconds.
+        on_wait: called with seconds and reason before a wait of more than a few seconds.
         requests: made so far.
     """
 
@@ -80,7 +77,7 @@ class GithubApi:
     longest_wait_s: float = 3900.0
     on_wait: Callable[[float, str], None] | None = field(default=None, repr=False)
     requests: int = 0
-    _client: httpx.Client = field(default=None, repr=False)  # type: ignore[assignment]
+    _client: httpx2.Client = field(default=None, repr=False)  # type: ignore[assignment]
     _token: str = field(default="", repr=False)
     _sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
 
@@ -95,8 +92,6 @@ class GithubApi:
         Raises:
             GithubError: it refuses, a rate limit lasts too long, or all attempts failed.
         """
-        import httpx
-
         url = path if "://" in path else f"{self.url}/{path.lstrip('/')}"
         query = None if params is None else dict(params)
         failed = limited = 0
@@ -104,7 +99,7 @@ class GithubApi:
             wait = 0.0
             try:
                 response = self._send(url, query, etag)
-            except httpx.TransportError as exc:
+            except httpx2.TransportError as exc:
                 # Not chained: the request it holds has the token in a header.
                 problem, status = f"no whole answer ({type(exc).__name__})", None
             else:
@@ -154,7 +149,7 @@ class GithubApi:
 
     def _send(
         self, url: str, query: Mapping[str, str | int] | None, etag: str | None
-    ) -> httpx.Response:
+    ) -> httpx2.Response:
         headers = {"If-None-Match": etag} if etag else {}
         self._check_here(url)
         for _ in range(_MOST_REDIRECTS + 1):
@@ -174,7 +169,7 @@ class GithubApi:
                 f"that is the right server, name it ({URL_VARIABLE})"
             )
 
-    def _answer(self, response: httpx.Response) -> Answer:
+    def _answer(self, response: httpx2.Response) -> Answer:
         etag = response.headers.get("ETag")
         if response.status_code == 304:
             return Answer(None, etag, None, changed=False)
@@ -198,7 +193,7 @@ class GithubApi:
             self.on_wait(seconds, reason)
         self._sleep(seconds)
 
-    def _refusal(self, response: httpx.Response) -> GithubError:
+    def _refusal(self, response: httpx2.Response) -> GithubError:
         status, where = response.status_code, _shown(self.url)
         path = urlsplit(str(response.url)).path
         token = f"the token in {' or '.join(TOKEN_VARIABLES)}"
@@ -213,7 +208,7 @@ class GithubApi:
             return GithubError(f"{where}{path} is refused{said}: {token} lacks a right", status)
         return GithubError(f"{where}{path}: HTTP {status}{said}", status)
 
-    def _said(self, response: httpx.Response) -> str:
+    def _said(self, response: httpx2.Response) -> str:
         message = _message(response)
         if self._token:
             message = message.replace(self._token, "***")
@@ -241,12 +236,8 @@ def open_github(
         sleep: waits that many seconds.
 
     Raises:
-        GithubError: httpx is not installed, or the address or the token is unfit.
+        GithubError: the address or the token is unfit.
     """
-    if find_spec("httpx") is None:
-        raise GithubError(f"synchronising needs: {installing('github')}")
-    import httpx
-
     address = (url or os.environ.get(URL_VARIABLE) or URL).strip().rstrip("/")
     parts = urlsplit(address)
     if parts.scheme not in ("https", "http") or not parts.hostname:
@@ -267,11 +258,11 @@ def open_github(
     }
     if token:
         headers["Authorization"] = f"Bearer {token}"
-    client = httpx.Client(headers=headers, timeout=timeout_s, follow_redirects=False)
+    client = httpx2.Client(headers=headers, timeout=timeout_s, follow_redirects=False)
     return GithubApi(address, longest_wait_s, on_wait, 0, client, token, sleep)
 
 
-def _limit(response: httpx.Response) -> float | None:
+def _limit(response: httpx2.Response) -> float | None:
     """Seconds that a rate limit asks to wait, 0 where it names no time; None: it is no limit."""
     if response.status_code not in (403, 429):
         return None
@@ -293,7 +284,7 @@ def _limit(response: httpx.Response) -> float | None:
     return 0.0 if "rate limit" in message or "abuse detection" in message else None
 
 
-def _time_there(response: httpx.Response) -> float:
+def _time_there(response: httpx2.Response) -> float:
     """The server's clock: a reset is a moment on it, and ours may differ."""
     try:
         return parsedate_to_datetime(response.headers["Date"]).timestamp()
@@ -301,7 +292,7 @@ def _time_there(response: httpx.Response) -> float:
         return time.time()
 
 
-def _message(response: httpx.Response) -> str:
+def _message(response: httpx2.Response) -> str:
     try:
         said = response.json()
     except ValueError:

@@ -12,7 +12,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from operators.foundation.disk_dict import SpilledDict
+from operators.foundation.disk_dict import DiskDict
 from operators.postgres.write.sync_state import SyncItem
 from operators.sources.formats.json_stream import Located, file_objects
 from operators.sources.github.github_records import BadItem, repository_of, sync_item
@@ -42,7 +42,7 @@ def exported(
     Args:
         paths: the files.
         repo: the name to store the documents under, or None.
-        kinds: of the items that are taken; another kind is a fault.
+        kinds: of the items that are taken; another kind is a ReadIssue.
         build: makes the documents of one number.
         elsewhere: the command that takes the other kinds.
 
@@ -61,15 +61,15 @@ def exported(
     def scan() -> Iterator[Item]:
         nonlocal progress
         progress = before = 0.0
-        with closing(SpilledDict[_Held]()) as held:
+        with closing(DiskDict[_Held]()) as held:
             for file in files:
                 try:
                     with file.open("rb") as raw:
                         for found in file_objects(file, raw):
                             progress = 0.5 * (before + raw.tell()) / size
-                            fault = _take(found, repo, kinds, elsewhere, held)
-                            if fault:
-                                yield fault
+                            refusal = _take(found, repo, kinds, elsewhere, held)
+                            if refusal:
+                                yield refusal
                 except OSError as exc:
                     raise SourceError(f"{file}: {exc.strerror or exc}") from exc
                 before += file.stat().st_size
@@ -91,7 +91,7 @@ def _take(
     repo: str | None,
     kinds: Sequence[str],
     elsewhere: str,
-    held: SpilledDict[_Held],
+    held: DiskDict[_Held],
 ) -> ReadIssue | None:
     """Sort in one item; what is wrong with it is returned."""
     if isinstance(found, ReadIssue):

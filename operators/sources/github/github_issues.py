@@ -1,4 +1,4 @@
-"""Issues with their comments: the corpus ``issue``. Pull requests are told apart and left out."""
+"""Issues with their comments: the corpus ``issue``. Pull requests are left out."""
 
 from __future__ import annotations
 

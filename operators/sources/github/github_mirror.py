@@ -1,14 +1,14 @@
 """A GitHub repository's reviews and issues, fetched live and kept up to date.
 
-What the API told is kept item by item in the collection
+What the API says is kept item by item in the collection
 (:mod:`operators.postgres.write.sync_state`), and documents are built from that. So a changed
-comment builds its whole thread anew without asking for the others, which may be years old and on
+comment builds its whole thread again without asking for the others, which may be years old and on
 any page.
 
 A listing is read oldest change first, and each request begins where the last page's changes ended
 instead of at a page number: pages would shift while it is read, and GitHub ends them after some ten
 thousand items. A run that ends early goes on from there. Since no listing tells what was deleted,
-all of it is read anew now and then; an item that is not met is asked for by itself before it goes.
+all of it is read again now and then; an item that is not met is asked for by itself before it goes.
 """
 
 from __future__ import annotations
@@ -96,13 +96,13 @@ class Mirror:
     Attributes:
         source: its name in the collection's state.
         repo: the name its documents are stored under.
-        faults: what was not fetched, and what a person should know.
+        read_issues: what was not fetched, and what a person should know.
         news: items that were new, changed or deleted.
     """
 
     source: str
     repo: str
-    faults: list[ReadIssue] = field(default_factory=list)
+    read_issues: list[ReadIssue] = field(default_factory=list)
     news: int = 0
 
 
@@ -152,7 +152,7 @@ def refresh(
         reviews: also ask each changed pull request for its reviews, which no listing has.
         sweep_days: see ``full``.
         overlap_s: how far before the last change met to begin.
-        on_fetched: told how far it is.
+        on_fetched: called after each page with how far it is.
         clock: seconds since 1970.
 
     Raises:
@@ -187,7 +187,7 @@ def mirror_source(store: Store, mirror: Mirror) -> Source:
     def scan() -> Iterator[Item]:
         nonlocal done
         done = 0
-        yield from mirror.faults
+        yield from mirror.read_issues
         items = sync_state.stored_items(store, mirror.source)
         for number, group in groupby(items, key=lambda item: item.number):
             held = list(group)
@@ -223,7 +223,9 @@ class _Run:
         except GithubError as exc:
             if exc.status != 410 or COMMENT in listing.kinds:
                 raise
-            self.mirror.faults.append(ReadIssue(name, "issues are disabled there", failed=False))
+            self.mirror.read_issues.append(
+                ReadIssue(name, "issues are disabled there", failed=False)
+            )
             return
         missing = sorted(key for key in known if key not in met)
         if missing:
@@ -281,7 +283,7 @@ class _Run:
                 item = sync_item(value)
             except BadItem as exc:
                 number = value.get("id") if isinstance(value, dict) else None
-                self.mirror.faults.append(ReadIssue(f"{name} {number}", str(exc)))
+                self.mirror.read_issues.append(ReadIssue(f"{name} {number}", str(exc)))
                 continue
             if item is not None and item.kind in kinds:
                 found.append(item)
@@ -335,7 +337,7 @@ class _Run:
                     continue
                 if exc.status is None or exc.status < 500:
                     raise
-                self.mirror.faults.append(ReadIssue(f"reviews of #{number}", str(exc)))
+                self.mirror.read_issues.append(ReadIssue(f"reviews of #{number}", str(exc)))
             self._tell("reviews", count, None)
 
     def _read_reviews(self, number: int, name: str, etag: str | None, as_of: str) -> int:
@@ -386,7 +388,7 @@ def _mirror(store: Store, api: GithubApi, number: int, name: str, repo: str | No
     mirror = Mirror(source, str(filed))
     if state.get("name") not in (None, name):
         say = f"is {name} now; its documents stay stored under {filed!r}"
-        mirror.faults.append(ReadIssue(str(state["name"]), say, failed=False))
+        mirror.read_issues.append(ReadIssue(str(state["name"]), say, failed=False))
     return mirror
 
 

@@ -39,7 +39,7 @@ class BadItem(ValueError):
 
 
 def sync_item(value: Any) -> SyncItem | None:
-    """What is kept of an item as the API gives it; its kind is told by its keys.
+    """What is kept of an item as the API gives it; its keys say its kind.
 
     None for a review that is not submitted yet: its author alone may see it.
 

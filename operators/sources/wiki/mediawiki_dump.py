@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 from lxml import etree
 
-from operators.foundation.disk_dict import SpilledDict
+from operators.foundation.disk_dict import DiskDict
 from operators.foundation.sanitize import clean_text
 from operators.sources.jsonl import SourceError, parse_moment
 from operators.sources.protocol import (
@@ -94,7 +94,7 @@ def dump_source(file: Path, repo: str | None = None, base_url: str | None = None
 
     def scan() -> Iterator[Item]:
         nonlocal done
-        with file.open("rb") as raw, closing(SpilledDict[None]()) as seen:
+        with file.open("rb") as raw, closing(DiskDict[None]()) as seen:
             stream = _Bounded(_unpacked(raw))
             try:
                 for element in _elements(stream, "page"):

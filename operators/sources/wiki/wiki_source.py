@@ -17,7 +17,7 @@ from pathlib import Path
 from posixpath import basename, dirname, splitext
 from urllib.parse import quote
 
-from operators.foundation.disk_dict import SpilledDict
+from operators.foundation.disk_dict import DiskDict
 from operators.foundation.front_matter import stated_title
 from operators.foundation.sanitize import clean_text, shown_path
 from operators.sources.dates.document_date import document_date
@@ -133,9 +133,9 @@ class _Pages:
             if not found:
                 raise SourceError(f"{shown_path(self.root)} is empty: is it mounted?")
             self.done, self.found = 0, len(found)
-            for path, fault in found.starting(b""):
+            for path, issue in found.starting(b""):
                 self.done += 1
-                yield fault or self._item(path, found, commits.get(path))
+                yield issue or self._item(path, found, commits.get(path))
 
     def _item(self, path: bytes, names: Container[bytes], last: LastCommit | None) -> Item:
         shown = shown_path(path)
@@ -239,9 +239,9 @@ def wiki_address(origin: str) -> tuple[str | None, str | None]:
     return short, f"{forge.removesuffix('.wiki')}/wiki"
 
 
-def _last_commits(root: str) -> SpilledDict[LastCommit]:
+def _last_commits(root: str) -> DiskDict[LastCommit]:
     """When each tracked page was last changed; nothing for a folder that is no clone."""
-    last = SpilledDict[LastCommit]()
+    last = DiskDict[LastCommit]()
     if os.path.exists(os.path.join(root, ".git")):
         repository = open_repository(root)
         with closing(tracked_files(repository)) as tracked:

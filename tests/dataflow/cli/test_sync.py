@@ -1,42 +1,22 @@
-"""The commands as a user runs them, against a GitHub on this machine."""
+"""crosscorpus sync github as a user runs it, against a GitHub on this machine."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 from collections.abc import Iterator
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
-pytest.importorskip("httpx", reason="the extra 'github' is not installed")
-
 TOKEN = "ghp_" + "s3cret" * 6
-SHAPES = Path(__file__).parents[2] / "operators" / "sources"
-
-
-def _load(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"crosscorpus_cli_{name}", SHAPES / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-github = _load("github_shapes")
-served = _load("github_server")
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Any]:
-    with served.serving(served.GitHub()) as state:
-        state.put("issues", github.issue(1, pull=True), github.issue(2, state="closed"))
-        state.put("comments", github.comment(100), github.comment(101, reply_to=100))
+def server(github_server: Any, github_shapes: Any) -> Iterator[Any]:
+    issue, comment = github_shapes.issue, github_shapes.comment
+    with github_server.serving(github_server.GitHub()) as state:
+        state.put("issues", issue(1, pull=True), issue(2, state="closed"))
+        state.put("comments", comment(100), comment(101, reply_to=100))
         yield state
 
 
@@ -63,18 +43,3 @@ def test_a_repository_that_is_not_there_is_one_line(run: Any) -> None:
     assert "repos/org/none is not there" in done.stderr
     assert done.stderr.count("\n") == 1
     assert TOKEN not in done.stderr
-
-
-def test_exports_and_findings_are_read_from_files(run: Any, tmp_path: Path) -> None:
-    comments, issues = tmp_path / "comments.json", tmp_path / "issues.json"
-    comments.write_text(json.dumps([github.comment(500)]) + json.dumps([github.comment(501)]))
-    issues.write_text(json.dumps([github.issue(7)]))
-    findings = tmp_path / "findings.jsonl"
-    findings.write_text('{"file_path": "a.py", "finding": "Fork first."}\n{"finding": 1}\n')
-    done = run("ingest", "reviews", str(comments), "--repo", "org/b")
-    assert done.returncode == 0, done.stderr
-    assert "2 new, 0 changed" in done.stdout
-    assert run("ingest", "issues", str(issues)).returncode == 0
-    done = run("ingest", "memory", str(findings), "--repo", "org/b")
-    assert done.returncode == 3
-    assert "findings.jsonl: line 2: file_path is missing" in done.stdout

@@ -1,4 +1,4 @@
-"""lineage and changes as a user runs them."""
+"""versions list and versions diff as a user runs them."""
 
 from __future__ import annotations
 
@@ -46,57 +46,57 @@ def collection(run: Any, server_dsn: str, tmp_path_factory: Any) -> Iterator[Non
     drop_collection(server_dsn, NAME)
 
 
-def test_lineage_lists_the_topics_that_have_versions(run: Any) -> None:
-    told = json.loads(run("lineage", "--json").stdout)
+def test_versions_list_names_the_topics_that_have_versions(run: Any) -> None:
+    told = json.loads(run("versions", "list", "--json").stdout)
     assert [(t["lineage_id"], t["versions"], t["newest"]) for t in told] == [
         ("manual/cache.md", 3, "2.0")
     ]
 
 
 @pytest.mark.parametrize("name", ["manual/1.10/cache.md", "cache.md", "The cache", "1.9/cache"])
-def test_lineage_shows_the_versions_in_order_whatever_names_the_topic(run: Any, name: str) -> None:
-    told = json.loads(run("lineage", name, "--json").stdout)
+def test_versions_list_shows_them_in_order_whatever_names_the_topic(run: Any, name: str) -> None:
+    told = json.loads(run("versions", "list", name, "--json").stdout)
     assert [row["version"] for row in told] == ["1.9", "1.10", "2.0"]
     assert told[0]["same"] is None
     assert told[2]["same"] == told[2]["passages"]
 
 
-def test_lineage_prints_dates_and_what_each_version_changed(run: Any) -> None:
-    lines = run("lineage", "cache.md").stdout.splitlines()
+def test_versions_list_prints_dates_and_what_each_version_changed(run: Any) -> None:
+    lines = run("versions", "list", "cache.md").stdout.splitlines()
     assert "2.0 newest" in lines[-1]
     assert "2021-01-01 (explicit)" in lines[-2]
 
 
-def test_changes_shows_the_words_that_went_and_came(run: Any) -> None:
-    told = run("changes", "cache.md", "--from", "1.9", "--to", "1.10").stdout
+def test_versions_diff_shows_the_words_that_went_and_came(run: Any) -> None:
+    told = run("versions", "diff", "cache.md", "--from", "1.9", "--to", "1.10").stdout
     assert "At most [-100-]{+250+} entries" in told
     assert "[-Printing goes" in told
     assert "0 added, 1 removed, 1 revised" in told
 
 
-def test_changes_takes_the_newest_two_versions_unless_told(run: Any) -> None:
-    told = json.loads(run("changes", "cache.md", "--json").stdout)
+def test_versions_diff_takes_the_newest_two_versions_unless_told(run: Any) -> None:
+    told = json.loads(run("versions", "diff", "cache.md", "--json").stdout)
     assert (told["from"]["version"], told["to"]["version"]) == ("1.10", "2.0")
     assert told["changes"] == []
 
 
 def test_an_unknown_topic_is_told_with_the_nearest(run: Any) -> None:
-    done = run("lineage", "manual/cach.md")
+    done = run("versions", "list", "manual/cach.md")
     assert done.returncode == 1
     assert "did you mean 'manual/cache.md'" in done.stderr
 
 
 def test_an_unknown_version_is_told_with_those_there_are(run: Any) -> None:
-    done = run("changes", "cache.md", "--from", "1.8")
+    done = run("versions", "diff", "cache.md", "--from", "1.8")
     assert done.returncode == 1
     assert "it has 1.9, 1.10, 2.0" in done.stderr
 
 
 def test_versions_the_wrong_way_round_are_refused(run: Any) -> None:
-    done = run("changes", "cache.md", "--from", "2.0", "--to", "1.9")
+    done = run("versions", "diff", "cache.md", "--from", "2.0", "--to", "1.9")
     assert "is not older than" in done.stderr
 
 
 def test_a_document_without_another_version_says_so(run: Any) -> None:
-    assert "once only, version 2.0" in run("lineage", "manual/2.0/alone.md").stderr
-    assert "once only, version 2.0" in run("lineage", "alone.md").stderr
+    assert "once only, version 2.0" in run("versions", "list", "manual/2.0/alone.md").stderr
+    assert "once only, version 2.0" in run("versions", "list", "alone.md").stderr

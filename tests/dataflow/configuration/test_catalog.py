@@ -1,12 +1,10 @@
-"""What is read from modules: variants, parameters, and whether a value fits an annotation."""
-
-import typing
+"""What is read from modules: variants and parameters."""
 
 import pytest
 from hamilton import ad_hoc_utils
 from hamilton.function_modifiers import config
 
-from dataflow.configuration.catalog import fits, read_layer
+from dataflow.configuration.catalog import read_layer
 
 
 def layer(*functions):
@@ -54,26 +52,3 @@ def test_two_defaults_for_one_parameter_are_an_error():
 
     with pytest.raises(ValueError, match="'top_k' has the default"):
         layer(one, two)
-
-
-@pytest.mark.parametrize(
-    ("value", "annotation", "expected"),
-    [
-        (1, int, True),
-        (True, int, False),
-        (1, float, True),
-        (1.5, int, False),
-        (None, float | None, True),
-        ("a", float | None, False),
-        ("a", typing.Literal["a", "b"], True),
-        ("c", typing.Literal["a", "b"], False),
-        (["a"], list[str], True),
-        (["a", 1], list[str], False),
-        ({"a": 1}, dict[str, float], True),
-        ({"a": "b"}, dict[str, float], False),
-        ({"a": 1.0}, str | typing.Mapping[str, float] | None, True),
-        (object(), typing.Any, True),
-    ],
-)
-def test_a_value_fits_an_annotation_or_not(value, annotation, expected):
-    assert fits(value, annotation) is expected

@@ -1,11 +1,11 @@
-"""Configuration files: what they extend, and one readable line for every mistake."""
-
-from pathlib import Path
+"""Configurations: what they say together, and one readable line for every mistake."""
 
 import pytest
+from hamilton import ad_hoc_utils
 
-from dataflow.configuration.config_model import hamilton_config, load_config
-from dataflow.configuration.loader import ConfigError, find, read_chain, seen_from, shipped
+from dataflow.configuration.catalog import read_catalog
+from dataflow.configuration.config_model import load_config
+from dataflow.configuration.loader import ConfigError
 from operators.errors import CrosscorpusError
 
 WRONG = [
@@ -29,22 +29,34 @@ WRONG = [
     ({"corpora": {"fused": {}}}, "'fused' is the name of a node"),
     ({"corpora": {"code": {"lable": "x"}}}, "unknown key 'lable' under corpora.code, did you mean"),
     ({"corpora": {"code": {"weights": {"pr_reviw": 1.0}}}}, "unknown trigger 'pr_reviw' under"),
-    ({"corpora": {"code": {"weights": {"question": -1.0}}}}, "expected 0 or more, got -1.0"),
-    ({"corpora": {"code": {"weights": {"question": float("nan")}}}}, "expected 0 or more, got nan"),
-    ({"corpora": {"code": {"weights": {"question": float("inf")}}}}, "expected 0 or more, got inf"),
+    (
+        {"corpora": {"code": {"weights": {"question": -1.0}}}},
+        "expected greater than or equal to 0, got -1.0",
+    ),
+    (
+        {"corpora": {"code": {"weights": {"question": float("nan")}}}},
+        "expected a finite number, got nan",
+    ),
+    (
+        {"corpora": {"code": {"weights": {"question": float("inf")}}}},
+        "expected a finite number, got inf",
+    ),
     (
         {"corpora": {"code": {"parameters": {"vector_weight": float("nan")}}}},
         "a finite number, got",
     ),
-    ({"parameters": {"rrf_k": 0}}, "parameters.rrf_k: expected above 0, got 0"),
-    ({"parameters": {"top_k": -1}}, "parameters.top_k: expected 0 or more, got -1"),
+    ({"parameters": {"rrf_k": 0}}, "parameters.rrf_k: expected greater than 0, got 0"),
+    (
+        {"parameters": {"top_k": -1}},
+        "parameters.top_k: expected greater than or equal to 0, got -1",
+    ),
     (
         {"corpora": {"code": {"parameters": {"search_depth": -1}}}},
-        "corpora.code.parameters.search_depth: expected 0 or more, got -1",
+        "corpora.code.parameters.search_depth: expected greater than or equal to 0, got -1",
     ),
     (
         {"corpus_defaults": {"parameters": {"vector_weight": 7.0}}},
-        "corpus_defaults.parameters.vector_weight: expected from 0 to 1, got 7.0",
+        "corpus_defaults.parameters.vector_weight: expected less than or equal to 1, got 7.0",
     ),
     ({"corpora": {"code": {"filters": {"repo": ["a"]}}}}, "'repo' under corpora.code.filters, did"),
     (
@@ -55,6 +67,66 @@ WRONG = [
     ({"corpora": {"code": {"deadline_s": -1.0}}}, "corpora.code.deadline_s: "),
     ({"corpora": {"code": {"label": "{path"}}}, "corpora.code.label: "),
 ]
+
+
+UPGRADE = "; `crosscorpus config upgrade FILE` rewrites a file"
+RENAMED = [
+    (
+        {"parameters": {"own_scale": 1.0}},
+        "parameters: 'own_scale' is called 'corpus_normalization' now",
+    ),
+    (
+        {"corpus_defaults": {"parameters": {"candidates": 9}}},
+        "corpus_defaults.parameters: 'candidates' is called 'search_depth' now",
+    ),
+    (
+        {"corpora": {"code": {"parameters": {"exact_below": 9}}}},
+        "corpora.code.parameters: 'exact_below' is called 'exact_scan_max_rows' now",
+    ),
+    ({"variants": {"recency": "step"}}, "variants: 'recency' is called 'aged_hits' now"),
+    ({"variants": {"fused": "score"}}, "variants.fused: 'score' is called 'comb_sum' now"),
+    (
+        {"corpora": {"code": {"variants": {"merged": "minmax"}}}},
+        "corpora.code.variants.merged: 'minmax' is called 'convex' now",
+    ),
+    (
+        {"corpora": {"code": {"label": "{path}[[ {only_up_to}]]"}}},
+        "corpora.code.label: 'only_up_to' is called 'last_version' now",
+    ),
+    (
+        {"corpora": {"code": {"link": "{uri}[[#{anchor}||?{gone_since}]]"}}},
+        "corpora.code.link: 'gone_since' is called 'superseded_at' now",
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), RENAMED, ids=[m for _, m in RENAMED])
+def test_an_old_name_in_a_file_or_in_changes_is_an_error_with_the_new_one(
+    tmp_path, change, message
+):
+    _write(tmp_path / "team.yaml", {"extends": "default", **change})
+    with pytest.raises(ConfigError) as error:
+        load_config(tmp_path / "team.yaml")
+    assert str(error.value) == f"team.yaml: {message}{UPGRADE}"
+    with pytest.raises(ConfigError) as error:
+        load_config("default").with_changes(change)
+    assert str(error.value) == f"changes: {message}{UPGRADE}"
+
+
+def test_a_parameter_of_the_graph_is_no_old_name_whatever_it_is_called():
+    def hits(query: str, candidates: int = 3) -> int:
+        return candidates
+
+    def unified(corpus: str) -> int:
+        return 1
+
+    modules = (
+        ad_hoc_utils.create_temporary_module(hits),
+        ad_hoc_utils.create_temporary_module(unified),
+    )
+    own = read_catalog(modules[:1], modules[1:])
+    config = load_config({"parameters": {"candidates": 4}, "corpora": {"code": {}}}, catalog=own)
+    assert config.parameters == {"candidates": 4}
 
 
 @pytest.mark.parametrize(("change", "message"), WRONG, ids=[m[:30] for _, m in WRONG])
@@ -77,46 +149,13 @@ def test_a_merge_that_the_fusion_does_not_read_is_an_error_that_says_what_to_cho
     with pytest.raises(ConfigError, match="would not change the results") as error:
         load_config("default").with_changes(changes)
     assert f"{where}variants.merged" in str(error.value)
-    assert "fused 'rrf' or 'score'" in str(error.value)
+    assert "fused 'rrf' or 'comb_sum'" in str(error.value)
     load_config("default").with_changes({**changes, "variants": {"fused": "comb_sum"}})
 
 
 def test_a_bare_off_is_the_variant_off_and_not_false(small):
     with pytest.raises(CrosscorpusError, match=r"unknown variant 'off' of variants\.fused"):
         small(variants={"fused": False})
-
-
-def test_a_whole_number_becomes_a_float_where_the_parameter_is_one(small, catalog):
-    config = small(
-        corpus_defaults={
-            "variants": {"text_search": "bm25", "merged": "convex"},
-            "parameters": {"vector_weight": 1},
-        }
-    )
-    weight = hamilton_config(config, catalog)["corpora"]["code"]["inputs"]["vector_weight"]
-    assert (weight, type(weight)) == (1.0, float)
-
-
-def test_a_corpus_overrides_the_defaults_of_all_corpora(small, catalog):
-    corpora = hamilton_config(small(), catalog)["corpora"]
-    assert corpora["code"]["config"]["merged_variant"] == "convex"
-    assert corpora["wiki"]["config"]["merged_variant"] == "rrf"
-
-
-def test_a_parameter_outside_the_corpora_does_not_reach_into_them(small, catalog):
-    built = hamilton_config(small(parameters={"rrf_k": 5}), catalog)
-    assert built["rrf_k"] == 5
-    assert built["corpora"]["wiki"]["inputs"]["rrf_k"] == 60
-
-
-def test_the_order_of_corpora_in_a_file_changes_nothing(small, content, catalog):
-    backwards = dict(reversed(content["corpora"].items()))
-    one, other = (
-        hamilton_config(small(), catalog),
-        hamilton_config(small(corpora=backwards), catalog),
-    )
-    assert list(one["corpora"]) == list(other["corpora"])
-    assert one == other
 
 
 def test_an_experiment_says_only_what_it_changes(tmp_path, small, content, catalog):
@@ -164,73 +203,6 @@ def test_a_value_set_to_null_is_none_and_not_its_default(small):
     assert small(deadline_s=None).deadline_of("code") is None
 
 
-def test_files_that_extend_each_other_in_a_circle_are_an_error(tmp_path):
-    _write(tmp_path / "a.yaml", {"extends": "b.yaml"})
-    _write(tmp_path / "b.yaml", {"extends": "a.yaml"})
-    with pytest.raises(ConfigError, match=r"circle: a\.yaml -> b\.yaml -> a\.yaml"):
-        load_config(tmp_path / "a.yaml")
-
-
-def test_extending_default_means_the_shipped_file_from_any_folder(tmp_path):
-    _write(tmp_path / "e.yaml", {"extends": "default", "workers": 3})
-    chain = read_chain(tmp_path / "e.yaml")
-    assert [layer.name for layer in chain] == ["default.yaml", "e.yaml"]
-
-
-@pytest.mark.parametrize(
-    ("source", "file", "called"),
-    [
-        ("default", "out/b.yaml", "default"),
-        ("conf/base.yaml", "out/b.yaml", "../conf/base.yaml"),
-        ("conf/../conf/base.yaml", "conf/b.yaml", "base.yaml"),
-        ("./default", "b.yaml", "./default"),
-    ],
-)
-def test_a_configuration_is_called_so_that_a_file_elsewhere_finds_it(
-    tmp_path, monkeypatch, source, file, called
-):
-    monkeypatch.chdir(tmp_path)
-    for folder in ("conf", "out"):
-        (tmp_path / folder).mkdir()
-    _write(tmp_path / "conf" / "base.yaml", {"extends": "default"})
-    _write(tmp_path / "default", {"extends": "default"})
-    assert seen_from(source, Path(file)) == called
-    assert find(called, (tmp_path / file).parent) == find(source)
-
-
-def test_what_can_name_no_configuration_is_refused_in_a_line():
-    with pytest.raises(ConfigError, match="YAML file or a mapping, got NoneType"):
-        load_config(None)
-
-
-def test_no_file_is_told_to_extend_itself(tmp_path):
-    _write(tmp_path / "a.yaml", {"extends": "default"})
-    with pytest.raises(ConfigError, match=r"a\.yaml: can't extend itself"):
-        seen_from(str(tmp_path / "a.yaml"), tmp_path / "b" / ".." / "a.yaml")
-
-
-def test_a_missing_file_is_named_with_the_nearest_shipped_name():
-    with pytest.raises(ConfigError, match=r"no configuration 'defualt'.*did you mean 'default'"):
-        load_config("defualt")
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("workers: 1\nworkers: 2\n", "line 2: the key 'workers' is given twice"),
-        ("a: [1\n", "line 2: "),
-        ("- a\n", "expected keys and values, got list"),
-        ("extends: 3\n", "extends: expected a name or a path, got 3"),
-    ],
-)
-def test_a_file_that_is_no_mapping_says_so(tmp_path, text, message):
-    (tmp_path / "c.yaml").write_text(text)
-    with pytest.raises(ConfigError) as error:
-        load_config(tmp_path / "c.yaml")
-    assert message in str(error.value)
-    assert "\n" not in str(error.value)
-
-
 def test_changes_are_checked_like_a_file(small, catalog):
     changed = small().with_changes({"parameters": {"top_k": 3}}, catalog=catalog)
     assert changed.parameters == {"top_k": 3}
@@ -238,8 +210,16 @@ def test_changes_are_checked_like_a_file(small, catalog):
         small().with_changes({"parameters": {"top": 3}}, catalog=catalog)
 
 
-def test_shipped_configurations_are_found():
-    assert "default" in shipped()
+def test_the_default_has_the_seven_corpora():
+    assert sorted(load_config("default").corpora) == [
+        "code",
+        "docs",
+        "history",
+        "issue",
+        "memory",
+        "review",
+        "wiki",
+    ]
 
 
 def _write(path, content):

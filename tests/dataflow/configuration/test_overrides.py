@@ -1,6 +1,7 @@
 import pytest
 
-from dataflow.configuration.config_model import ConfigError, hamilton_config, load_config
+from dataflow.configuration.config_model import ConfigError, load_config
+from dataflow.configuration.hamilton_config import hamilton_config
 from dataflow.configuration.overrides import with_setting, with_settings
 from operators.errors import UnknownName
 
@@ -53,4 +54,18 @@ def test_an_unknown_name_is_an_error_with_the_nearest(name, said):
 @pytest.mark.parametrize(("name", "value"), [("search_depth", 1.5), ("merged", "mean")])
 def test_a_value_of_another_type_is_an_error(name, value):
     with pytest.raises((ConfigError, UnknownName)):
+        with_setting(DEFAULT, name, value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("candidates", 9, "'candidates' is called 'search_depth' now"),
+        ("code.candidates", 9, "'code.candidates' is called 'code.search_depth' now"),
+        ("recency", "off", "'recency' is called 'aged_hits' now"),
+        ("fused", "score", "variants.fused: 'score' is called 'comb_sum' now"),
+    ],
+)
+def test_an_old_name_is_an_error_with_the_new_one(name, value, said):
+    with pytest.raises((ConfigError, UnknownName), match=said):
         with_setting(DEFAULT, name, value)

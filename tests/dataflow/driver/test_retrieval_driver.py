@@ -1,4 +1,4 @@
-"""The driver on a small graph: what it accepts, what it refuses, what it survives."""
+"""The driver on a small graph and on the real one: what it opens, accepts, refuses, survives."""
 
 import logging
 import os
@@ -10,32 +10,15 @@ from datetime import datetime
 import polars as pl
 import pytest
 
+from dataflow import build_driver, load_config
 from dataflow.driver.retrieval_driver import RetrievalDriver, build_graph
-from dataflow.execution.scheduler import NodeTimeout
-from operators.errors import CrosscorpusError
+from operators.errors import CrosscorpusError, UnknownName
 from operators.frames import MERGED, empty
-
-
-@pytest.fixture
-def build(small, catalog, recorder):
-    """Build a driver whose corpora behave as told: an error is raised, a number is slept."""
-    built = []
-
-    def make(behaviour=None, **changes):
-        config = small(**changes)
-        store = recorder(**(behaviour or {}))
-        driver = RetrievalDriver(
-            config, build_graph(config, catalog), {"store": store, "embedder": None}
-        )
-        built.append(driver)
-        return driver
-
-    yield make
-    for driver in built:
-        driver.close()
-
+from operators.postgres.store import open_store
 
 ASK = {"query": "why is the cache flushed twice?"}
+COLLECTION = "driver-tests"
+EVERYTHING = ["results", "context_window", "citations", "notes", "outcomes", "provenance"]
 
 MISTAKES = [
     (["resluts"], ASK, {}, "unknown output 'resluts', did you mean 'results'?"),
@@ -53,9 +36,14 @@ MISTAKES = [
         "override 'wiki.merged': expected DataFrame, got list",
     ),
     (["results"], {**ASK, "top_k": "3"}, {}, "override 'top_k': expected int, got str"),
-    (["results"], {**ASK, "top_k": -1}, {}, "top_k: expected 0 or more, got -1"),
+    (["results"], {**ASK, "top_k": -1}, {}, "top_k: expected greater than or equal to 0, got -1"),
     (["results"], ASK, {"code.vector_weight": float("nan")}, "expected a finite number, got nan"),
-    (["results"], ASK, {"code.search_depth": -1}, "code.search_depth: expected 0 or more, got -1"),
+    (
+        ["results"],
+        ASK,
+        {"code.search_depth": -1},
+        "code.search_depth: expected greater than or equal to 0, got -1",
+    ),
     (["results"], {**ASK, "trigger": "pr_reviw"}, {}, "unknown trigger 'pr_reviw', did you mean"),
     (["results"], {**ASK, "trigger": {"x": 1.0}}, {}, "unknown trigger 'x'"),
     (["results"], {**ASK, "store": 1}, {}, "'store' belongs to the driver: give it to build"),
@@ -124,15 +112,14 @@ def merged(*chunks):
     return pl.DataFrame({"chunk_id": chunks}).join(empty(MERGED), on="chunk_id", how="left")
 
 
-def test_any_intermediate_can_be_overridden_and_cuts_its_search(build):
-    driver = build()
-    row = merged(7)
-    out = driver.execute(
+def test_any_intermediate_can_be_overridden_and_cuts_its_search(build, recorder):
+    row, store = merged(7), recorder()
+    out = build(store=store).execute(
         ["results"], inputs=ASK, overrides={"wiki.merged": row, "code.merged": row}
     )
     assert out["results"]["chunk_id"].to_list() == [7, 7]
     assert out["results"]["corpus"].to_list() == ["code", "wiki"]
-    assert driver._bound["store"].asked == []
+    assert store.asked == []
 
 
 def test_a_parameter_can_be_changed_for_one_run(build):
@@ -156,13 +143,6 @@ def test_a_batch_is_an_override_of_queries(build):
     frame = pl.DataFrame({"query_id": [3, 4], "text": ["one", "two"]})
     out = build().execute(["queries", "results"], overrides={"queries": frame})
     assert out["queries"]["texts"].to_list() == [["one"], ["two"]]
-
-
-def test_a_failing_search_leaves_an_outcome_and_the_others_answer(build):
-    outcomes = build({"wiki": ValueError("no such index\nmore")}).execute(["outcomes"], inputs=ASK)
-    rows = outcomes["outcomes"].filter(status="failed")
-    assert rows.select("corpus", "channel", "error").rows() == [("wiki", "vector", "no such index")]
-    assert outcomes["outcomes"].height == 4
 
 
 def test_a_search_past_its_deadline_leaves_an_outcome_in_time(build):
@@ -197,17 +177,6 @@ def test_a_corpus_may_have_its_own_deadline(build, content):
     driver = build({"wiki": 0.3, "code": 0.15}, corpora=corpora)
     out = driver.execute(["outcomes"], inputs=ASK)["outcomes"]
     assert out.filter(pl.col("status") == "timed_out")["corpus"].to_list() == ["wiki"]
-
-
-def test_on_corpus_error_raise_raises_the_search_s_own_error(build):
-    with pytest.raises(ValueError, match="no such index"):
-        build({"wiki": ValueError("no such index")}, on_corpus_error="raise").execute(
-            ["results"], inputs=ASK
-        )
-    with pytest.raises(NodeTimeout, match=r"wiki\.vector_search had no result after 0\.05 s"):
-        build({"wiki": 0.3}, on_corpus_error="raise", deadline_s=0.05).execute(
-            ["results"], inputs=ASK
-        )
 
 
 def test_provenance_reads_the_timings_of_its_own_run_and_a_caller_may_have_them(build):
@@ -303,6 +272,112 @@ def test_hamilton_adapters_see_the_nodes_and_still_log_nothing(small, catalog, r
 def test_the_representation_names_the_corpora_and_no_server(build):
     text = repr(build())
     assert text == "RetrievalDriver(corpora=[code, wiki], embedding='minilm')"
+
+
+def test_a_question_is_answered_from_several_corpora(driver):
+    out = driver.execute(EVERYTHING, inputs={**ASK, "trigger": "pr_review"})
+    assert {"code", "wiki"} <= set(out["results"]["corpus"])
+    assert "flushed twice" in out["context_window"]["text"].item()
+    assert out["provenance"]["timings"]["code.vector_search"] > 0
+    absent = out["outcomes"].filter(status="absent")["corpus"].unique().sort().to_list()
+    assert absent == ["history", "issue", "memory", "review"]
+
+
+def test_a_batch_of_bare_texts_gives_what_single_questions_give(driver):
+    texts = ["why is the cache flushed twice?", "install the package"]
+    frame = pl.DataFrame({"query_id": [7, 9], "text": texts})
+    batch = driver.execute(["results"], overrides={"queries": frame})["results"]
+    for query_id, text in zip([7, 9], texts, strict=True):
+        single = driver.execute(["results"], inputs={"query": text})["results"]
+        ours = batch.filter(query_id=query_id).drop("query_id")
+        assert ours.equals(single.drop("query_id"))
+
+
+def test_top_k_is_changed_for_one_run_and_provenance_says_so(driver):
+    out = driver.execute(["results", "provenance"], inputs={**ASK, "top_k": 1})
+    assert out["results"].height == 1
+    assert out["provenance"]["parameters"]["top_k"] == 1
+
+
+def test_threads_that_share_a_driver_get_their_own_answers(driver):
+    texts = ["why is the cache flushed twice?", "install the package", "configure the server"]
+    alone = {text: driver.execute(["results"], inputs={"query": text})["results"] for text in texts}
+    with ThreadPoolExecutor(6) as pool:
+        asked = texts * 8
+        found = pool.map(lambda t: driver.execute(["results"], inputs={"query": t}), asked)
+        assert all(out["results"].equals(alone[t]) for t, out in zip(asked, found, strict=True))
+
+
+def test_another_model_than_the_collection_s_is_an_error_that_names_both(open_driver, words):
+    with pytest.raises(CrosscorpusError) as error:
+        open_driver(embedder=words("words-2"))
+    assert "words-1" in str(error.value)
+    assert "words-2" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_an_unknown_collection_is_an_error_with_the_nearest_name(open_driver):
+    with pytest.raises(CrosscorpusError, match="did you mean 'driver-tests'"):
+        open_driver(collection="driver-tets")
+
+
+def test_neither_the_question_nor_the_server_reaches_a_log_or_a_representation(
+    server_dsn, driver, caplog
+):
+    caplog.set_level(logging.DEBUG)
+    driver.execute(EVERYTHING, inputs={"query": "the secret plan of the cache"})
+    assert "secret plan" not in caplog.text
+    assert server_dsn not in caplog.text
+    assert server_dsn not in repr(driver)
+    assert server_dsn not in repr(driver.graph.config)
+
+
+def test_the_driver_closes_the_store_that_it_opened_and_no_other(
+    open_driver, server_dsn, words, monkeypatch
+):
+    opened = []
+
+    def recorded(*arguments, **options):
+        opened.append(open_store(*arguments, **options))
+        return opened[-1]
+
+    monkeypatch.setattr("operators.postgres.store.open_store", recorded)
+    open_driver().close()
+    assert [store.pool.closed for store in opened] == [True]
+    with open_store(server_dsn, COLLECTION, max_size=2) as store:
+        build_driver(load_config(), store=store, embedder=words()).close()
+        assert not store.pool.closed
+
+
+def test_a_named_chunk_is_explained_whether_it_was_found_or_not(driver):
+    found = driver.execute(["results", "code.merged"], ASK)
+    labels = found["results"]["source_label"].to_list()
+    chunk = found["code.merged"]["chunk_id"][0]
+    wanted = ["explain", "dispositions"]
+    out = driver.execute(wanted, {**ASK, "top_k": 0, "explain_chunks": [labels[0], chunk]})
+    assert set(out["dispositions"]["disposition"]) == {"below_top_k"}
+    narrow = {**ASK, "only_corpora": ["wiki"], "explain_chunks": ["guide.md"]}
+    told = driver.execute(wanted, narrow)["dispositions"].filter(corpus="docs")
+    reason = "the question asks wiki only, and this is in docs"
+    assert told.select("disposition", "reason").rows() == [("hidden", reason)]
+    with pytest.raises(CrosscorpusError, match=r"no chunk or document 'guide\.mdx' to explain"):
+        driver.execute(wanted, {**ASK, "explain_chunks": ["guide.mdx"]})
+
+
+def test_what_is_in_a_repository_that_the_configuration_leaves_out_cannot_be_explained(open_driver):
+    config = load_config().with_changes({"corpora": {"docs": {"filters": {"repos": ["org/app"]}}}})
+    with open_driver(config) as limited:
+        told = []
+        for name in ("guide.md", "no such"):
+            asked = {**ASK, "explain_chunks": [name, "cache.py"]}
+            with pytest.raises(UnknownName) as error:
+                limited.execute(["explain_targets"], asked)
+            told.append(str(error.value).replace(name, "it"))
+        assert told[0] == told[1]
+        explain_targets = limited.execute(
+            ["explain_targets"], {**ASK, "explain_chunks": ["cache.py"]}
+        )["explain_targets"]
+        assert explain_targets["corpus"].to_list() == ["code"]
 
 
 def test_nodes_lists_what_can_be_asked_for(build):

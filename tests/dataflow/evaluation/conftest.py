@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from dataflow.ingestion.local import ingest_documents
+from dataflow.ingestion import ingest_documents
 from operators.postgres.store import Store, drop_collection, open_store
 
 _DYING = Path(__file__).parents[1] / "ingestion" / "dying.py"

@@ -133,7 +133,7 @@ def _caller() -> str:
 def run(dsn: str, collection: str, work: str, source: str) -> None:
     """Bring a collection to ``source``, perhaps (recut) by another chunker, or to another model."""
     from dataflow.ingestion import ingest_documents
-    from dataflow.ingestion.model_migration import switch_model
+    from dataflow.ingestion.model_migration import migrate_model
     from operators.postgres.store import open_store
     from operators.sources.chunking import chunker
 
@@ -142,8 +142,8 @@ def run(dsn: str, collection: str, work: str, source: str) -> None:
         chunker.VERSION += ".recut"
         embedder.max_tokens = 25
     with open_store(dsn, collection, create=True, max_size=2) as store:
-        if work == "switch":
-            switch_model(store, WordEmbedder("words-2"), chunks_at_once=8, exact_scan_max_rows=20)
+        if work == "migrate":
+            migrate_model(store, WordEmbedder("words-2"), chunks_at_once=8, exact_scan_max_rows=20)
             return
         ingest_documents(
             store,
@@ -161,7 +161,7 @@ def serve() -> None:
 
     The imports are done once; the processes are the kernel's own, and so is their death.
     """
-    from dataflow.ingestion.graph import build_ingestion_graph
+    from dataflow.ingestion.graph_builder import build_ingestion_graph
 
     importlib.import_module("dataflow.ingestion.model_migration")
     build_ingestion_graph()
@@ -170,20 +170,24 @@ def serve() -> None:
         told, tell = os.pipe()
         child = os.fork()
         if child == 0:
+            before = set(sys.modules)
             points = Points(order.pop("point"))
             try:
                 points.watch()
                 run(**order)
             except BaseException as error:
                 points.met.append(f"failed: {error!r}")
-            os.write(tell, json.dumps(points.met).encode())
+            told = {"met": points.met, "imported": sorted(set(sys.modules) - before)}
+            os.write(tell, json.dumps(told).encode())
             os._exit(0)
         os.close(tell)
         with os.fdopen(told, "rb") as answers:
-            met = json.loads(answers.read() or b"null")
+            report = json.loads(answers.read() or b'{"met": null, "imported": []}')
         status = os.waitpid(child, 0)[1]
         killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
-        print(json.dumps({"killed": killed, "met": met}), flush=True)
+        for name in report["imported"]:
+            importlib.import_module(name)
+        print(json.dumps({"killed": killed, "met": report["met"]}), flush=True)
 
 
 if __name__ == "__main__":

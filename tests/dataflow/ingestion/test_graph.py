@@ -1,14 +1,49 @@
 from __future__ import annotations
 
-from types import ModuleType
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
-from hamilton.ad_hoc_utils import create_temporary_module
+from psycopg.conninfo import make_conninfo
 
-from dataflow.execution.graph_checks import GraphError
-from dataflow.ingestion.graph import INPUTS, build_ingestion_graph
+from dataflow.ingestion import ingest_documents
+from dataflow.ingestion.graph_builder import build_ingestion_graph
+from operators.postgres.inspect.status import status
+from operators.postgres.store import Store, open_store
+from operators.postgres.write.ledger import ledger
+from operators.sources.chunking import code_breaks
 from operators.sources.protocol import Document
+
+Write = Callable[..., Path]
+
+
+Read = Callable[[Store], dict[str, Any]]
+
+
+def document(number: int, text: str | None = None, **fields: Any) -> dict[str, Any]:
+    words = " ".join(f"word{number}x{n}" for n in range(90))
+    return {
+        "doc_id": f"d{number:03}", "corpus": "docs", "repo": "org/app",
+        "title": f"Page {number}", "text": words if text is None else text,
+    } | fields  # fmt: skip
+
+
+def texts(store: Store, corpus: str = "docs") -> dict[str, str]:
+    """document_id -> its chunks' text, joined."""
+    with store.transaction() as conn:
+        rows = conn.execute(
+            "SELECT document_id, string_agg(text, '' ORDER BY ordinal) FROM chunks"
+            " WHERE corpus = %s GROUP BY document_id",
+            (corpus,),
+        )
+        return {str(name): str(text) for name, text in rows}
+
+
+def states(store: Store, corpus: str = "docs", repo: str = "org/app") -> dict[str, Any]:
+    frame = ledger(store, corpus, repo)
+    return dict(zip(frame["document_id"], frame.select("state", "reason").iter_rows(), strict=True))
 
 
 def test_every_node_has_a_stage_a_type_and_a_sentence() -> None:
@@ -21,11 +56,6 @@ def test_every_node_has_a_stage_a_type_and_a_sentence() -> None:
         "new_vectors",
         "written",
     }
-
-
-def test_the_graph_reads_nothing_but_its_inputs() -> None:
-    graph = build_ingestion_graph().graph
-    assert {n.name for n in graph.nodes.values() if n.user_defined} == INPUTS
 
 
 def test_the_graph_runs_without_a_server_up_to_the_vectors(embedder: Any) -> None:
@@ -45,11 +75,47 @@ def test_the_graph_runs_without_a_server_up_to_the_vectors(embedder: Any) -> Non
     assert out["chunk_embeddings"]["embedding"].to_list() == vectors.tolist()
 
 
-def test_a_module_that_needs_what_nobody_gives_is_an_error() -> None:
-    def written(chunk_embedings: Any) -> int:
-        """Mis-spelt."""
-        return 0
+def test_code_whose_parser_gives_up_is_stored_and_noted(
+    store: Store, embedder: Any, write_lines: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(code_breaks, "MAX_PARSED", 100)
+    code = {"corpus": "code", "path": "a.py"}
+    file = write_lines(document(1, **code, text="x = 1\n" * 20), document(2, **code, text="y = 2"))
+    report = ingest_documents(store, embedder, file)
+    assert (report.ok, list(map(str, report.notes))) == (
+        True,
+        ["d001: cut by lines: it is larger than 100 bytes"],
+    )
+    assert status(store)["notes"][0].to_list() == ["1 x cut by lines: it is larger than 100 bytes"]
+    assert states(store, "code")["d002"] == ("indexed", None)
 
-    module: ModuleType = create_temporary_module(written, module_name="misspelt")
-    with pytest.raises(GraphError, match="chunk_embeddings"):
-        build_ingestion_graph(modules=[module])
+
+def test_a_date_in_the_future_makes_no_document_the_newest(
+    store: Store, embedder: Any, write_lines: Write
+) -> None:
+    file = write_lines(
+        document(1, created_at="2999-01-01"), document(2, created_at="2020-01-01T00:00:00Z")
+    )
+    ingest_documents(store, embedder, file)
+    with store.transaction() as conn:
+        rows = conn.execute("SELECT doc_date, date_source FROM documents ORDER BY document_id")
+        assert rows.fetchall() == [(None, None), (datetime(2020, 1, 1, tzinfo=UTC), "explicit")]
+
+
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Tokyo"])
+def test_the_first_and_last_moments_are_kept_whatever_the_servers_time_zone(
+    server_dsn: str, store: Store, embedder: Any, write_lines: Write, zone: str
+) -> None:
+    moments = ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"]
+    file = write_lines(
+        *(
+            document(n, created_at=moment, lineage_id="guide", version=f"{n}.0")
+            for n, moment in enumerate(moments)
+        )
+    )
+    dsn = make_conninfo(server_dsn, options=f"-c timezone={zone}")
+    with open_store(dsn, store.collection) as abroad:
+        assert ingest_documents(abroad, embedder, file).documents_new == 2
+        with abroad.transaction() as conn:
+            rows = conn.execute("SELECT DISTINCT created_at FROM chunks ORDER BY 1").fetchall()
+    assert [row[0].isoformat() for row in rows] == [m.replace("Z", "+00:00") for m in moments]

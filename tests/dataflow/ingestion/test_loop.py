@@ -1,26 +1,47 @@
+"""Whatever happens to a source and to runs over it: the collection is as one built from scratch.
+
+Killed before and after every commit, a run leaves whole documents, and the next run ends right. The
+points are not chosen but counted: an undisturbed run reports every commit that wrote something and
+every file that it would write, and then one process is killed at each.
+"""
+
 from __future__ import annotations
 
-import gzip
-from collections.abc import Callable
-from datetime import UTC, datetime
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import polars as pl
+import psycopg
 import pytest
-from hamilton.ad_hoc_utils import create_temporary_module
-from hamilton.function_modifiers import tag
-from psycopg.conninfo import make_conninfo
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
-from dataflow.ingestion import Progress, ingest_documents
-from dataflow.ingestion.loop import FAILURES_IN_A_ROW
-from operators.postgres.inspect.status import status
-from operators.postgres.store import ModelMismatch, Store, collection_info, open_store
-from operators.postgres.write.ledger import ledger
-from operators.sources.chunking import code_breaks
+from dataflow.ingestion import graph as ingestion_graph
+from dataflow.ingestion import ingest, ingest_documents
+from dataflow.ingestion.model_migration import migrate_model
+from operators.postgres.inspect.verify import verify
+from operators.postgres.store import (
+    ModelMismatch,
+    Store,
+    collection_info,
+    drop_collection,
+    open_store,
+    schema_of,
+)
+from operators.sources.chunking import chunker
+from operators.sources.folder import folder_source
 
 Write = Callable[..., Path]
-Read = Callable[[Store], dict[str, Any]]
 
 
 def document(number: int, text: str | None = None, **fields: Any) -> dict[str, Any]:
@@ -29,286 +50,6 @@ def document(number: int, text: str | None = None, **fields: Any) -> dict[str, A
         "doc_id": f"d{number:03}", "corpus": "docs", "repo": "org/app",
         "title": f"Page {number}", "text": words if text is None else text,
     } | fields  # fmt: skip
-
-
-def texts(store: Store, corpus: str = "docs") -> dict[str, str]:
-    """document_id -> its chunks' text, joined."""
-    with store.transaction() as conn:
-        rows = conn.execute(
-            "SELECT document_id, string_agg(text, '' ORDER BY ordinal) FROM chunks"
-            " WHERE corpus = %s GROUP BY document_id",
-            (corpus,),
-        )
-        return {str(name): str(text) for name, text in rows}
-
-
-def states(store: Store, corpus: str = "docs", repo: str = "org/app") -> dict[str, Any]:
-    frame = ledger(store, corpus, repo)
-    return dict(zip(frame["document_id"], frame.select("state", "reason").iter_rows(), strict=True))
-
-
-def test_documents_are_stored_with_chunks_vectors_and_ledger(
-    store: Store, embedder: Any, write_lines: Write
-) -> None:
-    file = write_lines(*(document(n) for n in range(7)))
-    report = ingest_documents(store, embedder, file)
-    assert report.ok
-    assert (report.documents_new, report.documents_unchanged) == (7, 0)
-    assert report.chunks == report.embedded == 7 * 3
-    assert 0 <= report.embedding_seconds <= report.seconds
-    assert texts(store) == {f"d{n:03}": document(n)["text"] for n in range(7)}
-    assert set(states(store).values()) == {("indexed", None)}
-    assert collection_info(store).corpora == {"docs": 21}
-    assert collection_info(store).model == "words"
-
-
-def test_running_twice_parses_embeds_and_writes_nothing(
-    store: Store, embedder: Any, write_lines: Write, row_versions: Read
-) -> None:
-    file = write_lines(*(document(n) for n in range(7)), document(7, text=" "))
-    ingest_documents(store, embedder, file)
-    before = row_versions(store)
-    embedder.embedded.clear()
-    embedder.counted = 0
-    report = ingest_documents(store, embedder, file)
-    assert report.ok
-    assert (report.documents_unchanged, report.documents_new, report.documents_changed) == (8, 0, 0)
-    assert (embedder.embedded, embedder.counted) == ([], 0)
-    assert row_versions(store) == before
-
-
-def test_one_changed_document_costs_only_its_own_chunks(
-    store: Store, embedder: Any, write_lines: Write
-) -> None:
-    ingest_documents(store, embedder, write_lines(*(document(n) for n in range(7))))
-    embedder.embedded.clear()
-    changed = document(3)["text"] + " and a new end"
-    lines = [document(n) if n != 3 else document(3, text=changed) for n in range(7)]
-    report = ingest_documents(store, embedder, write_lines(*lines))
-    assert (report.documents_changed, report.documents_unchanged) == (1, 6)
-    assert len(embedder.embedded) == report.embedded == 1  # of its three chunks
-    assert texts(store)["d003"] == changed
-
-
-def test_a_changed_date_is_a_change_that_embeds_nothing(
-    store: Store, embedder: Any, write_lines: Write
-) -> None:
-    ingest_documents(store, embedder, write_lines(document(1)))
-    report = ingest_documents(store, embedder, write_lines(document(1, created_at="2024-01-01")))
-    assert (report.documents_changed, report.embedded) == (1, 0)
-
-
-def test_bad_lines_are_told_and_the_others_are_stored(
-    store: Store, embedder: Any, write_lines: Write
-) -> None:
-    file = write_lines(document(1), "{broken", document(2), document(2), document(3, title=5))
-    report = ingest_documents(store, embedder, file)
-    assert not report.ok
-    assert [str(fault).partition(": ")[0] for fault in report.failed] == [
-        "line 2",
-        "line 4",
-        "line 5",
-    ]
-    assert set(texts(store)) == {"d001", "d002"}
-    assert states(store)["d003"] == ("failed", "title is a number, not a string")
-
-
-def test_a_bad_line_leaves_the_stored_version_and_twice_writes_nothing(
-    store: Store, embedder: Any, write_lines: Write, row_versions: Read
-) -> None:
-    ingest_documents(store, embedder, write_lines(document(1)))
-    file = write_lines(document(1, title=5), document(2, title=5))
-    assert not ingest_documents(store, embedder, file, prune=True).ok
-    assert set(texts(store)) == {"d001"}
-    assert states(store)["d001"] == ("indexed", None)
-    before = row_versions(store)
-    assert not ingest_documents(store, embedder, file, prune=True).ok
-    assert row_versions(store) == before
-
-
-def test_a_document_without_text_is_recorded_and_no_failure(
-    store: Store, embedder: Any, write_lines: Write
-) -> None:
-    report = ingest_documents(store, embedder, write_lines(document(1, text="")))
-    assert report.ok
-    assert states(store)["d001"] == ("empty", None)
-
-
-def test_code_whose_parser_gives_up_is_stored_and_noted(
-    store: Store, embedder: Any, write_lines: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(code_breaks, "MAX_PARSED", 100)
-    code = {"corpus": "code", "path": "a.py"}
-    file = write_lines(document(1, **code, text="x = 1\n" * 20), document(2, **code, text="y = 2"))
-    report = ingest_documents(store, embedder, file)
-    assert (report.ok, list(map(str, report.notes))) == (
-        True,
-        ["d001: cut by lines: it is larger than 100 bytes"],
-    )
-    assert status(store)["notes"][0].to_list() == ["1 x cut by lines: it is larger than 100 bytes"]
-    assert states(store, "code")["d002"] == ("indexed", None)
-
-
-def test_a_date_in_the_future_makes_no_document_the_newest(
-    store: Store, embedder: Any, write_lines: Write
-) -> None:
-    file = write_lines(
-        document(1, created_at="2999-01-01"), document(2, created_at="2020-01-01T00:00:00Z")
-    )
-    ingest_documents(store, embedder, file)
-    with store.transaction() as conn:
-        rows = conn.execute("SELECT doc_date, date_source FROM documents ORDER BY document_id")
-        assert rows.fetchall() == [(None, None), (datetime(2020, 1, 1, tzinfo=UTC), "explicit")]
-
-
-@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Tokyo"])
-def test_the_first_and_last_moments_are_kept_whatever_the_servers_time_zone(
-    server_dsn: str, store: Store, embedder: Any, write_lines: Write, zone: str
-) -> None:
-    moments = ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"]
-    file = write_lines(
-        *(
-            document(n, created_at=moment, lineage_id="guide", version=f"{n}.0")
-            for n, moment in enumerate(moments)
-        )
-    )
-    dsn = make_conninfo(server_dsn, options=f"-c timezone={zone}")
-    with open_store(dsn, store.collection) as abroad:
-        assert ingest_documents(abroad, embedder, file).documents_new == 2
-        with abroad.transaction() as conn:
-            rows = conn.execute("SELECT DISTINCT created_at FROM chunks ORDER BY 1").fetchall()
-    assert [row[0].isoformat() for row in rows] == [m.replace("Z", "+00:00") for m in moments]
-
-
-def test_only_prune_deletes_what_a_file_lacks(
-    store: Store, embedder: Any, write_lines: Write
-) -> None:
-    ingest_documents(store, embedder, write_lines(*(document(n) for n in range(5))))
-    fewer = write_lines(*(document(n) for n in range(4)))
-    assert ingest_documents(store, embedder, fewer).documents_deleted == 0
-    assert len(texts(store)) == 5
-    assert ingest_documents(store, embedder, fewer, prune=True).documents_deleted == 1
-    assert set(texts(store)) == set(states(store)) == {"d000", "d001", "d002", "d003"}
-
-
-def test_a_mass_delete_is_refused_until_it_is_allowed(
-    store: Store, embedder: Any, write_lines: Write
-) -> None:
-    ingest_documents(store, embedder, write_lines(*(document(n) for n in range(10))))
-    file = write_lines(*(document(n) for n in range(6)), document(50))
-    report = ingest_documents(store, embedder, file, prune=True)
-    assert (report.documents_new, report.documents_deleted) == (1, 0)
-    [refusal] = map(str, report.failed)
-    assert "docs of org/app: 4 of 10 documents are gone" in refusal
-    assert "--allow-mass-delete" in refusal
-    report = ingest_documents(store, embedder, file, prune=True, allow_mass_delete=True)
-    assert report.ok
-    assert report.documents_deleted == 4
-
-
-def test_three_tenths_may_vanish(store: Store, embedder: Any, write_lines: Write) -> None:
-    ingest_documents(store, embedder, write_lines(*(document(n) for n in range(10))))
-    file = write_lines(*(document(n) for n in range(7)))
-    assert ingest_documents(store, embedder, file, prune=True).documents_deleted == 3
-
-
-@pytest.mark.parametrize("kind", ["a line that nobody can name", "a cut gzip", "an empty file"])
-def test_an_incomplete_scan_deletes_nothing(
-    store: Store, embedder: Any, write_lines: Write, kind: str
-) -> None:
-    ingest_documents(store, embedder, write_lines(*(document(n) for n in range(10))))
-    if kind == "a cut gzip":
-        file = write_lines(*(document(n) for n in range(10)))
-        file.write_bytes(gzip.compress(file.read_bytes())[:-300])
-    elif kind == "an empty file":
-        file = write_lines()
-    else:
-        file = write_lines(*(document(n) for n in range(9)), "{broken")
-    report = ingest_documents(store, embedder, file, prune=True)
-    assert report.ok == (kind == "an empty file")
-    assert report.documents_deleted == 0
-    assert len(texts(store)) == 10
-
-
-def test_a_failed_embedding_leaves_the_old_version_live(
-    store: Store, embedder: Any, write_lines: Write
-) -> None:
-    ingest_documents(store, embedder, write_lines(*(document(n) for n in range(3))))
-    file = write_lines(
-        document(0), document(1, text="poison now"), document(2, text="better"),
-        document(8, text="poison too"),
-    )  # fmt: skip
-    embedder.fails_on = "poison"
-    report = ingest_documents(store, embedder, file)
-    assert [fault.where for fault in report.failed] == ["d001", "d008"]
-    assert (report.documents_changed, report.documents_new) == (1, 0)
-    assert texts(store)["d001"] == document(1)["text"]
-    assert texts(store)["d002"] == "better"
-    assert states(store)["d001"] == ("indexed", None)
-    assert states(store)["d008"] == ("failed", "EmbeddingError: the model is away")
-    embedder.fails_on = "\0never"
-    assert ingest_documents(store, embedder, file).ok
-    assert (texts(store)["d001"], texts(store)["d008"]) == ("poison now", "poison too")
-
-
-def refuse_writing(store: Store, document_id: str, state: str) -> None:
-    """Have the server refuse the chunks of a document with that SQLSTATE."""
-    body = (
-        f"BEGIN IF NEW.document_id = '{document_id}' THEN"
-        f" RAISE EXCEPTION 'trouble' USING ERRCODE = '{state}'; END IF; RETURN NEW; END"
-    )
-    function = f"CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $${body}$$"
-    trigger = "CREATE TRIGGER refuse BEFORE INSERT ON chunks FOR EACH ROW EXECUTE FUNCTION refuse()"
-    store.run(lambda conn: conn.execute(function))
-    store.run(lambda conn: conn.execute(trigger))
-
-
-@pytest.mark.parametrize("state", ["57014", "53200", "55P03", "58030", "XX000"])
-def test_a_document_that_met_trouble_of_the_server_is_tried_again(
-    store: Store, embedder: Any, write_lines: Write, state: str
-) -> None:
-    ingest_documents(store, embedder, write_lines(document(0), document(1)))
-    file = write_lines(*(document(n, text=f"new {n}") for n in range(1, 4)))
-    refuse_writing(store, "d001", state)
-    assert [f.where for f in ingest_documents(store, embedder, file).failed] == ["d001"]
-    again = ingest_documents(store, embedder, file)
-    assert ([f.where for f in again.failed], again.known_failures) == (["d001"], 0)
-    store.run(lambda conn: conn.execute("DROP FUNCTION refuse CASCADE"))
-    assert ingest_documents(store, embedder, file).ok
-    assert texts(store)["d001"] == "new 1"
-
-
-@pytest.mark.parametrize("state", ["22003", "54000"])
-def test_a_document_that_no_server_can_take_is_not_tried_again(
-    store: Store, embedder: Any, write_lines: Write, state: str
-) -> None:
-    ingest_documents(store, embedder, write_lines(document(0)))
-    file = write_lines(*(document(n) for n in range(3)))
-    refuse_writing(store, "d001", state)
-    assert [f.where for f in ingest_documents(store, embedder, file).failed] == ["d001"]
-    again = ingest_documents(store, embedder, file)
-    assert (again.ok, again.documents_unchanged, again.known_failures) == (True, 3, 1)
-
-
-def test_a_corpus_that_cannot_be_made_fails_each_time_and_ends_nothing(
-    store: Store, embedder: Any, write_lines: Write
-) -> None:
-    ingest_documents(store, embedder, write_lines(document(0)))
-    file = write_lines(document(0), document(1, corpus="docs_pkey"), document(2))
-    for unchanged in (1, 2):
-        report = ingest_documents(store, embedder, file)
-        assert "call it otherwise" in str(report.failed)
-        assert (report.ok, report.documents_unchanged) == (False, unchanged)
-    assert set(texts(store)) == {"d000", "d002"}
-
-
-def test_a_model_that_always_fails_ends_the_run(
-    store: Store, embedder: Any, write_lines: Write
-) -> None:
-    embedder.fails_on = "word"
-    report = ingest_documents(store, embedder, write_lines(*(document(n) for n in range(40))))
-    assert len(report.failed) == FAILURES_IN_A_ROW + 1
-    assert "documents in a row" in str(report.failed[-1])
 
 
 def test_another_model_is_refused_and_names_both(
@@ -320,113 +61,304 @@ def test_another_model_is_refused_and_names_both(
         ingest_documents(store, new_embedder("words-2"), file)
 
 
-def test_another_chunker_cuts_everything_anew_without_embedding_what_is_the_same(
-    store: Store, embedder: Any, write_lines: Write, monkeypatch: pytest.MonkeyPatch
+NAME = "killed"
+
+
+SCHEMA = schema_of(NAME)
+
+
+Read = Callable[[Store], dict[str, Any]]
+
+
+def lines(numbers: range, suffix: str = "") -> list[dict[str, Any]]:
+    return [
+        {
+            "doc_id": f"d{n}", "corpus": ("docs", "wiki")[n % 2], "title": f"Page {n}",
+            "text": " ".join(f"word{n}x{i}" for i in range(70)) + suffix,
+        }
+        for n in numbers
+    ]  # fmt: skip
+
+
+def read_documents(store: Store) -> dict[tuple[str, str], frozenset[Any]]:
+    """What each document's chunks are, by its name."""
+    if collection_info(store).space is None:
+        return {}
+    found: dict[tuple[str, str], set[Any]] = {}
+    with store.transaction() as conn:
+        for corpus, document_id, *chunk in conn.execute(
+            "SELECT corpus, document_id, ordinal, text, embedding::text FROM chunks"
+        ):
+            found.setdefault((corpus, document_id), set()).add(tuple(chunk))
+    return {name: frozenset(chunks) for name, chunks in found.items()}
+
+
+def everything(dsn: str) -> str:
+    """All that the database holds of the collection, clocks and the record of runs apart."""
+    with psycopg.connect(dsn) as conn:
+        indexes = conn.execute(
+            "SELECT indexname FROM pg_indexes WHERE schemaname = %s ORDER BY 1", (SCHEMA,)
+        ).fetchall()
+        rows = conn.execute(
+            "SELECT relname, string_agg(quote_ident(attname), ', ' ORDER BY attname)"
+            " FROM pg_class c JOIN pg_attribute a ON attrelid = c.oid AND attnum > 0"
+            " AND NOT attisdropped AND atttypid <> 'timestamptz'::regtype"
+            " WHERE relnamespace = to_regnamespace(%s) AND relkind = 'r' AND relname <> 'runs'"
+            " GROUP BY relname ORDER BY relname",
+            (f'"{SCHEMA}"',),
+        ).fetchall()
+        held = [
+            conn.execute(
+                f"SELECT md5(string_agg(t::text, '|' ORDER BY t::text))"
+                f' FROM (SELECT {columns} FROM "{SCHEMA}"."{table}") AS t'
+            ).fetchone()
+            for table, columns in rows
+        ]
+    return repr((indexes, rows, held))
+
+
+@pytest.mark.parametrize("work", ["create", "update", "recut", "migrate"])
+def test_wherever_a_run_is_killed_the_next_ends_as_an_undisturbed_one(
+    work: str,
+    dying: Callable[..., dict[str, Any]],
+    copies: Callable[..., str],
+    deaths: Callable[..., Iterator[tuple[int, str]]],
+    new_embedder: Any,
+    write_lines: Callable[..., Path],
+    contents: Read,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    file = write_lines(*(document(n) for n in range(3)))
-    ingest_documents(store, embedder, file)
-    monkeypatch.setattr("operators.sources.chunking.chunker.VERSION", "next")
-    report = ingest_documents(store, embedder, file)
-    assert (report.documents_changed, report.embedded) == (3, 0)
-
-
-def test_progress_counts_committed_documents_and_ends_done(
-    store: Store, embedder: Any, write_lines: Write
-) -> None:
-    events: list[Progress] = []
-    seen: list[int] = []
-
-    def on_event(event: Progress) -> None:
-        events.append(event)
-        seen.append(len(texts(store)))
-
-    file = write_lines(*(document(n) for n in range(20)))
-    ingest_documents(store, embedder, file, batch_documents=5, on_event=on_event)
-    assert [e.documents for e in events if e.stage == "scan"] == [5, 10, 15, 20]
-    assert [e.documents for e in events] == seen
-    assert events[-1].stage == "done"
-    assert events[-1].fraction == 1.0
-    assert events[-1].chunks == 60
-
-
-def test_progress_is_told_within_a_long_batch(
-    store: Store, embedder: Any, write_lines: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("dataflow.ingestion.loop._EVENT_SECONDS", 0.0)
-    events: list[Progress] = []
-    ingest_documents(
-        store, embedder, write_lines(*(document(n) for n in range(10))),
-        batch_documents=5, config={"embed_at_once": 3}, on_event=events.append,
+    first = write_lines(*lines(range(12)), name="first.jsonl")
+    renamed = [{**line, "doc_id": f"renamed {line['doc_id']}"} for line in lines(range(2))]
+    second = write_lines(
+        *renamed, *lines(range(2, 8)), *lines(range(8, 12), " changed"), *lines(range(20, 28)),
+        name="2.jsonl",
     )  # fmt: skip
-    within = [e for e in events if e.documents == 0 and e.embedded]
-    assert [e.embedded for e in within] == [3, 6, 9, 12]
-    fractions = [e.fraction for e in events]
-    assert fractions == sorted(fractions)
-    assert fractions[-1] == 1.0
+    source = second if work == "update" else first
+
+    def finish(store: Store) -> None:
+        if work == "migrate":
+            migrate_model(store, new_embedder("words-2"), chunks_at_once=8, exact_scan_max_rows=20)
+        else:
+            embedder = new_embedder()
+            if work == "recut":
+                embedder.max_tokens = 25
+            report = ingest_documents(store, embedder, source, prune=True, allow_mass_delete=True)
+            assert report.ok, report.failed
+
+    base = copies(None, "kill_base")
+    if work == "create":
+        psycopg.connect(base, autocommit=True).execute("CREATE EXTENSION vector").connection.close()
+        before: dict[Any, Any] = {}
+    else:
+        with open_store(base, NAME, create=True) as store:
+            ingest_documents(store, new_embedder(), first, prune=True)
+            before = read_documents(store)
+    if work == "recut":
+        monkeypatch.setattr(chunker, "VERSION", f"{chunker.VERSION}.recut")
+    order = {"collection": NAME, "work": work, "source": str(source)}
+    whole = copies("kill_base", "kill_whole")
+    met = dying(dsn=whole, point=0, **order)["met"]
+    assert len(met) > 10
+    assert not [name for name in met if name.startswith("failed")]
+    with open_store(whole, NAME) as store:
+        wanted, after = contents(store), read_documents(store)
+
+    ended: set[str] = set()
+    for point, dsn in deaths(order, range(1, len(met) + 1)):
+        name = met[point - 1]
+        left = everything(dsn)
+        if left in ended:  # what follows depends on nothing else
+            continue
+        ended.add(left)
+        with open_store(dsn, NAME, create=True, max_size=2) as store:
+            findings = verify(store)
+            assert set(findings["kind"]) <= {"unfinished"}, (name, findings)
+            between = read_documents(store)
+            for one in before.keys() | after.keys() | between.keys():
+                assert between.get(one) in (before.get(one), after.get(one)), (name, one)
+            if work != "migrate" or collection_info(store).space != "words-2":
+                finish(store)
+            assert contents(store) == wanted, name
+    assert len(ended) > 5
 
 
-def test_the_size_of_batches_does_not_show_in_the_result(
-    new_store: Callable[[], Store], embedder: Any, write_lines: Write, contents: Read
+NAMES = st.sampled_from([f"{folder}page{n}.md" for n in range(4) for folder in ("", "part/")])
+
+
+TEXTS = st.builds(
+    lambda word, count, heading: (
+        ("# Part\n\n" if heading else "") + " ".join(f"{word}{n}" for n in range(count))
+    ),
+    st.sampled_from(["alpha", "beta", "gamma"]),
+    st.sampled_from([0, 3, 60, 130]),
+    st.booleans(),
+)
+
+
+class Crash(BaseException):
+    """The process is gone: no handler of ours sees it."""
+
+
+@contextmanager
+def crashing(number: int, after: bool) -> Iterator[None]:
+    """End whatever runs at its ``number``-th commit that wrote something, before or after it."""
+    leave = psycopg.Transaction.__exit__
+    met = 0
+
+    def leaving(transaction: Any, kind: Any, error: Any, trace: Any) -> Any:
+        nonlocal met
+        if kind is None and not transaction.savepoint_name:
+            query = "SELECT pg_current_xact_id_if_assigned()"
+            met += transaction.connection.execute(query).fetchone()[0] is not None
+            if met == number:
+                met += 1
+                died = (None, None, None) if after else (Crash, Crash(), None)
+                leave(transaction, *died)
+                raise Crash
+        return leave(transaction, kind, error, trace)
+
+    psycopg.Transaction.__exit__ = leaving  # type: ignore[method-assign]
+    try:
+        yield
+    except Crash:
+        pass
+    finally:
+        psycopg.Transaction.__exit__ = leave  # type: ignore[method-assign]
+
+
+def test_a_collection_always_equals_a_fresh_full_build(
+    new_store: Callable[[], Store],
+    new_embedder: Any,
+    contents: Read,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    file = write_lines(
-        *(
-            document(n, corpus=("docs", "wiki")[n % 2], repo=("", "a/b")[n % 3 % 2])
-            for n in range(20)
-        )
+    cut = chunker.chunk_documents
+    usual = chunker.VERSION
+    compared = 0
+
+    class Collection(RuleBasedStateMachine):
+        @initialize(text=TEXTS)
+        def begin(self, text: str) -> None:
+            self.folder = tmp_path / "wiki"
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self.clock = 1_600_000_000
+            self.write("page0.md", text)
+            self.store, self.model, self.chunker = new_store(), new_embedder("words-1"), 0
+            self.use_chunker(0)
+            self.ingest()
+
+        def write(self, name: str, text: str) -> None:
+            path = self.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+            self.clock += 10
+            os.utime(path, (self.clock, self.clock))
+
+        def files(self) -> list[Path]:
+            return sorted(path for path in self.folder.rglob("*") if path.is_file())
+
+        def use_chunker(self, number: int) -> None:
+            monkeypatch.setattr(chunker, "VERSION", f"{usual}.{number}")
+            monkeypatch.setattr(
+                ingestion_graph, "chunk_documents", lambda d, c, most: cut(d, c, most - 5 * number)
+            )
+
+        def ingest(self, store: Store | None = None, **options: Any) -> Any:
+            source = folder_source(self.folder, "wiki", "org/app")
+            return ingest(
+                store or self.store, self.model, source,
+                allow_mass_delete=True, batch_documents=2, config={"embed_at_once": 2}, **options,
+            )  # fmt: skip
+
+        @rule(name=NAMES, text=TEXTS)
+        def add_or_edit(self, name: str, text: str) -> None:
+            self.write(name, text)
+
+        @rule(of=st.integers(0, 9), name=NAMES)
+        def rename(self, of: int, name: str) -> None:
+            files = self.files()
+            target = self.folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            files[of % len(files)].rename(target)
+
+        @precondition(lambda self: len(self.files()) > 1)
+        @rule(of=st.integers(0, 9))
+        def delete(self, of: int) -> None:
+            files = self.files()
+            files[of % len(files)].unlink()
+
+        @rule(at=st.integers(1, 14), after=st.booleans())
+        def crash(self, at: int, after: bool) -> None:
+            with crashing(at, after):
+                self.ingest()
+            self.check_whole()
+
+        @rule()
+        def ingest_with_a_model_that_fails(self) -> None:
+            self.model.fails_on = "beta2"
+            self.ingest()
+            self.model.fails_on = "\0never"
+            self.check_whole()
+
+        @rule(wider=st.booleans(), at=st.integers(1, 20), after=st.booleans())
+        def change_model(self, wider: bool, at: int, after: bool) -> None:
+            """To one of another window and perhaps another dimension; killed once on the way."""
+            model = new_embedder(f"words-{int(self.model.space.split('-')[1]) + 1}")
+            model.dimensions, model.max_tokens = (48, 55) if wider else (32, 40)
+            with crashing(at, after):
+                migrate_model(self.store, model, chunks_at_once=3)
+            self.check_whole()
+            if collection_info(self.store).space != model.space:
+                migrate_model(self.store, model, chunks_at_once=3)
+            self.model = model
+            self.check_whole()
+
+        @rule()
+        def change_chunker(self) -> None:
+            self.chunker = (self.chunker + 1) % 3
+            self.use_chunker(self.chunker)
+
+        @rule()
+        def compare(self) -> None:
+            nonlocal compared
+            compared += 1
+            report = self.ingest()
+            assert report.ok, report.failed
+            fresh = new_store()
+            self.ingest(fresh)
+            here, there = contents(self.store), contents(fresh)
+            self.forget(fresh)
+            for held in (here, there):
+                del held["embedding_cache"]  # keeps what it has seen
+                held["repos"] = [row for row in held["repos"] if row[0] != "0"]
+            assert here == there
+            again = self.ingest()
+            assert (again.chunks, again.embedded, again.documents_deleted) == (0, 0, 0)
+
+        def check_whole(self) -> None:
+            findings = verify(self.store)
+            assert set(findings["kind"]) <= {"unfinished"}, findings
+
+        def teardown(self) -> None:
+            if hasattr(self, "store"):
+                self.compare()
+                self.forget(self.store)
+
+        def forget(self, store: Store) -> None:
+            drop_collection(store, store.collection)
+            store.close()
+
+    run_state_machine_as_test(  # type: ignore[no-untyped-call]
+        Collection,
+        settings=settings(
+            max_examples=int(os.environ.get("CROSSCORPUS_TEST_EXAMPLES", "12")),
+            stateful_step_count=12,
+            deadline=None,
+            derandomize=True,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+        ),
     )
-    held = []
-    for options in ({}, {"batch_documents": 1}, {"batch_documents": 7}, {"batch_characters": 3000}):
-        store = new_store()
-        ingest_documents(store, embedder, file, **options)
-        held.append(contents(store))
-    assert held[0] == held[1] == held[2] == held[3]
-
-
-def test_a_node_is_swapped_by_a_module_with_one_of_its_name(
-    store: Store, embedder: Any, write_lines: Write
-) -> None:
-    from dataflow.ingestion.chunks import chunks as usual
-
-    @tag(stage="chunk")
-    def chunks(documents: pl.DataFrame, embedder: Any) -> pl.DataFrame:
-        """The first chunk of each document only."""
-        return usual(documents, embedder).filter(pl.col("ordinal") == 0)
-
-    mine = create_temporary_module(chunks, module_name="mine")
-    report = ingest_documents(store, embedder, write_lines(document(1)), modules=[mine])
-    assert report.chunks == 1
-
-
-def test_a_run_that_stops_stores_whole_documents_and_the_next_ones_go_on(
-    store: Store, embedder: Any, write_lines: Write
-) -> None:
-    file = write_lines(*(document(n) for n in range(7)))
-    batches = {"batch_documents": 3, "stop_after_s": 0}
-    first = ingest_documents(store, embedder, file, **batches)
-    assert first.ok
-    assert first.stopped_at is not None
-    assert 0 < first.stopped_at < 1
-    assert texts(store) == {f"d{n:03}": document(n)["text"] for n in range(3)}
-    assert status(store)["last_run_state"].to_list() == ["unfinished"]
-    second = ingest_documents(store, embedder, file, **batches)
-    assert (second.documents_new, second.documents_unchanged) == (3, 3)
-    assert second.stopped_at is not None
-    third = ingest_documents(store, embedder, file, **batches)
-    assert (third.documents_new, third.stopped_at) == (1, None)
-    assert texts(store) == {f"d{n:03}": document(n)["text"] for n in range(7)}
-    assert status(store)["last_run_state"].to_list() == ["ok"]
-
-
-def test_a_run_that_stops_deletes_nothing(store: Store, embedder: Any, write_lines: Write) -> None:
-    ingest_documents(store, embedder, write_lines(*(document(n) for n in range(7))))
-    less = write_lines(*(document(n, text=f"new {n}") for n in range(1, 7)))
-    options = {"prune": True, "batch_documents": 3, "stop_after_s": 0}
-    assert ingest_documents(store, embedder, less, **options).documents_deleted == 0
-    assert texts(store)["d000"] == document(0)["text"]
-    assert ingest_documents(store, embedder, less, prune=True).documents_deleted == 1
-
-
-def test_time_enough_is_as_no_limit(store: Store, embedder: Any, write_lines: Write) -> None:
-    file = write_lines(*(document(n) for n in range(7)))
-    report = ingest_documents(store, embedder, file, stop_after_s=3600)
-    assert (report.documents_new, report.stopped_at) == (7, None)
+    assert compared > 12

@@ -12,7 +12,7 @@ import pytest
 
 from dataflow import build_driver, load_config
 from dataflow.ingestion import ingest_documents
-from dataflow.ingestion.model_migration import SwitchProgress, switch_model
+from dataflow.ingestion.model_migration import ModelMigrationProgress, migrate_model
 from operators.errors import CrosscorpusError
 from operators.postgres.inspect.verify import verify
 from operators.postgres.schema import model_migration
@@ -64,12 +64,12 @@ def indexes(store: Store) -> list[str]:
 
 
 def test_every_chunk_gets_the_vector_of_the_new_model(filled: Store, second: Any) -> None:
-    report = switch_model(filled, second, chunks_at_once=7)
+    report = migrate_model(filled, second, chunks_at_once=7)
     info = collection_info(filled)
     assert (info.model, info.space, info.dimensions) == ("more words", "words-2", 48)
-    assert report.switched
+    assert report.in_use
     assert (report.chunks, report.embedded) == (24, 24)
-    assert model_migration.pending_switch(filled) is None
+    assert model_migration.pending_model_migration(filled) is None
     assert verify(filled).is_empty()
     expected = dict(zip(*_made(filled, second), strict=True))
     for chunk_id, vector in vectors(filled).items():
@@ -83,8 +83,8 @@ def _made(store: Store, embedder: Any) -> tuple[list[int], Any]:
 
 
 def test_progress_is_told_from_what_was_there_to_the_end(filled: Store, second: Any) -> None:
-    events: list[SwitchProgress] = []
-    switch_model(filled, second, chunks_at_once=10, on_event=events.append)
+    events: list[ModelMigrationProgress] = []
+    migrate_model(filled, second, chunks_at_once=10, on_event=events.append)
     assert [(e.stage, e.chunks) for e in events] == [
         ("fill", 10), ("fill", 20), ("fill", 24), ("index", 24), ("done", 24),
     ]  # fmt: skip
@@ -96,7 +96,7 @@ def test_the_old_model_answers_until_the_cut_over(
 ) -> None:
     with build_driver(load_config("default"), store=filled, embedder=embedder) as driver:
         before = ask(driver)["results"]
-        switch_model(filled, second, fill_only=True)
+        migrate_model(filled, second, fill_only=True)
         assert ask(driver)["results"].equals(before)
         assert collection_info(filled).model == "words"
 
@@ -106,7 +106,7 @@ def test_a_driver_of_the_old_model_goes_on_by_words_and_says_so(
 ) -> None:
     with build_driver(load_config("default"), store=filled, embedder=embedder) as driver:
         ask(driver)
-        switch_model(filled, second)
+        migrate_model(filled, second)
         answer = ask(driver)
         assert "d003" in answer["results"]["document_id"].to_list()
         failed = answer["outcomes"].filter(channel="vector", status="failed")
@@ -122,7 +122,7 @@ def test_a_driver_of_the_old_model_goes_on_by_words_and_says_so(
 def test_a_driver_that_raises_names_both_models(filled: Store, embedder: Any, second: Any) -> None:
     config = load_config("default").with_changes({"on_corpus_error": "raise"})
     with build_driver(config, store=filled, embedder=embedder) as driver:
-        switch_model(filled, second)
+        migrate_model(filled, second)
         with pytest.raises(ModelMismatch, match="more words"):
             ask(driver)
 
@@ -139,7 +139,7 @@ def test_a_process_whose_knowledge_is_a_second_old_gets_no_row_of_the_new_model(
     ):
         ask(driver)
         info = collection_info(other)
-        switch_model(filled, same_width)
+        migrate_model(filled, same_width)
         assert collection_info(other) is info, "the test is about what it does not know yet"
         outcomes = ask(driver)["outcomes"].filter(channel="vector")
         assert set(outcomes.filter(corpus="docs")["status"]) == {"failed"}
@@ -177,7 +177,7 @@ def test_searches_never_fail_or_mix_while_a_model_comes_in(
     while not answers[0] and thread.is_alive():
         stop.wait(0.02)
     try:
-        switch_model(filled, second, chunks_at_once=3, exact_scan_max_rows=5)
+        migrate_model(filled, second, chunks_at_once=3, exact_scan_max_rows=5)
         seen = answers[0]
         while answers[0] < seen + 5 and thread.is_alive():
             stop.wait(0.02)
@@ -189,20 +189,20 @@ def test_searches_never_fail_or_mix_while_a_model_comes_in(
 
 
 def test_indexes_of_the_new_vectors_take_the_place_of_the_old(filled: Store, second: Any) -> None:
-    switch_model(filled, second, fill_only=True, exact_scan_max_rows=5)
-    assert indexes(filled) == ["next_chunks_docs_hnsw", "next_chunks_wiki_hnsw"]
-    switch_model(filled, second, exact_scan_max_rows=5)
-    assert indexes(filled) == ["chunks_docs_hnsw", "chunks_wiki_hnsw"]
+    migrate_model(filled, second, fill_only=True, exact_scan_max_rows=5)
+    assert indexes(filled) == ["next_chunks_docs__hnsw", "next_chunks_wiki__hnsw"]
+    migrate_model(filled, second, exact_scan_max_rows=5)
+    assert indexes(filled) == ["chunks_docs__hnsw", "chunks_wiki__hnsw"]
 
 
 def test_a_cut_over_is_refused_while_a_vector_or_an_index_is_missing(
     filled: Store, second: Any
 ) -> None:
-    model_migration.begin_switch(filled, second.model, second.space, second.dimensions)
-    with pytest.raises(model_migration.SwitchIncomplete, match="24 chunks have no vector"):
+    model_migration.begin_model_migration(filled, second.model, second.space, second.dimensions)
+    with pytest.raises(model_migration.ModelMigrationIncomplete, match="24 chunks have no vector"):
         model_migration.cut_over(filled)
-    switch_model(filled, second, fill_only=True)
-    with pytest.raises(model_migration.SwitchIncomplete, match="no index"):
+    migrate_model(filled, second, fill_only=True)
+    with pytest.raises(model_migration.ModelMigrationIncomplete, match="no index"):
         model_migration.cut_over(filled, exact_scan_max_rows=5)
     assert collection_info(filled).model == "words"
 
@@ -210,20 +210,20 @@ def test_a_cut_over_is_refused_while_a_vector_or_an_index_is_missing(
 def test_what_is_written_meanwhile_gets_its_vector_before_the_cut_over(
     filled: Store, embedder: Any, second: Any, write_lines: Write
 ) -> None:
-    switch_model(filled, second, fill_only=True)
+    migrate_model(filled, second, fill_only=True)
     more = write_lines(*(document(n, 70 if n == 3 else 60) for n in range(14)))
     assert ingest_documents(filled, embedder, more).ok
-    pending = model_migration.pending_switch(filled)
+    pending = model_migration.pending_model_migration(filled)
     assert pending is not None
     assert pending.missing == 6
-    assert switch_model(filled, second).embedded == 5  # one chunk has the text it had
+    assert migrate_model(filled, second).embedded == 5  # one chunk has the text it had
     assert verify(filled).is_empty()
 
 
 def test_a_chunk_that_changed_since_it_was_read_does_not_get_the_vector_of_its_old_text(
     filled: Store, embedder: Any, second: Any, write_lines: Write
 ) -> None:
-    model_migration.begin_switch(filled, second.model, second.space, second.dimensions)
+    model_migration.begin_model_migration(filled, second.model, second.space, second.dimensions)
     read = model_migration.unfilled(filled, 100)
     ingest_documents(filled, embedder, write_lines({**document(3), "text": "short now"}))
     taken = model_migration.fill(
@@ -239,13 +239,13 @@ def test_an_ingestion_of_the_old_model_that_is_overtaken_ends_without_writing(
     same_width = new_embedder("words-2")
     with open_store(server_dsn, filled.collection) as other:
 
-        def switch_now(event: Any) -> None:
+        def migrate_now(event: Any) -> None:
             if event.stage == "scan" and collection_info(other).space == "words-1":
-                switch_model(other, same_width)
+                migrate_model(other, same_width)
 
         lines = write_lines(*(document(n) for n in range(20, 40)))
         with pytest.raises(ModelMismatch, match="embedding: words"):
-            ingest_documents(filled, embedder, lines, batch_documents=5, on_event=switch_now)
+            ingest_documents(filled, embedder, lines, batch_documents=5, on_event=migrate_now)
     held = dict(zip(*_made(filled, same_width), strict=True))
     assert all(np.allclose(v, held[k], atol=1e-3) for k, v in vectors(filled).items())
     assert ingest_documents(filled, same_width, lines).ok
@@ -258,7 +258,7 @@ def test_the_next_ingestion_cuts_for_the_new_model_and_ends_as_a_fresh_build(
     file = write_lines(*(document(n) for n in range(6)))
     store, fresh = new_store(), new_store()
     ingest_documents(store, embedder, file)
-    report = switch_model(store, second)
+    report = migrate_model(store, second)
     assert report.cut == 6
     assert verify(store).is_empty()
     assert ingest_documents(store, second, file).documents_changed == 6
@@ -268,29 +268,29 @@ def test_the_next_ingestion_cuts_for_the_new_model_and_ends_as_a_fresh_build(
     assert here == there
 
 
-def test_a_switch_is_given_up_and_another_one_begun(
+def test_a_migration_is_given_up_and_another_one_begun(
     filled: Store, second: Any, new_embedder: Any
 ) -> None:
-    switch_model(filled, second, fill_only=True)
+    migrate_model(filled, second, fill_only=True)
     third = new_embedder("words-3")
     with pytest.raises(CrosscorpusError, match="on its way to model 'more words'"):
-        switch_model(filled, third)
-    assert model_migration.abandon_switch(filled)
-    assert not model_migration.abandon_switch(filled)
-    assert switch_model(filled, third).switched
+        migrate_model(filled, third)
+    assert model_migration.abandon_model_migration(filled)
+    assert not model_migration.abandon_model_migration(filled)
+    assert migrate_model(filled, third).in_use
 
 
 @pytest.mark.parametrize("case", ["the same model", "no model"])
-def test_a_switch_that_makes_no_sense_is_refused(
+def test_a_migration_that_makes_no_sense_is_refused(
     case: str, new_store: Callable[[], Store], filled: Store, embedder: Any
 ) -> None:
     store = filled if case == "the same model" else new_store()
     with pytest.raises(CrosscorpusError, match=r"already|no model yet"):
-        switch_model(store, embedder)
+        migrate_model(store, embedder)
 
 
 def test_a_long_search_is_waited_for_and_holds_no_other_up(filled: Store, second: Any) -> None:
-    switch_model(filled, second, fill_only=True)
+    migrate_model(filled, second, fill_only=True)
     begun, release = threading.Event(), threading.Event()
 
     def search() -> None:

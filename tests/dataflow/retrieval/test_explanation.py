@@ -1,4 +1,4 @@
-"""Explanations over made-up searches: numbers give the score, every passage has its fate."""
+"""Explanations over made-up searches: numbers give the score, every passage has a disposition."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from operators import frames
-from operators.explain.dispositions import FATES
+from operators.explain.dispositions import DISPOSITION_MEANINGS
 from operators.explain.waterfall import FACTORS, waterfall
 
 Drivers = Callable[..., Any]
@@ -127,30 +127,34 @@ def named(*chunks: int, corpus: str = "code", **columns: Any) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=frames.EXPLAIN_TARGETS)
 
 
-def fates(out: dict[str, Any]) -> dict[int, tuple[str, str, int | None]]:
-    rows = out["dispositions"].select("chunk_id", "fate", "reason", "copy_of").iter_rows()
+def dispositions(out: dict[str, Any]) -> dict[int, tuple[str, str, int | None]]:
+    rows = (
+        out["dispositions"]
+        .select("chunk_id", "disposition", "reason", "near_duplicate_of")
+        .iter_rows()
+    )
     return {chunk: tuple(rest) for chunk, *rest in rows}
 
 
-def test_a_copy_of_another_corpus_names_what_absorbed_it(
+def test_a_near_duplicate_of_another_corpus_names_what_represents_it(
     driver_of: Drivers, world: Any, make_queries: Any
 ) -> None:
     out = explained(
         driver_of(), world, make_queries(0), explain_targets=named(3, 11, 22, corpus="review")
     )
-    told = fates(out)
+    told = dispositions(out)
     (kept,) = [chunk for chunk in (3, 11, 22) if told[chunk][0] == "context"]
-    for copy in {3, 11, 22} - {kept}:
-        assert told[copy][0] == "copy_across"
-        assert told[copy][2] == kept
-    rows = out["explain"].filter(chunk_id=kept, stage="unique", quantity="copy")
+    for other in {3, 11, 22} - {kept}:
+        assert told[other][0] == "near_duplicate_across"
+        assert told[other][2] == kept
+    rows = out["explain"].filter(chunk_id=kept, stage="unique", quantity="near-duplicate")
     assert set(rows["other"]) == {3, 11, 22} - {kept}
     assert rows["detail"].is_not_null().all()
-    (survivor,) = out["dispositions"].filter(chunk_id=kept)["copies"].to_list()
-    assert {one["chunk_id"] for one in survivor} == {3, 11, 22} - {kept}
+    (others,) = out["dispositions"].filter(chunk_id=kept)["near_duplicates"].to_list()
+    assert {one["chunk_id"] for one in others} == {3, 11, 22} - {kept}
 
 
-def test_a_copy_within_a_corpus_names_what_absorbed_it(
+def test_a_near_duplicate_within_a_corpus_names_what_represents_it(
     driver_of: Drivers, make_world: Any, make_queries: Any
 ) -> None:
     same = "the cache is flushed twice"
@@ -159,16 +163,19 @@ def test_a_copy_within_a_corpus_names_what_absorbed_it(
         found={0: {"code": ([1, 2, 3], [])}},
     )
     out = explained(driver_of(), world, make_queries(0), explain_targets=named(2))
-    fate, reason, other = fates(out)[2]
-    assert (fate, other) == ("copy_within", 1)
+    disposition, reason, other = dispositions(out)[2]
+    assert (disposition, other) == ("near_duplicate_within", 1)
     assert "Title 1" in reason or "src/1.py" in reason
-    assert out["explain"].filter(chunk_id=1, stage="deduped", quantity="copy")["other"][0] == 2
+    assert (
+        out["explain"].filter(chunk_id=1, stage="deduped", quantity="near-duplicate")["other"][0]
+        == 2
+    )
 
 
 @pytest.mark.parametrize(
-    ("case", "fate", "reason"),
+    ("case", "disposition", "reason"),
     [
-        ({"top_k": 1}, "below_top_k", "5th without the copies; the results end after 1"),
+        ({"top_k": 1}, "below_top_k", "5th without the near-duplicates; the results end after 1"),
         ({"context_budget": 99}, "over_budget", "were left"),
         ({"max_citations": 1}, "context", "not cited, as only the first 1 are"),
         ({}, "context", "of 12,000 characters; cited"),
@@ -179,14 +186,14 @@ def test_every_cut_says_where_it_cut(
     world: Any,
     make_queries: Any,
     case: dict[str, int],
-    fate: str,
+    disposition: str,
     reason: str,
 ) -> None:
     out = explained(driver_of(), world, make_queries(0))
     last = out["results"]["chunk_id"].to_list()[-1]
     out = explained(driver_of(), world, make_queries(0), explain_targets=named(last), **case)
-    assert fates(out)[last][0] == fate
-    assert reason in fates(out)[last][1]
+    assert dispositions(out)[last][0] == disposition
+    assert reason in dispositions(out)[last][1]
 
 
 @given(budget=st.integers(60, 700), data=st.data(), noted=st.booleans())
@@ -208,7 +215,7 @@ def test_what_did_not_fit_needs_more_than_was_left(
     if noted:
         world.failing = {("wiki", "vector"): OSError("gone")}
     out = explained(driver, world, make_queries(0), context_budget=budget)
-    for row in out["dispositions"].filter(fate="over_budget").iter_rows(named=True):
+    for row in out["dispositions"].filter(disposition="over_budget").iter_rows(named=True):
         need, left, whole = (int(n) for n in re.findall(r"\d+", row["reason"]))
         assert 0 <= left < need
         assert whole == budget
@@ -219,7 +226,7 @@ def test_what_no_list_has_says_how_far_the_lists_went(
 ) -> None:
     explain_targets = named(99, vector_distance=0.9)
     full = explained(driver_of(), world, make_queries(0), explain_targets=explain_targets)
-    assert fates(full)[99][:2] == ("not_found", "without a word of the question")
+    assert dispositions(full)[99][:2] == ("not_found", "without a word of the question")
     config = driver_of().config.with_changes(
         {"corpus_defaults": {"parameters": {"search_depth": 2}}}
     )
@@ -229,8 +236,8 @@ def test_what_no_list_has_says_how_far_the_lists_went(
         "explain_targets": explain_targets,
     }
     trace = driver_of().trace(WANTED, {"now": NOW}, overrides)
-    cut = fates(dict(driver_of().what_if(trace, config)))[99]
-    assert cut[0] == "below_candidates"
+    cut = dispositions(dict(driver_of().what_if(trace, config)))[99]
+    assert cut[0] == "below_search_depth"
     assert cut[1].startswith(
         "further away (its distance is 0.900) than the 2 nearest, which end at"
     )
@@ -241,7 +248,9 @@ def test_what_is_hidden_or_not_searched_says_so(
 ) -> None:
     world.failing = {("wiki", "vector"): TimeoutError("slow"), ("wiki", "text"): OSError("gone")}
     explain_targets = pl.concat([named(98, hidden="created later"), named(99, corpus="wiki")])
-    told = fates(explained(driver_of(), world, make_queries(0), explain_targets=explain_targets))
+    told = dispositions(
+        explained(driver_of(), world, make_queries(0), explain_targets=explain_targets)
+    )
     assert told[98][:2] == ("hidden", "created later")
     assert told[99][:2] == (
         "not_searched",
@@ -263,14 +272,14 @@ def test_a_stage_that_was_overridden_shows_no_number_that_does_not_add_up(
     told = driver.execute(
         ["dispositions"], {"now": NOW}, {**overrides, "explain_targets": named(1)}
     )
-    assert told["dispositions"]["fate"].to_list() == ["dropped"]
+    assert told["dispositions"]["disposition"].to_list() == ["dropped"]
 
 
 def test_every_fate_is_one_of_the_listed(driver_of: Drivers, world: Any, make_queries: Any) -> None:
     out = explained(driver_of(), world, make_queries(0, 1), explain_targets=named(1, 2, 3, 11, 99))
-    assert set(out["dispositions"]["fate"]) <= set(FATES)
+    assert set(out["dispositions"]["disposition"]) <= set(DISPOSITION_MEANINGS)
     ends = out["explain"].filter(stage="end")
-    assert ends["quantity"].to_list() == out["dispositions"]["fate"].to_list()
+    assert ends["quantity"].to_list() == out["dispositions"]["disposition"].to_list()
 
 
 def test_a_reranked_score_is_the_model_s(driver_of: Drivers, world: Any, make_queries: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hamilton import ad_hoc_utils, driver
@@ -26,7 +27,7 @@ STATIONS = {"north": {}, "south": {}, "west": {}}
 def station_module():
     @tag(stage="measured", io="radio")
     @extract_fields({"warm": list, "wet": list})
-    def reading(site: str, days: int, window: int = 7) -> dict:
+    def reading(site: str, days: int, window: Any = 7) -> dict:
         """What the station sent."""
         return {"warm": [len(site)] * days, "wet": [window]}
 
@@ -104,7 +105,17 @@ def weather() -> Callable[..., FunctionGraph]:
 
     def build(stations=STATIONS, gain: float = 1.5) -> FunctionGraph:
         built = driver.Builder().with_modules(module)
-        return built.with_config({"stations": stations, "gain": gain}).build().graph
+        return (
+            built.with_config(
+                {
+                    "hamilton.enable_power_user_mode": True,
+                    "stations": stations,
+                    "gain": gain,
+                }
+            )
+            .build()
+            .graph
+        )
 
     return build
 

@@ -42,7 +42,7 @@ def test_settings_that_no_node_shows_are_compared(described):
 
 def test_text_says_once_what_is_the_same_in_every_sub_graph(described):
     plain = {"north": {}, "south": {}}
-    found = compare(described(plain), described(dict.fromkeys(plain, {"window": 3})))
+    found = compare(described(plain), described({name: {"window": 3} for name in plain}))
     assert "  ~ north.reading.window: 7 -> 3\n" in to_text(found)  # the buoy keeps its own
     for one in (found.parameters, found.subgraphs):
         assert json.loads(json.dumps(found.to_json()))

@@ -37,7 +37,12 @@ def test_a_picture_carries_the_fingerprint_of_its_graph(tmp_path, described, sho
 
 def test_checking_needs_no_graphviz(tmp_path, shown, monkeypatch):
     path = tmp_path / "dag.png"
-    path.write_bytes(png.stamp(b"\x89PNG\r\n\x1a\n" + bytes(25), fingerprint(to_dot(shown))))
+    path.write_bytes(
+        png.stamp(
+            b"\x89PNG\r\n\x1a\n" + (13).to_bytes(4, "big") + b"IHDR" + bytes(17),
+            fingerprint(to_dot(shown)),
+        )
+    )
     monkeypatch.setattr("dataflow.visualization.render.draw", None)
     assert check(path, shown)
 

@@ -93,4 +93,4 @@ def test_a_channel_is_alone_where_the_other_gave_no_answer_or_was_not_asked() ->
         ]
     )
     alone = {"wiki": "vector", "docs": "text", "issue": "vector"}
-    assert happened.lone_channels(everything) == alone
+    assert happened.sole_channels(everything) == alone

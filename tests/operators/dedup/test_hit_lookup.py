@@ -21,10 +21,10 @@ def test_known_sets_are_used_and_missing_ones_made_once() -> None:
     assert of_hits(frame((2, "?")), known, index_tokens)[0] is known
 
 
-def test_a_hit_without_a_known_chunk_has_a_signature_of_its_text_alone() -> None:
+def test_a_hit_without_a_known_chunk_has_an_entry_of_its_text_alone() -> None:
     vectors = pl.Series("embedding", [[1.0], [1.0]], dtype=pl.List(pl.Float32))
     known = [index_similarity(frame((0, "a"), (1, "old")).with_columns(vectors))]
     found, number = of_hits(frame((7, "new"), (1, "old"), (7, "new")), known, index_similarity)
     assert number.tolist() == [2, 1, 2]
-    assert [one.text.to_list() for one in found] == [["a", "old"], ["new"]]
-    assert found[1].vectors.shape == (1, 0)
+    assert [one.text for one in found] == [["a", "old"], ["new"]]
+    assert found[1].vector.shape == (1, 0)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from operators.dedup.jaccard import jaccard_keepers
+from operators.dedup.jaccard import jaccard_representatives
 from operators.dedup.token_index import TokenIndex, hash_sets
 
 thresholds = st.sampled_from([0.05, 0.3, 0.5, 0.75, 0.8, 0.9, 0.95, 1.0])
@@ -18,7 +18,7 @@ vocabulary = [f"w{n}" for n in range(30)]
 
 
 @st.composite
-def near_copies(draw: st.DrawFn) -> list[str]:
+def near_duplicates(draw: st.DrawFn) -> list[str]:
     """Texts of which many differ from another in a few words."""
     base = draw(
         st.lists(st.lists(st.sampled_from(vocabulary), max_size=25), min_size=1, max_size=3)
@@ -41,62 +41,68 @@ def all_pairs(texts: list[str], threshold: float) -> list[int]:
     """The rule said plainly: a text belongs to the first kept one that is like it."""
     sets = [set(text.lower().split()) for text in texts]
     kept: list[int] = []
-    keepers = []
+    representative = []
     for number, one in enumerate(sets):
         for other in kept:
             both = one | sets[other]
             index = len(one & sets[other]) / len(both) if both else 1.0
             if index >= threshold:
-                keepers.append(other)
+                representative.append(other)
                 break
         else:
             kept.append(number)
-            keepers.append(number)
-    return keepers
+            representative.append(number)
+    return representative
 
 
-def keepers_of(texts: list[str], threshold: float, queries: list[int] | None = None) -> list[int]:
+def representatives_of(
+    texts: list[str], threshold: float, queries: list[int] | None = None
+) -> list[int]:
     begins, tokens = hash_sets(texts)
     sets = TokenIndex(np.arange(len(texts)), begins, tokens)
     query_id = np.array(queries if queries is not None else [0] * len(texts), np.uint32)
-    return jaccard_keepers(query_id, np.arange(len(texts)), [sets], threshold=threshold).tolist()
+    return jaccard_representatives(
+        query_id, np.arange(len(texts)), [sets], threshold=threshold
+    ).tolist()
 
 
-@given(near_copies(), thresholds)
+@given(near_duplicates(), thresholds)
 @settings(max_examples=300)
-def test_the_same_copies_go_as_by_comparing_all_pairs(texts: list[str], threshold: float) -> None:
-    assert keepers_of(texts, threshold) == all_pairs(texts, threshold)
+def test_the_same_duplicates_go_as_by_comparing_all_pairs(
+    texts: list[str], threshold: float
+) -> None:
+    assert representatives_of(texts, threshold) == all_pairs(texts, threshold)
 
 
 @given(st.lists(st.text(max_size=40), max_size=10), thresholds)
 def test_any_text_is_treated_as_python_would(texts: list[str], threshold: float) -> None:
-    assert keepers_of(texts, threshold) == all_pairs(texts, threshold)
+    assert representatives_of(texts, threshold) == all_pairs(texts, threshold)
 
 
-@given(st.lists(near_copies(), max_size=4), thresholds)
+@given(st.lists(near_duplicates(), max_size=4), thresholds)
 def test_a_batch_gives_what_its_queries_give_alone(
     queries: list[list[str]], threshold: float
 ) -> None:
-    together = keepers_of(
+    together = representatives_of(
         [text for texts in queries for text in texts],
         threshold,
         [number for number, texts in enumerate(queries) for _ in texts],
     )
     alone, first = [], 0
     for texts in queries:
-        alone += [first + keeper for keeper in keepers_of(texts, threshold)]
+        alone += [first + row for row in representatives_of(texts, threshold)]
         first += len(texts)
     assert together == alone
 
 
-@given(near_copies())
-def test_what_is_left_has_no_copies(texts: list[str]) -> None:
-    keepers = keepers_of(texts, 0.9)
-    left = [text for number, text in enumerate(texts) if keepers[number] == number]
-    assert keepers_of(left, 0.9) == list(range(len(left)))
+@given(near_duplicates())
+def test_what_is_left_has_no_duplicates(texts: list[str]) -> None:
+    representative = representatives_of(texts, 0.9)
+    left = [text for number, text in enumerate(texts) if representative[number] == number]
+    assert representatives_of(left, 0.9) == list(range(len(left)))
 
 
-def test_long_lists_of_long_texts_lose_the_same_copies() -> None:
+def test_long_lists_of_long_texts_lose_the_same_duplicates() -> None:
     rng = random.Random(5)
     words = [f"token{n}" for n in range(4000)]
     texts: list[str] = []
@@ -109,41 +115,43 @@ def test_long_lists_of_long_texts_lose_the_same_copies() -> None:
         else:
             texts.append(" ".join(rng.sample(words, rng.choice([5, 40, 120, 250]))))
     expected = all_pairs(texts, 0.9)
-    assert 0 < sum(keeper != n for n, keeper in enumerate(expected)) < len(texts)
-    assert keepers_of(texts, 0.9) == expected
+    assert 0 < sum(own != n for n, own in enumerate(expected)) < len(texts)
+    assert representatives_of(texts, 0.9) == expected
 
 
 def test_two_empty_texts_are_equal_and_one_equals_nothing() -> None:
-    assert keepers_of(["", " \n", "a", "\t"], 0.9) == [0, 0, 2, 0]
-    assert keepers_of(["", "a"], 0.01) == [0, 1]
+    assert representatives_of(["", " \n", "a", "\t"], 0.9) == [0, 0, 2, 0]
+    assert representatives_of(["", "a"], 0.01) == [0, 1]
 
 
-def test_a_copy_belongs_to_the_best_it_is_like_even_if_another_is_closer() -> None:
+def test_a_duplicate_belongs_to_the_best_it_is_like_even_if_another_is_closer() -> None:
     words = [f"w{n}" for n in range(20)]
     first = " ".join(words)
     second = " ".join([*words[:18], "x", "y"])  # 18 of 22 with the first: stays
     third = " ".join([*words[:19], "x"])  # 19 of 21 with both
-    assert keepers_of([first, second, third], 0.9) == [0, 1, 0]
+    assert representatives_of([first, second, third], 0.9) == [0, 1, 0]
 
 
 def test_a_loser_removes_nobody() -> None:
     words = [f"w{n}" for n in range(20)]
     texts = [" ".join(words), " ".join([*words[:19], "x"]), " ".join([*words[:18], "x", "y"])]
-    assert keepers_of(texts, 0.9) == [0, 0, 2]
+    assert representatives_of(texts, 0.9) == [0, 0, 2]
 
 
-def test_many_near_copies_cost_no_comparison_of_all_pairs() -> None:
+def test_many_near_duplicates_cost_no_comparison_of_all_pairs() -> None:
     words = [f"w{n}" for n in range(100)]
     texts = [" ".join([*words, f"n{n}"]) for n in range(3000)]
     begins, tokens = hash_sets(texts)
     sets = TokenIndex(np.arange(3000), begins, tokens)
     began = time.process_time()
-    keepers = jaccard_keepers(np.zeros(3000, np.uint32), np.arange(3000), [sets], threshold=0.9)
-    assert (keepers == 0).all()
+    representative = jaccard_representatives(
+        np.zeros(3000, np.uint32), np.arange(3000), [sets], threshold=0.9
+    )
+    assert (representative == 0).all()
     assert time.process_time() - began < 10  # all pairs take minutes
 
 
 @pytest.mark.parametrize("threshold", [0, -1, 1.1, float("nan")])
 def test_a_threshold_that_makes_no_sense_is_refused(threshold: float) -> None:
     with pytest.raises(ValueError, match="Jaccard threshold"):
-        keepers_of(["a"], threshold)
+        representatives_of(["a"], threshold)

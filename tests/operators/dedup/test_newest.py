@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -10,11 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.dedup import across, within
 from operators.dedup.newest import deduplicate_near_duplicates
-from operators.frames import CHUNKS, MERGED
-
-Make = Callable[..., pl.DataFrame]
+from operators.frames import CHUNKS
 
 DAY = datetime(2020, 1, 1, tzinfo=UTC)
 VECTORS = st.sampled_from(
@@ -73,7 +69,7 @@ def test_what_stays_keeps_its_order(rows: list[Any]) -> None:
 
 
 @given(ROWS)
-def test_what_goes_has_a_near_copy_of_its_date_or_later_that_stays(rows: list[Any]) -> None:
+def test_what_goes_has_a_near_duplicate_of_its_date_or_later_that_stays(rows: list[Any]) -> None:
     frame = chunks(rows)
     by_id = {row["chunk_id"]: row for row in frame.iter_rows(named=True)}
     kept = [by_id[n] for n in stays(frame)]
@@ -98,12 +94,12 @@ def test_what_was_removed_removes_nobody() -> None:
     assert stays(chunks([(turned[0], 0, 3), (turned[1], 1, 2), (turned[2], 2, 1)])) == [0, 2]
 
 
-def test_chunks_of_one_file_are_no_copies() -> None:
+def test_chunks_of_one_file_are_no_duplicates() -> None:
     assert stays(chunks([([1.0, 0.0], 0, 1), ([1.0, 0.0], 0, 2)])) == [0, 1]
 
 
 @pytest.mark.parametrize("vector", [None, [0.0, 0.0], [math.nan, 1.0]])
-def test_missing_and_unusable_vectors_are_no_copies(vector: list[float] | None) -> None:
+def test_missing_and_unusable_vectors_are_no_duplicates(vector: list[float] | None) -> None:
     assert stays(chunks([(vector, 0, 1), (vector, 1, 2)])) == [0, 1]
 
 
@@ -113,35 +109,3 @@ def test_of_chunks_without_a_date_the_smaller_id_stays() -> None:
 
 def test_no_chunks_are_no_trouble() -> None:
     assert deduplicate_near_duplicates(chunks([])).is_empty()
-
-
-def test_within_a_corpus_the_later_one_stays_in_its_own_place(
-    make_merged: Make, make_chunks: Make
-) -> None:
-    merged = make_merged(*({"chunk_id": n, "rank": n} for n in range(3)))
-    found = make_chunks(
-        {"chunk_id": 0, "document_id": "old", "doc_date": DAY, "embedding": [1.0, 0.0]},
-        {"chunk_id": 1, "document_id": "other", "doc_date": DAY, "embedding": [0.0, 1.0]},
-        {
-            "chunk_id": 2,
-            "document_id": "new",
-            "doc_date": DAY + timedelta(1),
-            "embedding": [1.0, 0.0],
-        },
-    )
-    deduped = within.newest(merged, found)
-    assert deduped["chunk_id"].to_list() == [1, 2]
-    assert deduped["rank"].to_list() == [0, 1]
-    assert deduped["duplicates"].to_list() == [[], [0]]
-    assert set(MERGED) <= set(deduped.columns)
-
-
-def test_across_corpora_the_later_one_names_the_other(make_hits: Make, make_chunks: Make) -> None:
-    hits = make_hits(
-        {"chunk_id": 0, "rank": 0, "doc_date": DAY, "source_label": "[wiki: old]"},
-        {"chunk_id": 1, "rank": 1, "corpus": "docs", "doc_date": DAY + timedelta(1)},
-    )
-    vectors = make_chunks(*({"chunk_id": n, "embedding": [1.0, 0.0]} for n in range(2)))
-    unique = across.newest(hits, [vectors])
-    assert unique["chunk_id"].to_list() == [1]
-    assert unique["alternate_sources"][0][0]["source_label"] == "[wiki: old]"

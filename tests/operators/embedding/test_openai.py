@@ -20,8 +20,6 @@ from operators.embedding.openai import OpenAIEmbedder, load_openai, parse_name
 from operators.embedding.protocol import EmbeddingError, TextTooLong
 from operators.embedding.registry import load_embedder
 
-pytest.importorskip("httpx", reason="the extra 'openai' is not installed")
-
 Answer = tuple[int, dict[str, str], Any]
 
 

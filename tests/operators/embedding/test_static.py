@@ -70,7 +70,7 @@ def test_tokens_are_counted_and_located(static: StaticEmbedder) -> None:
 
 
 def test_a_package_without_its_files_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(ModelNotInstalled, match="install wordllama anew"):
+    with pytest.raises(ModelNotInstalled, match="reinstall wordllama"):
         read_static(tmp_path)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import fields
 
 import numpy as np
@@ -24,6 +23,8 @@ BASE = {
     "weight.code.question": 1.0,
     "weight.wiki.question": 1.2,
 }
+
+
 WEIGHTS = [name for name in BASE if name.startswith("weight")]
 
 
@@ -106,31 +107,6 @@ def test_fewer_training_queries_are_part_of_more() -> None:
     assert weight_fitting.some(training, groups, None).tolist() == training.tolist()
 
 
-def test_the_value_of_a_ranking_is_its_ndcg() -> None:
-    one = made(3)
-    score = np.where(one.corpus == 0, 1.0, 2.0)
-    assert one.ndcg(score).tolist() == pytest.approx([1 / math.log2(3)] * 3)
-    assert one.ndcg(-score).tolist() == [1.0] * 3
-
-
-def test_the_smooth_value_of_scores_far_apart_is_ndcg_and_any_multiple_gives_the_same() -> None:
-    one = made(3)
-    score = np.where(one.corpus == 0, 1.0, 2.0)
-    for right in (score, -score):
-        assert one.smooth_ndcg(right).tolist() == pytest.approx(one.ndcg(right).tolist())
-        assert one.smooth_ndcg(right * 7).tolist() == pytest.approx(one.ndcg(right).tolist())
-    assert one.smooth_ndcg(score * 0).tolist() == one.ndcg(score * 0).tolist()
-
-
-def test_the_smooth_value_grows_before_documents_change_places() -> None:
-    one = made(3)
-    values = [
-        one.smooth_ndcg(np.where(one.corpus == 0, 1.0 - nearer, 1.0)).mean()
-        for nearer in (0.02, 0.01, 0.005, 0.0, -0.005, -0.01)
-    ]
-    assert values == sorted(set(values))
-
-
 def test_a_corpus_that_is_always_right_gains_weight_and_left_out_questions_confirm_it() -> None:
     all_of_them = made(40)
     groups = list(all_of_them.query_ids)
@@ -170,29 +146,6 @@ def test_a_question_that_is_there_twice_counts_once() -> None:
     assert gains[0] == pytest.approx(gains[1])
 
 
-def test_only_judged_corpora_count_unless_all_do() -> None:
-    """The hits of the other corpus are ranked, and what they push down moves up again."""
-    asked, all_corpora = (made(3, judged=["code"], all_corpora=way) for way in (False, True))
-    score = np.where(asked.corpus == 0, 1.0, 2.0)
-    assert asked.ndcg(score).tolist() == [1.0] * 3
-    assert all_corpora.ndcg(score).tolist() == pytest.approx([1 / math.log2(3)] * 3)
-
-
-def test_a_document_of_two_corpora_has_its_gain_wherever_the_first_hit_is() -> None:
-    row = {"query_id": 0, "document_id": "Home.md", "vector_rank": 0, "vector_distance": 0.1}
-    hits = [{**row, "corpus": corpus, "recency": 1.0} for corpus in ("code", "wiki")]
-    schema = {n: t for n, t in UNIFIED.items() if n in {*row, "corpus", "text_rank", "text_score"}}
-    question = {"query_id": "q", "number": 0, "texts": ["why"], "corpora": ["wiki"]}
-    one = candidates(
-        pl.DataFrame(hits, schema={**schema, "recency": pl.Float64}),
-        pl.DataFrame([question], schema=JUDGED_QUERIES),
-        pl.DataFrame([("q", "Home.md", 1)], schema=QRELS, orient="row"),
-        ["code", "wiki"],
-    )
-    for score in (np.ones(2), np.array([2.0, 1.0])):
-        assert one.ndcg(score).tolist() == one.smooth_ndcg(score).tolist() == [1.0]
-
-
 def test_what_a_list_lacks_can_be_learned() -> None:
     """The judged document is in the list of words only, just behind what both lists have."""
     grown = {**BASE, "missing_score_fraction": 0.5, "weight.wiki.question": 1.0}
@@ -223,24 +176,7 @@ def test_the_same_questions_and_seed_give_the_same_parameters() -> None:
     assert first == second
 
 
-def test_a_part_ranks_as_the_whole_does() -> None:
-    whole = made(12)
-    part = whole.part([7, 2, 5])
-    assert part.query_ids == ("q7", "q2", "q5")
-    assert (
-        weight_fitting.ndcg(part, BASE).tolist()
-        == weight_fitting.ndcg(whole, BASE)[[7, 2, 5]].tolist()
-    )
-
-
 def test_ranks_are_fused_by_their_own_method() -> None:
     one = made(2)
     base = {"vector_weight.code": 0.5, "vector_weight.wiki": 0.25, "rrf_k": 60.0}
     assert weight_fitting.scores(one, base, method="rrf").tolist() == pytest.approx([1 / 60] * 4)
-
-
-def test_questions_of_two_searches_stand_together_as_they_were_apart() -> None:
-    first, second = made(3), made(4, seed=5)
-    both = weight_fitting.ndcg(together(first, second), BASE)
-    apart = [*weight_fitting.ndcg(first, BASE), *weight_fitting.ndcg(second, BASE)]
-    assert both.tolist() == apart

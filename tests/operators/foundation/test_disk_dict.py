@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.foundation.disk_dict import NoScratch, SpilledDict
+from operators.foundation.disk_dict import DiskDict, NoScratch
 
 KEYS = st.binary(max_size=4)
 CHANGES = st.lists(st.tuples(st.sampled_from(["set", "delete", "default"]), KEYS, st.integers()))
 
 
 @pytest.fixture
-def held() -> Iterator[SpilledDict[int]]:
-    with closing(SpilledDict[int]()) as made:
+def held() -> Iterator[DiskDict[int]]:
+    with closing(DiskDict[int]()) as made:
         yield made
 
 
@@ -25,7 +25,7 @@ def test_it_is_a_dict_in_the_order_of_its_keys(
     changes: list[tuple[str, bytes, int]], prefix: bytes
 ) -> None:
     usual: dict[bytes, int] = {}
-    with closing(SpilledDict[int]()) as held:
+    with closing(DiskDict[int]()) as held:
         for change, key, value in changes:
             if change == "set":
                 usual[key] = held[key] = value
@@ -40,14 +40,14 @@ def test_it_is_a_dict_in_the_order_of_its_keys(
         assert list(held.starting(prefix)) == found
 
 
-def test_a_key_that_is_not_there_is_an_error(held: SpilledDict[int]) -> None:
+def test_a_key_that_is_not_there_is_an_error(held: DiskDict[int]) -> None:
     with pytest.raises(KeyError):
         held[b"none"]
     with pytest.raises(KeyError):
         del held[b"none"]
 
 
-def test_what_it_holds_takes_no_memory(held: SpilledDict[int]) -> None:
+def test_what_it_holds_takes_no_memory(held: DiskDict[int]) -> None:
     def put(start: int) -> int:
         held.update((b"%20d" % n, n) for n in range(start, start + 5_000))
         return sys.getallocatedblocks()
@@ -57,7 +57,7 @@ def test_what_it_holds_takes_no_memory(held: SpilledDict[int]) -> None:
     assert len(held) == 10_000
 
 
-def test_a_full_disk_is_one_line_that_says_where(held: SpilledDict[int]) -> None:
+def test_a_full_disk_is_one_line_that_says_where(held: DiskDict[int]) -> None:
     held._file.execute("PRAGMA max_page_count = 3")
     with pytest.raises(NoScratch, match="full; make room in the folder for temporary files"):
         held.update((b"%d" % n, n) for n in range(10_000))

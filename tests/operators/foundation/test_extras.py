@@ -22,4 +22,4 @@ def test_elsewhere_the_project_is_named_and_a_path_with_a_blank_is_quoted(
 ) -> None:
     monkeypatch.setattr(extras, "_ROOT", tmp_path)
     monkeypatch.setattr(sys, "executable", "/my tools/python")
-    assert installing("github") == "'/my tools/python' -m pip install 'crosscorpus[github]'"
+    assert installing("static") == "'/my tools/python' -m pip install 'crosscorpus[static]'"

@@ -6,13 +6,17 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import psycopg
 import pytest
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
 
 from operators.frames import CHUNKS, DOCUMENTS, QUERIES, QUERY_EMBEDDINGS
 from operators.postgres.store import Store, drop_collection, open_store, set_model
 from operators.postgres.write.document_writer import write_documents
 
 DIMENSIONS = 8
+ROLE_PASSWORD = "geh3im-wort"
 _numbers = itertools.count()
 
 
@@ -110,3 +114,26 @@ def store(make_store: Callable[..., Store]) -> Iterator[Store]:
     """A new collection, whose connections are closed after the test."""
     with make_store() as store:
         yield store
+
+
+@pytest.fixture
+def database(server_dsn: str, request: pytest.FixtureRequest) -> Iterator[str]:
+    """A database of the test's own; gives its name."""
+    name = f"t_{abs(hash(request.node.nodeid)) % 10**9}"
+    with psycopg.connect(server_dsn, autocommit=True) as conn:
+        conn.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        yield name
+        conn.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+@pytest.fixture
+def role(server_dsn: str, database: str) -> Iterator[str]:
+    """An ordinary role with a password, that may log in and do no more; gives its name."""
+    name = f"{database}_role"
+    with psycopg.connect(make_conninfo(server_dsn, dbname=database), autocommit=True) as conn:
+        conn.execute(
+            sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(sql.Identifier(name), ROLE_PASSWORD)
+        )
+        yield name
+        conn.execute(sql.SQL("DROP OWNED BY {}").format(sql.Identifier(name)))
+        conn.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(name)))

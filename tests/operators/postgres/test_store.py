@@ -12,11 +12,10 @@ from psycopg.conninfo import make_conninfo
 
 from operators.errors import CrosscorpusError, UnknownName
 from operators.postgres import store as stores
-from operators.postgres.connection import DatabaseError
-from operators.postgres.inspect.status import status
-from operators.postgres.schema.indexes import finish_load
+from operators.postgres.errors import DatabaseError
+from operators.postgres.schema.indexes import build_indexes
 from operators.postgres.search.text_search import bm25_search
-from operators.postgres.search.vector_search import vector_search
+from operators.postgres.search.vector_search import search_vectors
 from operators.postgres.store import (
     ModelMismatch,
     Store,
@@ -32,8 +31,8 @@ from operators.postgres.store import (
 INGESTING = """
 import sys
 import polars as pl
-from operators.postgres.connection import DatabaseError
-from operators.postgres.schema.indexes import finish_load
+from operators.postgres.errors import DatabaseError
+from operators.postgres.schema.indexes import build_indexes
 from operators.postgres.store import open_store, set_model
 from operators.postgres.write.document_writer import write_documents
 
@@ -43,7 +42,7 @@ for line in sys.stdin:
     with open_store(dsn, line.strip(), create=True, max_size=2) as store:
         set_model(store, "test", "test-space", 8)
         write_documents(store, documents, chunks)
-        finish_load(store)
+        build_indexes(store)
     print("done", flush=True)
 """
 
@@ -120,8 +119,8 @@ def test_the_extension_may_be_in_a_schema_off_the_search_path(
         with open_store(dsn, create=True, max_size=2) as store:
             set_model(store, "test", "test-space", 8)
             chunks = filling.write(store, [{"chunk_id": 1}])
-            finish_load(store, exact_scan_max_rows=0)
-            found = vector_search(
+            build_indexes(store, exact_scan_max_rows=0)
+            found = search_vectors(
                 store,
                 "code",
                 filling.queries([{}]),
@@ -158,13 +157,13 @@ def test_an_open_collection_says_that_its_vectors_were_lost(
     server_dsn: str, store: Store, filling: Any
 ) -> None:
     filling.write(store, [{"text": "flush the cache"}])
-    finish_load(store)
+    build_indexes(store)
     queries = filling.queries([{"texts": ["cache"]}])
     with psycopg.connect(server_dsn, autocommit=True) as admin:
         admin.execute(f'ALTER TABLE "{store.schema}".chunks DROP COLUMN embedding')
         admin.execute(f'ALTER TABLE "{store.schema}".postings DROP COLUMN bm25')
     for search in (
-        lambda: vector_search(store, "code", queries, filling.embeddings([[1.0] * 8]), k=1),
+        lambda: search_vectors(store, "code", queries, filling.embeddings([[1.0] * 8]), k=1),
         lambda: bm25_search(store, "code", queries, k=1),
         lambda: filling.write(store, [{}]),
         lambda: open_store(server_dsn, store.collection),
@@ -213,15 +212,6 @@ def test_settings_end_with_their_transaction(store: Store) -> None:
 
 def test_a_store_does_not_print_its_dsn(store: Store) -> None:
     assert store.dsn not in repr(store)
-
-
-def test_status_counts_documents_and_chunks_of_each_corpus(store: Store, filling: Any) -> None:
-    filling.write(store, [{"document_id": "a"}, {"document_id": "a"}, {"corpus": "wiki"}])
-    frame = status(store)
-    assert frame["corpus"].to_list() == ["code", "wiki"]
-    assert frame["chunks"].to_list() == [2, 1]
-    assert frame["documents"].to_list() == [1, 1]
-    assert frame["vector_index"].to_list() == [False, False]
 
 
 def test_what_a_collection_holds_is_read_at_most_once_a_second(

@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from operators.postgres.superseded_counts import Superseded
+from operators.postgres.superseded_counts import SupersededCounts
 
 DAY = datetime(2024, 5, 1, tzinfo=UTC)
-KNOWN = Superseded((DAY, DAY + timedelta(days=3)), (4, 9))
+KNOWN = SupersededCounts((DAY, DAY + timedelta(days=3)), (4, 9))
 
 
 @pytest.mark.parametrize(
@@ -29,4 +29,8 @@ def test_a_moment_has_what_was_replaced_by_the_end_of_the_days_before_it(
 
 
 def test_where_nothing_is_replaced_there_is_none_at_any_moment() -> None:
-    assert (Superseded().total, Superseded().by(None), Superseded().by(DAY)) == (0, 0, 0)
+    assert (SupersededCounts().total, SupersededCounts().by(None), SupersededCounts().by(DAY)) == (
+        0,
+        0,
+        0,
+    )

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from operators.errors import CrosscorpusError, UnknownName
-from operators.ranking.weighting import mix_weight, read_trigger, weigh
+from operators.ranking.weighting import mix_weight, read_trigger, trigger_weights, weigh
 
 Make = Callable[..., pl.DataFrame]
 KNOWN = ["pr_review", "issue", "question", "slack"]
@@ -105,13 +105,14 @@ def test_each_score_is_times_the_mean_weight_of_its_querys_mix(
             total += share
             weighted += share * weights.get(trigger, 1.0)
         expected[number] = score * (weighted / total if mix else 1.0)
-    result = weigh(hits, queries, WEIGHTS)
+    weights = trigger_weights(queries, WEIGHTS)
+    result = weigh(hits, weights)
     assert dict(result.select("chunk_id", "score").iter_rows()) == expected
-    if any(triggers):
+    if (weights["weight"] != 1.0).any():  # else the list stays as it is
         order = sorted(expected, key=lambda n: (found[n][0], -expected[n], n))
         assert result["chunk_id"].to_list() == order
 
 
 def test_without_a_trigger_the_list_is_the_very_same(make_hits: Make, make_queries: Make) -> None:
     hits = make_hits({"score": 0.5})
-    assert weigh(hits, make_queries(), WEIGHTS) is hits
+    assert weigh(hits, trigger_weights(make_queries(), WEIGHTS)) is hits

@@ -110,12 +110,12 @@ def explained() -> Callable[[str], dict[str, Any]]:
 
     def make(word: str) -> dict[str, Any]:
         copy = {"chunk_id": 9, "corpus": "code", "source_label": f"[code: {word}]"}
-        plain = {"query_id": 4, "corpus": "wiki", "copies": []}
+        plain = {"query_id": 4, "corpus": "wiki", "near_duplicates": []}
         rows = [
-            {"chunk_id": 1, "fate": "context", "score": 0.75, "result_rank": 0, "number": 1}
-            | {"copies": [{**copy, "source_url": "https://example.org/copy"}]},
-            {"chunk_id": 2, "fate": "below_top_k", "score": 0.25, "unique_rank": 70},
-            {"chunk_id": 3, "fate": "not_found"},
+            {"chunk_id": 1, "disposition": "context", "score": 0.75, "result_rank": 0, "number": 1}
+            | {"near_duplicates": [{**copy, "source_url": "https://example.org/copy"}]},
+            {"chunk_id": 2, "disposition": "below_top_k", "score": 0.25, "unique_rank": 70},
+            {"chunk_id": 3, "disposition": "not_found"},
         ]
         dispositions = [
             {**plain, "source_label": f"[wiki: {row['chunk_id']} {word}]", "reason": f"r {word}"}

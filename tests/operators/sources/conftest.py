@@ -32,6 +32,21 @@ def github() -> ModuleType:
     return _SHAPES
 
 
+_TREE = _load("working_tree")
+
+
+@pytest.fixture(scope="session")
+def working_tree() -> ModuleType:
+    """Git, run as a person would run it."""
+    return _TREE
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Any:
+    """A working tree without commits, in the folder ``app``."""
+    return _TREE.WorkingTree(tmp_path / "app")
+
+
 @pytest.fixture(scope="session")
 def make_pdf() -> Callable[..., bytes]:
     """Small PDFs with text, bookmarks, an information dictionary or a password."""

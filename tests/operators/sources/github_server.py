@@ -147,6 +147,9 @@ def serving(state: GitHub) -> Iterator[GitHub]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = (
+            True  # else a body waits 40 ms for the acknowledgement of its head
+        )
 
         def do_GET(self) -> None:
             parts = urlsplit(self.path)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.postgres.write.version_store import KNOWN_VERSIONS
-from operators.versions.catalog import LONGEST_SHOWN, Known
+from operators.versions.catalog import LONGEST_SHOWN, KnownVersions
 from operators.versions.mentions import mentions
 
 NODE = ["16.20.2", "18.20.8", "22.14.0"]
@@ -17,7 +17,7 @@ SPARK = ["2.4.7", "3.3.4", "3.5.3"]
 BOOTSTRAP = ["5.3.3", "5.3.4", "5.3.5", "5.3.5-rc.1"]
 
 
-def known(**topics: list[str]) -> Known:
+def known(**topics: list[str]) -> KnownVersions:
     topics = topics or {
         "assert-nodejs.md": NODE,
         "spark-release.pdf": SPARK,
@@ -36,7 +36,7 @@ def known(**topics: list[str]) -> Known:
         for topic, versions in topics.items()
         for place, version in enumerate(versions)
     ]
-    return Known(pl.DataFrame(rows, schema=KNOWN_VERSIONS))
+    return KnownVersions(pl.DataFrame(rows, schema=KNOWN_VERSIONS))
 
 
 def understood(question: str, **topics: list[str]) -> tuple[list[list[str]], list[str]]:
@@ -140,6 +140,6 @@ def test_absurd_versions_of_documents_break_nothing(versions: list[str]) -> None
 
 
 def test_nothing_known_pins_nothing() -> None:
-    empty = Known(pl.DataFrame(schema=KNOWN_VERSIONS))
+    empty = KnownVersions(pl.DataFrame(schema=KNOWN_VERSIONS))
     assert not empty
     assert empty.asked("1.0", "what") == ([], "version 1.0 is not here")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from operators.versions.normalized_names import masked
+from operators.versions.normalized_names import normalize_names
 
 
 @pytest.mark.parametrize(
@@ -19,38 +19,42 @@ from operators.versions.normalized_names import masked
 def test_versions_of_one_page_have_one_path(
     one: tuple[str, str | None], two: tuple[str, str | None]
 ) -> None:
-    paths = [masked(path, None, "", version).path for path, version in (one, two)]
+    paths = [normalize_names(path, None, "", version).path for path, version in (one, two)]
     assert paths[0] == paths[1]
 
 
 def test_another_version_in_a_name_stays() -> None:
-    one = masked("doc/announce/release-2.3.0.rst", None, "", "5.0.0")
-    two = masked("doc/announce/release-2.4.0.rst", None, "", "5.0.0")
+    one = normalize_names("doc/announce/release-2.3.0.rst", None, "", "5.0.0")
+    two = normalize_names("doc/announce/release-2.4.0.rst", None, "", "5.0.0")
     assert one.path != two.path
 
 
 def test_a_single_number_is_a_version_only_where_it_is_said_to_be_one() -> None:
-    assert masked("docs/22/guide.md", "22 ways to fail", "", "22").title == "22-ways-to-fail"
-    assert masked("docs/22/guide.md", "Guide, version 22", "", "22").title == "guide"
+    assert (
+        normalize_names("docs/22/guide.md", "22 ways to fail", "", "22").title == "22-ways-to-fail"
+    )
+    assert normalize_names("docs/22/guide.md", "Guide, version 22", "", "22").title == "guide"
 
 
 def test_a_title_loses_its_version_and_the_brackets_around_it() -> None:
-    assert masked("a.rst", "Fixtures (7.1.0)", "", "7.1.0").title == "fixtures"
+    assert normalize_names("a.rst", "Fixtures (7.1.0)", "", "7.1.0").title == "fixtures"
 
 
 def test_a_version_is_not_taken_out_of_a_longer_number() -> None:
-    assert masked(None, "Port 13.50", "", "3.5").title == "port-13.50"
+    assert normalize_names(None, "Port 13.50", "", "3.5").title == "port-13.50"
 
 
 def test_a_date_in_a_file_name_is_taken_out_of_a_page_without_a_version() -> None:
-    one, two = (masked(f"rules-{d}.pdf", None, "", None) for d in ("2021-03-01", "2023-04-01"))
+    one, two = (
+        normalize_names(f"rules-{d}.pdf", None, "", None) for d in ("2021-03-01", "2023-04-01")
+    )
     assert one.dated
     assert one.path == two.path
 
 
 def test_pages_of_one_version_share_their_family() -> None:
-    one = masked("manual/1.2/a/x.md", None, "", "1.2")
-    two = masked("manual/v1.3/b/y.md", None, "", "1.3")
+    one = normalize_names("manual/1.2/a/x.md", None, "", "1.2")
+    two = normalize_names("manual/v1.3/b/y.md", None, "", "1.3")
     assert one.family == two.family == "manual"
 
 
@@ -71,4 +75,4 @@ def test_pages_of_one_version_share_their_family() -> None:
 def test_two_numbers_in_a_file_name_alone_may_be_those_of_a_page(
     path: str | None, version: str, numbered: bool
 ) -> None:
-    assert masked(path, "Kata", "kata", version).numbered is numbered
+    assert normalize_names(path, "Kata", "kata", version).numbered is numbered

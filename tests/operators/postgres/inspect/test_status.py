@@ -4,11 +4,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 import polars as pl
-import pytest
 
 from operators.postgres.inspect.status import LONGEST_REASON, TOP_REASONS, UNREAD, status, unread
-from operators.postgres.store import Store
-from operators.postgres.write import ingestion_runs
+from operators.postgres.store import (
+    Store,
+)
 from operators.postgres.write.document_writer import write_documents
 from operators.postgres.write.ingestion_runs import COUNTS, begin_run, end_run, meet_corpus
 from operators.postgres.write.ledger import record_failed_version, record_failure
@@ -117,10 +117,10 @@ def test_the_last_run_of_each_corpus_is_told_with_how_it_ended(store: Store, fil
     ]
 
 
-def test_old_runs_are_forgotten(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ingestion_runs, "KEPT", 3)
-    for n in range(6):
-        begin_run(store, f"source/{n}", [])
-    with store.transaction() as conn:
-        kept = conn.execute("SELECT source FROM runs ORDER BY run_id").fetchall()
-    assert kept == [("source/3",), ("source/4",), ("source/5",)]
+def test_status_counts_documents_and_chunks_of_each_corpus(store: Store, filling: Any) -> None:
+    filling.write(store, [{"document_id": "a"}, {"document_id": "a"}, {"corpus": "wiki"}])
+    frame = status(store)
+    assert frame["corpus"].to_list() == ["code", "wiki"]
+    assert frame["chunks"].to_list() == [2, 1]
+    assert frame["documents"].to_list() == [1, 1]
+    assert frame["vector_index"].to_list() == [False, False]

@@ -1,21 +1,19 @@
+""""""
+
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 
 from operators.postgres.inspect.verify import LOST, verify
-from operators.postgres.schema.indexes import finish_load
+from operators.postgres.schema.indexes import build_indexes
 from operators.postgres.store import Store
 from operators.postgres.write.document_writer import document_key
-from operators.postgres.write.embedding_cache import cache_embeddings
 from operators.postgres.write.ledger import ledger
 
-SPACE = "test-space"
 DAMAGE = {
     "lost_chunks": "DELETE FROM chunks WHERE document_id = 'd1' AND ordinal = 1",
     "wrong_ordinals": "UPDATE chunks SET ordinal = 5 WHERE document_id = 'd1' AND ordinal = 1",
@@ -27,8 +25,10 @@ DAMAGE = {
     "wrong_terms": "UPDATE postings SET terms = terms[2:], counts = counts[2:]",
     "wrong_df": "UPDATE terms SET df = df + 1 WHERE term_id = (SELECT min(term_id) FROM terms)",
     "wrong_totals": "UPDATE corpora SET chunks = chunks + 3, total_length = total_length + 7",
-    "unfinished": "DO $$ BEGIN EXECUTE 'DROP INDEX postings_code_terms'; END $$",
+    "unfinished": "DO $$ BEGIN EXECUTE 'DROP INDEX postings_code__terms'; END $$",
 }
+
+
 MORE_DAMAGE = {
     "wrong_terms": "UPDATE postings SET counts[1] = counts[1] + 1 WHERE chunk_id = 11",
     "lost_chunks": "UPDATE documents SET state = 'failed', chunks = 0 WHERE document_id = 'd1'",
@@ -47,7 +47,7 @@ def whole(store: Store, filling: Any) -> Store:
         {"chunk_id": 2, "document_id": "d2", "repo": "b"},
     ]
     filling.write(store, rows)
-    finish_load(store)
+    build_indexes(store)
     return store
 
 
@@ -92,38 +92,6 @@ def test_each_damage_is_found_then_repaired(whole: Store, kind: str, statement: 
     assert verify(whole).is_empty()
 
 
-@pytest.mark.parametrize(
-    "kind",
-    ["no_posting", "wrong_posting", "stray_posting", "wrong_terms", "wrong_df", "wrong_totals"],
-)
-def test_what_follows_from_the_chunks_is_made_again_as_it_was(whole: Store, kind: str) -> None:
-    before = held(whole)
-    damaged(whole, DAMAGE[kind])
-    verify(whole, repair=True)
-    assert held(whole) == before
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        "length = length + 1",
-        "bm25 = '{1:0.5}/1000000000'",
-        "terms = '{7}', counts = '{1}', length = 1",
-    ],
-)
-def test_terms_lengths_and_weights_are_computed_again_from_the_text(
-    whole: Store, damage: str
-) -> None:
-    before = held(whole)
-    damaged(whole, f"UPDATE postings SET {damage} WHERE chunk_id = 10")
-    found = verify(whole, repair=True).filter(kind="wrong_terms")
-    assert found["says"].to_list() == [
-        "text search knows 1 chunks by other terms than their text has"
-    ]
-    assert held(whole) == before
-    assert verify(whole).is_empty()
-
-
 def test_a_damaged_document_is_taken_out_whole_and_read_again(whole: Store) -> None:
     damaged(whole, DAMAGE["lost_chunks"])
     found = verify(whole, repair=True)
@@ -137,16 +105,12 @@ def test_a_damaged_document_is_taken_out_whole_and_read_again(whole: Store) -> N
     assert {row[1] for row in held(whole)["chunks"]} == {1, 2}
 
 
-def test_a_lost_vector_comes_back_from_the_cache(whole: Store, filling: Any) -> None:
-    before = held(whole)["chunks"]
-    with whole.transaction() as conn:
-        row = conn.execute("SELECT embedding::real[] FROM chunks WHERE chunk_id = 10").fetchone()
-    assert row is not None
-    key = hashlib.sha256(b"one two").hexdigest()
-    cache_embeddings(whole, SPACE, [key], np.array([row[0]], dtype=np.float32))
+def test_a_document_without_a_vector_is_taken_out_and_read_again(whole: Store) -> None:
     damaged(whole, DAMAGE["no_vector"])
     assert verify(whole, repair=True)["kind"].to_list() == ["no_vector"]
-    assert held(whole)["chunks"] == before
+    rows = ledger(whole, "code", "a")
+    assert rows.filter(document_id="d1")["reason"].to_list() == [LOST]
+    assert {row[1] for row in held(whole)["chunks"]} == {1, 2}
 
 
 def test_chunks_under_another_documents_key_go_and_the_document_stays(whole: Store) -> None:

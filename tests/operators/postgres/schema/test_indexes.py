@@ -6,9 +6,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from operators.postgres.connection import DatabaseError
+from operators.postgres.errors import DatabaseError
 from operators.postgres.inspect.status import status
-from operators.postgres.schema.indexes import build_vector_index, finish_load
+from operators.postgres.schema.indexes import build_indexes, build_vector_index
 from operators.postgres.schema.partitions import ensure_partitions
 from operators.postgres.store import Store
 
@@ -35,7 +35,7 @@ def test_two_that_build_the_same_indexes_at_once_both_end_well(
     ):
         writer.execute(f'LOCK TABLE "{store.schema}".postings_code IN ROW EXCLUSIVE MODE')
         loads = [
-            threads.submit(finish_load, store, ["code"], exact_scan_max_rows=0) for _ in range(2)
+            threads.submit(build_indexes, store, ["code"], exact_scan_max_rows=0) for _ in range(2)
         ]
         while watch.execute(waiting).fetchone() != (2,):
             assert not any(load.done() for load in loads)
@@ -43,3 +43,23 @@ def test_two_that_build_the_same_indexes_at_once_both_end_well(
         for load in loads:
             load.result()
     assert status(store)["vector_index"].to_list() == [True]
+
+
+def test_finishing_builds_the_vector_index_only_beyond_what_is_scanned_exactly(
+    store: Store, filling: Any
+) -> None:
+    filling.write(store, [{} for _ in range(30)])
+
+    def indexes() -> set[str]:
+        with store.transaction() as conn:
+            rows = conn.execute(
+                "SELECT indexname FROM pg_indexes WHERE schemaname = current_schema()"
+            )
+            return {name for (name,) in rows}
+
+    build_indexes(store, ["code", "never written"], exact_scan_max_rows=30)
+    assert "chunks_code__hnsw" not in indexes()
+    assert "postings_code__terms" in indexes()
+    build_indexes(store, exact_scan_max_rows=29)
+    build_indexes(store, exact_scan_max_rows=29)
+    assert "chunks_code__hnsw" in indexes()

@@ -4,8 +4,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from operators.postgres.connection import DatabaseError
-from operators.postgres.schema.partitions import ensure_partitions, partition
+from operators.postgres.errors import DatabaseError
+from operators.postgres.schema.partitions import ensure_partitions, index_name, partition
 from operators.postgres.store import Store
 
 INDEXES = ["search_tsv", "hnsw", "terms", "bm25"]
@@ -31,25 +31,23 @@ def test_a_corpus_with_the_name_of_an_index_is_refused(store: Store, name: str) 
 
 
 @pytest.mark.parametrize("what", INDEXES)
-def test_of_two_corpora_whose_indexes_would_meet_the_second_is_refused(
-    store: Store, what: str
-) -> None:
-    for first, second in (("docs", f"docs_{what}"), (f"code_{what}", "code")):
-        ensure_partitions(store, [first])
-        with pytest.raises(DatabaseError, match=f"no corpus '{second}' .*chunks_{first}"):
-            ensure_partitions(store, [second])
+def test_a_corpus_never_has_the_name_of_another_ones_index(store: Store, what: str) -> None:
+    ensure_partitions(store, ["docs", f"docs_{what}", f"code_{what}", "code"])
+    name = f"docs__{what}"
+    assert partition("chunks", name) == index_name("chunks", "docs", what)
+    with pytest.raises(DatabaseError, match=f"no corpus '{name}' .*chunks_{name}"):
+        ensure_partitions(store, [name])
 
 
 def test_corpora_that_are_there_already_are_left_as_they_are(store: Store) -> None:
-    ensure_partitions(store, ["docs", "docs_v2", "docs_terms_of_use"])
     ensure_partitions(store, ["docs", "docs_v2"])
-    name = partition("chunks", "docs_hnsw")
+    name = partition("chunks", "docs__v2")
     store.run(  # as an earlier version made it
         lambda conn: conn.execute(
-            f"CREATE TABLE {name} PARTITION OF chunks FOR VALUES IN ('docs_hnsw')".encode()
+            f"CREATE TABLE {name} PARTITION OF chunks FOR VALUES IN ('docs__v2')".encode()
         )
     )
-    ensure_partitions(store, ["docs", "docs_hnsw"])
+    ensure_partitions(store, ["docs", "docs_v2", "docs__v2"])
 
 
 def test_a_corpus_that_several_make_at_once_is_made_once(store: Store) -> None:

@@ -13,12 +13,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from operators.postgres.schema.indexes import build_indexes
 from operators.postgres.search.chunk_reader import fetch_chunks
-from operators.postgres.search.filters import Filter, count_visible, visible_at_most
+from operators.postgres.search.filters import Filter
 from operators.postgres.search.text_search import bm25_search, plain_search
-from operators.postgres.search.vector_search import vector_search
+from operators.postgres.search.vector_search import search_vectors
+from operators.postgres.search.visible_chunks import count_visible, visible_at_most
 from operators.postgres.store import Store, collection_info
-from operators.postgres.write.document_writer import finish_load
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
 REPOS = ["", "org/app", "org/lib", "ORG/APP", "o'rg\\%_"]
@@ -47,7 +48,7 @@ def held(make_store: Callable[..., Store], filling: Any) -> tuple[Store, list[di
     store = make_store()
     filling.write(store, rows)
     filling.write(store, [{"chunk_id": 999, "corpus": "wiki", "text": "common words here"}])
-    finish_load(store, exact_scan_max_rows=0)
+    build_indexes(store, exact_scan_max_rows=0)
     return store, rows
 
 
@@ -100,7 +101,7 @@ def test_every_search_and_read_sees_exactly_what_the_filters_allow(
     expected = [{row["chunk_id"] for row in rows if visible(row, query)} for query in batch]
 
     found = {
-        "vector": vector_search(
+        "vector": search_vectors(
             store, "code", queries, vectors, k=1_000, exact_scan_max_rows=20_000 if exact else 5
         ),
         "bm25": bm25_search(store, "code", queries, k=1_000, candidate_cap=20_000 if exact else 5),
@@ -125,13 +126,13 @@ def test_no_search_or_read_leaks_another_tenants_repo(
         for number, repo in enumerate(tenants * 20)
     ]
     filling.write(store, rows)
-    finish_load(store, exact_scan_max_rows=0)
+    build_indexes(store, exact_scan_max_rows=0)
     for number, mine in enumerate(tenants):
         queries = filling.queries([{"repos": [mine], "texts": ["secret plan"]}])
         vectors = filling.embeddings([[1.0] * 8])
         own = {n for n, row in enumerate(rows) if row["repo"] == mine}
         for lists in (
-            vector_search(store, "code", queries, vectors, k=500, exact_scan_max_rows=number),
+            search_vectors(store, "code", queries, vectors, k=500, exact_scan_max_rows=number),
             bm25_search(store, "code", queries, k=500, candidate_cap=1 + number),
             plain_search(store, "code", queries, k=500),
         ):

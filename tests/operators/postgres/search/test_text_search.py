@@ -11,10 +11,10 @@ import pytest
 
 from operators.foundation.tokenizer import tokens
 from operators.frames import TEXT_LISTS, check
+from operators.postgres.schema.indexes import build_indexes
 from operators.postgres.search.batches import SearchTimeout
 from operators.postgres.search.text_search import bm25_search, pg_textsearch_search, plain_search
 from operators.postgres.store import MissingExtension, Store
-from operators.postgres.write.document_writer import finish_load
 from operators.ranking import bm25
 
 WORDS = [f"wort{chr(97 + n // 10)}{chr(97 + n % 10)}" for n in range(100)]
@@ -40,7 +40,7 @@ def held(make_store: Callable[..., Store], filling: Any) -> tuple[Store, list[st
                 for n in range(start, start + 100)
             ],
         )
-    finish_load(store)
+    build_indexes(store)
     return store, texts
 
 

@@ -10,9 +10,10 @@ import pytest
 
 from operators.errors import CrosscorpusError
 from operators.frames import VECTOR_LISTS, check
-from operators.postgres.search.vector_search import vector_search
+from operators.postgres.schema.indexes import build_indexes
+from operators.postgres.search.vector_search import search_vectors
 from operators.postgres.store import Store
-from operators.postgres.write.document_writer import finish_load, write_documents
+from operators.postgres.write.document_writer import write_documents
 
 ROWS = 30_000
 WIDTH = 32
@@ -51,7 +52,7 @@ class Clustered:
                 ]
             )
             write_documents(store, filling.documents(chunks), chunks)
-        finish_load(store)
+        build_indexes(store)
         self.store = store
         queries = centres[random_.integers(0, 100, 40)] + 0.7 * random_.normal(size=(40, WIDTH))
         self.queries = queries.astype(np.float16).astype(np.float32)
@@ -81,7 +82,7 @@ def test_a_filter_costs_no_recall(
     clustered: Clustered, filling: Any, repo: str, exact_scan_max_rows: int
 ) -> None:
     queries = filling.queries([{"repos": [repo]}] * 40)
-    found = vector_search(
+    found = search_vectors(
         clustered.store,
         "code",
         queries,
@@ -95,7 +96,7 @@ def test_a_filter_costs_no_recall(
 def test_an_unfiltered_index_scan_finds_the_nearest(clustered: Clustered, filling: Any) -> None:
     queries = filling.queries([{}] * 40)
     embeddings = filling.embeddings(clustered.queries)
-    found = vector_search(clustered.store, "code", queries, embeddings, k=K)
+    found = search_vectors(clustered.store, "code", queries, embeddings, k=K)
     assert clustered.recall(found, np.full(ROWS, True)) >= 0.95
 
 
@@ -104,7 +105,7 @@ def test_a_date_costs_no_recall(clustered: Clustered, filling: Any, days: float)
     as_of = START + timedelta(days=days)
     queries = filling.queries([{"as_of": as_of}] * 40)
     embeddings = filling.embeddings(clustered.queries)
-    found = vector_search(
+    found = search_vectors(
         clustered.store, "code", queries, embeddings, k=K, exact_scan_max_rows=10_000
     )
     allowed = np.arange(ROWS) < days * 24 * 60
@@ -117,7 +118,7 @@ def test_an_index_scan_that_comes_up_short_is_done_exactly(
     monkeypatch.setattr("operators.postgres.search.vector_search.MAX_SCAN_TUPLES", 1)
     queries = filling.queries([{"repos": ["thousandth"]}] * 40)
     embeddings = filling.embeddings(clustered.queries)
-    found = vector_search(clustered.store, "code", queries, embeddings, k=K, exact_scan_max_rows=5)
+    found = search_vectors(clustered.store, "code", queries, embeddings, k=K, exact_scan_max_rows=5)
     assert clustered.recall(found, clustered.repos == "thousandth") == 1.0
 
 
@@ -131,9 +132,9 @@ def test_thousands_of_equal_vectors_hide_nothing_from_an_index_scan(
         for n in range(3_000)
     ]
     filling.write(store, rows)
-    finish_load(store, exact_scan_max_rows=0)
+    build_indexes(store, exact_scan_max_rows=0)
     queries = filling.queries([{}] * 200)
-    found = vector_search(
+    found = search_vectors(
         store, "code", queries, filling.embeddings(apart), k=5, exact_scan_max_rows=10
     )
     first = found.filter(pl.col("rank") == 0).sort("query_id")["chunk_id"].to_list()
@@ -156,7 +157,7 @@ def test_a_batch_gives_what_each_query_gives_alone(
     queries, embeddings = filling.queries(rows), filling.embeddings(clustered.queries)
 
     def search(part: slice) -> pl.DataFrame:
-        return vector_search(
+        return search_vectors(
             clustered.store,
             "code",
             queries[part],
@@ -172,7 +173,7 @@ def test_a_batch_gives_what_each_query_gives_alone(
 def test_lists_are_ordered_by_distance_then_chunk_id(store: Store, filling: Any) -> None:
     same = [1.0] * 8
     filling.write(store, [{"chunk_id": n, "embedding": same} for n in (5, 3, 9, 1)])
-    found = vector_search(
+    found = search_vectors(
         store, "code", filling.queries([{}]), filling.embeddings([[2.0] * 8]), k=3
     )
     assert check(found, VECTOR_LISTS, "lists")["chunk_id"].to_list() == [1, 3, 5]
@@ -183,9 +184,9 @@ def test_a_zero_vector_is_the_furthest_and_still_counted(store: Store, filling: 
     filling.write(
         store, [{"chunk_id": 1, "embedding": [0.0] * 8}, {"chunk_id": 2, "embedding": [-1.0] * 8}]
     )
-    finish_load(store, exact_scan_max_rows=0)
+    build_indexes(store, exact_scan_max_rows=0)
     for exact_scan_max_rows in (0, 100):
-        found = vector_search(
+        found = search_vectors(
             store,
             "code",
             filling.queries([{}]),
@@ -199,21 +200,21 @@ def test_a_zero_vector_is_the_furthest_and_still_counted(store: Store, filling: 
 def test_vectors_of_another_dimension_are_a_clear_error(store: Store, filling: Any) -> None:
     filling.write(store, [{}])
     with pytest.raises(CrosscorpusError, match=r"4 dimensions.*'test' with 8"):
-        vector_search(store, "code", filling.queries([{}]), filling.embeddings([[1.0] * 4]), k=5)
+        search_vectors(store, "code", filling.queries([{}]), filling.embeddings([[1.0] * 4]), k=5)
 
 
 def test_a_query_vector_that_is_not_finite_is_refused(store: Store, filling: Any) -> None:
     filling.write(store, [{}])
     vectors = filling.embeddings([[float("nan")] * 8])
     with pytest.raises(CrosscorpusError, match="not finite"):
-        vector_search(store, "code", filling.queries([{}]), vectors, k=5)
+        search_vectors(store, "code", filling.queries([{}]), vectors, k=5)
 
 
 def test_an_unknown_corpus_or_no_query_gives_no_rows(store: Store, filling: Any) -> None:
     filling.write(store, [{}])
     one = filling.embeddings([[1.0] * 8])
-    assert vector_search(store, "absent", filling.queries([{}]), one, k=5).is_empty()
-    nothing = vector_search(store, "code", filling.queries([]), one[:0], k=5)
+    assert search_vectors(store, "absent", filling.queries([{}]), one, k=5).is_empty()
+    nothing = search_vectors(store, "code", filling.queries([]), one[:0], k=5)
     assert nothing.schema == VECTOR_LISTS
 
 
@@ -227,4 +228,4 @@ def test_a_connection_that_was_lost_is_made_anew(store: Store, filling: Any) -> 
         )
     one = filling.embeddings([[1.0] * 8])
     for _ in range(3):
-        assert len(vector_search(store, "code", filling.queries([{}]), one, k=5)) == 1
+        assert len(search_vectors(store, "code", filling.queries([{}]), one, k=5)) == 1

@@ -13,10 +13,10 @@ from operators.frames import SCOPED_QUERIES
 from operators.postgres.search.batches import Deadline
 from operators.postgres.search.filters import Filter
 from operators.postgres.search.text_search import bm25_search
-from operators.postgres.search.version_pins import MOST_KEPT, with_chunks
+from operators.postgres.search.version_pins import MOST_KEPT, with_pinned_chunks
 from operators.postgres.store import Store, collection_info
 from operators.postgres.write.document_writer import document_key
-from operators.postgres.write.version_store import Superseded, mark_found, write_lineages
+from operators.postgres.write.version_store import SupersededChunk, mark_found, write_lineages
 from operators.versions.lineage import LINEAGES
 
 NEVER = Deadline.after(None, "")
@@ -43,7 +43,7 @@ def place(store: Store, versions: Sequence[str]) -> None:
             ).fetchall()
         )
     )
-    old = [Superseded(n, key, "revised", n + 1, None, None) for n, key in enumerate(keys[:-1])]
+    old = [SupersededChunk(n, key, "revised", n + 1, None, None) for n, key in enumerate(keys[:-1])]
     frame = pl.DataFrame(rows, schema=LINEAGES)
     assert write_lineages(store, "code", frame, [read[key] for key in keys], old)
 
@@ -72,12 +72,14 @@ def found(store: Store, version: str) -> list[int]:
 def test_a_pinned_version_lets_its_chunks_in_and_leaves_out_the_others_of_the_topic(
     store: Store,
 ) -> None:
-    one = with_chunks(store, NEVER, "code", pinning(store, "1.0"), [None])
+    one = with_pinned_chunks(store, NEVER, "code", pinning(store, "1.0"), [None])
     assert (one.inside, one.outside) == ("{0}", "{1}")
-    newest = with_chunks(store, NEVER, "code", pinning(store, "1.1"), [None])
+    newest = with_pinned_chunks(store, NEVER, "code", pinning(store, "1.1"), [None])
     assert (newest.inside, newest.outside) == ("{1}", "{}")  # 0 is superseded anyway
     moment = datetime(2024, 1, 1, tzinfo=UTC)
-    assert with_chunks(store, NEVER, "code", pinning(store, "1.1"), [moment]).outside == "{0}"
+    assert (
+        with_pinned_chunks(store, NEVER, "code", pinning(store, "1.1"), [moment]).outside == "{0}"
+    )
 
 
 def test_what_is_kept_is_forgotten_when_another_process_changes_a_lineage(store: Store) -> None:
@@ -90,5 +92,5 @@ def test_what_is_kept_is_forgotten_when_another_process_changes_a_lineage(store:
 
 def test_only_so_many_pins_are_kept(store: Store) -> None:
     for n in range(MOST_KEPT + 5):
-        with_chunks(store, NEVER, "code", pinning(store, f"{n}"), [None])
-    assert len(store._info.pinned) == MOST_KEPT
+        with_pinned_chunks(store, NEVER, "code", pinning(store, f"{n}"), [None])
+    assert len(store.cache.pinned) == MOST_KEPT

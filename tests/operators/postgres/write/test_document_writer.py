@@ -13,15 +13,10 @@ import pytest
 
 from operators.errors import CrosscorpusError
 from operators.frames import READ_CHUNKS
+from operators.postgres.schema.indexes import build_indexes
 from operators.postgres.search.chunk_reader import fetch_chunks
 from operators.postgres.store import Store, collection_info
-from operators.postgres.write.document_writer import (
-    cache_embeddings,
-    cached_embeddings,
-    delete_documents,
-    finish_load,
-    write_documents,
-)
+from operators.postgres.write.document_writer import delete_documents, write_documents
 from operators.ranking import bm25
 
 WORDS = [f"alpha{n}" for n in range(40)]
@@ -203,7 +198,7 @@ def test_names_of_any_length_break_no_index(store: Store, filling: Any) -> None:
     name = "".join(map(chr, letters))
     row = {"chunk_id": 1, "document_id": name, "path": name, "title": name, "uri": name}
     filling.write(store, [{**row, "text": name, "language": name[:500], "anchor": name}])
-    finish_load(store)
+    build_indexes(store)
     filling.write(store, [{**row, "text": name}])
     queries = filling.queries([{"path_prefix": name[:8_000]}, {"path_prefix": name + "x"}])
     assert len(fetch_chunks(store, "code", pl.Series([1]), queries[:1])) == 1
@@ -258,7 +253,7 @@ def test_weights_of_a_corpus_grown_in_steps_equal_those_of_one_loaded_at_once(
     filling.write(at_once, rows)
     weights = []
     for store in (grown, at_once):
-        finish_load(store)
+        build_indexes(store)
         with store.transaction() as conn:
             weights.append(
                 conn.execute("SELECT chunk_id, bm25::text FROM postings ORDER BY 1").fetchall()
@@ -268,40 +263,9 @@ def test_weights_of_a_corpus_grown_in_steps_equal_those_of_one_loaded_at_once(
     assert weights[0] == weights[1]
 
 
-def test_finishing_builds_the_vector_index_only_beyond_what_is_scanned_exactly(
-    store: Store, filling: Any
-) -> None:
-    filling.write(store, [{} for _ in range(30)])
-
-    def indexes() -> set[str]:
-        with store.transaction() as conn:
-            rows = conn.execute(
-                "SELECT indexname FROM pg_indexes WHERE schemaname = current_schema()"
-            )
-            return {name for (name,) in rows}
-
-    finish_load(store, ["code", "never written"], exact_scan_max_rows=30)
-    assert "chunks_code_hnsw" not in indexes()
-    assert {"postings_code_terms", "chunks_code_search_tsv"} <= indexes()
-    finish_load(store, exact_scan_max_rows=29)
-    finish_load(store, exact_scan_max_rows=29)
-    assert "chunks_code_hnsw" in indexes()
-
-
 @pytest.mark.parametrize("corpus", ['c"; DROP TABLE chunks; --', "x" * 300, "Ünïcode 🙂", "a/b c"])
 def test_a_corpus_may_have_any_name(store: Store, filling: Any, corpus: str) -> None:
     filling.write(store, [{"chunk_id": 1, "corpus": corpus}])
-    finish_load(store, exact_scan_max_rows=0)
+    build_indexes(store, exact_scan_max_rows=0)
     assert collection_info(store).corpora == {corpus: 1}
     assert len(fetch_chunks(store, corpus, pl.Series([1]), filling.queries([{}]))) == 1
-
-
-def test_cached_vectors_come_back_by_space_and_hash(store: Store) -> None:
-    vectors = np.array([[0.5, 1.0], [2.0, -0.25]], dtype=np.float32)
-    cache_embeddings(store, "s", ["a", "b"], vectors)
-    cache_embeddings(store, "s", ["a"], vectors[1:])
-    found = cached_embeddings(store, "s", ["b", "a", "c"])
-    assert sorted(found) == ["a", "b"]
-    assert found["a"].tolist() == [0.5, 1.0]
-    assert cached_embeddings(store, "other", ["a"]) == {}
-    assert cached_embeddings(store, "s", []) == {}

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from operators.postgres.store import Store
 from operators.postgres.write.document_writer import delete_documents, document_key
-from operators.postgres.write.version_store import known_versions
+from operators.postgres.write.version_store import known_versions, mark_found
 
 
 def _place(store: Store, document_id: str, version: str, position: int) -> None:
@@ -100,3 +101,27 @@ def test_an_old_version_that_is_written_anew_stays_old_until_versions_are_found(
     assert superseded() == old[:2]
     filling.write(store, [*chunks("a", range(21, 22)), *chunks("c", range(31, 32))])
     assert superseded() == [(21, "gone", None, "1.0")]
+
+
+def test_known_versions_are_read_again_only_when_they_were_found_anew(
+    make_store: Callable[..., Store], filling: Any
+) -> None:
+    store = make_store()
+    filling.write(store, [{"chunk_id": n, "document_id": f"d{n}"} for n in range(2)])
+
+    def place(conn: Any, number: int) -> None:
+        key = document_key("code", "", f"d{number}")
+        conn.execute(
+            "INSERT INTO document_versions VALUES (%s, 'code', 't', %s, %s, true, NULL, now())",
+            (key, f"1.{number}", number),
+        )
+
+    store.run(lambda conn: place(conn, 0))
+    mark_found(store, "code", 0, 1)
+    store.forget_info()
+    first = known_versions(store)
+    store.run(lambda conn: place(conn, 1))
+    assert known_versions(store) is first
+    mark_found(store, "code", 0, 1)
+    store.forget_info()
+    assert known_versions(store)["version"].to_list() == ["1.0", "1.1"]

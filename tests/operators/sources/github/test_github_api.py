@@ -14,8 +14,6 @@ import pytest
 
 from operators.sources.github.github_api import GithubApi, GithubError, open_github
 
-pytest.importorskip("httpx", reason="the extra 'github' is not installed")
-
 TOKEN = "ghp_" + "s3cret" * 6
 SECONDARY = {"message": "You have exceeded a secondary rate limit. Please wait a few minutes."}
 

@@ -13,8 +13,6 @@ from operators.sources.github.github_api import GithubApi, GithubError, open_git
 from operators.sources.github.github_mirror import Mirror, mirror_source, refresh
 from operators.sources.protocol import Document, ReadIssue
 
-pytest.importorskip("httpx", reason="the extra 'github' is not installed")
-
 DAY = 86_400.0
 
 

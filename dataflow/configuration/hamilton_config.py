@@ -1,0 +1,71 @@
+"""What Hamilton builds the retrieval graph from: a configuration with every default filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dataflow.configuration.catalog import Catalog, Layer, retrieval_catalog
+from dataflow.configuration.config_model import Config
+
+
+def hamilton_config(config: Config, catalog: Catalog | None = None) -> dict[str, Any]:
+    """What Hamilton builds the retrieval graph from.
+
+    Returns:
+        ``<stage>_variant`` for every stage around the corpora, every parameter by its name,
+        ``source_weights`` (corpus -> trigger -> weight), ``triggers``, ``embedding``, and
+        ``corpora``: for each corpus, by name, the ``config`` (``<stage>_variant``) and the
+        ``inputs`` (every parameter, ``corpus``, ``label``, ``link``, ``filters`` and
+        ``deadline_s``) of its sub-graph. Corpora are in
+        alphabetical order, so that the order in a file changes no result.
+    """
+    catalog = catalog or retrieval_catalog()
+    names = sorted(config.corpora)
+    defaults = config.corpus_defaults
+    corpora = {}
+    for name in names:
+        own = config.corpora[name]
+        variants = {**defaults.variants, **own.variants}
+        inputs = _filled(catalog.corpus, {**defaults.parameters, **own.parameters})
+        corpora[name] = {
+            "config": {f"{node}_variant": variant for node, variant in sorted(variants.items())},
+            "inputs": {
+                **inputs,
+                "corpus": name,
+                "label": own.label,
+                "link": own.link,
+                "filters": own.filters.model_dump(exclude_none=True),
+                "deadline_s": config.deadline_of(name),
+            },
+        }
+    return {
+        "hamilton.enable_power_user_mode": True,
+        **{f"{node}_variant": variant for node, variant in sorted(config.variants.items())},
+        **_filled(catalog.top, config.parameters),
+        "source_weights": {name: dict(config.corpora[name].weights) for name in names},
+        "triggers": list(config.triggers),
+        "embedding": config.embedding,
+        "corpora": corpora,
+    }
+
+
+def corpora_with(config: Config, stage: str, variant: str) -> list[str]:
+    """The corpora that run ``variant`` in ``stage``, sorted."""
+    corpora = hamilton_config(config)["corpora"]
+    return [n for n, own in corpora.items() if own["config"].get(f"{stage}_variant") == variant]
+
+
+def _filled(layer: Layer, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Every parameter of ``layer`` with the given value or its default, floats as floats."""
+    filled = {}
+    for name, parameter in sorted(layer.parameters.items()):
+        value = given.get(name, parameter.default)
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        filled[name] = float(value) if whole and not _may_be_int(parameter.annotation) else value
+    return filled
+
+
+def _may_be_int(annotation: Any) -> bool:
+    """Whether a whole number may stay an int: ``float`` parameters become floats."""
+    return annotation is not float and annotation != (float | None)

@@ -1,0 +1,86 @@
+"""What the values of a configuration and of a call may be: their type, and the bounds of a number.
+
+Out of its bounds a search fails late, or misleads. Pydantic checks both in its strict mode: a bool
+is no number, ``"1"`` is none either, an int is a float.
+"""
+
+from __future__ import annotations
+
+from dataclasses import is_dataclass
+from functools import cache
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field, InstanceOf, TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
+
+_Finite = Annotated[float, Field(allow_inf_nan=False)]
+NotNegative = Annotated[_Finite, Field(ge=0)]
+_Positive = Annotated[_Finite, Field(gt=0)]
+_AtLeastOne = Annotated[_Finite, Field(ge=1)]
+_Share = Annotated[_Finite, Field(ge=0, le=1)]
+_Threshold = Annotated[_Finite, Field(gt=0, le=1)]
+
+BOUNDS: dict[str, Any] = {
+    "missing_score_fraction": _Share,
+    "candidate_cap": _AtLeastOne,
+    "search_depth": NotNegative,
+    "context_budget": NotNegative,
+    "cosine_threshold": _Threshold,
+    "ef_search": _AtLeastOne,
+    "exact_scan_max_rows": NotNegative,
+    "full_weight_terms": NotNegative,
+    "superseded_weight": NotNegative,
+    "jaccard_threshold": _Threshold,
+    "max_citations": NotNegative,
+    "max_query_characters": _AtLeastOne,
+    "corpus_normalization": _Share,
+    "recency_boost": NotNegative,
+    "recency_days": _Positive,
+    "rerank_depth": NotNegative,
+    "rrf_k": _Positive,
+    "top_k": NotNegative,
+    "vector_weight": _Share,
+}
+"""The bounds of each parameter that is a number; without an entry it may be any that is finite."""
+
+_STRICT = ConfigDict(strict=True, arbitrary_types_allowed=True)
+
+
+def fits(value: Any, annotation: Any) -> bool:
+    """Whether ``value`` is of the annotated type; an int is a float, a bool is no number.
+
+    >>> fits(60, float), fits(True, int), fits(["1"], list[str]), fits("1", int)
+    (True, False, True, False)
+    """
+    try:
+        _adapter(annotation).validate_python(value)
+    except ValidationError:
+        return False
+    return True
+
+
+def out_of_bounds(name: str, value: Any) -> str | None:
+    """What was expected of the parameter ``name`` instead of ``value``; None if that is well.
+
+    >>> out_of_bounds("vector_weight", 7), out_of_bounds("top_k", 0)
+    ('expected less than or equal to 1, got 7', None)
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        _adapter(BOUNDS.get(name, _Finite)).validate_python(value)
+    except ValidationError as error:
+        return expectation(error.errors(include_url=False)[0])
+    return None
+
+
+def expectation(fault: ErrorDetails) -> str:
+    """What was expected and what came instead, of an error that Pydantic found."""
+    return f"{fault['msg'].replace('Input should be', 'expected', 1)}, got {fault['input']!r}"
+
+
+@cache
+def _adapter(annotation: Any) -> TypeAdapter[Any]:
+    if is_dataclass(annotation):  # one that is there is taken as it is, whatever its fields hold
+        return TypeAdapter(InstanceOf[annotation])
+    return TypeAdapter(annotation, config=_STRICT)

@@ -1,0 +1,91 @@
+"""The end of a run: deletions after a complete scan, indexes, versions, and the run's record."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from itertools import islice
+
+from dataflow.ingestion.ledger_snapshot import Scope
+from dataflow.ingestion.report import IngestReport
+from dataflow.ingestion.run import Run
+from dataflow.ingestion.version_discovery import find_versions
+from operators.foundation.sanitize import replaced_characters
+from operators.postgres.schema.indexes import build_indexes
+from operators.postgres.schema.pending_indexes import pending_corpora
+from operators.postgres.write.document_writer import delete_documents
+from operators.postgres.write.ingestion_runs import end_run
+from operators.postgres.write.ledger import forget_failed_version
+from operators.sources.protocol import ReadIssue
+
+LARGEST_VANISHED_SHARE = 0.3
+"""Of a repository's documents in one corpus; more are deleted only if the caller says so."""
+
+_DELETED_AT_ONCE = 500
+
+
+def delete_vanished(run: Run, allow_mass_delete: bool) -> None:
+    """Delete what this kind of source brought in before and a complete scan has not met.
+
+    A source without any document is one that is not mounted: nothing is deleted then, whatever the
+    caller allows.
+    """
+    if not run.met:
+        _refuse_empty(run)
+        return
+    for scope in run.source.scopes or run.known.scopes:
+        _delete_vanished(run, scope, allow_mass_delete)
+
+
+def finish(run: Run) -> IngestReport:
+    """Build what searches need, also for an earlier run that was killed before it did so."""
+    for key in sorted(run.cured):
+        forget_failed_version(run.store, *key)
+    corpora = run.changed_corpora | set(pending_corpora(run.store))
+    if corpora:
+        run.tell("finish")
+        build_indexes(run.store, sorted(corpora))
+    find_versions(run.store, lambda done, of: run.tell("finish"))
+    report = run.report
+    if report.stopped_at is None:
+        end_run(run.store, run.number, report.ok, report.counts())
+    report.replaced += replaced_characters() - run.replaced_before
+    report.seconds = time.monotonic() - run.began
+    report.embedding_seconds = run.nodes.seconds.get("new_vectors", 0.0)
+    run.tell("done")
+    return report
+
+
+def _delete_vanished(run: Run, scope: Scope, allow_mass_delete: bool) -> None:
+    corpus, repo = scope
+
+    def left_out(name: str) -> bool:
+        return run.source.left_out((corpus, repo, name))
+
+    counts = Counter(left_out(name) for name in run.known.vanished(scope))
+    if not counts:
+        return
+    gone, before = counts[False], run.known.before(scope) - counts[True]
+    refused = gone > LARGEST_VANISHED_SHARE * before and not allow_mass_delete
+    if refused:
+        where = f"{corpus} of {repo}" if repo else corpus
+        why = (
+            f"{gone} of {before} documents are gone from the source; none was deleted: is it "
+            "whole? If so, allow it (--allow-mass-delete)"
+        )
+        run.report.failed.append(ReadIssue(where, why))
+    names = (n for n in run.known.vanished(scope) if not refused or left_out(n))
+    while part := list(islice(names, _DELETED_AT_ONCE)):
+        run.report.documents_deleted += delete_documents(run.store, corpus, repo, part)
+        run.changed_corpora.add(corpus)
+        run.tell("delete")
+
+
+def _refuse_empty(run: Run) -> None:
+    scopes = run.source.scopes or ()
+    before = sum(run.known.before(scope) for scope in scopes)
+    if before:
+        where = ", ".join(sorted(corpus for corpus, _ in scopes))
+        run.report.failed.append(
+            ReadIssue(where, f"the source is empty; none of its {before} documents was deleted")
+        )

@@ -1,0 +1,107 @@
+"""What the parts of one run share: its source, the graph, the ledger, the report, its progress."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+from dataflow.ingestion.graph_builder import NodeSeconds, build_ingestion_graph
+from dataflow.ingestion.ledger_snapshot import LedgerSnapshot
+from dataflow.ingestion.report import IngestReport, Progress
+from operators.embedding.protocol import Embedder
+from operators.foundation import tokenizer
+from operators.foundation.sanitize import replaced_characters
+from operators.postgres.store import Store
+from operators.postgres.write.ingestion_runs import begin_run
+from operators.sources.chunking import chunk_places, chunker
+from operators.sources.protocol import Document, Key, Source
+
+EVENT_SECONDS = 0.2
+"""Between two reports of progress while no batch ends."""
+
+OnEvent = Callable[[Progress], None]
+
+
+def fingerprint(reader: str, space: str) -> str:
+    """What a stored document was made with, its reader first; with another one it is made again."""
+    chunks = f"chunking/{chunker.VERSION} places/{chunk_places.VERSION}"
+    return f"{reader} {chunks} analysis/{tokenizer.VERSION} space/{space}"
+
+
+class Run:
+    """One run over a source. ``scan``, ``store`` and ``finish`` read and change it.
+
+    Attributes:
+        report: the counts so far.
+        known: what the ledger has of the source's documents. Close it.
+        waiting: documents that are read and not yet stored.
+        changed_corpora: corpora that this run wrote to.
+        cured: documents that are again as the store has them, after a version that failed.
+        met: whether the scan met any document.
+        stop_at: the clock's time after which the scan reads no more.
+        failures_in_a_row: documents that the store did not take, since the last one it took.
+        done_before: the share of the source that was done when this batch began.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        embedder: Embedder,
+        source: Source,
+        on_event: OnEvent | None = None,
+        graph: dict[str, Any] | None = None,
+    ) -> None:
+        """Put the run on record; ``graph`` is for :func:`build_ingestion_graph`."""
+        self.store = store.embedding_in(embedder.space)  # another model may come in meanwhile
+        self.embedder, self.source, self.on_event = embedder, source, on_event
+        self.fingerprint = fingerprint(source.reader, embedder.space)
+        options = dict(graph or {})
+        self.nodes = NodeSeconds()
+        adapters = [self.nodes, *options.pop("adapters", ())]
+        self.graph = build_ingestion_graph(adapters=adapters, **options)
+        self.report = IngestReport()
+        self.waiting: list[Document] = []
+        self.changed_corpora: set[str] = set()
+        self.cured = set[Key]()
+        self.met = False
+        self.failures_in_a_row = 0
+        self.done_before = 0.0
+        self.began = self.told = time.monotonic()
+        self.stop_at = math.inf
+        self.replaced_before = replaced_characters()
+        scopes = source.scopes or ()
+        self.number = begin_run(store, source.reader, (corpus for corpus, _ in scopes))
+        self.known = LedgerSnapshot(store, source.reader, self.number)
+
+    @property
+    def report_is_due(self) -> bool:
+        """Whether the last report of progress is some time ago."""
+        return time.monotonic() - self.told > EVENT_SECONDS
+
+    def tell(self, stage: str, share: float = 0.0) -> None:
+        """Report how far the run is; ``share``: of the running batch."""
+        self.told = time.monotonic()
+        if self.on_event is None:
+            return
+        report = self.report
+        seconds = self.told - self.began
+        committed = report.documents_new + report.documents_changed
+        fraction = self.done_before + share * (self.source.fraction() - self.done_before)
+        known_pace = stage == "scan" and fraction > 0 and seconds > 1
+        self.on_event(
+            Progress(
+                stage=stage,
+                documents=committed,
+                unchanged=report.documents_unchanged,
+                failed=len(report.failed),
+                skipped=len(report.skipped),
+                chunks=report.chunks,
+                embedded=report.embedded,
+                seconds=seconds,
+                rate=(committed + report.documents_unchanged) / seconds if seconds else 0.0,
+                fraction=fraction,
+                eta_s=seconds * (1 - fraction) / fraction if known_pace else None,
+            )
+        )

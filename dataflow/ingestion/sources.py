@@ -1,0 +1,165 @@
+"""The sources as a user names them: a call reads one and brings the collection to its state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dataflow.ingestion.loop import ingest
+from dataflow.ingestion.report import IngestReport
+from operators.embedding.protocol import Embedder
+from operators.postgres.store import Store
+from operators.sources.findings import memory_source
+from operators.sources.folder import folder_source
+from operators.sources.git.git_source import git_source
+from operators.sources.github.github_api import GithubApi, open_github
+from operators.sources.github.github_issues import issues_source
+from operators.sources.github.github_mirror import Found, OnFetched, mirror_source, refresh
+from operators.sources.github.review_threads import reviews_source
+from operators.sources.jsonl import documents_source
+from operators.sources.wiki.wiki_source import wiki_source
+
+
+def ingest_documents(
+    store: Store, embedder: Embedder, path: Path | str, *, prune: bool = False, **options: Any
+) -> IngestReport:
+    """Ingest a JSONL file (:mod:`operators.sources.jsonl`); options as in `ingest`.
+
+    Args:
+        store: the open collection.
+        embedder: its model.
+        path: the file, plain or gzipped.
+        prune: the file is all there is of the corpora and repos in it: a document that an earlier
+            file brought in and this one lacks is deleted.
+    """
+    return ingest(store, embedder, documents_source(path), prune=prune, **options)
+
+
+def ingest_git(
+    store: Store,
+    embedder: Embedder,
+    path: Path | str,
+    *,
+    repo: str | None = None,
+    exclude: Sequence[str] = (),
+    **options: Any,
+) -> IngestReport:
+    """Ingest a git working tree; options as in :func:`ingest`."""
+    return ingest(store, embedder, git_source(path, repo, exclude=exclude), **options)
+
+
+def ingest_folder(
+    store: Store,
+    embedder: Embedder,
+    path: Path | str,
+    *,
+    corpus: str = "docs",
+    repo: str | None = None,
+    base_url: str | None = None,
+    **options: Any,
+) -> IngestReport:
+    """Ingest a folder of documents (:mod:`operators.sources.folder`); options as in `ingest`.
+
+    ``base_url`` is kept for later runs that give none; an empty one drops it.
+    """
+    return ingest(store, embedder, folder_source(path, corpus, repo, base_url=base_url), **options)
+
+
+def ingest_wiki(
+    store: Store,
+    embedder: Embedder,
+    path: Path | str,
+    *,
+    repo: str | None = None,
+    base_url: str | None = None,
+    **options: Any,
+) -> IngestReport:
+    """Ingest a wiki; options as in :func:`ingest_folder`."""
+    return ingest(store, embedder, wiki_source(path, repo, base_url=base_url), **options)
+
+
+def ingest_reviews(
+    store: Store,
+    embedder: Embedder,
+    paths: Sequence[Path | str],
+    *,
+    repo: str | None = None,
+    prune: bool = False,
+    **options: Any,
+) -> IngestReport:
+    """Ingest exported review comments and reviews (:mod:`operators.sources.github.review_threads`).
+
+    ``prune``: the files are all there is of their repositories, so a document that they lack is
+    deleted. Other options as in :func:`dataflow.ingestion.loop.ingest`.
+    """
+    source = reviews_source(paths, repo, whole=prune)
+    return ingest(store, embedder, source, prune=prune, **options)
+
+
+def ingest_issues(
+    store: Store,
+    embedder: Embedder,
+    paths: Sequence[Path | str],
+    *,
+    repo: str | None = None,
+    prune: bool = False,
+    **options: Any,
+) -> IngestReport:
+    """Ingest exported issues and their comments (:mod:`operators.sources.github.github_issues`).
+
+    Options as in :func:`ingest_reviews`.
+    """
+    source = issues_source(paths, repo, whole=prune)
+    return ingest(store, embedder, source, prune=prune, **options)
+
+
+def ingest_memory(
+    store: Store,
+    embedder: Embedder,
+    path: Path | str,
+    *,
+    repo: str | None = None,
+    prune: bool = False,
+    **options: Any,
+) -> IngestReport:
+    """Ingest learned findings (:mod:`operators.sources.findings`); options as elsewhere."""
+    return ingest(store, embedder, memory_source(path, repo), prune=prune, **options)
+
+
+def sync_github(
+    store: Store,
+    embedder: Embedder,
+    repository: str | Found,
+    *,
+    api: GithubApi | None = None,
+    repo: str | None = None,
+    full: bool = False,
+    reviews: bool = True,
+    on_fetched: OnFetched | None = None,
+    **options: Any,
+) -> IngestReport:
+    """Bring the corpora ``review`` and ``issue`` of one repository to what GitHub has of it.
+
+    Args:
+        store: the open collection.
+        embedder: its model.
+        repository: ``owner/name``, or what was found under it.
+        api: an open connection; None: the one that the environment names.
+        repo: see :func:`operators.sources.github.github_mirror.refresh`, as the next three.
+        full: ask for everything, to find what was deleted.
+        reviews: also ask for the reviews of each changed pull request.
+        on_fetched: receives how far fetching is.
+        options: as in :func:`dataflow.ingestion.loop.ingest`.
+
+    Raises:
+        CrosscorpusError: GitHub refuses or does not answer. Then no document was written, the
+            store keeps what was fetched, and the next run goes on from there.
+    """
+    fetching: dict[str, Any] = {"repo": repo, "full": full, "reviews": reviews}
+    if api is None:
+        with open_github() as connection:
+            mirror = refresh(store, connection, repository, on_fetched=on_fetched, **fetching)
+    else:
+        mirror = refresh(store, api, repository, on_fetched=on_fetched, **fetching)
+    return ingest(store, embedder, mirror_source(store, mirror), **options)

@@ -1,0 +1,42 @@
+"""What Postgres's own text search reads (``text_search: plain``), and the index that makes it fast.
+
+Few use it, so that it costs a collection nothing: no column, and an index only where an ingestion's
+configuration asks for it. Without the index the words of each visible chunk are found while it is
+searched. A collection of before version 0.2 has the words in a column with an index; they are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from psycopg import sql
+
+from operators.postgres.schema.indexes import build_index
+from operators.postgres.schema.partitions import index_name, partition
+from operators.postgres.store import Connection, Store
+
+_COLUMN = "search_tsv"
+
+
+def words_of(conn: Connection, alias: str) -> str:
+    """An SQL expression for the words (``tsvector``) of a chunk, a row of ``alias``."""
+    column = conn.execute(
+        "SELECT 1 FROM pg_attribute WHERE attrelid = 'chunks'::regclass AND attname = %s"
+        " AND NOT attisdropped",
+        (_COLUMN,),
+    ).fetchone()
+    if column:
+        return f"{alias}.{_COLUMN}"
+    # A tsvector holds at most 1 MB: a longer text is searched by its beginning.
+    text = f"coalesce({alias}.title, '') || ' ' || {alias}.text"
+    return f"to_tsvector('english', left({text}, 100000))"
+
+
+def index_plain_text(store: Store, corpora: Iterable[str]) -> None:
+    """Index the words of those ``corpora`` that the collection has, where they are not."""
+    held = store.run(lambda conn: conn.execute("SELECT corpus FROM corpora").fetchall())
+    for corpus in sorted(set(corpora) & {row[0] for row in held}):
+        table = partition("chunks", corpus)
+        alias = sql.Identifier(table).as_string()
+        words = store.run(lambda conn, alias=alias: words_of(conn, alias))  # type: ignore[misc]
+        build_index(store, index_name("chunks", corpus, _COLUMN), table, f"USING gin (({words}))")

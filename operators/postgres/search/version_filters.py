@@ -1,0 +1,121 @@
+"""The clauses for versions: which chunks a query sees, where its topics have several versions.
+
+A chunk that a newer version replaces is a row of ``superseded_chunks``, with the moment since when.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from operators.postgres.search.filters import SHARED, Filter
+
+HASHED_BELOW = 20_000
+"""Of a corpus with up to this many superseded chunks a search hashes all of them, which costs a
+quarter of a microsecond a chunk; of one with more, the planner decides."""
+
+
+def up_to_date(
+    one: Filter,
+    alias: str,
+    parameters: dict[str, Any],
+    *,
+    moment: str | None = None,
+    each: bool = False,
+) -> str:
+    """The clause that holds for the rows of ``alias`` that ``one``'s versions let through.
+
+    ``moment`` is an SQL expression for ``as_of``, None for none. ``each``: each row is asked when
+    it is met, for scans that end early.
+    """
+    if one.superseded is None:
+        return "true"
+    if one.visible is not None and moment is None:
+        parameters["visible"] = one.visible
+        return f"{alias}.chunk_id = ANY(%(visible)s::bigint[])"
+    by_then = "" if moment is None else f" AND {_SINCE} < {moment}"
+    replaced = f"""superseded_chunks s
+        WHERE s.corpus = %(corpus)s AND s.relation <> 'gone'{by_then}"""
+    same = f"s.chunk_id = {alias}.chunk_id"
+    if each:  # an OFFSET keeps the planner from a join
+        newest = f"NOT EXISTS (SELECT 1 FROM {replaced} AND {same} OFFSET 0)"
+    elif moment != SHARED and one.superseded.total <= HASHED_BELOW:
+        newest = f"{alias}.chunk_id NOT IN (SELECT s.chunk_id FROM {replaced})"
+    else:
+        newest = f"NOT EXISTS (SELECT 1 FROM {replaced} AND {same})"
+    return _or_pinned(one, alias, newest, parameters)
+
+
+def with_since(
+    one: Filter, alias: str, source: str, parameters: dict[str, Any]
+) -> tuple[str, str, str]:
+    """For one scan that queries of many moments share: column ``since``, from what, and clause.
+
+    ``since`` is the moment of ``as_of`` after which a row of ``alias`` (in ``source``) is left out,
+    null for never; the clause holds for rows that are not left out at every moment.
+    """
+    joined = f"""{source} LEFT JOIN superseded_chunks s ON s.corpus = %(corpus)s
+        AND s.relation <> 'gone' AND s.chunk_id = {alias}.chunk_id"""
+    since = f"CASE WHEN s.chunk_id IS NOT NULL THEN {_SINCE} END"
+    clause = _or_pinned(one, alias, "true", parameters)
+    if one.pinned:
+        since = f"CASE WHEN {alias}.chunk_id <> ALL(%(inside)s::bigint[]) THEN {since} END"
+    return f"{since} AS since", joined, clause
+
+
+OF_VERSIONS = """
+    LEFT JOIN document_versions v ON v.document_key = c.document_key
+    LEFT JOIN superseded_chunks s ON s.corpus = c.corpus AND s.chunk_id = c.chunk_id
+"""
+"""What is known of the versions of chunks ``c``."""
+
+
+def by_documents(one: Filter, parameters: dict[str, Any], *, moment: str, number: int = 0) -> str:
+    """As :func:`up_to_date` for few chunks ``c`` with ``OF_VERSIONS``, as it is at this moment.
+
+    Puts its values into ``parameters``, under names that end in ``number``.
+    """
+    if one.superseded is None:
+        return "true"
+    newest = f"(s.chunk_id IS NULL OR s.relation = 'gone' OR {_SINCE} >= {moment})"
+    if not one.pinned:
+        return newest
+    asked = pinned_documents(one, parameters, number=number)
+    return f"""(c.document_key IN (SELECT a.document_key FROM ({asked}) AS a)
+        OR ({newest} AND (v.lineage_id IS NULL
+            OR v.lineage_id NOT IN (SELECT a.lineage_id FROM ({asked}) AS a))))"""
+
+
+def pinned_documents(one: Filter, parameters: dict[str, Any], *, number: int = 0) -> str:
+    """A subquery of the documents that ``one`` pins, and their topics.
+
+    Of the versions that one name stands for, those of the newest that the topic has.
+    """
+    parameters[f"pins_{number}"] = [version for of in one.pinned for version in of]
+    if all(len(of) == 1 for of in one.pinned):
+        return f"""
+            SELECT v.document_key, v.lineage_id FROM document_versions v
+            WHERE v.corpus = %(corpus)s AND v.version = ANY(%(pins_{number})s::text[])
+        """
+    parameters[f"pin_groups_{number}"] = [n for n, of in enumerate(one.pinned) for _ in of]
+    return f"""
+        SELECT m.document_key, m.lineage_id FROM (
+            SELECT v.document_key, v.lineage_id, v.version, first_value(v.version)
+                OVER (PARTITION BY v.lineage_id, p.pin ORDER BY v.position DESC) AS newest
+            FROM unnest(%(pins_{number})s::text[], %(pin_groups_{number})s::int[])
+                 AS p(version, pin)
+            JOIN document_versions v ON v.corpus = %(corpus)s AND v.version = p.version
+        ) AS m WHERE m.version = m.newest
+    """
+
+
+_SINCE = "coalesce(s.superseded_at, '-infinity')"
+
+
+def _or_pinned(one: Filter, alias: str, newest: str, parameters: dict[str, Any]) -> str:
+    """The clause that holds for chunks of the pinned versions; of other topics, if ``newest``."""
+    if not one.pinned:
+        return newest
+    parameters |= {"inside": one.inside, "outside": one.outside}
+    # the planner would weigh each chunk of an array, but it does not look into a CASE
+    return f"""CASE WHEN {alias}.chunk_id = ANY(%(inside)s::bigint[]) THEN true
+        WHEN {alias}.chunk_id <> ALL(%(outside)s::bigint[]) THEN {newest} ELSE false END"""

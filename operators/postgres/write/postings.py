@@ -1,0 +1,107 @@
+"""The text index: a posting for each chunk, and the counts that follow from the postings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from operators.postgres.binary_copy import copy_rows, sparsevec_bytes
+from operators.postgres.store import Connection
+from operators.postgres.write.term_statistics import Deltas, apply_deltas
+from operators.ranking import bm25
+
+REBUILT_AT_ONCE = 2_000
+"""Chunks of which texts and terms are in memory."""
+
+_FILTERED = {  # the columns of a chunk that a posting repeats, for searches to filter by
+    "corpus": "text",
+    "chunk_id": "int8",
+    "repo": "text",
+    "path": "text",
+    "language": "text",
+    "item_state": "text",
+    "created_at": "timestamptz",
+}
+_POSTING = _FILTERED | {
+    "length": "int4",
+    "terms": "int4[]",
+    "counts": "int4[]",
+    "bm25": "bytea",
+}
+_READ = (*_FILTERED, "title", "anchor", "text")
+
+
+def count_terms(chunks: pl.DataFrame) -> list[bm25.TermCounts]:
+    """The terms of each chunk, from its columns title, anchor, path and text."""
+    return [
+        bm25.term_counts(bm25.analysed_text(*row))
+        for row in chunks.select("title", "anchor", "path", "text").iter_rows()
+    ]
+
+
+def write_postings(
+    conn: Connection,
+    chunks: pl.DataFrame,
+    counts: Sequence[bm25.TermCounts],
+    averages: Mapping[str, float],
+    deltas: Mapping[str, Deltas],
+) -> None:
+    """Enter chunks into the text index, and count them into ``deltas``.
+
+    Args:
+        conn: the open transaction.
+        chunks: columns corpus, chunk_id, repo, path, language, item_state, created_at.
+        counts: the terms of each.
+        averages: the average length that each corpus's weights are made with.
+        deltas: of each corpus; the caller applies them.
+    """
+    rows = []
+    for row, counted in zip(chunks.select(list(_FILTERED)).iter_rows(), counts, strict=True):
+        corpus, _, repo = row[:3]
+        terms, numbers = counted.terms.tolist(), counted.counts.tolist()
+        rows.append(
+            (*row, counted.length, terms, numbers, weights_bytes(counted, averages[corpus]))
+        )
+        deltas[corpus].count(repo, counted.length, counted.terms, 1)
+    copy_rows(conn, "postings", _POSTING, rows)
+
+
+def weights_bytes(counted: bm25.TermCounts, average: float) -> bytes:
+    """A chunk's BM25 weights as the server keeps them (``sparsevec``)."""
+    weights = bm25.weights(counted.counts, counted.length, average)
+    return sparsevec_bytes(counted.terms, weights, bm25.DIMENSIONS)
+
+
+def rebuild_postings(conn: Connection, corpus: str) -> None:
+    """Make a corpus's text index again from its chunks; nobody may write to it meanwhile.
+
+    The average length stays, so that the weights are as they were. A corpus that has lost its row
+    of totals gets an average of 0, which :func:`operators.postgres.schema.indexes.build_indexes`
+    replaces.
+    """
+    for table in ("postings", "terms"):
+        conn.execute(f"DELETE FROM {table} WHERE corpus = %s", (corpus,))
+    conn.execute("UPDATE repos SET chunks = 0 WHERE corpus = %s", (corpus,))
+    conn.execute(
+        "INSERT INTO corpora (corpus, chunks, total_length, average_length) VALUES (%s, 0, 0, 0)"
+        " ON CONFLICT (corpus) DO UPDATE SET chunks = 0, total_length = 0",
+        (corpus,),
+    )
+    averages = {corpus: average_length(conn, corpus)}
+    deltas = {corpus: Deltas()}
+    with conn.cursor(name="chunks") as cursor:
+        cursor.execute(
+            f"SELECT {', '.join(_READ)} FROM chunks WHERE corpus = %s ORDER BY chunk_id", (corpus,)
+        )
+        while rows := cursor.fetchmany(REBUILT_AT_ONCE):
+            columns = dict(zip(_READ, map(list, zip(*rows, strict=True)), strict=True))
+            chunks = pl.DataFrame(columns, strict=False)
+            write_postings(conn, chunks, count_terms(chunks), averages, deltas)
+    apply_deltas(conn, deltas)
+
+
+def average_length(conn: Connection, corpus: str) -> float:
+    """The average length that a corpus's weights are made with; 1 where none is known."""
+    row = conn.execute("SELECT average_length FROM corpora WHERE corpus = %s", (corpus,)).fetchone()
+    return float(row[0]) or 1.0 if row else 1.0

@@ -1,0 +1,157 @@
+"""What the retrieval graph is built from, and what each shipped experiment changes in it."""
+
+import pytest
+
+from dataflow.configuration.config_model import load_config
+from dataflow.configuration.hamilton_config import hamilton_config
+from dataflow.configuration.loader import shipped
+from dataflow.driver.config_graphs import describe_config
+from dataflow.driver.config_graphs import diff_configs as diff
+from dataflow.driver.retrieval_driver import build_graph
+from dataflow.execution.plan import node_tags
+
+LISTS = {"merged", "fused"}
+DEDUP = {"deduped", "unique"}
+SEARCHES = {"vector_search", "text_search"}
+INTENDED = {
+    "missing_score_fraction": {"fused"},
+    "search_depth_10": SEARCHES,
+    "search_depth_200": SEARCHES,
+    "corpus_ranks": {"fused"},
+    "cosine_dedup": DEDUP | {"similarity_index"},
+    "full_text_weight": {"lexical_weight"},
+    "jaccard_dedup": DEDUP | {"similarity_index", "token_index"},
+    "half_life": {"aged_hits"},
+    "min_max": LISTS,
+    "newest_dedup": DEDUP | {"similarity_index"},
+    "no_dedup": DEDUP | {"similarity_index"},
+    "no_recency": {"aged_hits"},
+    "no_weights": {"weighted"},
+    "one_scale": {"fused"},
+    "corpus_normalization": {"fused"},
+    "pg_textsearch": {"text_search"},
+    "plain_text_search": {"text_search"},
+    "reranked": {"reranked"},
+    "rrf": LISTS,
+    "rrf_steep": LISTS | {"vector_hits", "text_hits"},
+    "comb_sum": {"fused"},
+    "static_model": set(),
+    "text_only": {"merged", "query_embeddings", "vector_search", "vector_hits"},
+    "vector_lean": {"merged"},
+    "vector_only": {"merged", "text_search", "text_hits"},
+    "weighted_rrf": LISTS,
+}
+TOLD_ABOUT = {"explanation", "outcomes"}
+"""Stages that tell about a ranking and don't make it."""
+
+
+def changed(name):
+    """The nodes of an experiment that differ from the default's, fields of a node left out."""
+    before, after = load_config("default"), load_config(name)
+    nodes = {**describe_config(before).nodes, **describe_config(after).nodes}
+    found = diff(before, after)
+    differing = {
+        *found.added,
+        *found.removed,
+        *(change.where for change in found.implementations),
+        *(change.where.rpartition(".")[0] for change in found.parameters),
+    }
+    return {n for n in differing if nodes[n].stage not in TOLD_ABOUT and not nodes[n].field_of}
+
+
+@pytest.mark.parametrize("name", sorted(INTENDED))
+def test_an_experiment_changes_what_it_is_about_and_nothing_else(name):
+    assert {node.rpartition(".")[2] for node in changed(name)} == INTENDED[name]
+
+
+@pytest.mark.parametrize(("name", "corpus"), [("no_docs", "docs"), ("no_review", "review")])
+def test_an_experiment_without_a_corpus_lacks_its_branch_and_nothing_else(name, corpus):
+    assert corpus not in load_config(name).corpora
+    assert {node.partition(".")[0] for node in changed(name)} == {corpus, "trigger_weights"}
+
+
+def test_another_model_is_a_setting_of_its_own():
+    settings = diff(load_config("default"), load_config("static_model")).settings
+    assert [change.where for change in settings] == ["embedding"]
+
+
+def test_every_shipped_experiment_is_told_here():
+    assert {"default", "no_docs", "no_review", *INTENDED} == set(shipped())
+
+
+def test_a_whole_number_becomes_a_float_where_the_parameter_is_one(small, catalog):
+    config = small(
+        corpus_defaults={
+            "variants": {"text_search": "bm25", "merged": "convex"},
+            "parameters": {"vector_weight": 1},
+        }
+    )
+    weight = hamilton_config(config, catalog)["corpora"]["code"]["inputs"]["vector_weight"]
+    assert (weight, type(weight)) == (1.0, float)
+
+
+def test_a_corpus_overrides_the_defaults_of_all_corpora(small, catalog):
+    corpora = hamilton_config(small(), catalog)["corpora"]
+    assert corpora["code"]["config"]["merged_variant"] == "convex"
+    assert corpora["wiki"]["config"]["merged_variant"] == "rrf"
+
+
+def test_a_parameter_outside_the_corpora_does_not_reach_into_them(small, catalog):
+    built = hamilton_config(small(parameters={"rrf_k": 5}), catalog)
+    assert built["rrf_k"] == 5
+    assert built["corpora"]["wiki"]["inputs"]["rrf_k"] == 60
+
+
+def test_the_order_of_corpora_in_a_file_changes_nothing(small, content, catalog):
+    backwards = dict(reversed(content["corpora"].items()))
+    one, other = (
+        hamilton_config(small(), catalog),
+        hamilton_config(small(corpora=backwards), catalog),
+    )
+    assert list(one["corpora"]) == list(other["corpora"])
+    assert one == other
+
+
+def test_the_documented_nodes_exist():
+    described = describe_config(load_config("default"))
+    for node in ("vector_hits", "text_hits", "merged", "chunks", "deduped", "unified"):
+        assert f"wiki.{node}" in described.nodes
+    for node in (
+        "queries",
+        "query_embeddings",
+        "fused",
+        "weighted",
+        "reranked",
+        "unique",
+        "results",
+        "context_window",
+        "citations",
+        "notes",
+        "outcomes",
+        "provenance",
+    ):
+        assert node in described.nodes
+
+
+def test_another_corpus_is_one_entry_in_the_configuration():
+    config = load_config({"extends": "default", "corpora": {"slack": {"label": "{title}"}}})
+    described = describe_config(config)
+    assert "slack.merged" in described.nodes
+    assert "slack.unified" in described.nodes["pooled_hits"].needs
+
+
+def test_every_node_says_its_stage():
+    described = describe_config(load_config("default"))
+    assert [n.name for n in described.nodes.values() if not n.stage] == []
+
+
+def test_searches_leave_the_calling_thread_and_may_fail():
+    nodes = build_graph(load_config("default")).graph.nodes
+    for name in ("wiki.vector_search", "wiki.text_search", "wiki.read_chunks"):
+        assert {"io", "fail_open"} <= set(node_tags(nodes[name]))
+
+
+def test_no_secret_can_be_in_what_hamilton_prints():
+    config = build_graph(load_config("default")).graph.config
+    assert "dsn" not in repr(config).lower()
+    assert "postgres" not in repr(config).lower()

@@ -1,0 +1,105 @@
+"""Drivers of a small graph without a store, and of the real graph on a real server."""
+
+import json
+import re
+import zlib
+
+import numpy as np
+import pytest
+
+from dataflow import build_driver, load_config
+from dataflow.driver.retrieval_driver import RetrievalDriver, build_graph
+from dataflow.ingestion import ingest_documents
+from operators.postgres.store import drop_collection, open_store
+
+COLLECTION = "driver-tests"
+DOCUMENTS = [
+    ("code", "cache.py", "def flush(cache): the cache is flushed twice after a merge"),
+    ("wiki", "Caching", "why the cache is flushed: the cache keeps two generations"),
+    ("docs", "guide.md", "install the package and configure the server"),
+]
+
+
+@pytest.fixture
+def build(small, catalog, recorder):
+    """Build a driver whose corpora behave as told: an error is raised, a number is slept."""
+    built = []
+
+    def make(behaviour=None, store=None, **changes):
+        config = small(**changes)
+        store = store or recorder(**(behaviour or {}))
+        driver = RetrievalDriver(
+            config, build_graph(config, catalog), {"store": store, "embedder": None}
+        )
+        built.append(driver)
+        return driver
+
+    yield make
+    for driver in built:
+        driver.close()
+
+
+class Words:
+    """A small embedding model: bags of hashed words, the same everywhere."""
+
+    model, dimensions, max_tokens = "words", 32, 254
+
+    def __init__(self, space="words-1"):
+        self.space = space
+
+    def count_tokens(self, texts):
+        return [len(re.findall(r"\w+|[^\w\s]", text)) for text in texts]
+
+    def token_offsets(self, text):
+        return None
+
+    def embed_documents(self, texts):
+        return np.stack([self._vector(text) for text in texts])
+
+    embed_queries = embed_documents
+
+    def _vector(self, text):
+        vector = np.full(self.dimensions, 0.01, dtype=np.float32)
+        for word in text.lower().split():
+            vector[zlib.crc32(word.encode()) % self.dimensions] += 1
+        return (vector / np.linalg.norm(vector)).astype(np.float32)
+
+
+@pytest.fixture(scope="session")
+def words():
+    return Words
+
+
+@pytest.fixture(scope="session")
+def open_driver(server_dsn, tmp_path_factory):
+    """Build a driver of the real graph over a collection of three documents."""
+    file = tmp_path_factory.mktemp("documents") / "documents.jsonl"
+    lines = [
+        {"doc_id": name, "corpus": corpus, "title": name, "text": text, "path": name}
+        for corpus, name, text in DOCUMENTS
+    ]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    def make(config="default", *, collection=COLLECTION, embedder=None):
+        return build_driver(config, collection, dsn=server_dsn, embedder=embedder or Words())
+
+    with open_store(server_dsn, COLLECTION, create=True, max_size=2) as store:
+        ingest_documents(store, Words(), file)
+        yield make
+        drop_collection(store, COLLECTION)
+
+
+@pytest.fixture(scope="session")
+def driver(open_driver):
+    """The default configuration over those documents."""
+    with open_driver() as built:
+        yield built
+
+
+@pytest.fixture(scope="session")
+def whole_driver():
+    """The driver of the default configuration, without a server."""
+    config = load_config("default")
+    bound = {"store": None, "embedder": None}
+    with RetrievalDriver(config, build_graph(config), bound) as made:
+        yield made

@@ -1,0 +1,49 @@
+"""The graphs that configurations build, drawn and compared."""
+
+from __future__ import annotations
+
+from dataflow import load_config
+from dataflow.driver.config_graphs import (
+    describe_config,
+    diff_configs,
+    draw_config,
+    draw_difference,
+)
+from dataflow.visualization.dot import to_dot
+
+DEFAULT, RRF = load_config("default"), load_config("rrf")
+
+
+def test_corpora_that_are_alike_are_one_cluster_and_unfolded_one_each() -> None:
+    folded, whole = to_dot(draw_config(DEFAULT)), to_dot(draw_config(DEFAULT, unfold=True))
+    assert "x 7" in folded
+    assert folded.count("subgraph") == 1
+    assert whole.count("subgraph") == 7
+
+
+def test_a_corpus_that_differs_has_a_cluster_of_its_own() -> None:
+    other = DEFAULT.with_changes({"corpora": {"wiki": {"variants": {"deduped": "off"}}}})
+    shown = to_dot(draw_config(other))
+    assert "x 6" in shown
+    assert shown.count("subgraph") == 2
+
+
+def test_a_configuration_differs_from_itself_in_nothing() -> None:
+    found = diff_configs(DEFAULT, DEFAULT)
+    assert [*found.added, *found.removed, *found.implementations, *found.parameters] == []
+
+
+def test_the_difference_names_the_variants_and_is_drawn_folded() -> None:
+    found = diff_configs(DEFAULT, RRF)
+    assert "fused" in {change.where for change in found.implementations}
+    assert to_dot(draw_difference(DEFAULT, RRF)).count("subgraph") == 1
+
+
+def test_a_setting_that_no_node_shows_is_told() -> None:
+    found = diff_configs(DEFAULT, DEFAULT.with_changes({"workers": 3}))
+    assert [change.where for change in found.settings] == ["workers"]
+
+
+def test_a_description_has_every_stage_of_every_corpus() -> None:
+    nodes = describe_config(DEFAULT).nodes
+    assert {f"{corpus}.merged" for corpus in DEFAULT.corpora} <= nodes.keys()

@@ -1,0 +1,267 @@
+"""What-if: what another configuration gives, computed from an earlier run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dataflow.configuration.config_model import Config, load_config
+from dataflow.configuration.loader import shipped
+from dataflow.driver.retrieval_driver import RetrievalDriver, build_graph
+from dataflow.driver.trace import changed, known_to
+from dataflow.execution.memo import same
+from dataflow.retrieval import corpus as corpus_nodes
+from operators.errors import CrosscorpusError
+
+NOW = datetime(2025, 6, 1, tzinfo=UTC)
+QUESTION = {"query": "why is the cache flushed twice?"}
+CORPORA = ("code", "review", "wiki")
+EXPERIMENTS = sorted(
+    name
+    for name in shipped()
+    if load_config(name).embedding == load_config().embedding
+    and load_config(name).variants["reranked"] == "off"
+)
+STAGES = [
+    *(
+        f"{corpus}.{node}"
+        for corpus in CORPORA
+        for node in ("merged", "chunks", "deduped", "unified", "stage_counts")
+    ),
+    *("pooled_hits", "aged_hits", "fused", "weighted", "reranked", "unique", "results", "packed"),
+    *("context_window", "citations", "notes", "outcomes", "explain", "provenance"),
+]
+CHANGES = st.one_of(
+    st.sampled_from(EXPERIMENTS),
+    st.fixed_dictionaries({"top_k": st.integers(0, 8)}).map(lambda p: {"parameters": p}),
+    st.floats(0, 1).map(lambda w: {"corpus_defaults": {"parameters": {"vector_weight": w}}}),
+    st.floats(0, 1).map(lambda w: {"corpora": {"wiki": {"parameters": {"vector_weight": w}}}}),
+    st.floats(0, 3).map(lambda w: {"corpora": {"code": {"weights": {"pr_review": w}}}}),
+    st.just({"corpora": {"wiki": {"label": "{path}"}}}),
+    st.just({"corpora": {"review": None}}),
+    st.just({"corpora": {"review": {"filters": {"language": "python"}}}}),
+)
+
+
+def narrowed(change: str | dict[str, Any]) -> Config:
+    """The default or an experiment over three corpora, with changes."""
+    config = load_config(change if isinstance(change, str) else "default")
+    gone: dict[str, Any] = {name: None for name in config.corpora if name not in CORPORA}
+    config = config.with_changes({"corpora": gone})
+    return config if isinstance(change, str) else config.with_changes(change)
+
+
+@pytest.fixture(scope="module")
+def build() -> Iterator[Callable[..., RetrievalDriver]]:
+    """A driver for a configuration, built once."""
+    built: dict[str, RetrievalDriver] = {}
+    embedder = SimpleNamespace(model="none", count_tokens=lambda t: [len(x) for x in t])
+
+    def make(config: Config) -> RetrievalDriver:
+        key = config.model_dump_json()
+        if key not in built:
+            bound = {"store": None, "embedder": embedder}
+            built[key] = RetrievalDriver(config, build_graph(config), bound)
+        return built[key]
+
+    yield make
+    for driver in built.values():
+        driver.close()
+
+
+@given(
+    data=st.data(), first=CHANGES, second=CHANGES, trigger=st.sampled_from(["pr_review", "none"])
+)
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+def test_every_stage_is_what_a_fresh_run_of_the_other_configuration_gives(
+    build: Any,
+    make_world: Any,
+    make_queries: Any,
+    worlds: Any,
+    data: st.DataObject,
+    first: Any,
+    second: Any,
+    trigger: str,
+) -> None:
+    before, after = narrowed(first), narrowed(second)
+    world = make_world(**data.draw(worlds))
+    asked = make_queries(*sorted(world.found), trigger=trigger)
+    overrides = {**world.overrides(*sorted(world.found)), "queries": asked}
+
+    def known(config: Config, given_: dict[str, Any]) -> dict[str, Any]:
+        return {k: v for k, v in given_.items() if k in build(config).graph.nodes}
+
+    def stages(config: Config) -> list[str]:
+        return list(known(config, dict.fromkeys(STAGES)))
+
+    trace = build(before).trace(stages(before), {"now": NOW}, known(before, overrides))
+    # what the first configuration has no corpus for was never given; a search would need a store
+    missing = known(after, overrides).keys() - trace.overrides.keys()
+    if missing:
+        return
+    found = build(before).what_if(trace, after, final_vars=stages(after))
+    fresh = build(after).execute(stages(after), {"now": NOW}, known(after, overrides))
+    for name in stages(after):
+        mine, other = found[name], fresh[name]
+        if name == "provenance":
+            mine, other = ({k: v for k, v in p.items() if k != "timings"} for p in (mine, other))
+        assert same(mine, other), name
+
+
+@pytest.mark.parametrize(
+    ("change", "first", "untouched"),
+    [
+        ({}, set(), {"queries", "wiki.merged", "results", "provenance"}),
+        ({"parameters": {"top_k": 3}}, {"results", "packed", "provenance"}, {"unique", "fused"}),
+        (
+            {"variants": {"aged_hits": "off"}},
+            {"aged_hits", "fused"},
+            {"pooled_hits", "wiki.merged"},
+        ),
+        (
+            {"corpora": {"wiki": {"parameters": {"vector_weight": 0.2}}}},
+            {"wiki.merged", "wiki.deduped", "fused"},
+            {"code.merged", "review.unified", "wiki.similarity_index"},
+        ),
+    ],
+)
+def test_only_what_differs_runs_again(
+    build: Any,
+    world: Any,
+    make_queries: Any,
+    change: dict[str, Any],
+    first: set[str],
+    untouched: set[str],
+) -> None:
+    driver = build(narrowed("default"))
+    overrides = {**world.overrides(0, 1), "queries": make_queries(0, 1, trigger="pr_review")}
+    wanted = ["results", "context_window", "citations", "provenance"]
+    trace = driver.trace(wanted, {"now": NOW}, overrides)
+    assert {"results", "wiki.merged"} <= set(trace.computed)
+    found = driver.what_if(trace, change)
+    assert first <= set(found.computed)
+    assert not untouched & set(found.computed)
+    assert bool(found.computed) == bool(change)
+
+
+def test_what_gives_the_same_as_before_stops_the_change(
+    build: Any, world: Any, make_queries: Any
+) -> None:
+    driver = build(narrowed("default"))
+    overrides = {**world.overrides(0), "queries": make_queries(0)}
+    trace = driver.trace(["results"], {"now": NOW}, overrides)
+    found = driver.what_if(trace, {"corpora": {"code": {"weights": {"slack": 9.0}}}})
+    assert found.computed == ("trigger_weights",)  # no question has a trigger
+    assert found["results"].equals(trace["results"])
+
+
+def test_a_what_if_may_be_asked_what_if_in_turn_and_with_other_inputs(
+    build: Any, world: Any, make_queries: Any
+) -> None:
+    driver = build(narrowed("default"))
+    overrides = {**world.overrides(0), "queries": make_queries(0, trigger="pr_review")}
+    trace = driver.trace(["results"], {"now": NOW, "top_k": 2}, overrides)
+    off = driver.what_if(trace, {"variants": {"aged_hits": "off"}})
+    back = driver.what_if(off, {"variants": {"aged_hits": "step"}}, inputs={"top_k": 4})
+    assert (trace["results"].height, off["results"].height, back["results"].height) == (2, 2, 4)
+    assert back["results"].head(2).equals(trace["results"])
+    assert dict(back) == {"results": back["results"]}
+
+
+def test_a_trace_gives_what_execute_gives(build: Any, world: Any, make_queries: Any) -> None:
+    driver = build(narrowed("default"))
+    overrides = {**world.overrides(0, 1), "queries": make_queries(0, 1)}
+    trace = driver.trace(STAGES[:-1], {"now": NOW}, overrides)
+    plain = driver.execute(STAGES[:-1], {"now": NOW}, overrides)
+    assert same(dict(trace), plain)
+    assert isinstance(trace["results"], pl.DataFrame)
+
+
+def test_a_change_is_a_configuration_a_name_or_what_differs() -> None:
+    default, rrf = load_config(), load_config("rrf")
+    assert changed(default, None) is default
+    assert changed(default, rrf) is rrf
+    assert changed(default, "rrf") == rrf
+    assert changed(default, {"parameters": {"top_k": 3}}).parameters["top_k"] == 3
+
+
+def test_what_a_graph_has_no_use_for_is_left_out() -> None:
+    graph = build_graph(load_config("no_docs")).graph
+    given_ = {"docs.merged": 1, "wiki.merged": 2, "query": "a"}
+    assert known_to(graph, given_) == {"wiki.merged": 2, "query": "a"}
+
+
+@pytest.mark.parametrize(
+    ("change", "searched"),
+    [
+        ("half_life", 0),
+        ("no_dedup", 0),
+        ("cosine_dedup", 0),
+        ("comb_sum", 0),
+        ("weighted_rrf", 0),
+        ("vector_only", 0),
+        ({"corpus_defaults": {"parameters": {"vector_weight": 0.1}}}, 0),
+        ({"corpora": {"wiki": {"parameters": {"search_depth": 1}}}}, 2),
+        ({"corpora": {"wiki": {"filters": {"language": "python"}}}}, 2),
+        ("plain_text_search", 3),
+    ],
+    ids=str,
+)
+def test_what_if_searches_only_what_is_searched_otherwise(
+    open_driver, monkeypatch, change, searched
+):
+    asked = []
+
+    def counted(what, works):
+        def call(store, corpus, *rest, **options):
+            asked.append((what, corpus))
+            return works(store, corpus, *rest, **options)
+
+        return call
+
+    monkeypatch.setattr(corpus_nodes, "fetch_chunks", counted("chunks", corpus_nodes.fetch_chunks))
+    monkeypatch.setattr(
+        corpus_nodes, "search_vectors", counted("vector", corpus_nodes.search_vectors)
+    )
+    for name in ("bm25_search", "plain_search"):
+        monkeypatch.setattr(corpus_nodes, name, counted("text", getattr(corpus_nodes, name)))
+    config = load_config(change) if isinstance(change, str) else load_config().with_changes(change)
+    wanted = ["results", "context_window", "citations", "notes", "fused"]
+    inputs = {**QUESTION, "now": NOW}
+    with open_driver() as driver:
+        trace = driver.trace(wanted, inputs)
+        assert len(asked) == 9
+        asked.clear()
+        found = driver.what_if(trace, change)
+    assert len([1 for what, _ in asked if what != "chunks"]) == searched
+    assert len(asked) <= 2 * searched
+    with open_driver(config) as fresh:
+        assert all(
+            frame.equals(found[name]) for name, frame in fresh.execute(wanted, inputs).items()
+        )
+
+
+def test_what_if_keeps_the_model_and_says_so(driver):
+    trace = driver.trace(["results"], QUESTION)
+    with pytest.raises(CrosscorpusError, match="for 'static' build another driver"):
+        driver.what_if(trace, {"embedding": "static"})
+
+
+def test_what_the_candidates_cut_off_says_how_far_away_it_is(driver):
+    trace = driver.trace(["dispositions"], {**QUESTION, "explain_chunks": ["guide.md"]})
+    (seen,) = trace["dispositions"].filter(corpus="docs")["disposition"].to_list()
+    assert seen == "context"
+    none = {"corpora": {"docs": {"parameters": {"search_depth": 0}}}}
+    told = driver.what_if(trace, none)["dispositions"].filter(corpus="docs").row(0, named=True)
+    assert told["disposition"] == "below_search_depth"

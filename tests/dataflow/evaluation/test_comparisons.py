@@ -1,0 +1,53 @@
+"""From runs to what can be believed about them."""
+
+import polars as pl
+import pytest
+
+from dataflow import load_config
+from dataflow.evaluation.graph import evaluate
+from operators.evaluation.measures import scores
+from operators.evaluation.ranked_documents import of_judged_corpora
+
+DEFAULT = load_config("default")
+
+
+def asked(judged, configs=None, **options):
+    options = {"resamples": 200, "permutations": 500, "depth": 5, **options}
+    return evaluate(
+        judged.store,
+        configs or {"default": DEFAULT},
+        options.pop("queries", judged.queries),
+        options.pop("qrels", judged.qrels),
+        embedder=judged.embedder,
+        **options,
+    )
+
+
+@pytest.fixture(scope="module")
+def found(judged):
+    configs = {"default": DEFAULT, "again": DEFAULT, "words": load_config("text_only")}
+    return asked(judged, configs, batch_size=5)
+
+
+def test_scores_are_those_of_the_runs(found):
+    counted = of_judged_corpora(found.runs, found.queries)
+    assert found.scores.equals(scores(counted, found.qrels, list(found.configs)))
+    assert found.scores.height == 3 * 4 * 18
+
+
+def test_the_same_configuration_twice_differs_in_nothing(found):
+    same = found.comparison.filter(pl.col("config") == "again")
+    assert (
+        same["difference"].to_list() == same["low"].to_list() == same["high"].to_list() == [0] * 4
+    )
+    assert same["p"].to_list() == [1.0] * 4
+    assert same["ties"].to_list() == [18] * 4
+    assert "again" not in found.changed["config"].to_list()
+
+
+def test_the_list_of_all_corpora_is_a_slice_of_its_own(judged, found):
+    every_corpus = found.summary.filter(slice="all corpora", config="default")
+    all_corpora = asked(judged, all_corpora=True).summary.filter(slice="all", config="default")
+    assert every_corpus["mean"].to_list() == all_corpora["mean"].to_list()
+    every = found.summary.filter(slice="all", config="default")
+    assert every_corpus["mean"].to_list() != every["mean"].to_list()

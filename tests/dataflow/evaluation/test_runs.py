@@ -1,0 +1,92 @@
+"""What every configuration answers to judged queries."""
+
+import polars as pl
+import pytest
+
+from dataflow import build_driver, load_config
+from dataflow.evaluation.answers import questions
+from dataflow.evaluation.graph import evaluate
+from operators.evaluation.judgements import read_queries
+
+DEFAULT = load_config("default")
+
+
+def asked(judged, configs=None, **options):
+    options = {"resamples": 200, "permutations": 500, "depth": 5, **options}
+    return evaluate(
+        judged.store,
+        configs or {"default": DEFAULT},
+        options.pop("queries", judged.queries),
+        options.pop("qrels", judged.qrels),
+        embedder=judged.embedder,
+        **options,
+    )
+
+
+@pytest.fixture(scope="module")
+def found(judged):
+    configs = {"default": DEFAULT, "again": DEFAULT, "words": load_config("text_only")}
+    return asked(judged, configs, batch_size=5)
+
+
+def documents(evaluation, query, config="default"):
+    part = evaluation.runs.filter(pl.col("config") == config, pl.col("query_id") == query)
+    return part.sort("rank")["doc_id"].to_list()
+
+
+def test_a_run_begins_with_what_a_user_gets(judged, found):
+    queries = read_queries(judged.queries)
+    with build_driver(DEFAULT, store=judged.store, embedder=judged.embedder) as driver:
+        batch = questions(queries, sorted(DEFAULT.corpora))
+        results = driver.execute(["results"], overrides={"queries": batch})["results"]
+    for number, query in queries.select("number", "query_id").iter_rows():
+        first = results.filter(pl.col("query_id") == number).sort("rank")["document_id"]
+        listed = documents(found, query)
+        survivors = [document for document in listed if document in set(first)]
+        assert survivors == first.unique(maintain_order=True).to_list()
+
+
+def test_the_size_of_a_batch_changes_no_run(judged, found):
+    assert asked(judged, batch_size=2).runs.equals(found.runs.filter(pl.col("config") == "default"))
+
+
+def test_nothing_of_as_of_or_later_is_ranked(found):
+    reviews = {document for document in documents(found, "old-lock") if document.startswith("pr/")}
+    assert reviews == {f"pr/{n}{c}" for n in (0, 1, 2) for c in ("", "-copy")}
+
+
+def test_a_run_has_as_many_documents_of_each_corpus_as_were_asked_for(judged):
+    few = DEFAULT.with_changes({"corpus_defaults": {"parameters": {"search_depth": 2}}})
+    counted = asked(judged, {"few": few}, depth=7).runs.group_by("query_id", "corpus").len()
+    least = dict(counted.group_by("corpus").agg(pl.col("len").min()).iter_rows())
+    assert least["code"] >= 7
+    assert least["wiki"] == 6  # all that there are
+    assert least["review"] == 6  # all of before as_of
+    shallow = asked(judged, {"few": few}, depth=0).runs.group_by("query_id", "corpus").len()
+    assert shallow["len"].max() <= 5
+
+
+def test_more_depth_only_adds_below(judged):
+    few = DEFAULT.with_changes({"corpus_defaults": {"parameters": {"search_depth": 2}}})
+    head = asked(judged, {"few": few}, depth=0)
+    deep = asked(judged, {"few": few}, depth=20)
+    for query in head.queries["query_id"]:
+        short, long = documents(head, query, "few"), documents(deep, query, "few")
+        assert long[: len(short)] == short
+        assert len(set(long)) == len(long)
+
+
+def test_a_copy_follows_its_survivor_or_is_left_out(judged, found):
+    listed = documents(found, "all-cache")
+    assert listed.index("pr/0-copy") == listed.index("pr/0") + 1 or (
+        listed.index("pr/0") == listed.index("pr/0-copy") + 1
+    )
+    dropped = documents(asked(judged, alternates="drop"), "all-cache")
+    assert len({"pr/0", "pr/0-copy"} & set(dropped)) == 1
+
+
+def test_timings_name_stages_of_the_graph(found):
+    stages = set(found.timings["stage"])
+    assert {"search", "merge", "dedup", "fusion"} <= stages
+    assert "" not in stages
+    assert (found.timings["ms"] >= 0).all()

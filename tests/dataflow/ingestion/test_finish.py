@@ -1,0 +1,322 @@
+"""What no run deletes and what it leaves on record, for every kind of source."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dataflow.ingestion import (
+    ingest,
+    ingest_documents,
+    ingest_folder,
+    ingest_git,
+    ingest_wiki,
+)
+from dataflow.ingestion.sources import ingest_issues, ingest_memory, ingest_reviews, sync_github
+from operators.errors import CrosscorpusError
+from operators.postgres.inspect.status import status
+from operators.postgres.store import Store, collection_info
+from operators.postgres.write.ledger import ledger
+from operators.sources.github.github_api import open_github
+from operators.sources.protocol import Source
+
+Write = Callable[..., Path]
+
+
+def document(number: int, text: str | None = None, **fields: Any) -> dict[str, Any]:
+    words = " ".join(f"word{number}x{n}" for n in range(90))
+    return {
+        "doc_id": f"d{number:03}", "corpus": "docs", "repo": "org/app",
+        "title": f"Page {number}", "text": words if text is None else text,
+    } | fields  # fmt: skip
+
+
+def texts(store: Store, corpus: str = "docs") -> dict[str, str]:
+    """document_id -> its chunks' text, joined."""
+    with store.transaction() as conn:
+        rows = conn.execute(
+            "SELECT document_id, string_agg(text, '' ORDER BY ordinal) FROM chunks"
+            " WHERE corpus = %s GROUP BY document_id",
+            (corpus,),
+        )
+        return {str(name): str(text) for name, text in rows}
+
+
+def states(store: Store, corpus: str = "docs", repo: str = "org/app") -> dict[str, Any]:
+    frame = ledger(store, corpus, repo)
+    return dict(zip(frame["document_id"], frame.select("state", "reason").iter_rows(), strict=True))
+
+
+def test_only_prune_deletes_what_a_file_lacks(
+    store: Store, embedder: Any, write_lines: Write
+) -> None:
+    ingest_documents(store, embedder, write_lines(*(document(n) for n in range(5))))
+    fewer = write_lines(*(document(n) for n in range(4)))
+    assert ingest_documents(store, embedder, fewer).documents_deleted == 0
+    assert len(texts(store)) == 5
+    assert ingest_documents(store, embedder, fewer, prune=True).documents_deleted == 1
+    assert set(texts(store)) == set(states(store)) == {"d000", "d001", "d002", "d003"}
+
+
+def test_a_mass_delete_is_refused_until_it_is_allowed(
+    store: Store, embedder: Any, write_lines: Write
+) -> None:
+    ingest_documents(store, embedder, write_lines(*(document(n) for n in range(10))))
+    file = write_lines(*(document(n) for n in range(6)), document(50))
+    report = ingest_documents(store, embedder, file, prune=True)
+    assert (report.documents_new, report.documents_deleted) == (1, 0)
+    [refusal] = map(str, report.failed)
+    assert "docs of org/app: 4 of 10 documents are gone" in refusal
+    assert "--allow-mass-delete" in refusal
+    report = ingest_documents(store, embedder, file, prune=True, allow_mass_delete=True)
+    assert report.ok
+    assert report.documents_deleted == 4
+
+
+def test_three_tenths_may_vanish(store: Store, embedder: Any, write_lines: Write) -> None:
+    ingest_documents(store, embedder, write_lines(*(document(n) for n in range(10))))
+    file = write_lines(*(document(n) for n in range(7)))
+    assert ingest_documents(store, embedder, file, prune=True).documents_deleted == 3
+
+
+TEN = frozenset(range(10))
+
+
+DUMP = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/"><siteinfo>
+<sitename>App</sitename><dbname>app</dbname><base>https://wiki.example.org/wiki/Main</base>
+</siteinfo>{pages}</mediawiki>"""
+
+
+PAGE = """<page><title>Page {n}</title><ns>0</ns><id>{n}</id><revision><id>{n}</id>
+<timestamp>2021-01-02T03:04:05Z</timestamp><model>wikitext</model>
+<text>Words of page {n}.</text></revision></page>"""
+
+
+@dataclass
+class Case:
+    """A source of ten documents.
+
+    ``put`` has it hold the documents of some numbers; ``empty`` and ``gone`` have it be there
+    without any, and not be there.
+    """
+
+    corpus: str
+    run: Callable[..., Any]
+    put: Callable[[frozenset[int]], None]
+    empty: Callable[[], None]
+    gone: Callable[[], None]
+
+
+def git(path: Path, *arguments: str) -> None:
+    identity = ["-c", "user.name=Ann", "-c", "user.email=a@example.org"]
+    subprocess.run(["git", *identity, *arguments], cwd=path, check=True, capture_output=True)
+
+
+def folder(path: Path, run: Callable[..., Any], corpus: str, suffix: str, clone: bool) -> Case:
+    """Files below a folder that may be a mount, a clone or both."""
+
+    def put(numbers: frozenset[int]) -> None:
+        path.mkdir(parents=True, exist_ok=True)
+        for n in TEN:
+            page = path / f"page{n}{suffix}"
+            if n not in numbers:
+                page.unlink(missing_ok=True)
+            elif not page.exists():
+                page.write_text(f"# Page {n}\n\nWords of page {n}.\n")
+        if clone and not (path / ".git").exists():
+            git(path, "init", "-q")
+            git(path, "add", ".")
+            git(path, "commit", "-qm", "All")
+
+    def empty() -> None:
+        shutil.rmtree(path)
+        path.mkdir()
+
+    return Case(
+        corpus,
+        lambda store, embedder, **options: run(store, embedder, path, **options),
+        put,
+        empty,
+        lambda: shutil.rmtree(path),
+    )
+
+
+def file(
+    path: Path, run: Callable[..., Any], corpus: str, content: Callable[[frozenset[int]], str]
+) -> Case:
+    """One file that may be all there is: an export, a dump, a log."""
+    return Case(
+        corpus,
+        lambda store, embedder, **options: run(store, embedder, path, **options),
+        lambda numbers: (path.write_text(content(numbers)), None)[1],
+        lambda: (path.write_text(content(frozenset())), None)[1],
+        path.unlink,
+    )
+
+
+def json_lines(*keys: str, **fixed: str) -> Callable[[frozenset[int]], str]:
+    def content(numbers: frozenset[int]) -> str:
+        rows = [fixed | {key: f"{key} {n}" for key in keys} for n in sorted(numbers)]
+        return "".join(f"{json.dumps(row)}\n" for row in rows)
+
+    return content
+
+
+def whole(run: Callable[..., Any], listed: bool = False) -> Callable[..., Any]:
+    """``run`` of a file that is said to be all there is."""
+
+    def of_all(store: Store, embedder: Any, path: Path, **options: Any) -> Any:
+        return run(store, embedder, [path] if listed else path, prune=True, **options)
+
+    return of_all
+
+
+@pytest.fixture(
+    params=[
+        "git", "folder", "wiki folder", "wiki clone", "wiki dump", "documents", "reviews", "issues",
+        "memory",
+    ]
+)  # fmt: skip
+def source(request: pytest.FixtureRequest, tmp_path: Path, shapes: Any) -> Case:
+    """Ten documents of one kind of source, and how it is ingested."""
+    mount, export = tmp_path / "mount" / "app", tmp_path / "export"
+
+    def array(make: Callable[[int], Any]) -> Callable[[frozenset[int]], str]:
+        return lambda numbers: json.dumps([make(n) for n in sorted(numbers)])
+
+    case = {
+        "git": lambda: folder(mount, ingest_git, "docs", ".md", True),
+        "folder": lambda: folder(mount, ingest_folder, "docs", ".md", False),
+        "wiki folder": lambda: folder(mount, ingest_wiki, "wiki", ".wiki", False),
+        "wiki clone": lambda: folder(mount, ingest_wiki, "wiki", ".md", True),
+        "wiki dump": lambda: file(
+            export, ingest_wiki, "wiki",
+            lambda numbers: DUMP.format(pages="".join(PAGE.format(n=n) for n in numbers)),
+        ),
+        "documents": lambda: file(
+            export, whole(ingest_documents), "docs", json_lines("doc_id", "text", corpus="docs")
+        ),
+        "reviews": lambda: file(
+            export, whole(ingest_reviews, True), "review",
+            array(lambda n: shapes.comment(100 + n, pull=n + 1)),
+        ),
+        "issues": lambda: file(
+            export, whole(ingest_issues, True), "issue", array(lambda n: shapes.issue(n + 1))
+        ),
+        "memory": lambda: file(
+            export, whole(ingest_memory), "memory", json_lines("file_path", "finding", repo="a/b")
+        ),
+    }[request.param]()  # fmt: skip
+    case.put(TEN)
+    return case
+
+
+def documents(store: Store, corpus: str) -> int:
+    with store.transaction() as conn:
+        row = conn.execute("SELECT count(*) FROM documents WHERE corpus = %s", (corpus,)).fetchone()
+    return int(row[0]) if row else 0
+
+
+@pytest.mark.parametrize("what", ["empty", "gone"])
+def test_a_source_that_is_not_mounted_deletes_nothing_whatever_is_allowed(
+    what: str, store: Store, embedder: Any, source: Case
+) -> None:
+    assert source.run(store, embedder).ok
+    assert documents(store, source.corpus) == 10
+    (source.empty if what == "empty" else source.gone)()
+    try:
+        report = source.run(store, embedder, allow_mass_delete=True)
+    except CrosscorpusError:
+        pass
+    else:
+        assert report.documents_deleted == 0
+        assert what == "empty"
+    assert documents(store, source.corpus) == 10
+
+
+@pytest.mark.parametrize(("gone", "deleted"), [(3, 3), (4, 0)])
+def test_more_than_thirty_percent_vanish_only_if_that_is_allowed(
+    gone: int, deleted: int, store: Store, embedder: Any, source: Case
+) -> None:
+    assert source.run(store, embedder).ok
+    source.put(TEN - frozenset(range(gone)))
+    report = source.run(store, embedder)
+    assert report.ok == (deleted == gone)
+    assert report.documents_deleted == deleted
+    assert documents(store, source.corpus) == 10 - deleted
+    assert source.run(store, embedder, allow_mass_delete=True).ok
+    assert documents(store, source.corpus) == 10 - gone
+
+
+def test_an_empty_scan_deletes_nothing_even_if_its_reader_sees_no_fault(
+    store: Store, embedder: Any, source: Case
+) -> None:
+    assert source.run(store, embedder).ok
+    [reader] = set(status(store)["last_run_source"])
+    scopes = tuple(
+        (corpus, repo) for corpus, of in collection_info(store).repos.items() for repo in of
+    )
+    nothing = Source(reader, lambda: iter(()), scopes, lambda: 1.0)
+    report = ingest(store, embedder, nothing, allow_mass_delete=True)
+    assert "the source is empty; none of its" in str(report.failed[0])
+    assert documents(store, source.corpus) == 10
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch, github_server: Any) -> Iterator[Any]:
+    """A GitHub on this machine."""
+    for name in ("GITHUB_TOKEN", "GH_TOKEN", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with github_server.serving(github_server.GitHub()) as state:
+        monkeypatch.setenv("GITHUB_API_URL", state.url)
+        yield state
+
+
+@pytest.mark.parametrize(("left", "held"), [(0, 10), (6, 10), (7, 7)])
+def test_a_forge_that_lists_little_any_more_deletes_little(
+    left: int, held: int, store: Store, embedder: Any, served: Any, shapes: Any
+) -> None:
+    served.put("issues", *(shapes.issue(n + 1) for n in range(10)))
+    with closing(open_github()) as api:
+        assert sync_github(store, embedder, "org/app", api=api).ok
+        assert documents(store, "issue") == 10
+        for number in sorted(served.issues)[left:]:
+            served.issues.pop(number)
+        report = sync_github(store, embedder, "org/app", api=api, full=True)
+    assert report.ok == (held == left)
+    assert documents(store, "issue") == held
+
+
+def test_a_run_is_on_record_with_what_it_did(store: Store, embedder: Any, source: Case) -> None:
+    source.run(store, embedder)
+    source.put(TEN - {1})
+    report = source.run(store, embedder)
+    with store.transaction() as conn:
+        rows = conn.execute(
+            "SELECT ok, documents_deleted, documents_changed, documents_unchanged, failed, chunks,"
+            " finished_at > started_at, %s = ANY(corpora) FROM runs ORDER BY run_id",
+            (source.corpus,),
+        ).fetchall()
+    assert report.documents_unchanged >= 9
+    assert rows[1] == (True, 1, 0, report.documents_unchanged, 0, 0, True, True)
+
+
+def test_a_run_that_was_killed_stays_on_record_as_unfinished(
+    store: Store, embedder: Any, source: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dataflow.ingestion.finish.build_indexes", killed)
+    with pytest.raises(KeyboardInterrupt):
+        source.run(store, embedder)
+    frame = status(store).filter(corpus=source.corpus)
+    assert frame["last_run_state"].to_list() == ["unfinished"]

@@ -1,0 +1,194 @@
+"""Two sources of one name: the second is refused, unless it is the first at a new place."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dataflow.ingestion import ingest_folder, ingest_git, ingest_wiki
+from operators.errors import CrosscorpusError
+from operators.postgres.store import Store
+from operators.postgres.write.ledger import ledger
+
+Ingest = Callable[..., Any]
+
+
+Read = Callable[[Store], dict[str, Any]]
+
+
+def pages(root: Path, *names: str) -> Path:
+    root.mkdir(parents=True)
+    for name in names:
+        (root / f"{name}.md").write_text(f"# {name}\n\nThe {name} page of {root.parent.name}.\n")
+    return root
+
+
+def git(path: Path, *arguments: str) -> None:
+    identity = ["-c", "user.name=Ann", "-c", "user.email=a@example.org"]
+    subprocess.run(["git", *identity, *arguments], cwd=path, check=True, capture_output=True)
+
+
+def repository(root: Path, *names: str) -> Path:
+    pages(root, *names)
+    git(root, "init", "-q")
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "First")
+    return root
+
+
+def stored(store: Store, corpus: str, repo: str) -> set[str]:
+    return set(ledger(store, corpus, repo)["document_id"])
+
+
+@pytest.mark.parametrize(
+    ("ingest", "make", "corpus"),
+    [
+        (ingest_folder, pages, "docs"),
+        (ingest_wiki, pages, "wiki"),
+        (ingest_git, repository, "docs"),
+    ],
+    ids=["folder", "wiki", "git"],
+)
+def test_another_source_of_the_same_name_is_refused_and_nothing_is_lost(
+    store: Store, embedder: Any, tmp_path: Path, ingest: Ingest, make: Ingest, corpus: str
+) -> None:
+    billing = make(tmp_path / "billing/docs", "index", "refunds")
+    search = make(tmp_path / "search/docs", "index", "ranking")
+    assert ingest(store, embedder, billing).ok
+    with pytest.raises(CrosscorpusError, match=r"--repo.*--relocated") as refused:
+        ingest(store, embedder, search, allow_mass_delete=True)
+    assert str(billing) in str(refused.value)
+    assert str(search) in str(refused.value)
+    assert stored(store, corpus, "docs") == {"index.md", "refunds.md"}
+    assert ingest(store, embedder, search, repo="search").ok
+    assert ingest(store, embedder, billing).documents_new == 0
+    assert stored(store, corpus, "search") == {"index.md", "ranking.md"}
+
+
+def test_a_newer_dump_is_of_the_same_wiki_and_that_of_another_wiki_is_refused(
+    store: Store, embedder: Any, tmp_path: Path
+) -> None:
+    def dump(name: str, host: str) -> Path:
+        site = f"<dbname>wiki</dbname><base>https://{host}/wiki/Main_Page</base>"
+        page = "<page><title>Start</title><ns>0</ns><revision><text>Text.</text></revision></page>"
+        file = tmp_path / name
+        file.write_text(f"<mediawiki><siteinfo>{site}</siteinfo>{page}</mediawiki>")
+        return file
+
+    assert ingest_wiki(store, embedder, dump("may.xml", "a.example.org")).documents_new == 1
+    june = dump("june.xml", "a.example.org")
+    assert ingest_wiki(store, embedder, june).documents_unchanged == 1
+    assert ingest_wiki(store, embedder, june, base_url="https://b.example.org").ok
+    with pytest.raises(CrosscorpusError, match="is taken"):
+        ingest_wiki(store, embedder, dump("other.xml", "b.example.org"))
+
+
+def test_a_folder_that_has_moved_goes_on_where_it_is_said_to_be_the_same(
+    store: Store, embedder: Any, tmp_path: Path
+) -> None:
+    old = pages(tmp_path / "a/docs", "index", "faq")
+    ingest_folder(store, embedder, old)
+    new = tmp_path / "b/docs"
+    shutil.move(old, new)
+    with pytest.raises(CrosscorpusError, match="--relocated"):
+        ingest_folder(store, embedder, new)
+    assert ingest_folder(store, embedder, new, relocated=True).documents_unchanged == 2
+    assert ingest_folder(store, embedder, new).documents_unchanged == 2
+
+
+def test_a_relative_path_and_a_link_are_the_same_folder(
+    store: Store, embedder: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row_versions: Read
+) -> None:
+    root = pages(tmp_path / "a/docs", "index")
+    (tmp_path / "link").mkdir()
+    os.symlink(root, tmp_path / "link/docs")
+    ingest_folder(store, embedder, root)
+    before = row_versions(store)
+    monkeypatch.chdir(tmp_path / "a")
+    for path in ("docs", "../a/docs/", tmp_path / "link/docs"):
+        assert ingest_folder(store, embedder, path).documents_unchanged == 1
+    assert row_versions(store) == before
+
+
+def test_a_clone_elsewhere_is_the_same_repository(
+    store: Store, embedder: Any, tmp_path: Path
+) -> None:
+    first = repository(tmp_path / "a/app", "index")
+    assert ingest_git(store, embedder, first, repo="org/app").documents_new
+    git(tmp_path, "clone", "-q", str(first), "copy")
+    assert ingest_git(store, embedder, tmp_path / "copy", repo="org/app").documents_new == 0
+    git(first, "remote", "add", "origin", "git@github.com:org/app.git")
+    assert ingest_git(store, embedder, first).documents_new == 0
+    git(tmp_path / "copy", "remote", "set-url", "origin", "https://x:y@github.com/org/app")
+    assert ingest_git(store, embedder, tmp_path / "copy").documents_new == 0
+
+
+def test_the_same_name_on_another_forge_is_another_repository(
+    store: Store, embedder: Any, tmp_path: Path
+) -> None:
+    for host in ("github.com", "gitlab.example.org"):
+        root = repository(tmp_path / host, host)
+        git(root, "remote", "add", "origin", f"https://{host}/org/app.git")
+    ingest_git(store, embedder, tmp_path / "github.com")
+    with pytest.raises(CrosscorpusError, match="--relocated"):
+        ingest_git(store, embedder, tmp_path / "gitlab.example.org")
+
+
+def test_a_name_is_free_where_nothing_was_stored_under_it(
+    store: Store, embedder: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "typo/docs").mkdir(parents=True)
+    assert not ingest_folder(store, embedder, tmp_path / "typo/docs").ok
+    assert ingest_folder(store, embedder, pages(tmp_path / "right/docs", "index")).ok
+
+
+def test_a_collection_from_before_sources_were_kept_takes_the_first_that_comes(
+    store: Store, embedder: Any, tmp_path: Path
+) -> None:
+    old, new = (pages(tmp_path / name / "docs", "index", "faq") for name in "ab")
+    ingest_folder(store, embedder, old)
+    store.run(lambda conn: conn.execute("DELETE FROM sync_state"))
+    assert ingest_folder(store, embedder, new).documents_new == 0
+    with pytest.raises(CrosscorpusError, match="is taken"):
+        ingest_folder(store, embedder, old)
+
+
+def test_what_the_error_teaches_is_an_option_of_each_command(crosscorpus: Any) -> None:
+    for command in ("git", "folder", "wiki"):
+        shown = crosscorpus("ingest", command, "--help").stdout
+        assert "--relocated" in shown
+        assert "--repo" in shown
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    root = tmp_path / "handbook"
+    root.mkdir()
+    for name in ("one", "two", "three"):
+        (root / f"{name}.md").write_text(f"# {name}\n\ntext of {name}\n")
+    return root
+
+
+@pytest.mark.parametrize("run", [ingest_folder, ingest_wiki])
+def test_a_web_address_holds_until_another_is_given(
+    store: Store, embedder: Any, folder: Path, run: Any
+) -> None:
+    def links(**options: Any) -> tuple[int, set[str | None]]:
+        report = run(store, embedder, folder, **options)
+        assert report.ok
+        with store.transaction() as conn:
+            found = conn.execute("SELECT DISTINCT left(uri, 9) FROM documents").fetchall()
+        return report.documents_changed, {row[0] for row in found}
+
+    assert links() == (0, {None})
+    for url, starts in (("https://a.org/", "https://a"), ("https://b.org", "https://b")):
+        assert links(base_url=url) == (3, {starts})
+        assert links() == (0, {starts})
+    assert links(base_url="") == (3, {None})
+    assert links() == (0, {None})

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dataflow.ingestion import Progress, ingest_documents
+from operators.postgres.store import Store
+
+Write = Callable[..., Path]
+
+
+def document(number: int, text: str | None = None, **fields: Any) -> dict[str, Any]:
+    words = " ".join(f"word{number}x{n}" for n in range(90))
+    return {
+        "doc_id": f"d{number:03}", "corpus": "docs", "repo": "org/app",
+        "title": f"Page {number}", "text": words if text is None else text,
+    } | fields  # fmt: skip
+
+
+def texts(store: Store, corpus: str = "docs") -> dict[str, str]:
+    """document_id -> its chunks' text, joined."""
+    with store.transaction() as conn:
+        rows = conn.execute(
+            "SELECT document_id, string_agg(text, '' ORDER BY ordinal) FROM chunks"
+            " WHERE corpus = %s GROUP BY document_id",
+            (corpus,),
+        )
+        return {str(name): str(text) for name, text in rows}
+
+
+def test_progress_counts_committed_documents_and_ends_done(
+    store: Store, embedder: Any, write_lines: Write
+) -> None:
+    events: list[Progress] = []
+    seen: list[int] = []
+
+    def on_event(event: Progress) -> None:
+        events.append(event)
+        seen.append(len(texts(store)))
+
+    file = write_lines(*(document(n) for n in range(20)))
+    ingest_documents(store, embedder, file, batch_documents=5, on_event=on_event)
+    assert [e.documents for e in events if e.stage == "scan"] == [5, 10, 15, 20]
+    assert [e.documents for e in events] == seen
+    assert events[-1].stage == "done"
+    assert events[-1].fraction == 1.0
+    assert events[-1].chunks == 60
+
+
+def test_progress_is_told_within_a_long_batch(
+    store: Store, embedder: Any, write_lines: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dataflow.ingestion.run.EVENT_SECONDS", 0.0)
+    events: list[Progress] = []
+    ingest_documents(
+        store, embedder, write_lines(*(document(n) for n in range(10))),
+        batch_documents=5, config={"embed_at_once": 3}, on_event=events.append,
+    )  # fmt: skip
+    within = [e for e in events if e.documents == 0 and e.embedded]
+    assert [e.embedded for e in within] == [3, 6, 9, 12]
+    fractions = [e.fraction for e in events]
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == 1.0
+
+
+def test_another_chunker_cuts_everything_anew_without_embedding_what_is_the_same(
+    store: Store, embedder: Any, write_lines: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write_lines(*(document(n) for n in range(3)))
+    ingest_documents(store, embedder, file)
+    monkeypatch.setattr("operators.sources.chunking.chunker.VERSION", "next")
+    report = ingest_documents(store, embedder, file)
+    assert (report.documents_changed, report.embedded) == (3, 0)

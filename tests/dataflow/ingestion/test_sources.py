@@ -1,0 +1,643 @@
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from dataflow.ingestion import ingest_documents, ingest_folder, ingest_git, ingest_wiki
+from dataflow.ingestion.sources import ingest_issues, ingest_memory, ingest_reviews, sync_github
+from operators.postgres.inspect.status import status
+from operators.postgres.store import Store, collection_info, open_store
+from operators.postgres.write.ledger import ledger
+from operators.postgres.write.sync_state import stored_items
+from operators.sources.formats.pdf import PdfReader
+from operators.sources.github.github_api import GithubApi, GithubError, open_github
+
+_DATA = Path(os.environ.get("CROSSCORPUS_TEST_DATA", Path(__file__).parents[4] / "shared/data"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    root = tmp_path / "handbook"
+    root.mkdir()
+    for name in ("one", "two", "three"):
+        (root / f"{name}.md").write_text(f"# {name}\n\ntext of {name}\n")
+    return root
+
+
+@pytest.fixture
+def parsed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Sizes of the PDFs that were read."""
+    sizes: list[int] = []
+    read = PdfReader.read
+
+    def counted(self: PdfReader, data: bytes) -> Any:
+        sizes.append(len(data))
+        return read(self, data)
+
+    monkeypatch.setattr(PdfReader, "read", counted)
+    return sizes
+
+
+def states(store: Store, repo: str = "handbook", corpus: str = "docs") -> dict[str, Any]:
+    frame = ledger(store, corpus, repo)
+    return dict(zip(frame["document_id"], frame.select("state", "reason").iter_rows(), strict=True))
+
+
+def metadata(store: Store, corpus: str) -> list[dict[str, Any]]:
+    with store.transaction() as conn:
+        rows = conn.execute(
+            "SELECT metadata::text FROM chunks WHERE corpus = %s ORDER BY document_id, ordinal",
+            (corpus,),
+        )
+        return [json.loads(row[0]) for row in rows]
+
+
+def test_a_folder_is_stored_and_only_a_changed_file_is_stored_anew(
+    store: Store, embedder: Any, folder: Path
+) -> None:
+    assert ingest_folder(store, embedder, folder).documents_new == 3
+    again = ingest_folder(store, embedder, folder)
+    assert (again.documents_unchanged, again.chunks, again.embedded, again.ok) == (3, 0, 0, True)
+    (folder / "two.md").write_text("# two\n\nother text\n")
+    changed = ingest_folder(store, embedder, folder)
+    assert (changed.documents_changed, changed.documents_unchanged) == (1, 2)
+
+
+def test_a_deleted_file_goes_and_an_emptied_folder_deletes_nothing(
+    store: Store, embedder: Any, folder: Path
+) -> None:
+    (folder / "four.md").write_text("# four\n")
+    ingest_folder(store, embedder, folder)
+    (folder / "four.md").unlink()
+    assert ingest_folder(store, embedder, folder).documents_deleted == 1
+    for file in folder.iterdir():
+        file.unlink()
+    report = ingest_folder(store, embedder, folder, allow_mass_delete=True)
+    assert (report.ok, report.documents_deleted) == (False, 0)
+    assert "is it mounted?" in str(report.failed[0])
+    assert len(states(store)) == 3
+
+
+def test_a_scanned_and_a_locked_pdf_have_states_of_their_own(
+    store: Store, embedder: Any, folder: Path, parsed: list[int], make_pdf: Any
+) -> None:
+    (folder / "locked.pdf").write_bytes(make_pdf(["secret"], password=b"pw"))
+    (folder / "scanned.pdf").write_bytes(make_pdf([""]))
+    report = ingest_folder(store, embedder, folder)
+    assert sorted(map(str, report.failed)) == [
+        "locked.pdf: encrypted: it asks for a password",
+        "scanned.pdf: no_text: its page has no text: scanned?",
+    ]
+    assert states(store)["locked.pdf"] == ("encrypted", "it asks for a password")
+    assert states(store)["scanned.pdf"] == ("no_text", "its page has no text: scanned?")
+    again = ingest_folder(store, embedder, folder)
+    assert (again.ok, again.known_failures, len(parsed)) == (True, 2, 2)
+
+
+def test_hostile_files_are_reported_once_and_never_parsed_again(
+    store: Store, embedder: Any, folder: Path, parsed: list[int]
+) -> None:
+    hostile = _DATA / "hostile"
+    if not (hostile / "deep_q.pdf").exists():
+        pytest.skip("no hostile files: set CROSSCORPUS_TEST_DATA")
+    for file in hostile.glob("*.pdf"):
+        copied = Path(shutil.copy(file, folder))
+        copied.chmod(copied.stat().st_mode | stat.S_IWUSR)
+    report = ingest_folder(store, embedder, folder)
+    assert (report.ok, report.documents_new, len(report.failed)) == (False, 3, 6)
+    held = {name: told for name, told in states(store).items() if told[0] != "indexed"}
+    assert set(held) == {file.name for file in hostile.glob("*.pdf")}
+    assert held["empty.pdf"] == ("failed", "empty file")
+    assert held["deep_q.pdf"][0] == "no_text"
+    assert len(parsed) == 6
+    again = ingest_folder(store, embedder, folder)
+    assert (again.ok, again.known_failures, again.documents_unchanged) == (True, 6, 9)
+    assert len(parsed) == 6
+
+
+def test_a_file_that_turns_bad_leaves_its_good_version_and_is_parsed_once(
+    store: Store, embedder: Any, folder: Path, parsed: list[int], make_pdf: Any, row_versions: Any
+) -> None:
+    file = folder / "one.pdf"
+    good, clock = make_pdf(["good words"]), 1_600_000_000
+    file.write_bytes(good)
+    os.utime(file, (clock, clock))
+    ingest_folder(store, embedder, folder)
+    file.write_bytes(b"%PDF-1.7 garbage")
+    report = ingest_folder(store, embedder, folder)
+    assert [fault.where for fault in report.failed] == ["one.pdf"]
+    assert states(store)["one.pdf"] == ("indexed", None)
+    frame = status(store).select("outdated", "failed", "reasons").row(0)
+    assert (frame[0], frame[1], frame[2][0][:12]) == (1, 0, "1 x damaged:")
+    before, reads = row_versions(store), len(parsed)
+    again = ingest_folder(store, embedder, folder)
+    assert (again.ok, again.known_failures, len(parsed)) == (True, 1, reads)
+    assert row_versions(store) == before
+    file.write_bytes(good)
+    os.utime(file, (clock, clock))
+    mended = ingest_folder(store, embedder, folder)
+    assert (mended.documents_unchanged, mended.known_failures, len(parsed)) == (4, 0, reads)
+    assert status(store)["outdated"].item() == 0
+
+
+def test_published_documents_are_stored_whole(store: Store, embedder: Any) -> None:
+    embedder.max_tokens = 400  # few chunks: the documents count, not how they are cut
+    raw = _DATA / "versionrag" / "raw"
+    if not raw.is_dir():
+        pytest.skip("no published documents: set CROSSCORPUS_TEST_DATA")
+    report = ingest_folder(store, embedder, raw)
+    assert (report.documents_new, report.failed, report.skipped) == (34, [], [])
+    pages = {m["page"] for m in metadata(store, "docs") if "page" in m}
+    assert pages == {1, 2, 3, 4, 5}
+    frame = ledger(store, "docs", "raw")
+    assert set(frame["state"]) == {"indexed"}
+
+
+def test_a_wiki_is_stored_with_the_anchors_of_its_sections(
+    store: Store, embedder: Any, folder: Path
+) -> None:
+    words = "word " * 60
+    (folder / "four.md").write_text(f"# Über\n\n{words}\n\n# Über\n\n{words}\n")
+    assert ingest_wiki(store, embedder, folder, base_url="https://w.example.org").ok
+    fragments = [m["fragment"] for m in metadata(store, "wiki")]
+    assert {"über", "über-1", "one", "two", "three"} == set(fragments)
+
+
+def test_many_unchanged_files_cost_only_their_reading(
+    store: Store, embedder: Any, tmp_path: Path
+) -> None:
+    root = tmp_path / "many"
+    for number in range(1_000):
+        file = root / f"{number % 10}" / f"{number}.md"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"# {number}\n\ntext\n")
+    ingest_folder(store, embedder, root)
+    began = time.process_time()
+    again = ingest_folder(store, embedder, root)
+    assert again.documents_unchanged == 1_000
+    assert time.process_time() - began < 5
+
+
+Write = Callable[..., Path]
+
+
+Read = Callable[[Store], dict[str, Any]]
+
+
+def texts(store: Store, corpus: str = "docs") -> dict[str, str]:
+    """document_id -> its chunks' text, joined."""
+    with store.transaction() as conn:
+        rows = conn.execute(
+            "SELECT document_id, string_agg(text, '' ORDER BY ordinal) FROM chunks"
+            " WHERE corpus = %s GROUP BY document_id",
+            (corpus,),
+        )
+        return {str(name): str(text) for name, text in rows}
+
+
+def git(path: Path, *arguments: str) -> None:
+    identity = ["-c", "user.name=Ann", "-c", "user.email=a@example.org"]
+    subprocess.run(["git", *identity, *arguments], cwd=path, check=True, capture_output=True)
+
+
+def commit(path: Path, message: str, files: dict[str, str | None]) -> None:
+    for name, text in files.items():
+        file = path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if text is None:
+            file.unlink()
+        else:
+            file.write_text(text)
+    git(path, "add", "-A")
+    git(path, "commit", "-q", "-m", message)
+
+
+def commit_of(path: Path) -> str:
+    done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=path, check=True, capture_output=True)
+    return done.stdout.decode().strip()
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    path = tmp_path / "app"
+    path.mkdir()
+    git(path, "init", "-q")
+    git(path, "remote", "add", "origin", "https://github.com/org/app.git")
+    files = {f"src/m{n}.py": f"def f{n}():\n    return {n}\n" for n in range(6)}
+    commit(path, "First", files | {"README.md": "# App\n\nHello.\n"})
+    return path
+
+
+def test_a_working_tree_fills_three_corpora_and_twice_changes_nothing(
+    store: Store, embedder: Any, tree: Path, row_versions: Read
+) -> None:
+    report = ingest_git(store, embedder, tree)
+    assert report.ok
+    assert collection_info(store).repos == {
+        "code": {"org/app": 6}, "docs": {"org/app": 1}, "history": {"org/app": 1},
+    }  # fmt: skip
+    before = row_versions(store)
+    embedder.counted = 0
+    report = ingest_git(store, embedder, tree)
+    assert (report.documents_unchanged, report.chunks, embedder.counted) == (8, 0, 0)
+    assert row_versions(store) == before
+
+
+def test_edits_renames_and_deletions_follow(
+    new_store: Callable[[], Store], embedder: Any, tree: Path, contents: Read
+) -> None:
+    store = new_store()
+    ingest_git(store, embedder, tree)
+    commit(
+        tree, "Second",
+        {"src/m0.py": "def g():\n    return 0\n", "src/m1.py": None, "new.py": "x = 1\n"},
+    )  # fmt: skip
+    report = ingest_git(store, embedder, tree)
+    assert report.ok
+    assert (report.documents_new, report.documents_changed, report.documents_deleted) == (2, 1, 1)
+    fresh = new_store()
+    ingest_git(fresh, embedder, tree)
+    here, there = contents(store), contents(fresh)
+    assert set(here.pop("embedding_cache")) >= set(there.pop("embedding_cache"))
+    assert here == there
+
+
+def test_a_tree_whose_files_are_gone_deletes_nothing(
+    store: Store, embedder: Any, tree: Path
+) -> None:
+    ingest_git(store, embedder, tree)
+    for file in (tree / "src").iterdir():
+        file.unlink()
+    report = ingest_git(store, embedder, tree)
+    assert not report.ok
+    assert "6 of 6 documents are gone" in str(report.failed[0])
+    assert len(texts(store, "code")) == 6
+
+
+def test_what_is_excluded_goes_however_much_it_is_and_what_else_is_gone_is_asked_about(
+    store: Store, embedder: Any, tree: Path
+) -> None:
+    ingest_git(store, embedder, tree)
+    (tree / "src/m0.py").unlink()
+    (tree / "src/m5.py").unlink()
+    report = ingest_git(store, embedder, tree, exclude=["src/m[0-3].py"])
+    assert report.documents_deleted == 4
+    assert ["1 of 2 documents are gone" in str(fault) for fault in report.failed] == [True]
+    assert set(texts(store, "code")) == {"src/m4.py", "src/m5.py"}
+    report = ingest_git(store, embedder, tree, exclude=["src"])
+    assert (report.ok, report.documents_deleted) == (True, 2)
+    assert (texts(store, "code"), set(texts(store, "history"))) == ({}, {commit_of(tree)})
+
+
+def test_what_another_reader_brought_into_the_same_repo_stays(
+    store: Store, embedder: Any, tree: Path, write_lines: Write
+) -> None:
+    other = {"corpus": "docs", "repo": "org/app", "text": "other words"}
+    file = write_lines({"doc_id": "d001", **other}, {"doc_id": "d002", **other})
+    ingest_documents(store, embedder, file)
+    assert ingest_git(store, embedder, tree).documents_deleted == 0
+    assert set(texts(store)) == {"d001", "d002", "README.md"}
+    ingest_documents(store, embedder, file, prune=True)
+    assert set(texts(store)) == {"d001", "d002", "README.md"}
+
+
+def test_a_file_that_became_binary_leaves_the_store(
+    store: Store, embedder: Any, tree: Path
+) -> None:
+    ingest_git(store, embedder, tree)
+    (tree / "src" / "m2.py").write_bytes(b"\0\1")
+    report = ingest_git(store, embedder, tree)
+    assert report.ok
+    assert [str(fault) for fault in report.skipped] == ["src/m2.py: binary"]
+    assert "src/m2.py" not in texts(store, "code")
+
+
+def test_metadata_reaches_the_chunks(store: Store, embedder: Any, tree: Path) -> None:
+    ingest_git(store, embedder, tree)
+    with store.transaction() as conn:
+        row = conn.execute("SELECT title, uri, metadata FROM chunks WHERE corpus = 'history'")
+        title, uri, metadata = row.fetchone() or ("", "", "{}")
+    assert title == "First"
+    assert uri == "https://github.com/org/app/commit/" + json.loads(metadata)["commit"]
+
+
+def test_stopped_among_the_commits_or_the_files_it_goes_on_to_the_same_end(
+    new_store: Callable[[], Store], embedder: Any, tree: Path
+) -> None:
+    for number in range(5):
+        commit(tree, f"Change {number}", {f"src/m{number}.py": f"x = {number}\n"})
+    whole, halting = new_store(), new_store()
+    ingest_git(whole, embedder, tree)
+    runs, stopped = 0, True
+    while stopped:
+        report = ingest_git(halting, embedder, tree, batch_documents=2, stop_after_s=0)
+        assert report.ok
+        runs, stopped = runs + 1, report.stopped_at is not None
+    assert runs == 7  # 6 commits and 7 files by two
+    for corpus in ("code", "history", "docs"):
+        assert texts(halting, corpus) == texts(whole, corpus)
+
+
+@pytest.fixture
+def server(
+    monkeypatch: pytest.MonkeyPatch, shapes: ModuleType, github_server: ModuleType
+) -> Iterator[Any]:
+    """A GitHub on this machine: two pull requests with a thread each, a review, two issues."""
+    pytest.importorskip("httpx", reason="the extra 'github' is not installed")
+    for name in ("GITHUB_TOKEN", "GH_TOKEN", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with github_server.serving(github_server.GitHub()) as state:
+        monkeypatch.setenv("GITHUB_API_URL", state.url)
+        fill(state, shapes)
+        yield state
+
+
+def fill(state: Any, shapes: ModuleType) -> None:
+    state.put("issues", shapes.issue(1, pull=True), shapes.issue(2), shapes.issue(3))
+    state.put("issues", shapes.issue(4, pull=True))
+    state.put("comments", shapes.comment(100), shapes.comment(101, reply_to=100))
+    state.put("comments", shapes.comment(102, pull=4))
+    state.put("reviews", shapes.review(200))
+    state.put("issue_comments", shapes.issue_comment(300, 2))
+
+
+def change(state: Any, shapes: ModuleType) -> None:
+    """Edit, add and delete something of each kind."""
+    later = shapes.at(90_000)
+    state.put("comments", shapes.comment(101, reply_to=100, body="Better.", updated_at=later))
+    state.put("comments", shapes.comment(103, reply_to=102, pull=4, updated_at=later))
+    state.put("issues", shapes.issue(3, state="closed", updated_at=later))
+    state.put("issues", shapes.issue(4, pull=True, title="Renamed", updated_at=later))
+    state.put("reviews", shapes.review(200, body="Edited."), shapes.review(201, pull=4))
+    state.put("issues", shapes.issue(5, updated_at=later))
+    del state.issue_comments[300], state.comments[100]
+
+
+@pytest.fixture
+def api(server: Any) -> Iterator[GithubApi]:
+    with open_github(sleep=lambda seconds: None) as connection:
+        yield connection
+
+
+def test_a_repository_is_searchable_and_twice_changes_nothing(
+    store: Store, embedder: Any, server: Any, row_versions: Read
+) -> None:
+    report = sync_github(store, embedder, "org/app")
+    assert report.ok
+    assert (report.documents_new, report.documents_deleted) == (5, 0)
+    assert set(collection_info(store).repos) == {"review", "issue"}
+    assert set(thread_texts(store)) == {
+        "pull/1#discussion_r100", "pull/1#pullrequestreview-200", "pull/4#discussion_r102",
+        "issues/2", "issues/3",
+    }  # fmt: skip
+    before = row_versions(store)
+    embedder.counted = 0
+    report = sync_github(store, embedder, "org/app")
+    assert (report.documents_unchanged, report.chunks, embedder.counted) == (5, 0, 0)
+    assert row_versions(store) == before
+
+
+def test_after_changes_the_collection_equals_a_fresh_one(
+    new_store: Callable[[], Store],
+    embedder: Any,
+    server: Any,
+    api: GithubApi,
+    contents: Read,
+    shapes: ModuleType,
+) -> None:
+    store = new_store()
+    sync_github(store, embedder, "org/app", api=api)
+    change(server, shapes)
+    report = sync_github(store, embedder, "org/app", api=api, full=True)
+    assert report.ok
+    fresh = new_store()
+    sync_github(fresh, embedder, "org/app", api=api)
+    here, there = contents(store), contents(fresh)
+    assert set(here.pop("embedding_cache")) >= set(there.pop("embedding_cache"))
+    assert here == there
+    assert [*stored_items(store, sync_source(store))] == [*stored_items(fresh, sync_source(fresh))]
+
+
+def sync_source(store: Store) -> str:
+    with store.transaction() as conn:
+        row = conn.execute("SELECT DISTINCT source FROM sync_state").fetchone()
+    assert row is not None
+    return str(row[0])
+
+
+def thread_texts(store: Store) -> dict[str, str]:
+    """document_id -> its chunks' text, joined, in all corpora."""
+    with store.transaction() as conn:
+        rows = conn.execute("SELECT document_id, text FROM chunks ORDER BY document_id, ordinal")
+        found: dict[str, str] = {}
+        for name, text in rows:
+            found[name] = found.get(name, "") + text
+    return found
+
+
+class Killed(BaseException):
+    pass
+
+
+def test_a_run_that_dies_after_any_commit_ends_like_an_undisturbed_one(
+    copies: Callable[..., str], embedder: Any, server: Any, api: GithubApi, contents: Read,
+    monkeypatch: pytest.MonkeyPatch, shapes: ModuleType,
+) -> None:  # fmt: skip
+    with open_store(copies(None, "sync_base"), "synced", create=True) as store:
+        sync_github(store, embedder, "org/app", api=api)
+    change(server, shapes)
+
+    def finish(store: Store) -> tuple[Any, ...]:
+        """What the collection holds after a run that nothing disturbs."""
+        assert sync_github(store, embedder, "org/app", api=api, full=True).ok
+        held = contents(store)
+        held.pop("embedding_cache")
+        return held, [*stored_items(store, sync_source(store))]
+
+    with open_store(copies("sync_base", "sync_whole"), "synced") as store:
+        expected = finish(store)
+    proper = Store.transaction
+    left = 0
+
+    @contextmanager
+    def transaction(self: Store, *args: Any, **kwargs: Any) -> Iterator[Any]:
+        nonlocal left
+        with proper(self, *args, **kwargs) as conn:
+            yield conn
+            writes = conn.execute("SELECT pg_current_xact_id_if_assigned()").fetchone() != (None,)
+        left -= writes
+        if writes and left == 0:
+            raise Killed
+
+    died = 0
+    for point in range(1, 1000):
+        with open_store(copies("sync_base"), "synced", max_size=2) as store:
+            left = point
+            with monkeypatch.context() as patched:
+                patched.setattr(Store, "transaction", transaction)
+                try:
+                    sync_github(store, embedder, "org/app", api=api, full=True)
+                except Killed:
+                    died += 1
+            whole = left > 0
+            assert finish(store) == expected, point
+        if whole:
+            break
+    assert died > 10
+
+
+def test_most_of_a_repository_gone_deletes_nothing_until_allowed(
+    store: Store, embedder: Any, server: Any, api: GithubApi
+) -> None:
+    sync_github(store, embedder, "org/app", api=api)
+    server.comments.clear()
+    server.reviews.clear()
+    for options in ({"full": True}, {}):
+        report = sync_github(store, embedder, "org/app", api=api, **options)
+        assert "3 of 3 documents are gone" in str(report.failed[0])
+        assert len(thread_texts(store)) == 5
+    report = sync_github(store, embedder, "org/app", api=api, allow_mass_delete=True)
+    assert report.ok
+    assert set(thread_texts(store)) == {"issues/2", "issues/3"}
+
+
+def test_a_refusal_writes_no_document_and_keeps_what_was_fetched(
+    store: Store, embedder: Any, server: Any, api: GithubApi
+) -> None:
+    server.failing["/repos/org/app/issues/comments"] = (403, {"Retry-After": "99999"}, b"")
+    with pytest.raises(GithubError, match="what was fetched is kept"):
+        sync_github(store, embedder, "org/app", api=api)
+    assert thread_texts(store) == {}
+    assert len([*stored_items(store, sync_source(store))]) == 7
+    server.failing.clear()
+    assert sync_github(store, embedder, "org/app", api=api).documents_new == 5
+
+
+def test_a_failed_embedding_is_tried_again_by_the_next_run(
+    store: Store, embedder: Any, server: Any, api: GithubApi
+) -> None:
+    embedder.fails_on = "Trouble 2"
+    report = sync_github(store, embedder, "org/app", api=api)
+    assert [fault.where for fault in report.failed] == ["issues/2"]
+    embedder.fails_on = "\0never"
+    report = sync_github(store, embedder, "org/app", api=api)
+    assert report.ok
+    assert (report.documents_new + report.documents_changed, report.documents_unchanged) == (1, 4)
+
+
+def test_exports_give_the_same_documents_as_the_api(
+    new_store: Callable[[], Store], embedder: Any, server: Any, api: GithubApi, contents: Read,
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    live, filed = new_store(), new_store()
+    sync_github(live, embedder, "org/app", api=api)
+    files = {}
+    for kind in ("comments", "reviews", "issues", "issue_comments"):
+        files[kind] = tmp_path / f"{kind}.json"
+        files[kind].write_text(
+            "".join(json.dumps([item]) for item in getattr(server, kind).values())
+        )
+    pulls = tmp_path / "pulls.json"
+    pulls.write_text(json.dumps([i for i in server.issues.values() if "pull_request" in i]))
+    reviews = [files["comments"], files["reviews"], pulls]
+    assert ingest_reviews(filed, embedder, reviews, repo="org/app").ok
+    assert ingest_issues(filed, embedder, [files["issues"], files["issue_comments"]]).ok
+    assert contents(filed) == contents(live)
+    assert sync_github(filed, embedder, "org/app", api=api).documents_unchanged == 5
+
+
+def test_a_whole_export_takes_out_what_was_deleted(
+    store: Store, embedder: Any, tmp_path: Path, shapes: ModuleType
+) -> None:
+    file = tmp_path / "comments.json"
+    file.write_text(json.dumps([shapes.comment(n) for n in range(1, 11)]))
+    ingest_reviews(store, embedder, [file], repo="org/app")
+    file.write_text(json.dumps([shapes.comment(n) for n in range(1, 10)]))
+    assert ingest_reviews(store, embedder, [file], repo="org/app").documents_deleted == 0
+    report = ingest_reviews(store, embedder, [file], repo="org/app", prune=True)
+    assert (report.documents_deleted, len(thread_texts(store))) == (1, 9)
+
+
+def written(folder: Path, name: str, *items: dict[str, Any]) -> Path:
+    file = folder / name
+    file.write_text(json.dumps(items))
+    return file
+
+
+def test_an_export_without_the_comments_leaves_an_issue_that_has_them(
+    store: Store, embedder: Any, tmp_path: Path, shapes: ModuleType
+) -> None:
+    issues = written(
+        tmp_path, "issues.json", shapes.issue(2, comments=1), shapes.issue(3, comments=1)
+    )
+    comments = written(tmp_path, "comments.json", shapes.issue_comment(300, 2))
+    ingest_issues(store, embedder, [issues, comments])
+    before = thread_texts(store)
+    assert "Word 300." in before["issues/2"]
+    report = ingest_issues(store, embedder, [issues])
+    assert (report.ok, report.documents_changed, report.documents_unchanged) == (True, 0, 2)
+    assert [str(fault) for fault in report.skipped] == [
+        "issues/2: the files have 0 of its 1 stored comments, so that version stays: give all "
+        "files together, or say they are whole (--prune)"
+    ]
+    assert ingest_issues(store, embedder, [issues]).known_failures == 1  # told by the ledger
+    assert thread_texts(store) == before
+    assert ingest_issues(store, embedder, [issues, comments]).known_failures == 0
+    # what came without comments is not held back by what nobody has
+    issues = written(
+        tmp_path, "issues.json", shapes.issue(2, comments=0), shapes.issue(3, comments=2, body="B.")
+    )
+    assert ingest_issues(store, embedder, [issues]).documents_changed == 2
+    assert thread_texts(store) == {"issues/2": "@octocat: Trouble 2.", "issues/3": "@octocat: B."}
+
+
+def test_a_whole_export_takes_out_deleted_comments(
+    store: Store, embedder: Any, tmp_path: Path, shapes: ModuleType
+) -> None:
+    issues = written(tmp_path, "issues.json", shapes.issue(2, comments=1))
+    comments = written(tmp_path, "comments.json", shapes.issue_comment(300, 2))
+    ingest_issues(store, embedder, [issues, comments])
+    assert ingest_issues(store, embedder, [issues], prune=True).documents_changed == 1
+    assert thread_texts(store) == {"issues/2": "@octocat: Trouble 2."}
+
+
+def test_an_export_of_a_part_of_a_thread_leaves_the_one_that_has_more(
+    store: Store, embedder: Any, tmp_path: Path, shapes: ModuleType
+) -> None:
+    thread = [shapes.comment(5), shapes.comment(6, reply_to=5)]
+    pull = written(tmp_path, "pulls.json", shapes.issue(1, pull=True))
+    whole = written(tmp_path, "comments.json", *thread)
+    ingest_reviews(store, embedder, [whole, pull])
+    before = thread_texts(store)
+    for files, why in (
+        ([written(tmp_path, "first.json", thread[0]), pull], "1 of its 2 stored comments"),
+        ([whole], "do not have its pull request, whose title"),
+    ):
+        report = ingest_reviews(store, embedder, files)
+        assert (report.ok, report.documents_changed) == (True, 0)
+        assert why in str(report.skipped[0])
+        assert thread_texts(store) == before
+    more = written(tmp_path, "more.json", *thread, shapes.comment(7, reply_to=5))
+    assert ingest_reviews(store, embedder, [more, pull]).documents_changed == 1
+    assert ingest_reviews(store, embedder, [whole, pull], prune=True).documents_changed == 1
+    assert thread_texts(store) == before
+
+
+def test_findings_come_from_a_file(store: Store, embedder: Any, tmp_path: Path) -> None:
+    file = tmp_path / "findings.jsonl"
+    finding = {"file_path": "src/a.py", "finding": "Fork first.", "outcome": "fixed"}
+    file.write_text(json.dumps(finding))
+    assert ingest_memory(store, embedder, file, repo="org/app").ok
+    assert collection_info(store).repos == {"memory": {"org/app": 1}}
+    assert list(thread_texts(store).values()) == ["Fork first."]

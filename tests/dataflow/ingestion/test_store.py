@@ -1,0 +1,240 @@
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hamilton.ad_hoc_utils import create_temporary_module
+from hamilton.function_modifiers import tag
+
+from dataflow.ingestion import ingest_documents
+from dataflow.ingestion.store import FAILURES_IN_A_ROW
+from operators.postgres.store import Store, collection_info
+from operators.postgres.write.ledger import ledger
+
+Write = Callable[..., Path]
+
+
+Read = Callable[[Store], dict[str, Any]]
+
+
+def document(number: int, text: str | None = None, **fields: Any) -> dict[str, Any]:
+    words = " ".join(f"word{number}x{n}" for n in range(90))
+    return {
+        "doc_id": f"d{number:03}", "corpus": "docs", "repo": "org/app",
+        "title": f"Page {number}", "text": words if text is None else text,
+    } | fields  # fmt: skip
+
+
+def texts(store: Store, corpus: str = "docs") -> dict[str, str]:
+    """document_id -> its chunks' text, joined."""
+    with store.transaction() as conn:
+        rows = conn.execute(
+            "SELECT document_id, string_agg(text, '' ORDER BY ordinal) FROM chunks"
+            " WHERE corpus = %s GROUP BY document_id",
+            (corpus,),
+        )
+        return {str(name): str(text) for name, text in rows}
+
+
+def states(store: Store, corpus: str = "docs", repo: str = "org/app") -> dict[str, Any]:
+    frame = ledger(store, corpus, repo)
+    return dict(zip(frame["document_id"], frame.select("state", "reason").iter_rows(), strict=True))
+
+
+def test_documents_are_stored_with_chunks_vectors_and_ledger(
+    store: Store, embedder: Any, write_lines: Write
+) -> None:
+    file = write_lines(*(document(n) for n in range(7)))
+    report = ingest_documents(store, embedder, file)
+    assert report.ok
+    assert (report.documents_new, report.documents_unchanged) == (7, 0)
+    assert report.chunks == report.embedded == 7 * 3
+    assert 0 <= report.embedding_seconds <= report.seconds
+    assert texts(store) == {f"d{n:03}": document(n)["text"] for n in range(7)}
+    assert set(states(store).values()) == {("indexed", None)}
+    assert collection_info(store).corpora == {"docs": 21}
+    assert collection_info(store).model == "words"
+
+
+def test_one_changed_document_costs_only_its_own_chunks(
+    store: Store, embedder: Any, write_lines: Write
+) -> None:
+    ingest_documents(store, embedder, write_lines(*(document(n) for n in range(7))))
+    embedder.embedded.clear()
+    changed = document(3)["text"] + " and a new end"
+    lines = [document(n) if n != 3 else document(3, text=changed) for n in range(7)]
+    report = ingest_documents(store, embedder, write_lines(*lines))
+    assert (report.documents_changed, report.documents_unchanged) == (1, 6)
+    assert len(embedder.embedded) == report.embedded == 1  # of its three chunks
+    assert texts(store)["d003"] == changed
+
+
+def test_a_changed_date_is_a_change_that_embeds_nothing(
+    store: Store, embedder: Any, write_lines: Write
+) -> None:
+    ingest_documents(store, embedder, write_lines(document(1)))
+    report = ingest_documents(store, embedder, write_lines(document(1, created_at="2024-01-01")))
+    assert (report.documents_changed, report.embedded) == (1, 0)
+
+
+def test_a_failed_embedding_leaves_the_old_version_live(
+    store: Store, embedder: Any, write_lines: Write
+) -> None:
+    ingest_documents(store, embedder, write_lines(*(document(n) for n in range(3))))
+    file = write_lines(
+        document(0), document(1, text="poison now"), document(2, text="better"),
+        document(8, text="poison too"),
+    )  # fmt: skip
+    embedder.fails_on = "poison"
+    report = ingest_documents(store, embedder, file)
+    assert [fault.where for fault in report.failed] == ["d001", "d008"]
+    assert (report.documents_changed, report.documents_new) == (1, 0)
+    assert texts(store)["d001"] == document(1)["text"]
+    assert texts(store)["d002"] == "better"
+    assert states(store)["d001"] == ("indexed", None)
+    assert states(store)["d008"] == ("failed", "EmbeddingError: the model is away")
+    embedder.fails_on = "\0never"
+    assert ingest_documents(store, embedder, file).ok
+    assert (texts(store)["d001"], texts(store)["d008"]) == ("poison now", "poison too")
+
+
+def refuse_writing(store: Store, document_id: str, state: str) -> None:
+    """Have the server refuse the chunks of a document with that SQLSTATE."""
+    body = (
+        f"BEGIN IF NEW.document_id = '{document_id}' THEN"
+        f" RAISE EXCEPTION 'trouble' USING ERRCODE = '{state}'; END IF; RETURN NEW; END"
+    )
+    function = f"CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $${body}$$"
+    trigger = "CREATE TRIGGER refuse BEFORE INSERT ON chunks FOR EACH ROW EXECUTE FUNCTION refuse()"
+    store.run(lambda conn: conn.execute(function))
+    store.run(lambda conn: conn.execute(trigger))
+
+
+@pytest.mark.parametrize("state", ["57014", "53200", "55P03", "58030", "XX000"])
+def test_a_document_that_met_trouble_of_the_server_is_tried_again(
+    store: Store, embedder: Any, write_lines: Write, state: str
+) -> None:
+    ingest_documents(store, embedder, write_lines(document(0), document(1)))
+    file = write_lines(*(document(n, text=f"new {n}") for n in range(1, 4)))
+    refuse_writing(store, "d001", state)
+    assert [f.where for f in ingest_documents(store, embedder, file).failed] == ["d001"]
+    again = ingest_documents(store, embedder, file)
+    assert ([f.where for f in again.failed], again.known_failures) == (["d001"], 0)
+    store.run(lambda conn: conn.execute("DROP FUNCTION refuse CASCADE"))
+    assert ingest_documents(store, embedder, file).ok
+    assert texts(store)["d001"] == "new 1"
+
+
+@pytest.mark.parametrize("state", ["22003", "54000"])
+def test_a_document_that_no_server_can_take_is_not_tried_again(
+    store: Store, embedder: Any, write_lines: Write, state: str
+) -> None:
+    ingest_documents(store, embedder, write_lines(document(0)))
+    file = write_lines(*(document(n) for n in range(3)))
+    refuse_writing(store, "d001", state)
+    assert [f.where for f in ingest_documents(store, embedder, file).failed] == ["d001"]
+    again = ingest_documents(store, embedder, file)
+    assert (again.ok, again.documents_unchanged, again.known_failures) == (True, 3, 1)
+
+
+def test_a_corpus_that_cannot_be_made_fails_each_time_and_ends_nothing(
+    store: Store, embedder: Any, write_lines: Write
+) -> None:
+    ingest_documents(store, embedder, write_lines(document(0)))
+    file = write_lines(document(0), document(1, corpus="docs_pkey"), document(2))
+    for unchanged in (1, 2):
+        report = ingest_documents(store, embedder, file)
+        assert "call it otherwise" in str(report.failed)
+        assert (report.ok, report.documents_unchanged) == (False, unchanged)
+    assert set(texts(store)) == {"d000", "d002"}
+
+
+def test_a_model_that_always_fails_ends_the_run(
+    store: Store, embedder: Any, write_lines: Write
+) -> None:
+    embedder.fails_on = "word"
+    report = ingest_documents(store, embedder, write_lines(*(document(n) for n in range(40))))
+    assert len(report.failed) == FAILURES_IN_A_ROW + 1
+    assert "documents in a row" in str(report.failed[-1])
+
+
+def test_the_size_of_batches_does_not_show_in_the_result(
+    new_store: Callable[[], Store], embedder: Any, write_lines: Write, contents: Read
+) -> None:
+    file = write_lines(
+        *(
+            document(n, corpus=("docs", "wiki")[n % 2], repo=("", "a/b")[n % 3 % 2])
+            for n in range(20)
+        )
+    )
+    held = []
+    for options in ({}, {"batch_documents": 1}, {"batch_documents": 7}, {"batch_characters": 3000}):
+        store = new_store()
+        ingest_documents(store, embedder, file, **options)
+        held.append(contents(store))
+    assert held[0] == held[1] == held[2] == held[3]
+
+
+@pytest.fixture
+def no_collector() -> Iterator[None]:
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("no_collector")
+def test_documents_of_earlier_batches_are_gone(
+    store: Store, embedder: Any, write_lines: Callable[..., Path]
+) -> None:
+    from dataflow.ingestion.graph import chunks as usual
+
+    frames: list[weakref.ref[Any]] = []
+
+    @tag(stage="chunk")
+    def chunks(documents: pl.DataFrame, embedder: Any) -> pl.DataFrame:
+        """Watched."""
+        frame = usual(documents, embedder)
+        frames.append(weakref.ref(frame))
+        return frame
+
+    mine = create_temporary_module(chunks, module_name="watched_chunks")
+    file = write_lines(
+        *({"doc_id": f"d{n}", "corpus": "docs", "text": f"word{n}"} for n in range(20))
+    )
+    ingest_documents(store, embedder, file, batch_documents=5, modules=[mine])
+    assert len(frames) == 4
+    assert [ref() for ref in frames] == [None] * 4
+
+
+def lines(numbers: range, suffix: str = "") -> list[dict[str, Any]]:
+    return [
+        {
+            "doc_id": f"d{n}", "corpus": ("docs", "wiki")[n % 2], "title": f"Page {n}",
+            "text": " ".join(f"word{n}x{i}" for i in range(70)) + suffix,
+        }
+        for n in numbers
+    ]  # fmt: skip
+
+
+def test_vectors_that_were_made_before_a_kill_are_not_made_again(
+    dying: Callable[..., dict[str, Any]],
+    new_store: Callable[[], Store],
+    embedder: Any,
+    write_lines: Callable[..., Path],
+    server_dsn: str,
+) -> None:
+    file = write_lines(*lines(range(12)))
+    met = dying(
+        dsn=server_dsn, collection=new_store().collection, work="ingest", source=str(file), point=0
+    )["met"]
+    third = [n for n, name in enumerate(met, 1) if "after" in name and "cache_emb" in name][2]
+    store = new_store()
+    dying(dsn=server_dsn, collection=store.collection, work="ingest", source=str(file), point=third)
+    report = ingest_documents(store, embedder, file)
+    assert report.embedded == report.chunks - 10  # a batch's chunks, in calls of 4, 4 and 2

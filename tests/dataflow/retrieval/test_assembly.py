@@ -1,0 +1,91 @@
+"""From the list to what is read, over made-up searches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from operators import frames
+from operators.errors import SearchError
+
+Drivers = Callable[..., Any]
+
+
+NOW = datetime(2025, 6, 1, tzinfo=UTC)
+
+
+STAGES = {
+    "code.merged": frames.MERGED,
+    "code.deduped": frames.DEDUPED,
+    "wiki.unified": frames.UNIFIED,
+    "fused": frames.FUSED,
+    "weighted": frames.FUSED,
+    "reranked": frames.FUSED,
+    "unique": frames.FUSED,
+    "results": frames.FUSED,
+    "packed": frames.PACKED,
+    "context_window": frames.CONTEXT,
+    "citations": frames.CITATIONS,
+    "notes": frames.NOTES,
+    "outcomes": frames.OUTCOMES,
+}
+
+
+def test_the_cut_comes_after_the_copies_are_gone(run: Any, driver_of: Drivers, world: Any) -> None:
+    for top_k, left in ((0, 0), (1, 1), (4, 4), (10**6, 5)):
+        out = run(driver_of(), ["results"], world, 0, top_k=top_k)
+        assert out["results"].height == left
+
+
+def test_no_hit_anywhere_is_an_answer_and_no_search_anywhere_an_error(
+    run: Any, driver_of: Drivers, make_world: Any
+) -> None:
+    nothing = make_world(texts={"code": {}, "review": {}, "wiki": {}}, found={0: {}})
+    out = run(driver_of(), ["results", "notes", "context_window"], nothing, 0)
+    assert out["results"].is_empty()
+    assert out["notes"].is_empty()
+    assert out["context_window"]["text"].to_list() == [""]
+    nothing.failing = {
+        (corpus, channel): OSError("no server")
+        for corpus in ("code", "review", "wiki")
+        for channel in ("vector", "text")
+    }
+    with pytest.raises(SearchError, match="every search failed"):
+        run(driver_of(), ["results"], nothing, 0)
+
+
+def test_a_question_cut_short_is_noted_in_the_context_too(driver_of: Drivers, world: Any) -> None:
+    inputs = {"query": ["x" * 30, "short", "y" * 21], "now": NOW, "max_query_characters": 20}
+    wanted = ["notes", "context_window", "queries"]
+    out = driver_of().execute(wanted, inputs, overrides=world.overrides(0))
+    said = "2 of the 3 texts were cut, the longest to its first 20 of 30 characters"
+    assert out["notes"]["note"].to_list() == [said]
+    assert said in out["context_window"]["text"].item()
+    assert out["queries"]["texts"].item().to_list() == ["x" * 20, "short", "y" * 20]
+    whole = driver_of().execute(wanted, {**inputs, "query": "z" * 20}, world.overrides(0))
+    assert whole["notes"].is_empty()
+
+
+def test_provenance_tells_how_the_answer_came_about(
+    run: Any, driver_of: Drivers, world: Any
+) -> None:
+    timings: dict[str, float] = {}
+    out = run(driver_of(), ["provenance", "results"], world, 0, timings=timings)
+    told = out["provenance"]
+    assert told["searched"]["code"] == {"vector": "ok", "text": "ok"}
+    assert told["counts"]["corpora"]["code"] == {
+        "vector": 2,
+        "text": 2,
+        "merged": 3,
+        "deduped": 3,
+    }
+    assert told["counts"]["results"] == out["results"].height
+    assert told["parameters"]["top_k"] == 10
+    assert told["variants"]["unique"] == "guarded"
+    assert told["variants"]["corpora"]["code"]["merged_variant"] == "convex"
+    assert told["model"] == "none"
+    assert told["degraded"] == []
+    assert told["timings"]["fused"] > 0

@@ -1,0 +1,96 @@
+"""All branches together, over made-up searches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from operators import frames
+
+Drivers = Callable[..., Any]
+
+
+NOW = datetime(2025, 6, 1, tzinfo=UTC)
+
+
+STAGES = {
+    "code.merged": frames.MERGED,
+    "code.deduped": frames.DEDUPED,
+    "wiki.unified": frames.UNIFIED,
+    "fused": frames.FUSED,
+    "weighted": frames.FUSED,
+    "reranked": frames.FUSED,
+    "unique": frames.FUSED,
+    "results": frames.FUSED,
+    "packed": frames.PACKED,
+    "context_window": frames.CONTEXT,
+    "citations": frames.CITATIONS,
+    "notes": frames.NOTES,
+    "outcomes": frames.OUTCOMES,
+}
+
+
+@pytest.mark.parametrize("queries", [(0, 1), (1,), ()])
+def test_every_stage_has_its_frame(
+    driver_of: Drivers, world: Any, make_queries: Any, queries: tuple[int, ...]
+) -> None:
+    overrides = world.overrides(*queries)
+    overrides["queries"] = make_queries(0, 1).head(len(queries))
+    if queries:
+        overrides["queries"] = make_queries(*queries)
+    out = driver_of().execute(list(STAGES), {"now": NOW}, overrides=overrides)
+    for name, schema in STAGES.items():
+        frames.check(out[name], schema, name)
+
+
+@pytest.mark.parametrize(
+    ("variants", "corpus"),
+    [
+        ({}, {}),
+        ({"fused": "rrf", "aged_hits": "half_life"}, {"merged": "rrf"}),
+        ({"fused": "comb_sum", "aged_hits": "off", "weighted": "off"}, {"merged": "weighted_rrf"}),
+        ({"unique": "jaccard"}, {"deduped": "jaccard"}),
+        ({"unique": "cosine", "packed": "tokens"}, {"deduped": "cosine", "merged": "text_only"}),
+        ({"unique": "off"}, {"deduped": "off", "merged": "vector_only"}),
+    ],
+)
+@given(data=st.data())
+@settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+def test_a_batch_gives_what_its_queries_give_alone_bit_for_bit(
+    driver_of: Drivers,
+    make_world: Any,
+    make_queries: Any,
+    variants: dict[str, str],
+    corpus: dict[str, str],
+    worlds: Any,
+    data: st.DataObject,
+) -> None:
+    driver, world = driver_of(variants, **corpus), make_world(**data.draw(worlds))
+    ids = sorted(world.found)
+    wanted = ["code.unified", "fused", "weighted", "unique", "results"]
+    wanted += ["packed", "context_window", "citations"]
+    triggers = {q: ["pr_review", "question", "none"][q % 3] for q in ids}
+
+    def answer(*queries: int) -> dict[str, pl.DataFrame]:
+        asked = pl.concat([make_queries(q, trigger=triggers[q]) for q in queries])
+        overrides = {**world.overrides(*queries), "queries": asked}
+        clock = {} if variants.get("aged_hits") == "off" else {"now": NOW}
+        out: dict[str, pl.DataFrame] = driver.execute(wanted, clock, overrides=overrides)
+        return out
+
+    together = answer(*ids)
+    for query in ids:
+        alone = answer(query)
+        for name in wanted:
+            mine = together[name].filter(query_id=query)
+            assert mine.equals(alone[name]), name

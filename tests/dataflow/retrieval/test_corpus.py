@@ -1,0 +1,97 @@
+"""One corpus of the graph, over made-up searches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import polars as pl
+import pytest
+
+from operators import frames
+from operators.errors import CrosscorpusError
+
+Drivers = Callable[..., Any]
+
+
+NOW = datetime(2025, 6, 1, tzinfo=UTC)
+
+
+STAGES = {
+    "code.merged": frames.MERGED,
+    "code.deduped": frames.DEDUPED,
+    "wiki.unified": frames.UNIFIED,
+    "fused": frames.FUSED,
+    "weighted": frames.FUSED,
+    "reranked": frames.FUSED,
+    "unique": frames.FUSED,
+    "results": frames.FUSED,
+    "packed": frames.PACKED,
+    "context_window": frames.CONTEXT,
+    "citations": frames.CITATIONS,
+    "notes": frames.NOTES,
+    "outcomes": frames.OUTCOMES,
+}
+
+
+def test_a_frame_without_the_columns_of_its_stage_is_refused_by_the_stage_s_name(
+    driver_of: Drivers,
+) -> None:
+    bad = pl.DataFrame({"a": [1]})
+    for name, schema in STAGES.items():
+        with pytest.raises(CrosscorpusError) as error:
+            driver_of().execute(["results"], {"query": "q"}, {name: bad})
+        assert f"override {name!r} lacks columns: {', '.join(schema)};" in str(error.value)
+
+
+def test_per_corpus_answers_stay_available(run: Any, driver_of: Drivers, world: Any) -> None:
+    out = run(driver_of(), ["wiki.unified", "wiki", "review.vector_hits"], world, 0)
+    assert out["wiki"].equals(out["wiki.unified"])
+    assert out["wiki"]["corpus"].unique().to_list() == ["wiki"]
+    assert out["review.vector_hits"]["chunk_id"].to_list() == [11]
+
+
+def test_one_channel_alone_leaves_the_other_search_out(driver_of: Drivers, world: Any) -> None:
+    overrides = world.overrides(0)
+    for corpus in ("code", "review", "wiki"):
+        del overrides[f"{corpus}.text_search"]  # without a store it could only fail
+    driver = driver_of(merged="vector_only")
+    out = driver.execute(["results", "outcomes"], {"query": "q", "now": NOW}, overrides=overrides)
+    assert set(out["outcomes"]["channel"]) == {"vector"}
+    assert out["results"].height
+
+
+@pytest.mark.parametrize(
+    "given", ["unified", "merged", "vector_hits"], ids=lambda node: f"wiki.{node}"
+)
+@pytest.mark.parametrize("unique", ["jaccard", "cosine", "guarded"])
+def test_a_corpus_whose_results_are_given_is_not_searched(
+    driver_of: Drivers, world: Any, make_queries: Any, given: str, unique: str
+) -> None:
+    driver = driver_of({"unique": unique})
+    overrides = {**world.overrides(0), "queries": make_queries(0)}
+    answer = driver.execute([f"wiki.{given}", "results"], {"now": NOW}, overrides=overrides)
+    del overrides["wiki.vector_search"]  # without a store they could only fail
+    if given != "vector_hits":
+        del overrides["wiki.text_search"]
+    if given == "unified" and unique == "jaccard":
+        del overrides["wiki.read_chunks"]
+    overrides[f"wiki.{given}"] = answer[f"wiki.{given}"]
+    wanted = ["results", "outcomes", "notes", "provenance"]
+    out = driver.execute(wanted, {"now": NOW}, overrides=overrides)
+    assert out["results"].equals(answer["results"])
+    searched = out["provenance"]["searched"]["wiki"]
+    assert searched["vector"] == "overridden"
+    assert searched["text"] == ("empty" if given == "vector_hits" else "overridden")
+    assert out["notes"].is_empty()
+
+
+def test_given_results_are_an_answer_when_every_search_failed(
+    run: Any, driver_of: Drivers, world: Any
+) -> None:
+    unified = run(driver_of(), ["wiki.unified"], world, 0)["wiki.unified"]
+    world.failing = {(c, ch): OSError("x") for c in ("code", "review") for ch in ("vector", "text")}
+    overrides = {**world.overrides(0), "wiki.unified": unified}
+    out = driver_of().execute(["results"], {"query": "q", "now": NOW}, overrides=overrides)
+    assert out["results"]["corpus"].unique().to_list() == ["wiki"]

@@ -1,0 +1,125 @@
+"""The lists of all corpora as one, over made-up searches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from operators import frames
+from operators.errors import CrosscorpusError
+
+Drivers = Callable[..., Any]
+
+
+NOW = datetime(2025, 6, 1, tzinfo=UTC)
+
+
+STAGES = {
+    "code.merged": frames.MERGED,
+    "code.deduped": frames.DEDUPED,
+    "wiki.unified": frames.UNIFIED,
+    "fused": frames.FUSED,
+    "weighted": frames.FUSED,
+    "reranked": frames.FUSED,
+    "unique": frames.FUSED,
+    "results": frames.FUSED,
+    "packed": frames.PACKED,
+    "context_window": frames.CONTEXT,
+    "citations": frames.CITATIONS,
+    "notes": frames.NOTES,
+    "outcomes": frames.OUTCOMES,
+}
+
+
+def test_copies_across_corpora_become_alternates_of_the_best(
+    run: Any, driver_of: Drivers, world: Any
+) -> None:
+    out = run(driver_of(), ["results", "citations", "context_window"], world, 0)
+    results = out["results"]
+    (row,) = [r for r in results.to_dicts() if r["alternate_sources"]]
+    assert row["rank"] == 0
+    found = {row["chunk_id"], *(one["chunk_id"] for one in row["alternate_sources"])}
+    assert found == {3, 11, 22}
+    assert results.height == 5
+    assert "also found in" in out["citations"]["citation"].to_list()[0]
+    assert (
+        out["context_window"]["text"].item().count("flushed")
+        + out["context_window"]["text"].item().count("FLUSHED")
+        == 1
+    )
+
+
+def test_a_trigger_raises_its_sources(driver_of: Drivers, world: Any, make_queries: Any) -> None:
+    driver = driver_of()
+    scores = {}
+    for trigger in (None, "pr_review", "question"):
+        columns = {} if trigger is None else {"trigger": trigger}
+        overrides = {**world.overrides(1), "queries": make_queries(1, **columns)}
+        weighted = driver.execute(["weighted"], {"now": NOW}, overrides=overrides)["weighted"]
+        scores[trigger] = dict(weighted.select("chunk_id", "score").iter_rows())
+    assert scores["pr_review"][2] == scores[None][2] * 1.2
+    assert scores["pr_review"][21] == scores[None][21]
+    assert scores["question"][21] == scores[None][21] * 1.2
+
+
+def test_recent_chunks_are_raised(run: Any, driver_of: Drivers, world: Any) -> None:
+    driver = driver_of({"fused": "rrf"})
+    fused = run(driver, ["fused"], world, 0)["fused"]
+    scores = dict(fused.select("chunk_id", "score").iter_rows())
+    ranks = dict(run(driver, ["code"], world, 0)["code"].select("chunk_id", "rank").iter_rows())
+    assert scores[1] == 1 / (60 + ranks[1]) * 1.15
+    assert scores[3] == 1 / (60 + ranks[3])
+
+
+def test_a_failed_search_is_noted_and_the_others_answer(
+    run: Any, driver_of: Drivers, world: Any
+) -> None:
+    world.failing = {("wiki", "vector"): TimeoutError("slow"), ("wiki", "text"): OSError("gone")}
+    out = run(driver_of(), ["results", "notes", "context_window", "provenance"], world, 0)
+    assert "wiki" not in out["results"]["corpus"].to_list()
+    assert len(out["notes"]) == 2
+    assert all(note in out["context_window"]["text"].item() for note in out["notes"]["note"])
+    assert out["provenance"]["degraded"] == out["notes"]["note"].to_list()
+    assert out["provenance"]["searched"]["wiki"] == {"vector": "timed_out", "text": "failed"}
+
+
+def test_a_corpus_with_one_failed_search_counts_by_the_other_alone(
+    run: Any, driver_of: Drivers, world: Any
+) -> None:
+    world.failing = {("wiki", "text"): OSError("gone")}
+    parts = run(driver_of(), ["fusion_components"], world, 0)["fusion_components"]
+    weights = {corpus: set(own["vector_weight"]) for (corpus,), own in parts.group_by("corpus")}
+    assert weights == {"code": {0.5}, "review": {0.5}, "wiki": {1.0}}
+
+
+def test_a_weight_for_one_run_counts_as_that_of_the_configuration_and_is_told(
+    run: Any, driver_of: Drivers, world: Any
+) -> None:
+    wanted = ["fused", "fusion_components", "provenance"]
+    base = run(driver_of(), wanted, world, 0)
+    out = run(driver_of(), wanted, world, 0, **{"code.vector_weight": 1.0})
+    told = out["provenance"]["parameters"]["corpora"]
+    assert (told["code"]["vector_weight"], told["wiki"]["vector_weight"]) == (1.0, 0.5)
+    own = out["fusion_components"].filter(corpus="code")
+    assert set(own["vector_weight"]) == {1.0}
+    assert not out["fused"].equals(base["fused"])
+    assert not own["part"].null_count()
+
+
+def test_a_reranker_by_configuration_has_the_last_word(
+    run: Any, driver_of: Drivers, world: Any
+) -> None:
+    driver = driver_of({"reranked": "cross_encoder"})
+
+    def shortest(pairs: list[tuple[str, str]]) -> list[float]:
+        return [-float(len(passage)) for _, passage in pairs]
+
+    results = run(driver, ["results"], world, 0, reranker=shortest)["results"]
+    assert results["text"].str.len_chars().is_sorted()
+    with pytest.raises(
+        CrosscorpusError, match=r"reranked needs: .* inputs=\{'reranker': \.\.\.\}$"
+    ):
+        run(driver, ["results"], world, 0)

@@ -1,0 +1,140 @@
+"""The hits that every ranking of the same searches shares."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+
+from operators.evaluation import weight_fitting
+from operators.evaluation.candidates import Candidates, candidates, together
+from operators.evaluation.evaluation_frames import JUDGED_QUERIES, QRELS
+from operators.frames import UNIFIED
+
+BASE = {
+    "vector_weight.code": 0.5,
+    "vector_weight.wiki": 0.5,
+    "full_weight_terms": 8.0,
+    "corpus_normalization": 0.5,
+    "weight.code.question": 1.0,
+    "weight.wiki.question": 1.2,
+}
+
+
+def made(
+    questions: int,
+    *,
+    right: str = "code",
+    seed: int = 1,
+    judged: list[str] | None = None,
+    all_corpora: bool = False,
+    unseen: str = "",
+) -> Candidates:
+    """Two documents a question, much alike, one in each corpus; the one of ``right`` is judged.
+
+    In the corpus ``unseen`` that is missing from the list of vectors, which has another.
+    """
+    random = np.random.default_rng(seed)
+    hits, queries, qrels = [], [], []
+    for number in range(questions):
+        queries.append(
+            {
+                "query_id": f"q{number}",
+                "number": number,
+                "texts": ["why"],
+                "trigger": "question",
+                "corpora": judged,
+            }
+        )
+        qrels.append((f"q{number}", f"{right}-{number}", 1))
+        for rank, corpus in enumerate(("code", "wiki")):
+            row = {
+                "query_id": number,
+                "chunk_id": 2 * number + rank,
+                "corpus": corpus,
+                "document_id": f"{corpus}-{number}",
+                "vector_rank": 0,
+                "text_rank": 0,
+                "vector_distance": 0.3 + random.uniform(0, 0.2),
+                "text_score": 20 + random.uniform(0, 5),
+            }
+            if corpus == unseen:
+                other = {**row, "document_id": f"other-{number}", "text_score": None}
+                hits.append({**other, "text_rank": None, "chunk_id": 1000 + number})
+                row |= {"vector_rank": None, "vector_distance": None, "text_score": 30.0}
+            hits.append(row)
+    frame = pl.DataFrame(hits, schema={n: t for n, t in UNIFIED.items() if n in hits[0]})
+    return candidates(
+        frame.with_columns(recency=pl.lit(1.0)),
+        pl.DataFrame(queries, schema=JUDGED_QUERIES),
+        pl.DataFrame(qrels, schema=QRELS, orient="row"),
+        ["code", "wiki"],
+        all_corpora=all_corpora,
+    )
+
+
+def test_the_value_of_a_ranking_is_its_ndcg() -> None:
+    one = made(3)
+    score = np.where(one.corpus == 0, 1.0, 2.0)
+    assert one.ndcg(score).tolist() == pytest.approx([1 / math.log2(3)] * 3)
+    assert one.ndcg(-score).tolist() == [1.0] * 3
+
+
+def test_the_smooth_value_of_scores_far_apart_is_ndcg_and_any_multiple_gives_the_same() -> None:
+    one = made(3)
+    score = np.where(one.corpus == 0, 1.0, 2.0)
+    for right in (score, -score):
+        assert one.smooth_ndcg(right).tolist() == pytest.approx(one.ndcg(right).tolist())
+        assert one.smooth_ndcg(right * 7).tolist() == pytest.approx(one.ndcg(right).tolist())
+    assert one.smooth_ndcg(score * 0).tolist() == one.ndcg(score * 0).tolist()
+
+
+def test_the_smooth_value_grows_before_documents_change_places() -> None:
+    one = made(3)
+    values = [
+        one.smooth_ndcg(np.where(one.corpus == 0, 1.0 - nearer, 1.0)).mean()
+        for nearer in (0.02, 0.01, 0.005, 0.0, -0.005, -0.01)
+    ]
+    assert values == sorted(set(values))
+
+
+def test_only_judged_corpora_count_unless_all_do() -> None:
+    """The hits of the other corpus are ranked, and what they push down moves up again."""
+    asked, all_corpora = (made(3, judged=["code"], all_corpora=way) for way in (False, True))
+    score = np.where(asked.corpus == 0, 1.0, 2.0)
+    assert asked.ndcg(score).tolist() == [1.0] * 3
+    assert all_corpora.ndcg(score).tolist() == pytest.approx([1 / math.log2(3)] * 3)
+
+
+def test_a_document_of_two_corpora_has_its_gain_wherever_the_first_hit_is() -> None:
+    row = {"query_id": 0, "document_id": "Home.md", "vector_rank": 0, "vector_distance": 0.1}
+    hits = [{**row, "corpus": corpus, "recency": 1.0} for corpus in ("code", "wiki")]
+    schema = {n: t for n, t in UNIFIED.items() if n in {*row, "corpus", "text_rank", "text_score"}}
+    question = {"query_id": "q", "number": 0, "texts": ["why"], "corpora": ["wiki"]}
+    one = candidates(
+        pl.DataFrame(hits, schema={**schema, "recency": pl.Float64}),
+        pl.DataFrame([question], schema=JUDGED_QUERIES),
+        pl.DataFrame([("q", "Home.md", 1)], schema=QRELS, orient="row"),
+        ["code", "wiki"],
+    )
+    for score in (np.ones(2), np.array([2.0, 1.0])):
+        assert one.ndcg(score).tolist() == one.smooth_ndcg(score).tolist() == [1.0]
+
+
+def test_a_part_ranks_as_the_whole_does() -> None:
+    whole = made(12)
+    part = whole.part([7, 2, 5])
+    assert part.query_ids == ("q7", "q2", "q5")
+    assert (
+        weight_fitting.ndcg(part, BASE).tolist()
+        == weight_fitting.ndcg(whole, BASE)[[7, 2, 5]].tolist()
+    )
+
+
+def test_questions_of_two_searches_stand_together_as_they_were_apart() -> None:
+    first, second = made(3), made(4, seed=5)
+    both = weight_fitting.ndcg(together(first, second), BASE)
+    apart = [*weight_fitting.ndcg(first, BASE), *weight_fitting.ndcg(second, BASE)]
+    assert both.tolist() == apart

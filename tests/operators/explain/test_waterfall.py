@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+import polars as pl
+import pytest
+
+from operators.explain.waterfall import spell, waterfall
+from operators.frames import EXPLAIN
+
+
+def told(*rows: tuple[str, str, float]) -> pl.DataFrame:
+    plain = {"query_id": 0, "chunk_id": 1, "rank": 0}
+    named = [{**plain, "stage": s, "quantity": q, "value": v} for s, q, v in rows]
+    return pl.DataFrame(named, schema=EXPLAIN)
+
+
+FACTORS = [
+    ("fused", "vector_weight", 0.5),
+    ("fused", "vector_value", 0.8),
+    ("fused", "text_weight", 0.5),
+    ("fused", "text_value", 0.6),
+    ("fused", "lexical_weight", 0.25),
+]
+
+
+def test_a_score_goes_from_nothing_to_itself_without_a_gap() -> None:
+    part = 0.5 * 0.8 + 0.5 * 0.6 * 0.25
+    rows = [*FACTORS, ("fused", "part", part), ("fused", "recency", 1.15)]
+    rows += [("fused", "score", part * 1.15), ("weighted", "weight", 1.2)]
+    rows += [("weighted", "score", part * 1.15 * 1.2)]
+    steps = waterfall(told(*rows))
+    assert [step.factor for step in steps] == ["meaning", "words", "recency", "weight"]
+    assert steps[0].before == 0.0
+    assert all(one.after == two.before for one, two in pairwise(steps))
+    assert steps[-1].after == part * 1.15 * 1.2
+
+
+def test_a_factor_of_one_is_no_step() -> None:
+    steps = waterfall(told(*FACTORS, ("fused", "part", 0.475), ("fused", "score", 0.475)))
+    assert [step.factor for step in steps] == ["meaning", "words"]
+
+
+def test_a_chunk_without_a_score_has_no_steps() -> None:
+    assert waterfall(told()) == []
+
+
+@pytest.mark.parametrize(("value", "text"), [(0.25, "0.25"), (1.0, "1"), (1 / 3, "0.333333")])
+def test_numbers_are_short(value: float, text: str) -> None:
+    assert spell(value) == text

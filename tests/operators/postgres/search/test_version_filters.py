@@ -1,0 +1,274 @@
+"""Which versions a query sees, in all searches and in reading, against plain Python."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from operators.frames import SCOPED_QUERIES
+from operators.postgres.schema.indexes import build_indexes
+from operators.postgres.search import version_filters, visible_chunks
+from operators.postgres.search.batches import Deadline
+from operators.postgres.search.chunk_reader import fetch_chunks
+from operators.postgres.search.filters import Filter
+from operators.postgres.search.text_search import bm25_search, plain_search
+from operators.postgres.search.vector_search import search_vectors
+from operators.postgres.search.version_pins import with_pinned_chunks
+from operators.postgres.search.visible_chunks import (
+    count_visible,
+    visible_at_most,
+)
+from operators.postgres.store import Store, collection_info
+from operators.postgres.write.document_writer import document_key
+from operators.postgres.write.version_store import mark_found
+
+START = datetime(2024, 1, 1, tzinfo=UTC)
+VERSIONS = ["1.0", "1.1", "2.0"]
+HOSTILE = "x') OR true; DROP TABLE chunks; --"
+ASKED = [*VERSIONS, "9", HOSTILE, "\0", "%"]
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A chunk, where its document stands, and what became of it."""
+
+    chunk_id: int
+    topic: str | None
+    version: str | None
+    place: int
+    created: datetime | None
+    repo: str
+    relation: str | None = None
+    since: datetime | None = None
+
+
+def passages() -> list[Passage]:
+    """Topics with two or three versions, of three chunks each, and documents without."""
+    random_ = random.Random(5)
+    found: list[Passage] = []
+    for topic in range(12):
+        versions = VERSIONS if topic % 3 else random_.sample(VERSIONS, 2)
+        for place, version in enumerate(sorted(versions)):
+            created = random_.choice([None, START + timedelta(days=10 * place)])
+            for _ in range(3):
+                relation = since = None
+                if place < len(versions) - 1:
+                    relation = random_.choice(["same", "revised", "gone"])
+                    since = random_.choice([None, START + timedelta(days=10 * place + 10)])
+                repo = random_.choice(["", "org/app"])
+                found.append(
+                    Passage(len(found), f"t{topic}", version, place, created, repo, relation, since)
+                )
+    days = [timedelta(days=3 * n) for n in range(9)]
+    alone = [Passage(len(found) + n, None, None, 0, START + day, "") for n, day in enumerate(days)]
+    return [*found, *alone]
+
+
+PASSAGES = passages()
+NEWEST = {p.topic: max(q.place for q in PASSAGES if q.topic == p.topic) for p in PASSAGES}
+
+
+def visible(one: Passage, query: dict[str, Any]) -> bool:
+    """The meaning of the policies, in plain Python."""
+    as_of = query.get("as_of")
+    if query.get("repos") is not None and one.repo not in query["repos"]:
+        return False
+    if query["version_policy"] != "all":
+        later = query.get("versions_as_of")
+        as_of = min(filter(None, (as_of, later)), default=None)
+    of_versions = query.get("as_of") is None and one.topic is None
+    if not of_versions and as_of and one.created and one.created >= as_of:
+        return False
+    if query["version_policy"] == "all":
+        return True
+    asked = set()
+    for names in query.get("pinned") or ():
+        of_topic = [p for p in PASSAGES if p.topic == one.topic and p.version in names]
+        if one.topic is not None and of_topic:
+            asked.add(max(of_topic, key=lambda p: p.place).version)
+    if asked:
+        return one.version in asked
+    replaced = one.relation in ("same", "revised")
+    return not (replaced and (as_of is None or one.since is None or one.since < as_of))
+
+
+@pytest.fixture(scope="module")
+def held(make_store: Callable[..., Store], filling: Any) -> Store:
+    store = make_store()
+    name = [f"{p.topic}-{p.version}-{p.repo}" if p.topic else f"d{p.chunk_id}" for p in PASSAGES]
+    filling.write(
+        store,
+        [
+            {
+                "chunk_id": p.chunk_id,
+                "document_id": name[p.chunk_id],
+                "ordinal": p.chunk_id,
+                "text": "common words here",
+                "repo": p.repo,
+                "created_at": p.created,
+            }
+            for p in PASSAGES
+        ],
+    )
+    keys = [document_key("code", p.repo, name[p.chunk_id]) for p in PASSAGES]
+
+    def place(conn: Any) -> None:
+        for p, key in zip(PASSAGES, keys, strict=True):
+            if p.topic is None:
+                continue
+            conn.execute(
+                "INSERT INTO document_versions VALUES (%s, 'code', %s, %s, %s, %s, NULL, now())"
+                " ON CONFLICT DO NOTHING",
+                (key, p.topic, p.version, p.place, p.place == NEWEST[p.topic]),
+            )
+            if p.relation is not None:
+                last = p.version if p.relation == "gone" else None
+                conn.execute(
+                    "INSERT INTO superseded_chunks VALUES ('code', %s, %s, %s, NULL, %s, %s)",
+                    (p.chunk_id, key, p.relation, p.since, last),
+                )
+
+    store.run(place)
+    mark_found(store, "code", 0, 1)
+    store.forget_info()
+    build_indexes(store, exact_scan_max_rows=0)
+    return store
+
+
+QUERY = st.fixed_dictionaries(
+    {
+        "version_policy": st.sampled_from(["newest", "all", "pinned", "as_of"]),
+        "pinned": st.one_of(
+            st.none(),
+            st.lists(st.lists(st.sampled_from(ASKED), min_size=1, max_size=3), max_size=2),
+        ),
+        "repos": st.sampled_from([None, ["org/app"]]),
+        "as_of": st.sampled_from([None, START + timedelta(days=10), START + timedelta(days=15)]),
+        "versions_as_of": st.sampled_from([None, *(START + timedelta(days=n) for n in (11, 18))]),
+    }
+)
+
+
+def scoped(batch: list[dict[str, Any]]) -> pl.DataFrame:
+    rows = [{"query_id": n, "texts": ["common"], **query} for n, query in enumerate(batch)]
+    return pl.DataFrame(rows, schema=SCOPED_QUERIES)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    batch=st.lists(QUERY, min_size=1, max_size=5),
+    exact=st.booleans(),
+    hashed=st.booleans(),
+    listed=st.booleans(),
+)
+def test_every_search_and_read_sees_the_versions_that_are_asked_for(
+    held: Store,
+    filling: Any,
+    batch: list[dict[str, Any]],
+    exact: bool,
+    hashed: bool,
+    listed: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(version_filters, "HASHED_BELOW", 20_000 if hashed else 0)
+    monkeypatch.setattr(visible_chunks, "is_worth_a_list", lambda replaced, left: listed)
+    queries = scoped(batch)
+    vectors = filling.embeddings([[1.0, 2, 3, 4, 5, 6, 7, 8]] * len(batch))
+    expected = [{p.chunk_id for p in PASSAGES if visible(p, query)} for query in batch]
+    some = 20_000 if exact else 5
+    found = {
+        "vector": search_vectors(held, "code", queries, vectors, k=500, exact_scan_max_rows=some),
+        "bm25": bm25_search(held, "code", queries, k=500, candidate_cap=some),
+        "plain": plain_search(held, "code", queries, k=500),
+    }
+    for name, lists in found.items():
+        for number, ids in enumerate(expected):
+            mine = lists.filter(pl.col("query_id") == number)
+            assert set(mine["chunk_id"]) == ids, (name, batch[number])
+    for number, ids in enumerate(expected):
+        chunks = fetch_chunks(
+            held,
+            "code",
+            pl.Series([p.chunk_id for p in PASSAGES]),
+            queries.filter(pl.col("query_id") == number),
+        )
+        assert set(chunks["chunk_id"]) == ids, batch[number]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(query=QUERY, limit=st.sampled_from([0, 5, 40, 1_000]))
+def test_the_count_of_visible_chunks_is_never_too_low(
+    held: Store, query: dict[str, Any], limit: int
+) -> None:
+    info = collection_info(held)
+    query |= {"versions_as_of": None}
+    current = query["version_policy"] != "all"
+    pinned = tuple(map(tuple, query["pinned"] or ())) if current else ()
+    pinned = tuple(tuple(name for name in of if name != "\0") for of in pinned)
+    repos = None if query["repos"] is None else tuple(query["repos"])
+    one = Filter(repos, superseded=info.superseded["code"] if current else None, pinned=pinned)
+    one = with_pinned_chunks(held, Deadline.after(None, ""), "code", one, [query["as_of"]])
+    true = sum(visible(p, query) for p in PASSAGES)
+    with held.transaction() as conn:
+        (counted,) = count_visible(conn, "code", one, [query["as_of"]], limit=limit)
+    assert counted == min(true, limit + 1)
+    known = visible_at_most(one, [query["as_of"]], info.repos["code"], limit=limit)
+    assert known is None or known[0] >= true
+
+
+def test_a_passage_that_newer_versions_lack_says_up_to_which_it_goes(held: Store) -> None:
+    ids = pl.Series([p.chunk_id for p in PASSAGES])
+    found = fetch_chunks(held, "code", ids, scoped([{"version_policy": "all"}]))
+    last = dict(found["chunk_id", "last_version"].iter_rows())
+    assert last == {p.chunk_id: p.version if p.relation == "gone" else None for p in PASSAGES}
+    topics = dict(found["chunk_id", "lineage_id"].iter_rows())
+    assert topics == {p.chunk_id: p.topic for p in PASSAGES}
+
+
+def test_a_corpus_without_versions_is_searched_without_a_look_at_them(
+    make_store: Callable[..., Store], filling: Any
+) -> None:
+    store = make_store()
+    filling.write(store, [{"chunk_id": 1, "text": "common"}])
+    assert collection_info(store).superseded == {}
+    queries = scoped([{"version_policy": "pinned", "pinned": [["1.0"]]}])
+    assert bm25_search(store, "code", queries, k=5)["chunk_id"].to_list() == [1]
+    found = fetch_chunks(store, "code", pl.Series([1]), queries)
+    assert found["last_version"].to_list() == [None]
+
+
+def test_a_topic_of_a_thousand_versions_gives_the_one_that_is_asked_for(
+    make_store: Callable[..., Store], filling: Any
+) -> None:
+    store = make_store()
+    filling.write(
+        store, [{"chunk_id": n, "document_id": f"d{n}", "text": "common"} for n in range(1_000)]
+    )
+
+    def place(conn: Any) -> None:
+        for n in range(1_000):
+            key = document_key("code", "", f"d{n}")
+            conn.execute(
+                "INSERT INTO document_versions VALUES (%s, 'code', 't', %s, %s, %s, NULL, now())",
+                (key, f"1.{n}", n, n == 999),
+            )
+            if n < 999:
+                conn.execute(
+                    "INSERT INTO superseded_chunks VALUES ('code', %s, %s, 'same', %s, NULL, NULL)",
+                    (n, key, n + 1),
+                )
+
+    store.run(place)
+    store.forget_info()
+    every = [[f"1.{n}" for n in range(1_000)]]
+    for pinned, expected in (([["1.500"]], 500), (None, 999), (every, 999)):
+        queries = scoped([{"version_policy": "pinned", "pinned": pinned}])
+        assert bm25_search(store, "code", queries, k=5)["chunk_id"].to_list() == [expected]

@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+import numpy as np
+
+from operators.postgres.binary_copy import copy_rows, halfvec_bytes, sparsevec_bytes
+from operators.postgres.store import Store
+
+
+def test_vectors_arrive_as_the_server_s_own_text_form_gives_them(store: Store) -> None:
+    halves = halfvec_bytes(np.array([[1.5, -2.0, 65504.0], [0.0, 0.25, 1.0]], np.float32))
+    sparse = sparsevec_bytes(np.array([1, 7]), np.array([0.5, 2.0], np.float32), 10)
+
+    def work(conn):
+        conn.execute("CREATE TEMP TABLE made (n int, h halfvec(3), s sparsevec(10))")
+        columns = {"n": "int4", "h": "bytea", "s": "bytea"}
+        copy_rows(conn, "made", columns, [(1, halves[0], sparse), (2, halves[1], None)])
+        return conn.execute("SELECT n, h::text, s::text FROM made ORDER BY n").fetchall()
+
+    assert store.run(work) == [
+        (1, "[1.5,-2,65504]", "{1:0.5,7:2}/10"),
+        (2, "[0,0.25,1]", None),
+    ]

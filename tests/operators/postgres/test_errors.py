@@ -1,0 +1,282 @@
+from __future__ import annotations
+
+import time
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+
+from operators.errors import CrosscorpusError
+from operators.postgres.connection import connect, ensure_vector, open_pool
+from operators.postgres.errors import DatabaseError, explain, explained, is_transient, masked
+from operators.postgres.server.embedded_server import Server
+
+SECRET = "geh3im-wort"
+
+
+def administer(dsn: str, query: str, *names: str) -> None:
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        conn.execute(sql.SQL(query).format(*map(sql.Identifier, names)))
+
+
+def refusal(dsn: str) -> DatabaseError:
+    """Why there is no connection: one line without the secret."""
+    with pytest.raises(DatabaseError) as caught:
+        connect(dsn)
+    text = str(caught.value)
+    assert "\n" not in text
+    assert SECRET not in text
+    assert SECRET not in repr(caught.value.__cause__)
+    return caught.value
+
+
+def failure(dsn: str, query: str) -> DatabaseError:
+    """What a failing statement is explained as."""
+    with psycopg.connect(dsn) as conn, pytest.raises(psycopg.Error) as caught:
+        conn.execute(query.encode())
+    found = explain(caught.value, dsn)
+    assert isinstance(found, DatabaseError)
+    assert "\n" not in str(found)
+    assert SECRET not in str(found)
+    return found
+
+
+def test_a_closed_port_says_where_nothing_answers_and_what_to_do() -> None:
+    found = refusal(f"postgresql://me:{SECRET}@127.0.0.1:1/db")
+    assert found.kind == "no_server"
+    assert "no Postgres answers at 127.0.0.1:1: start it or correct CROSSCORPUS_DSN" in str(found)
+
+
+def test_an_unknown_host_and_an_absent_socket_are_no_server() -> None:
+    assert refusal(f"host=nowhere.invalid password={SECRET}").kind == "no_server"
+    assert refusal("host=/nonexistent").kind == "no_server"
+
+
+def test_a_wrong_password_names_server_and_user(tcp_server_dsn: str, role: str) -> None:
+    found = refusal(make_conninfo(tcp_server_dsn, user=role, password=SECRET + "x"))
+    assert found.kind == "refused"
+    assert f'password authentication failed for user "{role}"' in str(found)
+    without = make_conninfo(tcp_server_dsn, user=role, password="")
+    assert refusal(without).kind == "refused"
+
+
+def test_a_missing_database_is_named(tcp_server_dsn: str) -> None:
+    found = refusal(make_conninfo(tcp_server_dsn, dbname="nosuch"))
+    assert found.kind == "refused"
+    assert 'database "nosuch" does not exist' in str(found)
+
+
+def test_a_missing_role_is_named(server_dsn: str, role: str) -> None:
+    found = refusal(make_conninfo(server_dsn, user="nosuch"))
+    assert found.kind == "refused"
+    assert 'role "nosuch" does not exist' in str(found)
+    administer(server_dsn, "ALTER ROLE {} NOLOGIN", role)
+    assert refusal(make_conninfo(server_dsn, user=role)).kind == "refused"
+
+
+def test_a_server_without_tls_is_told_from_no_server(tcp_server_dsn: str) -> None:
+    assert refusal(make_conninfo(tcp_server_dsn, sslmode="require")).kind == "refused"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "server does not support SSL, but SSL was required",
+        "SSL error: certificate verify failed",
+        'server certificate for "db" does not match host name "db2"',
+        'root certificate file "/root.crt" does not exist',
+        'certificate present, but not private key file "/key"',
+        "SSL error: tlsv13 alert certificate required",
+        "SSL error: wrong version number",
+        "SSL connection is required. Please specify SSL options and retry.",
+        "channel binding required, but SSL not in use",
+        'weak sslmode "prefer" may not be used with sslrootcert=system',
+        'sslmode value "require" invalid when SSL support is not compiled in',
+    ],
+)
+def test_tls_that_is_set_up_wrongly_says_what_to_correct_and_stays(said: str) -> None:
+    error = psycopg.OperationalError(f'connection to server at "db", port 5432 failed: {said}')
+    found = explain(error, "host=db")
+    assert isinstance(found, DatabaseError)
+    assert found.kind == "refused"
+    assert said in str(found)
+    assert not is_transient(error)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "consuming input failed: SSL connection has been closed unexpectedly",
+        "consuming input failed: SSL SYSCALL error: EOF detected",
+        "consuming input failed: SSL error: unexpected eof while reading",
+        "sending query failed: SSL SYSCALL error: Connection reset by peer",
+        "consuming input failed: SSL SYSCALL error: Connection timed out",
+        "consuming input failed: SSL error: decryption failed or bad record mac",
+    ],
+)
+def test_a_tls_connection_that_was_lost_is_made_again(said: str) -> None:
+    error = psycopg.OperationalError(said)
+    assert is_transient(error)
+    found = explain(error, "host=db")
+    assert isinstance(found, DatabaseError)
+    assert found.kind == "no_server"
+
+
+def test_a_rejected_address_needs_an_administrator(
+    embedded_server: Server, server_dsn: str, tcp_server_dsn: str, database: str
+) -> None:
+    rules = embedded_server.cluster.data / "pg_hba.conf"
+    before = rules.read_text()
+    try:
+        rules.write_text(f"host {database} all 127.0.0.1/32 reject\n{before}")
+        administer(server_dsn, "SELECT pg_reload_conf()")
+        time.sleep(0.3)
+        found = refusal(make_conninfo(tcp_server_dsn, dbname=database))
+    finally:
+        rules.write_text(before)
+        administer(server_dsn, "SELECT pg_reload_conf()")
+    assert found.kind == "refused"
+    assert "pg_hba.conf" in str(found)
+
+
+def test_a_closed_database_names_the_privilege(server_dsn: str, database: str, role: str) -> None:
+    administer(server_dsn, "REVOKE CONNECT ON DATABASE {} FROM PUBLIC", database)
+    found = refusal(make_conninfo(server_dsn, dbname=database, user=role))
+    assert found.kind == "not_allowed"
+    assert "permission denied for database" in str(found)
+
+
+def test_too_many_connections_are_named(server_dsn: str, role: str) -> None:
+    administer(server_dsn, "ALTER ROLE {} CONNECTION LIMIT 1", role)
+    dsn = make_conninfo(server_dsn, user=role)
+    with psycopg.connect(dsn):
+        assert "too many connections for role" in str(refusal(dsn))
+
+
+@pytest.mark.parametrize(
+    "dsn",
+    [
+        f"postgresql://me:{SECRET} and more@host/db",
+        f"host=h passwrd={SECRET}",
+        f"{SECRET}",
+        f"postgresql://me@h/db?{SECRET}=1",
+    ],
+)
+def test_an_unreadable_dsn_is_never_repeated(dsn: str) -> None:
+    with pytest.raises(DatabaseError) as caught:
+        open_pool(dsn)
+    assert caught.value.kind == "bad_dsn"
+    assert SECRET not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
+    assert SECRET not in masked(dsn)
+
+
+@pytest.mark.parametrize(
+    "dsn",
+    [
+        "postgresql://me@127.0.0.1:abc/db",
+        "postgresql://me@127.0.0.1:99999/db",
+        "postgresql://me@127.0.0.1/db?connect_timeout=abc",
+        "postgresql://me@127.0.0.1:1/db?target_session_attrs=abc",
+        f"postgresql://127.0.0.1:{SECRET}/more@host/db",
+        f"postgresql://localhost:{SECRET}/more@host/db",
+    ],
+)
+def test_an_address_with_an_impossible_port_or_option_says_how_one_is_written(dsn: str) -> None:
+    with pytest.raises(DatabaseError, match=r"CROSSCORPUS_DSN has a port, .*write it as") as caught:
+        connect(dsn)
+    assert caught.value.kind == "bad_dsn"
+    assert SECRET not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+def test_the_mask_shows_server_and_database_only() -> None:
+    assert masked(f"postgresql://me:{SECRET}@db.example:5433/app") == "db.example:5433/app"
+    assert masked("host=/run/x dbname=app") == "/run/x/app"
+
+
+def test_a_role_that_may_not_write_is_told_that_searching_works(
+    server_dsn: str, database: str, role: str
+) -> None:
+    dsn = make_conninfo(server_dsn, dbname=database, user=role)
+    administer(server_dsn, "ALTER ROLE {} SET default_transaction_read_only = on", role)
+    found = failure(dsn, "CREATE TABLE t ()")
+    assert found.kind == "not_allowed"
+    assert f"user {role} lacks a privilege in database {database}" in str(found)
+    assert "read-only transaction" in str(found)
+
+
+def test_a_missing_privilege_is_named(server_dsn: str, database: str, role: str) -> None:
+    dsn = make_conninfo(server_dsn, dbname=database, user=role)
+    administer(make_conninfo(server_dsn, dbname=database), "CREATE TABLE theirs ()")
+    found = failure(dsn, "SELECT FROM theirs")
+    assert found.kind == "not_allowed"
+    assert "permission denied for table theirs" in str(found)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT '[1,2]'::vector",
+        "SELECT '[1,2]'::halfvec(2)",
+        "CREATE TABLE t (v sparsevec(3))",
+        "SELECT '[1]'::text <=> '[1]'::text",
+    ],
+)
+def test_vectors_without_the_extension_print_the_command(
+    server_dsn: str, database: str, query: str
+) -> None:
+    found = failure(make_conninfo(server_dsn, dbname=database), query)
+    assert found.kind == "missing_extension"
+    assert str(found).endswith("and run in it: CREATE EXTENSION vector")
+
+
+def test_vectors_of_another_length_say_that_the_model_differs(
+    server_dsn: str, database: str
+) -> None:
+    dsn = make_conninfo(server_dsn, dbname=database)
+    with psycopg.connect(dsn) as conn:
+        ensure_vector(conn)
+        conn.execute("CREATE TABLE v (a vector(3), b halfvec)")
+        conn.execute("INSERT INTO v VALUES ('[1,2,3]', '[1,2,3]')")
+    found = failure(dsn, "INSERT INTO v (a) VALUES ('[1,2]')")
+    assert found.kind == "wrong_dimension"
+    assert "expected 3 dimensions, not 2" in str(found)
+    assert failure(dsn, "SELECT b <=> '[1,2]' FROM v").kind == "wrong_dimension"
+
+
+def test_an_extension_that_the_server_lacks_is_to_be_installed_there(server_dsn: str) -> None:
+    found = failure(server_dsn, "CREATE EXTENSION nosuch")
+    assert found.kind == "missing_extension"
+    assert "package postgresql-NN-pgvector" in str(found)
+
+
+def test_a_statement_over_its_time_is_named(server_dsn: str) -> None:
+    with psycopg.connect(server_dsn) as conn:
+        conn.execute("SET LOCAL statement_timeout = 20")
+        with pytest.raises(DatabaseError) as caught, explained(server_dsn):
+            conn.execute("SELECT pg_sleep(5)")
+    assert caught.value.kind == "timed_out"
+
+
+def test_other_errors_keep_the_servers_line_without_the_secret(server_dsn: str) -> None:
+    dsn = make_conninfo(server_dsn, password=SECRET)
+    with psycopg.connect(server_dsn) as conn, pytest.raises(psycopg.Error) as caught:
+        conn.execute(f"SELECT '{SECRET}'::int".encode())
+    found = explain(caught.value, dsn)
+    assert "invalid input syntax for type integer" in str(found)
+    assert SECRET not in str(found)
+
+
+def test_our_own_errors_pass_unchanged() -> None:
+    error = CrosscorpusError("as it is")
+    assert explain(error, "host=h") is error
+
+
+def test_a_refused_password_is_not_tried_again(tcp_server_dsn: str) -> None:
+    with pytest.raises(psycopg.OperationalError) as caught:
+        psycopg.connect(make_conninfo(tcp_server_dsn, password="wrong"))
+    assert caught.value.sqlstate is None
+    assert not is_transient(caught.value)

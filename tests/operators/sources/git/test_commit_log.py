@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import json
+import subprocess
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from operators.sources.git.git_source import git_source
+
+EPOCH = 1_600_000_000
+
+
+def moment(seconds: int) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def test_a_merge_does_not_date_the_files_it_brings_in(repo: Any) -> None:
+    repo.commit("base", EPOCH, **{"a.py": "1"})
+    repo.git("checkout", "-q", "-b", "side")
+    repo.commit("side", EPOCH + 100, **{"b.py": "1"})
+    repo.git("checkout", "-q", "main")
+    repo.commit("main", EPOCH + 200, **{"c.py": "1"})
+    repo.git("merge", "-q", "--no-ff", "-m", "Merge side", "side", when=EPOCH + 300)
+    assert repo.documents("code")["b.py"].created_at == moment(EPOCH + 160)
+    merge = next(d for d in repo.documents("history").values() if d.title == "Merge side")
+    assert json.loads(merge.metadata)["merge"] is True
+
+
+def test_the_last_commit_is_the_one_whose_content_the_merge_kept(repo: Any) -> None:
+    repo.commit("base", EPOCH, **{"a.py": "0"})
+    repo.git("checkout", "-q", "-b", "side")
+    repo.commit("later, dropped", EPOCH + 500, **{"a.py": "side"})
+    repo.git("checkout", "-q", "main")
+    repo.commit("earlier, kept", EPOCH + 100, **{"a.py": "main"})
+    repo.git("merge", "-q", "-s", "ours", "-m", "Merge", "side", when=EPOCH + 600)
+    assert repo.documents("code")["a.py"].created_at == moment(EPOCH + 160)
+
+
+def test_a_conflict_is_dated_by_the_merge_that_settled_it(repo: Any) -> None:
+    repo.commit("base", EPOCH, **{"a.py": "0"})
+    repo.git("checkout", "-q", "-b", "side")
+    repo.commit("side", EPOCH + 100, **{"a.py": "side"})
+    repo.git("checkout", "-q", "main")
+    repo.commit("main", EPOCH + 200, **{"a.py": "main"})
+    with pytest.raises(subprocess.CalledProcessError):
+        repo.git("merge", "-q", "side")
+    merge = repo.commit("Merge side", EPOCH + 300, **{"a.py": "both"})
+    assert repo.documents("code")["a.py"].created_at == moment(EPOCH + 360)
+    assert repo.documents("history")[merge].text == "Merge side\n\nFiles:\na.py\n"
+
+
+def test_a_commit_is_its_message_and_its_files(repo: Any) -> None:
+    repo.git("remote", "add", "origin", "https://gitlab.example.org/group/team/app.git")
+    sha = repo.commit("Fix the cache\n\nIt was flushed\ntwice.", **{"src/c.py": "1", "d.md": "d"})
+    got = repo.documents("history")[sha]
+    assert got.title == "Fix the cache"
+    assert got.text == "Fix the cache\n\nIt was flushed\ntwice.\n\nFiles:\nd.md\nsrc/c.py\n"
+    assert got.created_at == got.doc_date == moment(EPOCH)
+    assert got.uri == f"https://gitlab.example.org/group/team/app/-/commit/{sha}"
+    assert got.repo == "group/team/app"
+    assert json.loads(got.metadata) == {
+        "author": "Ann",
+        "commit": sha,
+        "committed_at": moment(EPOCH + 60).isoformat(),
+        "files": 2,
+        "short_commit": sha[:7],
+        "subject": "Fix the cache",
+    }
+
+
+def test_a_message_cannot_forge_a_commit_or_a_file(repo: Any) -> None:
+    fake = ":100644 100644 " + "0" * 40 + " " + "1" * 40 + " M\n\nfake.py\n" + "2" * 40
+    shas = [repo.commit(fake, **{":100644 x.py": "1"}), repo.commit("", EPOCH + 1)]
+    got = repo.documents("history")
+    assert list(got) == shas[::-1]
+    assert got[shas[0]].text == fake + "\n\nFiles:\n:100644 x.py\n"
+    assert got[shas[1]].title == "(no message)"
+
+
+def test_a_commit_of_many_files_names_the_first_hundred(repo: Any) -> None:
+    sha = repo.commit("all", **{f"f{n:03}.py": str(n) for n in range(130)})
+    assert repo.documents("history")[sha].text.endswith("f099.py\nand 30 more\n")
+
+
+def test_the_log_is_read_the_same_whatever_the_configuration_says(repo: Any) -> None:
+    repo.commit("first", **{"a.py": "1"})
+    repo.commit("second", EPOCH + 9, **{"b.py": "1"})
+    plain = repo.scan()
+    for key, value in {
+        "log.showRoot": "false", "diff.renames": "copies", "log.date": "relative",
+        "log.diffMerges": "separate", "diff.noprefix": "true", "color.ui": "always",
+        "format.pretty": "oneline", "log.abbrevCommit": "true", "log.follow": "true",
+        "diff.relative": "true", "core.abbrev": "4",
+    }.items():  # fmt: skip
+        repo.git("config", key, value)
+    assert repo.scan() == plain
+
+
+def test_a_log_that_is_left_early_leaves_no_process(repo: Any) -> None:
+    for number in range(30):
+        repo.commit(f"c{number}", EPOCH + number, **{"a.py": str(number)})
+    items = git_source(repo.path).scan()
+    next(items)
+    items.close()  # type: ignore[attr-defined]

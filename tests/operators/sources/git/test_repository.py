@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from operators.sources.git.repository import GitError, open_repository, parse_origin
+
+
+def test_nothing_of_the_repository_runs(repo: Any, tmp_path: Path) -> None:
+    trap = tmp_path / "trap"
+    script = repo.path / "trap.sh"
+    repo.commit("first",
+        **{
+            "trap.sh": f"#!/bin/sh\ntouch {trap}\ncat\n", "a.py": "1",
+            ".gitattributes": "*.py filter=evil diff=evil\n",
+        },
+    )  # fmt: skip
+    script.chmod(0o755)
+    for key in (
+        "core.fsmonitor", "core.pager", "pager.log", "pager.ls-files", "filter.evil.smudge",
+        "filter.evil.clean", "diff.evil.textconv", "diff.evil.command", "diff.external",
+        "gpg.program", "core.sshCommand", "core.askPass", "alias.log", "alias.ls-files",
+    ):  # fmt: skip
+        repo.git("config", key, str(script))
+    repo.git("config", "log.showSignature", "true")
+    for hook in ("post-index-change", "post-checkout", "reference-transaction"):
+        (repo.path / ".git" / "hooks" / hook).write_text(script.read_text())
+        (repo.path / ".git" / "hooks" / hook).chmod(0o755)
+    repo.write("a.py", "2")
+    index = hashlib.sha256((repo.path / ".git" / "index").read_bytes()).hexdigest()
+    assert set(repo.documents("code")) == {"trap.sh", "a.py", ".gitattributes"}
+    assert not trap.exists()
+    assert hashlib.sha256((repo.path / ".git" / "index").read_bytes()).hexdigest() == index
+
+
+def test_callers_git_environment_does_not_lead_elsewhere(
+    repo: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.commit("first", **{"a.py": "1"})
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "other"))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "index"))
+    assert set(repo.documents("code")) == {"a.py"}
+
+
+@pytest.mark.parametrize(
+    ("url", "name", "forge"),
+    [
+        ("https://github.com/o/r.git", "o/r", "https://github.com/o/r"),
+        ("https://user:token@github.com/o/r", "o/r", "https://github.com/o/r"),
+        ("ssh://git@github.com:22/o/r.git", "o/r", "https://github.com/o/r"),
+        ("git@github.example.com:o/r", "o/r", "https://github.example.com/o/r"),
+        ("git@gitlab.com:g/s/r.git", "g/s/r", "https://gitlab.com/g/s/r/-"),
+        ("https://codeberg.org/o/r.git", "o/r", None),
+        ("https://notgithub.com/o/r.git", "o/r", None),
+        ("../elsewhere", None, None),
+        ("file:///srv/git/r.git", None, None),
+        ("https://[bad/x", None, None),
+    ],
+)
+def test_origin_gives_name_and_forge(url: str, name: str | None, forge: str | None) -> None:
+    assert parse_origin(url) == (name, forge)
+
+
+def test_what_is_no_working_tree_is_one_clear_line(
+    repo: Any, working_tree: Any, tmp_path: Path
+) -> None:
+    with pytest.raises(GitError, match="has no commits yet"):
+        open_repository(repo.path)
+    repo.commit("first", **{"sub/a.py": "1"})
+    with pytest.raises(GitError, match=r"lies inside the git working tree .*app; give"):
+        open_repository(repo.path / "sub")
+    working_tree.git(tmp_path, "clone", "-q", "--bare", "app", "bare.git")
+    with pytest.raises(GitError, match="is a bare repository"):
+        open_repository(tmp_path / "bare.git")
+    with pytest.raises(GitError, match="is not a folder"):
+        open_repository(tmp_path / "none")
+    (tmp_path / "plain").mkdir()
+    with pytest.raises(GitError, match="is not a git working tree"):
+        open_repository(tmp_path / "plain")
+
+
+def test_somebody_elses_repository_says_how_to_trust_it(
+    repo: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a folder to another user")
+    repo.commit("first", **{"a.py": "1"})
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    os.chown(repo.path, 12345, 12345)
+    os.chown(repo.path / ".git", 12345, 12345)
+    with pytest.raises(GitError, match=r"git config --global --add safe.directory '.*app'"):
+        open_repository(repo.path)
+
+
+def test_a_missing_git_is_said(repo: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(GitError, match="git is not installed"):
+        open_repository(repo.path)

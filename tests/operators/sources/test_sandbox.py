@@ -1,0 +1,76 @@
+"""The process that parses what anyone may have written."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from operators.sources.formats.pdf import (
+    PdfLimits,
+    PdfReader,
+    PdfRefused,
+)
+
+MakePdf = Callable[..., bytes]
+
+
+_DATA = Path(os.environ.get("CROSSCORPUS_TEST_DATA", Path(__file__).parents[5] / "shared/data"))
+
+
+HOSTILE = _DATA / "hostile"
+
+
+needs_hostile = pytest.mark.skipif(
+    not (HOSTILE / "deep_q.pdf").exists(), reason="no hostile files: set CROSSCORPUS_TEST_DATA"
+)
+
+
+@pytest.fixture
+def reader() -> Iterator[PdfReader]:
+    with PdfReader() as reader:
+        yield reader
+
+
+def refusal(reader: PdfReader, data: bytes) -> PdfRefused:
+    with pytest.raises(PdfRefused) as caught:
+        reader.read(data)
+    return caught.value
+
+
+def test_one_child_reads_many_files(reader: PdfReader, make_pdf: MakePdf) -> None:
+    reader.read(make_pdf(["a"]))
+    first = reader.pid
+    reader.read(make_pdf(["b"]))
+    assert reader.pid == first is not None
+
+
+def test_the_child_has_none_of_the_programs_environment(
+    reader: PdfReader, make_pdf: MakePdf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CROSSCORPUS_DSN", "postgresql://u:secret@h/d")
+    reader.read(make_pdf(["a"]))
+    environment = Path(f"/proc/{reader.pid}/environ")
+    if not environment.exists():
+        pytest.skip("no /proc")
+    assert b"secret" not in environment.read_bytes()
+
+
+def test_a_file_that_takes_too_long_is_stopped(make_pdf: MakePdf) -> None:
+    with PdfReader(PdfLimits(wall_s=0.001)) as reader:
+        assert str(refusal(reader, make_pdf(["slow"]))) == "stopped: it took more than 0.001 s"
+        reader.wall_s = 60
+        assert reader.read(make_pdf(["next"])).pages
+
+
+@needs_hostile
+@pytest.mark.timeout(120)
+def test_a_file_that_takes_too_much_of_the_processor_is_stopped() -> None:
+    if sys.platform == "win32":
+        pytest.skip("no limit of CPU there")
+    with PdfReader(PdfLimits(cpu_s=0, memory_bytes=4 << 30)) as reader:
+        refused = refusal(reader, (HOSTILE / "bomb_text_200MB.pdf").read_bytes())
+    assert str(refused) == "stopped: it took more than 0 s of CPU"

@@ -1,0 +1,84 @@
+"""Pages that were renamed or moved between two versions."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime
+from typing import Any
+
+import polars as pl
+
+from operators.versions.lineage import CANDIDATES, lineages
+from operators.versions.text_sketches import sketch
+
+
+def words(seed: int, count: int = 120) -> list[str]:
+    chance = random.Random(seed)
+    return [f"{chance.choice('abcdefgh')}{chance.randrange(400)}" for _ in range(count)]
+
+
+def text(seed: int, changed: float = 0.0) -> str:
+    kept = words(seed)
+    number = round(len(kept) * changed)
+    return " ".join(kept[number:] + words(seed + 1000, number))
+
+
+def page(path: str | None, version: str | None = None, **fields: Any) -> dict[str, Any]:
+    body = fields.pop("text", text(1))
+    date = fields.pop("date", None)
+    row = {
+        "document_key": f"{path}|{version}|{fields.get('title')}",
+        "repo": "", "document_id": fields.get("document_key", f"{path}|{version}"),
+        "path": path, "title": None, "version": version,
+        "doc_date": datetime.fromisoformat(date).replace(tzinfo=UTC) if date else None,
+        "date_source": "explicit" if date else None,
+        "sketch": sketch(body).astype("<u4").tobytes(),
+    }  # fmt: skip
+    return row | fields
+
+
+def found(*pages: dict[str, Any]) -> list[list[str]]:
+    """The lineages as lists of document keys, oldest first."""
+    frame = lineages(pl.DataFrame(list(pages), schema=CANDIDATES))
+    return [
+        of["document_key"].to_list() for _, of in frame.group_by("lineage_id", maintain_order=True)
+    ]
+
+
+def keys(*pages: dict[str, Any]) -> list[str]:
+    return [p["document_key"] for p in pages]
+
+
+def test_a_moved_page_is_found_by_name_title_and_some_of_its_text() -> None:
+    old = page("d/1.0/assert.md", "1.0", title="Asserting")
+    new = page("d/2.0/howto/assert.md", "2.0", title="Asserting", text=text(1, 0.4))
+    other = page("d/2.0/other.md", "2.0", title="Other", text=text(9))
+    assert found(old, new, other) == [keys(old, new)]
+
+
+def test_a_renamed_page_is_found_by_its_text_alone() -> None:
+    old = page("d/1.0/cli.md", "1.0", title="Command line")
+    new = page("d/2.0/commands.md", "2.0", title="Commands", text=text(1, 0.05))
+    assert found(old, new) == [keys(old, new)]
+
+
+def test_a_page_that_is_only_a_little_like_one_that_ended_is_another() -> None:
+    old = page("d/1.0/cli.md", "1.0", title="Command line")
+    new = page("d/2.0/commands.md", "2.0", title="Commands", text=text(1, 0.5))
+    assert found(old, new) == []
+
+
+def test_a_page_that_both_versions_have_was_not_renamed() -> None:
+    pages = [
+        page("d/1.0/a.md", "1.0", title="A"), page("d/2.0/a.md", "2.0", title="A"),
+        page("d/2.0/copy.md", "2.0", title="Copy"),
+    ]  # fmt: skip
+    assert found(*pages) == [keys(pages[0], pages[1])]
+
+
+def test_a_page_that_comes_back_after_a_version_without_it_is_not_joined_by_text_alone() -> None:
+    pages = [
+        page("d/1.0/old.md", "1.0", title="Old"), page("d/3.0/new.md", "3.0", title="New"),
+        page("d/2.0/b.md", "2.0", title="B", text=text(7)),
+    ]  # fmt: skip
+    assert found(*pages) == []
