@@ -147,7 +147,7 @@ def query(
     Why is a page missing? crosscorpus query "..." --explain why.html --explain-chunk docs/cache.md
     """
     from dataflow import build_driver, load_config
-    from dataflow.cli import console
+    from dataflow.cli.console import terminal
 
     if versions is not None and (version or versions not in ("newest", "all")):
         raise typer.BadParameter("--versions is `newest` or `all`; name one with --version alone")
@@ -186,9 +186,9 @@ def query(
     if explain:
         explain.write_text(explanation_page(answer), encoding="utf-8")
     if as_json:
-        console.print_json(console.answer_as_json(answer, absent))
+        terminal.print_json(terminal.answer_as_json(answer, absent))
     else:
-        console.show_answer(answer, absent, with_context=context)
+        terminal.show_answer(answer, absent, with_context=context)
     if answer["provenance"]["degraded"]:
         raise typer.Exit(PARTLY)
 
@@ -263,7 +263,7 @@ def diff(
     Example: crosscorpus diff default rrf --out diff.png
     """
     from dataflow import load_config
-    from dataflow.cli import console
+    from dataflow.cli.console import terminal
     from dataflow.driver.config_graphs import diff_configs, draw_difference
     from dataflow.visualization.graph_diff import to_text
     from dataflow.visualization.render import render as write
@@ -273,7 +273,7 @@ def diff(
     if out:
         write(draw_difference(first, second, unfold=unfold), out)
     if as_json:
-        console.print_json(found.to_json())
+        terminal.print_json(found.to_json())
     else:
         typer.echo(to_text(found))
     if exit_code and found:

@@ -27,7 +27,7 @@ def config_upgrade(
 
     Example: crosscorpus config upgrade team.yaml experiments/*.yaml
     """
-    from dataflow.cli.console import print_json
+    from dataflow.cli.console.terminal import print_json
     from dataflow.configuration.upgrade import upgrade
 
     upgrades = [upgrade(path) for path in files]

@@ -58,8 +58,8 @@ def evaluate(
 
     Example: crosscorpus evaluate default rrf -C team --queries q.jsonl --qrels q.tsv --out tried
     """
-    from dataflow.cli.console import print_json
-    from dataflow.cli.console_evaluate import batch_progress, show_evaluation
+    from dataflow.cli.console.evaluation_tables import batch_progress, show_evaluation
+    from dataflow.cli.console.terminal import print_json
     from dataflow.evaluation.evaluation_files import named_configs, named_function, write_evaluation
     from dataflow.evaluation.graph import evaluate as run
     from operators.evaluation.judgements import read_queries
@@ -125,8 +125,8 @@ def sweep(
     vector_weight=0,0.25,0.5,0.75,1 --set search_depth=10,50,200 --out swept
     """
     from dataflow import load_config
-    from dataflow.cli.console import print_json
-    from dataflow.cli.console_evaluate import batch_progress, show_sweep
+    from dataflow.cli.console.evaluation_tables import batch_progress, show_sweep
+    from dataflow.cli.console.terminal import print_json
     from dataflow.evaluation.evaluation_files import write_sweep
     from dataflow.evaluation.sweep import MEASURES
     from dataflow.evaluation.sweep import sweep as run

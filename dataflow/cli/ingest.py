@@ -251,7 +251,7 @@ def run_ingestion(run: Callable[..., IngestReport], options: IngestOptions) -> N
         typer.Exit: 3, where a document failed. A run that ``--stop-after`` ended is a success.
     """
     from dataflow import load_config
-    from dataflow.cli import console
+    from dataflow.cli.console import terminal
     from dataflow.cli.doctor import advice_on_unsearched
     from dataflow.configuration.hamilton_config import corpora_with
     from operators.embedding.registry import load_embedder
@@ -262,7 +262,7 @@ def run_ingestion(run: Callable[..., IngestReport], options: IngestOptions) -> N
     embedder = load_embedder(options.model or config.embedding)
     with (
         open_store(collection=options.collection, create=True) as store,
-        console.ingest_progress(options.as_json) as on_event,
+        terminal.ingest_progress(options.as_json) as on_event,
     ):
         report = run(
             store, embedder, allow_mass_delete=options.allow_mass_delete, on_event=on_event
@@ -271,9 +271,9 @@ def run_ingestion(run: Callable[..., IngestReport], options: IngestOptions) -> N
         store.forget_info()
         unsearched = sorted(set(collection_info(store).corpora) - set(config.corpora))
     if options.as_json:
-        console.print_json(console.report_as_json(report))
+        terminal.print_json(terminal.report_as_json(report))
     else:
-        console.show_report(report)
+        terminal.show_report(report)
     for corpus in unsearched:
         message = f"corpus {corpus}: {advice_on_unsearched(corpus)}"
         typer.secho(message, fg="yellow", err=True)

@@ -51,8 +51,8 @@ def learn(
     Example: crosscorpus learn -C team --queries q.jsonl --qrels q.tsv --out team.yaml
     """
     from dataflow import load_config
-    from dataflow.cli.console import print_json
-    from dataflow.cli.console_evaluate import batch_progress, show_evaluation
+    from dataflow.cli.console.evaluation_tables import batch_progress, show_evaluation
+    from dataflow.cli.console.terminal import print_json
     from dataflow.configuration.loader import seen_from
     from dataflow.evaluation.learning import experiment_text
     from dataflow.evaluation.learning import learn as run

@@ -28,8 +28,8 @@ def doctor(
     Example: crosscorpus doctor -C team
     """
     from dataflow import load_config
-    from dataflow.cli.console import print_json
-    from dataflow.cli.console_maintenance import show_findings
+    from dataflow.cli.console.collection_state import show_findings
+    from dataflow.cli.console.terminal import print_json
     from dataflow.cli.doctor import examine
 
     findings = examine(load_config(config), collection, samples)
@@ -46,8 +46,8 @@ def status(collection: Collection = "default", as_json: AsJson = False) -> None:
 
     Example: crosscorpus status -C team
     """
-    from dataflow.cli.console import print_json
-    from dataflow.cli.console_maintenance import show_status, status_as_json
+    from dataflow.cli.console.collection_state import show_status, status_as_json
+    from dataflow.cli.console.terminal import print_json
     from operators.postgres.inspect.status import status as read_status
     from operators.postgres.inspect.status import unread as read_unread
     from operators.postgres.schema.model_migration import pending_model_migration
@@ -78,8 +78,8 @@ def verify(
     """
     import polars as pl
 
-    from dataflow.cli.console import print_json
-    from dataflow.cli.console_maintenance import show_verification
+    from dataflow.cli.console.collection_state import show_verification
+    from dataflow.cli.console.terminal import print_json
     from dataflow.ingestion.version_discovery import verify_versions
     from operators.postgres.inspect.verify import verify as verify_tables
     from operators.postgres.store import open_store
@@ -107,7 +107,7 @@ def models_install() -> None:
 @models_app.command("status")
 def models_status(as_json: AsJson = False) -> None:
     """List the installed models."""
-    from dataflow.cli.console_maintenance import show_models
+    from dataflow.cli.console.collection_state import show_models
     from operators.embedding.minilm import models_status as read_status
 
     show_models(read_status(), as_json=as_json)
@@ -135,8 +135,8 @@ def models_migrate(
 
     Example: crosscorpus models migrate static -C team
     """
-    from dataflow.cli.console import print_json
-    from dataflow.cli.console_maintenance import migration_progress, show_migration
+    from dataflow.cli.console.collection_state import migration_progress, show_migration
+    from dataflow.cli.console.terminal import print_json
     from dataflow.ingestion.model_migration import migrate_model
     from operators.embedding.registry import load_embedder
     from operators.postgres.schema.model_migration import abandon_model_migration

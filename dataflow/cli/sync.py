@@ -52,7 +52,7 @@ def sync_github(
 
     Example: crosscorpus sync github org/app
     """
-    from dataflow.cli.console import fetch_progress
+    from dataflow.cli.console.terminal import fetch_progress
     from dataflow.ingestion import sync_github as sync
     from operators.sources.github.github_api import open_github
     from operators.sources.github.github_mirror import find_repository

@@ -226,7 +226,7 @@ def test_the_command_says_its_version(crosscorpus: Any) -> None:
 
 
 def test_what_runs_no_graph_does_not_wait_for_hamilton_to_be_loaded() -> None:
-    modules = "sys, dataflow.cli.app, dataflow.cli.console_maintenance"
+    modules = "sys, dataflow.cli.app, dataflow.cli.console.collection_state"
     shown = f"import {modules}; print('hamilton' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from dataflow.cli.console_evaluate import batch_progress, show_sweep
+from dataflow.cli.console.evaluation_tables import batch_progress, show_sweep
 from dataflow.evaluation.sweep import Sweep
 
 

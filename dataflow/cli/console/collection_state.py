@@ -16,7 +16,7 @@ from rich.progress import TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from dataflow.cli.console import OUT, event_display, print_json
+from dataflow.cli.console.terminal import OUT, event_display, print_json
 from dataflow.configuration.loader import find, read_yaml, shipped
 from operators.sources.protocol import printable
 

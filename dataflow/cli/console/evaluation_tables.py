@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from dataflow.cli.console import ERR
+from dataflow.cli.console.terminal import ERR
 from dataflow.evaluation.sweep import Sweep
 from operators.evaluation.evaluation_frames import Evaluation, measures_of
 from operators.evaluation.tables import SIGNIFICANT, comparison_rows, is_significant, slice_rows

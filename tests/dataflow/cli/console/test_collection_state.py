@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from dataflow.cli.console_maintenance import (
+from dataflow.cli.console.collection_state import (
     show_findings,
     show_migration,
     show_models,

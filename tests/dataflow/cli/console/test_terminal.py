@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import polars as pl
 import pytest
 
-from dataflow.cli.console import (
+from dataflow.cli.console.terminal import (
     fetch_progress,
     ingest_progress,
     other_places,

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from dataflow.cli.console_versions import diff_as_json, show_diff, show_topics, show_versions
+from dataflow.cli.console.version_tables import diff_as_json, show_diff, show_topics, show_versions
 from operators.postgres.inspect.version_history import COUNTED, VersionDiff
 from operators.versions.version_diff import Change
 

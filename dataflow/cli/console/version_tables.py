@@ -8,7 +8,7 @@ import polars as pl
 from rich.table import Table
 from rich.text import Text
 
-from dataflow.cli.console import OUT
+from dataflow.cli.console.terminal import OUT
 from operators.postgres.inspect.version_history import COUNTED, VersionDiff
 from operators.versions.version_diff import Run, shortened, word_diff
 

@@ -1,0 +1,1 @@
+"""What the commands print: for a person on a terminal, as JSON for a program."""
