@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import polars as pl
+
+from operators import frames
+from operators.explain.dispositions import DISPOSITION_MEANINGS, Limits, Run, dispositions, of_all
+
+LIMITS = Limits({"code": 50}, top_k=10, budget=12_000, unit="characters", max_citations=8)
+
+
+def run(explain_targets: pl.DataFrame) -> Run:
+    empty = {
+        name: frames.empty(frames.FUSED)
+        for name in ("fused", "weighted", "reranked", "unique", "results")
+    }
+    return Run(
+        queries=frames.empty(frames.QUERIES),
+        outcomes=frames.empty(frames.OUTCOMES),
+        merged=frames.empty(frames.MERGED).with_columns(corpus=pl.lit("")),
+        deduped=frames.empty(frames.DEDUPED).with_columns(corpus=pl.lit("")),
+        pooled_hits=frames.empty(frames.UNIFIED),
+        packed=frames.empty(frames.PACKED),
+        citations=frames.empty(frames.CITATIONS),
+        explain_targets=explain_targets,
+        **empty,
+    )
+
+
+def test_a_named_chunk_that_a_question_may_not_see_is_hidden_and_says_why() -> None:
+    row = {"query_id": 0, "chunk_id": 7, "corpus": "code", "hidden": "the question asks wiki only"}
+    named = pl.DataFrame(
+        [{name: row.get(name) for name in frames.EXPLAIN_TARGETS}], schema=frames.EXPLAIN_TARGETS
+    )
+    found = dispositions(run(named), LIMITS)
+    frames.check(found, frames.DISPOSITIONS, "dispositions")
+    assert found.select("disposition", "reason").rows() == [("hidden", row["hidden"])]
+    assert "hidden" in DISPOSITION_MEANINGS
+
+
+def test_a_run_without_results_and_names_has_no_dispositions() -> None:
+    assert dispositions(run(frames.empty(frames.EXPLAIN_TARGETS)), LIMITS).is_empty()
+
+
+def test_frames_of_corpora_stand_together_under_their_names() -> None:
+    one = pl.DataFrame({"a": [1]})
+    assert of_all({"code": one, "wiki": one})["corpus"].to_list() == ["code", "wiki"]

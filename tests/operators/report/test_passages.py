@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+import polars as pl
+
+from operators.explain.waterfall import Step
+from operators.report.passages import Passage, used_factors
+
+
+def passage(rank: int | None, *factors: str) -> Passage:
+    steps = [Step(factor, 0.0, 1.0, "") for factor in factors]
+    return Passage("1", {"result_rank": rank, "chunk_id": 7}, pl.DataFrame(), steps)
+
+
+def test_places_are_counted_from_one_and_a_missing_passage_has_none() -> None:
+    assert passage(0).place == 1
+    assert passage(None).place is None
+    assert passage(0).chunk_id == 7
+
+
+def test_the_factors_that_some_passage_has_come_in_the_order_of_the_score() -> None:
+    shown = [passage(0, "meaning", "recency"), passage(1, "words")]
+    assert used_factors(shown) == ["meaning", "words", "recency"]
