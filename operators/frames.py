@@ -250,7 +250,6 @@ DOCUMENTS = pl.Schema(
 )
 
 # How results came about, see operators/explain.
-
 MERGE_COMPONENTS = pl.Schema(
     {
         "query_id": pl.UInt32(),

@@ -68,30 +68,18 @@ class HamiltonMethods(ABC):
         return list(self.hamilton.what_is_upstream_of(*self._known(node_names)))
 
     def what_is_downstream_of(self, *node_names: str) -> list[HamiltonNode]:
-        """These nodes and all that is computed from them.
-
-        Raises:
-            UnknownName: as :meth:`what_is_upstream_of`.
-        """
+        """These nodes and all that is computed from them."""
         return list(self.hamilton.what_is_downstream_of(*self._known(node_names)))
 
     def what_is_the_path_between(
         self, upstream_node_name: str, downstream_node_name: str
     ) -> list[HamiltonNode]:
-        """The nodes on the ways from one node to another, with both; empty if there is no way.
-
-        Raises:
-            UnknownName: as :meth:`what_is_upstream_of`.
-        """
+        """The nodes on the ways from one node to another, with both; empty if there is no way."""
         ends = self._known((upstream_node_name, downstream_node_name))
         return list(self.hamilton.what_is_the_path_between(*ends))
 
     def has_cycles(self, final_vars: Sequence[Any]) -> bool:
-        """Whether what ``final_vars`` are computed from goes in a circle.
-
-        Raises:
-            UnknownName: as :meth:`what_is_upstream_of`.
-        """
+        """Whether what ``final_vars`` are computed from goes in a circle."""
         return bool(self.hamilton.has_cycles(self._known(final_vars)))
 
     def validate_execution(
@@ -107,11 +95,7 @@ class HamiltonMethods(ABC):
     def export_execution(
         self, final_vars: Sequence[Any], inputs: Given = None, overrides: Given = None
     ) -> str:
-        """The nodes of a call as JSON: names, tags, types, dependencies, source.
-
-        Raises:
-            CrosscorpusError: as :meth:`validate_execution`.
-        """
+        """The nodes of a call as JSON: names, tags, types, dependencies, source."""
         wanted, given, instead = self._planned(final_vars, inputs, overrides)
         return str(self.hamilton.export_execution(wanted, given, instead))
 
@@ -137,11 +121,7 @@ class HamiltonMethods(ABC):
         graphviz_kwargs: Given = None,
         **look: Unpack[Look],
     ) -> GraphDrawing:
-        """Draw these nodes and all that they are computed from.
-
-        Raises:
-            UnknownName: as :meth:`what_is_upstream_of`.
-        """
+        """Draw these nodes and all that they are computed from."""
         names = {node.name for node in self.what_is_upstream_of(*node_names)}
         return draw_nodes(
             self.hamilton.graph, names, output_file_path, render_kwargs, graphviz_kwargs, **look
@@ -155,11 +135,7 @@ class HamiltonMethods(ABC):
         graphviz_kwargs: Given = None,
         **look: Unpack[Look],
     ) -> GraphDrawing:
-        """Draw these nodes, all that is computed from them, and what else that reads.
-
-        Raises:
-            UnknownName: as :meth:`what_is_upstream_of`.
-        """
+        """Draw these nodes, all that is computed from them, and what else that reads."""
         names = _with_needs(self.what_is_downstream_of(*node_names))
         return draw_nodes(
             self.hamilton.graph, names, output_file_path, render_kwargs, graphviz_kwargs, **look
@@ -189,15 +165,8 @@ class HamiltonMethods(ABC):
         on_path = {node.name for node in path}
         names = on_path if strict_path_visualization else _with_needs(path)
         marks = dict.fromkeys(on_path, "path")
-        return draw_nodes(
-            self.hamilton.graph,
-            names,
-            output_file_path,
-            render_kwargs,
-            graphviz_kwargs,
-            marks,
-            **look,
-        )
+        files = (output_file_path, render_kwargs, graphviz_kwargs)
+        return draw_nodes(self.hamilton.graph, names, *files, marks, **look)
 
     def visualize_execution(
         self,
@@ -213,18 +182,7 @@ class HamiltonMethods(ABC):
     ) -> GraphDrawing:
         """Draw what a call would run, with its outputs and its overrides marked.
 
-        Args:
-            final_vars: as for :meth:`execute`.
-            output_file_path: see the class.
-            render_kwargs: see the class.
-            inputs: as for :meth:`execute`.
-            graphviz_kwargs: see the class.
-            overrides: as for :meth:`execute`.
-            bypass_validation: draw it although an input is missing or wrong.
-            look: see the class.
-
-        Raises:
-            CrosscorpusError: as :meth:`validate_execution`.
+        ``bypass_validation`` draws it although an input is missing or wrong.
         """
         if bypass_validation:
             wanted, given, instead = self._known(final_vars), inputs, dict(overrides or {})
@@ -233,15 +191,8 @@ class HamiltonMethods(ABC):
         nodes, _ = self.hamilton.graph.get_upstream_nodes(wanted, given, instead)
         marks = dict.fromkeys(wanted, "output") | dict.fromkeys(instead, "override")
         names = {node.name for node in nodes}
-        return draw_nodes(
-            self.hamilton.graph,
-            names,
-            output_file_path,
-            render_kwargs,
-            graphviz_kwargs,
-            marks,
-            **look,
-        )
+        files = (output_file_path, render_kwargs, graphviz_kwargs)
+        return draw_nodes(self.hamilton.graph, names, *files, marks, **look)
 
     def _known(self, names: Iterable[Any]) -> list[str]:
         """``names`` as names, once the graph has them all."""

@@ -69,7 +69,6 @@ SUMMARY = pl.Schema(
 # A slice is "all", "several corpora" (queries that judge more than one), "all corpora"
 # (the documents of every corpus in one list, as for a user who names none), "corpus=docs"
 # (documents of one corpus), "kind=..." or "trigger=..." (queries).
-
 COMPARISON = pl.Schema(
     {
         "config": pl.String(),

@@ -39,7 +39,6 @@ STATUS = pl.Schema(
     }
 )
 
-
 UNREAD = pl.Schema(
     {
         "corpus": pl.String(),

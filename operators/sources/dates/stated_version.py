@@ -17,7 +17,6 @@ from operators.versions.named_version import bare_version, named_version
 _KEYS = ("version", "revnumber", "doc_version", "product_version", "release")
 _ASCIIDOC_SUFFIXES = frozenset({".adoc", ".asciidoc", ".asc", ".ad"})
 
-
 _VALUE = re.compile(r"[\w.+-]{1,64}")
 
 

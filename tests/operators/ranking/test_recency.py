@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,11 +12,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from operators.ranking.recency import NO_DATE, ages, half_life, step
+from operators.frames import VERSION_SCOPE
+from operators.ranking.recency import NO_DATE, ages, half_life, outdated, step
 
 Make = Callable[..., pl.DataFrame]
+
+
 NOW = datetime(2025, 6, 1, 12, tzinfo=UTC)
+
+
 DAY = timedelta(days=1)
+
+
 TICK = timedelta(microseconds=1)
 
 
@@ -86,3 +94,38 @@ def test_an_unknown_date_is_older_than_everything(make_hits: Make, make_queries:
 def test_a_half_life_of_no_time_is_refused() -> None:
     with pytest.raises(ValueError, match="above 0 days"):
         half_life(np.array([0]), days=0)
+
+
+Make = Callable[..., pl.DataFrame]
+
+
+GONE = datetime(2022, 1, 1, tzinfo=UTC)
+
+
+EARLY, LATE = datetime(2021, 1, 1, tzinfo=UTC), datetime(2023, 1, 1, tzinfo=UTC)
+
+
+def factor(make_hits: Make, make_queries: Make, scope: dict[str, Any], **query: Any) -> float:
+    hits = make_hits({"version": "1.0", "last_version": "1.0", "superseded_at": GONE}, {})
+    frame = pl.DataFrame([{"query_id": 0, **scope}], schema=VERSION_SCOPE)
+    gone, plain = outdated(hits, make_queries(query), frame, weight=0.5)
+    assert plain == 1.0
+    return float(gone)
+
+
+@pytest.mark.parametrize(
+    ("scope", "as_of", "expected"),
+    [
+        ({"version_policy": "newest"}, None, 0.5),
+        ({"version_policy": "all"}, None, 1.0),
+        ({"version_policy": "pinned", "pinned": [["1.0"]]}, None, 1.0),
+        ({"version_policy": "pinned", "pinned": [["2.0"]]}, None, 0.5),
+        ({"version_policy": "as_of"}, EARLY, 1.0),
+        ({"version_policy": "as_of"}, LATE, 0.5),
+        ({"version_policy": "as_of", "versions_as_of": EARLY}, None, 1.0),
+    ],
+)
+def test_a_passage_counts_less_where_the_asked_version_lacks_it(
+    make_hits: Make, make_queries: Make, scope: dict[str, Any], as_of: Any, expected: float
+) -> None:
+    assert factor(make_hits, make_queries, scope, as_of=as_of) == expected

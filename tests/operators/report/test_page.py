@@ -1,10 +1,23 @@
+""""""
+
 from __future__ import annotations
 
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lxml import html
 
+from operators.evaluation.evaluation_frames import Evaluation
 from operators.foundation.escape import visible
+from operators.report.evaluation import GraphDifference, report_page
+from operators.report.explanation import explanation_page
 from operators.report.page import Html, Section, element, join, markup, page, table
 
 TEXTS = st.text(alphabet=st.characters(exclude_categories=["Cs", "Cc", "Cf", "Zl", "Zp"]))
@@ -57,3 +70,67 @@ def test_a_page_may_load_nothing() -> None:
     (policy,) = parsed.xpath("//meta[@http-equiv='Content-Security-Policy']/@content")
     assert policy.startswith("default-src 'none'")
     assert parsed.get("lang") == "en"
+
+
+_QUIET = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-sync "
+    "--disable-background-networking --disable-component-update --enable-logging=stderr "
+    "--virtual-time-budget=20000 --dump-dom"
+)
+
+
+def rendered(page: str, directory: Path) -> tuple[html.HtmlElement, list[str]]:
+    """The page after its scripts ran, and what they wrote to the console."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    program = next((found for name in names if (found := shutil.which(name))), None)
+    if program is None:
+        pytest.skip("no Chromium on this machine")
+    file = directory / "page.html"
+    file.write_text(page, encoding="utf-8")
+    command = [program, *_QUIET.split(), f"--user-data-dir={directory / 'profile'}", file.as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    if not done.stdout:
+        pytest.skip(f"Chromium does not run here: {done.stderr.strip()[-200:]}")
+    said = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    return html.document_fromstring(done.stdout), said
+
+
+def test_every_chart_is_drawn_without_a_word_on_the_console(
+    plain_evaluation: Evaluation, tmp_path: Path
+) -> None:
+    page, said = rendered(report_page(plain_evaluation), tmp_path)
+    assert said == []
+    for place in page.find_class("chart"):
+        (picture,) = place.findall("svg")
+        assert picture.get("aria-label") == place.get("data-label")
+        assert picture.findall(".//path")
+        assert "undefined" not in picture.text_content()
+
+
+def test_hostile_content_does_nothing_in_a_browser(
+    hostile_evaluation: Evaluation, hostile: str, tmp_path: Path
+) -> None:
+    name = hostile_evaluation.configs[1]
+    found = GraphDifference(hostile)
+    shown = replace(hostile_evaluation, notes=(hostile,))
+    page, said = rendered(report_page(shown, {name: found}), tmp_path)
+    assert said == []
+    assert "data-acted" not in page.attrib
+    assert not page.findall(".//img")
+    assert all(place.findall("svg") for place in page.find_class("chart"))
+
+
+def test_an_explanation_s_charts_are_drawn_and_hostile_passages_do_nothing(
+    explained: Callable[[str], dict[str, Any]], hostile: str, tmp_path: Path
+) -> None:
+    page, said = rendered(explanation_page(explained(hostile)), tmp_path)
+    assert said == []
+    assert "data-acted" not in page.attrib
+    assert not page.findall(".//img")
+    drawn = page.find_class("chart")
+    assert len(drawn) == 4  # all scores, all places, and the two passages that have a score
+    for place in drawn:
+        (picture,) = place.findall("svg")
+        assert picture.findall(".//path")
+        assert "undefined" not in picture.text_content()
+        assert "NaN" not in html.tostring(picture, encoding="unicode")
