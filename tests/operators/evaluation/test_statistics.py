@@ -2,6 +2,7 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -106,3 +107,24 @@ def test_correction_is_the_step_down_of_holm():
 def test_what_is_no_table_of_numbers_is_refused(wrong):
     with pytest.raises(ValueError, match=r"NaN|dimensions"):
         randomisation_p(wrong)
+
+
+def test_an_exact_p_is_that_of_scipy():
+    values = np.random.default_rng(7).normal(0.3, 1.0, 12)
+    oracle = scipy.stats.permutation_test(
+        (values,), np.mean, permutation_type="samples", n_resamples=np.inf
+    )
+    assert randomisation_p(values[:, None])[0] == pytest.approx(oracle.pvalue)
+
+
+def test_an_interval_is_that_of_scipy_within_the_noise_of_its_draws():
+    values = np.random.default_rng(7).beta(0.5, 0.5, 200)
+    oracle = scipy.stats.bootstrap(
+        (values,), np.mean, method="percentile", n_resamples=20_000, rng=1
+    ).confidence_interval
+    low, high = bootstrap_means(values[:, None], resamples=20_000)
+    assert (low[0], high[0]) == pytest.approx((oracle.low, oracle.high), abs=0.003)
+
+
+def test_corrected_p_values_are_those_of_a_hand_made_table():
+    assert holm(np.array([0.01, 0.04, 0.03, 0.005])) == pytest.approx([0.03, 0.06, 0.06, 0.02])
