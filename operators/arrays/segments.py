@@ -57,6 +57,17 @@ def offsets(counts: Column) -> Integers:
     return found
 
 
+def inverse(order: Integers) -> Integers:
+    """The place of each row in an order of row numbers.
+
+    >>> inverse(np.array([2, 0, 1])).tolist()
+    [1, 2, 0]
+    """
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return place
+
+
 def positions(keys: Column, wanted: Column) -> Integers:
     """For each of ``wanted`` the row of ``keys`` that has it, the first one; -1 where none has.
 

@@ -23,7 +23,16 @@ import polars as pl
 
 from operators.arrays.alternates import with_alternates
 from operators.arrays.rows import replaced
-from operators.arrays.segments import Column, Floats, Integers, changes, lengths, places, starts
+from operators.arrays.segments import (
+    Column,
+    Floats,
+    Integers,
+    changes,
+    inverse,
+    lengths,
+    places,
+    starts,
+)
 from operators.ranking.lexical_weight import of_rows
 from operators.ranking.merge import check_share, reciprocal
 from operators.ranking.normalization import ratio
@@ -195,34 +204,33 @@ def fused_rows(hits: pl.DataFrame, score: Floats) -> FusedRows:
         hits: as above; only the ids, the ranks and ``recency`` are read.
         score: what each row adds to its chunk.
     """
-    names = ("chunk_id", "rank", "vector_rank", "text_rank", "recency")
-    columns = [*(hits[name].to_numpy() for name in names), score]
     query_id = hits["query_id"].to_numpy()
+    names = ("chunk_id", "rank", "recency")
+    columns = [score, _rank_key(hits), *(hits[name].to_numpy() for name in names)]
     by_query = np.argsort(query_id, kind="stable")
+    columns = [column[by_query] for column in columns]
     cuts = [*starts(query_id[by_query]).tolist(), len(query_id)]
-    lists: list[FusedRows] = []
+    lists = [FusedRows(by_query[:0], score[:0], by_query[:0], by_query[:0])]
     listed = 0
     for begin, end in pairwise(cuts):
-        rows = by_query[begin:end]
-        one = _fused_list(*(column[rows] for column in columns))
-        lists.append(FusedRows(rows[one.rows], one.score, rows[one.others], listed + one.owner))
+        one = _fused_list(*(column[begin:end] for column in columns))
+        lists.append(FusedRows(begin + one.rows, one.score, begin + one.others, listed + one.owner))
         listed += len(one.rows)
-    none = np.zeros(0, np.int64)
-    return FusedRows(
-        rows=np.concatenate([none, *(one.rows for one in lists)]),
-        score=np.concatenate([np.zeros(0), *(one.score for one in lists)]),
-        others=np.concatenate([none, *(one.others for one in lists)]),
-        owner=np.concatenate([none, *(one.owner for one in lists)]),
-    )
+    rows, total, others, owner = map(np.concatenate, zip(*lists, strict=True))
+    return FusedRows(by_query[rows], total, by_query[others], owner)
+
+
+def _rank_key(hits: pl.DataFrame) -> Integers:
+    """A number a row that orders as the vector rank, then the text rank, absent ones last."""
+    ranks = hits.select(pl.col("vector_rank", "text_rank").cast(pl.Int64))
+    absent_last = ranks.select(pl.all().fill_null(pl.all().max().fill_null(0) + 1))
+    vector, text = (column.to_numpy() for column in absent_last)
+    key: Integers = vector * (1 + text.max(initial=0)) + text
+    return key
 
 
 def _fused_list(
-    chunk_id: Integers,
-    rank: Column,
-    vector_rank: Column,
-    text_rank: Column,
-    recency: Floats,
-    score: Floats,
+    score: Floats, rank_key: Integers, chunk_id: Integers, rank: Column, recency: Floats
 ) -> FusedRows:
     """The fused list of one query; row numbers are those of the arguments."""
     rows = len(chunk_id)
@@ -234,16 +242,28 @@ def _fused_list(
     chunk = np.empty_like(by_chunk)  # of each row the number of its chunk
     chunk[by_chunk] = np.cumsum(first) - 1
     total = np.bincount(chunk, score) * recency[best]
-    # the one order of every list; the sort is stable, and chunks come by chunk_id already
-    order = np.lexsort((text_rank[best], vector_rank[best], -total))
+    order = _best_first(total, rank_key[best])
 
-    place = np.empty_like(order)  # of each chunk its place in the fused list
-    place[order] = np.arange(len(order))
+    place = inverse(order)  # of each chunk its place in the fused list
     is_other = np.ones(rows, bool)
     is_other[best] = False
     others = np.flatnonzero(is_other)
-    others = others[np.argsort(place[chunk[others]], kind="stable")]
-    return FusedRows(best[order], total[order], others, place[chunk[others]])
+    owner = place[chunk[others]]
+    by_owner = np.argsort(owner, kind="stable")
+    return FusedRows(best[order], total[order], others[by_owner], owner[by_owner])
+
+
+def _best_first(score: Floats, rank_key: Integers) -> Integers:
+    """The one order of every list, of rows that come by chunk_id.
+
+    Three sorts of one number a row: together half the time of ``np.lexsort`` on the columns.
+    """
+    rows = np.arange(len(score))
+    turn = inverse(np.argsort(rank_key * len(rows) + rows))
+    falling = np.argsort(-score)
+    level = np.cumsum(changes(score[falling]))
+    order: Integers = falling[np.argsort(level * len(rows) + turn[falling])]
+    return order
 
 
 def _fused(hits: pl.DataFrame, score: Floats) -> pl.DataFrame:
