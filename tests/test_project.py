@@ -34,6 +34,7 @@ FLOORS = {
         {"evaluation"},
         {"cli"},
     ),
+    "model_builds": (),
 }
 """The rooms, from the ground up: a room imports itself and the rooms of lower floors alone."""
 
@@ -45,7 +46,7 @@ NO_TEST_NEEDED = frozenset({"__init__", "__main__"})
 
 @cache
 def modules() -> dict[str, Path]:
-    """Every module of the two packages by its dotted name."""
+    """Every module of the packages by its dotted name."""
     found = {}
     for package in FLOORS:
         for path in sorted((ROOT / package).rglob("*.py")):
@@ -85,15 +86,15 @@ def test_the_picture_in_the_readme_shows_the_graph_of_the_default_configuration(
     assert check(ROOT / "dag.png", draw_config(load_config("default")))
 
 
-def test_every_folder_of_the_two_packages_is_a_room_that_has_a_floor() -> None:
+def test_every_folder_of_the_packages_is_a_room_that_has_a_floor() -> None:
     for package, floors in FLOORS.items():
         folders = {p.name for p in (ROOT / package).iterdir() if (p / "__init__.py").exists()}
         named = {room for rooms in floors for room in rooms}
         assert folders <= named, f"no floor: {sorted(folders - named)}"
 
 
-def test_no_import_goes_from_the_operators_to_the_dataflow() -> None:
-    upward = [a for a in arrows() if a[0].startswith("operators") and a[1].startswith("dataflow")]
+def test_no_import_goes_from_the_operators_to_another_package() -> None:
+    upward = [a for a in arrows() if a[0].startswith("operators") > a[1].startswith("operators")]
     assert not upward, "\n".join(f"{one} imports {two}" for one, two in upward)
 
 

