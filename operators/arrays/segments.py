@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 Column = NDArray[Any]
 
 
@@ -39,7 +40,7 @@ def lengths(begins: Integers, total: int) -> Integers:
     return np.concatenate((begins[1:], [total])) - begins
 
 
-def changes(values: Column) -> NDArray[np.bool_]:
+def changes(values: Column) -> Flags:
     """Whether each value differs from the one before; the first does."""
     found = np.ones(len(values), bool)
     np.not_equal(values[1:], values[:-1], out=found[1:])

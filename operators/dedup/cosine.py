@@ -12,11 +12,12 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
-from operators.arrays.segments import Column, Floats, Integers, starts
+from operators.arrays.segments import Column, Flags, Floats, Integers, starts
 
 # One product of unit vectors is so small that numpy's library wakes no second thread for it: on a
 # busy machine the wait for that thread takes a thousand times as long as the product.
 _ROWS, _MULTIPLICATIONS = 16, 250_000
+_PAIRS_AT_ONCE = 1024
 _ROUNDING = 1e-12  # of a product of unit vectors: two equal ones may have a cosine below 1
 
 
@@ -71,6 +72,22 @@ def near_and_better(
             near = np.tril(cosines >= threshold - _ROUNDING, begin - 1)
             for row, better in enumerate(near, first + begin):
                 yield row, first + np.flatnonzero(better)
+
+
+def are_near(vectors: Floats, one: Integers, two: Integers, threshold: float) -> Flags:
+    """Whether the vectors of each pair have a cosine of at least ``threshold``, which is above 0.
+
+    Args:
+        vectors: unit vectors, as :func:`unit_vectors` gives them.
+        one: the row in ``vectors`` of the first of each pair.
+        two: that of the second.
+    """
+    near = np.zeros(len(one), bool)
+    for begin in range(0, len(one), _PAIRS_AT_ONCE):
+        some = slice(begin, begin + _PAIRS_AT_ONCE)
+        cosines = np.einsum("ij,ij->i", vectors[one[some]], vectors[two[some]])
+        near[some] = cosines >= threshold - _ROUNDING
+    return near
 
 
 def check_threshold(threshold: float) -> None:

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any
 
 import numpy as np
 
 from operators.arrays.segments import Column, Integers
-from operators.dedup import cosine, jaccard
+from operators.dedup import cosine
+from operators.dedup.jaccard import Finder
 from operators.dedup.similarity_index import SimilarityIndex
 
 _NEGATIONS = """not no never none neither nor nothing nobody nowhere without cannot except unless
@@ -51,34 +51,22 @@ def guarded_representatives(
     Raises:
         ValueError: a threshold is out of range.
     """
-    jaccard.check_threshold(jaccard_threshold)
     cosine.check_threshold(cosine_threshold)
+    finder = Finder(query_id, number, index.tokens, jaccard_threshold)
+    every = np.ones(len(number), bool)
+    better, worse = finder.pairs(np.arange(len(number)), every, every)
+    order = np.lexsort((better, worse))
+    better, worse = better[order], worse[order]
+    near = cosine.are_near(index.vector, number[better], number[worse], cosine_threshold)
+    guards_of = cache(lambda entry: guards(index.text[entry]))
 
-    @cache
-    def tokens(entry: int) -> frozenset[str]:
-        return frozenset(map(str.lower, index.text[entry].split()))
-
-    @cache
-    def guards_of(entry: int) -> tuple[str, ...]:
-        return guards(index.text[entry])
-
-    @cache  # a batch meets the same pair in many queries
-    def say_the_same(one: int, two: int) -> bool:
-        high = _jaccard_index(tokens(one), tokens(two)) >= jaccard_threshold
-        return high and guards_of(one) == guards_of(two)
-
-    representative, entry, query = np.arange(len(number)), number.tolist(), query_id.tolist()
-    staying: dict[tuple[Any, str], int] = {}  # the one row that stays of a query and a text
-    for row, near in cosine.near_and_better(query_id, number, index.vector, cosine_threshold):
-        text = query[row], index.text[entry[row]]
-        equal = staying.get(text, row)
-        better = near[representative[near] == near].tolist()
-        alike = (b for b in better if b > equal or say_the_same(entry[b], entry[row]))
-        found = min(next(alike, equal), equal)
-        representative[row] = found
-        if found == row:
-            staying[text] = row
-    return representative
+    representative, entry = list(range(len(number))), number.tolist()
+    for best, row, close in zip(better.tolist(), worse.tolist(), near.tolist(), strict=True):
+        if representative[row] == row and representative[best] == best:
+            one, two = entry[best], entry[row]
+            if index.text[one] == index.text[two] or (close and guards_of(one) == guards_of(two)):
+                representative[row] = best
+    return np.array(representative, np.int64)
 
 
 def guards(text: str) -> tuple[str, ...]:
@@ -95,10 +83,3 @@ def guards(text: str) -> tuple[str, ...]:
         elif not _PLAIN.fullmatch(word):
             found.append(word)
     return tuple(found)
-
-
-def _jaccard_index(one: frozenset[str], two: frozenset[str]) -> float:
-    """Common tokens over all tokens; of two empty sets 1."""
-    common = len(one & two)
-    every = len(one) + len(two) - common
-    return common / every if every else 1.0

@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from operators.arrays.segments import Column, Floats, Integers, changes, offsets, places
+from operators.arrays.segments import Column, Flags, Floats, Integers, changes, offsets, places
 from operators.dedup.partition_join import parts_of, ranges
 from operators.dedup.token_index import TokenIndex, Words
 
-Flags = NDArray[np.bool_]
 Pairs = tuple[Integers, Integers]
 
 _BLOCK = 512  # places of a list that are compared at once

@@ -13,6 +13,7 @@ import polars as pl
 
 from operators.arrays.segments import Floats, Integers
 from operators.dedup.cosine import unit_vectors
+from operators.dedup.token_index import TokenIndex, index_tokens
 
 
 @dataclass(frozen=True)
@@ -23,11 +24,13 @@ class SimilarityIndex:
         chunk_id: the chunk.
         text: its text, each run of white space as one space; null is empty.
         vector: its unit vector; zeros for a chunk without a usable embedding.
+        tokens: the token sets, of one part of the entries after the other.
     """
 
     chunk_id: Integers
     text: list[str]
     vector: Floats
+    tokens: tuple[TokenIndex, ...]
 
 
 def index_similarity(chunks: pl.DataFrame) -> SimilarityIndex:
@@ -38,7 +41,7 @@ def index_similarity(chunks: pl.DataFrame) -> SimilarityIndex:
     known = "embedding" in chunks.columns
     vector = unit_vectors(chunks["embedding"]) if known else np.zeros((chunks.height, 0))
     text = [" ".join((one or "").split()) for one in chunks["text"]]
-    return SimilarityIndex(chunks["chunk_id"].to_numpy(), text, vector)
+    return SimilarityIndex(chunks["chunk_id"].to_numpy(), text, vector, (index_tokens(chunks),))
 
 
 def joined(indexes: Sequence[SimilarityIndex]) -> SimilarityIndex:
@@ -61,4 +64,5 @@ def joined(indexes: Sequence[SimilarityIndex]) -> SimilarityIndex:
         np.concatenate([np.zeros(0, np.int64), *(one.chunk_id for one in indexes)]),
         [text for one in indexes for text in one.text],
         np.concatenate([np.zeros((0, usual)), *vectors]),
+        tuple(tokens for one in indexes for tokens in one.tokens),
     )

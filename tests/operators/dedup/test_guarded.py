@@ -13,6 +13,7 @@ from operators.dedup import within
 from operators.dedup.cosine import unit_vectors
 from operators.dedup.guarded import guarded_representatives, guards
 from operators.dedup.similarity_index import SimilarityIndex, index_similarity
+from operators.dedup.token_index import index_tokens
 
 Make = Callable[..., pl.DataFrame]
 
@@ -130,10 +131,11 @@ def test_the_same_duplicates_go_as_by_comparing_all_pairs(
         found = (n for n in stay if duplicates(number[n], number[row]))
         expected.append(next(found, row))
     folded = [" ".join(text.split()) for text in texts]
+    tokens = index_tokens(pl.DataFrame({"chunk_id": range(len(texts)), "text": texts}))
     found = guarded_representatives(
         np.array(query),
         np.array(number),
-        SimilarityIndex(np.arange(len(texts)), folded, units),
+        SimilarityIndex(np.arange(len(texts)), folded, units, (tokens,)),
         jaccard_threshold=jaccard_least,
         cosine_threshold=cosine_least,
     )
