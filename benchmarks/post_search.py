@@ -165,7 +165,7 @@ def main() -> None:
     with make_driver() as driver:
         print("one query, 3 corpora x 2 lists: CPU ms (limit) and all pairs of Python sets")
         asked = {"query": "question 0"}
-        for hits, limit in ((50, 5), (200, 20), (1000, 250)):
+        for hits, limit in ((50, 10), (200, 30), (1000, 150)):
             case = make_case(hits, 1, None)
             del case["queries"]  # one question comes as an input, not as a batch of one
             # the searches know already which versions it asks for
@@ -187,7 +187,7 @@ def main() -> None:
                 naive = cpu_ms(compare, 1)
                 beside = f"all pairs {naive:.0f}, {naive / spent:.0f} times as much"
             print(f"  {hits:5} hits  {spent:8.2f}  ({limit})   {beside}")
-        print("batch of 1,000 queries x 50 hits: CPU ms a query (limit 1.5)")
+        print("batch of 1,000 queries x 50 hits: CPU ms a query (limit 2)")
         for name, pool in (("20,000 chunks a corpus", 20_000), ("distinct", None)):
             if quick and pool is None:
                 continue

@@ -9,7 +9,7 @@ order.
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -75,11 +75,13 @@ def guards(text: str) -> tuple[str, ...]:
     >>> guards("The limit must not exceed 30 MB; see max_size or HTTPServer.")
     ('must', 'not', '30', 'max_size', 'HTTPServer')
     """
-    found = []
-    for word in _WORD.findall(text):
-        lower = word.lower()
-        if lower in _GUARDED or lower.endswith(("n't", "n’t")):
-            found.append(lower)
-        elif not _PLAIN.fullmatch(word):
-            found.append(word)
-    return tuple(found)
+    return tuple(filter(None, map(_guard, _WORD.findall(text))))
+
+
+@lru_cache(100_000)
+def _guard(word: str) -> str:
+    """What a near-duplicate must have for ``word``: nothing, if it is plain prose."""
+    lower = word.lower()
+    if lower in _GUARDED or lower.endswith(("n't", "n’t")):
+        return lower
+    return "" if _PLAIN.fullmatch(word) else word
