@@ -3,8 +3,8 @@
 They have Hamilton's names and arguments and ask the Hamilton driver underneath. Names, inputs and
 overrides pass our own checks first: Hamilton ignores an override that nothing has, and its errors
 print values. The pictures are ours and not Hamilton's, for that one draws every node of every
-corpus and needs the package ``graphviz`` with its program ``dot``; what Hamilton's can be told
-(style function, attributes, orientation) ours can be told too.
+corpus and needs the package ``graphviz`` with its program ``dot``; ours take what
+Hamilton's take: style function, attributes, orientation.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The built retrieval graph as plain data: what its pictures and differences are made from.
 
-The rooms that draw and compare know no node of ours. What they must be told of the retrieval graph
+The rooms that draw and compare know no node of ours. What they must know of the retrieval graph
 is here: which configuration keys are no parameters, and what every corpus has of its own.
 """
 

@@ -223,7 +223,7 @@ class RetrievalDriver(HamiltonMethods):
         inputs: Mapping[str, Any] | None = None,
         final_vars: Sequence[str] | None = None,
     ) -> Trace:
-        """What another configuration gives: only what differs is computed anew.
+        """What another configuration gives: only what differs is computed again.
 
         A node runs only if its function or a value that it reads differs from the earlier run; a
         search therefore runs only if it searches otherwise (another number of candidates, another

@@ -1,4 +1,4 @@
-"""A run of which everything was kept, and what it needs to be asked "what if?"."""
+"""A run with all that it made, which answers "what if?"."""
 
 from __future__ import annotations
 

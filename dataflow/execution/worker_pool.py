@@ -25,7 +25,7 @@ class Task:
 
 
 class Workers:
-    """``size`` threads, of which one sub-graph never takes more than it leaves free.
+    """``size`` threads, one sub-graph never takes more than it leaves free.
 
     With eight, one hung corpus holds four and a second one two. What a sub-graph asks beyond that
     waits, while later tasks of others pass it; among those that may start the oldest does.

@@ -46,8 +46,8 @@ class ModelMigrationReport:
         model: the new model.
         chunks: that have its vector.
         embedded: vectors made by this run; the others were known.
-        cut: chunks whose text is longer than the new model's window and was embedded in parts,
-            whose mean stands for it: ingest their sources again.
+        cut: chunks longer than the new model's window. Each has the mean of its parts'
+            vectors: ingest their sources again.
         in_use: whether searches use it now.
     """
 
@@ -74,13 +74,13 @@ def migrate_model(
     """Bring a collection to the vectors of another model, while it is searched and written to.
 
     Vectors are made for the chunks as they are. If the new model's window cuts differently, the
-    next ingestion of each source cuts it anew. A run that was killed is taken up where it was.
+    next ingestion of each source cuts it again. A run that was killed is taken up where it was.
 
     Args:
         store: the open collection.
         embedder: the new model.
         fill_only: leave the old model in place when all vectors are there.
-        on_event: told how far it is.
+        on_event: called with how far it is.
         exact_scan_max_rows: corpora of up to this many chunks get no index.
         chunks_at_once: chunks of one transaction.
 

@@ -68,7 +68,7 @@ class Run:
         self.met = False
         self.failures_in_a_row = 0
         self.done_before = 0.0
-        self.began = self.told = time.monotonic()
+        self.began = self.reported = time.monotonic()
         self.stop_at = math.inf
         self.replaced_before = replaced_characters()
         scopes = source.scopes or ()
@@ -78,15 +78,15 @@ class Run:
     @property
     def report_is_due(self) -> bool:
         """Whether the last report of progress is some time ago."""
-        return time.monotonic() - self.told > EVENT_SECONDS
+        return time.monotonic() - self.reported > EVENT_SECONDS
 
     def tell(self, stage: str, share: float = 0.0) -> None:
         """Report how far the run is; ``share``: of the running batch."""
-        self.told = time.monotonic()
+        self.reported = time.monotonic()
         if self.on_event is None:
             return
         report = self.report
-        seconds = self.told - self.began
+        seconds = self.reported - self.began
         committed = report.documents_new + report.documents_changed
         fraction = self.done_before + share * (self.source.fraction() - self.done_before)
         known_pace = stage == "scan" and fraction > 0 and seconds > 1

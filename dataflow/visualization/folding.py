@@ -84,7 +84,7 @@ def _numbers(shown: Picture, box: Box) -> dict[str, Any]:
 
 
 def _varying(shown: Picture, subgraphs: dict[str, str]) -> set[Edge]:
-    """The (box, parameter) of which the clusters have different values."""
+    """Each (box, parameter) that has different values in the clusters."""
     found: dict[Edge, set[str]] = {}
     for box in shown.boxes.values():
         if box.node.subgraph in subgraphs:
