@@ -1,15 +1,28 @@
-"""`crosscorpus`, and `python -m dataflow`: Ctrl-C ends it with one line, also while it loads."""
+"""`crosscorpus`, and `python -m dataflow`: Ctrl-C and SIGTERM end it with one line.
+
+Both release the embedded server, and both work while the command still loads.
+"""
 
 from __future__ import annotations
 
+import signal
 import sys
+from types import FrameType
+from typing import NoReturn
 
-INTERRUPTED = 130
+INTERRUPTED, TERMINATED = 130, 143
 _RESUMABLE = (["ingest"], ["sync"], ["models", "migrate"])
 
 
 def main() -> None:
     """Load the command and run it."""
+    terminated = []
+
+    def terminate(number: int, frame: FrameType | None) -> None:
+        terminated.append(number)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, terminate)
     try:
         from dataflow.cli import app
 
@@ -19,18 +32,18 @@ def main() -> None:
         interrupted = isinstance(error.__cause__, KeyboardInterrupt)
         if isinstance(error, ImportError) and not interrupted:
             raise
-        _say_interrupted()
-        sys.exit(INTERRUPTED)
+        _end(bool(terminated))
     except SystemExit as end:
         if end.code == INTERRUPTED:  # Typer ends so, and prints nothing
-            _say_interrupted()
+            _end(bool(terminated))
         raise
 
 
-def _say_interrupted() -> None:
+def _end(terminated: bool) -> NoReturn:
     resumable = any(sys.argv[1 : 1 + len(names)] == names for names in _RESUMABLE)
     hint = "; what was stored stays, and the same command goes on" if resumable else ""
-    print(f"crosscorpus: interrupted{hint}", file=sys.stderr)
+    print(f"crosscorpus: {'terminated' if terminated else 'interrupted'}{hint}", file=sys.stderr)
+    sys.exit(TERMINATED if terminated else INTERRUPTED)
 
 
 if __name__ == "__main__":

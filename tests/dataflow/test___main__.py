@@ -1,29 +1,35 @@
-"""The process of the command: Ctrl-C ends it with one line."""
+"""The process of the command: Ctrl-C and SIGTERM end it with one line."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 
 @pytest.mark.parametrize(
+    ("number", "code", "ended"),
+    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
+)
+@pytest.mark.parametrize(
     ("command", "said"),
     [
-        (["query", "cache"], "interrupted"),
+        (["query", "cache"], ""),
         (
             ["ingest", "documents", "documents.jsonl"],
-            "interrupted; what was stored stays, and the same command goes on",
+            "; what was stored stays, and the same command goes on",
         ),
     ],
 )
 def test_who_interrupts_a_command_reads_what_became_of_it(
-    home: Path, tmp_path: Path, command: list[str], said: str
+    home: Path, tmp_path: Path, command: list[str], said: str, number: int, code: int, ended: str
 ) -> None:
     (tmp_path / "documents.jsonl").touch()
     with socket.create_server(("127.0.0.1", 0)) as silent:  # a server that never answers
@@ -37,10 +43,10 @@ def test_who_interrupts_a_command_reads_what_became_of_it(
         )
         silent.settimeout(60)
         connection, _ = silent.accept()
-        waiting.send_signal(signal.SIGINT)
+        waiting.send_signal(number)
         _, told = waiting.communicate(timeout=30)
         connection.close()
-    assert (waiting.returncode, told) == (130, f"crosscorpus: {said}\n")
+    assert (waiting.returncode, told) == (code, f"crosscorpus: {ended}{said}\n")
 
 
 @pytest.mark.parametrize(
@@ -61,3 +67,28 @@ main()
         [sys.executable, "-c", loading], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (130, "crosscorpus: interrupted\n")
+
+
+def test_a_command_that_is_terminated_releases_the_embedded_server(
+    crosscorpus_home: Path, tmp_path: Path
+) -> None:
+    lines = [json.dumps({"doc_id": n, "corpus": "docs", "text": f"page {n}"}) for n in range(9999)]
+    (tmp_path / "documents.jsonl").write_text("\n".join(lines))
+    running = subprocess.Popen(
+        [sys.executable, "-m", "dataflow", "ingest", "documents", "documents.jsonl", "--json"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert running.stderr is not None
+    running_server = crosscorpus_home / "postgres" / "cluster" / "postmaster.pid"
+    running.stderr.readline()  # the first event
+    assert running_server.exists()
+    running.terminate()
+    _, said = running.communicate(timeout=60)
+    assert running.returncode == 143
+    assert said.endswith("terminated; what was stored stays, and the same command goes on\n")
+    deadline = time.monotonic() + 30
+    while running_server.exists():
+        assert time.monotonic() < deadline, "the embedded server runs on"
+        time.sleep(0.1)
