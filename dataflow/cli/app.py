@@ -7,6 +7,7 @@ import sys
 from datetime import datetime
 from importlib import metadata
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,11 +17,11 @@ from dataflow.cli.evaluate import evaluate, sweep
 from dataflow.cli.ingest import ingest_app
 from dataflow.cli.learn import learn
 from dataflow.cli.maintenance import doctor, models_app, status, verify
-from dataflow.cli.options import FAILED, PARTLY, AsJson, Collection, Config
+from dataflow.cli.options import FAILED, PARTLY, WRONG_USAGE, AsJson, Collection, Config
 from dataflow.cli.renamed import CommandGroup
 from dataflow.cli.sync import sync_app
 from dataflow.cli.versions import versions_app
-from operators.errors import CrosscorpusError
+from operators.errors import CrosscorpusError, UnknownName
 
 if TYPE_CHECKING:
     from dataflow.configuration.config_model import Config as Settings
@@ -57,7 +58,7 @@ def main() -> None:
         app()
     except CrosscorpusError as error:
         typer.secho(f"crosscorpus: {error}", fg="red", err=True)
-        sys.exit(FAILED)
+        sys.exit(WRONG_USAGE if isinstance(error, UnknownName) else FAILED)
     except OSError as error:
         if error.filename is None:
             raise
@@ -83,6 +84,14 @@ def _options(
     pass
 
 
+def _moment(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        hint = "write a day, 2026-11-23, or a moment, 2026-11-23T14:00+02:00"
+        raise typer.BadParameter(f"{text!r} is no time: {hint}") from None
+
+
 @app.command()
 def query(
     text: Annotated[
@@ -105,7 +114,9 @@ def query(
     as_of: Annotated[
         datetime | None,
         typer.Option(
-            help="Nothing created at or after this moment (UTC); what has no known date stays."
+            parser=_moment,
+            metavar="TIME",
+            help="Nothing created at or after this moment (UTC); what has no known date stays.",
         ),
     ] = None,
     corpus: Annotated[
@@ -127,6 +138,9 @@ def query(
         Path | None,
         typer.Option(help="Write an HTML page that explains every result, to this file."),
     ] = None,
+    timings: Annotated[
+        bool, typer.Option("--timings", help="Say how long the slowest nodes took.")
+    ] = False,
     explain_chunk: Annotated[
         list[str] | None,
         typer.Option(
@@ -164,6 +178,7 @@ def query(
     if explain or explain_chunk:
         outputs += ["queries", "outcomes", "dispositions", "explain"]
     with build_driver(settings, collection=collection) as driver:
+        began = perf_counter()
         answer = driver.execute(
             outputs,
             inputs={
@@ -179,6 +194,7 @@ def query(
                 "explain_chunks": explain_chunk or None,
             },
         )
+        seconds = perf_counter() - began
     absent = []
     if answer["results"].is_empty():
         filters = {"repos": repo, "path_prefix": path, "language": language, "state": state}
@@ -188,7 +204,9 @@ def query(
     if as_json:
         terminal.print_json(terminal.answer_as_json(answer, absent))
     else:
-        terminal.show_answer(answer, absent, with_context=context)
+        terminal.show_answer(
+            answer, absent, seconds=seconds, with_context=context, with_timings=timings
+        )
     if answer["provenance"]["degraded"]:
         raise typer.Exit(PARTLY)
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from dataflow.cli.options import AllCorpora, AsJson, Collection, Qrels
+from dataflow.cli.options import PARTLY, AllCorpora, AsJson, Collection, Qrels
 
 
 class Method(StrEnum):
@@ -46,7 +46,8 @@ def learn(
 ) -> None:
     """Fit weights to half of the judged queries, and measure them on the other half.
 
-    Writes an experiment file for `--config` and `evaluate`.
+    Writes an experiment file for `--config` and `evaluate`. If it does worse on the other half,
+    the command says so and its exit code is 3.
 
     Example: crosscorpus learn -C team --queries q.jsonl --qrels q.tsv --out team.yaml
     """
@@ -81,6 +82,7 @@ def learn(
     text = experiment_text(fit, collection=collection, method=method.value, seed=seed)
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(text, encoding="utf-8")
+    loss = fit.loss
     if as_json:
         learned = fit.learned
         gains = [
@@ -94,8 +96,13 @@ def learn(
                 "strength": learned.strength,
                 "cross_validation": gains,
                 "test": evaluation_as_json(fit.evaluation),
+                "loss": loss,
             }
         )
-        return
-    typer.echo(text)
-    show_evaluation(fit.evaluation, [out])
+    else:
+        typer.echo(text)
+        show_evaluation(fit.evaluation, [out])
+    if loss:
+        message = f"do not use {out}: on the unseen half {loss}"
+        typer.secho(message, fg="red", err=True)
+        raise typer.Exit(PARTLY)

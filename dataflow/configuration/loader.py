@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from dataflow.configuration.renamed import EXPERIMENTS, IN_A_FILE, renamed
-from operators.errors import CrosscorpusError, suggest
+from operators.errors import CrosscorpusError, UnknownName, suggest
 
 
 class ConfigError(CrosscorpusError):
@@ -83,7 +83,7 @@ def find(source: str | Path, folder: Path = Path()) -> Path:
         return path.resolve()
     if line := renamed(str(source), EXPERIMENTS):
         raise ConfigError(f"{line}{IN_A_FILE}")
-    raise ConfigError(
+    raise UnknownName(
         f"no configuration {str(source)!r}: give a path to a YAML file or a shipped name"
         f"{suggest(str(source), named)}"
     )

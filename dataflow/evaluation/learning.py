@@ -35,7 +35,7 @@ from operators.embedding.protocol import Embedder
 from operators.errors import UnknownName, suggest
 from operators.evaluation import weight_fitting
 from operators.evaluation.candidates import Candidates, candidates, together
-from operators.evaluation.evaluation_frames import Evaluation
+from operators.evaluation.evaluation_frames import Evaluation, measures_of
 from operators.evaluation.judgements import check_judged, lines, read_qrels, read_queries
 from operators.postgres.store import Store, collection_info
 
@@ -59,6 +59,14 @@ class FitResult:
     experiment: dict[str, Any]  # as a configuration file; only ``extends`` where nothing gained
     training: int  # queries
     evaluation: Evaluation  # of the test half; the first configuration is the one learned from
+
+    @property
+    def loss(self) -> str:
+        """What is lost in the first measure on the test half, as a clause; "" where nothing is."""
+        measure = measures_of(self.evaluation.summary)[0]
+        change = self.evaluation.comparison.filter(pl.col("measure") == measure)
+        (difference,) = change["difference"] if change.height else (0.0,)
+        return f"{measure} is {-difference:.3f} lower" if difference < 0 else ""
 
 
 def learn(

@@ -40,7 +40,7 @@ def render(shown: Picture, path: Path, format: Format | None = None) -> str:
     """
     kind = format or _SUFFIXES.get(path.suffix.lower())
     if kind is None:
-        raise RenderError(f"{path.name}: give a format, or a name in {', '.join(_SUFFIXES)}")
+        raise RenderError(f"{path.name}: write a name that ends in {', '.join(_SUFFIXES)}")
     dot = to_dot(shown)
     mark = fingerprint(dot)
     if kind == "png":

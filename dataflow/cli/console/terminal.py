@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from datetime import datetime
 from functools import partial
+from textwrap import dedent, indent
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -34,7 +35,7 @@ if TYPE_CHECKING:  # a command that runs no graph need not load Hamilton, which 
 
 OUT = Console(soft_wrap=True, highlight=False)
 ERR = Console(stderr=True, highlight=False)
-_SNIPPET = 240
+_SNIPPET, _SNIPPET_LINES = 240, 5
 _ISSUES_SHOWN = 10
 
 
@@ -53,7 +54,7 @@ def _json_value(value: Any) -> Any:
 
 def answer_as_json(answer: Mapping[str, Any], absent: Sequence[str] = ()) -> dict[str, Any]:
     """The outputs of one question as plain data, metadata decoded; ``absent`` adds notes."""
-    results = answer["results"].to_dicts()
+    results = from_one(answer["results"]).to_dicts()
     for result in results:
         result["metadata"] = json.loads(result["metadata"] or "{}")
     return {
@@ -63,8 +64,17 @@ def answer_as_json(answer: Mapping[str, Any], absent: Sequence[str] = ()) -> dic
         "citations": answer["citations"]["citation"].to_list(),
         "notes": [*absent, *answer["notes"]["note"]],
         "provenance": answer["provenance"],
-        **({"dispositions": answer["dispositions"].to_dicts()} if "dispositions" in answer else {}),
+        **(
+            {"dispositions": from_one(answer["dispositions"]).to_dicts()}
+            if "dispositions" in answer
+            else {}
+        ),
     }
+
+
+def from_one(frame: pl.DataFrame) -> pl.DataFrame:
+    """``frame`` with ranks that count from 1, as a person does; in a graph they count from 0."""
+    return frame.with_columns(pl.col("^(.*_)?rank$") + 1)
 
 
 def other_places(result: Mapping[str, Any]) -> list[str]:
@@ -76,9 +86,14 @@ def other_places(result: Mapping[str, Any]) -> list[str]:
 
 
 def show_answer(
-    answer: Mapping[str, Any], absent: Sequence[str] = (), *, with_context: bool
+    answer: Mapping[str, Any],
+    absent: Sequence[str] = (),
+    *,
+    seconds: float,
+    with_context: bool = False,
+    with_timings: bool = False,
 ) -> None:
-    """Print ranked results with labels and links, the context if asked for, notes and times.
+    """Print ranked results with labels and links, the context if asked for, notes and the time.
 
     Where there are no results, ``absent`` says which filters nothing passes.
     """
@@ -95,7 +110,7 @@ def show_answer(
             OUT.print(Text(f"    {result['source_url']}", style="blue"))
         for other in other_places(result):
             OUT.print(Text(f"    also in {other}", style="dim"))
-        OUT.print(Text(f"    {_snippet(result['text'])}"))
+        OUT.print(Text(indent(_snippet(result["text"]), "    ")))
     if results.is_empty():
         why = "; ".join(absent)
         OUT.print(Text(f"No match: {why}." if why else _no_match(answer["provenance"]["searched"])))
@@ -121,8 +136,8 @@ def show_answer(
         for label, disposition, reason in columns.iter_rows():
             meaning = DISPOSITION_MEANINGS[disposition]
             OUT.print(Text.assemble((label, "bold"), f"  {meaning}: {reason}"))
-    OUT.rule("time")
-    OUT.print(Text(_where_time_went(answer["provenance"]), style="dim"))
+    timings = f"; {_where_time_went(answer['provenance'])}" if with_timings else ""
+    OUT.print(Text(f"{seconds:.2f} s{timings}", style="dim"))
 
 
 def _no_match(searched: Mapping[str, Mapping[str, str]]) -> str:
@@ -138,8 +153,12 @@ def _no_match(searched: Mapping[str, Mapping[str, str]]) -> str:
 
 
 def _snippet(text: str) -> str:
-    flat = "".join(c if c.isprintable() else " " for c in " ".join(text.split()))
-    return flat if len(flat) <= _SNIPPET else flat[: _SNIPPET - 1] + "…"
+    """The beginning of ``text``, line by line: what is indented in code stays so."""
+    lines = [line.rstrip() for line in text.expandtabs(4).split("\n") if line.strip()]
+    more = len(lines) > _SNIPPET_LINES
+    lines = dedent("\n".join(lines[:_SNIPPET_LINES])).split("\n")
+    shown = "\n".join("".join(c if c.isprintable() else " " for c in line) for line in lines)
+    return shown[: _SNIPPET - 1] + "…" if more or len(shown) > _SNIPPET else shown
 
 
 def _where_time_went(provenance: Mapping[str, Any], most: int = 6) -> str:
