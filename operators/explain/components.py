@@ -1,12 +1,13 @@
-"""What a score is made of: the factors that give it, to the last bit.
+"""The factors of a score, which give it to the last bit.
 
-The factors are worked out from the frames that the stages gave. Where they do not give the score -
-because a caller overrode a stage - they are null: no number is shown that does not add up.
+The factors come from the frames that the stages gave. Where they do not give the score, because a
+caller overrode a stage, they are null: no number is shown that does not add up.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -25,11 +26,11 @@ _FACTORS = ["vector_weight", "vector_value", "text_weight", "text_value", "lexic
 def merge_by_rank(
     merged: pl.DataFrame, *, rrf_k: float = 60, vector_weight: float | None = None
 ) -> pl.DataFrame:
-    """``MERGE_COMPONENTS`` of reciprocal rank fusion, of one list alone or of both.
+    """``MERGE_COMPONENTS`` of reciprocal rank fusion, of one list or of both.
 
     Args:
         merged: columns ``MERGED``.
-        rrf_k: as the merge had it.
+        rrf_k: the merge's.
         vector_weight: the share of the vector list; None: both lists count in full.
     """
     vector = reciprocal(merged["vector_rank"].to_numpy(), rrf_k)
@@ -83,7 +84,7 @@ def fusion_by_rank(aged_hits: pl.DataFrame, fused: pl.DataFrame, *, rrf_k: float
     Args:
         aged_hits: columns ``UNIFIED`` and ``recency``.
         fused: columns ``FUSED``.
-        rrf_k: as the fusion had it.
+        rrf_k: the fusion's.
     """
     part = reciprocal(aged_hits["rank"].to_numpy(), rrf_k)
     return _fusion_components(aged_hits.with_columns(pl.Series("part", part)), fused)
@@ -101,26 +102,14 @@ def fusion_by_combination(
     fused: pl.DataFrame,
     vector_weights: Mapping[str, float],
     lexical_weight: pl.DataFrame | None = None,
-    *,
-    corpus_normalization: float = 0.5,
-    missing_score_fraction: float = 0.0,
-    depths: Mapping[str, int] | None = None,
-    alone: Mapping[str, str] | None = None,
+    **options: Any,
 ) -> pl.DataFrame:
-    """``FUSION_COMPONENTS`` of `operators.ranking.fusion.fuse_convex`.
+    """``FUSION_COMPONENTS`` of `operators.ranking.fusion.fuse_convex`, with its options.
 
     ``vector_value`` is the similarity over its scale, ``text_value`` the text score over the best
     of all corpora.
     """
-    made = combination(
-        aged_hits,
-        vector_weights,
-        lexical_weight,
-        corpus_normalization=corpus_normalization,
-        missing_score_fraction=missing_score_fraction,
-        depths=depths,
-        alone=alone,
-    )
+    made = combination(aged_hits, vector_weights, lexical_weight, **options)
     factors = [pl.Series(name, getattr(made, name)) for name in _FACTORS]
     return _fusion_components(aged_hits.hstack([*factors, pl.Series("part", made.score)]), fused)
 
@@ -128,12 +117,15 @@ def fusion_by_combination(
 def _fusion_components(parts: pl.DataFrame, fused: pl.DataFrame) -> pl.DataFrame:
     """The parts in the order of the hits, without those that do not give the fused score."""
     own = [name for name in _FACTORS if name in parts.columns]
-    # added up in the order of the rows, as the fusion does; the best-ranked row's recency counts
+    # The fusion adds the parts in the order of the rows: a sum in another order has other last
+    # bits. The recency of the best-ranked row counts.
     summed = (
         parts.sort("rank", maintain_order=True)
         .group_by(_KEY, maintain_order=True)
         .agg(pl.col("recency").first())
-        .join(parts.group_by(_KEY, maintain_order=True).agg(_in_order("part")), on=_KEY)
+        .join(
+            parts.group_by(_KEY, maintain_order=True).agg(pl.col("part").cum_sum().last()), on=_KEY
+        )
         .join(fused.select(*_KEY, "score"), on=_KEY, how="left")
         .select(*_KEY, true=pl.col("part") * pl.col("recency") == pl.col("score"))
     )
@@ -146,8 +138,3 @@ def _fusion_components(parts: pl.DataFrame, fused: pl.DataFrame) -> pl.DataFrame
         else pl.col(name)
         for name in FUSION_COMPONENTS
     )
-
-
-def _in_order(column: str) -> pl.Expr:
-    """The sum of a column from the first row on: a sum in another order has other last bits."""
-    return pl.col(column).cum_sum().last()

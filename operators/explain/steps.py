@@ -1,4 +1,4 @@
-"""The way of every passage in numbers, one a row, from the searches to the context.
+"""Every number of every passage, one a row, from the searches to the context.
 
 The numbers of a passage give its score to the last bit, by these formulas, each from left to right:
 
@@ -37,20 +37,20 @@ def explain(
 ) -> pl.DataFrame:
     """``EXPLAIN``: every number of every chunk of ``dispositions``, in its order.
 
-    The stages and their quantities; a chunk has no row of a stage that it never reached:
+    The stages and their quantities; a chunk has no row for a stage that it never reached:
 
     - ``vector``: ``distance``; ``text``: ``score``; ``rank`` is the place in the list, null where
       a named chunk is not in it
     - ``merged``: the factors of ``MERGE_COMPONENTS``, ``score``
-    - ``deduped``: ``score``; ``near-duplicate`` for each that it represents, or ``near-duplicate
-      of`` if another represents it (``other`` is that chunk, ``detail`` its label)
+    - ``deduped``: ``score``; ``near-duplicate`` for each chunk that it represents, or
+      ``near-duplicate of`` its representative (``other`` is that chunk, ``detail`` its label)
     - ``fused``: the factors of ``FUSION_COMPONENTS``, ``part`` for each corpus (``detail``),
       ``recency``, ``score``
     - ``weighted``: ``weight``, ``score``; ``reranked``: ``score``; neither where it is off
     - ``unique``: ``score``; ``near-duplicate``, ``near-duplicate of``
     - ``results``: ``score``
     - ``context``: ``number``, ``cost``, ``budget``; ``citations``: ``number``
-    - ``end``: the chunk's disposition, ``detail`` the reason, ``other`` what represents it
+    - ``end``: the chunk's disposition, ``detail`` the reason, ``other`` its representative
 
     Args:
         run: the frames of the run.
@@ -86,7 +86,7 @@ def _stages(
     reranked: bool,
     budget: int,
 ) -> Iterator[tuple[str, Quantities]]:
-    """Each stage with its quantities: the key, ``value``, and what else ``EXPLAIN`` has."""
+    """Each stage with its quantities: the key, ``value``, and other columns of ``EXPLAIN``."""
     merged, packed = run.merged, run.packed.drop_nulls("number")
     duplicates = _near_duplicates(run, dispositions)
     end = dispositions.select(
@@ -164,7 +164,7 @@ def _of(
 
 
 def _near_duplicates(run: Run, dispositions: pl.DataFrame) -> pl.DataFrame:
-    """What each chunk represents, and whether within its corpus."""
+    """The chunks that each chunk represents, and whether within its corpus."""
     within = run.deduped.select("query_id", "chunk_id", other="duplicates")
     within = within.filter(pl.col("other").list.len() > 0).explode("other")
     duplicates = dispositions.select(*_KEY, "near_duplicates")
@@ -188,7 +188,7 @@ def _rows(
     stage: str,
     quantity: str,
 ) -> pl.DataFrame:
-    """The rows of the chunks that are asked for, in the form of ``EXPLAIN``."""
+    """The rows of the ``asked`` chunks, with the columns of ``EXPLAIN``."""
     rows = asked.drop("corpus").join(frame, on=_KEY, maintain_order="left_right")
     named = {"stage": stage, "quantity": quantity}
     return rows.select(

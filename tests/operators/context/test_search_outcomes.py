@@ -58,9 +58,8 @@ def test_a_query_hears_only_of_corpora_that_it_asked(make_queries: Make) -> None
     queries = make_queries(
         {"query_id": 0}, {"query_id": 1, "corpora": ["code"]}, {"query_id": 2, "corpora": ["wiki"]}
     )
-    notes = notes(outcomes, queries)
-    check(notes, NOTES, "notes")
-    assert notes["query_id"].to_list() == [0, 2]
+    found = check(notes(outcomes, queries), NOTES, "notes")
+    assert found["query_id"].to_list() == [0, 2]
 
 
 def test_no_answer_at_all_is_an_error() -> None:
