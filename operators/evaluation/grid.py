@@ -1,4 +1,4 @@
-"""A grid of settings: the values that a person names, and every combination of them."""
+"""A grid of settings: every combination of the values that a person names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LARGEST = 500
 
 
 class GridError(CrosscorpusError):
-    """Settings that make no grid; the message says which."""
+    """Settings that make no grid; the message names them."""
 
 
 def read_settings(given: Sequence[str]) -> dict[str, list[Any]]:
@@ -42,7 +42,7 @@ def read_settings(given: Sequence[str]) -> dict[str, list[Any]]:
 
 
 def _value(text: str) -> Any:
-    """A number, a truth or a word; YAML's bare ``off`` is a variant's name."""
+    """A number, a truth value or a word; a bare ``off`` is the name of a variant."""
     if text.strip() in ("on", "off", "yes", "no"):
         return text.strip()
     try:
@@ -69,7 +69,7 @@ def grid(settings: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
 
 
 def point_name(point: Mapping[str, Any]) -> str:
-    """What a combination is called.
+    """The name of a combination.
 
     >>> point_name({"rrf_k": 60, "merged": "rrf"})
     'rrf_k=60 merged=rrf'
@@ -80,7 +80,7 @@ def point_name(point: Mapping[str, Any]) -> str:
 def sweep_table(
     points: Sequence[Mapping[str, Any]], summary: pl.DataFrame, comparison: pl.DataFrame
 ) -> pl.DataFrame:
-    """One row a combination and measure, with what it is and how it did.
+    """One row a combination and measure, with its settings and its numbers.
 
     Args:
         points: the combinations.
