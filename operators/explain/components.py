@@ -13,14 +13,13 @@ import numpy as np
 import polars as pl
 
 from operators.arrays.segments import Floats, starts
-from operators.frames import FUSION_COMPONENTS
+from operators.frames import FUSION_COMPONENTS, SCORE_FACTORS
 from operators.ranking.fusion import combination
 from operators.ranking.lexical_weight import of_rows
 from operators.ranking.merge import check_share, reciprocal
 from operators.ranking.normalization import normalise
 
 _KEY = ["query_id", "chunk_id"]
-_FACTORS = ["vector_weight", "vector_value", "text_weight", "text_value", "lexical_weight"]
 
 
 def merge_by_rank(
@@ -70,12 +69,12 @@ def merge_by_score(
 
 def _merge_components(merged: pl.DataFrame, factors: tuple[Floats, ...]) -> pl.DataFrame:
     parts = merged.select(*_KEY, "score").with_columns(
-        pl.Series(name, values) for name, values in zip(_FACTORS, factors, strict=True)
+        pl.Series(name, values) for name, values in zip(SCORE_FACTORS, factors, strict=True)
     )
     vector = pl.col("vector_weight") * pl.col("vector_value")
     text = pl.col("text_weight") * (pl.col("text_value") * pl.col("lexical_weight"))
     true = vector + text == pl.col("score")
-    return parts.select(*_KEY, *(pl.when(true).then(name).alias(name) for name in _FACTORS))
+    return parts.select(*_KEY, *(pl.when(true).then(name).alias(name) for name in SCORE_FACTORS))
 
 
 def fusion_by_rank(aged_hits: pl.DataFrame, fused: pl.DataFrame, *, rrf_k: float) -> pl.DataFrame:
@@ -110,13 +109,13 @@ def fusion_by_combination(
     of all corpora.
     """
     made = combination(aged_hits, vector_weights, lexical_weight, **options)
-    factors = [pl.Series(name, getattr(made, name)) for name in _FACTORS]
+    factors = [pl.Series(name, getattr(made, name)) for name in SCORE_FACTORS]
     return _fusion_components(aged_hits.hstack([*factors, pl.Series("part", made.score)]), fused)
 
 
 def _fusion_components(parts: pl.DataFrame, fused: pl.DataFrame) -> pl.DataFrame:
     """The parts in the order of the hits, without those that do not give the fused score."""
-    own = [name for name in _FACTORS if name in parts.columns]
+    own = [name for name in SCORE_FACTORS if name in parts.columns]
     # The fusion adds the parts in the order of the rows: a sum in another order has other last
     # bits. The recency of the best-ranked row counts.
     summed = (
@@ -134,7 +133,7 @@ def _fusion_components(parts: pl.DataFrame, fused: pl.DataFrame) -> pl.DataFrame
         pl.when("true").then(name).alias(name)
         if name in (*own, "part")
         else pl.lit(None, FUSION_COMPONENTS[name]).alias(name)
-        if name in _FACTORS
+        if name in SCORE_FACTORS
         else pl.col(name)
         for name in FUSION_COMPONENTS
     )

@@ -18,10 +18,9 @@ from collections.abc import Iterator
 import polars as pl
 
 from operators.explain.dispositions import Run
-from operators.frames import EXPLAIN
+from operators.frames import EXPLAIN, SCORE_FACTORS
 
 _KEY = ["query_id", "chunk_id"]
-_FACTORS = ["vector_weight", "vector_value", "text_weight", "text_value", "lexical_weight"]
 _ORDER = ["query_id", "place", "stage_no", "quantity_no", "rank", "other"]
 
 
@@ -101,7 +100,10 @@ def _stages(
     near = pl.concat([near, _of(further, "vector_distance")], how="diagonal")
     yield "vector", [("distance", near)]
     yield "text", [("score", _of(merged, "text_score", "text_rank"))]
-    yield "merged", [*((name, _of(merge_components, name)) for name in _FACTORS), _score(merged)]
+    yield (
+        "merged",
+        [*((name, _of(merge_components, name)) for name in SCORE_FACTORS), _score(merged)],
+    )
     yield (
         "deduped",
         [
@@ -115,7 +117,7 @@ def _stages(
     yield (
         "fused",
         [
-            *((name, _of(recency, name)) for name in _FACTORS),
+            *((name, _of(recency, name)) for name in SCORE_FACTORS),
             ("part", _of(fusion_components, "part", "corpus_rank", detail="corpus")),
             ("recency", _of(recency, "recency")),
             _score(run.fused),

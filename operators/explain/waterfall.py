@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from operators.frames import SCORE_FACTORS
+
 FACTORS = {
     "meaning": "how near it is to the question in meaning",
     "words": "the words that it shares with the question",
@@ -17,8 +19,6 @@ FACTORS = {
     "reranker": "the reranking model",
 }
 """Every factor and its meaning, in the order in which they apply."""
-
-_FACTORS = ("vector_weight", "vector_value", "text_weight", "text_value", "lexical_weight")
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def waterfall(explained: pl.DataFrame) -> list[Step]:
     else:
         stage = ""
     if stage:
-        vw, vv, tw, tv, tc = (numbers[stage, name] for name in _FACTORS)
+        vw, vv, tw, tv, tc = (numbers[stage, name] for name in SCORE_FACTORS)
         sure = "" if tc == 1 else f" × {spell(tc)}"
         step("meaning", vw * vv, f"{spell(vw)} × {spell(vv)}")
         step("words", base, f"+ {spell(tw)} × {spell(tv)}{sure}")
