@@ -51,7 +51,6 @@ def pack(
         notes: columns ``NOTES``.
         budget: in the unit of ``measure``, for each query.
         corpora: names whose labels no content may imitate.
-        measure: what a text costs.
     """
     results = listed(results)
     texts = defused(results["text"], corpora)

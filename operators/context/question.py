@@ -44,15 +44,10 @@ def ask(
         trigger: what asks, a name or a mix of shares; None: nothing in particular.
         repos: the repositories that may be searched; None: every one, empty: none.
         path_prefix: only paths that begin with it.
-        language: only this language.
-        state: only this state.
         as_of: only documents created before this moment; a naive moment is UTC.
         corpora: only these corpora; None: all.
         versions: the versions to answer for, or a policy (``newest``, ``all``); None: those that
             the question names, else the configured policy.
-        known_triggers: the triggers that exist.
-        known_corpora: the corpora that exist.
-        longest: characters of one text.
 
     Raises:
         EmptyQuery: no text has a character other than white space.

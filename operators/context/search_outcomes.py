@@ -52,12 +52,9 @@ def timed_search(
     Args:
         channel: ``vector`` or ``text``.
         search: called as ``search(store, corpus, queries, *vectors, **options)``.
-        store: the open collection.
-        corpus: the corpus to search.
         queries: the questions for this corpus; without any, nothing is searched.
         vectors: the questions' embeddings, for a search that takes them.
         present: the corpora of the collection; another one is ``absent`` and is not searched.
-        options: for ``search``.
 
     Returns:
         ``<channel>_lists`` (``VECTOR_LISTS`` or ``TEXT_LISTS``), and ``<channel>_outcome``
@@ -110,12 +107,7 @@ def collect(outcomes: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 def notes(outcomes: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
-    """``NOTES``: for each query, what a reader of its answer must know about its corpora.
-
-    Args:
-        outcomes: columns ``OUTCOMES``.
-        queries: columns ``QUERIES``.
-    """
+    """``NOTES``: for each query, what a reader of its answer must know about its corpora."""
     said = remarks(outcomes)
     if not said and queries["cut"].null_count() == queries.height:
         return empty(NOTES)

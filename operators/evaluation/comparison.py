@@ -28,8 +28,6 @@ def summary(
         corpus_scores: columns ``CORPUS_SCORES``.
         queries: columns ``JUDGED_QUERIES``.
         all_corpora_scores: columns ``SCORES``, with the documents of all corpora in one list.
-        resamples: of the bootstrap.
-        seed: of the bootstrap.
 
     Returns:
         Columns ``SUMMARY``, by slice: all, judged in several corpora, all corpora in one list,
@@ -90,14 +88,7 @@ def comparison(
     permutations: int = statistics.PERMUTATIONS,
     seed: int = statistics.SEED,
 ) -> pl.DataFrame:
-    """Every other configuration against ``baseline``, query by query.
-
-    Args:
-        scores: columns ``SCORES``.
-        baseline: one of its configurations.
-        resamples: of the bootstrap.
-        permutations: of the randomisation test.
-        seed: of both.
+    """Every other configuration of ``scores`` (``SCORES``) against ``baseline``, query by query.
 
     Returns:
         Columns ``COMPARISON``, by configuration and measure; p is corrected over all its rows. Two
@@ -145,7 +136,6 @@ def changed(
         scores: columns ``SCORES``.
         runs: columns ``RUN``.
         queries: columns ``JUDGED_QUERIES``.
-        baseline: the configuration that the others are compared with.
         most: queries for each configuration.
 
     Returns:

@@ -83,7 +83,6 @@ def sweep_table(
     """One row a combination and measure, with its settings and its numbers.
 
     Args:
-        points: the combinations.
         summary: columns ``SUMMARY``; configurations are named by :func:`point_name`.
         comparison: columns ``COMPARISON``, against the configuration without changes.
 
@@ -99,23 +98,14 @@ def sweep_table(
     ).with_row_index("order")
     means = summary.filter(pl.col("slice") == "all").drop("slice", "queries")
     against = comparison.select(
-        "config",
-        "measure",
-        "difference",
-        "p",
-        "p_corrected",
+        *("measure", "difference", "p", "p_corrected"),
+        point="config",
         difference_low="low",
         difference_high="high",
     )
     return (
         table.join(means, left_on="point", right_on="config", maintain_order="left_right")
-        .join(
-            against,
-            left_on=["point", "measure"],
-            right_on=["config", "measure"],
-            how="left",
-            maintain_order="left",
-        )
+        .join(against, on=["point", "measure"], how="left", maintain_order="left")
         .select(
             "point",
             *settings,

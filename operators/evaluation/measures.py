@@ -78,8 +78,6 @@ def corpus_scores(
         queries: columns ``JUDGED_QUERIES``; a query counts in the corpora that it judges.
         qrels: columns ``QRELS``.
         homes: doc_id and corpus of the judged documents.
-        configs: as for :func:`scores`.
-        measures: some of ``MEASURES``.
 
     Returns:
         Columns ``CORPUS_SCORES``, by corpus, then as :func:`scores`.

@@ -28,7 +28,6 @@ def bootstrap_means(
     Args:
         values: (n, m), one row a query; no NaN.
         resamples: how often n rows are drawn with replacement.
-        seed: of the draws.
 
     Returns:
         The lower and the upper ends, (m,) each; NaN where there is no row.
@@ -60,7 +59,6 @@ def randomisation_p(
     Args:
         differences: (n, m), one row a query; no NaN.
         permutations: the most sign patterns to try.
-        seed: of the draws.
 
     Returns:
         (m,) numbers in (0, 1]; 1 where all differences are 0 or there is no row.

@@ -17,8 +17,7 @@ def write_run(run: pl.DataFrame, path: Path, *, tag: str) -> None:
     space can't read that.
 
     Args:
-        run: columns ``RUN``, one configuration's, in the order in which it is written.
-        path: the file.
+        run: columns ``RUN``, of one configuration, in the order of the file.
         tag: the name of the run.
 
     Raises:

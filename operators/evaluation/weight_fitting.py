@@ -190,11 +190,9 @@ def learn(
     Args:
         candidates: of the training questions; a question that is there twice counts by its mean.
         groups: of each of these questions; no group is in two folds.
-        base: the parameters as configured.
+        base: the configured parameters.
         free: the names that may change.
         method: ``convex`` or ``rrf``.
-        seed: of the folds.
-        strengths: penalties to try.
 
     Raises:
         TooFewQueries: all questions are of one group.

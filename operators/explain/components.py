@@ -27,10 +27,7 @@ def merge_by_rank(
 ) -> pl.DataFrame:
     """``MERGE_COMPONENTS`` of reciprocal rank fusion, of one list or of both.
 
-    Args:
-        merged: columns ``MERGED``.
-        rrf_k: the merge's.
-        vector_weight: the share of the vector list; None: both lists count in full.
+    ``vector_weight`` is the share of the vector list; None: both lists count in full.
     """
     vector = reciprocal(merged["vector_rank"].to_numpy(), rrf_k)
     text = reciprocal(merged["text_rank"].to_numpy(), rrf_k)
@@ -80,10 +77,7 @@ def _merge_components(merged: pl.DataFrame, factors: tuple[Floats, ...]) -> pl.D
 def fusion_by_rank(aged_hits: pl.DataFrame, fused: pl.DataFrame, *, rrf_k: float) -> pl.DataFrame:
     """``FUSION_COMPONENTS`` where a corpus adds ``1 / (rrf_k + rank)``.
 
-    Args:
-        aged_hits: columns ``UNIFIED`` and ``recency``.
-        fused: columns ``FUSED``.
-        rrf_k: the fusion's.
+    ``aged_hits`` has columns ``UNIFIED`` and ``recency``, ``fused`` columns ``FUSED``.
     """
     part = reciprocal(aged_hits["rank"].to_numpy(), rrf_k)
     return _fusion_components(aged_hits.with_columns(pl.Series("part", part)), fused)

@@ -45,7 +45,6 @@ def find_targets(
     """``EXPLAIN_TARGETS``: the chunks that a caller names, for each question.
 
     Args:
-        store: the open collection.
         embedder: the collection's model; it finds the nearest chunk of a document.
         queries: columns ``SCOPED_QUERIES``.
         hits: columns ``UNIFIED``, of all corpora; their labels name chunks too.
@@ -141,10 +140,8 @@ def spellings(name: str) -> list[str]:
 def labelled(located: pl.DataFrame, corpora: Mapping[str, Any]) -> pl.DataFrame:
     """``located`` (``LOCATED``) with the ``source_label`` and ``source_url`` of their corpus.
 
-    Args:
-        located: chunks of any corpora.
-        corpora: a corpus's name -> ``inputs`` with ``label`` and ``link``; the label of a chunk of
-            another corpus is its title.
+    ``corpora`` gives a corpus's ``inputs`` with ``label`` and ``link``; the label of a chunk of
+    another corpus is its title.
     """
     parts = []
     for (corpus,), chunks in located.group_by("corpus", maintain_order=True):
@@ -166,7 +163,6 @@ def meant(
     """The chunks that ``name`` stands for in one question.
 
     Args:
-        name: as a caller gives it.
         known: the result of :func:`labelled`.
         found: the chunks that a search of the question found, with their rank in their corpus.
         distances: of chunks to the question, where known.

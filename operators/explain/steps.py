@@ -13,12 +13,10 @@ The numbers of a passage give its score to the last bit, by these formulas, each
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import polars as pl
 
 from operators.explain.dispositions import Run
-from operators.frames import EXPLAIN, SCORE_FACTORS
+from operators.frames import EXPLAIN, SCORE_FACTORS, empty
 
 _KEY = ["query_id", "chunk_id"]
 _ORDER = ["query_id", "place", "stage_no", "quantity_no", "rank", "other"]
@@ -58,96 +56,66 @@ def explain(
         fusion_components: columns ``FUSION_COMPONENTS``.
         weights: query_id, corpus and weight; None where sources are not weighted.
         reranked: whether a model gave scores.
-        budget: of the context.
     """
-    asked = dispositions.select(*_KEY, "corpus").with_row_index("place")
-    tables = [
-        _rows(asked, frame, stage_no, quantity_no, stage, quantity)
-        for stage_no, (stage, quantities) in enumerate(
-            _stages(
-                run, dispositions, merge_components, fusion_components, weights, reranked, budget
-            )
-        )
-        for quantity_no, (quantity, frame) in enumerate(quantities)
-    ]
-    return pl.concat(tables).sort(_ORDER, maintain_order=True).select(list(EXPLAIN))
-
-
-Quantities = list[tuple[str, pl.DataFrame]]
-
-
-def _stages(
-    run: Run,
-    dispositions: pl.DataFrame,
-    merge_components: pl.DataFrame,
-    fusion_components: pl.DataFrame,
-    weights: pl.DataFrame | None,
-    reranked: bool,
-    budget: int,
-) -> Iterator[tuple[str, Quantities]]:
-    """Each stage with its quantities: the key, ``value``, and other columns of ``EXPLAIN``."""
     merged, packed = run.merged, run.packed.drop_nulls("number")
-    duplicates = _near_duplicates(run, dispositions)
-    end = dispositions.select(
-        *_KEY,
-        "disposition",
-        value=pl.lit(None, pl.Float64),
-        other="near_duplicate_of",
-        detail="reason",
-    )
     further = run.explain_targets.join(merged.drop_nulls("vector_rank"), on=_KEY, how="anti")
     near = _of(merged, "vector_distance", "vector_rank")
     near = pl.concat([near, _of(further, "vector_distance")], how="diagonal")
-    yield "vector", [("distance", near)]
-    yield "text", [("score", _of(merged, "text_score", "text_rank"))]
-    yield (
-        "merged",
-        [*((name, _of(merge_components, name)) for name in SCORE_FACTORS), _score(merged)],
-    )
-    yield (
-        "deduped",
-        [
+    by_rank = fusion_components.sort("corpus_rank", maintain_order=True)
+    first = by_rank.unique(_KEY, keep="first", maintain_order=True)
+    duplicates = _near_duplicates(run, dispositions)
+    end = dispositions.select(*_KEY, "disposition", other="near_duplicate_of", detail="reason")
+    stages: dict[str, list[tuple[str, pl.DataFrame]]] = {
+        "vector": [("distance", near)],
+        "text": [("score", _of(merged, "text_score", "text_rank"))],
+        "merged": [
+            *((name, _of(merge_components, name)) for name in SCORE_FACTORS),
+            _score(merged),
+        ],
+        "deduped": [
             _score(run.deduped),
             ("near-duplicate", duplicates.filter("within")),
             ("near-duplicate of", end.filter(disposition="near_duplicate_within")),
         ],
-    )
-    by_rank = fusion_components.sort("corpus_rank", maintain_order=True)
-    recency = by_rank.unique(_KEY, keep="first", maintain_order=True)
-    yield (
-        "fused",
-        [
-            *((name, _of(recency, name)) for name in SCORE_FACTORS),
+        "fused": [
+            *((name, _of(first, name)) for name in SCORE_FACTORS),
             ("part", _of(fusion_components, "part", "corpus_rank", detail="corpus")),
-            ("recency", _of(recency, "recency")),
+            ("recency", _of(first, "recency")),
             _score(run.fused),
         ],
-    )
+    }
     if weights is not None:
         weighed = run.weighted.select(*_KEY, "corpus").join(weights, on=["query_id", "corpus"])
-        yield "weighted", [("weight", _of(weighed, "weight")), _score(run.weighted)]
+        stages["weighted"] = [("weight", _of(weighed, "weight")), _score(run.weighted)]
     if reranked:
-        yield "reranked", [_score(run.reranked)]
-    yield (
-        "unique",
-        [
-            _score(run.unique),
-            ("near-duplicate", duplicates.filter(~pl.col("within"))),
-            ("near-duplicate of", end.filter(disposition="near_duplicate_across")),
-        ],
-    )
-    yield "results", [_score(run.results)]
-    yield (
-        "context",
-        [
-            ("number", _of(packed, "number")),
-            ("cost", _of(packed, "cost")),
-            ("budget", packed.select(*_KEY, value=pl.lit(float(budget)))),
-        ],
-    )
-    yield "citations", [("number", _of(run.citations, "number"))]
+        stages["reranked"] = [_score(run.reranked)]
+    stages["unique"] = [
+        _score(run.unique),
+        ("near-duplicate", duplicates.filter(~pl.col("within"))),
+        ("near-duplicate of", end.filter(disposition="near_duplicate_across")),
+    ]
+    stages["results"] = [_score(run.results)]
+    stages["context"] = [
+        ("number", _of(packed, "number")),
+        ("cost", _of(packed, "cost")),
+        ("budget", packed.select(*_KEY, value=pl.lit(float(budget)))),
+    ]
+    stages["citations"] = [("number", _of(run.citations, "number"))]
     every = end["disposition"].unique(maintain_order=True)
-    yield "end", [(one, end.filter(disposition=one)) for one in every]
+    stages["end"] = [(one, end.filter(disposition=one)) for one in every]
+    asked = dispositions.select(_KEY).with_row_index("place")
+    tables = [
+        asked.join(frame, on=_KEY, maintain_order="left_right").with_columns(
+            stage=pl.lit(stage),
+            quantity=pl.lit(quantity),
+            stage_no=pl.lit(stage_no),
+            quantity_no=pl.lit(quantity_no),
+        )
+        for stage_no, (stage, quantities) in enumerate(stages.items())
+        for quantity_no, (quantity, frame) in enumerate(quantities)
+    ]
+    found = pl.concat([empty(EXPLAIN), *tables], how="diagonal")
+    return found.sort(_ORDER, maintain_order=True).select(list(EXPLAIN))
 
 
 def _score(frame: pl.DataFrame) -> tuple[str, pl.DataFrame]:
@@ -173,36 +141,9 @@ def _near_duplicates(run: Run, dispositions: pl.DataFrame) -> pl.DataFrame:
     duplicates = duplicates.filter(pl.col("near_duplicates").list.len() > 0)
     duplicates = duplicates.explode("near_duplicates").select(
         *_KEY,
-        value=pl.lit(None, pl.Float64),
         other=pl.col("near_duplicates").struct.field("chunk_id"),
         detail=pl.col("near_duplicates").struct.field("source_label"),
     )
     marked = within.with_columns(within=pl.lit(True))
     duplicates = duplicates.join(marked, on=[*_KEY, "other"], how="left", maintain_order="left")
     return duplicates.with_columns(pl.col("within").fill_null(False))
-
-
-def _rows(
-    asked: pl.DataFrame,
-    frame: pl.DataFrame,
-    stage_no: int,
-    quantity_no: int,
-    stage: str,
-    quantity: str,
-) -> pl.DataFrame:
-    """The rows of the ``asked`` chunks, with the columns of ``EXPLAIN``."""
-    rows = asked.drop("corpus").join(frame, on=_KEY, maintain_order="left_right")
-    named = {"stage": stage, "quantity": quantity}
-    return rows.select(
-        "place",
-        stage_no=pl.lit(stage_no),
-        quantity_no=pl.lit(quantity_no),
-        **{
-            name: pl.lit(named[name])
-            if name in named
-            else pl.col(name).cast(dtype)
-            if name in rows.columns
-            else pl.lit(None, dtype)
-            for name, dtype in EXPLAIN.items()
-        },
-    )

@@ -190,28 +190,22 @@ def difference_bars(place: int, configs: Sequence[str], limits: Mapping[str, flo
     at = f"indexof({json.dumps(list(limits))}, measure)"
     limit = f"{json.dumps(list(limits.values()))}[{at}]"
     span = alt.Scale(domainMin=alt.ExprRef(f"-{limit}"), domainMax=alt.ExprRef(limit))
+    order: list[Any] = [
+        alt.SortField("difference", order="descending"),
+        alt.SortField("q", order="ascending"),
+    ]
     base = (
         alt.Chart(alt.NamedData(QUERIES))
         .transform_calculate(before=f"datum.s[0][{at}]", after=f"datum.s[{place}][{at}]")
         .transform_calculate(difference="datum.after - datum.before")
-        .transform_window(
-            end="row_number()",
-            sort=[
-                alt.SortField("difference", order="descending"),
-                alt.SortField("q", order="ascending"),
-            ],
-        )
+        .transform_window(end="row_number()", sort=order)
         .transform_calculate(start="datum.end - 1")
         .encode(x=alt.X("start:Q", axis=None, scale=alt.Scale(nice=False)), x2="end:Q")
     )
     labels = "datum.value === 0 ? '0' : format(datum.value, '+.2~f')"
+    axis = alt.Axis(tickCount=5, labelExpr=labels)
     bars = base.mark_bar().encode(
-        y=alt.Y(
-            "difference:Q",
-            title="difference",
-            scale=span,
-            axis=alt.Axis(tickCount=5, labelExpr=labels),
-        ),
+        y=alt.Y("difference:Q", title="difference", scale=span, axis=axis),
         y2=alt.datum(0),
         color=alt.condition("datum.difference > 0", alt.value(charts.GAIN), alt.value(charts.LOSS)),
     )

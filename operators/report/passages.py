@@ -33,6 +33,15 @@ _SHADES = {"meaning": 1, "place": 1, "corpus": 1, "words": 2, "weight": 3, "rece
 _SHADES |= {"others": 5, "reranker": 6}
 _ACROSS = "fused"  # the first list of all corpora
 _LABEL = 46  # characters
+_FROM_TO: dict[str, Any] = {
+    "x": alt.X("before:Q", title=None, axis=alt.Axis(tickCount=5)),
+    "x2": "after:Q",
+}
+_OF_STEP = [
+    alt.Tooltip("factor:N"),
+    alt.Tooltip("formula:N", title="does"),
+    alt.Tooltip("score:N", title="score so far"),
+]
 
 
 @dataclass(frozen=True)
@@ -97,15 +106,9 @@ def score_bars(passages: Sequence[Passage]) -> Layers:
         .mark_bar(height={"band": 0.66})
         .encode(
             y=y,
-            x=alt.X("before:Q", title=None, axis=alt.Axis(tickCount=5)),
-            x2="after:Q",
+            **_FROM_TO,
             color=alt.Color("factor:N", scale=_colours(used_factors(passages))),
-            tooltip=[
-                alt.Tooltip("passage:N", title=" "),
-                alt.Tooltip("factor:N"),
-                alt.Tooltip("formula:N", title="does"),
-                alt.Tooltip("score:N", title="score so far"),
-            ],
+            tooltip=[alt.Tooltip("passage:N", title=" "), *_OF_STEP],
         )
     )
     numbers = (
@@ -125,14 +128,9 @@ def steps_bars(one: Passage) -> Layers:
     y = alt.Y("factor:N", sort=order, title=None)
     base = alt.Chart(charts.rows(records)).encode(y=y)
     bars = base.mark_bar(height={"band": 0.6}).encode(
-        x=alt.X("before:Q", title=None, axis=alt.Axis(tickCount=5)),
-        x2="after:Q",
+        **_FROM_TO,
         color=alt.Color("factor:N", scale=_colours(order), legend=None),
-        tooltip=[
-            alt.Tooltip("factor:N"),
-            alt.Tooltip("formula:N", title="does"),
-            alt.Tooltip("score:N", title="score so far"),
-        ],
+        tooltip=_OF_STEP,
     )
     numbers = base.mark_text(align="left", dx=6).encode(x="high:Q", text="change:N")
     joints = (

@@ -137,13 +137,9 @@ def interval_dots(
         order: the values of ``row``, from the top.
         signed: the numbers are differences; a line marks 0.
     """
+    names = alt.Axis(grid=True, labelExpr=charts.LONG_LABEL)
     base = alt.Chart(charts.rows(points.iter_rows(named=True))).encode(
-        y=alt.Y(
-            "row:N",
-            sort=list(order),
-            title=None,
-            axis=alt.Axis(grid=True, labelExpr=charts.LONG_LABEL),
-        ),
+        y=alt.Y("row:N", sort=list(order), title=None, axis=names),
         yOffset=alt.YOffset("config:N", sort=list(colour.domain)),
         color=alt.Color("config:N", scale=colour, legend=None),
         tooltip=[
