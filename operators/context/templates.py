@@ -291,6 +291,9 @@ def _filled(
 
     if not names:
         return [form(())()] * rows
+    gaps = [column.count(None) for column in columns]
+    if all(count in (0, rows) for count in gaps):  # all rows lack the same fields
+        return list(map(form(tuple([count > 0 for count in gaps])), *columns))
     return [
         form(tuple([value is None for value in row]))(*row) for row in zip(*columns, strict=True)
     ]

@@ -123,34 +123,17 @@ def _lead(evaluation: Evaluation, measure: str, *, compared: bool) -> Html:
 
 
 def _method(measures: list[str]) -> Html:
-    terms = [
-        join([element("dt", name), element("dd", f"{MEANINGS[name]}; from 0 to 1.")])
-        for name in measures
-        if name in MEANINGS
-    ]
-    intervals = (
-        "95 % interval",
-        "What the mean would be for other queries like these: the middle 95 % of the means of "
-        "queries drawn again, with repetition, from the judged ones (bootstrap).",
-    )
-    chance = (
-        "p",
-        "How often a difference at least as large would come about if it were a coin's toss, for "
-        "each query, which configuration a score belongs to (paired randomisation test, "
+    terms = {name: f"{MEANINGS[name]}; from 0 to 1." for name in measures if name in MEANINGS}
+    terms |= {
+        "95 % interval": "What the mean would be for other queries like these: the middle 95 % of "
+        "the means of queries drawn again, with repetition, from the judged ones (bootstrap).",
+        "p": "How often a difference at least as large would come about if it were a coin's toss, "
+        "for each query, which configuration a score belongs to (paired randomisation test, "
         "two-sided). Corrected, it allows for the number of comparisons in the table (Holm).",
-    )
-    luck = (
-        "hardly luck",
-        "The corrected p is at most 0.05. A difference that may be luck is not shown to be none: "
-        "more judged queries could still show it.",
-    )
-    judged = (
-        "relevant",
-        "Judged so; a document that nobody judged counts as not relevant. A document stands at the "
-        "place of its best chunk.",
-    )
-    others = [
-        join([element("dt", term), element("dd", text)])
-        for term, text in (intervals, chance, luck, judged)
-    ]
-    return element("dl", *terms, *others, class_="terms")
+        "hardly luck": "The corrected p is at most 0.05. A difference that may be luck is not "
+        "shown to be none: more judged queries could still show it.",
+        "relevant": "Judged so; a document that nobody judged counts as not relevant. A document "
+        "stands at the place of its best chunk.",
+    }
+    entries = (join([element("dt", term), element("dd", text)]) for term, text in terms.items())
+    return element("dl", *entries, class_="terms")
