@@ -198,7 +198,7 @@ PACKED = pl.Schema(
         "source_label": pl.String(),
         "source_url": pl.String(),
         "alternate_sources": pl.List(SOURCE),
-        "boundary": pl.String(),  # begins every header of the query's context, and nothing else
+        "boundary": pl.String(),  # begins every header of the query's context, and no other line
         "entry": pl.String(),  # header and text, as they stand in the context
         "cost": pl.UInt32(),  # of the budget, with the separator
     }
@@ -228,7 +228,7 @@ CITATIONS = pl.Schema(
 
 NOTES = pl.Schema({"query_id": pl.UInt32(), "note": pl.String()})
 
-# What a source reads: one row a document, before chunking.
+# The documents of a source before chunking, one a row.
 DOCUMENTS = pl.Schema(
     {
         "document_id": pl.String(),

@@ -23,7 +23,7 @@ SEPARATOR = "\n\n"
 _OF_RESULT = ["query_id", "chunk_id", "corpus", "source_label", "source_url", "alternate_sources"]
 
 Measure = Callable[[Sequence[str]], Sequence[int]]
-"""Takes texts, returns what each costs."""
+"""Takes texts, returns the cost of each."""
 
 
 def characters(texts: Sequence[str]) -> list[int]:

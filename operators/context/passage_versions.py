@@ -1,4 +1,4 @@
-"""Several versions of one passage in one answer: the newest comes first, and each says what it is.
+"""Several versions of one passage in one answer: the newest comes first, and labels mark each.
 
 Two results are versions of one passage if they are of one topic (``lineage_id``), stand under the
 same heading, and have different versions. Only such results change places, among themselves; every

@@ -23,7 +23,7 @@ FACTORS = {
 
 @dataclass(frozen=True)
 class Step:
-    """A factor, the score before and after it, and what it does as a ``formula``."""
+    """A factor, the score before and after it, and its ``formula`` in numbers."""
 
     factor: str
     before: float

@@ -127,13 +127,13 @@ def _method(measures: list[str]) -> Html:
     terms |= {
         "95 % interval": "What the mean would be for other queries like these: the middle 95 % of "
         "the means of queries drawn again, with repetition, from the judged ones (bootstrap).",
-        "p": "How often a difference at least as large would come about if it were a coin's toss, "
-        "for each query, which configuration a score belongs to (paired randomisation test, "
+        "p": "How often chance gives a difference at least as large, if a coin's toss for each "
+        "query decides which configuration gets which score (paired randomisation test, "
         "two-sided). Corrected, it allows for the number of comparisons in the table (Holm).",
-        "hardly luck": "The corrected p is at most 0.05. A difference that may be luck is not "
-        "shown to be none: more judged queries could still show it.",
-        "relevant": "Judged so; a document that nobody judged counts as not relevant. A document "
-        "stands at the place of its best chunk.",
+        "hardly luck": "The corrected p is at most 0.05. A difference that may be luck can "
+        "still be real: more judged queries could show it.",
+        "relevant": "The judgements call it relevant; a document without a judgement counts as not "
+        "relevant. A document stands at the place of its best chunk.",
     }
     entries = (join([element("dt", term), element("dd", text)]) for term, text in terms.items())
     return element("dl", *entries, class_="terms")

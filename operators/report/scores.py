@@ -81,9 +81,9 @@ def slices_body(summary: pl.DataFrame, configs: Sequence[str]) -> Html:
         title="Mean with its 95 % interval",
         label="The mean of the chosen measure for every slice and configuration",
         meanings=colour_key(colours(configs)),
-        note="In brackets the number of queries: few queries make wide intervals. Of a corpus, its "
-        "documents alone count, and the queries that judge it. In all corpora: what is found "
-        "anywhere stands in one list, also where a query names the corpora that it judges.",
+        note="In brackets the number of queries: few queries make wide intervals. For a corpus, "
+        "only its documents and the queries that judge it count. In all corpora: one list holds "
+        "the results of every corpus, even where a query names the corpora that it judges.",
     )
     numbers = element(
         "details",
