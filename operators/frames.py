@@ -20,7 +20,7 @@ UTC = pl.Datetime("us", "UTC")
 SOURCE = pl.Struct(
     {"chunk_id": pl.Int64, "corpus": pl.String, "source_label": pl.String, "source_url": pl.String}
 )
-"""Where a near-duplicate was found: what a chunk carries of each one that it represents."""
+"""A near-duplicate, as the chunk that represents it names it."""
 
 TRIGGER_SHARE = pl.Struct({"trigger": pl.String, "share": pl.Float64})
 
@@ -28,15 +28,15 @@ QUERIES = pl.Schema(
     {
         "query_id": pl.UInt32(),
         "texts": pl.List(pl.String),  # one question, one or more ways to put it; each is searched
-        "cut": pl.String(),  # what was cut off its texts, said in a sentence; null: nothing
+        "cut": pl.String(),  # a sentence about text that was cut off; null: nothing
         "trigger": pl.List(TRIGGER_SHARE),  # empty: no trigger
         "repos": pl.List(pl.String),  # null: every repository; empty: none
         "path_prefix": pl.String(),
         "language": pl.String(),
         "state": pl.String(),
-        "as_of": UTC,  # null: now; else only what was created strictly before
+        "as_of": UTC,  # null: now; else only documents created strictly before
         "corpora": pl.List(pl.String),  # null: every corpus
-        "version_policy": pl.String(),  # newest | all | pinned | as_of; null: nothing asked for
+        "version_policy": pl.String(),  # newest | all | pinned | as_of; null: not asked for
         "versions": pl.List(pl.String),  # as a caller wrote them; null: none
     }
 )
@@ -44,7 +44,7 @@ QUERIES = pl.Schema(
 SCOPED_QUERIES = pl.Schema(
     {
         **QUERIES,
-        # each an asked version as the collection spells it; of several the newest in each topic
+        # the asked versions, as the collection spells them; the newest of them in each topic counts
         "pinned": pl.List(pl.List(pl.String)),
         "versions_as_of": UTC,  # as ``as_of``, but only where topics have versions
     }
@@ -64,13 +64,13 @@ VERSION_SCOPE = pl.Schema(
 # ``embedding`` is Array(Float32, dimensions of the model); schemas name it as a list of Float32.
 EMBEDDING = pl.List(pl.Float32)
 
-# How much the words of a question count beside its meaning, 0..1.
+# The weight of a question's words beside its meaning, 0..1.
 LEXICAL_WEIGHT = pl.Schema({"query_id": pl.UInt32(), "lexical_weight": pl.Float64()})
 
 TRIGGER_WEIGHTS = pl.Schema(
     {"query_id": pl.UInt32(), "corpus": pl.String(), "weight": pl.Float64()}
 )
-"""What each corpus weighs for what triggered a question."""
+"""The weight of each corpus for the trigger of a question."""
 
 QUERY_EMBEDDINGS = pl.Schema(
     {"query_id": pl.UInt32(), "text_no": pl.UInt32(), "text": pl.String(), "embedding": EMBEDDING}
@@ -142,9 +142,9 @@ CHUNKS = pl.Schema(
 )
 
 READ_CHUNKS = pl.Schema({**CHUNKS, "last_version": pl.String(), "superseded_at": UTC})
-"""``CHUNKS`` as a store gives them: ``lineage_id`` and ``version`` are those of a topic's versions;
-``last_version`` is the last version that has the passage, null where the newest does, and
-``superseded_at`` the date of the first that lacks it, null where that is unknown too."""
+"""``CHUNKS`` as a store gives them: ``lineage_id`` and ``version`` are those of a topic's versions.
+``last_version`` is the last version that has the passage, null where the newest has it.
+``superseded_at`` is the date of the first version that lacks it, null also where it is unknown."""
 
 UNIFIED = pl.Schema(
     {
@@ -176,7 +176,7 @@ UNIFIED = pl.Schema(
 
 FUSED = pl.Schema({**UNIFIED, "score": pl.Float64()})
 """``fused``, ``weighted``, ``reranked``, ``unique`` and ``results``; ``rank`` is the place in that
-stage's own order, ``score`` the value the order comes from."""
+stage's own order, ``score`` the value that gives the order."""
 
 OUTCOMES = pl.Schema(
     {
@@ -198,7 +198,7 @@ PACKED = pl.Schema(
         "source_label": pl.String(),
         "source_url": pl.String(),
         "alternate_sources": pl.List(SOURCE),
-        "boundary": pl.String(),  # begins every header of the query's context, and nothing else
+        "boundary": pl.String(),  # begins every header of the query's context, and no other line
         "entry": pl.String(),  # header and text, as they stand in the context
         "cost": pl.UInt32(),  # of the budget, with the separator
     }
@@ -228,7 +228,7 @@ CITATIONS = pl.Schema(
 
 NOTES = pl.Schema({"query_id": pl.UInt32(), "note": pl.String()})
 
-# What a source reads: one row a document, before chunking.
+# The documents of a source before chunking, one a row.
 DOCUMENTS = pl.Schema(
     {
         "document_id": pl.String(),
@@ -249,20 +249,19 @@ DOCUMENTS = pl.Schema(
     }
 )
 
-# How results came about, see operators/explain.
+# The explanation of results, see operators/explain.
+SCORE_FACTORS = {
+    "vector_weight": pl.Float64(),
+    "vector_value": pl.Float64(),  # of the vector list, on the scale of the merge or the fusion
+    "text_weight": pl.Float64(),
+    "text_value": pl.Float64(),
+    "lexical_weight": pl.Float64(),  # the weight of the question's words
+}
 MERGE_COMPONENTS = pl.Schema(
-    {
-        "query_id": pl.UInt32(),
-        "chunk_id": pl.Int64(),
-        "vector_weight": pl.Float64(),
-        "vector_value": pl.Float64(),  # what the vector list gives, on the merge's scale
-        "text_weight": pl.Float64(),
-        "text_value": pl.Float64(),
-        "lexical_weight": pl.Float64(),  # how much the words of the question count
-    }
+    {"query_id": pl.UInt32(), "chunk_id": pl.Int64(), **SCORE_FACTORS},
 )
 """``MERGED.score`` is ``vector_weight * vector_value + text_weight * (text_value *
-lexical_weight)``; all null where it came about otherwise."""
+lexical_weight)``; all null where another formula made it."""
 
 FUSION_COMPONENTS = pl.Schema(
     {
@@ -270,38 +269,34 @@ FUSION_COMPONENTS = pl.Schema(
         "chunk_id": pl.Int64(),
         "corpus": pl.String(),
         "corpus_rank": pl.UInt32(),
-        "vector_weight": pl.Float64(),  # null: the fusion knows ranks or merged scores only
-        "vector_value": pl.Float64(),
-        "text_weight": pl.Float64(),
-        "text_value": pl.Float64(),
-        "lexical_weight": pl.Float64(),
-        "part": pl.Float64(),  # what this corpus adds; null where the score came about otherwise
+        **SCORE_FACTORS,  # null: the fusion knows ranks or merged scores only
+        "part": pl.Float64(),  # the share of this corpus; null where another formula made the score
         "recency": pl.Float64(),
     }
 )
 """``part`` is ``vector_weight * vector_value + text_weight * text_value * lexical_weight`` where
 these are not null; ``FUSED.score`` is the sum of a chunk's parts times ``recency``."""
 
+LABELLED_CHUNK = {
+    "query_id": pl.UInt32(),
+    "chunk_id": pl.Int64(),
+    "corpus": pl.String(),
+    "source_label": pl.String(),
+    "source_url": pl.String(),
+}
+
 EXPLAIN_TARGETS = pl.Schema(
     {
-        "query_id": pl.UInt32(),
-        "chunk_id": pl.Int64(),
-        "corpus": pl.String(),
-        "source_label": pl.String(),
-        "source_url": pl.String(),
+        **LABELLED_CHUNK,
         "vector_distance": pl.Float64(),  # to the nearest text of the question; null: unknown
         "hidden": pl.String(),  # why the question can't see it; null: it can
     }
 )
-"""Chunks that a caller named, whether they were found or not."""
+"""Chunks that a caller names, found or not."""
 
 DISPOSITIONS = pl.Schema(
     {
-        "query_id": pl.UInt32(),
-        "chunk_id": pl.Int64(),
-        "corpus": pl.String(),
-        "source_label": pl.String(),
-        "source_url": pl.String(),
+        **LABELLED_CHUNK,
         "disposition": pl.String(),  # a key of operators.explain.dispositions.DISPOSITION_MEANINGS
         "reason": pl.String(),  # a sentence
         "near_duplicate_of": pl.Int64(),  # the chunk that represents it
@@ -316,7 +311,7 @@ DISPOSITIONS = pl.Schema(
         "result_rank": pl.UInt32(),
         "number": pl.UInt32(),  # place in the context, from 1
         "citation": pl.UInt32(),  # place among the citations, from 1
-        "score": pl.Float64(),  # the last that it had
+        "score": pl.Float64(),  # its last
         "near_duplicates": pl.List(SOURCE),  # the chunks that it represents
     }
 )
@@ -347,15 +342,14 @@ def empty(schema: pl.Schema) -> pl.DataFrame:
 
 @cache
 def _empty(columns: tuple[tuple[str, pl.DataType], ...]) -> pl.DataFrame:
-    """Made once: for many columns it costs as much as a stage of the graph."""
+    """Cached: the making costs as much as a stage of the graph."""
     return pl.DataFrame(schema=dict(columns))
 
 
 def frame_of(columns: Iterable[pl.Series], schema: pl.Schema | None = None) -> pl.DataFrame:
-    """A frame of ``columns`` (at least one), in ``schema``'s order if given; then the last of a
-    name counts.
+    """A frame of ``columns`` (at least one), in ``schema``'s order if given.
 
-    What ``pl.DataFrame`` does, at a quarter of its price.
+    With a schema, the last column of a name counts. It costs a quarter of ``pl.DataFrame``.
     """
     if schema is not None:
         named = {column.name: column for column in columns}
@@ -367,7 +361,7 @@ def frame_of(columns: Iterable[pl.Series], schema: pl.Schema | None = None) -> p
 def stacked(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """``frames`` (at least one) of the same columns, one after the other, in one piece of memory.
 
-    What ``pl.concat`` does, at half of its price for small ones: as structs, all columns at once.
+    For small frames it costs half of ``pl.concat``: as structs, all columns are joined at once.
     """
     every = list(frames)
     first, *rest = [frame for frame in every if frame.height] or every[:1]
@@ -380,12 +374,12 @@ def stacked(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
 
 
 def check(frame: pl.DataFrame, schema: pl.Schema, name: str) -> pl.DataFrame:
-    """Return ``frame`` if it has exactly ``schema``'s columns and types, in any order.
+    """``frame``, if it has exactly ``schema``'s columns and types, in any order.
 
     An embedding column may be an ``Array(Float32, n)`` of any width ``n``.
 
     Raises:
-        FrameError: names the columns that are missing, unexpected or of another type.
+        FrameError: a column is missing, unexpected or of another type.
     """
     faults = [f"missing column {c!r}" for c in schema if c not in frame.columns]
     for column, dtype in frame.schema.items():

@@ -9,8 +9,9 @@ from dataflow.configuration.config_model import Config
 from dataflow.evaluation.answers import Holdings
 from operators.evaluation import comparison as compared
 from operators.evaluation import measures, statistics
-from operators.evaluation.evaluation_frames import MEASURES, Evaluation, empty_scores
+from operators.evaluation.evaluation_frames import MEASURES, SCORES, Evaluation
 from operators.evaluation.notes import evaluation_notes
+from operators.frames import empty
 from operators.postgres.store import Store
 
 
@@ -35,7 +36,7 @@ def all_corpora_scores(
 ) -> pl.DataFrame:
     """The same measures over all corpora in one list, as a user gets it who names no corpus."""
     if judged_queries["corpora"].is_null().all():
-        return empty_scores()
+        return empty(SCORES)
     return measures.scores(runs, qrels, list(configs), measures=measure_names)
 
 

@@ -1,4 +1,4 @@
-"""What was used, as Markdown that links to it."""
+"""The sources of a context, as Markdown links."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ MOST_ALTERNATES = 5
 def cite(packed: pl.DataFrame, *, max_citations: int = 8) -> pl.DataFrame:
     """``CITATIONS``: one row for each of the first ``max_citations`` sources of a context.
 
-    A citation is ``[wiki: Title](url)``, plain text where there is no safe link, and says where
-    copies were found: ``(also found in [review: PR #456](...))``.
+    A citation is ``[wiki: Title](url)``, or plain text where there is no safe link. It says where
+    near-duplicates were found: ``(also found in [review: PR #456](...))``.
 
     Args:
-        packed: columns ``PACKED``; so that only what is in the context is cited.
-        max_citations: of each query.
+        packed: columns ``PACKED``; nothing outside of the context is cited.
+        max_citations: for each query.
     """
     place = packed["number"].to_numpy()  # NaN for the notes
     cited = take(packed, np.flatnonzero(place <= max_citations))
@@ -36,7 +36,7 @@ def cite(packed: pl.DataFrame, *, max_citations: int = 8) -> pl.DataFrame:
 
 
 def citation(label: str, url: str | None, alternates: Sequence[dict[str, Any]]) -> str:
-    """One source and where its copies are, as Markdown; each place is named once.
+    """One source and the places of its near-duplicates, as Markdown; each place once.
 
     >>> citation("[wiki: Home]", "https://example.org/Home", [])
     '[wiki: Home](https://example.org/Home)'
@@ -53,5 +53,5 @@ def citation(label: str, url: str | None, alternates: Sequence[dict[str, Any]]) 
 
 
 def link(label: str, url: str | None) -> str:
-    """``label``, which has its brackets, as a Markdown link; as it is where there is no ``url``."""
+    """``label``, with its brackets, as a Markdown link; unchanged without a ``url``."""
     return f"{label}({url})" if url else label

@@ -1,9 +1,9 @@
-"""What a model gets to read: the best chunks that fit one shared budget.
+"""The text that a model reads: the best chunks that fit one shared budget.
 
-Each chunk stands under a header of one line, ``=== 5c1f09ab24d1 2 [wiki: Title]``. The number in
-hexadecimal is the request's boundary: it is made from the question and the chunks, so that a rerun
-gives the same context, and is taken anew until no content has it, so that no content can forge a
-header. Everything counts: headers, separators, notes.
+Each chunk stands under a header of one line, ``=== 5c1f09ab24d1 2 [wiki: Title]``. The hexadecimal
+number is the request's boundary. It is made from the question and the chunks, so that a rerun gives
+the same context. It is changed until no content has it, so that no content can forge a header.
+Everything counts: headers, separators, notes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SEPARATOR = "\n\n"
 _OF_RESULT = ["query_id", "chunk_id", "corpus", "source_label", "source_url", "alternate_sources"]
 
 Measure = Callable[[Sequence[str]], Sequence[int]]
-"""Takes texts, returns what each costs."""
+"""Takes texts, returns the cost of each."""
 
 
 def characters(texts: Sequence[str]) -> list[int]:
@@ -40,10 +40,10 @@ def pack(
     corpora: Iterable[str],
     measure: Measure = characters,
 ) -> pl.DataFrame:
-    """``PACKED``: the results that fit, top-ranked first, and what was noted.
+    """``PACKED``: the results that fit, top-ranked first, and the notes.
 
-    A result that does not fit is skipped, and the next is tried. The notes are counted first; one
-    for which the whole budget is too small is left out.
+    A result that does not fit is skipped, and the next is tried. The notes are counted first. The
+    last notes are left out until the others fit the whole budget.
 
     Args:
         results: columns ``FUSED``.
@@ -51,7 +51,6 @@ def pack(
         notes: columns ``NOTES``.
         budget: in the unit of ``measure``, for each query.
         corpora: names whose labels no content may imitate.
-        measure: what a text costs.
     """
     results = listed(results)
     texts = defused(results["text"], corpora)
@@ -128,7 +127,7 @@ def compose(packed: pl.DataFrame, queries: pl.DataFrame, *, budget: int) -> pl.D
 
 
 def boundary(request: Sequence[str], contents: Sequence[str]) -> str:
-    """Twelve hexadecimal digits made from ``request`` that none of ``contents`` has in it."""
+    """Twelve hexadecimal digits, made from ``request``, that occur in none of ``contents``."""
     for attempt in itertools.count():
         digest = hashlib.blake2b(str(attempt).encode(), digest_size=6)
         for part in request:
@@ -140,7 +139,7 @@ def boundary(request: Sequence[str], contents: Sequence[str]) -> str:
 
 
 def _notes(key: str, remarks: Sequence[str], budget: int, measure: Measure) -> str:
-    """The block of notes; without those from the end on for which the budget is too small."""
+    """The block of the first notes that fit the budget."""
     for count in range(len(remarks), 0, -1):
         block = "\n".join([f"=== {key} notes", *remarks[:count]])
         if sum(measure([block])) <= budget:

@@ -1,8 +1,8 @@
-"""Several versions of one passage in one answer: the newest comes first, and each says what it is.
+"""Several versions of one passage in one answer: the newest comes first, and labels mark each.
 
 Two results are versions of one passage if they are of one topic (``lineage_id``), stand under the
-same heading, and have different versions. Only the places that such results hold are dealt out
-anew; every other result stays where it is.
+same heading, and have different versions. Only such results change places, among themselves; every
+other result stays where it is.
 """
 
 from __future__ import annotations
@@ -22,11 +22,9 @@ _ALWAYS = datetime.min.replace(tzinfo=UTC)
 
 
 def newest_first(results: pl.DataFrame) -> pl.DataFrame:
-    """``results`` (columns ``FUSED``) as they are read.
+    """``results`` (columns ``FUSED``) in reading order; ``rank`` is the place.
 
-    Returns:
-        The same columns; ``rank`` is the place. ``source_label`` says of versions of one passage
-        which is the newest that is here and which are older.
+    Among versions of one passage, ``source_label`` marks the newest one here and the older ones.
     """
     if results["lineage_id"].null_count() >= results.height - 1:
         return results
@@ -44,7 +42,7 @@ def newest_first(results: pl.DataFrame) -> pl.DataFrame:
     dates = results["doc_date"].to_list()
     order = np.arange(results.height)
     for rows in several:
-        # a sort keeps the order of what is of one version
+        # a stable sort keeps the order within one version
         age = {row: (version_key(versions[row]), dates[row] or _ALWAYS) for row in rows}
         by_age = sorted(rows, key=age.__getitem__, reverse=True)
         order[rows] = by_age

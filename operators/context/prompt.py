@@ -1,4 +1,4 @@
-"""What a model must be told about a context, once, before it reads one."""
+"""Instructions for a model that answers from a context."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A question as a caller puts it, checked and brought into one form."""
+"""A caller's question, checked and brought into one form."""
 
 from __future__ import annotations
 
@@ -40,19 +40,14 @@ def ask(
     Args:
         query: the question, or several ways to put it. A text is cut to ``longest`` characters;
             empty texts and repeats are left out. Here and in every filter, NUL and lone surrogates
-            become U+FFFD, as in what is stored.
+            become U+FFFD, as in the stored texts.
         trigger: what asks, a name or a mix of shares; None: nothing in particular.
         repos: the repositories that may be searched; None: every one, empty: none.
-        path_prefix: only paths that begin so.
-        language: only this language.
-        state: only this state.
-        as_of: only what was created before; a naive moment is UTC.
+        path_prefix: only paths that begin with it.
+        as_of: only documents created before this moment; a naive moment is UTC.
         corpora: only these corpora; None: all.
-        versions: the versions to answer for, or a policy (``newest``, ``all``); None: what the
-            question names, else what the configuration says.
-        known_triggers: the triggers that exist.
-        known_corpora: the corpora that exist.
-        longest: characters of one text.
+        versions: the versions to answer for, or a policy (``newest``, ``all``); None: those that
+            the question names, else the configured policy.
 
     Raises:
         EmptyQuery: no text has a character other than white space.
@@ -113,14 +108,15 @@ def in_utc(as_of: datetime) -> datetime:
     try:
         return (as_of if as_of.tzinfo else as_of.replace(tzinfo=UTC)).astimezone(UTC)
     except OverflowError:
-        said = f"as_of lies outside the years 1 to 9999 in UTC: {as_of.isoformat()}"
-        raise CrosscorpusError(said) from None
+        raise CrosscorpusError(
+            f"as_of lies outside the years 1 to 9999 in UTC: {as_of.isoformat()}"
+        ) from None
 
 
 def read_versions(
     versions: str | Sequence[str] | None,
 ) -> tuple[str | None, list[str] | None]:
-    """What a caller asks of versions, as a policy and a list of versions.
+    """The policy and the list of versions that a caller asks for.
 
     >>> read_versions("all"), read_versions(["3.5.3"]), read_versions(None)
     (('all', None), ('pinned', ['3.5.3']), (None, None))
@@ -138,7 +134,7 @@ def read_versions(
 
 
 def shortened(given: Sequence[str], longest: int) -> str | None:
-    """What :func:`asked_texts` cuts off, in a sentence; None where every text is short enough.
+    """A sentence about the text that :func:`asked_texts` cuts off; None where it cuts nothing.
 
     >>> shortened(["a question"], 5)
     'the question was cut to its first 5 of 10 characters'

@@ -1,8 +1,8 @@
-"""What happened to each search, and what is said about it.
+"""The outcome of each search, and the notes about it.
 
-A search that failed or passed its deadline leaves an empty list and an outcome, so that the others
-can answer and the reader knows who did not. A corpus that simply had no hit is no news.
-The channels are ``vector`` and ``text``; ``chunks`` appears only when reading them went wrong.
+A search that failed or passed its deadline leaves an empty list and an outcome. So the others can
+answer, and the reader knows which did not. A corpus without a hit gets no note.
+The channels are ``vector`` and ``text``; ``chunks`` appears only where reading the chunks failed.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Sequence
 from time import perf_counter
+from typing import Any
 
 import polars as pl
 
@@ -25,7 +26,7 @@ _ANSWERED = ("ok", "empty", "overridden")
 def outcome(
     corpus: str, channel: str, status: str, rows: int, elapsed_ms: float, error: str | None = None
 ) -> pl.DataFrame:
-    """One row of ``OUTCOMES``; of an ``error`` one line without credentials is kept."""
+    """One row of ``OUTCOMES``; ``error`` becomes one line without credentials."""
     said = None if error is None else _one_line(error)
     row = (corpus, channel, status, rows, elapsed_ms, said)
     return pl.DataFrame([row], schema=OUTCOMES, orient="row")
@@ -46,17 +47,14 @@ def timed_search(
     present: Container[str],
     **options: object,
 ) -> dict[str, pl.DataFrame]:
-    """The lists that a search gives, and the outcome that says how it went and how long it took.
+    """The lists that a search gives, and its outcome with the time that it took.
 
     Args:
         channel: ``vector`` or ``text``.
         search: called as ``search(store, corpus, queries, *vectors, **options)``.
-        store: the open collection.
-        corpus: the corpus that is searched.
-        queries: the questions that ask this corpus; without any nothing is searched.
+        queries: the questions for this corpus; without any, nothing is searched.
         vectors: the questions' embeddings, for a search that takes them.
         present: the corpora of the collection; another one is ``absent`` and is not searched.
-        options: of ``search``.
 
     Returns:
         ``<channel>_lists`` (``VECTOR_LISTS`` or ``TEXT_LISTS``), and ``<channel>_outcome``
@@ -81,7 +79,7 @@ def unsuccessful(corpus: str, channel: str, error: Exception, elapsed_ms: float)
 
 
 def overridden(corpus: str, channel: str) -> pl.DataFrame:
-    """The outcome of a search that did not run, because the caller gave what it would lead to."""
+    """The outcome of a search that did not run, because the caller gave its results."""
     return outcome(corpus, channel, "overridden", 0, 0.0)
 
 
@@ -109,12 +107,7 @@ def collect(outcomes: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 def notes(outcomes: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
-    """``NOTES``: what a reader of the answer must know, for each query that the corpus concerns.
-
-    Args:
-        outcomes: columns ``OUTCOMES``.
-        queries: columns ``QUERIES``.
-    """
+    """``NOTES``: for each query, what a reader of its answer must know about its corpora."""
     said = remarks(outcomes)
     if not said and queries["cut"].null_count() == queries.height:
         return empty(NOTES)
@@ -126,11 +119,10 @@ def notes(outcomes: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
 
 
 def remarks(outcomes: pl.DataFrame) -> list[tuple[str, str]]:
-    """A corpus and a sentence for everything in ``outcomes`` that went otherwise than well."""
-    by_corpus: dict[str, list[tuple[str, str, float, str | None]]] = {}
-    columns = outcomes["corpus", "channel", "status", "elapsed_ms", "error"]
-    for corpus, *row in columns.rows():
-        by_corpus.setdefault(corpus, []).append((row[0], row[1], row[2], row[3]))
+    """A corpus and a sentence for each outcome that a reader must know about."""
+    by_corpus: dict[str, list[tuple[Any, ...]]] = {}
+    for corpus, *row in outcomes["corpus", "channel", "status", "elapsed_ms", "error"].rows():
+        by_corpus.setdefault(corpus, []).append(tuple(row))
     found = []
     for corpus, rows in by_corpus.items():
         bad = [row for row in rows if row[1] in ("failed", "timed_out")]
@@ -138,11 +130,9 @@ def remarks(outcomes: pl.DataFrame) -> list[tuple[str, str]]:
         if any(row[0] == "chunks" for row in bad):
             good = []
         if any(row[1] == "absent" for row in rows):
-            found.append(
-                (corpus, f"{corpus}: not searched, because nothing has been ingested into it")
-            )
-        for channel, status, elapsed_ms, error in bad:
-            found.append((corpus, _sentence(corpus, channel, status, elapsed_ms, error, good)))
+            said = f"{corpus}: not searched, because nothing has been ingested into it"
+            found.append((corpus, said))
+        found += [(corpus, _sentence(corpus, good, *row)) for row in bad]
     return found
 
 
@@ -155,7 +145,7 @@ def channels(outcomes: pl.DataFrame) -> dict[str, dict[str, str]]:
 
 
 def sole_channels(outcomes: pl.DataFrame) -> dict[str, str]:
-    """The one channel that answered, of each corpus whose other did not or was not searched."""
+    """The channel that answered, for each corpus where only one did."""
     answered: dict[str, list[str]] = {}
     for corpus, channel, status in outcomes["corpus", "channel", "status"].rows():
         if channel != "chunks" and status in _ANSWERED:
@@ -164,7 +154,7 @@ def sole_channels(outcomes: pl.DataFrame) -> dict[str, str]:
 
 
 def _sentence(
-    corpus: str, channel: str, status: str, elapsed_ms: float, error: str | None, good: list[str]
+    corpus: str, good: list[str], channel: str, status: str, elapsed_ms: float, error: str | None
 ) -> str:
     what = "reading of its chunks" if channel == "chunks" else f"{channel} search"
     if status == "timed_out":

@@ -1,14 +1,17 @@
-"""How a corpus's labels and links are made: a template in its configuration.
+"""Labels and links of a corpus, made by the templates of its configuration.
 
-``{path}:{start_line}-{end_line}`` takes the columns of ``READ_CHUNKS``, ``{file}`` (the last part
-of the path), ``{release}`` (the version as one says it, ``v3.5``), and any key of the chunk's
-metadata (``{pr_number}``). A part in double square brackets,
-``{title}[[ ({doc_date}, {release})|| ({doc_date})]][[ > {anchor}]]``, vanishes when one of its
-fields has no value; of several, which ``||`` parts, the first stands that has all. ``{doc_date}``
-has no value where the file system alone tells it: that is the day of a copy. Outside of such a part
-a field without a value vanishes with the text before it. The first field names the thing: without a
-value there, a label falls back to title, path, then document_id. A link needs all of its fields up
-to a ``#``: half a path is another page. An address that has a fragment keeps it.
+- Fields: ``{path}:{start_line}-{end_line}`` takes the columns of ``READ_CHUNKS``, ``{file}`` (the
+  last part of the path), ``{release}`` (the version as ``v3.5``), and any key of the chunk's
+  metadata (``{pr_number}``). ``{doc_date}`` has no value where only the file system gives it: that
+  is the day of a copy.
+- Optional parts: ``{title}[[ ({doc_date}, {release})|| ({doc_date})]][[ > {anchor}]]``. A part in
+  double brackets vanishes when one of its fields has no value. ``||`` separates alternatives: the
+  first with all values is taken. Outside of brackets, a field without a value vanishes with the
+  text before it.
+- Labels: the first field names the thing. Without a value there, the label is the title, the path
+  or the document_id.
+- Links: a link needs all of its fields up to a ``#``, because half a path is another page. An
+  address that has a fragment keeps it.
 """
 
 from __future__ import annotations
@@ -34,16 +37,15 @@ FALLBACK = ("title", "path", "document_id")
 _COLUMNS = frozenset(READ_CHUNKS) - {"metadata", "embedding"}
 _OF_COPY = "mtime"  # the date_source of a date that no document bears
 _DERIVED = {"file": "path", "release": "version"}
-_VERSION = re.compile(r"[\w.+-](?:[\w.+ -]{0,38}[\w.+-])?")  # what else is there stands in no label
+_VERSION = re.compile(r"[\w.+-](?:[\w.+ -]{0,38}[\w.+-])?")  # no other version stands in a label
 _PLAIN_FIELD = re.compile(r"[A-Za-z0-9._~/-]*")
 _PLAIN_LABEL = re.compile(r"[ -;=?-Z^_a-~]*+")  # ASCII without what must be escaped
 _IN_FRAGMENT = "/=&:,;"  # the page of a PDF is a fragment page=12
 _PLAIN_URL = re.compile(
     r"https?://[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]{1,5})?"
-    # ++ and *+ give nothing back: else a sign that is not allowed costs time without end
+    # possessive ++ and *+: with backtracking, one forbidden character costs exponential time
     r"(?:[/?#](?:[A-Za-z0-9._~!$&*+,;=:@/?#-]++|%[0-9A-Fa-f]{2})*+)?"
 )
-_PLAIN_URLS = re.compile(rf"(?:{_PLAIN_URL.pattern}\n)*+")
 
 _PIECE = re.compile(
     r"\[\[(?P<group>.*?)\]\]|\{(?P<field>[^{}]*)\}|(?P<text>(?:[^{}\[\]]|\[|\])+?(?=\[\[|\{|\}|$))"
@@ -64,7 +66,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Part:
-    """What stands or vanishes together."""
+    """Fields and text that stand or vanish together."""
 
     fields: tuple[Field, ...]
     after: str
@@ -73,7 +75,7 @@ class Part:
 
     @property
     def ways(self) -> tuple[Part, ...]:
-        """The part and what may stand instead, in the order of choice."""
+        """The part and its alternatives, in the order of choice."""
         return (self, *self.otherwise)
 
 
@@ -132,11 +134,11 @@ def _pieces(text: str, template: str) -> list[re.Match[str]]:
 def describe(
     chunks: pl.DataFrame, corpus: str, label: str, link: str | None
 ) -> tuple[pl.Series, pl.Series]:
-    """How each row of ``chunks`` (``READ_CHUNKS``) is named and reached.
+    """The label and the link of each row of ``chunks`` (``READ_CHUNKS``).
 
     Returns:
-        ``source_label``: ``[corpus: ...]`` on one line, with everything escaped that could end it;
-        a template ``[name: ...]`` puts its own name there.
+        ``source_label``: ``[corpus: ...]`` on one line, with every character escaped that could
+        end it; a template ``[name: ...]`` puts its own name there.
         ``source_url``: null where there is no link or it is not safe.
 
     Raises:
@@ -155,7 +157,7 @@ def describe(
 def _labels(chunks: pl.DataFrame, parts: tuple[Part, ...]) -> list[str]:
     names = _names(parts)
     columns = [_escaped(column) for column in _columns(chunks, names, of_label=True)]
-    bodies = _plain(parts, columns, names[:1], chunks.height)
+    bodies = _filled(parts, columns, names[:1], chunks.height)
     if not names or all(bodies):
         return bodies
     return [
@@ -165,7 +167,7 @@ def _labels(chunks: pl.DataFrame, parts: tuple[Part, ...]) -> list[str]:
 
 
 def _escaped(column: Column) -> Column:
-    """A field's values as they may stand in a label."""
+    """A field's values, safe for a label."""
     there = [value for value in column if value]
     if _PLAIN_LABEL.fullmatch("".join(there)) and max(map(len, there), default=0) <= LONGEST:
         return column
@@ -182,31 +184,25 @@ def _urls(chunks: pl.DataFrame, parts: tuple[Part, ...]) -> Sequence[str | None]
     if not names:
         return [None] * chunks.height
     columns = _columns(chunks, names, of_label=False)
-    urls = _plain(parts, columns, _needed(parts), chunks.height)
-    inside = columns[_whole_urls(parts) :]
-    if not all(_PLAIN_FIELD.fullmatch("".join(filter(None, column))) for column in inside):
-        plain = [
-            _PLAIN_FIELD.fullmatch("".join(filter(None, row))) for row in zip(*inside, strict=True)
-        ]
-        urls = [url if good else "" for url, good in zip(urls, plain, strict=True)]
-    fragments = "".join(value for part in parts for way in part.ways for value in _fixed(way))
-    if fragments.count("#") > 1 or any("#" in "".join(filter(None, one)) for one in columns):
-        urls = list(map(_of_one_fragment, urls))
-    if _PLAIN_URLS.fullmatch("\n".join([*urls, ""])):
-        return urls
-    return [
-        url if _PLAIN_URL.fullmatch(url) else _careful_url(_row(names, columns, number), parts)
-        for number, url in enumerate(urls)
-    ]
+    urls = map(_of_one_fragment, _filled(parts, columns, _needed(parts), chunks.height))
+    whole = _whole_urls(parts)
+    found = []
+    for url, row in zip(urls, zip(*columns, strict=True), strict=True):
+        plain = _PLAIN_FIELD.fullmatch("".join(filter(None, row[whole:])))
+        if not (plain and _PLAIN_URL.fullmatch(url)):
+            found.append(_careful_url(dict(zip(names, row, strict=True)), parts))
+        else:
+            found.append(url)
+    return found
 
 
 def _whole_urls(parts: tuple[Part, ...]) -> int:
-    """1 if the first field is a URL and no part of one, else 0."""
+    """1 if the first field is a whole URL, 0 if it is a part of one."""
     return int(parts[0].fields[:1] == (Field("", _names(parts)[0]),))
 
 
 def _careful_url(row: dict[str, str | None], parts: tuple[Part, ...]) -> str | None:
-    """A link with a field to escape or to do without, or none."""
+    """A link with its fields escaped; None where it lacks a field or is not safe."""
     if any(row[name] is None for name in _needed(parts)):
         return None
     whole = list(row)[: _whole_urls(parts)]
@@ -218,10 +214,6 @@ def _careful_url(row: dict[str, str | None], parts: tuple[Part, ...]) -> str | N
         for name, value in row.items()
     }
     return safe_url(_of_one_fragment(_fill(parts, encoded)))
-
-
-def _row(names: list[str], columns: list[Column], number: int) -> dict[str, str | None]:
-    return {name: column[number] for name, column in zip(names, columns, strict=True)}
 
 
 def _columns(chunks: pl.DataFrame, names: list[str], *, of_label: bool) -> list[Column]:
@@ -252,18 +244,13 @@ def _columns(chunks: pl.DataFrame, names: list[str], *, of_label: bool) -> list[
             columns.append([p and (p.rstrip("/").rpartition("/")[2] or None) for p in listed])
         elif name == "release" or (of_label and name in ("version", "last_version")):
             columns.append([v and _version(v, name) for v in listed])
-        elif values.dtype != pl.String:
-            known = not values.null_count()
-            columns.append(
-                list(map(str, listed)) if known else [None if v is None else str(v) for v in listed]
-            )
         else:
-            columns.append([v or None for v in listed] if "" in listed else listed)
+            columns.append([None if v is None or v == "" else str(v) for v in listed])
     return columns
 
 
 def _version(version: str, name: str) -> str | None:
-    """A version as it may stand in a label, without a ``v`` in front, for ``release`` with one."""
+    """A version for a label: without a leading ``v``, but with one for ``release``."""
     plain = re.sub(r"\A[vV](?=[0-9])", "", version.strip())
     if not _VERSION.fullmatch(plain):
         return None
@@ -271,14 +258,14 @@ def _version(version: str, name: str) -> str | None:
 
 
 def _text(value: Any) -> str | None:
-    """A value of the metadata as text; what is no single value has none."""
+    """A single value of the metadata as text; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     return str(value) or None
 
 
 def _fill(parts: tuple[Part, ...], values: dict[str, str | None]) -> str:
-    """The parts one after the other, of each the first way whose fields all have a value."""
+    """The parts one after the other; each takes the first way whose fields all have a value."""
     filled = ""
     for part in parts:
         for way in part.ways:
@@ -289,10 +276,10 @@ def _fill(parts: tuple[Part, ...], values: dict[str, str | None]) -> str:
     return filled
 
 
-def _plain(
+def _filled(
     parts: tuple[Part, ...], columns: list[Column], needed: Sequence[str], rows: int
 ) -> list[str]:
-    """The parts filled with values that need no escaping; "" without one of those ``needed``."""
+    """The parts filled with each row's values, unescaped; "" where one of ``needed`` is missing."""
     names = _names(parts)
     places = {name: f"{{{place}}}" for place, name in enumerate(names)}
 
@@ -304,12 +291,9 @@ def _plain(
 
     if not names:
         return [form(())()] * rows
-    absent = tuple([None in column for column in columns])
-    partly = [
-        column.count(None) < rows for column, some in zip(columns, absent, strict=True) if some
-    ]
-    if not any(partly):  # all rows lack the same fields
-        return list(map(form(absent), *columns))
+    gaps = [column.count(None) for column in columns]
+    if all(count in (0, rows) for count in gaps):  # all rows lack the same fields
+        return list(map(form(tuple([count > 0 for count in gaps])), *columns))
     return [
         form(tuple([value is None for value in row]))(*row) for row in zip(*columns, strict=True)
     ]
@@ -322,7 +306,7 @@ def _names(parts: tuple[Part, ...]) -> list[str]:
 
 
 def _needed(parts: tuple[Part, ...]) -> list[str]:
-    """The fields without which a link leads elsewhere: those before a #, not in brackets."""
+    """The fields that a link needs to lead to its page: those before a #, not in brackets."""
     plain = [part for part in parts if part.fields and not part.optional]
     inside = _before_fragment(parts)
     return [part.fields[0].name for part in plain if part.fields[0].name in inside]
@@ -339,11 +323,6 @@ def _before_fragment(parts: tuple[Part, ...]) -> set[str]:
         if "#" in part.after:
             break
     return names
-
-
-def _fixed(part: Part) -> list[str]:
-    """What stands in a part whatever its fields are."""
-    return [*(field.before for field in part.fields), part.after]
 
 
 def _of_one_fragment(url: str) -> str:

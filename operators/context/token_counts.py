@@ -1,8 +1,8 @@
-"""What a text costs in tokens, offline.
+"""The number of tokens of a text, counted offline.
 
-``tiktoken`` counts as the models that read the context do, where the extra ``tokens`` is installed
-and its vocabulary is on disk (``TIKTOKEN_CACHE_DIR``). Otherwise the embedding model's word-pieces
-are counted: a little more for prose and code, fewer for emoji and very long words.
+``tiktoken`` counts as the models that read the context do. It needs the extra ``tokens`` and its
+vocabulary on disk (``TIKTOKEN_CACHE_DIR``). Otherwise the embedding model's word-pieces count: a
+little more for prose and code, fewer for emoji and very long words.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from operators.context.packing import Measure
 
-# tiktoken keeps a vocabulary under the SHA-1 of where it comes from
+# tiktoken names a vocabulary's file by the SHA-1 of its address
 _FILES = {"o200k_base": "fb374d419588a4632f3f557e76b4b70aebbca790"}
 
 
@@ -26,9 +26,7 @@ def token_measure(
     folder = os.environ.get("TIKTOKEN_CACHE_DIR")
     name = _FILES.get(vocabulary)
     if folder and name and (Path(folder) / name).is_file():
-        counted = _tiktoken(vocabulary)
-        if counted is not None:
-            return counted
+        return _tiktoken(vocabulary) or word_pieces
     return word_pieces
 
 

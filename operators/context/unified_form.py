@@ -24,13 +24,12 @@ def unify(
     Args:
         deduped: columns ``DEDUPED``; a row whose chunk is not in ``chunks`` is left out.
         chunks: columns ``READ_CHUNKS``, one row a distinct chunk.
-        corpus: the corpus's name.
         label: template of ``source_label``, see :mod:`operators.context.templates`.
         link: template of ``source_url``; None or empty: no links.
 
     Returns:
-        The rows of ``deduped`` in their order, with what a reader sees and where it comes from;
-        ``alternate_sources`` has the labels and links of the copies within the corpus.
+        The rows of ``deduped`` in their order, with the texts, labels and links of the chunks;
+        ``alternate_sources`` has the labels and links of the near-duplicates within the corpus.
     """
     if not deduped.height or not chunks.height:
         return empty(UNIFIED)
@@ -53,8 +52,8 @@ def unify(
 
 def _alternates(duplicates: pl.Series, described: pl.DataFrame, corpus: str) -> pl.Series:
     """The labels and links of each row's ``duplicates`` that are among the ``described``."""
-    copies, owner = numbers(duplicates)
-    place = positions(described["chunk_id"].to_numpy(), copies)
+    gone, owner = numbers(duplicates)
+    place = positions(described["chunk_id"].to_numpy(), gone)
     there = np.flatnonzero(place >= 0)
     named = [described[name] for name in ("chunk_id", "source_label", "source_url")]
     sources = frame_of([*named, _everywhere(corpus, described.height)], _SOURCE)

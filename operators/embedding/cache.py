@@ -1,4 +1,4 @@
-"""What need not be embedded twice: a text's vector in one space never changes."""
+"""The vectors of recent questions: a text's vector in one space never changes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Embed = Callable[[Sequence[str]], Vectors]
 
 
 def text_hash(text: str) -> bytes:
-    """Hash the exact text that is embedded: SHA-256 of its UTF-8, 32 bytes.
+    """The hash of the exact text that is embedded: SHA-256 of its UTF-8, 32 bytes.
 
     Together with a space it is the key of a stored vector; a model's prefix is part of the space.
     """
@@ -25,7 +25,7 @@ def text_hash(text: str) -> bytes:
 class QueryCache:
     """The vectors of the last ``capacity`` query texts, by (space, text); thread-safe.
 
-    Only the text's hash is kept, so that a few huge questions cannot fill the memory. Two threads
+    It keeps only the text's hash, so that a few huge questions cannot fill the memory. Two threads
     that miss the same text at once both embed it, and get the same vector.
     """
 
@@ -36,11 +36,11 @@ class QueryCache:
         self._vectors: OrderedDict[tuple[str, bytes], Vectors] = OrderedDict()
 
     def __len__(self) -> int:
-        """Count the vectors kept."""
+        """The number of kept vectors."""
         return len(self._vectors)
 
     def vectors(self, space: str, texts: Sequence[str], embed: Embed, dimensions: int) -> Vectors:
-        """Return the (n, d) array of ``texts``, calling ``embed`` once for those not kept."""
+        """The (n, d) array of ``texts``; calls ``embed`` once, for those not kept."""
         if isinstance(texts, str):
             raise TypeError("a list of texts is needed, not one text")
         keys = [(space, text_hash(text)) for text in texts]
@@ -60,8 +60,6 @@ class QueryCache:
                     self._vectors.move_to_end(key)
                 while len(self._vectors) > self._capacity:
                     self._vectors.popitem(last=False)
-        return _stack([found[key] for key in keys], dimensions)
-
-
-def _stack(rows: Sequence[Vectors], dimensions: int) -> Vectors:
-    return np.stack(rows) if rows else np.empty((0, dimensions), np.float32)
+        if not keys:
+            return np.empty((0, dimensions), np.float32)
+        return np.stack([found[key] for key in keys])

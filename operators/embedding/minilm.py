@@ -50,7 +50,7 @@ def load_minilm(home: Path | None = None) -> DirectoryEmbedder:
 
 
 def models_status(home: Path | None = None) -> list[ModelStatus]:
-    """Say of each installable model whether it is complete, by the hashes of its files."""
+    """The status of each installable model, by the hashes of its files."""
     return [minilm_status(minilm_directory(home))]
 
 

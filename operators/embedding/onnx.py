@@ -5,10 +5,10 @@
     {"name": "bge-small", "pooling": "cls", "max_tokens": 512, "dimensions": 384,
      "query_prefix": "Represent this sentence for searching relevant passages: "}
 
-The same text gets the same bits in every call. So a text is padded, if at all, to a length that
-depends on itself alone, and texts share a batch only where the settings say that the graph's rows
-do not depend on each other (``batch_tokens``): sums over a batch of one and of two can be taken in
-another order inside the runtime. Long questions: see :meth:`DirectoryEmbedder.embed_queries`.
+The same text gets the same bits in every call. So the padding of a text depends on its own length
+alone. Texts share a batch only where the settings say that the graph's rows do not depend on each
+other (``batch_tokens``): the runtime may add up a batch of one and of two in another order. Long
+questions: see :meth:`DirectoryEmbedder.embed_queries`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from operators.embedding import word_pieces
 from operators.embedding.cache import QueryCache
 from operators.embedding.protocol import (
     EmbeddingError,
@@ -38,10 +37,11 @@ from operators.embedding.protocol import (
     space_fingerprint,
     unit,
 )
+from operators.embedding.word_pieces import AT_ONCE, WordPieces, read_tokenizer
 
 SETTINGS_FILE = "crosscorpus.json"
 QUERY_WINDOW = 128
-"""Word-pieces of a long question that share a vector. Twice as many found less (benchmarks)."""
+"""Word-pieces of a long question that share a vector. Twice as many find less (benchmarks)."""
 
 MAX_QUERY_WINDOWS = 16
 PAD_MULTIPLE = 8
@@ -55,9 +55,9 @@ class ModelSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str = ""
-    """How the model is called; empty: the directory's name."""
+    """The name of the model; empty: the directory's name."""
     pooling: Literal["mean", "cls", "none"]
-    """How token vectors become one: ``none`` when the graph itself gives ``sentence_embedding``."""
+    """How token vectors become one; ``none``: the graph itself gives ``sentence_embedding``."""
     normalise: bool = True
     """Whether vectors are scaled to length 1."""
     query_prefix: str = ""
@@ -74,7 +74,7 @@ class ModelSettings(BaseModel):
 
 
 @dataclass(frozen=True)
-class DirectoryEmbedder:
+class DirectoryEmbedder(WordPieces):
     """A loaded model directory; an :class:`operators.embedding.protocol.Embedder`."""
 
     model: str
@@ -88,14 +88,6 @@ class DirectoryEmbedder:
     _padding: int
     _cache: QueryCache = field(default_factory=QueryCache)
 
-    def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Count word-pieces, without markers and prefix; 0 for an empty text."""
-        return word_pieces.count_tokens(self._tokenizer, texts)
-
-    def token_offsets(self, text: str) -> list[tuple[int, int]]:
-        """Return each word-piece's (start, end) in characters, without markers and prefix."""
-        return word_pieces.token_offsets(self._tokenizer, text)
-
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Embed n texts into (n, dimensions).
 
@@ -104,8 +96,8 @@ class DirectoryEmbedder:
         """
         prefix, room = self.settings.document_prefix, self._room()
         vectors = np.empty((len(texts), self.dimensions), np.float32)
-        for start in range(0, len(texts), word_pieces.AT_ONCE):
-            pieces = self._pieces(texts[start : start + word_pieces.AT_ONCE], prefix)
+        for start in range(0, len(texts), AT_ONCE):
+            pieces = self._pieces(texts[start : start + AT_ONCE], prefix)
             for offset, ids in enumerate(pieces):
                 if len(ids) > room:
                     raise TextTooLong(
@@ -118,10 +110,10 @@ class DirectoryEmbedder:
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """Embed n questions into (n, dimensions), the last ones from memory.
 
-        One of more than ``QUERY_WINDOW`` word-pieces is split into windows of so many, at most
-        ``MAX_QUERY_WINDOWS`` of them, evenly spread over it (its first and last included). Its
-        vector is their weighted mean, scaled to length 1 again: a window's weight is its length
-        over the square of its place from 1, as one says first what it is about.
+        A question of more than ``QUERY_WINDOW`` word-pieces is split into windows of that length:
+        at most ``MAX_QUERY_WINDOWS``, evenly spread, with the first and the last. Its vector is
+        their weighted mean, scaled to length 1 again. A window's weight is its length over the
+        square of its place from 1, because people say first what a question is about.
         """
         return self._cache.vectors(self.space, texts, self._embed_questions, self.dimensions)
 
@@ -171,7 +163,7 @@ class DirectoryEmbedder:
         if len(batches) <= MAX_QUERY_WINDOWS:
             for rows in batches:
                 fill(rows)
-        else:  # the threads of one batch wait for each other, and other batches fill that time
+        else:  # while the threads of one batch wait for each other, other batches run
             with ThreadPoolExecutor(cores()) as several:
                 list(several.map(fill, batches))
         return self._scaled(vectors)
@@ -188,7 +180,7 @@ class DirectoryEmbedder:
     def _run(self, pieces: Sequence[list[int]]) -> Vectors:
         first, last = self._markers
         sequences = [[*first, *ids, *last] or [self._padding] for ids in pieces]
-        # Beyond the window there are no positions, so that padding must end there.
+        # Padding must end with the window: the model has no positions beyond it.
         width = min(_padded(len(sequences[0])), self.settings.max_tokens)
         ids = np.full((len(sequences), width), self._padding, np.int64)
         mask = np.zeros_like(ids)
@@ -210,9 +202,7 @@ class DirectoryEmbedder:
     def _output(self) -> str:
         names = [tensor.name for tensor in self._session.get_outputs()]
         known = "sentence_embedding" if self.settings.pooling == "none" else "last_hidden_state"
-        if known in names:
-            return known
-        return str(names[0])
+        return known if known in names else str(names[0])
 
     def _pool(self, states: npt.NDArray[Any], counts: Sequence[int]) -> Vectors:
         if self.settings.pooling == "none":
@@ -230,11 +220,11 @@ class DirectoryEmbedder:
 def load_directory(directory: Path, *, model: str | None = None) -> DirectoryEmbedder:
     """Load ``model.onnx``, ``tokenizer.json`` and ``crosscorpus.json`` from a directory.
 
-    The vector space is named by the hashes of weights and tokenizer, the pooling, the prefixes, the
-    window and whether vectors are scaled.
+    The name of the vector space depends on the hashes of weights and tokenizer, the pooling, the
+    prefixes, the window and whether vectors are scaled.
 
     Args:
-        directory: where the three files are; ``model.onnx*`` beside it counts as weights too.
+        directory: has the three files; any other ``model.onnx*`` there counts as weights too.
         model: the name to show; default: ``onnx:`` and the settings' name.
 
     Raises:
@@ -243,7 +233,7 @@ def load_directory(directory: Path, *, model: str | None = None) -> DirectoryEmb
     """
     settings = read_settings(directory)
     hashes = check_files(directory, settings)
-    tokenizer, padding = _tokenizer(directory / "tokenizer.json")
+    tokenizer, padding = read_tokenizer(directory / "tokenizer.json")
     session = _session(directory / "model.onnx")
     name = model or f"onnx:{settings.name or directory.name}"
     markers = _markers(tokenizer)
@@ -288,7 +278,7 @@ def read_settings(directory: Path) -> ModelSettings:
 
 
 def check_files(directory: Path, settings: ModelSettings) -> dict[str, str]:
-    """Hash the model's files and compare them with what the settings say of them.
+    """The hashes of the model's files, compared with those of the settings.
 
     Returns:
         SHA-256 by file name, of ``tokenizer.json`` and every ``model.onnx*``.
@@ -308,7 +298,7 @@ def check_files(directory: Path, settings: ModelSettings) -> dict[str, str]:
 
 
 def cores() -> int:
-    """Count the processors this process may use."""
+    """The number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -319,7 +309,7 @@ def _padded(length: int) -> int:
 
 
 def _windows(ids: list[int], size: int) -> list[list[int]]:
-    """Split into windows of ``size``; of too many, an evenly spread choice."""
+    """Windows of ``size``; where there are too many, an evenly spread choice."""
     begins = list(range(0, len(ids), size))
     if (number := len(begins)) > MAX_QUERY_WINDOWS:
         chosen = np.linspace(0, number - 1, MAX_QUERY_WINDOWS).round().astype(int).tolist()
@@ -334,27 +324,10 @@ def _windows(ids: list[int], size: int) -> list[list[int]]:
 
 
 def _mean(windows: list[list[int]], vectors: Vectors) -> Vectors:
-    """The vector of a question from those of its windows, by their lengths and places."""
+    """The vector of a question, from those of its windows by their lengths and places."""
     weights = [len(window) / place**2 for place, window in enumerate(windows, start=1)]
     mean: npt.NDArray[np.float64] = np.average(vectors, axis=0, weights=weights)
     return mean.astype(np.float32)
-
-
-def _tokenizer(path: Path) -> tuple[Any, int]:
-    """The tokenizer, neither cutting nor padding, and the id that pads."""
-    from tokenizers import Tokenizer
-
-    try:
-        tokenizer = Tokenizer.from_file(str(path))
-    except Exception as error:  # the library raises nothing narrower
-        raise EmbeddingError(f"cannot read {str(path)!r} as a tokenizer: {error}") from error
-    named = tokenizer.token_to_id("[PAD]") or tokenizer.token_to_id("<pad>") or 0
-    padding = int((tokenizer.padding or {}).get("pad_id", named))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    # A text that says "[SEP]" means these five characters.
-    tokenizer.encode_special_tokens = True
-    return tokenizer, padding
 
 
 def _markers(tokenizer: Any) -> tuple[list[int], list[int]]:

@@ -1,7 +1,7 @@
-"""Any endpoint that speaks the OpenAI embeddings protocol: a server of one's own, or a provider.
+"""Any endpoint with the OpenAI embeddings protocol: your own server, or a provider.
 
 Texts leave the machine only to the address that the name gives: ``openai:MODEL@URL``. The key comes
-from ``OPENAI_API_KEY`` and goes nowhere but into the request's header.
+from ``OPENAI_API_KEY`` and goes into the request's header only.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ KEY_VARIABLE = "OPENAI_API_KEY"
 _RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 529}
 _ATTEMPTS = 6
 _LONGEST_WAIT_S = 60.0
-_BYTES_A_TOKEN = 3  # on the safe side for English and code, where 3.5 to 4.5 are usual
+_BYTES_A_TOKEN = 3  # safe: English and code have 3.5 to 4.5
 _MAX_QUERY_WINDOWS = 16
 _FORM = "openai:MODEL@URL, for example openai:nomic-embed-text@http://localhost:11434/v1"
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """What a name ``openai:MODEL@URL#options`` says."""
+    """The parts of a name ``openai:MODEL@URL#options``."""
 
     model: str
     url: str
@@ -54,7 +54,7 @@ class Endpoint:
 class OpenAIEmbedder:
     """A remote model; an :class:`operators.embedding.protocol.Embedder`.
 
-    The endpoint's tokenizer is unknown: a token is taken as ``_BYTES_A_TOKEN`` bytes of UTF-8.
+    The endpoint's tokenizer is unknown: ``_BYTES_A_TOKEN`` bytes of UTF-8 count as a token.
     """
 
     model: str
@@ -68,7 +68,7 @@ class OpenAIEmbedder:
     _cache: QueryCache = field(default_factory=QueryCache)
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Estimate each text's tokens, rather too many than too few."""
+        """Estimate each text's tokens; the estimate is rather too high."""
         return [_tokens(text) for text in readable(texts)]
 
     def token_offsets(self, text: str) -> None:
@@ -79,7 +79,7 @@ class OpenAIEmbedder:
 
         Raises:
             TextTooLong: a text is over ``max_tokens`` by :meth:`count_tokens`; many endpoints
-                would cut it without a word.
+                would cut it silently.
             EmbeddingError: the endpoint refuses, answers wrongly, or fails to answer repeatedly.
         """
         for row, count in enumerate(self.count_tokens(texts)):
@@ -106,10 +106,7 @@ class OpenAIEmbedder:
         windows = [_windows(text, self.max_tokens) for text in readable(texts)]
         vectors = self._embed([w for parts in windows for w in parts], self.endpoint.query_prefix)
         ends = np.cumsum([len(parts) for parts in windows])
-        means = [
-            vectors[end - len(parts) : end].mean(axis=0)
-            for end, parts in zip(ends, windows, strict=True)
-        ]
+        means = [part.mean(axis=0) for part in np.split(vectors, ends[:-1])]
         return unit(np.stack(means), self.model)
 
     def _embed(self, texts: Sequence[str], prefix: str) -> Vectors:
@@ -118,16 +115,13 @@ class OpenAIEmbedder:
         vectors = np.empty((len(ready), self.dimensions), np.float32)
         for start in range(0, len(ready), self._batch):
             batch = ready[start : start + self._batch]
-            got = self._ask(batch)
+            got = _request(self._client, self.endpoint, batch, self._first_wait_s)
             if got.shape[1] != self.dimensions:
                 raise EmbeddingError(
                     f"{self.model!r} gave {got.shape[1]} dimensions, {self.dimensions} before"
                 )
             vectors[start : start + len(batch)] = got
         return unit(vectors, self.model)
-
-    def _ask(self, texts: Sequence[str]) -> Vectors:
-        return _request(self._client, self.endpoint, texts, self._first_wait_s)
 
 
 def load_openai(
@@ -138,7 +132,7 @@ def load_openai(
     timeout_s: float = 60.0,
     first_wait_s: float = 0.5,
 ) -> OpenAIEmbedder:
-    """Connect to an endpoint; one probe text tells the dimensions.
+    """A model behind an endpoint; a probe text finds its dimensions.
 
     Args:
         name: ``MODEL@URL``, the URL up to and without ``/embeddings``. After a ``#`` may stand
@@ -159,7 +153,7 @@ def load_openai(
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     client = httpx2.Client(headers=headers, timeout=timeout_s)
     try:
-        # Fewer attempts: most often the server is simply not running.
+        # Fewer attempts: mostly, the server is not running.
         text = endpoint.document_prefix + "probe"
         probe = _request(client, endpoint, [text], first_wait_s, attempts=3)
     except BaseException:
@@ -185,7 +179,7 @@ def load_openai(
 
 
 def parse_name(name: str) -> Endpoint:
-    """Take ``MODEL@URL#options`` apart.
+    """The endpoint of a name ``MODEL@URL#options``.
 
     >>> parse_name("bge-m3@http://localhost:8080/v1/").url
     'http://localhost:8080/v1'
@@ -197,24 +191,18 @@ def parse_name(name: str) -> Endpoint:
         raise EmbeddingError(f"openai:{address.split('@')[0]} does not say where: {_FORM}")
     if parts.username or parts.password or parts.query:
         raise EmbeddingError(f"the address holds a secret: put the key into {KEY_VARIABLE}")
-    given = dict(parse_qsl(options, keep_blank_values=True))
+    given: dict[str, Any] = dict(parse_qsl(options, keep_blank_values=True))
     known = {"max_tokens", "query_prefix", "document_prefix"}
     if unknown := sorted(set(given) - known):
         raise EmbeddingError(f"unknown option {unknown[0]!r}; known: {', '.join(sorted(known))}")
     length = given.get("max_tokens", "512")
     if not length.isdecimal() or int(length) < 1:
         raise EmbeddingError(f"max_tokens must be a positive number, not {length!r}")
-    return Endpoint(
-        found[1],
-        found[2].rstrip("/"),
-        int(length),
-        given.get("query_prefix", ""),
-        given.get("document_prefix", ""),
-    )
+    return Endpoint(found[1], found[2].rstrip("/"), **{**given, "max_tokens": int(length)})
 
 
 def full_name(endpoint: Endpoint) -> str:
-    """The name of a model as it is given, options included.
+    """The name of a model as a user gives it, with its options.
 
     >>> full_name(parse_name("e5@http://localhost:8080/v1/#query_prefix=query:%20&max_tokens=512"))
     'openai:e5@http://localhost:8080/v1#query_prefix=query:%20'
@@ -230,7 +218,7 @@ def _tokens(text: str) -> int:
 
 
 def _windows(text: str, max_tokens: int) -> list[str]:
-    """Split at white space into windows of about ``max_tokens``; an evenly spread choice."""
+    """Windows of about ``max_tokens``, split at white space; an evenly spread choice."""
     if _tokens(text) <= max_tokens:
         return [text]
     windows, size = [""], 0
@@ -254,7 +242,7 @@ def _request(
     first_wait_s: float,
     attempts: int = _ATTEMPTS,
 ) -> Vectors:
-    """Ask for the vectors of a few texts; repeat what may succeed later."""
+    """The vectors of a few texts; repeats a request that may succeed later."""
     body = {"model": endpoint.model, "input": list(texts), "encoding_format": "float"}
     where = urlsplit(endpoint.url).netloc
     problem = ""
@@ -277,7 +265,7 @@ def _request(
 
 
 def _retry_after(header: str | None) -> float:
-    """Seconds, from a number or a date; 0 if there is none."""
+    """Seconds to wait, from a number or a date; 0 if there is none."""
     if not header:
         return 0.0
     try:
@@ -309,7 +297,7 @@ def _refusal(response: httpx2.Response) -> str:
 
 
 def _vectors(response: httpx2.Response, wanted: int, where: str) -> Vectors:
-    """Read the vectors in the order of their ``index``; nothing may be missing or doubled."""
+    """The vectors in the order of their ``index``; each must be there once."""
     try:
         rows = response.json()["data"]
         by_index = {int(row["index"]): row["embedding"] for row in rows}

@@ -1,4 +1,4 @@
-"""What the embedding model reads of a chunk."""
+"""The text that the embedding model reads for a chunk."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ MAX_HEADING = 120
 
 
 def embedded_text(title: str | None, anchor: str | None, text: str) -> str:
-    """What the embedding model reads of a chunk: where it is from, then the text itself."""
+    """The text that the model reads for a chunk: its heading, then its own text."""
     heading = chunk_heading(title, anchor)
     return f"{heading}\n{text}" if heading else text
 

@@ -1,8 +1,8 @@
-"""What an embedding model is to the rest of the program, and how one is named.
+"""The interface of an embedding model, and its name.
 
-A model turns texts into unit vectors. Two models' vectors must never meet in one index, so that a
-model carries the fingerprint of its vector space: the hash of everything that decides a vector's
-bits (weights, tokenizer, pooling, prefixes, window). A collection stores it and compares it.
+A model turns texts into unit vectors. Two models' vectors must never meet in one index. So a model
+carries the fingerprint of its vector space: the hash of everything that decides a vector's bits
+(weights, tokenizer, pooling, prefixes, window). A collection stores it and compares it.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Embedder(Protocol):
 
     @property
     def max_tokens(self) -> int:
-        """How many of :meth:`count_tokens`' tokens a document may have (markers, prefix off)."""
+        """The most :meth:`count_tokens` tokens of a document (markers and prefix off)."""
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Count each text's word-pieces, without the markers a model adds and without a prefix."""
@@ -74,7 +74,7 @@ class Embedder(Protocol):
 
 
 def as_given(model: str) -> str:
-    """How a user writes the model that is called ``model``: where a directory is, no name tells.
+    """``model`` as a user writes it; the name of a directory model does not give its place.
 
     >>> as_given("static"), as_given("onnx:bge")
     ('static', "onnx:DIR (the directory of 'bge')")
@@ -84,7 +84,7 @@ def as_given(model: str) -> str:
 
 
 def space_fingerprint(parts: Mapping[str, object]) -> str:
-    """Name a vector space: the first 16 hexadecimal digits of SHA-256 over what decides it.
+    """The name of a vector space: the first 16 hexadecimal digits of SHA-256 over its ``parts``.
 
     >>> space_fingerprint({"pooling": "mean", "weights": "ab"})
     '763b3abe4a1a581e'
@@ -94,20 +94,20 @@ def space_fingerprint(parts: Mapping[str, object]) -> str:
 
 
 def file_sha256(path: Path) -> str:
-    """Hash a file's bytes."""
+    """The SHA-256 of a file's bytes."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def readable(texts: Sequence[str]) -> list[str]:
-    """Replace each lone surrogate, which no tokenizer takes, by U+FFFD; offsets stay true."""
+    """``texts`` with U+FFFD for each lone surrogate, which no tokenizer takes; same offsets."""
     if isinstance(texts, str):
         raise TypeError("a list of texts is needed, not one text")
     return [_SURROGATES.sub("\ufffd", text) for text in texts]
 
 
 def unit(vectors: Vectors, model: str) -> Vectors:
-    """Scale each row of an (n, d) array to length 1.
+    """The rows of an (n, d) array, scaled to length 1.
 
     Raises:
         EmbeddingError: a row is not finite or is zero, so that it has no direction.

@@ -1,7 +1,7 @@
 """Vectors of judged queries, kept in a file: an experiment asks the same questions many times.
 
-One file a vector space and way of embedding. It holds nothing that the model would not give again,
-bit for bit, so that it may be deleted at any time.
+There is one file for each vector space and way of embedding. The model would give the same bits
+again, so that the file may be deleted at any time.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _RULES = 2  # raised when questions are embedded in another way
 
 
 def embed_kept_queries(embedder: Embedder, texts: Sequence[str], directory: Path | None) -> Vectors:
-    """The (n, d) vectors of queries, embedding only those that the file lacks.
+    """The (n, d) vectors of queries; embeds only those that the file lacks.
 
     Args:
         embedder: the model; its space names the file.
         texts: n queries.
-        directory: where the files are, made if need be; None: nothing is kept. One that can't be
-            read or written is a warning.
+        directory: of the files, made if need be; None: nothing is kept. A file that can't be read
+            or written is a warning.
     """
     if directory is None:
         return embedder.embed_queries(texts)
@@ -63,7 +63,7 @@ def _read(path: Path, dimensions: int) -> dict[bytes, Vectors]:
 
 
 def _write(path: Path, kept: dict[bytes, Vectors]) -> None:
-    """Replace the file in one step, so that a reader sees the old one or the new one."""
+    """Replace the file in one step, so that a reader sees the old or the new one."""
     last = list(kept.items())[-LARGEST:]
     hashes = np.frombuffer(b"".join(key for key, _ in last), np.uint8).reshape(len(last), -1)
     try:

@@ -1,8 +1,8 @@
 """Static word vectors (wordllama, 256 dimensions): thousands of chunks a second, for quick work.
 
-A text's vector is the mean of its word-pieces' vectors. The vectors and the tokenizer are read from
-the installed package's folder; the package itself is not imported, since it sets up the process's
-logging and can download.
+A text's vector is the mean of its word-pieces' vectors. The vectors and the tokenizer come from the
+installed package's folder. Nothing imports the package itself: it sets up the process's logging and
+can download.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from operators.embedding import word_pieces
 from operators.embedding.protocol import (
     ModelNotInstalled,
     Vectors,
@@ -24,6 +23,7 @@ from operators.embedding.protocol import (
     space_fingerprint,
     unit,
 )
+from operators.embedding.word_pieces import AT_ONCE, WordPieces, read_tokenizer
 from operators.foundation.extras import installing
 
 _WEIGHTS = "weights/l2_supercat_256.safetensors"
@@ -31,11 +31,11 @@ _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
 
 
 @dataclass(frozen=True)
-class StaticEmbedder:
+class StaticEmbedder(WordPieces):
     """Word vectors in memory; an :class:`operators.embedding.protocol.Embedder`.
 
-    There is no window: a text of any length is embedded whole. ``max_tokens`` is what still makes a
-    sharp mean, for the chunker to use.
+    There is no window: a text of any length is embedded whole. ``max_tokens`` is for the chunker:
+    the mean of a longer text is blurred.
     """
 
     space: str
@@ -49,19 +49,11 @@ class StaticEmbedder:
         """The length of a vector, 256."""
         return int(self._words.shape[1])
 
-    def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Count word-pieces; 0 for an empty text."""
-        return word_pieces.count_tokens(self._tokenizer, texts)
-
-    def token_offsets(self, text: str) -> list[tuple[int, int]]:
-        """Return each word-piece's (start, end) in characters."""
-        return word_pieces.token_offsets(self._tokenizer, text)
-
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """Embed n texts into (n, dimensions); an empty text as one blank."""
+        """Embed n texts into (n, dimensions); an empty text counts as one blank."""
         sums = np.empty((len(texts), self.dimensions), np.float32)
-        for start in range(0, len(texts), word_pieces.AT_ONCE):
-            batch = [text or " " for text in readable(texts[start : start + word_pieces.AT_ONCE])]
+        for start in range(0, len(texts), AT_ONCE):
+            batch = [text or " " for text in readable(texts[start : start + AT_ONCE])]
             encoded = self._tokenizer.encode_batch_fast(batch, add_special_tokens=False)
             for row, encoding in enumerate(encoded, start):
                 # Each text on its own: its bits don't depend on the batch.
@@ -86,23 +78,17 @@ def load_static() -> StaticEmbedder:
 
 
 def read_static(folder: Path) -> StaticEmbedder:
-    """Load the vectors and the tokenizer from a folder laid out as wordllama's package is."""
+    """Load the vectors and the tokenizer from a folder with the layout of wordllama's package."""
     from safetensors.numpy import load_file
-    from tokenizers import Tokenizer
 
     weights, tokenizer_file = folder / _WEIGHTS, folder / _TOKENIZER
     for path in (weights, tokenizer_file):
         if not path.is_file():
             raise ModelNotInstalled(f"wordllama's package lacks {path.name}: reinstall wordllama")
-    tokenizer = Tokenizer.from_file(str(tokenizer_file))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    # A text that says "</s>" means these four characters.
-    tokenizer.encode_special_tokens = True
     hashes = {"weights": file_sha256(weights), "tokenizer": file_sha256(tokenizer_file)}
     (words,) = load_file(weights).values()
     return StaticEmbedder(
         space=space_fingerprint(hashes | {"pooling": "mean", "normalise": True}),
         _words=words.astype(np.float32),
-        _tokenizer=tokenizer,
+        _tokenizer=read_tokenizer(tokenizer_file)[0],
     )

@@ -3,23 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-from operators.embedding.protocol import readable
+from operators.embedding.protocol import EmbeddingError, readable
 
 AT_ONCE = 512
 """Texts tokenized in one call; their encodings take some 25 kB each."""
 
 
-def count_tokens(tokenizer: Any, texts: Sequence[str]) -> list[int]:
-    """Count the word-pieces of each text; 0 for an empty one."""
-    counts: list[int] = []
-    for start in range(0, len(texts), AT_ONCE):
-        batch = readable(texts[start : start + AT_ONCE])
-        counts += map(len, tokenizer.encode_batch_fast(batch, add_special_tokens=False))
-    return counts
+class WordPieces:
+    """The part of an embedder that counts, without markers and prefix, by its ``_tokenizer``."""
+
+    _tokenizer: Any
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Count the word-pieces of each text; 0 for an empty one."""
+        counts: list[int] = []
+        for start in range(0, len(texts), AT_ONCE):
+            batch = readable(texts[start : start + AT_ONCE])
+            counts += map(len, self._tokenizer.encode_batch_fast(batch, add_special_tokens=False))
+        return counts
+
+    def token_offsets(self, text: str) -> list[tuple[int, int]]:
+        """Return each word-piece's (start, end) in characters."""
+        return list(self._tokenizer.encode(readable([text])[0], add_special_tokens=False).offsets)
 
 
-def token_offsets(tokenizer: Any, text: str) -> list[tuple[int, int]]:
-    """Return each word-piece's (start, end) in characters."""
-    return list(tokenizer.encode(readable([text])[0], add_special_tokens=False).offsets)
+def read_tokenizer(path: Path) -> tuple[Any, int]:
+    """The tokenizer of a file, neither cutting nor padding, and the id that pads.
+
+    Raises:
+        EmbeddingError: the file is no tokenizer.
+    """
+    from tokenizers import Tokenizer
+
+    try:
+        tokenizer = Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises nothing narrower
+        raise EmbeddingError(f"cannot read {str(path)!r} as a tokenizer: {error}") from error
+    named = tokenizer.token_to_id("[PAD]") or tokenizer.token_to_id("<pad>") or 0
+    padding = int((tokenizer.padding or {}).get("pad_id", named))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    # A text that says "[SEP]" means these five characters.
+    tokenizer.encode_special_tokens = True
+    return tokenizer, padding

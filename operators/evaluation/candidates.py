@@ -1,15 +1,16 @@
-"""What every ranking of the same searches shares: each hit with the numbers that scores come from.
+"""The hits of judged queries, with the numbers that scores come from.
 
-The searches run once; after that, what a set of weights would rank is arithmetic on these arrays, a
-few milliseconds for hundreds of questions. Copies across corpora stay in, so that a value here is
-close to what a run of the graph measures, not equal to it.
+The searches run once. After that, the ranking by a set of weights is arithmetic on these arrays: a
+few milliseconds for hundreds of questions. Near-duplicates across corpora stay in, so that a value
+here is close to that of a run of the graph, not equal to it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -19,20 +20,13 @@ from operators.ranking.fusion import combination
 from operators.ranking.lexical_weight import lexical_weights
 
 _OF_HITS = (
-    "corpus",
-    "document",
-    "vector_rank",
-    "text_rank",
-    "similarity",
-    "text_score",
-    "recency",
-    "gain",
-    "counted",
+    *("corpus", "document", "vector_rank", "text_rank", "similarity"),
+    *("text_score", "recency", "gain", "counted"),
 )
 MISSING = -1
 _CUT = 10
 _DISCOUNT = 1 / np.log2(np.arange(2, _CUT + 2))
-_SOFTNESS = 0.004  # of the highest score: so much apart is mostly one above the other
+_SOFTNESS = 0.004  # of the highest score: scores so far apart mostly keep their order
 _FARTHEST = 40.0  # beyond it the logistic function is 0 or 1 to the last bit
 
 
@@ -43,10 +37,10 @@ class Candidates:
     query_ids: tuple[str, ...]
     texts: pl.DataFrame  # query_id (the place), texts
     corpora: tuple[str, ...]
-    depths: Mapping[str, int] | None  # after how many hits each corpus's lists were cut
+    depths: Mapping[str, int] | None  # the length at which each corpus's lists were cut
     triggers: tuple[str, ...]
     trigger: Integers  # of each question; MISSING: none
-    query: Integers  # and so on: of each hit
+    query: Integers  # this and all below but ``ideal``: of each hit
     corpus: Integers
     document: Integers
     vector_rank: Floats  # NaN: not in that list
@@ -56,7 +50,11 @@ class Candidates:
     recency: Floats
     gain: Floats  # 2 ** grade - 1 of the hit's document
     counted: Column  # whether the hit is in a corpus that counts for its question
-    ideal: Floats  # of each question: the best DCG@10 there is
+    ideal: Floats  # of each question: the best possible DCG@10
+    _values: dict[tuple[float, float], tuple[Floats, Floats]] = field(
+        init=False, default_factory=dict
+    )
+    _confidence: dict[int, Floats] = field(init=False, default_factory=dict)
 
     @cached_property
     def hits(self) -> pl.DataFrame:
@@ -64,22 +62,12 @@ class Candidates:
         return pl.DataFrame(
             {
                 "query_id": self.query.astype(np.uint32),
-                "corpus": np.array(self.corpora, dtype=object)[self.corpus]
-                if len(self.corpus)
-                else [],
+                "corpus": pl.Series(self.corpora, dtype=pl.String).gather(self.corpus),
                 "vector_rank": self.vector_rank,
                 "text_rank": self.text_rank,
                 "vector_distance": 1 - self.similarity,
                 "text_score": self.text_score,
-            },
-            schema={
-                "query_id": pl.UInt32,
-                "corpus": pl.String,
-                "vector_rank": pl.Float64,
-                "text_rank": pl.Float64,
-                "vector_distance": pl.Float64,
-                "text_score": pl.Float64,
-            },
+            }
         )
 
     def values(
@@ -105,14 +93,6 @@ class Candidates:
             self._confidence[full_weight_terms] = _floats(factors["lexical_weight"])
         return self._confidence[full_weight_terms]
 
-    @cached_property
-    def _values(self) -> dict[tuple[float, float], tuple[Floats, Floats]]:
-        return {}
-
-    @cached_property
-    def _confidence(self) -> dict[int, Floats]:
-        return {}
-
     def part(self, numbers: Sequence[int] | Integers) -> Candidates:
         """The questions with these numbers, in this order."""
         chosen = np.asarray(numbers, np.int64)
@@ -120,14 +100,10 @@ class Candidates:
         place[chosen] = np.arange(len(chosen))
         kept = place[self.query] != MISSING
         columns = {name: getattr(self, name)[kept] for name in _OF_HITS}
-        return Candidates(
+        return replace(
+            self,
             query_ids=tuple(self.query_ids[number] for number in chosen),
-            texts=self.texts[chosen].with_columns(
-                pl.Series("query_id", np.arange(len(chosen)), pl.UInt32)
-            ),
-            corpora=self.corpora,
-            depths=self.depths,
-            triggers=self.triggers,
+            texts=_renumbered(self.texts[chosen]),
             trigger=self.trigger[chosen],
             query=place[self.query[kept]],
             ideal=self.ideal[chosen],
@@ -136,7 +112,7 @@ class Candidates:
 
     @cached_property
     def _documents(self) -> tuple[Integers, Integers, Integers, Integers]:
-        """Order of the hits by document, where each begins, its question, its place there."""
+        """The hits' order by document; each document's begin, question and place there."""
         order = np.lexsort((self.document, self.query))
         query, document = self.query[order], self.document[order]
         begins = np.flatnonzero(changes(query) | changes(document))
@@ -159,18 +135,20 @@ class Candidates:
         return self._of_ideal((gains[row, top] * _DISCOUNT).sum(axis=1))
 
     def smooth_ndcg(self, score: Floats) -> Floats:
-        """The same with ranks that change gradually, and counted to the end of the list.
+        """nDCG of each question with ranks that change gradually, over the whole list.
 
         The rank of a document is 1 plus the sum, over all others, of a logistic function of how far
-        they are above it (Qin, Liu and Li, Information Retrieval 13, 2010), so that what nearly
-        changes places counts already. Multiples of ``score`` give the same.
+        they are above it (Qin, Liu and Li, Information Retrieval 13, 2010). So documents that
+        nearly change places count already. Multiples of ``score`` give the same value.
         """
         if not len(self.query) or not (highest := float(np.abs(score).max())):
             return self.ndcg(score)
         table, gains = self._table(score / (highest * _SOFTNESS))
         row, column = np.nonzero((gains > 0) & np.isfinite(table))
         above = np.clip(table[row] - table[row, column][:, None], -_FARTHEST, _FARTHEST)
-        rank = 0.5 + (1 / (1 + np.exp(-above))).sum(axis=1)  # of itself it counts a half
+        rank = 0.5 + (1 / (1 + np.exp(-above))).sum(
+            axis=1
+        )  # the sum has 0.5 for the document itself
         found = gains[row, column] / np.log2(1 + rank)
         return self._of_ideal(np.bincount(row, found, len(table)).astype(np.float64))
 
@@ -198,14 +176,14 @@ def candidates(
     depths: Mapping[str, int] | None = None,
     all_corpora: bool = False,
 ) -> Candidates:
-    """The arrays of what was found for judged queries.
+    """The candidates of judged queries.
 
     Args:
         hits: columns ``UNIFIED`` and ``recency``, of all corpora, after dedup within each.
         queries: columns ``JUDGED_QUERIES``; one without a hit has nDCG 0.
         qrels: columns ``QRELS``, of these queries.
-        corpora: the corpora that weights are for; others may not occur.
-        depths: after how many hits the lists of each corpus were cut; None: all were cut.
+        corpora: all corpora of ``hits``.
+        depths: the length at which the lists of each corpus were cut; None: all were cut.
         all_corpora: the hits of every corpus count; False: those of the judged corpora.
     """
     ids = queries["query_id"].to_list()
@@ -236,7 +214,7 @@ def candidates(
     numbers = {name: number for number, name in enumerate(triggers)}
     return Candidates(
         query_ids=tuple(ids),
-        texts=queries.select(pl.int_range(pl.len(), dtype=pl.UInt32).alias("query_id"), "texts"),
+        texts=_renumbered(queries.select("query_id", "texts")),
         corpora=tuple(known),
         depths=depths,
         triggers=tuple(triggers),
@@ -258,25 +236,24 @@ def candidates(
 def together(first: Candidates, second: Candidates) -> Candidates:
     """The questions of both, one after the other; a question may be in both.
 
-    Args:
-        first: any candidates.
-        second: of the same corpora and triggers.
+    Both have the same corpora and triggers.
     """
     count = len(first.query_ids)
-    joined = {
+    joined: dict[str, Any] = {
         name: np.concatenate([getattr(first, name), getattr(second, name)])
         for name in (*_OF_HITS, "trigger", "ideal")
     }
-    texts = pl.concat([first.texts, second.texts])
-    return Candidates(
+    return replace(
+        first,
         query_ids=first.query_ids + second.query_ids,
-        texts=texts.with_columns(pl.Series("query_id", np.arange(texts.height), pl.UInt32)),
-        corpora=first.corpora,
-        depths=first.depths,
-        triggers=first.triggers,
+        texts=_renumbered(pl.concat([first.texts, second.texts])),
         query=np.concatenate([first.query, second.query + count]),
         **joined,
     )
+
+
+def _renumbered(texts: pl.DataFrame) -> pl.DataFrame:
+    return texts.with_columns(query_id=pl.int_range(pl.len(), dtype=pl.UInt32))
 
 
 def _floats(column: pl.Series) -> Floats:

@@ -1,8 +1,6 @@
-"""What the numbers say: means with intervals, and every configuration against the first."""
+"""Means with intervals, and every configuration against a baseline."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
@@ -30,12 +28,10 @@ def summary(
         corpus_scores: columns ``CORPUS_SCORES``.
         queries: columns ``JUDGED_QUERIES``.
         all_corpora_scores: columns ``SCORES``, with the documents of all corpora in one list.
-        resamples: of the bootstrap.
-        seed: of the bootstrap.
 
     Returns:
         Columns ``SUMMARY``, by slice: all, judged in several corpora, all corpora in one list,
-        corpora, kinds, triggers; a slice that is all queries, or none, is left out.
+        corpora, kinds, triggers; a slice of all queries, or of none, is left out.
     """
     parts = [("all", scores)]
     several = queries.filter(pl.col("corpora").list.len() > 1)
@@ -92,14 +88,7 @@ def comparison(
     permutations: int = statistics.PERMUTATIONS,
     seed: int = statistics.SEED,
 ) -> pl.DataFrame:
-    """Every other configuration against ``baseline``, query by query.
-
-    Args:
-        scores: columns ``SCORES``.
-        baseline: one of its configurations.
-        resamples: of the bootstrap.
-        permutations: of the randomisation test.
-        seed: of both.
+    """Every other configuration of ``scores`` (``SCORES``) against ``baseline``, query by query.
 
     Returns:
         Columns ``COMPARISON``, by configuration and measure; p is corrected over all its rows. Two
@@ -140,24 +129,20 @@ def changed(
     baseline: str,
     *,
     most: int = 10,
-    measure: str | None = None,
 ) -> pl.DataFrame:
-    """The queries whose score moved most, with both lists.
+    """The queries whose score by the first measure moved most, with both lists.
 
     Args:
         scores: columns ``SCORES``.
         runs: columns ``RUN``.
         queries: columns ``JUDGED_QUERIES``.
-        baseline: the configuration that the others are compared with.
-        most: queries a configuration.
-        measure: what is compared; None: the first measure of ``scores``.
+        most: queries for each configuration.
 
     Returns:
         Columns ``CHANGED``, by configuration; the largest change first, then by query_id. A query
         that did not change is not listed.
     """
-    measure = measure or measures_of(scores)[0]
-    one = scores.filter(pl.col("measure") == measure)
+    one = scores.filter(pl.col("measure") == measures_of(scores)[0])
     before = one.filter(pl.col("config") == baseline).select("query_id", before="value")
     moved = (
         one.filter(pl.col("config") != baseline)
@@ -173,7 +158,13 @@ def changed(
         .group_by("config", maintain_order=True)
         .head(most)
     )
-    lists = _lists(runs, picked["query_id"].unique())
+    lists = (
+        runs.filter(pl.col("rank") < LISTED)
+        .join(picked, on="query_id", how="semi")
+        .sort("config", "query_id", "rank")
+        .group_by("config", "query_id", maintain_order=True)
+        .agg(documents="doc_id")
+    )
     first = lists.filter(pl.col("config") == baseline).select("query_id", before_list="documents")
     return (
         picked.join(queries.select("query_id", "text"), on="query_id", maintain_order="left")
@@ -183,14 +174,4 @@ def changed(
             pl.col("before_list").fill_null([]), after_list=pl.col("documents").fill_null([])
         )
         .select(list(CHANGED))
-    )
-
-
-def _lists(runs: pl.DataFrame, query_ids: Sequence[str] | pl.Series) -> pl.DataFrame:
-    """config, query_id, documents: the first ten of each list."""
-    return (
-        runs.filter(pl.col("query_id").is_in(list(query_ids)), pl.col("rank") < LISTED)
-        .sort("config", "query_id", "rank")
-        .group_by("config", "query_id", maintain_order=True)
-        .agg(documents="doc_id")
     )

@@ -1,6 +1,6 @@
-"""The schema of every frame of an evaluation, and what they are together.
+"""The schema of every frame of an evaluation, and all of them together.
 
-A *run* is what a configuration answers to the judged queries: ranked documents. A *measure* is one
+A *run* is a configuration's answers to the judged queries: ranked documents. A *measure* is one
 of ``nDCG@10``, ``R@50``, ``RR@10``, ``AP``. A *slice* is a part of the queries (one kind, one
 trigger, judged in several corpora) or of the documents (one corpus).
 """
@@ -104,7 +104,7 @@ TIMINGS = pl.Schema(
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What an evaluation found, as frames; the first of ``configs`` is the baseline."""
+    """The results of an evaluation, as frames; the first of ``configs`` is the baseline."""
 
     configs: tuple[str, ...]
     queries: pl.DataFrame  # JUDGED_QUERIES
@@ -124,8 +124,3 @@ def measures_of(frame: pl.DataFrame) -> list[str]:
     """The measures that a frame has, in the order of :data:`MEASURES`, then by name."""
     found = set(frame["measure"].unique().to_list())
     return [m for m in MEASURES if m in found] + sorted(found - set(MEASURES))
-
-
-def empty_scores() -> pl.DataFrame:
-    """No scores."""
-    return pl.DataFrame(schema=SCORES)

@@ -1,4 +1,4 @@
-"""A grid of settings: the values that a person names, and every combination of them."""
+"""A grid of settings: every combination of the values that a person names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LARGEST = 500
 
 
 class GridError(CrosscorpusError):
-    """Settings that make no grid; the message says which."""
+    """Settings that make no grid; the message names them."""
 
 
 def read_settings(given: Sequence[str]) -> dict[str, list[Any]]:
@@ -42,7 +42,7 @@ def read_settings(given: Sequence[str]) -> dict[str, list[Any]]:
 
 
 def _value(text: str) -> Any:
-    """A number, a truth or a word; YAML's bare ``off`` is a variant's name."""
+    """A number, a truth value or a word; a bare ``off`` is the name of a variant."""
     if text.strip() in ("on", "off", "yes", "no"):
         return text.strip()
     try:
@@ -69,7 +69,7 @@ def grid(settings: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
 
 
 def point_name(point: Mapping[str, Any]) -> str:
-    """What a combination is called.
+    """The name of a combination.
 
     >>> point_name({"rrf_k": 60, "merged": "rrf"})
     'rrf_k=60 merged=rrf'
@@ -80,10 +80,9 @@ def point_name(point: Mapping[str, Any]) -> str:
 def sweep_table(
     points: Sequence[Mapping[str, Any]], summary: pl.DataFrame, comparison: pl.DataFrame
 ) -> pl.DataFrame:
-    """One row a combination and measure, with what it is and how it did.
+    """One row a combination and measure, with its settings and its numbers.
 
     Args:
-        points: the combinations.
         summary: columns ``SUMMARY``; configurations are named by :func:`point_name`.
         comparison: columns ``COMPARISON``, against the configuration without changes.
 
@@ -99,23 +98,14 @@ def sweep_table(
     ).with_row_index("order")
     means = summary.filter(pl.col("slice") == "all").drop("slice", "queries")
     against = comparison.select(
-        "config",
-        "measure",
-        "difference",
-        "p",
-        "p_corrected",
+        *("measure", "difference", "p", "p_corrected"),
+        point="config",
         difference_low="low",
         difference_high="high",
     )
     return (
         table.join(means, left_on="point", right_on="config", maintain_order="left_right")
-        .join(
-            against,
-            left_on=["point", "measure"],
-            right_on=["config", "measure"],
-            how="left",
-            maintain_order="left",
-        )
+        .join(against, on=["point", "measure"], how="left", maintain_order="left")
         .select(
             "point",
             *settings,

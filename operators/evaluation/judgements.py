@@ -1,7 +1,7 @@
 """Judged queries and relevance judgements, read from files that a person may have made by hand.
 
-Queries are JSON, one a line; judgements are TREC qrels. Whatever is wrong with a line is an error
-that names the line, so that no evaluation runs on half of what was meant.
+Queries are JSON, one a line; judgements are TREC qrels. A fault in a line is an error that names
+the line, so that no evaluation runs on half of the input.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from operators.evaluation.evaluation_frames import JUDGED_QUERIES, QRELS
 
 
 class JudgementError(CrosscorpusError):
-    """A file of queries, judgements or a run that can't be used; the message names the line."""
+    """A faulty file of queries, judgements or a run; the message names the line."""
 
 
 def read_queries(path: Path) -> pl.DataFrame:
@@ -31,7 +31,7 @@ def read_queries(path: Path) -> pl.DataFrame:
         path: JSON, one object a line, may be gzipped: ``query_id`` (text or a whole number, each
             once), ``text`` or ``texts``; and where known ``kind``, ``trigger`` ("none" is none),
             ``judged_corpora``, ``repos`` and ``as_of`` (ISO 8601, UTC where no zone is given).
-            Other fields are left alone.
+            Other fields are ignored.
 
     Returns:
         Columns ``JUDGED_QUERIES``.
@@ -116,8 +116,8 @@ def read_qrels(path: Path) -> pl.DataFrame:
     """The judgements of a TREC qrels file, in its order.
 
     Args:
-        path: ``query_id iteration doc_id grade`` a line, may be gzipped. Fields stand apart by tabs
-            (then an id may have spaces) or, in a line without tabs, by spaces. A grade is a whole
+        path: ``query_id iteration doc_id grade`` a line, may be gzipped. Tabs separate the fields
+            (then an id may have spaces) or, in a line without tabs, spaces. A grade is a whole
             number; 0 and less is "not relevant".
 
     Returns:
@@ -164,11 +164,7 @@ def _grade(text: str, where: str) -> int:
 
 
 def check_judged(queries: pl.DataFrame, qrels: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The queries that have judgements, and the judgements of these queries.
-
-    Args:
-        queries: columns ``JUDGED_QUERIES``.
-        qrels: columns ``QRELS``.
+    """Those of ``JUDGED_QUERIES`` that have judgements, and their ``QRELS``.
 
     Raises:
         JudgementError: the two have no query in common.
@@ -184,7 +180,7 @@ def check_judged(queries: pl.DataFrame, qrels: pl.DataFrame) -> tuple[pl.DataFra
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a file that are not blank, with their numbers from 1.
+    """The non-blank lines of a file, with their numbers from 1.
 
     Raises:
         JudgementError: the file can't be read, or is no UTF-8.
@@ -204,5 +200,5 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def fields_of(line: str) -> list[str]:
-    """The fields of a TREC line: apart by tabs if it has any, else by white space."""
+    """The fields of a TREC line, separated by tabs if it has any, else by white space."""
     return [f.strip() for f in line.split("\t")] if "\t" in line else line.split()

@@ -1,4 +1,4 @@
-"""How good a run is, query by query, by ir-measures (MacAvaney, Macdonald, Ounis, ECIR 2022).
+"""The quality of a run, query by query, by ir-measures (MacAvaney, Macdonald, Ounis, ECIR 2022).
 
 nDCG@10 has the gain 2^grade - 1 (Burges et al., ICML 2005); R@50, RR@10 and AP count a document of
 grade 1 or more as relevant. A query with judgements and without an answer has 0.
@@ -12,8 +12,9 @@ from typing import Any
 import polars as pl
 
 from operators.errors import CrosscorpusError, UnknownName, suggest
-from operators.evaluation.evaluation_frames import CORPUS_SCORES, MEASURES, SCORES, empty_scores
+from operators.evaluation.evaluation_frames import CORPUS_SCORES, MEASURES, SCORES
 from operators.foundation.extras import installing
+from operators.frames import empty
 
 
 class MissingMeasures(CrosscorpusError, ImportError):
@@ -38,7 +39,7 @@ def scores(
     Args:
         run: columns ``RUN``.
         qrels: columns ``QRELS``; each query in it counts, answered or not.
-        configs: the configurations, also those that answer nothing.
+        configs: the configurations, even those without an answer.
         measures: some of ``MEASURES``.
 
     Returns:
@@ -48,7 +49,7 @@ def scores(
         UnknownName: there is no such measure.
     """
     if qrels.is_empty():
-        return empty_scores()
+        return empty(SCORES)
     grades = qrels.with_columns(pl.col("grade").clip(0))
     calculated = {name: _measure(name, grades["grade"].max()) for name in measures}
     judged = _nested(grades, "grade")
@@ -58,7 +59,7 @@ def scores(
         ).with_columns(config=pl.lit(config))
         for config in configs
     ]
-    return pl.concat([empty_scores(), *(part.select(list(SCORES)) for part in parts)])
+    return pl.concat([empty(SCORES), *(part.select(list(SCORES)) for part in parts)])
 
 
 def corpus_scores(
@@ -70,15 +71,13 @@ def corpus_scores(
     *,
     measures: Sequence[str] = MEASURES,
 ) -> pl.DataFrame:
-    """The same with the documents of one corpus alone, for every corpus that is judged.
+    """The values of :func:`scores` over the documents of one corpus, for every judged corpus.
 
     Args:
         run: columns ``RUN``.
         queries: columns ``JUDGED_QUERIES``; a query counts in the corpora that it judges.
         qrels: columns ``QRELS``.
         homes: doc_id and corpus of the judged documents.
-        configs: as for :func:`scores`.
-        measures: some of ``MEASURES``.
 
     Returns:
         Columns ``CORPUS_SCORES``, by corpus, then as :func:`scores`.
@@ -87,7 +86,7 @@ def corpus_scores(
     placed = placed.join(queries.select("query_id", "corpora"), on="query_id").filter(
         pl.col("corpora").is_null() | pl.col("corpora").list.contains(pl.col("corpus"))
     )
-    parts = [pl.DataFrame(schema=CORPUS_SCORES)]
+    parts = [empty(CORPUS_SCORES)]
     for corpus in placed["corpus"].unique().sort():
         judged = placed.filter(pl.col("corpus") == corpus).select(qrels.columns)
         found = scores(run.filter(pl.col("corpus") == corpus), judged, configs, measures=measures)
@@ -105,7 +104,7 @@ def _measure(name: str, highest: Any) -> Any:
 
 
 def _nested(rows: pl.DataFrame, value: str) -> dict[str, dict[str, Any]]:
-    """Query -> document -> value, the form that ir-measures reads fastest."""
+    """Query -> document -> value: ir-measures reads this form fastest."""
     nested: dict[str, dict[str, Any]] = {}
     for query_id, doc_id, number in rows.select("query_id", "doc_id", value).iter_rows():
         nested.setdefault(query_id, {})[doc_id] = number

@@ -1,4 +1,4 @@
-"""What the numbers of an evaluation leave out."""
+"""Notes on the numbers of an evaluation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def evaluation_notes(
     runs: pl.DataFrame,
     configs: Sequence[str],
 ) -> tuple[str, ...]:
-    """One sentence for each thing that a reader would not guess; none where all is plain.
+    """A sentence for each thing that a reader would not guess.
 
     Args:
         given_queries: columns ``JUDGED_QUERIES``, all of the file.
@@ -25,34 +25,29 @@ def evaluation_notes(
         qrels: those of these queries.
         homes: doc_id of the judged documents that the collection has.
         runs: columns ``RUN``.
-        configs: the configurations that were asked.
+        configs: the names of all configurations.
     """
-    notes = []
-    unjudged = given_queries.height - queries.height
-    if unjudged:
-        first = given_queries.join(queries, on="query_id", how="anti")["query_id"].sort()[0]
-        notes.append(f"{_count(unjudged, 'query', 'queries')} without judgements left out: {first}")
-    unknown = given_qrels.join(given_queries, on="query_id", how="anti")["query_id"].unique().sort()
-    if len(unknown):
-        what = _count(len(unknown), "judged query is", "judged queries are")
-        notes.append(f"{what} not in the file of queries: {unknown[0]}")
-    hopeless = queries.join(qrels.filter(pl.col("grade") > 0), on="query_id", how="anti")
-    if hopeless.height:
-        what = _count(hopeless.height, "query has", "queries have")
-        notes.append(f"{what} no relevant document, and score 0: {hopeless['query_id'].sort()[0]}")
-    missing = qrels.filter(pl.col("grade") > 0).join(homes, on="doc_id", how="anti")
-    if missing.height:
-        ids = missing["doc_id"].unique().sort()
-        what = _count(len(ids), "relevant document is", "relevant documents are")
-        notes.append(f"{what} not in the collection, and can't be found: {ids[0]}")
+    unjudged = given_queries.join(queries, on="query_id", how="anti")["query_id"]
+    notes = _note(unjudged, "query", "queries", "without judgements left out")
+    unknown = given_qrels.join(given_queries, on="query_id", how="anti")["query_id"]
+    notes += _note(unknown, "judged query is", "judged queries are", "not in the file of queries")
+    relevant = qrels.filter(pl.col("grade") > 0)
+    hopeless = queries.join(relevant, on="query_id", how="anti")["query_id"]
+    notes += _note(hopeless, "query has", "queries have", "no relevant document, and score 0")
+    missing = relevant.join(homes, on="doc_id", how="anti")["doc_id"]
+    rest = "not in the collection, and can't be found"
+    notes += _note(missing, "relevant document is", "relevant documents are", rest)
     for config in configs:
         run = runs.filter(pl.col("config") == config)
-        silent = queries.join(run, on="query_id", how="anti")
-        if silent.height:
-            what = _count(silent.height, "query", "queries")
-            notes.append(f"{config} answers nothing to {what}: {silent['query_id'].sort()[0]}")
+        silent = queries.join(run, on="query_id", how="anti")["query_id"]
+        notes += [
+            f"{config} answers nothing to {note}" for note in _note(silent, "query", "queries")
+        ]
     return tuple(notes)
 
 
-def _count(number: int, one: str, more: str) -> str:
-    return f"{number} {one if number == 1 else more}"
+def _note(ids: pl.Series, one: str, more: str, rest: str = "") -> list[str]:
+    """The number of ``ids`` in a sentence, with the first of them; nothing where there is none."""
+    ids = ids.unique().sort()
+    said = f"{one if len(ids) == 1 else more} {rest}".strip()
+    return [f"{len(ids)} {said}: {ids[0]}"] if len(ids) else []

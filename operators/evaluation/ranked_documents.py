@@ -22,15 +22,15 @@ def ranked_documents(
     Args:
         ranked: query_id, chunk_id, rank, and ``alternate_sources`` where dedup ran.
         chunks: chunk_id, document_id and corpus of every chunk that a list held.
-        alternates: ``expand``: a copy that dedup dropped follows its survivor, in the order in
-            which the survivor names its copies; ``drop``: it is left out.
+        alternates: ``expand``: the near-duplicates that dedup dropped follow their representative,
+            in the order of its ``alternate_sources``; ``drop``: they are left out.
 
     Returns:
         Columns ``DOCUMENTS``, by query and rank; ranks are 0-based.
     """
     held = ranked.select("query_id", "rank", "chunk_id", place=pl.lit(0, pl.UInt32))
     if alternates == "expand" and "alternate_sources" in ranked.columns:
-        copies = (
+        dropped = (
             ranked.select("query_id", "rank", "alternate_sources")
             .explode("alternate_sources")
             .drop_nulls("alternate_sources")
@@ -41,7 +41,7 @@ def ranked_documents(
                 place=pl.int_range(1, pl.len() + 1, dtype=pl.UInt32).over("query_id", "rank"),
             )
         )
-        held = pl.concat([held, copies.select(held.columns)])
+        held = pl.concat([held, dropped.select(held.columns)])
     return (
         held.join(chunks.select("chunk_id", "document_id", "corpus").unique(), on="chunk_id")
         .sort("query_id", "rank", "place", "chunk_id", "corpus", "document_id")
@@ -66,7 +66,7 @@ def of_judged_corpora(run: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
 
 
 def continued(head: pl.DataFrame, tail: pl.DataFrame) -> pl.DataFrame:
-    """``head`` with the documents that only ``tail`` has after it, both columns ``DOCUMENTS``."""
+    """``head``, then the documents that only ``tail`` has; both have columns ``DOCUMENTS``."""
     more = tail.join(head, on=["query_id", "doc_id"], how="anti")
     return (
         pl.concat([head.with_columns(part=0), more.with_columns(part=1)])

@@ -1,7 +1,7 @@
-"""Is it luck? Intervals by the bootstrap, p-values by randomisation, corrected for their number.
+"""Intervals by the bootstrap, and p-values by randomisation, corrected for their number.
 
-All are seeded: the same values give the same numbers. Rows are queries, columns are what is
-measured on them, so that one set of resamples serves every column.
+All are seeded: the same values give the same numbers. Rows are queries, columns are measured
+values, so that one set of resamples serves every column.
 """
 
 from __future__ import annotations
@@ -17,18 +17,17 @@ RESAMPLES = 10_000
 PERMUTATIONS = 100_000
 SEED = 20_221_101
 _AT_ONCE = 4_000_000  # numbers held at a time
+_TAILS = (1 - 0.95) / 2, 1 - (1 - 0.95) / 2
 
 
 def bootstrap_means(
-    values: Values, *, confidence: float = 0.95, resamples: int = RESAMPLES, seed: int = SEED
+    values: Values, *, resamples: int = RESAMPLES, seed: int = SEED
 ) -> tuple[Values, Values]:
-    """The percentile interval of each column's mean (Efron, Annals of Statistics 1979).
+    """The 95 % percentile interval of each column's mean (Efron, Annals of Statistics 1979).
 
     Args:
         values: (n, m), one row a query; no NaN.
-        confidence: the share of the resampled means inside, 0 to 1.
         resamples: how often n rows are drawn with replacement.
-        seed: of the draws.
 
     Returns:
         The lower and the upper ends, (m,) each; NaN where there is no row.
@@ -43,8 +42,7 @@ def bootstrap_means(
         drawn += np.arange(stop - start, dtype=np.int32)[:, None] * rows
         counts = np.bincount(drawn.ravel(), minlength=(stop - start) * rows)
         means[start:stop] = counts.reshape(stop - start, rows).astype(np.float64) @ values / rows
-    outside = (1 - confidence) / 2
-    low, high = np.quantile(means, [outside, 1 - outside], axis=0)
+    low, high = np.quantile(means, _TAILS, axis=0)
     return low, high
 
 
@@ -60,8 +58,7 @@ def randomisation_p(
 
     Args:
         differences: (n, m), one row a query; no NaN.
-        permutations: sign patterns that are tried at most.
-        seed: of the draws.
+        permutations: the most sign patterns to try.
 
     Returns:
         (m,) numbers in (0, 1]; 1 where all differences are 0 or there is no row.

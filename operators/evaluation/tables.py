@@ -1,4 +1,4 @@
-"""The tables of an evaluation: for a page of Markdown, for a program, for a spreadsheet."""
+"""The tables of an evaluation as Markdown, as plain data, as a frame for a spreadsheet."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def per_query(evaluation: Evaluation) -> pl.DataFrame:
 
 
 def as_json(evaluation: Evaluation) -> dict[str, Any]:
-    """The tables as plain data; runs and per-query values are files of their own."""
+    """The tables as plain data; runs and per-query values go to other files."""
     return {
         "configs": list(evaluation.configs),
         "baseline": evaluation.configs[0],
@@ -43,7 +43,11 @@ def as_json(evaluation: Evaluation) -> dict[str, Any]:
 def as_markdown(evaluation: Evaluation) -> str:
     """Means by slice, the comparison and the notes, as a page of Markdown."""
     measures = measures_of(evaluation.summary)
-    parts = [f"# {', '.join(evaluation.configs)}", _about(evaluation)]
+    about = (
+        f"{evaluation.queries.height} queries, {evaluation.qrels.height} judgements. A mean stands "
+        "with its 95 % bootstrap interval."
+    )
+    parts = [f"# {', '.join(evaluation.configs)}", about]
     for name in evaluation.summary["slice"].unique(maintain_order=True):
         rows = evaluation.summary.filter(pl.col("slice") == name)
         title = "All queries" if name == "all" else str(name)
@@ -63,13 +67,6 @@ def as_markdown(evaluation: Evaluation) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _about(evaluation: Evaluation) -> str:
-    return (
-        f"{evaluation.queries.height} queries, {evaluation.qrels.height} judgements. A mean stands "
-        "with its 95 % bootstrap interval."
-    )
-
-
 def slice_rows(evaluation: Evaluation, name: str) -> list[list[str]]:
     """One row a configuration: its name, then each measure's mean and interval."""
     rows = evaluation.summary.filter(pl.col("slice") == name)
@@ -85,7 +82,7 @@ def _mean(row: dict[str, Any] | None) -> str:
 
 
 def comparison_rows(evaluation: Evaluation) -> list[list[str]]:
-    """One row a configuration and measure; a star after a difference says that it is no luck."""
+    """One row a configuration and measure; a star marks a significant difference."""
     return [
         [
             row["config"],
@@ -101,7 +98,7 @@ def comparison_rows(evaluation: Evaluation) -> list[list[str]]:
 
 
 def is_significant(row: dict[str, Any]) -> bool:
-    """Whether a row of ``COMPARISON`` is below the level after the correction."""
+    """Whether the corrected p of a row of ``COMPARISON`` is below the level."""
     return bool(row["p_corrected"] < SIGNIFICANT)
 
 
@@ -115,6 +112,6 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def cell(text: str) -> str:
-    """``text`` so that it stays in its place in a Markdown table."""
+    """``text`` escaped for one cell of a Markdown table."""
     flat = " ".join(text.split())
     return flat.replace("|", "\\|").replace("*", "\\*").replace("<", "&lt;").replace("`", "\\`")

@@ -1,4 +1,4 @@
-"""Runs as files: the TREC format, that every evaluation tool reads."""
+"""Runs as files in the TREC format, which every evaluation tool reads."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from operators.evaluation.judgements import JudgementError, fields_of, lines
 def write_run(run: pl.DataFrame, path: Path, *, tag: str) -> None:
     """Write ``query_id Q0 doc_id rank score tag`` a line, ranks from 1.
 
-    Fields stand apart by a space, or by tabs if an id has spaces, which tools that split at any
-    white space don't read.
+    A space separates the fields. Where an id has spaces, tabs do; tools that split at any white
+    space can't read that.
 
     Args:
-        run: columns ``RUN``, one configuration's, in the order in which it is written.
-        path: the file.
-        tag: names the run, without white space.
+        run: columns ``RUN``, of one configuration, in the order of the file.
+        tag: the name of the run.
 
     Raises:
         JudgementError: an id is empty, has a tab or a line break, or a space at an end.
@@ -52,7 +51,7 @@ def read_run(path: Path, *, config: str) -> pl.DataFrame:
 
     Args:
         path: as :func:`write_run` or any other tool writes it; may be gzipped.
-        config: the name that the run gets.
+        config: the name of the run.
 
     Returns:
         Columns ``RUN``; ``corpus`` is null, and ``score`` falls strictly with the rank.
@@ -85,7 +84,7 @@ def read_run(path: Path, *, config: str) -> pl.DataFrame:
 def numbered(documents: pl.DataFrame, config: str) -> pl.DataFrame:
     """``documents`` (query_id, doc_id, corpus; best first) as ``RUN``, ranks and scores by place.
 
-    The score counts down to 1, so that no tool meets a tie, which each breaks in its own way.
+    The score counts down to 1: without ties, every tool keeps the order.
     """
     rank = pl.int_range(pl.len()).over("query_id")
     return documents.with_columns(

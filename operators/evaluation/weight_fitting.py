@@ -1,11 +1,11 @@
-"""Weights fitted to judged questions, held near where they began, and checked on other questions.
+"""Weights fitted to judged questions, held near their start, and checked on other questions.
 
 Coordinate ascent over a grid: each parameter in turn moves step by step while that raises the mean
-of a smooth nDCG less a penalty for its distance from where it began, until none moves (Metzler and
-Croft, Information Retrieval 2007). nDCG@10 itself moves by jumps, and a few questions have few of
-them: a fit to it follows chance, and holds less on other questions. How strong the penalty is,
-cross-validation tells by nDCG@10; where no strength gains more on the folds that were left out than
-its standard error, nothing is changed.
+of a smooth nDCG less a penalty for its distance from its start, until none moves (Metzler and
+Croft, Information Retrieval 2007). nDCG@10 itself moves by jumps, and a few questions have few
+jumps: a fit to it follows chance, and holds less on other questions. Cross-validation by nDCG@10
+chooses the strength of the penalty. Where no strength gains more than its standard error on the
+left-out folds, nothing is changed.
 
 ``convex`` fits the fusion of scores (Bruch, Gai and Ingber, TOIS 2023), ``rrf`` that of ranks.
 """
@@ -20,7 +20,7 @@ import numpy as np
 
 from operators.arrays.segments import Floats, Integers
 from operators.errors import CrosscorpusError
-from operators.evaluation.candidates import MISSING, Candidates
+from operators.evaluation.candidates import Candidates
 from operators.ranking.merge import reciprocal
 
 Parameters = Mapping[str, float]
@@ -48,12 +48,12 @@ _RATIO = {"weight": 1.2, "rrf_k": 3.0}
 
 
 class TooFewQueries(CrosscorpusError):
-    """There is nothing to learn from, or nothing to check it on."""
+    """There are no queries to learn from, or none to check on."""
 
 
 @dataclass(frozen=True)
 class Learned:
-    """What was fitted, and what cross-validation on the training questions says of it."""
+    """Fitted parameters, and their gains in cross-validation on the training questions."""
 
     parameters: Parameters
     strength: float | None  # of the penalty; None: none gained enough, nothing was changed
@@ -64,7 +64,7 @@ def halves(groups: Sequence[str], *, seed: int = 0) -> tuple[Integers, Integers]
     """The places of a training and a test half; no group is on both sides.
 
     Args:
-        groups: what each question belongs to, such as a pull request; its own id if nothing.
+        groups: of each question, such as its pull request; its own id if it has none.
         seed: of the order in which groups are dealt.
 
     Raises:
@@ -76,10 +76,9 @@ def halves(groups: Sequence[str], *, seed: int = 0) -> tuple[Integers, Integers]
     dealt = np.random.default_rng(seed).permutation(len(names))
     sizes = {name: groups.count(name) for name in names}
     training: set[str] = set()
-    for number in dealt[: len(names) - 1]:
-        if 2 * (sum(sizes[name] for name in training) + sizes[names[number]]) > len(groups) + 1:
-            continue
-        training.add(names[number])
+    for number in dealt[:-1]:
+        if 2 * (sum(sizes[name] for name in training) + sizes[names[number]]) <= len(groups) + 1:
+            training.add(names[number])
     if not training:
         training.add(names[dealt[0]])
     is_training = np.array([name in training for name in groups])
@@ -91,10 +90,8 @@ def some(numbers: Integers, groups: Sequence[str], count: int | None, *, seed: i
     if count is None or count >= len(numbers):
         return numbers
     names = sorted({groups[number] for number in numbers})
-    order = {
-        names[at]: turn
-        for turn, at in enumerate(np.random.default_rng(seed).permutation(len(names)))
-    }
+    dealt = np.random.default_rng(seed).permutation(len(names))
+    order = {names[at]: turn for turn, at in enumerate(dealt)}
     taken = sorted(numbers.tolist(), key=lambda number: (order[groups[number]], number))
     return np.sort(np.array(taken[: max(count, 1)], np.int64))
 
@@ -117,9 +114,8 @@ def scores(candidates: Candidates, parameters: Parameters, *, method: str = "con
     for row, corpus in enumerate(candidates.corpora):
         for column, trigger in enumerate(candidates.triggers):
             table[row, column] = parameters.get(f"weight.{corpus}.{trigger}", 1.0)
-    asked = candidates.trigger[candidates.query]
-    column_of = np.where(asked == MISSING, len(candidates.triggers), asked)
-    factor: Floats = table[candidates.corpus, column_of]
+    asked = candidates.trigger[candidates.query]  # MISSING is -1: the last column, all 1
+    factor: Floats = table[candidates.corpus, asked]
     return fused * candidates.recency * factor
 
 
@@ -140,9 +136,9 @@ def fit(
 
     Args:
         candidates: of the training questions.
-        base: where the search begins and what the penalty counts from.
-        free: the names that may change. A corpus weight that is 0 does not: it is a corpus turned
-            off, and there is no factor that leads from there.
+        base: the start of the search; the penalty counts the distance from it.
+        free: the names that may change. A corpus weight of 0 does not change: the corpus is turned
+            off, and no factor leads from there.
         strength: of the penalty ``strength / questions * sum of squared distances``; one step of
             distance is 0.05 of a vector weight, a factor of 1.2 of a corpus weight, a word, 0.1 of
             the scale, 0.5 of ``missing_score_fraction``, a factor of 3 of ``rrf_k``.
@@ -185,20 +181,18 @@ def learn(
     seed: int = 0,
     strengths: Sequence[float] = STRENGTHS,
 ) -> Learned:
-    """Fit on all of ``candidates`` with a penalty that does well on folds that were left out.
+    """Parameters fitted on ``candidates``, with the penalty that does best on left-out folds.
 
-    It is the one with the highest gain there, the strongest of equal ones. As in the rule of one
-    standard error (Breiman et al., Classification and Regression Trees, 1984), what was configured
-    is the simplest model: it is kept unless that gain is more than its own error.
+    Of equal penalties, the strongest counts. As in the rule of one standard error (Breiman et al.,
+    Classification and Regression Trees, 1984), the configured parameters are the simplest model:
+    they stay unless the gain is more than its own error.
 
     Args:
-        candidates: of the training questions; one that is in it twice counts by its mean.
+        candidates: of the training questions; a question that is there twice counts by its mean.
         groups: of each of these questions; no group is in two folds.
-        base: the parameters as configured.
+        base: the configured parameters.
         free: the names that may change.
         method: ``convex`` or ``rrf``.
-        seed: of the folds.
-        strengths: penalties to try.
 
     Raises:
         TooFewQueries: all questions are of one group.

@@ -1,1 +1,1 @@
-"""Why a passage is where it is: the numbers behind its place, and what became of it."""
+"""Why a passage is where it is: the numbers behind its place, and its disposition."""

@@ -1,36 +1,33 @@
-"""What a score is made of: the factors that give it, to the last bit.
+"""The factors of a score, which give it to the last bit.
 
-The factors are worked out from the frames that the stages gave. Where they do not give the score -
-because a caller overrode a stage - they are null: no number is shown that does not add up.
+The factors come from the frames that the stages gave. Where they do not give the score, because a
+caller overrode a stage, they are null: no number is shown that does not add up.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from operators.arrays.segments import Floats, starts
-from operators.frames import FUSION_COMPONENTS
+from operators.frames import FUSION_COMPONENTS, SCORE_FACTORS
 from operators.ranking.fusion import combination
 from operators.ranking.lexical_weight import of_rows
 from operators.ranking.merge import check_share, reciprocal
 from operators.ranking.normalization import normalise
 
 _KEY = ["query_id", "chunk_id"]
-_FACTORS = ["vector_weight", "vector_value", "text_weight", "text_value", "lexical_weight"]
 
 
 def merge_by_rank(
     merged: pl.DataFrame, *, rrf_k: float = 60, vector_weight: float | None = None
 ) -> pl.DataFrame:
-    """``MERGE_COMPONENTS`` of reciprocal rank fusion, of one list alone or of both.
+    """``MERGE_COMPONENTS`` of reciprocal rank fusion, of one list or of both.
 
-    Args:
-        merged: columns ``MERGED``.
-        rrf_k: as the merge had it.
-        vector_weight: the share of the vector list; None: both lists count in full.
+    ``vector_weight`` is the share of the vector list; None: both lists count in full.
     """
     vector = reciprocal(merged["vector_rank"].to_numpy(), rrf_k)
     text = reciprocal(merged["text_rank"].to_numpy(), rrf_k)
@@ -69,21 +66,18 @@ def merge_by_score(
 
 def _merge_components(merged: pl.DataFrame, factors: tuple[Floats, ...]) -> pl.DataFrame:
     parts = merged.select(*_KEY, "score").with_columns(
-        pl.Series(name, values) for name, values in zip(_FACTORS, factors, strict=True)
+        pl.Series(name, values) for name, values in zip(SCORE_FACTORS, factors, strict=True)
     )
     vector = pl.col("vector_weight") * pl.col("vector_value")
     text = pl.col("text_weight") * (pl.col("text_value") * pl.col("lexical_weight"))
     true = vector + text == pl.col("score")
-    return parts.select(*_KEY, *(pl.when(true).then(name).alias(name) for name in _FACTORS))
+    return parts.select(*_KEY, *(pl.when(true).then(name).alias(name) for name in SCORE_FACTORS))
 
 
 def fusion_by_rank(aged_hits: pl.DataFrame, fused: pl.DataFrame, *, rrf_k: float) -> pl.DataFrame:
     """``FUSION_COMPONENTS`` where a corpus adds ``1 / (rrf_k + rank)``.
 
-    Args:
-        aged_hits: columns ``UNIFIED`` and ``recency``.
-        fused: columns ``FUSED``.
-        rrf_k: as the fusion had it.
+    ``aged_hits`` has columns ``UNIFIED`` and ``recency``, ``fused`` columns ``FUSED``.
     """
     part = reciprocal(aged_hits["rank"].to_numpy(), rrf_k)
     return _fusion_components(aged_hits.with_columns(pl.Series("part", part)), fused)
@@ -101,39 +95,30 @@ def fusion_by_combination(
     fused: pl.DataFrame,
     vector_weights: Mapping[str, float],
     lexical_weight: pl.DataFrame | None = None,
-    *,
-    corpus_normalization: float = 0.5,
-    missing_score_fraction: float = 0.0,
-    depths: Mapping[str, int] | None = None,
-    alone: Mapping[str, str] | None = None,
+    **options: Any,
 ) -> pl.DataFrame:
-    """``FUSION_COMPONENTS`` of `operators.ranking.fusion.fuse_convex`.
+    """``FUSION_COMPONENTS`` of `operators.ranking.fusion.fuse_convex`, with its options.
 
     ``vector_value`` is the similarity over its scale, ``text_value`` the text score over the best
     of all corpora.
     """
-    made = combination(
-        aged_hits,
-        vector_weights,
-        lexical_weight,
-        corpus_normalization=corpus_normalization,
-        missing_score_fraction=missing_score_fraction,
-        depths=depths,
-        alone=alone,
-    )
-    factors = [pl.Series(name, getattr(made, name)) for name in _FACTORS]
+    made = combination(aged_hits, vector_weights, lexical_weight, **options)
+    factors = [pl.Series(name, getattr(made, name)) for name in SCORE_FACTORS]
     return _fusion_components(aged_hits.hstack([*factors, pl.Series("part", made.score)]), fused)
 
 
 def _fusion_components(parts: pl.DataFrame, fused: pl.DataFrame) -> pl.DataFrame:
     """The parts in the order of the hits, without those that do not give the fused score."""
-    own = [name for name in _FACTORS if name in parts.columns]
-    # added up in the order of the rows, as the fusion does; the best-ranked row's recency counts
+    own = [name for name in SCORE_FACTORS if name in parts.columns]
+    # The fusion adds the parts in the order of the rows: a sum in another order has other last
+    # bits. The recency of the best-ranked row counts.
     summed = (
         parts.sort("rank", maintain_order=True)
         .group_by(_KEY, maintain_order=True)
         .agg(pl.col("recency").first())
-        .join(parts.group_by(_KEY, maintain_order=True).agg(_in_order("part")), on=_KEY)
+        .join(
+            parts.group_by(_KEY, maintain_order=True).agg(pl.col("part").cum_sum().last()), on=_KEY
+        )
         .join(fused.select(*_KEY, "score"), on=_KEY, how="left")
         .select(*_KEY, true=pl.col("part") * pl.col("recency") == pl.col("score"))
     )
@@ -142,12 +127,7 @@ def _fusion_components(parts: pl.DataFrame, fused: pl.DataFrame) -> pl.DataFrame
         pl.when("true").then(name).alias(name)
         if name in (*own, "part")
         else pl.lit(None, FUSION_COMPONENTS[name]).alias(name)
-        if name in _FACTORS
+        if name in SCORE_FACTORS
         else pl.col(name)
         for name in FUSION_COMPONENTS
     )
-
-
-def _in_order(column: str) -> pl.Expr:
-    """The sum of a column from the first row on: a sum in another order has other last bits."""
-    return pl.col(column).cum_sum().last()

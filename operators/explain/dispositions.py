@@ -1,4 +1,4 @@
-"""What became of a passage: its place in every list, where its way ended, and why."""
+"""The disposition of a passage: its place in every list, where it ended, and why."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from operators.context.packing import SEPARATOR, boundary, entry
+from operators.context.search_outcomes import channels
 from operators.foundation.escape import defused
 from operators.frames import DISPOSITIONS
 
@@ -30,7 +31,6 @@ DISPOSITION_MEANINGS = {
 
 _KEY = ["query_id", "chunk_id"]
 _NAMED = [*_KEY, "corpus", "source_label", "source_url"]
-_RANKS = [name for name in DISPOSITIONS if name.endswith("_rank")]
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,10 @@ class Run:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a run cut at.
+    """The limits of a run.
 
     Attributes:
-        candidates: of each corpus.
+        candidates: the search depth of each corpus.
         unit: of the budget: "characters" or "tokens".
     """
 
@@ -131,14 +131,14 @@ def _once(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 class _Lookups:
-    """What the reasons look up in a run; each table is made when it is first needed."""
+    """The tables of a run that the reasons need; each is made at its first use."""
 
     def __init__(self, run: Run, limits: Limits) -> None:
         self.run, self.limits = run, limits
 
     @cached_property
     def within(self) -> dict[tuple[int, int], tuple[int, str]]:
-        """Of each near-duplicate within a corpus the representative and its label."""
+        """For each near-duplicate within a corpus, the representative and its label."""
         representatives = self.run.deduped.filter(pl.col("duplicates").list.len() > 0)
         labels = self.run.pooled_hits.select("query_id", "chunk_id", "source_label")
         pairs = representatives.join(_once(labels), on=_KEY).select(
@@ -149,7 +149,7 @@ class _Lookups:
 
     @cached_property
     def across(self) -> dict[tuple[int, int], tuple[int, str]]:
-        """Of each near-duplicate the representative among all corpora and its label."""
+        """For each near-duplicate across corpora, the representative and its label."""
         representatives = self.run.unique.filter(pl.col("alternate_sources").list.len() > 0)
         pairs = representatives.select("query_id", "alternate_sources", "chunk_id", "source_label")
         rows = pairs.explode("alternate_sources").iter_rows()
@@ -168,7 +168,7 @@ class _Lookups:
 
     @cached_property
     def texts(self) -> dict[tuple[int, int], str]:
-        """The text of each result, as it is packed."""
+        """The packed text of each result."""
         results = self.run.results
         texts = defused(results["text"], self.limits.candidates)
         return dict(zip(results.select(_KEY).iter_rows(), texts, strict=True))
@@ -181,16 +181,12 @@ class _Lookups:
 
     @cached_property
     def statuses(self) -> dict[str, dict[str, str]]:
-        """Of each corpus the status of each of its searches."""
-        rows = self.run.outcomes.filter(pl.col("channel") != "chunks")
-        found: dict[str, dict[str, str]] = {}
-        for corpus, channel, status in rows["corpus", "channel", "status"].iter_rows():
-            found.setdefault(corpus, {})[channel] = status
-        return found
+        """For each corpus, the status of each of its searches."""
+        return channels(self.run.outcomes.filter(pl.col("channel") != "chunks"))
 
     @cached_property
     def ends(self) -> dict[tuple[int, str], dict[str, Any]]:
-        """How long each list of a question is, and where the vector list ends."""
+        """The length of each list of a question, and the last distance of the vector list."""
         ends = self.run.merged.group_by("query_id", "corpus").agg(
             vector=pl.col("vector_rank").count(),
             text=pl.col("text_rank").count(),
@@ -200,7 +196,7 @@ class _Lookups:
 
 
 def _disposition(row: Mapping[str, Any], lookups: _Lookups) -> tuple[str, str, int | None]:
-    """Disposition, reason and the chunk that represents it."""
+    """Disposition, reason and representative of a passage."""
     key = (row["query_id"], row["chunk_id"])
     if row["number"] is not None:
         return "context", _in_context(row, lookups), None
@@ -220,43 +216,41 @@ def _disposition(row: Mapping[str, Any], lookups: _Lookups) -> tuple[str, str, i
         if key not in lookups.within:
             return "unread", "a search found it, but its text was gone or not to be seen", None
         other, label = lookups.within[key]
-        return (
-            "near_duplicate_within",
-            f"it says what {label} says, which its corpus placed better",
-            other,
-        )
+        reason = f"it says what {label} says, which its corpus placed better"
+        return "near_duplicate_within", reason, other
     return (*_unfound(row, lookups), None)
 
 
 def _in_context(row: Mapping[str, Any], lookups: _Lookups) -> str:
     limits, number = lookups.limits, row["number"]
-    cited = (
-        "cited" if row["citation"] else f"not cited, as only the first {limits.max_citations} are"
-    )
+    uncited = f"not cited, as only the first {limits.max_citations} are"
+    cited = "cited" if row["citation"] else uncited
     (cost,) = (cost for _, n, cost in lookups.costs[row["query_id"]] if n == number)
     of = f"{cost:,} of {limits.budget:,} {limits.unit}"
     return f"{ordinal(number - 1)} in the context, with {of}; {cited}"
 
 
 def _too_long(row: Mapping[str, Any], lookups: _Lookups) -> str:
-    """Why it is not in the context; what it costs is known where the unit is characters."""
+    """Why a result is not in the context; its cost is known where the unit is characters."""
     limits = lookups.limits
     packed = lookups.costs.get(row["query_id"], [])
     before = [one for one in packed if one[0] < row["result_rank"]]
     left = limits.budget - sum(cost for *_, cost in before)
-    if packed and all(rank < 0 for rank, *_ in packed):  # the notes kept room to be set apart
+    if packed and all(rank < 0 for rank, *_ in packed):  # the notes took a separator's room
         left -= len(SEPARATOR)
     if limits.unit != "characters":
         return f"it did not fit into the {left:,} {limits.unit} that were left"
     number = sum(rank >= 0 for rank, *_ in before) + 1
     text = lookups.texts[row["query_id"], row["chunk_id"]]
-    said = entry(boundary([], []), number, row["source_label"], text)  # all boundaries are as long
+    said = entry(
+        boundary([], []), number, row["source_label"], text
+    )  # all boundaries have one length
     need = len(said) + (len(SEPARATOR) if number > 1 else 0)
     return f"it needs {need:,} {limits.unit}, and {left:,} of {limits.budget:,} were left"
 
 
 def _unfound(row: Mapping[str, Any], lookups: _Lookups) -> tuple[str, str]:
-    """Fate and reason of what no list has."""
+    """Disposition and reason of a passage that no list has."""
     found = lookups.explain_targets.get((row["query_id"], row["chunk_id"]), {})
     if found.get("hidden"):
         return "hidden", found["hidden"]
@@ -276,9 +270,8 @@ def _unfound(row: Mapping[str, Any], lookups: _Lookups) -> tuple[str, str]:
         wrong.append(f"not among the {many} best by words")
     elif statuses.get("text") in ("ok", "empty"):
         wrong.append("without a word of the question")
-    return "below_search_depth" if full else "not_found", "; ".join(wrong) or DISPOSITION_MEANINGS[
-        "not_found"
-    ]
+    disposition = "below_search_depth" if full else "not_found"
+    return disposition, "; ".join(wrong) or DISPOSITION_MEANINGS["not_found"]
 
 
 _SPELLED = {

@@ -1,8 +1,8 @@
-"""Chunks that a caller named, because they are missing: which they are, and who may see them.
+"""Chunks that a caller names because they are missing: their ids, and whether a question sees them.
 
-A name is a chunk's id, its label, or its document's id, path, title or link; where nothing is
-called so, the end of its document's path. A document stands for the best of its chunks that a
-search found, or for the one that is nearest to the question.
+A name is a chunk's id, its label, or its document's id, path, title or link. Where nothing has that
+name, it is the end of its document's path. A document stands for the best of its chunks that a
+search found, or for the chunk nearest to the question.
 """
 
 from __future__ import annotations
@@ -45,8 +45,7 @@ def find_targets(
     """``EXPLAIN_TARGETS``: the chunks that a caller names, for each question.
 
     Args:
-        store: the open collection.
-        embedder: the collection's model; it says which chunk of a document is nearest.
+        embedder: the collection's model; it finds the nearest chunk of a document.
         queries: columns ``SCOPED_QUERIES``.
         hits: columns ``UNIFIED``, of all corpora; their labels name chunks too.
         merged: ``MERGED`` by corpus.
@@ -54,7 +53,7 @@ def find_targets(
         names: chunk ids, labels, or names of documents.
 
     Raises:
-        UnknownName: nothing visible to the caller's repositories is called so.
+        UnknownName: nothing visible to the caller's repositories has that name.
     """
     if not names:
         return empty(EXPLAIN_TARGETS)
@@ -87,7 +86,7 @@ def find_targets(
 def _located(
     store: Store, wanted: Sequence[str | int], repos: list[str] | None, corpora: Mapping[str, Any]
 ) -> pl.DataFrame:
-    """The named chunks with their labels; a name that fits none may be the end of a path."""
+    """The named chunks with their labels; an unknown name may be the end of a path."""
     seen: dict[str, Any] = {"repos": repos, "corpus_repos": visible_repos(corpora)}
     ids = [int(name) for name in wanted if is_id(name)]
     texts = [text for name in wanted for text in spellings(str(name))]
@@ -107,7 +106,7 @@ def _visible(
     known: pl.DataFrame,
     corpora: Mapping[str, Any],
 ) -> tuple[set[int], dict[int, float]]:
-    """Which of the known chunks one question may see, and how far they are from it."""
+    """The known chunks that one question may see, and their distances from it."""
     vectors = np.asarray(embedder.embed_queries(asked["texts"].item().to_list()), np.float64)
     distances: dict[int, float] = {}
     visible: set[int] = set()
@@ -126,7 +125,7 @@ def is_id(name: str | int) -> bool:
 
 
 def spellings(name: str) -> list[str]:
-    """What a document may be called whose chunk has the label ``name``, or whose own name it is.
+    """Names of a document that has the name ``name``, or a chunk with the label ``name``.
 
     >>> spellings("[code: src/cache.py:10-42]")
     ['[code: src/cache.py:10-42]', 'src/cache.py:10-42', 'src/cache.py']
@@ -139,12 +138,10 @@ def spellings(name: str) -> list[str]:
 
 
 def labelled(located: pl.DataFrame, corpora: Mapping[str, Any]) -> pl.DataFrame:
-    """``located`` (``LOCATED``) with ``source_label`` and ``source_url``, as their corpus says.
+    """``located`` (``LOCATED``) with the ``source_label`` and ``source_url`` of their corpus.
 
-    Args:
-        located: chunks of any corpora.
-        corpora: a corpus's name -> ``inputs`` with ``label`` and ``link``; a chunk of another
-            corpus is named by its title.
+    ``corpora`` gives a corpus's ``inputs`` with ``label`` and ``link``; the label of a chunk of
+    another corpus is its title.
     """
     parts = []
     for (corpus,), chunks in located.group_by("corpus", maintain_order=True):
@@ -166,13 +163,12 @@ def meant(
     """The chunks that ``name`` stands for in one question.
 
     Args:
-        name: as a caller gives it.
         known: the result of :func:`labelled`.
-        found: chunks that a search of the question found, with their rank in their corpus.
+        found: the chunks that a search of the question found, with their rank in their corpus.
         distances: of chunks to the question, where known.
 
     Raises:
-        UnknownName: nothing visible to the caller's repositories is called so.
+        UnknownName: nothing visible to the caller's repositories has that name.
     """
     ids = called(name, known) or _ending(name, known)
     if not ids:
@@ -187,7 +183,7 @@ def meant(
 
 
 def called(name: str | int, known: pl.DataFrame) -> list[int]:
-    """The chunks of ``known`` (of :func:`labelled`) that are called ``name`` to the letter."""
+    """The chunks of ``known`` (of :func:`labelled`) with exactly this ``name``."""
     ids: list[int] = known.filter(chunk_id=int(name))["chunk_id"].to_list() if is_id(name) else []
     text = str(name).strip()
     ids = ids or known.filter(pl.col("source_label") == text)["chunk_id"].to_list()
@@ -222,7 +218,7 @@ def hidden(
     corpora: Mapping[str, Any],
     visible: Collection[int],
 ) -> str | None:
-    """Why a question can't see a chunk, as far as the chunk tells; None: it can.
+    """Why a question can't see a chunk, as far as the chunk shows; None: it can.
 
     Args:
         chunk: a row of ``LOCATED``, of a repository that the question may see.
@@ -234,8 +230,10 @@ def hidden(
     if corpus not in corpora:
         return f"the configuration has no corpus {corpus!r}"
     if query["corpora"] is not None and corpus not in query["corpora"]:
-        return f"the question asks {_listed(query['corpora'])} only, and this is in {corpus}"
-    for what, limits in (("question", query), (f"corpus {corpus}", _filters(corpora[corpus]))):
+        only = ", ".join(query["corpora"]) or "nothing"
+        return f"the question asks {only} only, and this is in {corpus}"
+    filters = corpora[corpus]["inputs"].get("filters") or {}
+    for what, limits in (("question", query), (f"corpus {corpus}", filters)):
         reason = _outside(chunk, limits, what)
         if reason:
             return reason
@@ -257,12 +255,3 @@ def _outside(chunk: Mapping[str, Any], limits: Mapping[str, Any], what: str) -> 
         if limit is not None and chunk[name] != limit:
             return f"the {what} is limited to the {name} {limit!r}, and this has {chunk[name]!r}"
     return None
-
-
-def _filters(options: Mapping[str, Any]) -> Mapping[str, Any]:
-    filters: Mapping[str, Any] = options["inputs"].get("filters") or {}
-    return filters
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names) or "nothing"

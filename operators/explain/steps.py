@@ -1,4 +1,4 @@
-"""The way of every passage in numbers, one a row, from the searches to the context.
+"""Every number of every passage, one a row, from the searches to the context.
 
 The numbers of a passage give its score to the last bit, by these formulas, each from left to right:
 
@@ -13,15 +13,12 @@ The numbers of a passage give its score to the last bit, by these formulas, each
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import polars as pl
 
 from operators.explain.dispositions import Run
-from operators.frames import EXPLAIN
+from operators.frames import EXPLAIN, SCORE_FACTORS, empty
 
 _KEY = ["query_id", "chunk_id"]
-_FACTORS = ["vector_weight", "vector_value", "text_weight", "text_value", "lexical_weight"]
 _ORDER = ["query_id", "place", "stage_no", "quantity_no", "rank", "other"]
 
 
@@ -37,20 +34,20 @@ def explain(
 ) -> pl.DataFrame:
     """``EXPLAIN``: every number of every chunk of ``dispositions``, in its order.
 
-    The stages and their quantities; a chunk has no row of a stage that it never reached:
+    The stages and their quantities; a chunk has no row for a stage that it never reached:
 
     - ``vector``: ``distance``; ``text``: ``score``; ``rank`` is the place in the list, null where
       a named chunk is not in it
     - ``merged``: the factors of ``MERGE_COMPONENTS``, ``score``
-    - ``deduped``: ``score``; ``near-duplicate`` for each that it represents, or ``near-duplicate
-      of`` if another represents it (``other`` is that chunk, ``detail`` its label)
+    - ``deduped``: ``score``; ``near-duplicate`` for each chunk that it represents, or
+      ``near-duplicate of`` its representative (``other`` is that chunk, ``detail`` its label)
     - ``fused``: the factors of ``FUSION_COMPONENTS``, ``part`` for each corpus (``detail``),
       ``recency``, ``score``
     - ``weighted``: ``weight``, ``score``; ``reranked``: ``score``; neither where it is off
     - ``unique``: ``score``; ``near-duplicate``, ``near-duplicate of``
     - ``results``: ``score``
     - ``context``: ``number``, ``cost``, ``budget``; ``citations``: ``number``
-    - ``end``: the chunk's disposition, ``detail`` the reason, ``other`` what represents it
+    - ``end``: the chunk's disposition, ``detail`` the reason, ``other`` its representative
 
     Args:
         run: the frames of the run.
@@ -59,93 +56,66 @@ def explain(
         fusion_components: columns ``FUSION_COMPONENTS``.
         weights: query_id, corpus and weight; None where sources are not weighted.
         reranked: whether a model gave scores.
-        budget: of the context.
     """
-    asked = dispositions.select(*_KEY, "corpus").with_row_index("place")
-    tables = [
-        _rows(asked, frame, stage_no, quantity_no, stage, quantity)
-        for stage_no, (stage, quantities) in enumerate(
-            _stages(
-                run, dispositions, merge_components, fusion_components, weights, reranked, budget
-            )
-        )
-        for quantity_no, (quantity, frame) in enumerate(quantities)
-    ]
-    return pl.concat(tables).sort(_ORDER, maintain_order=True).select(list(EXPLAIN))
-
-
-Quantities = list[tuple[str, pl.DataFrame]]
-
-
-def _stages(
-    run: Run,
-    dispositions: pl.DataFrame,
-    merge_components: pl.DataFrame,
-    fusion_components: pl.DataFrame,
-    weights: pl.DataFrame | None,
-    reranked: bool,
-    budget: int,
-) -> Iterator[tuple[str, Quantities]]:
-    """Each stage with its quantities: the key, ``value``, and what else ``EXPLAIN`` has."""
     merged, packed = run.merged, run.packed.drop_nulls("number")
-    duplicates = _near_duplicates(run, dispositions)
-    end = dispositions.select(
-        *_KEY,
-        "disposition",
-        value=pl.lit(None, pl.Float64),
-        other="near_duplicate_of",
-        detail="reason",
-    )
     further = run.explain_targets.join(merged.drop_nulls("vector_rank"), on=_KEY, how="anti")
     near = _of(merged, "vector_distance", "vector_rank")
     near = pl.concat([near, _of(further, "vector_distance")], how="diagonal")
-    yield "vector", [("distance", near)]
-    yield "text", [("score", _of(merged, "text_score", "text_rank"))]
-    yield "merged", [*((name, _of(merge_components, name)) for name in _FACTORS), _score(merged)]
-    yield (
-        "deduped",
-        [
+    by_rank = fusion_components.sort("corpus_rank", maintain_order=True)
+    first = by_rank.unique(_KEY, keep="first", maintain_order=True)
+    duplicates = _near_duplicates(run, dispositions)
+    end = dispositions.select(*_KEY, "disposition", other="near_duplicate_of", detail="reason")
+    stages: dict[str, list[tuple[str, pl.DataFrame]]] = {
+        "vector": [("distance", near)],
+        "text": [("score", _of(merged, "text_score", "text_rank"))],
+        "merged": [
+            *((name, _of(merge_components, name)) for name in SCORE_FACTORS),
+            _score(merged),
+        ],
+        "deduped": [
             _score(run.deduped),
             ("near-duplicate", duplicates.filter("within")),
             ("near-duplicate of", end.filter(disposition="near_duplicate_within")),
         ],
-    )
-    by_rank = fusion_components.sort("corpus_rank", maintain_order=True)
-    recency = by_rank.unique(_KEY, keep="first", maintain_order=True)
-    yield (
-        "fused",
-        [
-            *((name, _of(recency, name)) for name in _FACTORS),
+        "fused": [
+            *((name, _of(first, name)) for name in SCORE_FACTORS),
             ("part", _of(fusion_components, "part", "corpus_rank", detail="corpus")),
-            ("recency", _of(recency, "recency")),
+            ("recency", _of(first, "recency")),
             _score(run.fused),
         ],
-    )
+    }
     if weights is not None:
         weighed = run.weighted.select(*_KEY, "corpus").join(weights, on=["query_id", "corpus"])
-        yield "weighted", [("weight", _of(weighed, "weight")), _score(run.weighted)]
+        stages["weighted"] = [("weight", _of(weighed, "weight")), _score(run.weighted)]
     if reranked:
-        yield "reranked", [_score(run.reranked)]
-    yield (
-        "unique",
-        [
-            _score(run.unique),
-            ("near-duplicate", duplicates.filter(~pl.col("within"))),
-            ("near-duplicate of", end.filter(disposition="near_duplicate_across")),
-        ],
-    )
-    yield "results", [_score(run.results)]
-    yield (
-        "context",
-        [
-            ("number", _of(packed, "number")),
-            ("cost", _of(packed, "cost")),
-            ("budget", packed.select(*_KEY, value=pl.lit(float(budget)))),
-        ],
-    )
-    yield "citations", [("number", _of(run.citations, "number"))]
+        stages["reranked"] = [_score(run.reranked)]
+    stages["unique"] = [
+        _score(run.unique),
+        ("near-duplicate", duplicates.filter(~pl.col("within"))),
+        ("near-duplicate of", end.filter(disposition="near_duplicate_across")),
+    ]
+    stages["results"] = [_score(run.results)]
+    stages["context"] = [
+        ("number", _of(packed, "number")),
+        ("cost", _of(packed, "cost")),
+        ("budget", packed.select(*_KEY, value=pl.lit(float(budget)))),
+    ]
+    stages["citations"] = [("number", _of(run.citations, "number"))]
     every = end["disposition"].unique(maintain_order=True)
-    yield "end", [(one, end.filter(disposition=one)) for one in every]
+    stages["end"] = [(one, end.filter(disposition=one)) for one in every]
+    asked = dispositions.select(_KEY).with_row_index("place")
+    tables = [
+        asked.join(frame, on=_KEY, maintain_order="left_right").with_columns(
+            stage=pl.lit(stage),
+            quantity=pl.lit(quantity),
+            stage_no=pl.lit(stage_no),
+            quantity_no=pl.lit(quantity_no),
+        )
+        for stage_no, (stage, quantities) in enumerate(stages.items())
+        for quantity_no, (quantity, frame) in enumerate(quantities)
+    ]
+    found = pl.concat([empty(EXPLAIN), *tables], how="diagonal")
+    return found.sort(_ORDER, maintain_order=True).select(list(EXPLAIN))
 
 
 def _score(frame: pl.DataFrame) -> tuple[str, pl.DataFrame]:
@@ -164,43 +134,16 @@ def _of(
 
 
 def _near_duplicates(run: Run, dispositions: pl.DataFrame) -> pl.DataFrame:
-    """What each chunk represents, and whether within its corpus."""
+    """The chunks that each chunk represents, and whether within its corpus."""
     within = run.deduped.select("query_id", "chunk_id", other="duplicates")
     within = within.filter(pl.col("other").list.len() > 0).explode("other")
     duplicates = dispositions.select(*_KEY, "near_duplicates")
     duplicates = duplicates.filter(pl.col("near_duplicates").list.len() > 0)
     duplicates = duplicates.explode("near_duplicates").select(
         *_KEY,
-        value=pl.lit(None, pl.Float64),
         other=pl.col("near_duplicates").struct.field("chunk_id"),
         detail=pl.col("near_duplicates").struct.field("source_label"),
     )
     marked = within.with_columns(within=pl.lit(True))
     duplicates = duplicates.join(marked, on=[*_KEY, "other"], how="left", maintain_order="left")
     return duplicates.with_columns(pl.col("within").fill_null(False))
-
-
-def _rows(
-    asked: pl.DataFrame,
-    frame: pl.DataFrame,
-    stage_no: int,
-    quantity_no: int,
-    stage: str,
-    quantity: str,
-) -> pl.DataFrame:
-    """The rows of the chunks that are asked for, in the form of ``EXPLAIN``."""
-    rows = asked.drop("corpus").join(frame, on=_KEY, maintain_order="left_right")
-    named = {"stage": stage, "quantity": quantity}
-    return rows.select(
-        "place",
-        stage_no=pl.lit(stage_no),
-        quantity_no=pl.lit(quantity_no),
-        **{
-            name: pl.lit(named[name])
-            if name in named
-            else pl.col(name).cast(dtype)
-            if name in rows.columns
-            else pl.lit(None, dtype)
-            for name, dtype in EXPLAIN.items()
-        },
-    )

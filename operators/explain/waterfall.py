@@ -1,10 +1,12 @@
-"""How a score came about, factor by factor: from nothing to the score itself."""
+"""A score, factor by factor, from 0 to the score itself."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import polars as pl
+
+from operators.frames import SCORE_FACTORS
 
 FACTORS = {
     "meaning": "how near it is to the question in meaning",
@@ -16,14 +18,12 @@ FACTORS = {
     "weight": "the weight of its source for what asks",
     "reranker": "the reranking model",
 }
-"""Every factor and what it means, in the order in which they come in."""
-
-_FACTORS = ("vector_weight", "vector_value", "text_weight", "text_value", "lexical_weight")
+"""Every factor and its meaning, in the order in which they apply."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """A factor and the score before and after it; ``formula`` says what it does with numbers."""
+    """A factor, the score before and after it, and its ``formula`` in numbers."""
 
     factor: str
     before: float
@@ -31,17 +31,17 @@ class Step:
     formula: str
 
 
-def waterfall(told: pl.DataFrame) -> list[Step]:
+def waterfall(explained: pl.DataFrame) -> list[Step]:
     """The steps from 0 to the last score that a chunk had.
 
     Args:
-        told: the rows of ``EXPLAIN`` of one chunk and question.
+        explained: the rows of ``EXPLAIN`` of one chunk and question.
 
     Returns:
-        Steps that begin where the one before ends; the last ends at the score, to the last bit.
-        Factors that are told nowhere, because a stage was overridden, are one step.
+        Each step begins where the last one ends; the final one ends at the score, to the last bit.
+        Factors that are unknown, because a caller overrode a stage, are one step.
     """
-    rows = told.drop_nulls("value").select("stage", "quantity", "value").rows()
+    rows = explained.drop_nulls("value").select("stage", "quantity", "value").rows()
     numbers = {(stage, quantity): value for stage, quantity, value in rows}
     parts = [value for stage, quantity, value in rows if quantity == "part"]
     steps: list[Step] = []
@@ -61,12 +61,12 @@ def waterfall(told: pl.DataFrame) -> list[Step]:
     else:
         stage = ""
     if stage:
-        vw, vv, tw, tv, tc = (numbers[stage, name] for name in _FACTORS)
+        vw, vv, tw, tv, tc = (numbers[stage, name] for name in SCORE_FACTORS)
         sure = "" if tc == 1 else f" × {spell(tc)}"
         step("meaning", vw * vv, f"{spell(vw)} × {spell(vv)}")
         step("words", base, f"+ {spell(tw)} × {spell(tv)}{sure}")
     elif parts and base != numbers.get(("merged", "score")):
-        (rank, *_) = told.filter(quantity="part")["rank"]
+        (rank, *_) = explained.filter(quantity="part")["rank"]
         step("place", base, f"1 / ({spell(1 / base - rank)} + {rank})")
     else:
         step("corpus", base, "as its corpus gave it")
@@ -87,7 +87,7 @@ def waterfall(told: pl.DataFrame) -> list[Step]:
 
 
 def spell(value: float) -> str:
-    """A number as a person reads it: six digits, without what says nothing.
+    """A number with six significant digits at most, without trailing zeros.
 
     >>> spell(0.6), spell(1.15), spell(0.9792638), spell(1/61)
     ('0.6', '1.15', '0.979264', '0.0163934')

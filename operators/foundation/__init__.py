@@ -1,1 +1,1 @@
-"""What everybody stands on: text made storable and harmless, the tokenizer, where data lies."""
+"""Shared ground: storable and harmless text, dates, the tokenizer, the data directory."""

@@ -1,4 +1,4 @@
-"""Where this program keeps what it makes: the embedded server's data and the installed models."""
+"""The directory of this program's data: the embedded server's data and the installed models."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ log = logging.getLogger(__name__)
 
 
 def data_home() -> Path:
-    """Return the absolute data directory (not created here).
+    """The absolute data directory (not created here).
 
     CROSSCORPUS_HOME when set, else the user's data directory. Root's own is usually closed to the
-    account that the embedded server runs under; then it is the system's state directory.
+    embedded server's account; then it is the system's state directory.
     """
     chosen = os.environ.get("CROSSCORPUS_HOME", "").strip()
     if chosen:
@@ -28,7 +28,7 @@ def data_home() -> Path:
 
 
 def server_directory() -> Path:
-    """Return the embedded server's directory inside the data home."""
+    """The embedded server's directory inside the data home."""
     return data_home() / "postgres"
 
 

@@ -1,7 +1,7 @@
-"""Dates as people and programs write them, read without guessing.
+"""Dates as people and programs write them, read without guesses.
 
-A date parser that fills what is missing from today's date makes every undated document new. This
-one reads the forms below and refuses the rest with a reason; a month or a year alone is its start.
+A date parser that fills gaps from today's date makes every undated document new. This parser reads
+the forms below and refuses the rest with a reason; a month or a year alone is its start.
 
 - ISO 8601 and its looser relatives: ``2020-04-03T20:26:28.000Z``, ``2015-10-01 01:00``,
   ``2020/07/28``, ``2019.07.01``, ``20250315``, ``2026-03``, ``2025``
@@ -24,7 +24,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from operators.errors import CrosscorpusError
 
 EARLIEST = datetime(1970, 1, 3, tzinfo=UTC)
-"""Anything before is a placeholder: the Unix epoch in any zone, the year 1, a zeroed field."""
+"""An earlier date is a placeholder: the Unix epoch in any zone, the year 1, a zeroed field."""
 
 FUTURE_ALLOWED = timedelta(days=1)
 """Clocks and zones differ that much; a later date is a pin, a typing error or a wrong clock."""
@@ -92,8 +92,8 @@ def parse_date(raw: str, *, us_order: bool = False) -> datetime:
     """The moment in UTC that ``raw`` names; of a month or a year, its start.
 
     Args:
-        raw: one value, as it stands in the file; quotes and outer space are passed over.
-        us_order: month before day in ``10/2/2024``, where the format's own rules say so.
+        raw: one value of the file; quotes and outer space are ignored.
+        us_order: month before day in ``10/2/2024``, for a format with that rule.
 
     >>> parse_date("2023-05-04T00:00:00-03:00").isoformat()
     '2023-05-04T03:00:00+00:00'
@@ -101,7 +101,7 @@ def parse_date(raw: str, *, us_order: bool = False) -> datetime:
     '2025-03-01T00:00:00+00:00'
 
     Raises:
-        DateRefused: it is none, two things at once, or before 1970-01-03 (a placeholder).
+        DateRefused: it is no date, is ambiguous, or is before 1970-01-03 (a placeholder).
     """
     if len(raw) > 4 * _MAX_LENGTH:
         raise DateRefused("too long for a date")

@@ -1,7 +1,7 @@
-"""A sorted mapping in a scratch file, for what is as many as a source has documents.
+"""A sorted mapping in a scratch file, for as many entries as a source has documents.
 
-Memory holds a page cache of fixed size, however much is put in. The file has no name: it is gone
-with the process, however that ends.
+Memory holds a page cache of fixed size, whatever the number of entries. The file has no name: it
+ends with the process, even a killed one.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ class NoScratch(CrosscorpusError):
 
 
 class DiskDict(MutableMapping[bytes, V]):
-    """A dict from bytes to whatever can be pickled, in the order of its keys. Close it.
+    """A dict from bytes to anything that pickles, in the order of its keys. Close it.
 
-    Not to be changed while it is iterated. A value that was taken out is a copy.
+    Don't change it during an iteration. A value that it returns is a copy.
 
     >>> held = DiskDict[int]()
     >>> held.update({b"b": 2, b"a": 1})
@@ -36,19 +36,19 @@ class DiskDict(MutableMapping[bytes, V]):
 
     def __init__(self) -> None:
         """Start empty."""
-        # Read by whoever holds it, one thread at a time.
+        # Any thread may read it, one at a time.
         self._file = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         self._do(f"PRAGMA cache_size = -{CACHE_KIB}")
         self._do("PRAGMA journal_mode = OFF")
         self._do("CREATE TABLE held (key BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID")
-        self._do("BEGIN")  # never ended: nothing is to outlive this
+        self._do("BEGIN")  # never committed: nothing may outlive this
 
     def __getitem__(self, key: bytes) -> V:
         """The value at ``key``."""
         row = self._do("SELECT value FROM held WHERE key = ?", (key,)).fetchone()
         if row is None:
             raise KeyError(key)
-        value: V = pickle.loads(row[0])  # our own, from a file that nobody else can open
+        value: V = pickle.loads(row[0])  # our own bytes: nobody else can open the file
         return value
 
     def __setitem__(self, key: bytes, value: V) -> None:
@@ -69,11 +69,11 @@ class DiskDict(MutableMapping[bytes, V]):
         return (key for (key,) in self._do("SELECT key FROM held ORDER BY key"))
 
     def __len__(self) -> int:
-        """How many there are; counts them."""
+        """The number of keys; counts them."""
         return int(self._do("SELECT count(*) FROM held").fetchone()[0])
 
     def starting(self, prefix: bytes) -> Iterator[tuple[bytes, V]]:
-        """Keys that begin with ``prefix``, sorted, and their values."""
+        """The keys that begin with ``prefix``, sorted, with their values."""
         rows = self._do("SELECT key, value FROM held WHERE key >= ? ORDER BY key", (prefix,))
         for key, value in rows:
             if not key.startswith(prefix):
@@ -81,7 +81,7 @@ class DiskDict(MutableMapping[bytes, V]):
             yield key, pickle.loads(value)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()
 
     def _do(self, statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:

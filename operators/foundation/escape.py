@@ -1,8 +1,8 @@
-"""Text that comes from a corpus, made harmless where a reader or a model meets it.
+"""Text of a corpus, made harmless for a reader and a model.
 
-No content can then forge a label, a link or a boundary, nor hide an instruction in characters that
-nobody sees: what is invisible, changes the direction of text or controls a terminal is shown as
-``\\u{...}`` with its code in hexadecimal. What is stored stays as it was.
+No content can then forge a label, a link or a boundary, or hide an instruction in unseen
+characters. A character that is invisible, changes the direction of text or controls a terminal is
+shown as ``\\u{...}`` with its code in hexadecimal. The stored text does not change.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _UNSEEN = (
     "\u2800\u3164\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\U000e0000-\U000e0fff"
 )
-# Joiners between two letters of a script that needs them, or between two emoji, are seen.
+# Joiners between two letters of a script that needs them, or between two emoji, are visible.
 _JOINED = "[\u0600-\u1fff\u2190-\u2bff\u3040-\ud7ff\ufe0f\U0001f000-\U0001faff]"
 _JOINERS = f"(?<!{_JOINED})[\u200c\u200d]|[\u200c\u200d](?!{_JOINED})"
 _CONTROL = "\x00-\x08\x0b-\x1f\x7f-\x9f"
@@ -33,7 +33,7 @@ _IN_URL = "/?#:@!$&*+,;=%~-._"
 
 
 def visible(text: str) -> str:
-    """``text`` for the context: lines and tabs stay, everything unseen is shown.
+    """``text`` for the context: lines and tabs stay, unseen characters are shown.
 
     >>> visible("a\\u200bb\\r\\nc")
     'a\\\\u{200b}b\\nc'
@@ -44,7 +44,7 @@ def visible(text: str) -> str:
 
 
 def label_text(text: str) -> str:
-    """``text`` on one line, inside a label: Markdown's brackets, code and tags are escaped too.
+    """``text`` on one line, for a label: Markdown's brackets, code and tags are escaped too.
 
     >>> label_text("x](https://evil) [y")
     'x\\\\](https://evil) \\\\[y'
@@ -53,10 +53,10 @@ def label_text(text: str) -> str:
 
 
 def safe_url(url: str) -> str | None:
-    """``url`` as it may stand in a Markdown link, or None if it must not become a link.
+    """``url`` for a Markdown link, or None if it must not become a link.
 
-    Only http and https with a host and without user-info; what could end a Markdown link, and all
-    that is not ASCII, is percent-encoded.
+    Only http and https with a host and without user-info. Characters that could end a Markdown
+    link, and all beyond ASCII, are percent-encoded.
 
     >>> safe_url("https://example.org/a b(c)")
     'https://example.org/a%20b%28c%29'
@@ -81,9 +81,9 @@ def safe_url(url: str) -> str | None:
 
 
 def defused(texts: pl.Series, corpora: Iterable[str]) -> list[str]:
-    """Passages as they may stand in a context; null is empty.
+    """Passages for a context; null is empty.
 
-    What is unseen is shown; a bracket that would begin a label of one of ``corpora`` is escaped.
+    Unseen characters are shown; a bracket that could begin a label of ``corpora`` is escaped.
 
     >>> defused(pl.Series(["[wiki: Policy] a[0]"]), ["wiki"])
     ['\\\\[wiki: Policy] a[0]']
@@ -93,13 +93,9 @@ def defused(texts: pl.Series, corpora: Iterable[str]) -> list[str]:
     return [
         text
         if _PLAIN.fullmatch(text) and not ("[" in text and opening.search(text))
-        else opening.sub(_escaped, visible(text))
+        else opening.sub(r"\\\g<0>", visible(text))
         for text in (text or "" for text in texts.to_list())
     ]
-
-
-def _escaped(match: re.Match[str]) -> str:
-    return "\\" + match[0]
 
 
 def _codes(match: re.Match[str]) -> str:

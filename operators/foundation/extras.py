@@ -1,4 +1,4 @@
-"""The command that installs an optional part, for the message where one is missing."""
+"""The command that installs an optional part, for the message about a missing one."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _ROOT = Path(__file__).parents[2]
 
 
 def installing(extra: str) -> str:
-    """The command that adds ``extra`` to the environment of this very interpreter.
+    """The command that adds ``extra`` to the environment of this interpreter.
 
-    In a checkout the project itself is what is installed, from any folder; else it is named.
+    From a checkout, it installs the checkout itself; else the published project.
     """
     checkout = (_ROOT / "pyproject.toml").is_file()
     what = f"-e {shlex.quote(f'{_ROOT}[{extra}]')}" if checkout else f"'crosscorpus[{extra}]'"

@@ -29,9 +29,9 @@ _FOLDERS = re.compile(rf"(?:^|/){_YEAR}/{_MONTH}/(?:{_DAY}/)?[^/]*\Z", re.ASCII)
 def filename_date(path: str) -> str | None:
     """The date in the name of a file, or in folders ``2019/05/`` or ``2019/05/01/`` right above it.
 
-    Returns ``YYYY-MM-DD`` or ``YYYY-MM``, or None. A year alone, two-digit years and names with day
-    and month in numbers before the year say too little. So does a number that goes on with a dot:
-    it is a version.
+    Returns ``YYYY-MM-DD`` or ``YYYY-MM``, or None. Ambiguous forms are None: a year alone, a
+    two-digit year, day and month in numbers before the year. A number with a dot after it is a
+    version.
 
     >>> filename_date("_posts/2019-05-01-#15557.md")
     '2019-05-01'
@@ -48,9 +48,7 @@ def filename_date(path: str) -> str | None:
 
 def _date(match: re.Match[str]) -> str | None:
     part = match.groupdict()
-    month = part.get("m")
-    if month is None:
-        month = f"{MONTHS[part['n'].lower()]:02}"
+    month = part.get("m") or f"{MONTHS[part['n'].lower()]:02}"
     raw = "-".join(p for p in (part["y"], month, part.get("d")) if p)
     try:
         parse_date(raw)

@@ -1,10 +1,10 @@
 """The front matter of a text: YAML between ``---`` lines or TOML between ``+++`` lines.
 
-Front matter is written by anyone, so it is read with as little machinery as will do. PyYAML's
-``BaseLoader`` reads YAML: in pure Python (64,000 brackets overflow the stack of the C one and end
-the process), and without a resolver. Every scalar stays the string that was written, so that
-``version: 1.10`` is not 1.1 and ``12:30:45`` not 45045. Aliases, anchors and tags are refused. Of a
-key given twice the first counts.
+Anyone may have written it, so that as little machinery as possible reads it. PyYAML's
+``BaseLoader`` reads YAML: in pure Python (64,000 brackets overflow the stack of the C loader and
+end the process), and without a resolver. Every scalar stays a string, so that ``version: 1.10`` is
+not 1.1 and ``12:30:45`` not 45045. Aliases, anchors and tags are refused. Of a repeated key, the
+first counts.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CLOSING = {
     "+++": re.compile(r"(?:^|(?<=[\r\n]))\+\+\+[ \t]*(?:\r\n?|\n|\Z)"),
 }
 _BRACKET = re.compile(r"[\[\]{}]")
-# A TOML key of thousands of parts costs its square.
+# The cost of a TOML key grows with the square of its parts.
 _LONG_KEY = re.compile(
     rf"(?<![\w-])(?:(?:[\w-]+|\"[^\"\n]*\"|'[^'\n]*')[ \t]*\.[ \t]*){{{MAX_DEPTH}}}", re.ASCII
 )
@@ -42,11 +42,11 @@ _LINE = {
 
 
 class FrontMatterRefused(CrosscorpusError, ValueError):
-    """Front matter that is not read: damaged, or of a form that is not accepted; says why."""
+    """Front matter that is damaged or of a refused form; the message says why."""
 
 
 class Block(NamedTuple):
-    """Where front matter stands: its language, its text and where the document goes on."""
+    """Front matter: its language, its text and its end."""
 
     language: Literal["yaml", "toml"]
     text: str
@@ -54,7 +54,7 @@ class Block(NamedTuple):
 
 
 def find_front_matter(text: str) -> Block | None:
-    r"""The block at the very start of ``text``, if it is opened and closed there.
+    r"""The block at the very start of ``text``, if both fences are there.
 
     A byte-order mark before it and any line ending are accepted.
 
@@ -72,7 +72,7 @@ def find_front_matter(text: str) -> Block | None:
 
 
 def front_matter_lines(text: str) -> int:
-    r"""How many lines of ``text`` are front matter.
+    r"""The number of lines of ``text`` that are front matter.
 
     >>> front_matter_lines("---\ndate: 2020-01-01\n---\nbody"), front_matter_lines("body")
     (3, 0)
@@ -109,13 +109,15 @@ def parse_block(block: Block) -> dict[str, Value]:
         if depth > MAX_DEPTH:
             raise _too_deep()
     try:
-        found = _toml(block.text) if block.language == "toml" else _yaml(block.text)
+        found = (
+            _toml(block.text) if block.language == "toml" else _StringLoader(block.text).get_data()
+        )
     except (YAMLError, tomllib.TOMLDecodeError, RecursionError, ValueError) as exc:
         if isinstance(exc, FrontMatterRefused):
             raise
         reason = " ".join(str(exc).split())[:120]
         raise FrontMatterRefused(f"damaged {block.language} front matter: {reason}") from None
-    if found == "":
+    if not found:
         return {}
     if not isinstance(found, dict):
         raise FrontMatterRefused("front matter is not a mapping")
@@ -137,7 +139,7 @@ def stated_title(text: str) -> str | None:
 def plain_lines(block: Block) -> dict[str, str]:
     """The ``key: value`` lines at the outermost level, for a block that is refused as a whole.
 
-    One unquoted colon in a title makes a whole block invalid; its date is as good as before.
+    One unquoted colon in a title makes a whole block invalid; its date is still good.
     """
     text = block.text[:MAX_SIZE]
     if block.language == "toml":
@@ -151,11 +153,6 @@ def plain_lines(block: Block) -> dict[str, str]:
 
 def _too_deep() -> FrontMatterRefused:
     return FrontMatterRefused(f"front matter is nested deeper than {MAX_DEPTH}")
-
-
-def _yaml(text: str) -> Value:
-    found: Value | None = _StringLoader(text).get_data()
-    return found or ""
 
 
 def _toml(text: str) -> Value:
@@ -175,7 +172,7 @@ def _strings(value: object, depth: int = 0) -> Value:
 
 
 class _StringLoader(BaseLoader):
-    """PyYAML's loader that leaves scalars as written; it refuses what front matter must not have.
+    """PyYAML's loader that leaves scalars unchanged, and refuses aliases, anchors and tags.
 
     It checks each node before it composes it, so that deep nesting ends at ``MAX_DEPTH``.
     """

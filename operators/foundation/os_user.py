@@ -1,4 +1,4 @@
-"""Whose account the embedded server runs under: Postgres refuses to run as root."""
+"""The account of the embedded server: Postgres refuses to run as root."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ class Account:
 
 
 def server_account() -> Account | None:
-    """Return the account to step down to, or None when this process is not root.
+    """The account to step down to, or None when this process is not root.
 
-    Raises CrosscorpusError when this is root and the machine has no unprivileged account.
+    Raises:
+        CrosscorpusError: this is root, and the machine has no unprivileged account.
     """
     if os.name == "nt" or os.geteuid() != 0:
         return None
@@ -44,9 +45,9 @@ def server_account() -> Account | None:
 
 
 def closed_parent(path: Path, account: Account | None) -> Path | None:
-    """Return the outermost existing directory on the way to path that account may not enter.
+    """The outermost existing directory on the way to ``path`` that ``account`` may not enter.
 
-    None when the way is open. Directories that do not exist yet are not counted.
+    None when the way is open. Directories that do not exist yet do not count.
     """
     if account is None:
         return None
@@ -72,7 +73,7 @@ def _may_enter(status: os.stat_result, account: Account) -> bool:
 
 
 def make_directory(path: Path, account: Account | None) -> None:
-    """Make path and its missing parents; those made here the account may enter, not list.
+    """Make ``path`` and its missing parents; the account may enter the new ones, not list them.
 
     Existing directories keep their mode.
     """
@@ -82,9 +83,9 @@ def make_directory(path: Path, account: Account | None) -> None:
         directory.chmod(0o711 if account else 0o700)
 
 
-def give(path: Path, account: Account | None, mode: int = 0o700) -> None:
-    """Make the directory path (if missing) with this mode, owned by the server's account."""
+def give(path: Path, account: Account | None) -> None:
+    """Make the directory ``path`` (if missing) with mode 700, owned by the server's account."""
     path.mkdir(exist_ok=True)
-    path.chmod(mode)
+    path.chmod(0o700)
     if account is not None:
         os.chown(path, account.uid, account.gid)

@@ -1,8 +1,8 @@
 """The one border that text crosses on its way to the server.
 
 Postgres stores UTF-8 without U+0000, and a Python string may hold lone surrogates, which UTF-8
-cannot carry. Both are replaced by U+FFFD, so that a hostile file is stored and found instead of
-failing its batch; replacements are counted, so that a run can report them.
+cannot carry. U+FFFD replaces both, so that a hostile file is stored and found, and does not fail
+its batch. Replacements are counted, so that a run can report them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def clean_text(text: str) -> str:
     >>> clean_text("a\\x00b") == "a" + REPLACEMENT + "b"
     True
     """
-    if text.isascii() and "\0" not in text:  # known at once, and most texts are so
+    if text.isascii() and "\0" not in text:  # a cheap test that most texts pass
         return text
     cleaned, replaced = _UNSTORABLE.subn(REPLACEMENT, text)
     _count.replaced += replaced
@@ -37,14 +37,14 @@ def clean_text(text: str) -> str:
 
 
 def replaced_characters() -> int:
-    """How many characters :func:`clean_text` has replaced in this thread so far."""
+    """The number of characters that :func:`clean_text` has replaced in this thread."""
     return _count.replaced
 
 
 def clean_frame(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
-    """``frame`` with its string columns made storable, and how many characters were replaced.
+    """``frame`` with storable string columns, and the number of replaced characters.
 
-    A frame's strings are valid UTF-8 already, so that only NUL is left to replace.
+    A frame's strings are valid UTF-8, so that only NUL must be replaced.
     """
     replaced = 0
     columns = []
@@ -59,7 +59,7 @@ def clean_frame(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
 
 
 def shown_path(path: bytes) -> str:
-    """``path`` as text; a name that is not UTF-8 is percent-encoded where it is not.
+    """``path`` as text; bytes that are not UTF-8 are percent-encoded.
 
     >>> shown_path(b"caf\\xe9 100%.md")
     'caf%E9 100%25.md'

@@ -1,9 +1,8 @@
-"""The analyzer: text to index terms, one and the same at ingestion and at query time.
+"""The analyzer: text to index terms, the same at ingestion and at query time.
 
-Code and prose share one vocabulary: an identifier gives its parts and the whole, so that
-``makeFile`` is found by "make a file" and by its exact name. Parts are stemmed (Snowball English,
-the second Porter stemmer), wholes are not. Stop words are left out: they carry no weight and cost
-the most.
+Code and prose share one vocabulary: an identifier gives its parts and the whole, so that both "make
+a file" and its exact name find ``makeFile``. Parts are stemmed (Snowball English, the second Porter
+stemmer), wholes are not. Stop words are left out: they carry no weight and cost the most.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ from itertools import chain
 import Stemmer
 
 VERSION = "3"
-"""Part of every document's fingerprint: when what is analysed, or how, changes, so do its terms."""
+"""Part of every document's fingerprint: a change of the analysis must raise it."""
 
 MAX_TOKEN_LENGTH = 64
-"""Longer words (base64, minified code) are cut here: they are not words anybody asks for."""
+"""Longer words (base64, minified code) are cut here: nobody asks for them."""
 
 TERM_ID_LIMIT = 1_000_000_000
 """Term ids are 1..TERM_ID_LIMIT, the index range of a sparse vector."""
@@ -50,7 +49,7 @@ def tokens(text: str) -> list[str]:
 
 
 def words(text: str) -> Iterator[str]:
-    """The words of ``text`` in reading order, as they are written.
+    """The unchanged words of ``text`` in reading order.
 
     >>> list(words("open_file() fails"))
     ['open_file', 'fails']
@@ -59,7 +58,7 @@ def words(text: str) -> Iterator[str]:
 
 
 def is_name(word: str) -> bool:
-    """Whether ``word`` is made of several parts, as names in code are.
+    """Whether ``word`` has several parts, as names in code do.
 
     >>> is_name("makeFile"), is_name("sha256"), is_name("Makefile")
     (True, True, False)
@@ -69,10 +68,10 @@ def is_name(word: str) -> bool:
 
 
 def term_id(term: str) -> int:
-    """A term's number, 1..TERM_ID_LIMIT: a hash, so that no vocabulary has to be kept in step.
+    """A term's number, 1..TERM_ID_LIMIT: a hash, so that there is no vocabulary to keep in step.
 
-    Two of 500,000 terms share a number with a chance of 1 in 4,000 a term: far below what would
-    show in a ranking.
+    Among 500,000 terms, the chance of a shared number is 1 in 4,000 a term: too small to change a
+    ranking.
     """
     digest = hashlib.blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big") % TERM_ID_LIMIT + 1
@@ -83,11 +82,7 @@ def _terms_of_word(word: str) -> tuple[str, ...]:
     word = word[:MAX_TOKEN_LENGTH]
     pattern = _ASCII_PART if word.isascii() else _PART
     parts = [part.lower() for part in pattern.findall(word)] or [word.lower()]
-    terms = [_stem(part) for part in parts if part not in STOP_WORDS]
+    terms = [str(_STEM.stemWord(part)) or part for part in parts if part not in STOP_WORDS]
     if len(parts) > 1:
         terms.append(word.lower())
     return tuple(terms)
-
-
-def _stem(part: str) -> str:
-    return str(_STEM.stemWord(part)) or part

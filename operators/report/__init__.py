@@ -1,1 +1,1 @@
-"""Pages for a person: what an evaluation found, how a result came about; one file each."""
+"""Pages for a person: the results of an evaluation, the explanation of an answer; one file each."""

@@ -1,4 +1,4 @@
-"""The queries that changed most, with the documents before and after beside each other."""
+"""The queries that changed most, with the documents before and after side by side."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def changed_body(changed: pl.DataFrame, qrels: pl.DataFrame, baseline: str) -> H
 
     Args:
         changed: columns ``CHANGED``.
-        qrels: columns ``QRELS``: which documents are relevant.
-        baseline: what the lists before are of.
+        qrels: columns ``QRELS``.
+        baseline: the configuration of the lists before.
     """
     wanted = qrels.join(changed.select("query_id").unique(), on="query_id", how="semi")
     grades = {(q, d): grade for q, d, grade in wanted.iter_rows()}
@@ -40,10 +40,12 @@ def _fold(
 ) -> Html:
     difference = row["after"] - row["before"]
     kind = "gain" if difference > 0 else "loss"
+    text = row["text"] or ""
+    shown = text if len(text) <= _TEXT else f"{text[:_TEXT].rstrip()} …"
     before, after = row["before_list"] or [], row["after_list"] or []
     of_query = {doc: grade for (query, doc), grade in grades.items() if query == row["query_id"]}
     relevant = sum(1 for grade in of_query.values() if grade > 0)
-    told = (
+    numbers = (
         f"{row['query_id']}: {row['before']:.3f} before, {row['after']:.3f} after; "
         f"{relevant} relevant document{'' if relevant == 1 else 's'} in all"
     )
@@ -59,17 +61,13 @@ def _fold(
             "summary",
             element("span", signed(difference, 2), class_=f"{kind} change"),
             " ",
-            shortened(row["text"] or row["query_id"], _SUMMARY),
+            shortened(text or row["query_id"], _SUMMARY),
         ),
-        element("blockquote", _cut(row["text"] or "")),
-        element("p", told, class_="note"),
+        element("blockquote", shown),
+        element("p", numbers, class_="note"),
         lists,
         open=opened,
     )
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _TEXT else f"{text[:_TEXT].rstrip()} …"
 
 
 def _documents(
@@ -81,7 +79,7 @@ def _documents(
     gone: str,
     kept: str,
 ) -> Html:
-    """One list; of each document whether it is relevant and its place in the other list."""
+    """One list; each document with its relevance and its place in the other list."""
     graded = len({grade for grade in grades.values() if grade > 0}) > 1
     places = {document: place for place, document in enumerate(others, 1)}
     items = []

@@ -1,8 +1,8 @@
-"""Altair charts inside a page: compiled when the page is made, drawn by one Vega runtime in it.
+"""Altair charts inside a page: compiled with the page, drawn by one Vega runtime in it.
 
 A chart's colours are the page's CSS variables, so that a chart follows the reader's light or dark
-setting and the printer without being drawn again. Vega-Lite stays out of the page: it is compiled
-here, and the runtime alone is a third smaller.
+setting and the printer without a new drawing. Vega-Lite stays out of the page: it is compiled here,
+and the runtime alone is a third smaller.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ except ImportError as error:
     raise MissingCharts(f"charts need {error.name}: {installing('evaluate')}") from None
 
 SERIES = tuple(f"var(--s{number})" for number in range(8))
-"""The colours of configurations, corpora or whatever a chart tells apart; the first is the quiet
-one, for what the others are compared with."""
+"""The colours of configurations, corpora or other series; the first, a quiet one, is for the
+baseline."""
 
 GAIN, LOSS, INK, MUTED, RULE = (f"var(--{n})" for n in ("gain", "loss", "ink", "muted", "rule"))
 
@@ -35,7 +35,7 @@ LONG_LABEL = (
     "length(datum.label) > 25 ? slice(datum.label, 0, 10) + '…' + slice(datum.label, -12)"
     " : datum.label"
 )
-"""``labelExpr`` of an axis with names: long ones lose their middle, their ends tell them apart."""
+"""``labelExpr`` of an axis with names: long ones lose their middle, because their ends differ."""
 
 _FONT = 'system-ui, -apple-system, "Segoe UI", "Noto Sans", "Liberation Sans", sans-serif'
 _CONFIG: dict[str, Any] = {
@@ -76,8 +76,13 @@ _CONFIG: dict[str, Any] = {
 
 
 def rows(records: Iterable[Mapping[str, Any]]) -> alt.InlineData:
-    """Records as a chart's data: what is not finite is null, what is unseen in a text is shown."""
+    """Records as a chart's data: infinite and NaN become null, unseen characters are shown."""
     return alt.InlineData(values=[_plain(dict(record)) for record in records])
+
+
+def intervals(form: str = ".3f") -> list[alt.Tooltip]:
+    """The tooltips of a mean with its interval."""
+    return [alt.Tooltip(f"{field}:Q", format=form) for field in ("mean", "low", "high")]
 
 
 def chart(
@@ -94,11 +99,10 @@ def chart(
     Args:
         figure: an Altair chart; ``width="container"`` makes it as wide as its place.
         title: stands above it.
-        label: what it shows, for who can't see it; the numbers should be in a table too.
+        label: a description for readers who can't see it; a table should have the numbers too.
         note: stands under it.
         meanings: of its colours, by :func:`operators.report.page.key`, instead of a legend.
-        frames: names of the data sets, given to :func:`scripts`, that it reads by
-            ``alt.NamedData``.
+        frames: names of the data sets of :func:`scripts` that it reads by ``alt.NamedData``.
 
     Raises:
         altair.SchemaValidationError: the chart is not valid.
@@ -126,12 +130,12 @@ def chart(
 
 
 def choice(label: str, signal: str, options: Iterable[tuple[object, str]]) -> Html:
-    """A list to choose from, which sets the signal of that name in every chart that has it.
+    """A list of options that sets the signal of that name in every chart that has it.
 
     Lists of one signal on a page show the same choice.
 
     Args:
-        label: says what is chosen.
+        label: stands before the list.
         signal: the name of an ``alt.param``.
         options: each a value and its text; the first is chosen at the start.
     """
@@ -141,10 +145,10 @@ def choice(label: str, signal: str, options: Iterable[tuple[object, str]]) -> Ht
 
 
 def scripts(frames: Mapping[str, Iterable[Mapping[str, Any]]] | None = None) -> Html:
-    """What draws the charts of a page; once a page, for ``page(..., scripts=...)``.
+    """The scripts that draw the charts of a page; once a page, for ``page(..., scripts=...)``.
 
     Args:
-        frames: data that several charts share: a name and its records.
+        frames: the records, by name, that several charts share.
     """
     data = [
         Html(
@@ -159,7 +163,7 @@ def scripts(frames: Mapping[str, Iterable[Mapping[str, Any]]] | None = None) -> 
 
 @cache
 def _runtime() -> str:
-    """Vega's parser and view, minified, under one name; vl-convert carries it."""
+    """Vega's parser and view, minified, under one name; a part of vl-convert."""
     module = f"/npm/vega@{vl_convert.get_vega_version()}/+esm"
     bundle: str = vl_convert.javascript_bundle(
         f'import {{parse, View, Error as Level}} from "{module}";'
@@ -169,7 +173,7 @@ def _runtime() -> str:
 
 
 def _script_json(value: object) -> str:
-    """JSON that no content can end the script element of."""
+    """JSON whose content can't end its script element."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 

@@ -1,4 +1,4 @@
-"""What differs from the baseline and whether that is luck: in words, as a table, query by query."""
+"""Differences from the baseline, and whether they are luck: in words, as a table, by query."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import altair as alt
 import polars as pl
 
 from operators.evaluation.evaluation_frames import measures_of
+from operators.evaluation.tables import SIGNIFICANT
 from operators.report import charts
 from operators.report.page import Html, element, join, table
 from operators.report.scores import Layers, colour_key, colours, interval_dots
 
-SIGNIFICANT = 0.05
 QUERIES = "queries"
 _LONGEST = 180
+_SCORE = ["config", "query_id", "measure", "value"]
 
 
 def signed(value: float, digits: int = 3) -> str:
@@ -39,10 +40,7 @@ def probability(p: float) -> str:
 
 
 def in_words(row: Mapping[str, Any]) -> str:
-    """What a row of ``COMPARISON`` means.
-
-    A difference is called real where the corrected p is at most 0.05.
-    """
+    """The meaning of a row of ``COMPARISON``: luck is unlikely where the corrected p is <= 0.05."""
     if row["difference"] == 0 and not row["wins"] and not row["losses"]:
         return "the same for every query"
     if row["p_corrected"] > SIGNIFICANT:
@@ -51,7 +49,7 @@ def in_words(row: Mapping[str, Any]) -> str:
 
 
 def findings(comparison: pl.DataFrame, measure: str) -> Html:
-    """A sentence or two for every configuration, about its first measure."""
+    """A sentence or two for every configuration, about one ``measure``."""
     items = []
     for row in comparison.filter(pl.col("measure") == measure).iter_rows(named=True):
         name, said = element("strong", row["config"]), in_words(row)
@@ -66,17 +64,18 @@ def findings(comparison: pl.DataFrame, measure: str) -> Html:
             if said == "may be luck"
             else f"{said.split(',')[0]} than {row['baseline']}, and hardly by luck"
         )
+        queries = "query" if wins == 1 else "queries"
         text = (
             f" in {measure} against {row['baseline']}, {luck} "
             f"(95 % interval {_interval(row)}; p {_equals(row['p_corrected'])}, corrected). "
-            f"{_count(wins, 'query')} gained, {losses} lost, {ties} stayed the same."
+            f"{wins} {queries} gained, {losses} lost, {ties} stayed the same."
         )
         items.append(element("li", name, ": ", size, text))
     return element("ul", *items, class_="findings")
 
 
 def comparison_body(comparison: pl.DataFrame, configs: Sequence[str]) -> Html:
-    """The differences with their intervals as a picture and a table.
+    """The differences with their intervals, as a picture and a table.
 
     Args:
         comparison: columns ``COMPARISON``.
@@ -125,7 +124,7 @@ def comparison_table(comparison: pl.DataFrame) -> Html:
 
 
 def differences_body(scores: pl.DataFrame, configs: Sequence[str]) -> Html:
-    """A bar a query, for every configuration against the first; reads the frame ``queries``."""
+    """A bar a query, for every configuration against the first; needs the frame ``queries``."""
     measures, limits = measures_of(scores), largest_differences(scores, configs)
     pictures = [
         charts.chart(
@@ -150,7 +149,7 @@ def differences_body(scores: pl.DataFrame, configs: Sequence[str]) -> Html:
 def query_records(
     scores: pl.DataFrame, queries: pl.DataFrame, configs: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """What :func:`difference_bars` reads: each query's text and values.
+    """The records that :func:`difference_bars` needs: each query's text and values.
 
     Args:
         scores: columns ``SCORES``.
@@ -164,9 +163,7 @@ def query_records(
     texts = dict(queries.select("query_id", "text").iter_rows())
     values = {
         (config, query, measure): round(value, 4)
-        for config, query, measure, value in scores.select(
-            "config", "query_id", "measure", "value"
-        ).iter_rows()
+        for config, query, measure, value in scores[_SCORE].iter_rows()
     }
     measures = measures_of(scores)
     return [
@@ -189,32 +186,26 @@ def largest_differences(scores: pl.DataFrame, configs: Sequence[str]) -> dict[st
 
 
 def difference_bars(place: int, configs: Sequence[str], limits: Mapping[str, float]) -> Layers:
-    """The differences of configuration number ``place`` from the first, on the scale of all."""
+    """The differences of configuration number ``place`` from the first, on the common scale."""
     at = f"indexof({json.dumps(list(limits))}, measure)"
     limit = f"{json.dumps(list(limits.values()))}[{at}]"
     span = alt.Scale(domainMin=alt.ExprRef(f"-{limit}"), domainMax=alt.ExprRef(limit))
+    order: list[Any] = [
+        alt.SortField("difference", order="descending"),
+        alt.SortField("q", order="ascending"),
+    ]
     base = (
         alt.Chart(alt.NamedData(QUERIES))
         .transform_calculate(before=f"datum.s[0][{at}]", after=f"datum.s[{place}][{at}]")
         .transform_calculate(difference="datum.after - datum.before")
-        .transform_window(
-            end="row_number()",
-            sort=[
-                alt.SortField("difference", order="descending"),
-                alt.SortField("q", order="ascending"),
-            ],
-        )
+        .transform_window(end="row_number()", sort=order)
         .transform_calculate(start="datum.end - 1")
         .encode(x=alt.X("start:Q", axis=None, scale=alt.Scale(nice=False)), x2="end:Q")
     )
     labels = "datum.value === 0 ? '0' : format(datum.value, '+.2~f')"
+    axis = alt.Axis(tickCount=5, labelExpr=labels)
     bars = base.mark_bar().encode(
-        y=alt.Y(
-            "difference:Q",
-            title="difference",
-            scale=span,
-            axis=alt.Axis(tickCount=5, labelExpr=labels),
-        ),
+        y=alt.Y("difference:Q", title="difference", scale=span, axis=axis),
         y2=alt.datum(0),
         color=alt.condition("datum.difference > 0", alt.value(charts.GAIN), alt.value(charts.LOSS)),
     )
@@ -261,8 +252,3 @@ def _interval(row: Mapping[str, Any]) -> str:
 def _equals(p: float) -> str:
     text = probability(p)
     return text if text.startswith("<") else f"= {text}"
-
-
-def _count(number: int, noun: str) -> str:
-    plural = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
-    return f"{number} {noun if number == 1 else plural}"

@@ -1,4 +1,4 @@
-"""The report of an evaluation: one page that says what changed, and whether it is luck."""
+"""The report of an evaluation: one page with the changes, and whether they are luck."""
 
 from __future__ import annotations
 
@@ -23,45 +23,36 @@ from operators.report.timings import timings_body
 
 @dataclass(frozen=True)
 class GraphDifference:
-    """What differs between a baseline's graph and another configuration's.
+    """The differences between a baseline's graph and another configuration's.
 
     Attributes:
-        text: the differences as lines that a person reads; "" where nothing differs.
-        svg: an SVG picture of both graphs, drawn by ourselves: it goes into the page as it is. None
-            where Graphviz is missing.
+        text: the differences, one a line; "" where nothing differs.
+        svg: our own SVG picture of both graphs, which enters the page unescaped; None where
+            Graphviz is missing.
     """
 
     text: str
     svg: str | None = None
 
 
-def report_page(
-    evaluation: Evaluation,
-    graphs: Mapping[str, GraphDifference] | None = None,
-    *,
-    title: str = "",
-) -> str:
+def report_page(evaluation: Evaluation, graphs: Mapping[str, GraphDifference] | None = None) -> str:
     """The whole page, everything inline.
 
     Args:
-        evaluation: what was found; its first configuration is the baseline.
-        graphs: of every other configuration, by name, what differs from the baseline's graph.
-        title: of the page; else made of the collection's name.
+        evaluation: its first configuration is the baseline.
+        graphs: by configuration, the differences from the baseline's graph.
 
     Returns:
-        HTML; it loads nothing and works without scripts but for the charts.
+        HTML; it loads nothing, and without scripts it lacks the charts only.
     """
     configs, measures = evaluation.configs, measures_of(evaluation.scores)
     name = str(evaluation.collection.get("name", ""))
     compared = len(configs) > 1 and evaluation.comparison.height > 0
     sections = [Section("Scores", scores_body(evaluation.summary, configs))]
     if compared:
+        differences = comparison_body(evaluation.comparison, configs)
         sections += [
-            Section(
-                f"Against {configs[0]}",
-                comparison_body(evaluation.comparison, configs),
-                "Comparison",
-            ),
+            Section(f"Against {configs[0]}", differences, "Comparison"),
             Section("Query by query", differences_body(evaluation.scores, configs), "Queries"),
         ]
     if evaluation.changed.height:
@@ -88,7 +79,7 @@ def report_page(
     sections.append(Section("How to read this", _method(measures), "Method"))
     records = query_records(evaluation.scores, evaluation.queries, configs) if compared else []
     return page(
-        title or (f"Evaluation of {name}" if name else "Evaluation"),
+        f"Evaluation of {name}" if name else "Evaluation",
         sections,
         lead=_lead(evaluation, measures[0], compared=compared),
         scripts=charts.scripts({QUERIES: records} if records else {}),
@@ -96,22 +87,22 @@ def report_page(
 
 
 def _difference_body(config: str, baseline: str, found: GraphDifference) -> Html:
-    """One picture of both graphs, and what differs as text."""
+    """One picture of both graphs, and the differences as text."""
     if not found.text:
         return element("p", f"The graph of {config} is the same as that of {baseline}.")
-    told = element("pre", element("code", found.text), tabindex=0)
+    listed = element("pre", element("code", found.text), tabindex=0)
     if found.svg is None:
         why = "There is no picture, for Graphviz (the extra `render`) was not installed."
-        return join([element("p", why, class_="note"), told])
+        return join([element("p", why, class_="note"), listed])
     label = f"The graphs of {baseline} and {config} in one picture; what differs is listed below"
     picture = element(
         "div", _inline(found.svg), class_="dag scroll", tabindex=0, role="img", aria_label=label
     )
-    return join([picture, told])
+    return join([picture, listed])
 
 
 def _inline(svg: str) -> Html:
-    """An SVG file as a part of a page: without its prolog, and without ids that would recur."""
+    """An SVG file as a part of a page: without its prolog, and without ids, which would recur."""
     return Html(re.sub(r' id="[^"]*"', "", svg[svg.index("<svg") :]))
 
 
@@ -132,34 +123,17 @@ def _lead(evaluation: Evaluation, measure: str, *, compared: bool) -> Html:
 
 
 def _method(measures: list[str]) -> Html:
-    terms = [
-        join([element("dt", name), element("dd", f"{MEANINGS[name]}; from 0 to 1.")])
-        for name in measures
-        if name in MEANINGS
-    ]
-    intervals = (
-        "95 % interval",
-        "What the mean would be for other queries like these: the middle 95 % of the means of "
-        "queries drawn again, with repetition, from the judged ones (bootstrap).",
-    )
-    chance = (
-        "p",
-        "How often a difference at least as large would come about if it were a coin's toss, for "
-        "each query, which configuration a score belongs to (paired randomisation test, "
+    terms = {name: f"{MEANINGS[name]}; from 0 to 1." for name in measures if name in MEANINGS}
+    terms |= {
+        "95 % interval": "What the mean would be for other queries like these: the middle 95 % of "
+        "the means of queries drawn again, with repetition, from the judged ones (bootstrap).",
+        "p": "How often chance gives a difference at least as large, if a coin's toss for each "
+        "query decides which configuration gets which score (paired randomisation test, "
         "two-sided). Corrected, it allows for the number of comparisons in the table (Holm).",
-    )
-    luck = (
-        "hardly luck",
-        "The corrected p is at most 0.05. A difference that may be luck is not shown to be none: "
-        "more judged queries could still show it.",
-    )
-    judged = (
-        "relevant",
-        "Judged so; a document that nobody judged counts as not relevant. A document stands at the "
-        "place of its best chunk.",
-    )
-    others = [
-        join([element("dt", term), element("dd", text)])
-        for term, text in (intervals, chance, luck, judged)
-    ]
-    return element("dl", *terms, *others, class_="terms")
+        "hardly luck": "The corrected p is at most 0.05. A difference that may be luck can "
+        "still be real: more judged queries could show it.",
+        "relevant": "The judgements call it relevant; a document without a judgement counts as not "
+        "relevant. A document stands at the place of its best chunk.",
+    }
+    entries = (join([element("dt", term), element("dd", text)]) for term, text in terms.items())
+    return element("dl", *entries, class_="terms")

@@ -13,7 +13,7 @@ from operators.report import charts
 from operators.report.page import Html, Section, element, join, page, table
 from operators.report.passages import Passage, moves, score_bars, steps_bars, used_factors
 
-_LONGEST = 600  # characters of a passage's text that are shown
+_LONGEST = 600  # shown characters of a passage's text
 
 
 def explanation_page(answer: Mapping[str, Any], *, query_id: int | None = None) -> str:
@@ -46,7 +46,7 @@ def explanation_page(answer: Mapping[str, Any], *, query_id: int | None = None) 
         body = join([_details(one, None, open_=True) for one in named])
         sections.append(Section("Passages asked about", body, "Asked about"))
     if results:
-        body = join([_details(one, texts.get(one.chunk_id), open_=False) for one in results])
+        body = join([_details(one, texts.get(one.row["chunk_id"]), open_=False) for one in results])
         sections.append(Section("Results", body))
     sections.append(Section("The searches", _searches(answer["outcomes"]), "Searches"))
     sections.append(Section("How it was set", _settings(answer["provenance"]), "Settings"))
@@ -59,9 +59,9 @@ def explanation_page(answer: Mapping[str, Any], *, query_id: int | None = None) 
     )
 
 
-def _passages(dispositions: pl.DataFrame, told: pl.DataFrame) -> list[Passage]:
-    """The passages in their order: results by place, then those asked about, A, B, ..."""
-    by_chunk = told.partition_by("chunk_id", as_dict=True, maintain_order=True)
+def _passages(dispositions: pl.DataFrame, explained: pl.DataFrame) -> list[Passage]:
+    """The passages in their order: results by place, then the others asked about, A, B, ..."""
+    by_chunk = explained.partition_by("chunk_id", as_dict=True, maintain_order=True)
     found: list[Passage] = []
     asked = 0
     for row in dispositions.iter_rows(named=True):
@@ -69,7 +69,7 @@ def _passages(dispositions: pl.DataFrame, told: pl.DataFrame) -> list[Passage]:
         if rank is None:
             asked += 1
         name = str(rank + 1) if rank is not None else _letters(asked)
-        rows = by_chunk.get((row["chunk_id"],), told.clear())
+        rows = by_chunk.get((row["chunk_id"],), explained.clear())
         found.append(Passage(name, row, rows, waterfall(rows)))
     return found
 
@@ -136,7 +136,7 @@ def _scores(passages: Sequence[Passage]) -> Html:
     rows = [
         [
             one.name,
-            _link(one),
+            _link(one.row),
             "" if one.row["score"] is None else f"{one.row['score']:.4f}",
             DISPOSITION_MEANINGS[one.row["disposition"]],
             str(one.row["number"] or ""),
@@ -149,8 +149,8 @@ def _scores(passages: Sequence[Passage]) -> Html:
     return join([picture if scored else "", listed])
 
 
-def _link(one: Passage) -> Html:
-    label, url = one.row["source_label"], one.row["source_url"]
+def _link(source: Mapping[str, Any]) -> Html:
+    label, url = source["source_label"], source["source_url"]
     return element("a", label, href=url, rel="noreferrer") if url else join([label])
 
 
@@ -178,9 +178,9 @@ def _details(one: Passage, text: str | None, *, open_: bool) -> Html:
         formulas = [[step.factor, step.formula, spell(step.after)] for step in one.steps]
         head = ["factor", "what it does", "score so far"]
         parts += [drawn, table("Factors", head, formulas, numeric=(2,))]
-    parts.append(_numbers(one.told))
+    parts.append(_numbers(one.explained))
     if row["near_duplicates"]:
-        others = [element("li", _source(other)) for other in row["near_duplicates"]]
+        others = [element("li", _link(other)) for other in row["near_duplicates"]]
         parts += [element("h4", "Also found in"), element("ul", *others)]
     if text:
         shown = text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
@@ -188,15 +188,10 @@ def _details(one: Passage, text: str | None, *, open_: bool) -> Html:
     return element("details", element("summary", *heading), *parts, open=open_)
 
 
-def _source(copy: Mapping[str, Any]) -> Html:
-    label, url = copy["source_label"], copy["source_url"]
-    return element("a", label, href=url, rel="noreferrer") if url else join([label])
-
-
-def _numbers(told: pl.DataFrame) -> Html:
+def _numbers(explained: pl.DataFrame) -> Html:
     """Every number, in full, and the place in every list."""
     rows = []
-    for row in told.filter(pl.col("stage") != "end").iter_rows(named=True):
+    for row in explained.filter(pl.col("stage") != "end").iter_rows(named=True):
         whole = row["stage"] in ("context", "citations")
         number = (
             "" if row["value"] is None else f"{row['value']:.0f}" if whole else repr(row["value"])

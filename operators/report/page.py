@@ -1,7 +1,7 @@
 """One HTML file with everything inside: no request leaves a page, and no content can act in it.
 
-Whatever is a plain ``str`` is text and is escaped; only :class:`Html` is markup. A page therefore
-needs no care with hostile queries, labels or names: they can't become markup by being forgotten.
+A plain ``str`` is text and is escaped; only :class:`Html` is markup. So hostile queries, labels or
+names can't become markup by an oversight.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ except ImportError as error:
     raise MissingCharts(f"charts need {error.name}: {installing('evaluate')}") from None
 
 Html = Markup
-"""Markup that is safe to stand in a page as it is."""
+"""Markup that stands in a page unescaped."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page with a heading of its own; ``short`` is its name in the list of contents."""
+    """A part of a page with a heading; ``short`` is its name in the list of contents."""
 
     heading: str
     body: Html
@@ -42,7 +42,7 @@ class Section:
 
 
 def markup(value: str) -> Html:
-    """``value`` as markup: escaped and with what is unseen shown, unless it is markup already.
+    """``value`` as markup: escaped, with unseen characters shown, unless it is markup already.
 
     >>> str(markup("a < b")), str(markup(Html("<b>a</b>")))
     ('a &lt; b', '<b>a</b>')
@@ -51,7 +51,7 @@ def markup(value: str) -> Html:
 
 
 def _shown(value: Any) -> Any:
-    """A text with what is unseen shown; markup and everything else as it is."""
+    """A text with unseen characters shown; markup and everything else unchanged."""
     return visible(value) if isinstance(value, str) and not isinstance(value, Html) else value
 
 
@@ -86,16 +86,14 @@ def table(
     rows: Iterable[Sequence[str]],
     *,
     numeric: Iterable[int] = (),
-    row_attributes: Sequence[dict[str, str]] = (),
 ) -> Html:
     """A table that scrolls inside itself where the page is too narrow.
 
     Args:
-        caption: says what the table shows; read aloud before it.
+        caption: a description of the table; screen readers say it first.
         columns: the headings.
         rows: the cells, text or markup; a row's first cell is its heading.
-        numeric: numbers of the columns that hold numbers; they are set flush right.
-        row_attributes: attributes of each row, such as ``{"data_slice": "all"}``.
+        numeric: the places of the columns with numbers, which stand flush right.
     """
     right = set(numeric)
 
@@ -105,11 +103,10 @@ def table(
 
     head = join(cell(i, c, "th", scope="col") for i, c in enumerate(columns))
     body = []
-    for place, row in enumerate(rows):
+    for row in rows:
         first = cell(0, row[0], "th", scope="row")
         others = (cell(i, c, "td") for i, c in enumerate(row[1:], 1))
-        extra = row_attributes[place] if row_attributes else {}
-        body.append(element("tr", first, *others, **extra))
+        body.append(element("tr", first, *others))
     inner = element(
         "table",
         element("caption", caption),
@@ -120,7 +117,7 @@ def table(
 
 
 def key(entries: Iterable[tuple[str, str]]) -> Html:
-    """What colours mean: a list that wraps where the page is narrow.
+    """The meanings of colours: a list that wraps where the page is narrow.
 
     Args:
         entries: each a meaning and a CSS colour, such as ``var(--s1)``.
@@ -138,7 +135,7 @@ def page(title: str, sections: Sequence[Section], *, lead: str = "", scripts: st
     Args:
         title: its title and first heading.
         sections: its parts, in order; from three on, a list of contents stands before them.
-        lead: what a reader must know first, under the title; text or markup.
+        lead: the first paragraph, under the title; text or markup.
         scripts: ``operators.report.charts.scripts(...)`` where the page has charts.
 
     Returns:

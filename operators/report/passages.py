@@ -1,4 +1,4 @@
-"""Passages as charts: what their scores are made of, and their places from stage to stage."""
+"""Charts of passages: the factors of their scores, and their places from stage to stage."""
 
 from __future__ import annotations
 
@@ -26,31 +26,38 @@ STAGES = {
     "unique_rank": "unique",
     "result_rank": "results",
 }
-"""The lists that a passage goes through; up to deduped they are those of its corpus."""
+"""The lists that a passage goes through; up to deduped, the lists of its corpus."""
 
-# what a score begins with is never there twice, so that it may have one colour
-_SHADES = {"meaning": 1, "place": 1, "corpus": 1, "words": 2, "weight": 3, "recency": 4} | {
-    "others": 5,
-    "reranker": 6,
-}
+# A score begins with one of meaning, place and corpus, so that these share a colour.
+_SHADES = {"meaning": 1, "place": 1, "corpus": 1, "words": 2, "weight": 3, "recency": 4}
+_SHADES |= {"others": 5, "reranker": 6}
 _ACROSS = "fused"  # the first list of all corpora
 _LABEL = 46  # characters
+_FROM_TO: dict[str, Any] = {
+    "x": alt.X("before:Q", title=None, axis=alt.Axis(tickCount=5)),
+    "x2": "after:Q",
+}
+_OF_STEP = [
+    alt.Tooltip("factor:N"),
+    alt.Tooltip("formula:N", title="does"),
+    alt.Tooltip("score:N", title="score so far"),
+]
 
 
 @dataclass(frozen=True)
 class Passage:
-    """A passage of an explanation: how it is called there, and what is told of it.
+    """A passage of an explanation, with its name there and its numbers.
 
     Attributes:
         name: its place among the results, or a letter.
         row: its row of ``DISPOSITIONS``.
-        told: its rows of ``EXPLAIN``.
+        explained: its rows of ``EXPLAIN``.
         steps: its waterfall.
     """
 
     name: str
     row: Mapping[str, Any]
-    told: pl.DataFrame
+    explained: pl.DataFrame
     steps: Sequence[Step]
 
     @property
@@ -60,13 +67,8 @@ class Passage:
         return None if rank is None else int(rank) + 1
 
     @property
-    def chunk_id(self) -> int:
-        """Its chunk."""
-        return int(self.row["chunk_id"])
-
-    @property
     def label(self) -> str:
-        """Its name and as much of its label as fits beside a bar."""
+        """Its name and its label, shortened to fit beside a bar."""
         text = self.row["source_label"]
         half = _LABEL // 2
         short = text if len(text) <= _LABEL else f"{text[:half]}…{text[1 - half :]}"
@@ -84,7 +86,7 @@ def _colours(factors: Sequence[str]) -> alt.Scale:
 
 
 def score_bars(passages: Sequence[Passage]) -> Layers:
-    """A bar a passage, a part of it for each factor, its score at the end."""
+    """A bar for each passage, with a part for each factor and the score at the end."""
     records = [{"passage": one.label, **_record(step)} for one in passages for step in one.steps]
     ends = [{"passage": one.label, "after": one.row["score"]} for one in passages]
     order = [one.label for one in passages]
@@ -92,7 +94,7 @@ def score_bars(passages: Sequence[Passage]) -> Layers:
         "passage:N",
         sort=order,
         title=None,
-        # beside a narrow chart there is room for the number and the corpus only
+        # a narrow chart has room for the number and the corpus only
         axis=alt.Axis(
             labelLimit=320,
             labelExpr="containerSize()[0] > 600 ? datum.label : replace(substring("
@@ -104,15 +106,9 @@ def score_bars(passages: Sequence[Passage]) -> Layers:
         .mark_bar(height={"band": 0.66})
         .encode(
             y=y,
-            x=alt.X("before:Q", title=None, axis=alt.Axis(tickCount=5)),
-            x2="after:Q",
+            **_FROM_TO,
             color=alt.Color("factor:N", scale=_colours(used_factors(passages))),
-            tooltip=[
-                alt.Tooltip("passage:N", title=" "),
-                alt.Tooltip("factor:N"),
-                alt.Tooltip("formula:N", title="does"),
-                alt.Tooltip("score:N", title="score so far"),
-            ],
+            tooltip=[alt.Tooltip("passage:N", title=" "), *_OF_STEP],
         )
     )
     numbers = (
@@ -126,20 +122,15 @@ def score_bars(passages: Sequence[Passage]) -> Layers:
 
 
 def steps_bars(one: Passage) -> Layers:
-    """The waterfall of one passage: a row a factor, each beginning where the one before ends."""
+    """The waterfall of one passage: a row a factor; each begins where the last one ends."""
     records = [_record(step) for step in one.steps]
     order = [step.factor for step in one.steps]
     y = alt.Y("factor:N", sort=order, title=None)
     base = alt.Chart(charts.rows(records)).encode(y=y)
     bars = base.mark_bar(height={"band": 0.6}).encode(
-        x=alt.X("before:Q", title=None, axis=alt.Axis(tickCount=5)),
-        x2="after:Q",
+        **_FROM_TO,
         color=alt.Color("factor:N", scale=_colours(order), legend=None),
-        tooltip=[
-            alt.Tooltip("factor:N"),
-            alt.Tooltip("formula:N", title="does"),
-            alt.Tooltip("score:N", title="score so far"),
-        ],
+        tooltip=_OF_STEP,
     )
     numbers = base.mark_text(align="left", dx=6).encode(x="high:Q", text="change:N")
     joints = (
@@ -166,8 +157,8 @@ def _record(step: Step) -> dict[str, Any]:
 
 
 def moves(passages: Sequence[Passage]) -> Html:
-    """A line a passage through its places in every list, best on top."""
-    stages = {column: name for column, name in STAGES.items() if _is_told(passages, column)}
+    """A line for each passage through its places in every list, best on top."""
+    stages = {column: name for column, name in STAGES.items() if _has_stage(passages, column)}
     records = [
         {
             "name": one.name,
@@ -197,17 +188,17 @@ def moves(passages: Sequence[Passage]) -> Html:
     return join([picture, element("details", element("summary", "All places"), listed)])
 
 
-def _is_told(passages: Sequence[Passage], column: str) -> bool:
-    """Whether a stage says something of its own: reranked does only where a model has read."""
+def _has_stage(passages: Sequence[Passage], column: str) -> bool:
+    """Whether a stage has places of its own; reranked has only where a model gave scores."""
     if column != "reranked_rank":
         return any(one.row[column] is not None for one in passages)
-    return any(one.told["stage"].is_in(["reranked"]).any() for one in passages)
+    return any((one.explained["stage"] == "reranked").any() for one in passages)
 
 
 def _bumps(records: Sequence[Mapping[str, Any]], stages: Sequence[str]) -> Layers:
     corpora = sorted({record["corpus"] for record in records})
     colours = [charts.SERIES[(place + 1) % len(charts.SERIES)] for place in range(len(corpora))]
-    # passages of several corpora may have one place in their lists: they stand side by side
+    # passages of several corpora with one place in their lists stand side by side
     middle = (len(corpora) - 1) / 2
     gap = min(0.2, 0.3 / max(middle, 0.5))
     aside = {corpus: gap * (place - middle) for place, corpus in enumerate(corpora)}

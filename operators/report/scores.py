@@ -1,4 +1,4 @@
-"""How well each configuration did: bars with intervals, by slice, and the numbers as a table."""
+"""The scores of each configuration: bars with intervals, by slice, and a table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MEANINGS = {
 }
 ALL = "all"
 _PLAIN = {ALL: "all queries", "all corpora": "in all corpora"}
-Layers = alt.LayerChart | alt.FacetChart  # what Altair says that layers are
+Layers = alt.LayerChart | alt.FacetChart  # the return type of alt.layer
 
 
 def slice_name(name: str) -> str:
@@ -32,7 +32,7 @@ def slice_name(name: str) -> str:
 
 
 def colours(configs: Sequence[str], *, without_first: bool = False) -> alt.Scale:
-    """One colour a configuration, the same in every chart; the first alone has the quiet one."""
+    """One colour a configuration, the same in every chart; only the first has the quiet one."""
     quiet, *others = charts.SERIES
     listed = [quiet, *(others[place % len(others)] for place in range(len(configs) - 1))]
     start = int(without_first)
@@ -40,7 +40,7 @@ def colours(configs: Sequence[str], *, without_first: bool = False) -> alt.Scale
 
 
 def colour_key(scale: alt.Scale) -> Html:
-    """What the colours of :func:`colours` mean."""
+    """The meanings of the colours of :func:`colours`."""
     return key(zip(scale.domain, scale.range, strict=True))
 
 
@@ -62,14 +62,9 @@ def scores_body(summary: pl.DataFrame, configs: Sequence[str]) -> Html:
         )
         for measure in measures_of(summary)
     ]
+    pick = charts.choice("Queries", "slice", names) if len(names) > 1 else ""
     everything = summary_table(summary.filter(pl.col("slice") == ALL), configs)
-    return join(
-        [
-            charts.choice("Queries", "slice", names) if len(names) > 1 else "",
-            element("div", *bars, class_="grid"),
-            everything,
-        ]
-    )
+    return join([pick, element("div", *bars, class_="grid"), everything])
 
 
 def slices_body(summary: pl.DataFrame, configs: Sequence[str]) -> Html:
@@ -86,9 +81,9 @@ def slices_body(summary: pl.DataFrame, configs: Sequence[str]) -> Html:
         title="Mean with its 95 % interval",
         label="The mean of the chosen measure for every slice and configuration",
         meanings=colour_key(colours(configs)),
-        note="In brackets the number of queries: few queries make wide intervals. Of a corpus, its "
-        "documents alone count, and the queries that judge it. In all corpora: what is found "
-        "anywhere stands in one list, also where a query names the corpora that it judges.",
+        note="In brackets the number of queries: few queries make wide intervals. For a corpus, "
+        "only its documents and the queries that judge it count. In all corpora: one list holds "
+        "the results of every corpus, even where a query names the corpora that it judges.",
     )
     numbers = element(
         "details",
@@ -99,8 +94,7 @@ def slices_body(summary: pl.DataFrame, configs: Sequence[str]) -> Html:
 
 
 def measure_bars(summary: pl.DataFrame, configs: Sequence[str]) -> Layers:
-    """One measure: a bar a configuration with its interval, for the slice that is chosen."""
-    chosen = alt.param(name="slice", value=ALL)
+    """One measure: a bar a configuration with its interval, for the chosen slice."""
     names = alt.Axis(labelExpr=charts.LONG_LABEL)
     base = (
         alt.Chart(charts.rows(summary.iter_rows(named=True)))
@@ -109,7 +103,7 @@ def measure_bars(summary: pl.DataFrame, configs: Sequence[str]) -> Layers:
     )
     tooltip = [
         alt.Tooltip("config:N", title="configuration"),
-        *(alt.Tooltip(f"{field}:Q", format=".3f") for field in ("mean", "low", "high")),
+        *charts.intervals(),
         alt.Tooltip("queries:Q"),
     ]
     bar = base.mark_bar(height={"band": 0.66}).encode(
@@ -128,14 +122,14 @@ def measure_bars(summary: pl.DataFrame, configs: Sequence[str]) -> Layers:
     return (
         alt.layer(bar, interval, *ends, number)
         .properties(width="container", height=alt.Step(28), padding={"right": 44})
-        .add_params(chosen)
+        .add_params(alt.param(name="slice", value=ALL))
     )
 
 
 def interval_dots(
     points: pl.DataFrame, colour: alt.Scale, order: Sequence[str], *, signed: bool = False
 ) -> Layers:
-    """Dots with intervals: a row each value of ``row``, a dot in it for each configuration.
+    """Dots with intervals: a row for each value of ``row``, a dot in it for each configuration.
 
     Args:
         points: ``row``, ``config``, ``mean``, ``low``, ``high`` and any other columns.
@@ -143,20 +137,15 @@ def interval_dots(
         order: the values of ``row``, from the top.
         signed: the numbers are differences; a line marks 0.
     """
-    form = "+.3f" if signed else ".3f"
+    names = alt.Axis(grid=True, labelExpr=charts.LONG_LABEL)
     base = alt.Chart(charts.rows(points.iter_rows(named=True))).encode(
-        y=alt.Y(
-            "row:N",
-            sort=list(order),
-            title=None,
-            axis=alt.Axis(grid=True, labelExpr=charts.LONG_LABEL),
-        ),
+        y=alt.Y("row:N", sort=list(order), title=None, axis=names),
         yOffset=alt.YOffset("config:N", sort=list(colour.domain)),
         color=alt.Color("config:N", scale=colour, legend=None),
         tooltip=[
             alt.Tooltip("row:N", title=" "),
             alt.Tooltip("config:N", title="configuration"),
-            *(alt.Tooltip(f"{field}:Q", format=form) for field in ("mean", "low", "high")),
+            *charts.intervals("+.3f" if signed else ".3f"),
         ],
     )
     interval = base.mark_rule(strokeWidth=2, opacity=0.55).encode(
@@ -172,7 +161,7 @@ def interval_dots(
 
 
 def summary_table(summary: pl.DataFrame, configs: Sequence[str]) -> Html:
-    """Means with their intervals: a row each slice and configuration, a column each measure."""
+    """Means with their intervals: a row a slice and configuration, a column a measure."""
     measures = measures_of(summary)
     cells = {
         (row["slice"], row["config"], row["measure"]): row for row in summary.iter_rows(named=True)

@@ -9,10 +9,9 @@ import polars as pl
 
 from operators.evaluation.evaluation_frames import measures_of
 from operators.evaluation.grid import point_name
+from operators.evaluation.tables import is_significant
 from operators.report import charts
 from operators.report.page import Html, Section, element, join, page, table
-
-SIGNIFICANT = 0.05
 
 
 def sweep_page(
@@ -26,11 +25,10 @@ def sweep_page(
     """The whole page, everything inline.
 
     Args:
-        points: as of :func:`operators.evaluation.grid.sweep_table`.
-        settings: the columns that were varied; the first is the x axis, the others make the lines.
+        points: from :func:`operators.evaluation.grid.sweep_table`.
+        settings: its varied columns; the first is the x axis, the others make the lines.
         unchanged: measure -> mean of the configuration without changes.
-        queries: how many were asked.
-        title: of the page.
+        queries: the number of judged queries.
 
     Returns:
         HTML; it loads nothing.
@@ -82,7 +80,7 @@ def _curve(
         along = along.scale(zero=False, padding=12)
     shown = [
         alt.Tooltip("point:N", title="setting"),
-        *(alt.Tooltip(f"{name}:Q", format=".3f") for name in ("mean", "low", "high")),
+        *charts.intervals(),
     ]
     base = alt.Chart(charts.rows(records))
     bars = base.mark_rule(strokeWidth=2, opacity=0.45).encode(
@@ -110,7 +108,7 @@ def _numbers(points: pl.DataFrame, measure: str) -> Html:
     rows = []
     for row in points.filter(pl.col("measure") == measure).iter_rows(named=True):
         known = row["difference"] is not None
-        star = " *" if known and row["p_corrected"] < SIGNIFICANT else ""
+        star = " *" if known and is_significant(row) else ""
         rows.append(
             [
                 row["point"],

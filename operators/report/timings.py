@@ -1,4 +1,4 @@
-"""Where the time of a run went: by stage as a picture, by node as a table."""
+"""The time of a run: by stage as a picture, by node as a table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def timings_body(timings: pl.DataFrame, configs: Sequence[str], queries: int) ->
     Args:
         timings: columns ``TIMINGS``, of whole runs.
         configs: in the order to show.
-        queries: how many a run answered.
+        queries: the number of queries of a run.
     """
     each = timings.with_columns(ms=pl.col("ms") / max(queries, 1))
     stages = (

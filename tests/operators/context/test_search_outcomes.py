@@ -5,7 +5,17 @@ from collections.abc import Callable
 import polars as pl
 import pytest
 
-from operators.context import search_outcomes as happened
+from operators.context.search_outcomes import (
+    absent,
+    channels,
+    collect,
+    notes,
+    overridden,
+    remarks,
+    searched,
+    sole_channels,
+    unsuccessful,
+)
 from operators.errors import SearchError
 from operators.frames import NOTES, OUTCOMES, check
 
@@ -13,61 +23,58 @@ Make = Callable[..., pl.DataFrame]
 
 
 def failed(corpus: str, channel: str, error: Exception | None = None) -> pl.DataFrame:
-    return happened.unsuccessful(corpus, channel, error or OSError("no server"), 1500.0)
+    return unsuccessful(corpus, channel, error or OSError("no server"), 1500.0)
 
 
 def test_each_thing_that_went_wrong_is_said_and_nothing_else() -> None:
-    outcomes = happened.collect(
+    outcomes = collect(
         [
-            happened.searched("code", "vector", 5, 1.0),
-            happened.searched("code", "text", 0, 1.0),
-            happened.absent("wiki", "vector"),
-            happened.absent("wiki", "text"),
+            searched("code", "vector", 5, 1.0),
+            searched("code", "text", 0, 1.0),
+            absent("wiki", "vector"),
+            absent("wiki", "text"),
             failed("review", "text"),
-            happened.searched("review", "vector", 1, 1.0),
+            searched("review", "vector", 1, 1.0),
             failed("docs", "vector", TimeoutError("slow")),
             failed("docs", "text"),
-            happened.searched("issue", "vector", 1, 1.0),
-            happened.searched("issue", "text", 1, 1.0),
+            searched("issue", "vector", 1, 1.0),
+            searched("issue", "text", 1, 1.0),
             failed("issue", "chunks"),
         ]
     )
     check(outcomes, OUTCOMES, "outcomes")
-    assert [sentence for _, sentence in happened.remarks(outcomes)] == [
+    assert [sentence for _, sentence in remarks(outcomes)] == [
         "wiki: not searched, because nothing has been ingested into it",
         "review: the text search failed (no server); the results are of its vector search alone",
         "docs: the vector search timed out after 1.50 s; it has no results here",
         "docs: the text search failed (no server); it has no results here",
         "issue: the reading of its chunks failed (no server); it has no results here",
     ]
-    assert happened.channels(outcomes)["code"] == {"vector": "ok", "text": "empty"}
+    assert channels(outcomes)["code"] == {"vector": "ok", "text": "empty"}
 
 
 def test_a_query_hears_only_of_corpora_that_it_asked(make_queries: Make) -> None:
-    outcomes = happened.collect(
-        [happened.absent("wiki", "text"), happened.searched("code", "text", 1, 1.0)]
-    )
+    outcomes = collect([absent("wiki", "text"), searched("code", "text", 1, 1.0)])
     queries = make_queries(
         {"query_id": 0}, {"query_id": 1, "corpora": ["code"]}, {"query_id": 2, "corpora": ["wiki"]}
     )
-    notes = happened.notes(outcomes, queries)
-    check(notes, NOTES, "notes")
-    assert notes["query_id"].to_list() == [0, 2]
+    found = check(notes(outcomes, queries), NOTES, "notes")
+    assert found["query_id"].to_list() == [0, 2]
 
 
 def test_no_answer_at_all_is_an_error() -> None:
-    bad = [failed("code", "vector"), failed("code", "text"), happened.absent("wiki", "text")]
+    bad = [failed("code", "vector"), failed("code", "text"), absent("wiki", "text")]
     with pytest.raises(SearchError, match=r"every search failed.*code vector: no server"):
-        happened.collect(bad)
-    happened.collect([*bad, happened.searched("docs", "text", 0, 1.0)])
-    unread = [happened.searched("docs", "text", 3, 1.0), failed("docs", "chunks")]
+        collect(bad)
+    collect([*bad, searched("docs", "text", 0, 1.0)])
+    unread = [searched("docs", "text", 3, 1.0), failed("docs", "chunks")]
     with pytest.raises(SearchError, match="docs chunks"):
-        happened.collect([*bad, *unread])
+        collect([*bad, *unread])
 
 
 def test_a_collection_without_the_corpora_is_no_error() -> None:
-    assert happened.collect([happened.absent("wiki", "text")]).height == 1
-    assert happened.collect([]).is_empty()
+    assert collect([absent("wiki", "text")]).height == 1
+    assert collect([]).is_empty()
 
 
 def test_an_error_is_told_in_one_harmless_line() -> None:
@@ -81,16 +88,16 @@ def test_an_error_is_told_in_one_harmless_line() -> None:
 def test_a_channel_is_alone_where_the_other_gave_no_answer_or_was_not_asked() -> None:
     everything = pl.concat(
         [
-            happened.searched("code", "vector", 5, 1.0),
-            happened.searched("code", "text", 0, 1.0),  # no match is an answer
-            happened.searched("wiki", "vector", 5, 1.0),
+            searched("code", "vector", 5, 1.0),
+            searched("code", "text", 0, 1.0),  # no match is an answer
+            searched("wiki", "vector", 5, 1.0),
             failed("wiki", "text"),
-            happened.searched("docs", "text", 5, 1.0),
+            searched("docs", "text", 5, 1.0),
             failed("review", "vector", TimeoutError("slow")),
             failed("review", "text"),
-            happened.overridden("issue", "vector"),
+            overridden("issue", "vector"),
             failed("issue", "chunks"),
         ]
     )
     alone = {"wiki": "vector", "docs": "text", "issue": "vector"}
-    assert happened.sole_channels(everything) == alone
+    assert sole_channels(everything) == alone

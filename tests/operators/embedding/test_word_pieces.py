@@ -4,19 +4,19 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
-from operators.embedding.word_pieces import AT_ONCE, count_tokens, token_offsets
+from operators.embedding.word_pieces import AT_ONCE, WordPieces
 
 
-def tokenizer() -> Tokenizer:
-    made = Tokenizer(WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
-    made.pre_tokenizer = Whitespace()
-    return made
+class Pieces(WordPieces):
+    def __init__(self) -> None:
+        self._tokenizer = Tokenizer(WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
+        self._tokenizer.pre_tokenizer = Whitespace()
 
 
 def test_each_text_is_counted_however_many_there_are() -> None:
     texts = ["a b c", "", "a"] * AT_ONCE
-    assert count_tokens(tokenizer(), texts) == [3, 0, 1] * AT_ONCE
+    assert Pieces().count_tokens(texts) == [3, 0, 1] * AT_ONCE
 
 
 def test_offsets_are_in_characters_also_behind_a_lone_surrogate() -> None:
-    assert token_offsets(tokenizer(), "é \ud800 b")[-1] == (4, 5)
+    assert Pieces().token_offsets("é \ud800 b")[-1] == (4, 5)

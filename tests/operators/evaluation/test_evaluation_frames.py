@@ -2,12 +2,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from operators.evaluation.evaluation_frames import SCORES, empty_scores, measures_of
-
-
-def test_no_scores_are_a_frame_of_their_schema() -> None:
-    assert empty_scores().schema == SCORES
-    assert empty_scores().is_empty()
+from operators.evaluation.evaluation_frames import measures_of
 
 
 def test_the_measures_of_a_frame_come_in_their_order_once_each() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -129,8 +129,8 @@ def test_where_nothing_can_be_gained_nothing_is_changed() -> None:
 
 def test_a_gain_within_its_own_error_changes_nothing() -> None:
     one, other = made(10), made(9, right="wiki", seed=2)
-    named = {**vars(other), "query_ids": tuple(f"other-{name}" for name in other.query_ids)}
-    mixed = together(one, Candidates(**{f.name: named[f.name] for f in fields(Candidates)}))
+    renamed = tuple(f"other-{name}" for name in other.query_ids)
+    mixed = together(one, replace(other, query_ids=renamed))
     found = weight_fitting.learn(mixed, list(mixed.query_ids), BASE, WEIGHTS)
     assert found.strength is None
     assert found.parameters == BASE

@@ -14,7 +14,6 @@ def passage(rank: int | None, *factors: str) -> Passage:
 def test_places_are_counted_from_one_and_a_missing_passage_has_none() -> None:
     assert passage(0).place == 1
     assert passage(None).place is None
-    assert passage(0).chunk_id == 7
 
 
 def test_the_factors_that_some_passage_has_come_in_the_order_of_the_score() -> None:
