@@ -19,6 +19,7 @@ from typing import TypeAlias, TypeVar
 import polars as pl
 import psycopg
 from psycopg import sql
+from psycopg.abc import Params
 from psycopg.rows import TupleRow
 
 from operators.embedding.protocol import as_given
@@ -155,6 +156,18 @@ class Store:
 
         with explained(self.dsn):
             return retrying(attempt)
+
+    def rows(self, statement: str, values: Params | None = None) -> list[TupleRow]:
+        """All rows of one statement, run as :meth:`run` does."""
+        return self.run(lambda conn: conn.execute(statement, values).fetchall())
+
+    def row(self, statement: str, values: Params | None = None) -> TupleRow | None:
+        """The first row of one statement, run as :meth:`run` does."""
+        return self.run(lambda conn: conn.execute(statement, values).fetchone())
+
+    def execute(self, statement: str, values: Params | None = None) -> None:
+        """Run one statement that gives no rows, as :meth:`run` does."""
+        self.run(lambda conn: conn.execute(statement, values))
 
     def forget_info(self) -> None:
         """Have the next :func:`collection_info` read the server again."""

@@ -9,6 +9,7 @@ Nobody writes to a corpus while this looks at it; searches go on.
 
 from __future__ import annotations
 
+from functools import partial
 from uuid import UUID
 
 import polars as pl
@@ -83,11 +84,11 @@ def verify(store: Store, *, repair: bool = False) -> pl.DataFrame:
         ``stray_posting``, ``wrong_terms``, ``wrong_df``, ``wrong_totals``, ``unfinished``. None:
         all is well.
     """
-    corpora = [str(row[0]) for row in store.run(lambda conn: conn.execute(_CORPORA).fetchall())]
+    corpora = [str(row[0]) for row in store.rows(_CORPORA)]
     found: list[Finding] = []
     for corpus in corpora:
-        found += store.run(lambda conn, corpus=corpus: _look(conn, corpus, repair))  # type: ignore[misc]
-    # A repair may change a corpus's average length, and then its weights are to be made again.
+        found += store.run(partial(_look, corpus=corpus, repair=repair))
+    # A repair may change a corpus's average length: then its weights must be made again.
     for corpus in pending_corpora(store):
         if not any(row[0] != "unfinished" and row[1] == corpus and row[5] for row in found):
             found.append(
@@ -106,7 +107,10 @@ def _look(conn: Connection, corpus: str, repair: bool) -> list[Finding]:
     strays = fetch(conn, _STRANGERS, corpus)
     text = list(check_text(conn, corpus))
     if repair:  # first, so that a document that only has strays too many stays
-        _delete_strays(conn, corpus, [chunk_id for *_, ids in strays for chunk_id in ids])
+        conn.execute(
+            "DELETE FROM chunks WHERE corpus = %s AND chunk_id = ANY(%s)",
+            (corpus, [chunk_id for *_, ids in strays for chunk_id in ids]),
+        )
     damaged = fetch(conn, _DOCUMENTS, corpus)
     unfindable = fetch(conn, _NO_VECTOR, corpus)
     if repair:
@@ -132,10 +136,6 @@ def _damage(
         return "wrong_ordinals", repo, document_id, says
     says = f"{held} chunks, its ledger row says {state} with {recorded}"
     return "lost_chunks", repo, document_id, says
-
-
-def _delete_strays(conn: Connection, corpus: str, chunk_ids: list[int]) -> None:
-    conn.execute("DELETE FROM chunks WHERE corpus = %s AND chunk_id = ANY(%s)", (corpus, chunk_ids))
 
 
 def _take_out(conn: Connection, corpus: str, keys: list[UUID]) -> dict[str, Deltas]:

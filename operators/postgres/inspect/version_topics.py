@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from typing import NamedTuple
 
 import polars as pl
 
@@ -61,24 +60,16 @@ _WAYS = (
 )
 
 
-class _Alone(NamedTuple):
-    path: str
-    version: str | None
-
-
 def topics(store: Store, corpus: str | None = None) -> pl.DataFrame:
     """Every topic of two versions or more: columns ``TOPICS``, by corpus and name."""
-    rows = store.run(
-        lambda conn: conn.execute(
-            "SELECT v.corpus, v.lineage_id, count(*),"
-            " min(v.version) FILTER (WHERE v.position = 0),"
-            " min(v.version) FILTER (WHERE v.newest),"
-            " min(d.title) FILTER (WHERE v.newest), min(d.path) FILTER (WHERE v.newest)"
-            " FROM document_versions v JOIN documents d USING (document_key)"
-            " WHERE %(corpus)s::text IS NULL OR v.corpus = %(corpus)s"
-            ' GROUP BY 1, 2 ORDER BY v.corpus, v.lineage_id COLLATE "C"',
-            {"corpus": corpus},
-        ).fetchall()
+    rows = store.rows(
+        "SELECT v.corpus, v.lineage_id, count(*), min(v.version) FILTER (WHERE v.position = 0),"
+        " min(v.version) FILTER (WHERE v.newest), min(d.title) FILTER (WHERE v.newest),"
+        " min(d.path) FILTER (WHERE v.newest)"
+        " FROM document_versions v JOIN documents d USING (document_key)"
+        " WHERE %(corpus)s::text IS NULL OR v.corpus = %(corpus)s"
+        ' GROUP BY 1, 2 ORDER BY v.corpus, v.lineage_id COLLATE "C"',
+        {"corpus": corpus},
     )
     return pl.DataFrame(rows, schema=TOPICS, orient="row")
 
@@ -140,9 +131,9 @@ def _unknown(conn: Connection, name: str, corpus: str | None) -> str:
         values,
     ).fetchone()
     if row:
-        alone = _Alone(*row)
-        version = f", version {alone.version}" if alone.version else ""
-        return f"{alone.path!r} is there once only{version}: no other version of it was found"
+        path, version = row
+        named = f", version {version}" if version else ""
+        return f"{path!r} is there once only{named}: no other version of it was found"
     rows = conn.execute(
         "SELECT DISTINCT unnest(ARRAY[v.lineage_id, d.path, d.title])"
         " FROM document_versions v JOIN documents d USING (document_key)"

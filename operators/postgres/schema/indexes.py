@@ -49,16 +49,16 @@ def build_indexes(
 
     A vector index is built once a corpus has more than ``exact_scan_max_rows`` chunks.
     """
-    held: dict[str, int] = dict(
-        store.run(lambda conn: conn.execute("SELECT corpus, chunks FROM corpora").fetchall())
-    )
+    held: dict[str, int] = dict(store.rows("SELECT corpus, chunks FROM corpora"))
     wanted = sorted(held if corpora is None else set(corpora) & set(held))
     ensure_partitions(store, wanted)  # of a corpus whose documents all failed there are none yet
     for corpus in wanted:
-        store.run(lambda conn, corpus=corpus: _weigh(conn, corpus))  # type: ignore[misc]
+        store.run(partial(_weigh, corpus=corpus))
         postings = partition("postings", corpus)
         build_index(store, terms_index(corpus), postings, "USING gin (terms)")
-        _build_pg_textsearch(store, corpus)
+        if store.run(has_pg_textsearch):
+            definition = "USING bm25 (text) WITH (text_config = 'english')"
+            build_index(store, pg_textsearch_index(corpus), partition("chunks", corpus), definition)
         if held[corpus] > exact_scan_max_rows:
             build_vector_index(store, corpus, vector_index(corpus), "embedding", rows=held[corpus])
         vacuum(store, [partition(table, corpus) for table in ("chunks", "postings")])
@@ -160,11 +160,10 @@ def build_index(store: Store, name: str, table: str, definition: str, *, rows: i
             retrying(partial(build, {**memory, "max_parallel_maintenance_workers": "0"}))
 
 
-def _build_pg_textsearch(store: Store, corpus: str) -> None:
-    extension = "SELECT 1 FROM pg_extension WHERE extname = 'pg_textsearch'"
-    if store.run(lambda conn: conn.execute(extension).fetchone()):
-        definition = "USING bm25 (text) WITH (text_config = 'english')"
-        build_index(store, pg_textsearch_index(corpus), partition("chunks", corpus), definition)
+def has_pg_textsearch(conn: Connection) -> bool:
+    """Whether the database has the extension pg_textsearch."""
+    row = conn.execute("SELECT 1 FROM pg_extension WHERE extname = 'pg_textsearch'").fetchone()
+    return row is not None
 
 
 def vacuum(store: Store, tables: Sequence[str]) -> None:

@@ -103,13 +103,11 @@ def unfilled(store: Store, limit: int, after: tuple[str, int] | None = None) -> 
     ``after`` is the (corpus, chunk_id) that the chunks come after.
     """
     corpus, chunk_id = after or ("", -(2**63))
-    rows = store.run(
-        lambda conn: conn.execute(
-            "SELECT corpus, chunk_id, xmin::text::bigint, title, anchor, text FROM chunks"
-            " WHERE next_embedding IS NULL AND (corpus, chunk_id) > (%s, %s)"
-            " ORDER BY corpus, chunk_id LIMIT %s",
-            (corpus, chunk_id, limit),
-        ).fetchall()
+    rows = store.rows(
+        "SELECT corpus, chunk_id, xmin::text::bigint, title, anchor, text FROM chunks"
+        " WHERE next_embedding IS NULL AND (corpus, chunk_id) > (%s, %s)"
+        " ORDER BY corpus, chunk_id LIMIT %s",
+        (corpus, chunk_id, limit),
     )
     return pl.DataFrame(rows, schema=UNFILLED, orient="row")
 

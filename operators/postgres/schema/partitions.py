@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from psycopg import sql
 
@@ -34,8 +35,8 @@ def ensure_partitions(store: Store, corpora: Iterable[str]) -> None:
             the name of a table or index that is there.
     """
     for corpus in corpora:
-        if not store.run(lambda conn, corpus=corpus: _is_made(conn, corpus)):  # type: ignore[misc]
-            store.run(lambda conn, corpus=corpus: _create(conn, corpus))  # type: ignore[misc]
+        if not store.run(partial(_is_made, corpus=corpus)):
+            store.run(partial(_create, corpus=corpus))
 
 
 def exists(conn: Connection, name: str) -> bool:

@@ -12,19 +12,11 @@ def pending_corpora(store: Store, *, exact_scan_max_rows: int = EXACT_SCAN_MAX_R
 
     Those are the ones that lack an index, or whose weights were made with another average length.
     """
-    rows = store.run(
-        lambda conn: conn.execute(
-            "SELECT corpus, chunks, total_length, average_length FROM corpora ORDER BY corpus"
-        ).fetchall()
+    rows = store.rows(
+        "SELECT corpus, chunks, total_length, average_length FROM corpora ORDER BY corpus"
     )
-    indexes = {
-        str(row[0])
-        for row in store.run(
-            lambda conn: conn.execute(
-                "SELECT indexname FROM pg_indexes WHERE schemaname = current_schema()"
-            ).fetchall()
-        )
-    }
+    named = store.rows("SELECT indexname FROM pg_indexes WHERE schemaname = current_schema()")
+    indexes = {str(row[0]) for row in named}
     found = []
     for corpus, chunks, length, average in rows:
         needed = {terms_index(corpus)}

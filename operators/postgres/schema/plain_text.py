@@ -8,6 +8,7 @@ searched. A collection of before version 0.2 has the words in a column with an i
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from psycopg import sql
 
@@ -34,9 +35,9 @@ def words_of(conn: Connection, alias: str) -> str:
 
 def index_plain_text(store: Store, corpora: Iterable[str]) -> None:
     """Index the words of those ``corpora`` that the collection has, where they are not."""
-    held = store.run(lambda conn: conn.execute("SELECT corpus FROM corpora").fetchall())
+    held = store.rows("SELECT corpus FROM corpora")
     for corpus in sorted(set(corpora) & {row[0] for row in held}):
         table = partition("chunks", corpus)
         alias = sql.Identifier(table).as_string()
-        words = store.run(lambda conn, alias=alias: words_of(conn, alias))  # type: ignore[misc]
+        words = store.run(partial(words_of, alias=alias))
         build_index(store, index_name("chunks", corpus, _COLUMN), table, f"USING gin (({words}))")

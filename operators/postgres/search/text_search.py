@@ -21,7 +21,7 @@ import polars as pl
 
 from operators.foundation.sanitize import clean_text
 from operators.frames import TEXT_LISTS, empty
-from operators.postgres.schema.indexes import pg_textsearch_index
+from operators.postgres.schema.indexes import has_pg_textsearch, pg_textsearch_index
 from operators.postgres.schema.plain_text import words_of
 from operators.postgres.search.batches import Deadline, fetch, run, run_slices
 from operators.postgres.search.filters import (
@@ -194,12 +194,6 @@ def pg_textsearch_search(
                 ),
             )
     return _lists(found)
-
-
-def has_pg_textsearch(conn: Connection) -> bool:
-    """Whether the database has the extension pg_textsearch."""
-    row = conn.execute("SELECT 1 FROM pg_extension WHERE extname = 'pg_textsearch'").fetchone()
-    return row is not None
 
 
 def _groups(queries: pl.DataFrame, corpus: str, info: CollectionInfo) -> dict[Filter, list[_Text]]:

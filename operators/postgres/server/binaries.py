@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import importlib.util
 import os
-import re
 import shutil
 from pathlib import Path
 
@@ -105,15 +104,6 @@ def usable(provider: str, account: Account | None, directory: Path) -> Path:
             if old != copy:
                 shutil.rmtree(old, ignore_errors=True)
     return copy / package.name / source.name
-
-
-def pgvector_version(installation: Path) -> str | None:
-    """Return the pgvector version that an installation carries, or None."""
-    for control in sorted(installation.glob("share/**/extension/vector.control")):
-        match = re.search(r"default_version\s*=\s*'([^']+)'", control.read_text())
-        if match:
-            return match.group(1)
-    return None
 
 
 def _release(folder: Path) -> int:

@@ -13,7 +13,6 @@ from typing import Any
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
-from psycopg.pq import Ping
 
 from operators.postgres.server import binaries, file_locks
 from operators.postgres.server.cluster import DEFAULT_PORT, Cluster
@@ -26,7 +25,6 @@ __all__ = [
     "in_use",
     "provider_of",
     "server_for",
-    "server_status",
     "start",
     "stop",
 ]
@@ -82,36 +80,6 @@ def in_use(data_dir: Path) -> Server | None:
     """Return the server in data_dir that this process has joined, or None."""
     directory = Path(data_dir).expanduser().resolve()
     return next((s for s in reversed(_in_use) if s.cluster.directory == directory), None)
-
-
-def server_status(data_dir: Path, provider: str = DEFAULT_PROVIDER) -> dict[str, str | None]:
-    """Return state, version, pgvector and path of the server in data_dir; starts nothing.
-
-    state is absent (no database yet), stopped, starting or running. version and pgvector are what
-    runs, or what the database and the installed provider say.
-    """
-    cluster = Cluster(data_dir, provider)
-    path = str(cluster.directory)
-    if not cluster.is_made():
-        return {"state": "absent", "version": None, "pgvector": None, "path": path}
-    answer = cluster.answer()
-    if answer == Ping.OK:
-        running = cluster.running()
-        dsn = cluster.socket_dsn(running.port if running else DEFAULT_PORT)
-        with undisturbed(), psycopg.connect(dsn) as conn:
-            row = conn.execute(
-                "SELECT current_setting('server_version'),"
-                " (SELECT coalesce(installed_version, default_version)"
-                "  FROM pg_available_extensions WHERE name = 'vector')"
-            ).fetchone()
-        version, pgvector = row or (None, None)
-        return {"state": "running", "version": version, "pgvector": pgvector, "path": path}
-    return {
-        "state": "starting" if answer == Ping.REJECT else "stopped",
-        "version": (cluster.data / "PG_VERSION").read_text().strip(),
-        "pgvector": binaries.pgvector_version(binaries.installed(provider)),
-        "path": path,
-    }
 
 
 def stop(data_dir: Path, provider: str = DEFAULT_PROVIDER) -> bool:

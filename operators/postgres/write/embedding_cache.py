@@ -37,10 +37,8 @@ def cache_embeddings(
     known = dict(zip(hashes, vectors.astype("<f2"), strict=True))
     keys = sorted(known)
     raw = [known[key].tobytes() for key in keys]
-    store.run(
-        lambda conn: conn.execute(
-            "INSERT INTO embedding_cache (space, text_hash, embedding)"
-            " SELECT %s, * FROM unnest(%s::text[], %s::bytea[]) ON CONFLICT DO NOTHING",
-            (space, keys, raw),
-        )
+    store.execute(
+        "INSERT INTO embedding_cache (space, text_hash, embedding)"
+        " SELECT %s, * FROM unnest(%s::text[], %s::bytea[]) ON CONFLICT DO NOTHING",
+        (space, keys, raw),
     )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from psycopg import sql
-
 from operators.postgres.store import Connection, Store
 
 KEPT = 1_000
@@ -38,22 +36,18 @@ def begin_run(store: Store, source: str, corpora: Iterable[str]) -> int:
 
 def meet_corpus(store: Store, run: int, corpus: str) -> None:
     """Record that a run has to do with ``corpus``."""
-    store.run(
-        lambda conn: conn.execute(
-            "UPDATE runs SET corpora = array_append(corpora, %s)"
-            " WHERE run_id = %s AND NOT %s = ANY(corpora)",
-            (corpus, run, corpus),
-        )
+    store.execute(
+        "UPDATE runs SET corpora = array_append(corpora, %s)"
+        " WHERE run_id = %s AND NOT %s = ANY(corpora)",
+        (corpus, run, corpus),
     )
 
 
 def end_run(store: Store, run: int, ok: bool, counts: Mapping[str, int]) -> None:
     """Record that a run has come to its end; ``counts`` has ``COUNTS``."""
-    columns = sql.SQL(", ").join(
-        sql.SQL("{} = {}").format(sql.Identifier(name), sql.Placeholder(name)) for name in COUNTS
+    columns = ", ".join(f"{name} = %({name})s" for name in COUNTS)
+    store.execute(
+        f"UPDATE runs SET finished_at = clock_timestamp(), ok = %(ok)s, {columns}"
+        " WHERE run_id = %(run)s",
+        {**{name: counts[name] for name in COUNTS}, "ok": ok, "run": run},
     )
-    statement = sql.SQL(
-        "UPDATE runs SET finished_at = clock_timestamp(), ok = %(ok)s, {} WHERE run_id = %(run)s"
-    ).format(columns)
-    values = {name: counts[name] for name in COUNTS}
-    store.run(lambda conn: conn.execute(statement, {**values, "ok": ok, "run": run}))

@@ -27,6 +27,8 @@ LEDGER = pl.Schema(
     }
 )
 
+_ENTRIES = f"SELECT {', '.join(LEDGER)} FROM documents WHERE corpus = %s AND repo = %s"
+
 
 def record_failure(
     store: Store,
@@ -92,12 +94,9 @@ def forget_failed_version(store: Store, corpus: str, repo: str, document_id: str
 def _set_failed_version(
     store: Store, corpus: str, repo: str, document_id: str, made_with: str | None, why: str | None
 ) -> None:
-    key = document_key(corpus, repo, document_id)
-    store.run(
-        lambda conn: conn.execute(
-            "UPDATE documents SET failed_with = %s, failed_reason = %s WHERE document_key = %s",
-            (made_with, why, key),
-        )
+    store.execute(
+        "UPDATE documents SET failed_with = %s, failed_reason = %s WHERE document_key = %s",
+        (made_with, why, document_key(corpus, repo, document_id)),
     )
 
 
@@ -122,38 +121,24 @@ def read_entries(store: Store, corpus: str, repo: str, take: Callable[[str, Entr
         for document_id, *entry in rows:
             take(document_id, Entry(*entry))
 
-    over_rows(
-        store,
-        "SELECT document_id, content_hash, fingerprint, state, reason, failed_with,"
-        " failed_reason FROM documents WHERE corpus = %s AND repo = %s",
-        (clean_text(corpus), clean_text(repo)),
-        work,
-    )
+    over_rows(store, _ENTRIES, (clean_text(corpus), clean_text(repo)), work)
 
 
 def stored_heading(
     store: Store, corpus: str, repo: str, document_id: str
 ) -> tuple[str | None, str] | None:
     """The title and the metadata (JSON) of a document that has chunks; None: there is none."""
-    key = document_key(corpus, repo, document_id)
-    row = store.run(
-        lambda conn: conn.execute(
-            "SELECT title, coalesce(metadata, '{}') FROM documents"
-            " WHERE document_key = %s AND state = 'indexed'",
-            (key,),
-        ).fetchone()
+    row = store.row(
+        "SELECT title, coalesce(metadata, '{}') FROM documents"
+        " WHERE document_key = %s AND state = 'indexed'",
+        (document_key(corpus, repo, document_id),),
     )
     return row and (row[0], str(row[1]))
 
 
 def ledger(store: Store, corpus: str, repo: str) -> pl.DataFrame:
     """The documents of ``corpus`` in ``repo`` that were seen: columns ``LEDGER``, by id."""
-    rows = store.run(
-        lambda conn: conn.execute(
-            "SELECT document_id, content_hash, fingerprint, state, reason, failed_with,"
-            " failed_reason FROM documents"
-            ' WHERE corpus = %s AND repo = %s ORDER BY document_id COLLATE "C"',
-            (clean_text(corpus), clean_text(repo)),
-        ).fetchall()
+    rows = store.rows(
+        f'{_ENTRIES} ORDER BY document_id COLLATE "C"', (clean_text(corpus), clean_text(repo))
     )
     return pl.DataFrame(rows, schema=LEDGER, orient="row")

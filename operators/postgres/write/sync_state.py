@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
 from operators.postgres.store import Connection, Store
@@ -50,22 +51,15 @@ class SyncItem:
 
 def sync_value(store: Store, source: str, name: str) -> dict[str, Any]:
     """The value kept under ``name``; empty if there is none."""
-    row = store.run(
-        lambda conn: conn.execute(
-            "SELECT value FROM sync_state WHERE source = %s AND name = %s", (source, name)
-        ).fetchone()
-    )
+    row = store.row("SELECT value FROM sync_state WHERE source = %s AND name = %s", (source, name))
     value = json.loads(row[0]) if row else {}
     return value if isinstance(value, dict) else {}
 
 
 def sync_values(store: Store, name: str) -> dict[str, dict[str, Any]]:
     """The values that all sources keep under ``name``, by source."""
-    rows = store.run(
-        lambda conn: conn.execute(
-            'SELECT source, value FROM sync_state WHERE name = %s ORDER BY source COLLATE "C"',
-            (name,),
-        ).fetchall()
+    rows = store.rows(
+        'SELECT source, value FROM sync_state WHERE name = %s ORDER BY source COLLATE "C"', (name,)
     )
     return {str(source): json.loads(value) for source, value in rows}
 
@@ -102,7 +96,7 @@ def replace_items(
             " WHERE source = %s AND number = %s AND kind = %s AND NOT item_id = ANY(%s)",
             (source, number, kind, ids),
         )
-        _upsert(conn, source, sorted({item.key: item for item in items}.values(), key=_by_key))
+        _upsert(conn, source, sorted({i.key: i for i in items}.values(), key=attrgetter("key")))
         _keep(conn, source, state)
 
     store.run(work)
@@ -125,22 +119,16 @@ def drop_items(store: Store, source: str, keys: Sequence[ItemKey], state: State)
 
 def item_keys(store: Store, source: str, kinds: Sequence[str]) -> dict[ItemKey, int]:
     """The items of ``kinds`` that are held, and the ``number`` of each."""
-    rows = store.run(
-        lambda conn: conn.execute(
-            "SELECT kind, item_id, number FROM sync_items WHERE source = %s AND kind = ANY(%s)",
-            (source, list(kinds)),
-        ).fetchall()
+    rows = store.rows(
+        "SELECT kind, item_id, number FROM sync_items WHERE source = %s AND kind = ANY(%s)",
+        (source, list(kinds)),
     )
     return {(str(kind), int(item_id)): int(number) for kind, item_id, number in rows}
 
 
 def count_items(store: Store, source: str) -> int:
     """How many items are held."""
-    row = store.run(
-        lambda conn: conn.execute(
-            "SELECT count(*) FROM sync_items WHERE source = %s", (source,)
-        ).fetchone()
-    )
+    row = store.row("SELECT count(*) FROM sync_items WHERE source = %s", (source,))
     return int(row[0]) if row else 0
 
 
@@ -148,14 +136,11 @@ def stored_items(store: Store, source: str, *, page: int = 2000) -> Iterator[Syn
     """All items by number, kind and id; ``page`` of them are held in memory."""
     last: tuple[int, str, int] = (-1, "", 0)
     while True:
-        place = last
-        rows = store.run(
-            lambda conn, place=place: conn.execute(  # type: ignore[misc]
-                "SELECT kind, item_id, number, updated_at, content_hash, data FROM sync_items"
-                " WHERE source = %s AND (number, kind, item_id) > (%s, %s, %s)"
-                " ORDER BY number, kind, item_id LIMIT %s",
-                (source, *place, page),
-            ).fetchall()
+        rows = store.rows(
+            "SELECT kind, item_id, number, updated_at, content_hash, data FROM sync_items"
+            " WHERE source = %s AND (number, kind, item_id) > (%s, %s, %s)"
+            " ORDER BY number, kind, item_id LIMIT %s",
+            (source, *last, page),
         )
         for kind, item_id, number, updated_at, digest, data in rows:
             yield SyncItem(kind, item_id, number, updated_at, digest, json.loads(data))
@@ -166,18 +151,12 @@ def stored_items(store: Store, source: str, *, page: int = 2000) -> Iterator[Syn
 
 def latest_changes(store: Store, source: str, kinds: Sequence[str]) -> dict[int, datetime]:
     """The latest ``updated_at`` under each ``number`` that has items of ``kinds``."""
-    rows = store.run(
-        lambda conn: conn.execute(
-            "SELECT number, max(updated_at) FROM sync_items"
-            " WHERE source = %s AND kind = ANY(%s) GROUP BY number ORDER BY number",
-            (source, list(kinds)),
-        ).fetchall()
+    rows = store.rows(
+        "SELECT number, max(updated_at) FROM sync_items"
+        " WHERE source = %s AND kind = ANY(%s) GROUP BY number ORDER BY number",
+        (source, list(kinds)),
     )
     return {int(number): latest for number, latest in rows}
-
-
-def _by_key(item: SyncItem) -> ItemKey:
-    return item.key
 
 
 def _upsert(conn: Connection, source: str, items: Sequence[SyncItem]) -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple, TypeVar
-from uuid import UUID
 
 import polars as pl
 from psycopg.rows import TupleRow
@@ -103,12 +102,10 @@ def known_versions(store: Store) -> pl.DataFrame:
     """
 
     def look_up() -> pl.DataFrame:
-        rows = store.run(
-            lambda conn: conn.execute(
-                "SELECT v.corpus, d.repo, v.lineage_id, v.version, v.position, v.newest,"
-                " v.released_at FROM document_versions v JOIN documents d USING (document_key)"
-                ' ORDER BY v.corpus, v.lineage_id COLLATE "C", v.position'
-            ).fetchall()
+        rows = store.rows(
+            "SELECT v.corpus, d.repo, v.lineage_id, v.version, v.position, v.newest,"
+            " v.released_at FROM document_versions v JOIN documents d USING (document_key)"
+            ' ORDER BY v.corpus, v.lineage_id COLLATE "C", v.position'
         )
         return pl.DataFrame(rows, schema=KNOWN_VERSIONS, orient="row")
 
@@ -134,13 +131,11 @@ def changed_corpora(store: Store, rules: int) -> list[Changed]:
 
 def mark_found(store: Store, corpus: str, ledger: int, rules: int) -> None:
     """Record that a corpus's versions are all found, as ``ledger`` stands for its documents."""
-    store.run(
-        lambda conn: conn.execute(
-            "INSERT INTO versioned_corpora (corpus, rules, documents) VALUES (%s, %s, %s)"
-            " ON CONFLICT (corpus) DO UPDATE SET rules = excluded.rules,"
-            " documents = excluded.documents, found_at = clock_timestamp()",
-            (corpus, rules, ledger),
-        )
+    store.execute(
+        "INSERT INTO versioned_corpora (corpus, rules, documents) VALUES (%s, %s, %s)"
+        " ON CONFLICT (corpus) DO UPDATE SET rules = excluded.rules,"
+        " documents = excluded.documents, found_at = clock_timestamp()",
+        (corpus, rules, ledger),
     )
     store.forget_info()
 
@@ -167,18 +162,24 @@ def unsketched(
     Yields:
         Some at a time: document_key, indexed_at and text.
     """
-    wanted = store.run(
-        lambda conn: conn.execute(
-            "SELECT d.document_key FROM documents d LEFT JOIN document_sketches s"
-            " ON s.document_key = d.document_key AND s.indexed_at = d.indexed_at AND s.rules = %s"
-            " WHERE d.document_key = ANY(%s::uuid[]) AND s.document_key IS NULL"
-            " ORDER BY d.document_key",
-            (rules, list(keys)),
-        ).fetchall()
+    wanted = store.rows(
+        "SELECT d.document_key FROM documents d LEFT JOIN document_sketches s"
+        " ON s.document_key = d.document_key AND s.indexed_at = d.indexed_at AND s.rules = %s"
+        " WHERE d.document_key = ANY(%s::uuid[]) AND s.document_key IS NULL"
+        " ORDER BY d.document_key",
+        (rules, list(keys)),
     )
     for start in range(0, len(wanted), DOCUMENTS_AT_ONCE):
         part = [row[0] for row in wanted[start : start + DOCUMENTS_AT_ONCE]]
-        yield store.run(lambda conn, part=part: _texts(conn, corpus, part))  # type: ignore[misc]
+        texts = store.rows(
+            "SELECT d.document_key::text, d.indexed_at,"
+            " coalesce(string_agg(c.text, E'\\n' ORDER BY c.ordinal), '')"
+            " FROM documents d LEFT JOIN chunks c"
+            " ON c.corpus = %s AND c.document_key = d.document_key"
+            " WHERE d.document_key = ANY(%s) GROUP BY d.document_key ORDER BY d.document_key",
+            (corpus, part),
+        )
+        yield [(key, indexed_at, text) for key, indexed_at, text in texts]
 
 
 def keep_sketches(
@@ -186,57 +187,49 @@ def keep_sketches(
 ) -> None:
     """Keep sketches: document_key, indexed_at of the text that it is of, and the sketch."""
     columns = list(zip(*sketches, strict=True)) or [(), (), ()]
-    store.run(
-        lambda conn: conn.execute(
-            "INSERT INTO document_sketches (document_key, corpus, indexed_at, rules, sketch)"
-            " SELECT d.document_key, d.corpus, s.indexed_at, %s, s.sketch FROM"
-            " unnest(%s::uuid[], %s::timestamptz[], %s::bytea[]) AS s(key, indexed_at, sketch)"
-            " JOIN documents d ON d.document_key = s.key AND d.corpus = %s"
-            " ON CONFLICT (document_key) DO UPDATE SET indexed_at = excluded.indexed_at,"
-            " rules = excluded.rules, sketch = excluded.sketch",
-            (rules, *(list(column) for column in columns), corpus),
-        )
+    store.execute(
+        "INSERT INTO document_sketches (document_key, corpus, indexed_at, rules, sketch)"
+        " SELECT d.document_key, d.corpus, s.indexed_at, %s, s.sketch FROM"
+        " unnest(%s::uuid[], %s::timestamptz[], %s::bytea[]) AS s(key, indexed_at, sketch)"
+        " JOIN documents d ON d.document_key = s.key AND d.corpus = %s"
+        " ON CONFLICT (document_key) DO UPDATE SET indexed_at = excluded.indexed_at,"
+        " rules = excluded.rules, sketch = excluded.sketch",
+        (rules, *map(list, columns), corpus),
     )
 
 
 def candidates(store: Store, corpus: str, keys: Sequence[str]) -> pl.DataFrame:
     """What lineages are found from, of the documents ``keys``: columns ``CANDIDATES``."""
-    rows = store.run(
-        lambda conn: conn.execute(
-            "SELECT d.document_key::text, d.repo, d.document_id, d.path, d.title, d.version,"
-            " d.doc_date, d.date_source, s.sketch"
-            " FROM documents d LEFT JOIN document_sketches s USING (document_key)"
-            " WHERE d.corpus = %s AND d.document_key = ANY(%s::uuid[]) AND d.state = 'indexed'"
-            " ORDER BY d.document_key",
-            (corpus, list(keys)),
-        ).fetchall()
+    rows = store.rows(
+        "SELECT d.document_key::text, d.repo, d.document_id, d.path, d.title, d.version,"
+        " d.doc_date, d.date_source, s.sketch"
+        " FROM documents d LEFT JOIN document_sketches s USING (document_key)"
+        " WHERE d.corpus = %s AND d.document_key = ANY(%s::uuid[]) AND d.state = 'indexed'"
+        " ORDER BY d.document_key",
+        (corpus, list(keys)),
     )
     return pl.DataFrame(rows, schema=CANDIDATES, orient="row")
 
 
 def placed(store: Store, corpus: str) -> pl.DataFrame:
     """What is stored of a corpus's versions: columns ``PLACED``, by lineage and position."""
-    rows = store.run(
-        lambda conn: conn.execute(
-            "SELECT v.document_key::text, v.lineage_id, v.version, v.position, v.newest,"
-            " v.released_at, d.indexed_at = v.indexed_at AND d.state = 'indexed'"
-            " FROM document_versions v JOIN documents d USING (document_key)"
-            ' WHERE v.corpus = %s ORDER BY v.lineage_id COLLATE "C", v.position',
-            (corpus,),
-        ).fetchall()
+    rows = store.rows(
+        "SELECT v.document_key::text, v.lineage_id, v.version, v.position, v.newest,"
+        " v.released_at, d.indexed_at = v.indexed_at AND d.state = 'indexed'"
+        " FROM document_versions v JOIN documents d USING (document_key)"
+        ' WHERE v.corpus = %s ORDER BY v.lineage_id COLLATE "C", v.position',
+        (corpus,),
     )
     return pl.DataFrame(rows, schema=PLACED, orient="row")
 
 
 def passages(store: Store, corpus: str, key: str) -> tuple[datetime | None, Stored]:
     """A document's indexed_at (None: it is gone) and its passages, without front matter."""
-    rows = store.run(
-        lambda conn: conn.execute(
-            "SELECT d.indexed_at, d.created_at, c.chunk_id, c.anchor, c.text FROM documents d"
-            " LEFT JOIN chunks c ON c.corpus = %s AND c.document_key = d.document_key"
-            " WHERE d.document_key = %s ORDER BY c.ordinal, c.chunk_id",
-            (corpus, key),
-        ).fetchall()
+    rows = store.rows(
+        "SELECT d.indexed_at, d.created_at, c.chunk_id, c.anchor, c.text FROM documents d"
+        " LEFT JOIN chunks c ON c.corpus = %s AND c.document_key = d.document_key"
+        " WHERE d.document_key = %s ORDER BY c.ordinal, c.chunk_id",
+        (corpus, key),
     )
     held = [row[2:] for row in rows if row[2] is not None]
     texts = [Passage(anchor, text) for _, anchor, text in held]
@@ -312,24 +305,18 @@ def write_lineages(
 
 def broken(store: Store) -> list[tuple[str, int]]:
     """The corpora with rows that point at a chunk that is not there, and how many there are."""
-    return store.run(
-        lambda conn: conn.execute(
-            "SELECT s.corpus, count(*) FROM superseded_chunks s"
-            " LEFT JOIN chunks c ON c.corpus = s.corpus AND c.chunk_id = s.chunk_id"
-            " LEFT JOIN chunks n ON n.corpus = s.corpus AND n.chunk_id = s.by_chunk"
-            " WHERE c.chunk_id IS NULL OR c.document_key <> s.document_key"
-            " OR (s.by_chunk IS NOT NULL AND n.chunk_id IS NULL) GROUP BY 1 ORDER BY 1"
-        ).fetchall()
+    return store.rows(
+        "SELECT s.corpus, count(*) FROM superseded_chunks s"
+        " LEFT JOIN chunks c ON c.corpus = s.corpus AND c.chunk_id = s.chunk_id"
+        " LEFT JOIN chunks n ON n.corpus = s.corpus AND n.chunk_id = s.by_chunk"
+        " WHERE c.chunk_id IS NULL OR c.document_key <> s.document_key"
+        " OR (s.by_chunk IS NOT NULL AND n.chunk_id IS NULL) GROUP BY 1 ORDER BY 1"
     )
 
 
 def invalidate_versions(store: Store, corpus: str) -> None:
     """Make the next run find all versions of a corpus again."""
-    store.run(
-        lambda conn: conn.execute(
-            "UPDATE versioned_corpora SET rules = -1 WHERE corpus = %s", (corpus,)
-        )
-    )
+    store.execute("UPDATE versioned_corpora SET rules = -1 WHERE corpus = %s", (corpus,))
 
 
 def _forget(conn: Connection, corpus: str, keys: Sequence[str]) -> None:
@@ -339,17 +326,3 @@ def _forget(conn: Connection, corpus: str, keys: Sequence[str]) -> None:
     )
     for table in ("document_versions", "superseded_chunks"):
         conn.execute(f"DELETE FROM {table} WHERE document_key = ANY(%s::uuid[])", (list(keys),))
-
-
-def _texts(conn: Connection, corpus: str, keys: Sequence[UUID]) -> list[tuple[str, datetime, str]]:
-    return [
-        (str(key), indexed_at, text)
-        for key, indexed_at, text in conn.execute(
-            "SELECT d.document_key, d.indexed_at,"
-            " coalesce(string_agg(c.text, E'\\n' ORDER BY c.ordinal), '')"
-            " FROM documents d LEFT JOIN chunks c"
-            " ON c.corpus = %s AND c.document_key = d.document_key"
-            " WHERE d.document_key = ANY(%s) GROUP BY 1, 2 ORDER BY 1",
-            (corpus, list(keys)),
-        )
-    ]
