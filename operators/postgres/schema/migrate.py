@@ -1,7 +1,7 @@
 """Brings a collection's schema up to date: numbered SQL files, each applied once.
 
-A file is a transaction; its SHA-256 is recorded with it, so that a file edited after it was applied
-is told and not silently different from one server to the next.
+A file is a transaction. Its SHA-256 is recorded: a file that is edited after it was applied raises
+an error, and servers do not differ silently.
 """
 
 from __future__ import annotations
@@ -34,9 +34,8 @@ def apply_migrations(
     """Apply to ``schema`` the files of ``folder`` that it lacks; return their names in order.
 
     ``conn`` must not be inside a transaction. The schema is created if it does not exist. The files
-    run with ``search_path``, which begins with the schema; None: the schema and what ``conn`` has.
-    Processes that migrate one schema at once take turns; ``wait_s`` is how long a turn is waited
-    for.
+    run with ``search_path``, which begins with the schema; None: the schema and the path of
+    ``conn``. Processes that migrate one schema at once take turns, and wait up to ``wait_s``.
 
     Raises:
         MigrationError: an applied file has changed or is missing, or another process has the turn.
@@ -88,7 +87,7 @@ def _take_turn(conn: psycopg.Connection[TupleRow], schema: str, deadline: float)
 
 
 def _make_schema(conn: psycopg.Connection[TupleRow], schema: str) -> None:
-    # IF NOT EXISTS would go by what this session remembers from before its turn; a query doesn't.
+    # IF NOT EXISTS would use what this session remembers from before its turn; a query doesn't.
     row = conn.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (schema,)).fetchone()
     if row is None:
         conn.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))

@@ -1,4 +1,4 @@
-"""Which corpora a load has left unfinished: it may be killed between its last write and its end."""
+"""The corpora that a load left unfinished: it may die between its last write and its end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from operators.ranking import bm25
 def pending_corpora(store: Store, *, exact_scan_max_rows: int = EXACT_SCAN_MAX_ROWS) -> list[str]:
     """The corpora that still need `build_indexes`.
 
-    Those are the ones that lack an index, or whose weights were made with another average length.
+    They lack an index, or their weights were made with another average length.
     """
     rows = store.rows(
         "SELECT corpus, chunks, total_length, average_length FROM corpora ORDER BY corpus"

@@ -49,14 +49,14 @@ def absent_values(
             return []
         known = {row[0] for row in rows}
         within = known & {clean_text(repo) for repo in repos or ()} or known
-        told = [_sentence("of repo", repo, known) for repo in repos or ()]
+        sentences = [_sentence("of repo", repo, known) for repo in repos or ()]
         for what, value, column in (("in language", language, 1), ("in state", state, 2)):
             has = {row[column] for row in rows if row[0] in within}
-            told.append(_sentence(what, value, has))
+            sentences.append(_sentence(what, value, has))
         if path_prefix:
             near = _paths(conn, path_prefix, seen, {**parameters, "within": list(within)})
-            told.append(_sentence("with a path that begins with", path_prefix, near))
-        return [sentence for sentence in told if sentence]
+            sentences.append(_sentence("with a path that begins with", path_prefix, near))
+        return [sentence for sentence in sentences if sentence]
 
     return store.run(read)
 

@@ -25,7 +25,6 @@ from operators.postgres.schema.indexes import has_pg_textsearch, pg_textsearch_i
 from operators.postgres.schema.plain_text import words_of
 from operators.postgres.search.batches import Deadline, fetch, run, run_slices
 from operators.postgres.search.filters import (
-    SHARED,
     Filter,
     condition,
     created_before,
@@ -34,7 +33,7 @@ from operators.postgres.search.filters import (
     scopes,
 )
 from operators.postgres.search.ranked_list import ranked_lists
-from operators.postgres.search.version_filters import up_to_date, with_since
+from operators.postgres.search.version_filters import up_to_date, visible_rows
 from operators.postgres.search.version_pins import with_pinned_chunks
 from operators.postgres.search.visible_chunks import visible_counts, with_visible_chunks
 from operators.postgres.store import (
@@ -235,25 +234,18 @@ def _score(
         "weights": [item.weights for item in items],
         "candidates": [item.candidates for item in items],
     }
-    visible = f"p.corpus = %(corpus)s AND {condition(one, 'p', parameters)}"
-    at = moment_of([item.as_of for item in items], parameters)
-    dated = created_before(one, "p", at)
+    moments = [item.as_of for item in items]
     if pick:
-        current = up_to_date(one, "p", parameters, moment=at)
-        chosen = ""
-        source = f"postings p WHERE {visible} AND {dated} AND {current} AND p.terms && q.candidates"
+        at = moment_of(moments, parameters)
+        scan = ""
+        source = f"""postings p
+            WHERE p.corpus = %(corpus)s AND {condition(one, "p", parameters)}
+              AND {created_before(one, "p", at)} AND {up_to_date(one, "p", parameters, moment=at)}
+              AND p.terms && q.candidates"""
     else:
-        once = "MATERIALIZED" if len(items) > 1 else "NOT MATERIALIZED"
-        columns, table = "p.chunk_id, p.bm25, p.created_at", "postings p"
-        if at == SHARED and one.superseded is not None:
-            since, table, versions = with_since(one, "p", table, parameters)
-            columns += f", {since}"
-            dated += " AND (p.since IS NULL OR p.since >= q.as_of)"
-        else:
-            versions = up_to_date(one, "p", parameters, moment=at)
-        visible += f" AND {versions}"
-        chosen = f", f AS {once} (SELECT {columns} FROM {table} WHERE {visible})"
-        source = f"f AS p WHERE {dated}"
+        columns = "p.chunk_id, p.bm25, p.created_at"
+        visible, dated = visible_rows(one, "p", "postings", columns, parameters, moments)
+        scan, source = f", {visible}", f"f AS p WHERE {dated}"
     statement = f"""
         WITH q AS MATERIALIZED (
             SELECT t.query_id, t.text_no, t.weights::sparsevec AS weights,
@@ -261,7 +253,7 @@ def _score(
             FROM unnest(%(query_ids)s::bigint[], %(text_nos)s::int[], %(weights)s::text[],
                         %(candidates)s::text[], %(moments)s::text[])
                  AS t(query_id, text_no, weights, candidates, as_of)
-        ){chosen}
+        ){scan}
         SELECT q.query_id, q.text_no, h.chunk_id, h.score FROM q CROSS JOIN LATERAL (
             SELECT scored.chunk_id, scored.score FROM (
                 SELECT p.chunk_id, -(p.bm25 <#> q.weights) AS score FROM {source} OFFSET 0

@@ -24,7 +24,6 @@ from operators.frames import VECTOR_LISTS, empty
 from operators.postgres.schema.indexes import EXACT_SCAN_MAX_ROWS
 from operators.postgres.search.batches import Deadline, fetch, run, run_slices
 from operators.postgres.search.filters import (
-    SHARED,
     Filter,
     condition,
     created_before,
@@ -33,7 +32,7 @@ from operators.postgres.search.filters import (
     scopes,
 )
 from operators.postgres.search.ranked_list import ranked_lists
-from operators.postgres.search.version_filters import up_to_date, with_since
+from operators.postgres.search.version_filters import up_to_date, visible_rows
 from operators.postgres.search.version_pins import with_pinned_chunks
 from operators.postgres.search.visible_chunks import visible_counts, with_visible_chunks
 from operators.postgres.store import (
@@ -163,28 +162,17 @@ def _may_lack(distances: Sequence[float], k: int) -> bool:
 def _exactly(
     conn: Connection, items: Sequence[_Item], *, corpus: str, space: str | None, one: Filter, k: int
 ) -> list[Found]:
-    # `+ 0` makes an expression that no index answers. Many queries share one scan of the chunks; a
-    # single one does without the copy.
+    # `+ 0` makes an expression that no index answers.
     parameters = _parameters(items, corpus, space, k)
-    once = "MATERIALIZED" if len(items) > 1 else "NOT MATERIALIZED"
-    visible = f"c.corpus = %(corpus)s AND {condition(one, 'c', parameters)}"
-    columns, source = "c.chunk_id, c.embedding, c.created_at", "chunks c"
-    at = moment_of([item.as_of for item in items], parameters)
-    dated = created_before(one, "f", at)
-    if at == SHARED and one.superseded is not None:
-        since, source, versions = with_since(one, "c", source, parameters)
-        columns += f", {since}"
-        dated += " AND (f.since IS NULL OR f.since >= q.as_of)"
-    else:
-        versions = up_to_date(one, "c", parameters, moment=at)
-    visible += f" AND {versions}"
+    columns = "c.chunk_id, c.embedding, c.created_at"
+    moments = [item.as_of for item in items]
+    visible, dated = visible_rows(one, "c", "chunks", columns, parameters, moments)
     statement = f"""
-        WITH q AS MATERIALIZED ({_QUERIES}),
-        f AS {once} (SELECT {columns} FROM {source} WHERE {visible})
+        WITH q AS MATERIALIZED ({_QUERIES}), {visible}
         SELECT q.number, h.chunk_id, h.distance FROM q CROSS JOIN LATERAL (
-            SELECT f.chunk_id, (f.embedding <=> q.vector) + 0 AS distance FROM f
+            SELECT c.chunk_id, (c.embedding <=> q.vector) + 0 AS distance FROM f AS c
             WHERE {dated}
-            ORDER BY distance, f.chunk_id LIMIT %(k)s
+            ORDER BY distance, c.chunk_id LIMIT %(k)s
         ) AS h
     """
     return fetch(conn, statement, parameters)

@@ -5,9 +5,17 @@ A chunk that a newer version replaces is a row of ``superseded_chunks``, with th
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from datetime import datetime
 from typing import Any
 
-from operators.postgres.search.filters import SHARED, Filter
+from operators.postgres.search.filters import (
+    SHARED,
+    Filter,
+    condition,
+    created_before,
+    moment_of,
+)
 
 HASHED_BELOW = 20_000
 """Of a corpus with up to this many superseded chunks a search hashes all of them, which costs a
@@ -45,21 +53,37 @@ def up_to_date(
     return _or_pinned(one, alias, newest, parameters)
 
 
-def with_since(
-    one: Filter, alias: str, source: str, parameters: dict[str, Any]
-) -> tuple[str, str, str]:
-    """For one scan that queries of many moments share: column ``since``, from what, and clause.
+def visible_rows(
+    one: Filter,
+    alias: str,
+    table: str,
+    columns: str,
+    parameters: dict[str, Any],
+    moments: Collection[datetime | None],
+) -> tuple[str, str]:
+    """The subquery ``f`` of what ``one`` lets through, and a clause for its rows as ``alias``.
 
-    ``since`` is the moment of ``as_of`` after which a row of ``alias`` (in ``source``) is left out,
-    null for never; the clause holds for rows that are not left out at every moment.
+    One scan of ``table`` serves all queries ``q``; a single query does without the copy. The clause
+    says which rows the ``as_of`` of a query leaves: the column ``since`` is the moment from which a
+    newer version replaces a row, null for never.
     """
-    joined = f"""{source} LEFT JOIN superseded_chunks s ON s.corpus = %(corpus)s
-        AND s.relation <> 'gone' AND s.chunk_id = {alias}.chunk_id"""
-    since = f"CASE WHEN s.chunk_id IS NOT NULL THEN {_SINCE} END"
-    clause = _or_pinned(one, alias, "true", parameters)
-    if one.pinned:
-        since = f"CASE WHEN {alias}.chunk_id <> ALL(%(inside)s::bigint[]) THEN {since} END"
-    return f"{since} AS since", joined, clause
+    clauses = [f"{alias}.corpus = %(corpus)s", condition(one, alias, parameters)]
+    at = moment_of(moments, parameters)
+    dated = created_before(one, alias, at)
+    source = f"{table} {alias}"
+    if at == SHARED and one.superseded is not None:
+        source += f""" LEFT JOIN superseded_chunks s ON s.corpus = %(corpus)s
+            AND s.relation <> 'gone' AND s.chunk_id = {alias}.chunk_id"""
+        since = f"CASE WHEN s.chunk_id IS NOT NULL THEN {_SINCE} END"
+        clauses.append(_or_pinned(one, alias, "true", parameters))
+        if one.pinned:
+            since = f"CASE WHEN {alias}.chunk_id <> ALL(%(inside)s::bigint[]) THEN {since} END"
+        columns += f", {since} AS since"
+        dated += f" AND ({alias}.since IS NULL OR {alias}.since >= q.as_of)"
+    else:
+        clauses.append(up_to_date(one, alias, parameters, moment=at))
+    once = "MATERIALIZED" if len(moments) > 1 else "NOT MATERIALIZED"
+    return f"f AS {once} (SELECT {columns} FROM {source} WHERE {' AND '.join(clauses)})", dated
 
 
 OF_VERSIONS = """

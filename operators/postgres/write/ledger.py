@@ -83,20 +83,17 @@ def record_failed_version(
 
     ``failed_with``: its content hash and fingerprint, if it will fail again until one changes.
     """
-    _set_failed_version(store, corpus, repo, document_id, failed_with, clean_text(reason))
+    store.execute(
+        "UPDATE documents SET failed_with = %s, failed_reason = %s WHERE document_key = %s",
+        (failed_with, clean_text(reason), document_key(corpus, repo, document_id)),
+    )
 
 
 def forget_failed_version(store: Store, corpus: str, repo: str, document_id: str) -> None:
-    """Record that the version in the store is the newest again."""
-    _set_failed_version(store, corpus, repo, document_id, None, None)
-
-
-def _set_failed_version(
-    store: Store, corpus: str, repo: str, document_id: str, made_with: str | None, why: str | None
-) -> None:
+    """Record that the stored version of a document is the newest again."""
     store.execute(
-        "UPDATE documents SET failed_with = %s, failed_reason = %s WHERE document_key = %s",
-        (made_with, why, document_key(corpus, repo, document_id)),
+        "UPDATE documents SET failed_with = NULL, failed_reason = NULL WHERE document_key = %s",
+        (document_key(corpus, repo, document_id),),
     )
 
 

@@ -8,12 +8,12 @@ import pytest
 
 from operators.postgres.connection import resolve_dsn
 from operators.postgres.server.embedded_server import (
-    ServerError,
     in_use,
     provider_of,
     start,
     stop,
 )
+from operators.postgres.server.programs import ServerError
 
 
 def test_is_created_once_then_joined_and_stopped_by_the_last_user(
