@@ -1,4 +1,4 @@
-"""The ledger's documents by their ids: where judged documents live, and how many there are."""
+"""The ledger's documents by id: the corpora of judged documents, and how many there are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of the exact answer the vector index finds, measured on the collection's own vectors."""
+"""The recall of the vector index against an exact scan, on the collection's own vectors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def index_recall(store: Store, corpus: str, *, samples: int = 20, k: int = 10) -
     """Mean recall@``k`` of the index against an exact scan, or None for a corpus without vectors.
 
     The queries are ``samples`` of the corpus's own chunk vectors, always the same ones: chunk ids
-    are hashes, so that the lowest are a random sample.
+    are hashes, so the lowest are a random sample.
     """
     rows = store.rows(
         "SELECT chunk_id FROM chunks WHERE corpus = %s AND embedding IS NOT NULL"
@@ -45,7 +45,7 @@ def index_recall(store: Store, corpus: str, *, samples: int = 20, k: int = 10) -
 
 
 def sample_text(store: Store, corpus: str) -> str:
-    """The beginning of a chunk's text, always the same one's; empty where none has a word."""
+    """The beginning of one chunk's text, always the same; empty if no chunk has a word."""
     row = store.row(
         r"SELECT left(regexp_replace(text, '^\s+', ''), %s) FROM chunks"
         r" WHERE corpus = %s AND text ~ '\w' ORDER BY chunk_id LIMIT 1",

@@ -1,4 +1,4 @@
-"""What a collection holds, by corpus: for a person to see that all is well, or what is not."""
+"""What a collection holds, by corpus: shows a person whether something is wrong."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ STATUS = pl.Schema(
         "indexed_at": pl.Datetime("us", "UTC"),  # the latest write
         "oldest": pl.Datetime("us", "UTC"),  # the documents' own dates, else when they were made
         "newest": pl.Datetime("us", "UTC"),
-        "last_run": pl.Datetime("us", "UTC"),  # start of the last ingestion that met this corpus
+        "last_run": pl.Datetime("us", "UTC"),  # start of the corpus's last ingestion
         "last_run_source": pl.String(),  # its reader
         "last_run_state": pl.String(),  # ok | failed (in part) | unfinished (killed, or running)
-        "reasons": pl.List(pl.String),  # why documents were not read, the most frequent first
-        "notes": pl.List(pl.String),  # how documents were read otherwise than is usual, likewise
+        "reasons": pl.List(pl.String),  # why documents were not read, most frequent first
+        "notes": pl.List(pl.String),  # what was unusual in reading documents, likewise
     }
 )
 
@@ -116,7 +116,7 @@ def _read_status(conn: Connection) -> list[TupleRow]:
 
 
 def _counted(conn: Connection, said: LiteralString) -> dict[str, list[str]]:
-    """By corpus what is ``said`` of its documents and how often, the most frequent first."""
+    """The values of ``said`` by corpus with their counts, the most frequent first."""
     rows = conn.execute(
         f"""
         SELECT corpus, documents, reason FROM (

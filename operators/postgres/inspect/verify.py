@@ -1,10 +1,10 @@
-"""Whether a collection holds what its ledger says, and the repair of what it does not hold.
+"""The comparison of a collection with its ledger, and the repair.
 
-The promise is about whole documents. So a document that has lost a part is taken out, and its
-ledger row says so: the next ingestion of its source brings it back. A text index that differs from
-the chunks of its corpus is made again from them.
+The promise is about whole documents. So a document that has lost a part is removed, and its ledger
+row says so: the next ingestion of its source brings it back. A text index that differs from the
+chunks of its corpus is rebuilt from them.
 
-Nobody writes to a corpus while this looks at it; searches go on.
+Nobody can write to a corpus during its check; searches continue.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _CORPORA = """
     UNION SELECT corpus FROM corpora UNION SELECT corpus FROM repos UNION SELECT corpus FROM terms
     ORDER BY 1
 """
-# What the ledger says of a document, beside what the collection holds of it.
+# The ledger row of a document, beside its chunks in the collection.
 _DOCUMENTS = """
     WITH held AS (
         SELECT document_key, count(*) AS chunks, min(ordinal) AS first, max(ordinal) AS last,
@@ -74,15 +74,14 @@ def verify(store: Store, *, repair: bool = False) -> pl.DataFrame:
 
     Args:
         store: the open collection.
-        repair: put it right. A document that has lost a part or a vector is taken out whole and
-            marked as failed, so that the next ingestion of its source brings it back. The text
-            index of a corpus in which it is wrong is made again.
+        repair: remove whole documents that have lost a part or a vector and mark them as failed, so
+            that the next ingestion of their source brings them back; rebuild wrong text indexes.
 
     Returns:
         One row a finding (columns: ``FINDINGS``), by corpus. Kinds: ``lost_chunks``,
         ``wrong_ordinals``, ``stray_chunks``, ``no_vector``, ``no_posting``, ``wrong_posting``,
-        ``stray_posting``, ``wrong_terms``, ``wrong_df``, ``wrong_totals``, ``unfinished``. None:
-        all is well.
+        ``stray_posting``, ``wrong_terms``, ``wrong_df``, ``wrong_totals``, ``unfinished``. No rows:
+        nothing is wrong.
     """
     corpora = [str(row[0]) for row in store.rows(_CORPORA)]
     found: list[Finding] = []
@@ -106,7 +105,7 @@ def _look(conn: Connection, corpus: str, repair: bool) -> list[Finding]:
     lock_writers(conn, [corpus], alone=True)
     strays = fetch(conn, _STRANGERS, corpus)
     text = list(check_text(conn, corpus))
-    if repair:  # first, so that a document that only has strays too many stays
+    if repair:  # first, so that a document whose only fault is strays stays
         conn.execute(
             "DELETE FROM chunks WHERE corpus = %s AND chunk_id = ANY(%s)",
             (corpus, [chunk_id for *_, ids in strays for chunk_id in ids]),
@@ -139,7 +138,7 @@ def _damage(
 
 
 def _take_out(conn: Connection, corpus: str, keys: list[UUID]) -> dict[str, Deltas]:
-    """Delete the chunks of documents and mark them as failed; return what that counts out."""
+    """Delete the chunks of documents and mark them as failed; return the change of the counts."""
     deltas = {corpus: Deltas()}
     delete_chunks(conn, keys, deltas)
     conn.execute(

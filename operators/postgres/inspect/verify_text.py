@@ -1,4 +1,4 @@
-"""What is wrong in a corpus's text index: its postings and counts, compared with its chunks."""
+"""The faults of a corpus's text index: its postings and counts, compared with its chunks."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ _HELD = """
 
 
 def check_text(conn: Connection, corpus: str) -> Iterator[Finding]:
-    """What differs between a corpus's text index and its chunks."""
+    """The differences between a corpus's text index and its chunks."""
     yield from _check_postings(conn, corpus)
     yield from _check_terms(conn, corpus)
     yield from _check_counts(conn, corpus)
 
 
 def fetch(conn: Connection, query: str, corpus: str) -> list[tuple[Any, ...]]:
-    """What ``query`` says of ``corpus``."""
+    """The rows of ``query`` for ``corpus``."""
     return conn.execute(query, {"corpus": corpus}).fetchall()
 
 

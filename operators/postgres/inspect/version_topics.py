@@ -1,4 +1,4 @@
-"""A topic's versions, as a person asks for them: by path, title, identifier or name."""
+"""A topic's versions, found by path, title, identifier or name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TOPICS = pl.Schema(
         "versions": pl.Int64(),
         "oldest": pl.String(),
         "newest": pl.String(),
-        "title": pl.String(),  # of the newest version; so is the next
+        "title": pl.String(),  # of the newest version, like path
         "path": pl.String(),
     }
 )
@@ -51,7 +51,7 @@ _MEMBERS = """
     WHERE (v.corpus, v.lineage_id) IN (SELECT corpus, lineage_id FROM asked)
     ORDER BY v.corpus, v.lineage_id COLLATE "C", v.position
 """
-# The first way of asking that finds something is what was meant.
+# The first condition that finds something counts.
 _WAYS = (
     "v.lineage_id = %(name)s OR d.document_id = %(name)s",
     "d.path = %(name)s",
@@ -61,7 +61,7 @@ _WAYS = (
 
 
 def topics(store: Store, corpus: str | None = None) -> pl.DataFrame:
-    """Every topic of two versions or more: columns ``TOPICS``, by corpus and name."""
+    """Every topic with two versions or more: columns ``TOPICS``, by corpus and name."""
     rows = store.rows(
         "SELECT v.corpus, v.lineage_id, count(*), min(v.version) FILTER (WHERE v.position = 0),"
         " min(v.version) FILTER (WHERE v.newest), min(d.title) FILTER (WHERE v.newest),"
@@ -75,13 +75,13 @@ def topics(store: Store, corpus: str | None = None) -> pl.DataFrame:
 
 
 def lineage_named(store: Store, name: str, corpus: str | None = None) -> pl.DataFrame:
-    """The versions of the one topic that ``name`` names, oldest first: columns ``MEMBERS``.
+    """The versions of the topic that ``name`` names, oldest first: columns ``MEMBERS``.
 
     Args:
         store: the open collection.
         name: a lineage's name, or the path (or its end), title or identifier of one of its
             documents.
-        corpus: the corpus that it is in; None: any.
+        corpus: its corpus; None: any.
 
     Raises:
         UnknownName: no topic of several versions has that name; names the nearest.
@@ -117,7 +117,7 @@ def _members(conn: Connection, name: str, corpus: str | None) -> pl.DataFrame:
 
 
 def _pattern(name: str) -> str:
-    """What LIKE takes for ``name`` itself."""
+    """``name`` as a pattern of LIKE that matches only itself."""
     return name.replace("\\", "\\\\").replace("%", r"\%").replace("_", r"\_")
 
 

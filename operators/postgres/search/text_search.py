@@ -1,9 +1,8 @@
 """Text search: BM25 by default, Postgres's own ranking and pg_textsearch as variants.
 
-BM25 on stock Postgres: the candidates come from an index on term arrays, by the query's rarest
-terms; each is then scored with all terms by an inner product of sparse vectors (see
-:mod:`operators.ranking.bm25`). Where the filter leaves few chunks, all of them are scored, which
-is exact.
+BM25 on stock Postgres: the query's rarest terms find candidates through an index on term arrays. An
+inner product of sparse vectors then scores each with all terms (see :mod:`operators.ranking.bm25`).
+If the filter leaves few chunks, all of them are scored, which is exact.
 """
 
 from __future__ import annotations
@@ -81,16 +80,16 @@ def bm25_search(
     Args:
         store: the open collection.
         corpus: the corpus to search; one that the collection lacks gives no rows.
-        queries: columns ``SCOPED_QUERIES``; their filters are kept to the letter.
+        queries: columns ``SCOPED_QUERIES``; their filters hold exactly.
         k: rows a list.
-        candidate_cap: about how many chunks are scored a query text; a filter that leaves no more
-            than that is searched exactly, and so is one where that costs no more.
+        candidate_cap: about how many chunks are scored for a query text. If the filter leaves no
+            more, or if it costs no more, all visible chunks are scored.
         timeout_s: seconds for the whole batch.
 
     Returns:
         Columns ``TEXT_LISTS``, ordered by query, text and rank; a list by score, then chunk_id.
         Only chunks that share a term with the query. A text without terms (stop words only) has no
-        rows; one of over ``bm25.MAX_QUERY_TERMS`` distinct terms is searched by its rarest.
+        rows; of over ``bm25.MAX_QUERY_TERMS`` distinct terms the rarest count.
 
     Raises:
         SearchTimeout: ``timeout_s`` has passed.

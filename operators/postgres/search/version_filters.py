@@ -1,6 +1,6 @@
-"""The clauses for versions: which chunks a query sees, where its topics have several versions.
+"""The clauses for versions: which chunks a query sees if its topics have several versions.
 
-A chunk that a newer version replaces is a row of ``superseded_chunks``, with the moment since when.
+A chunk that a newer version replaces is a row of ``superseded_chunks``, with the moment of that.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from operators.postgres.search.filters import (
 )
 
 HASHED_BELOW = 20_000
-"""Of a corpus with up to this many superseded chunks a search hashes all of them, which costs a
-quarter of a microsecond a chunk; of one with more, the planner decides."""
+"""A search hashes up to this many superseded chunks of a corpus, which costs a quarter of a
+microsecond a chunk. If there are more, the planner decides."""
 
 
 def up_to_date(
@@ -32,8 +32,8 @@ def up_to_date(
 ) -> str:
     """The clause that holds for the rows of ``alias`` that ``one``'s versions let through.
 
-    ``moment`` is an SQL expression for ``as_of``, None for none. ``each``: each row is asked when
-    it is met, for scans that end early.
+    ``moment`` is an SQL expression for ``as_of``, None for none. ``each``: the clause tests row by
+    row, for scans that end early.
     """
     if one.superseded is None:
         return "true"
@@ -90,13 +90,13 @@ OF_VERSIONS = """
     LEFT JOIN document_versions v ON v.document_key = c.document_key
     LEFT JOIN superseded_chunks s ON s.corpus = c.corpus AND s.chunk_id = c.chunk_id
 """
-"""What is known of the versions of chunks ``c``."""
+"""The joins that add the versions of chunks ``c``."""
 
 
 def by_documents(one: Filter, parameters: dict[str, Any], *, moment: str, number: int = 0) -> str:
-    """As :func:`up_to_date` for few chunks ``c`` with ``OF_VERSIONS``, as it is at this moment.
+    """The clause of :func:`up_to_date` for few chunks ``c`` with ``OF_VERSIONS``, without a cache.
 
-    Puts its values into ``parameters``, under names that end in ``number``.
+    It puts its values into ``parameters``, under names that end in ``number``.
     """
     if one.superseded is None:
         return "true"
@@ -112,7 +112,7 @@ def by_documents(one: Filter, parameters: dict[str, Any], *, moment: str, number
 def pinned_documents(one: Filter, parameters: dict[str, Any], *, number: int = 0) -> str:
     """A subquery of the documents that ``one`` pins, and their topics.
 
-    Of the versions that one name stands for, those of the newest that the topic has.
+    If one name stands for several versions, the newest that the topic has counts.
     """
     parameters[f"pins_{number}"] = [version for of in one.pinned for version in of]
     if all(len(of) == 1 for of in one.pinned):
@@ -136,10 +136,10 @@ _SINCE = "coalesce(s.superseded_at, '-infinity')"
 
 
 def _or_pinned(one: Filter, alias: str, newest: str, parameters: dict[str, Any]) -> str:
-    """The clause that holds for chunks of the pinned versions; of other topics, if ``newest``."""
+    """The clause for chunks of the pinned versions, and for ``newest`` chunks of other topics."""
     if not one.pinned:
         return newest
     parameters |= {"inside": one.inside, "outside": one.outside}
-    # the planner would weigh each chunk of an array, but it does not look into a CASE
+    # the planner would estimate each chunk of an array, but it does not look into a CASE
     return f"""CASE WHEN {alias}.chunk_id = ANY(%(inside)s::bigint[]) THEN true
         WHEN {alias}.chunk_id <> ALL(%(outside)s::bigint[]) THEN {newest} ELSE false END"""

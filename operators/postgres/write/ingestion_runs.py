@@ -1,4 +1,4 @@
-"""The record of ingestions: what each did, and which never came to its end."""
+"""The record of ingestions: what each did, and which of them never ended."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from operators.postgres.store import Connection, Store
 
 KEPT = 1_000
-"""Runs; older ones are forgotten."""
+"""Runs; older ones are deleted."""
 
 COUNTS = (
     "documents_new",
@@ -35,7 +35,7 @@ def begin_run(store: Store, source: str, corpora: Iterable[str]) -> int:
 
 
 def meet_corpus(store: Store, run: int, corpus: str) -> None:
-    """Record that a run has to do with ``corpus``."""
+    """Record that a run has met ``corpus``."""
     store.execute(
         "UPDATE runs SET corpora = array_append(corpora, %s)"
         " WHERE run_id = %s AND NOT %s = ANY(corpora)",
@@ -44,7 +44,7 @@ def meet_corpus(store: Store, run: int, corpus: str) -> None:
 
 
 def end_run(store: Store, run: int, ok: bool, counts: Mapping[str, int]) -> None:
-    """Record that a run has come to its end; ``counts`` has ``COUNTS``."""
+    """Record the end of a run; ``counts`` has ``COUNTS``."""
     columns = ", ".join(f"{name} = %({name})s" for name in COUNTS)
     store.execute(
         f"UPDATE runs SET finished_at = clock_timestamp(), ok = %(ok)s, {columns}"

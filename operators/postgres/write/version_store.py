@@ -1,7 +1,7 @@
-"""Where each document stands among the versions of its topic, and what each version took over.
+"""The place of each document among the versions of its topic, and the superseded chunks.
 
-Both tables follow from the ledger and the chunks. What a corpus's were made from is recorded at the
-very end, so that a run that was killed is followed by one that looks again.
+Both tables follow from the ledger and the chunks. A run records their state at its very end. So the
+run after a killed one finds the versions again.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ PLACED = pl.Schema(
         "position": pl.Int64(),
         "newest": pl.Boolean(),
         "released_at": UTC,
-        "compared": pl.Boolean(),  # the document is the one that its passages were compared of
+        "compared": pl.Boolean(),  # the document has not changed since its passages were compared
     }
 )
 
@@ -49,7 +49,7 @@ SEARCHED = ("document_versions", "superseded_chunks")
 """The tables that searches read."""
 
 DOCUMENTS_AT_ONCE = 200
-"""Whose texts are read for a sketch."""
+"""How many documents' texts are in memory for sketches."""
 
 T = TypeVar("T")
 
@@ -66,8 +66,8 @@ class Changed(NamedTuple):
 
     Attributes:
         corpus: its name.
-        ledger: what stands for its documents as they are; :func:`mark_found` takes it.
-        anew: other rules found what is stored, so that none of it is taken as it is.
+        ledger: a stamp of its present documents; :func:`mark_found` takes it.
+        anew: other rules found the stored versions, so none of them is taken over.
     """
 
     corpus: str
@@ -76,7 +76,7 @@ class Changed(NamedTuple):
 
 
 class SupersededChunk(NamedTuple):
-    """A passage that is not of its topic's newest version: a row of ``superseded_chunks``."""
+    """A row of ``superseded_chunks``: a passage that the newest version lacks or replaces."""
 
     chunk_id: int
     document_key: str
@@ -87,7 +87,7 @@ class SupersededChunk(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """The passages of a document, in their order, and from when on a search may see them."""
+    """The passages of a document, in order, and the moment from which a search may see them."""
 
     chunk_ids: list[int]
     passages: list[Passage]
@@ -97,7 +97,7 @@ class Stored(NamedTuple):
 def known_versions(store: Store) -> pl.DataFrame:
     """Every version of every topic that has two or more: columns ``KNOWN_VERSIONS``.
 
-    In the order of corpus, lineage and position (0: the oldest). Read again only when a lineage has
+    Ordered by corpus, lineage and position (0: the oldest). Read again only after a lineage has
     changed.
     """
 
@@ -113,7 +113,7 @@ def known_versions(store: Store) -> pl.DataFrame:
 
 
 def changed_corpora(store: Store, rules: int) -> list[Changed]:
-    """The corpora whose versions were found in another state of their ledger, or by other rules."""
+    """The corpora whose versions were found with another state of their ledger or other rules."""
 
     def work(conn: Connection) -> list[Changed]:
         now: dict[str, int] = dict(conn.execute(_LEDGER).fetchall())
@@ -130,7 +130,7 @@ def changed_corpora(store: Store, rules: int) -> list[Changed]:
 
 
 def mark_found(store: Store, corpus: str, ledger: int, rules: int) -> None:
-    """Record that a corpus's versions are all found, as ``ledger`` stands for its documents."""
+    """Record that all versions of a corpus are found, in the state ``ledger`` of its documents."""
     store.execute(
         "INSERT INTO versioned_corpora (corpus, rules, documents) VALUES (%s, %s, %s)"
         " ON CONFLICT (corpus) DO UPDATE SET rules = excluded.rules,"
@@ -157,10 +157,10 @@ def over_names(store: Store, corpus: str, work: Callable[[Iterator[TupleRow]], T
 def unsketched(
     store: Store, corpus: str, keys: Sequence[str], rules: int
 ) -> Iterator[list[tuple[str, datetime, str]]]:
-    """Those of the documents ``keys`` that have no sketch of their present text.
+    """The documents of ``keys`` that have no sketch of their present text.
 
     Yields:
-        Some at a time: document_key, indexed_at and text.
+        Up to ``DOCUMENTS_AT_ONCE`` documents: document_key, indexed_at and text.
     """
     wanted = store.rows(
         "SELECT d.document_key FROM documents d LEFT JOIN document_sketches s"
@@ -185,7 +185,7 @@ def unsketched(
 def keep_sketches(
     store: Store, corpus: str, sketches: Sequence[tuple[str, datetime, bytes]], rules: int
 ) -> None:
-    """Keep sketches: document_key, indexed_at of the text that it is of, and the sketch."""
+    """Keep sketches: document_key, indexed_at of the sketched text, and the sketch."""
     columns = list(zip(*sketches, strict=True)) or [(), (), ()]
     store.execute(
         "INSERT INTO document_sketches (document_key, corpus, indexed_at, rules, sketch)"
@@ -199,7 +199,7 @@ def keep_sketches(
 
 
 def candidates(store: Store, corpus: str, keys: Sequence[str]) -> pl.DataFrame:
-    """What lineages are found from, of the documents ``keys``: columns ``CANDIDATES``."""
+    """The documents ``keys`` as candidates for lineages: columns ``CANDIDATES``."""
     rows = store.rows(
         "SELECT d.document_key::text, d.repo, d.document_id, d.path, d.title, d.version,"
         " d.doc_date, d.date_source, s.sketch"
@@ -212,7 +212,7 @@ def candidates(store: Store, corpus: str, keys: Sequence[str]) -> pl.DataFrame:
 
 
 def placed(store: Store, corpus: str) -> pl.DataFrame:
-    """What is stored of a corpus's versions: columns ``PLACED``, by lineage and position."""
+    """The stored versions of a corpus: columns ``PLACED``, by lineage and position."""
     rows = store.rows(
         "SELECT v.document_key::text, v.lineage_id, v.version, v.position, v.newest,"
         " v.released_at, d.indexed_at = v.indexed_at AND d.state = 'indexed'"
@@ -240,7 +240,7 @@ def passages(store: Store, corpus: str, key: str) -> tuple[datetime | None, Stor
 
 
 def _body(text: str) -> str:
-    """A document's first passage without its front matter; if that is all of it, its fence."""
+    """A document's first passage without its front matter; ``---`` if nothing else is there."""
     matter = find_front_matter(text)
     body = text[matter.end :] if matter else text
     return body if body.strip() else "---"
@@ -254,24 +254,24 @@ def write_lineages(
     superseded: Sequence[SupersededChunk],
     leaving: Sequence[str] = (),
 ) -> bool:
-    """Put lineages in the place of what was known of their documents, in one transaction.
+    """Replace the stored lineages of these documents, in one transaction.
 
     Args:
         store: the open collection.
         corpus: of all these documents.
         versions: columns of ``operators.versions.lineage.LINEAGES``, of whole lineages.
-        indexed_at: of each of its documents, as its passages were read; None: it is gone.
-        superseded: the passages that have a place after the newest ones.
+        indexed_at: of each document, from the reading of its passages; None: it is gone.
+        superseded: the passages that newer versions lack or replace.
         leaving: documents that were in lineages and now are in none.
 
     Returns:
-        False, and nothing is written, if a document has changed since its passages were read.
+        False if a document has changed since its passages were read; then nothing is written.
     """
     keys = versions["document_key"].to_list()
 
     def work(conn: Connection) -> bool:
         lock(conn, f"versions/{corpus}")
-        # Held until the end: no writer can put other chunks behind these rows meanwhile.
+        # Held until the end: meanwhile no writer can replace the chunks of these documents.
         rows = conn.execute(
             "SELECT d.document_key FROM unnest(%s::uuid[], %s::timestamptz[]) AS k(key, indexed_at)"
             " JOIN documents d ON d.document_key = k.key AND d.indexed_at = k.indexed_at"
@@ -304,7 +304,7 @@ def write_lineages(
 
 
 def broken(store: Store) -> list[tuple[str, int]]:
-    """The corpora with rows that point at a chunk that is not there, and how many there are."""
+    """The corpora with rows whose chunk is missing, and the number of these rows."""
     return store.rows(
         "SELECT s.corpus, count(*) FROM superseded_chunks s"
         " LEFT JOIN chunks c ON c.corpus = s.corpus AND c.chunk_id = s.chunk_id"
@@ -320,7 +320,7 @@ def invalidate_versions(store: Store, corpus: str) -> None:
 
 
 def _forget(conn: Connection, corpus: str, keys: Sequence[str]) -> None:
-    # whoever keeps something of the corpus's versions sees by this that they have changed
+    # caches of the corpus's versions see by this that they have changed
     conn.execute(
         "UPDATE versioned_corpora SET found_at = clock_timestamp() WHERE corpus = %s", (corpus,)
     )
