@@ -67,11 +67,9 @@ def pending_migrations(
         MigrationError: an applied file has changed or is missing.
     """
     table = sql.Identifier(schema, "migrations")
-    if conn.execute("SELECT to_regclass(%s)", (table.as_string(conn),)).fetchone() == (None,):
-        known: dict[str, str] = {}
-    else:
-        rows = conn.execute(sql.SQL("SELECT name, sha256 FROM {}").format(table))
-        known = {str(name): str(sha) for name, sha in rows}
+    known: dict[str, str] = {}
+    if conn.execute("SELECT to_regclass(%s)", (table.as_string(conn),)).fetchone() != (None,):
+        known = dict(conn.execute(sql.SQL("SELECT name, sha256 FROM {}").format(table)).fetchall())
     _check_unchanged(known, folder)
     return [path.name for path in sorted(folder.glob("[0-9]*.sql")) if path.name not in known]
 
@@ -108,8 +106,7 @@ def _known(
             " applied_at timestamptz NOT NULL DEFAULT now())"
         ).format(sql.Identifier(schema, "migrations"))
     )
-    rows = conn.execute("SELECT name, sha256 FROM migrations")
-    return {str(name): str(sha) for name, sha in rows}
+    return dict(conn.execute("SELECT name, sha256 FROM migrations").fetchall())
 
 
 def _check_unchanged(known: dict[str, str], folder: Path) -> None:

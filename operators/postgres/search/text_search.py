@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -61,9 +61,6 @@ class _Text:
 class _Weighed(_Text):
     weights: str
     candidates: str
-
-
-AnyText = TypeVar("AnyText", bound=_Text)
 
 
 def bm25_search(
@@ -325,7 +322,7 @@ def _rank_by_pg_textsearch(
     return [(item.query_id, item.text_no, chunk_id, score) for chunk_id, score in rows]
 
 
-def _parameters(items: Sequence[AnyText], corpus: str, k: int) -> dict[str, Any]:
+def _parameters(items: Sequence[_Text], corpus: str, k: int) -> dict[str, Any]:
     return {
         "query_ids": [item.query_id for item in items],
         "text_nos": [item.text_no for item in items],
