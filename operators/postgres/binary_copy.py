@@ -1,7 +1,7 @@
-"""Rows in the server's own COPY format: psycopg writes the rows, this module pgvector's types.
+"""Binary COPY: psycopg writes the rows, this module writes pgvector's types.
 
-A vector travels as the bytes that the server keeps of it, under the type ``bytea``. So no type has
-to be registered with a connection, whatever schema pgvector is in.
+A vector travels as the bytes that the server stores, under the type ``bytea``. So no type must be
+registered with a connection, whatever schema pgvector is in.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from psycopg import sql
 from operators.postgres.store import Connection
 
 LARGEST_HALF = 65_504.0
-"""The largest number of half precision, in which vectors are kept."""
+"""The largest number of half precision. Vectors are stored in it."""
 
 _HALFVEC = struct.Struct(">hh")  # dimensions, reserved
 _SPARSEVEC = struct.Struct(">iii")  # dimensions, entries, reserved

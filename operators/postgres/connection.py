@@ -1,4 +1,4 @@
-"""Connections: which server, a pool of them, and getting over a server that was killed."""
+"""Connections: which server, a pool of them, and recovery when the server was killed."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ OLDEST_PGVECTOR = (0, 8)
 
 
 class RevivingConnection(psycopg.Connection[TupleRow]):
-    """A connection that starts the embedded server again when it finds it dead.
+    """A connection that restarts a dead embedded server.
 
-    Only a server that this process has joined; any other address fails as usual.
+    Only a server that this process has joined is restarted. Any other address fails as usual.
     """
 
     @classmethod
     def connect(cls, conninfo: str = "", **kwargs: Any) -> Self:
-        """Connect; to a dead embedded server: start it and connect."""
+        """Connect; start a dead embedded server first."""
         server = _embedded(conninfo)
         if server is None:
             return super().connect(conninfo, **kwargs)
@@ -61,7 +61,7 @@ class Pool(ConnectionPool[psycopg.Connection[TupleRow]]):
     """Connections that threads share.
 
     Attributes:
-        spare: how many more a search may take beside its own one: a quarter, over all searches.
+        spare: the connections that searches may take beside their first one: a quarter of all.
     """
 
     def __init__(self, conninfo: str, **options: Any) -> None:
@@ -71,17 +71,17 @@ class Pool(ConnectionPool[psycopg.Connection[TupleRow]]):
 
 @dataclass(frozen=True)
 class VectorExtension:
-    """The extension pgvector in a database: its version and the schema its types live in."""
+    """The extension pgvector in a database: its version and the schema of its types."""
 
     version: str
     schema: str
 
 
 def resolve_dsn() -> str:
-    """Return CROSSCORPUS_DSN, or the address of the embedded server, which is started if need be.
+    """Return CROSSCORPUS_DSN, or the address of the embedded server, started if necessary.
 
-    The embedded server then counts this process as a user until it ends. CROSSCORPUS_SERVER names
-    the package that its programs come from.
+    The embedded server then counts this process as a user until the process ends.
+    CROSSCORPUS_SERVER names the package of its programs.
 
     Raises:
         UnknownName: CROSSCORPUS_SERVER names no such package.
@@ -98,20 +98,20 @@ def resolve_dsn() -> str:
 
 
 def connect(dsn: str, *, autocommit: bool = False) -> RevivingConnection:
-    """Return one connection outside any pool, for few statements: none is prepared.
+    """Return one connection outside any pool, for few statements. It prepares none.
 
     Raises:
-        DatabaseError: in one line, why there is none.
+        DatabaseError: the connection failed; says why in one line.
     """
     with explained(dsn):
         return RevivingConnection.connect(dsn, autocommit=autocommit, **_options(dsn, False))
 
 
 def is_pooled(conn: psycopg.Connection[Any]) -> bool:
-    """Whether a pooler such as pgbouncer stands between: it answers for another process.
+    """Whether a pooler such as pgbouncer stands between: another process answers then.
 
-    One that hands out a connection for each transaction loses prepared statements, or finds those
-    of somebody else.
+    A pooler that gives each transaction another connection loses prepared statements, or finds
+    those of another client.
     """
     row = conn.execute("SELECT pg_backend_pid()").fetchone()
     return row is None or row[0] != conn.info.backend_pid
@@ -122,13 +122,13 @@ def open_pool(
 ) -> Pool:
     """Return an open pool; the caller closes it.
 
-    Every connection is checked before it is handed out. When one is lost, the server has probably
-    crashed: the pool then replaces all of them. No session setting is ever made, so that a
-    transaction pooler may stand between; pooler=True also does without prepared statements.
-    timeout_s is how long a caller waits for a connection.
+    The pool checks every connection before a caller gets it. When one is lost, the server has
+    probably crashed: the pool then replaces all of them. The pool makes no session setting, so a
+    transaction pooler may stand between; pooler=True also avoids prepared statements. A caller
+    waits up to timeout_s for a connection.
 
     Raises:
-        DatabaseError: in one line, why there is no connection.
+        DatabaseError: the connection failed; says why in one line.
     """
     connect(dsn).close()
     pool: Pool
@@ -155,12 +155,12 @@ def open_pool(
 
 
 def retrying(work: Callable[[], T], *, attempts: int = 6, pause_s: float = 0.05) -> T:
-    """Return work(), done again from its start while its error is a transient one.
+    """Return work(), which starts again after a transient error.
 
-    work must own its whole transaction: take the connection, commit and give it back inside.
+    work must own its whole transaction: it takes the connection, commits and gives it back.
 
     Raises:
-        psycopg.Error: the last error, when it stays or cannot pass.
+        psycopg.Error: the last error, if it stays or is not transient.
     """
     for attempt in range(1, attempts):
         try:
@@ -173,13 +173,13 @@ def retrying(work: Callable[[], T], *, attempts: int = 6, pause_s: float = 0.05)
 
 
 def ensure_vector(conn: psycopg.Connection[Any]) -> VectorExtension:
-    """Have the extension pgvector in the database, and return its version and schema.
+    """Create the extension pgvector if it is missing, and return its version and schema.
 
     Needs its own transaction or autocommit: a refused CREATE EXTENSION is rolled back.
 
     Raises:
-        DatabaseError: it is missing, too old or in a schema closed to the role, with the one
-            command an administrator runs.
+        DatabaseError: it is missing, too old or in a schema that the role may not use; names the
+            one command that an administrator runs.
     """
     found = _vector(conn)
     if found is None:
@@ -209,7 +209,7 @@ def _create_vector(conn: psycopg.Connection[Any]) -> None:
     with explained(conn.info.dsn):
         try:
             with conn.transaction():
-                # Two first users at once: the second waits here and then has nothing to do.
+                # Of two first users at once, the second waits here and then has nothing to do.
                 conn.execute("SELECT pg_advisory_xact_lock(hashtextextended('pgvector', 0))")
                 conn.execute("CREATE EXTENSION IF NOT EXISTS vector")
         except psycopg.errors.InsufficientPrivilege:
@@ -241,7 +241,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _options(dsn: str, prepare: bool) -> dict[str, Any]:
-    """Return the options of a connection that the address itself leaves open."""
+    """Return the connection options that the address leaves open."""
     options: dict[str, Any] = {}
     if not prepare:
         options["prepare_threshold"] = None

@@ -18,7 +18,7 @@ ENABLE_VECTOR = "CREATE EXTENSION vector"
 
 
 class DatabaseError(CrosscorpusError):
-    """A database that does not do what is asked of it; kind is a stable word for programs."""
+    """A database refuses or fails; ``kind`` is a stable word for programs."""
 
     def __init__(self, kind: str, text: str) -> None:
         """Keep the kind beside the line of text."""
@@ -27,11 +27,10 @@ class DatabaseError(CrosscorpusError):
 
 
 class Rule(NamedTuple):
-    """What is recognised by its SQLSTATE, or by the words of a message that has none.
+    """An error, recognised by its SQLSTATE or by the words of a message without one.
 
-    ``advice`` is filled in with {to}, the address; {db}, the database; {user}, the role; {said},
-    the server's own line. A connection that failed for a ``permanent`` reason fails again, however
-    often it is tried.
+    ``advice`` has the fields {to}, the address; {db}, the database; {user}, the role; {said}, the
+    server's own line. A ``permanent`` error of a connection comes back at every attempt.
     """
 
     kind: str
@@ -44,7 +43,7 @@ class Rule(NamedTuple):
 WRITTEN = "postgresql://user:password@host:5432/database"
 RULES = (
     Rule(
-        # Nothing of it is repeated: with a bare / in a password the rest of that is the port.
+        # Nothing of it is repeated: after a bare / in a password, the rest counts as the port.
         "bad_dsn",
         frozenset({"no SQLSTATE"}),
         r"invalid (integer value|port number|\w+ value:)|bad value for connect_timeout"
@@ -67,7 +66,7 @@ RULES = (
         r"password authentication failed|no password supplied|empty password"
         r"|role .* (does not exist|is not permitted to log in)|pg_hba\.conf"
         r"|database .* does not exist"
-        # What else goes wrong with SSL is a connection that was lost.
+        # Any other error of SSL is a lost connection.
         r"|certificate|private key|sslmode|not support SSL|SSL (connection )?(is|was) required"
         r"|SSL not in use|non-SSL|not compiled in|during SSL|ALPN| alert |handshake failure"
         r"|wrong version|protocol version|unsupported protocol|no protocols|no (shared )?cipher",
@@ -116,7 +115,7 @@ NO_SERVER = (
     "no Postgres answers at {to}: start it or correct CROSSCORPUS_DSN; without CROSSCORPUS_DSN an "
     "embedded server is started ({said})"
 )
-# The kinds of all other errors, by the class of their SQLSTATE; else they are of kind "other".
+# The kinds of all other errors, by the class of their SQLSTATE. The rest is of kind "other".
 CLASSES = {
     "unfit_value": ("22", "54"),  # data exception, program limit: it can never be stored
     "away": ("08", "53100", "53300", "57"),  # connection lost, disk or connections gone, shutdown
@@ -126,7 +125,7 @@ CLASSES = {
 def explain(error: BaseException, dsn: str) -> CrosscorpusError:
     """Return the one-line error that says what is wrong and what to do.
 
-    Our own errors come back as they are. No password or other secret of dsn is in the text.
+    Our own errors come back unchanged. The text holds no password or other secret of dsn.
     """
     if isinstance(error, CrosscorpusError):
         return error
@@ -159,21 +158,21 @@ def explain(error: BaseException, dsn: str) -> CrosscorpusError:
 
 @contextmanager
 def explained(dsn: str) -> Iterator[None]:
-    """Turn any psycopg error raised inside the with block into its one-line explanation."""
+    """Turn any psycopg error of the with block into its one-line explanation."""
     try:
         yield
     except psycopg.Error as error:
         found = explain(error, dsn)
-        # The parser's message repeats the piece it cannot read, which may be the password.
+        # The parser's message repeats the part that it cannot read: perhaps the password.
         hide = isinstance(found, DatabaseError) and found.kind == "bad_dsn"
         raise found from (None if hide else error)
 
 
 def is_transient(error: BaseException) -> bool:
-    """Say whether the same work, done again from its start, may well succeed.
+    """Say whether the same work may succeed if it starts again.
 
-    An OperationalError with SQLSTATE 57P0x, 08xxx, 40001 or 40P01, or with none: a lost
-    connection. Not when the server refused who we are, nor when the pool itself gave up.
+    True for an OperationalError with SQLSTATE 57P0x, 08xxx, 40001 or 40P01, or with none (a lost
+    connection). False if the server refused our identity, or the pool gave up.
     """
     if not isinstance(error, psycopg.OperationalError):
         return False
@@ -187,7 +186,7 @@ def is_transient(error: BaseException) -> bool:
 
 
 def masked(dsn: str) -> str:
-    """Return a DSN's server and database for people: no secrets, whatever it holds."""
+    """Return the server and the database of a DSN for people, without secrets."""
     try:
         parts = conninfo_to_dict(dsn)
     except psycopg.ProgrammingError:

@@ -17,12 +17,12 @@ T = TypeVar("T")
 def over_rows(
     store: Store, statement: str, values: Sequence[Any], work: Callable[[Iterator[TupleRow]], T]
 ) -> T:
-    """``work`` over the rows of ``statement``, of which ``ROWS_AT_ONCE`` are in memory.
+    """``work`` over the rows of ``statement``; ``ROWS_AT_ONCE`` of them are in memory.
 
-    Done again from the first row when the connection was lost: ``work`` may begin several times.
+    After a lost connection ``work`` starts again at the first row: it may begin several times.
 
     Raises:
-        DatabaseError: what the server said, in one line.
+        DatabaseError: the server's error, in one line.
     """
 
     def attempt(conn: Connection) -> T:

@@ -1,4 +1,4 @@
-"""What was looked up in a collection, kept until the collection has changed."""
+"""Answers that were looked up in a collection and hold until it changes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class VersionedCache(Generic[T]):
-    """Answers by key, each with the state of the collection that it is of.
+    """Answers by key, each with the state of its collection.
 
     Threads may share it: two that miss the same answer both look it up.
 
@@ -27,13 +27,13 @@ class VersionedCache(Generic[T]):
     def get(
         self, key: Hashable, state: Hashable | None, look_up: Callable[[], T], *, most: int
     ) -> T:
-        """The answer for ``key``, looked up where none is kept of this ``state``.
+        """The answer for ``key``, looked up if none of this ``state`` is kept.
 
         Args:
-            key: what is asked.
-            state: what stands for the present state; None while it changes: nothing is kept then.
+            key: the question.
+            state: a stamp of the present state; None while it changes: nothing is kept then.
             look_up: gives the answer.
-            most: so many answers are kept, the latest ones; at least 1.
+            most: how many of the latest answers are kept; at least 1.
         """
         held = self._answers.get(key)
         if held is not None and held[0] == state:

@@ -1,7 +1,7 @@
 """A collection: one Postgres schema that holds a data set, its vector space and its ledger.
 
-Every statement of this package runs inside :meth:`Store.transaction`, which puts the collection's
-schema first in ``search_path`` for that transaction only. So settings survive a connection pooler,
+Every statement of this package runs inside :meth:`Store.transaction`. It puts the collection's
+schema first in ``search_path``, for that transaction only. So settings survive a connection pooler,
 and one server holds many collections.
 """
 
@@ -13,12 +13,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from types import TracebackType
 from typing import TypeAlias, TypeVar
 
 import polars as pl
 import psycopg
 from psycopg import sql
+from psycopg.abc import Params
 from psycopg.rows import TupleRow
 
 from operators.embedding.protocol import as_given
@@ -67,9 +67,9 @@ class CollectionInfo:
         dimensions: of its vectors, or None.
         corpora: chunks of each corpus that has any.
         repos: chunks of each repo, by corpus.
-        superseded: of each corpus whose topics have versions, the chunks that a newer one replaces.
-        versions_at: what stands for the present state of all versions; None while it changes.
-        states: what stands for the present chunks of each corpus: another one after every change.
+        superseded: the superseded chunks of each corpus whose topics have versions.
+        versions_at: a stamp of the present state of all versions; None while it changes.
+        states: a stamp of the present chunks of each corpus; every change gives another one.
     """
 
     model: str | None
@@ -84,10 +84,10 @@ class CollectionInfo:
 
 @dataclass
 class StoreCache:
-    """What a collection was last seen to hold, shared by the views of one store.
+    """The last known content of a collection, shared by the views of one store.
 
     Attributes:
-        info: when it was read, and what was read.
+        info: the time of the last reading, and its result.
         superseded: the state of all versions, and the superseded chunks in that state.
         versions: every version of every topic.
         pinned: the chunks of pinned versions, by corpus and versions.
@@ -106,8 +106,8 @@ class Store:
     """An open collection. Close it, or use it in a ``with`` block.
 
     Attributes:
-        space: the vector space that its user embeds in; None: any is taken.
-        cache: what was read of the collection and holds until that changes.
+        space: the vector space of its user; None: the store takes any.
+        cache: readings that hold until the collection changes.
     """
 
     pool: Pool
@@ -121,8 +121,8 @@ class Store:
     def embedding_in(self, space: str) -> Store:
         """A view of this store for vectors of ``space``.
 
-        Whoever searches or writes through it is refused (``ModelMismatch``) as soon as the
-        collection holds vectors of another space, also when that changes while it is open.
+        A search or a write through it raises ``ModelMismatch`` as soon as the collection holds
+        vectors of another space, also if that changes while the view is open.
         """
         return replace(self, space=space)
 
@@ -132,21 +132,22 @@ class Store:
     ) -> Iterator[Connection]:
         """One transaction with ``settings`` (server parameters) that end with it.
 
-        ``wait_s`` bounds the wait for a free connection; a function gives its settings after it.
+        ``wait_s`` limits the wait for a free connection. If ``settings`` is a function, it is
+        called after that wait.
         """
         with self.pool.connection(timeout=wait_s) as conn, conn.transaction():
             given = settings() if callable(settings) else settings or {}
-            # West of UTC the first moments of the calendar are of a year that Python lacks.
+            # West of UTC the first moments of the calendar are in a year that Python lacks.
             values = {"search_path": self.search_path, "TimeZone": "UTC", **given}
             calls = ", ".join(["set_config(%s, %s, true)"] * len(values))
             conn.execute(f"SELECT {calls}", [part for pair in values.items() for part in pair])
             yield conn
 
     def run(self, work: Callable[[Connection], T], settings: Mapping[str, str] | None = None) -> T:
-        """``work`` in one transaction, done again from its start when the connection was lost.
+        """``work`` in one transaction, which starts again after a lost connection.
 
         Raises:
-            DatabaseError: what the server said, in one line.
+            DatabaseError: the server's error, in one line.
         """
 
         def attempt() -> T:
@@ -156,8 +157,20 @@ class Store:
         with explained(self.dsn):
             return retrying(attempt)
 
+    def rows(self, statement: str, values: Params | None = None) -> list[TupleRow]:
+        """All rows of one statement, run as :meth:`run` does."""
+        return self.run(lambda conn: conn.execute(statement, values).fetchall())
+
+    def row(self, statement: str, values: Params | None = None) -> TupleRow | None:
+        """The first row of one statement, run as :meth:`run` does."""
+        return self.run(lambda conn: conn.execute(statement, values).fetchone())
+
+    def execute(self, statement: str, values: Params | None = None) -> None:
+        """Run one statement that gives no rows, as :meth:`run` does."""
+        self.run(lambda conn: conn.execute(statement, values))
+
     def forget_info(self) -> None:
-        """Have the next :func:`collection_info` read the server again."""
+        """Make the next :func:`collection_info` read the server again."""
         self.cache.info = None
 
     def close(self) -> None:
@@ -168,12 +181,7 @@ class Store:
         """Return the store itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Close the store."""
         self.close()
 
@@ -188,11 +196,11 @@ def open_store(
     """Open ``collection`` on the server that ``dsn`` names (default: the user's own).
 
     ``create`` makes the collection if there is none; ``max_size`` is the largest number of
-    connections. A pooler in between, such as pgbouncer, is noticed and worked with.
+    connections. A pooler such as pgbouncer may stand between.
 
     Raises:
         UnknownName: there is no such collection; names the nearest one.
-        CrosscorpusError: the name is unfit, pgvector is missing, the collection has lost its
+        CrosscorpusError: the name is invalid, pgvector is missing, the collection has lost its
             vectors, or the server does not answer.
     """
     schema = schema_of(collection)
@@ -222,7 +230,7 @@ def collections(dsn: str | None = None) -> list[str]:
 
 
 def drop_collection(store_or_dsn: Store | str | None, name: str) -> None:
-    """Delete the collection ``name`` with all that it holds.
+    """Delete the collection ``name`` with its whole content.
 
     Raises:
         UnknownName: there is no such collection.
@@ -243,7 +251,8 @@ def schema_of(collection: str) -> str:
     'crosscorpus_default'
 
     Raises:
-        CrosscorpusError: the name is not letters, digits, ``_``, ``.`` and ``-``, at most 200.
+        CrosscorpusError: the name has over 200 characters, or others than letters, digits, ``_``,
+            ``.`` and ``-``.
     """
     if not _COLLECTION_NAME.fullmatch(collection):
         raise CrosscorpusError(
@@ -253,7 +262,7 @@ def schema_of(collection: str) -> str:
 
 
 def identifier(name: str) -> str:
-    """``name`` itself if the server takes it whole, else its beginning and a hash of it all.
+    """``name`` if it is short enough for the server, else its beginning and a hash of it all.
 
     >>> identifier("chunks_code")
     'chunks_code'
@@ -268,17 +277,17 @@ def identifier(name: str) -> str:
 
 
 def set_model(store: Store, model: str, space: str, dimensions: int) -> None:
-    """Fix the vector space of the collection: done once, before the first document is written.
+    """Set the vector space of the collection: once, before the first document is written.
 
     Raises:
-        ModelMismatch: the collection has another model already; names both.
+        ModelMismatch: the collection already has another model; names both.
     """
     store.run(lambda conn: _set_model(conn, store.collection, model, space, dimensions))
     store.forget_info()
 
 
 def collection_info(store: Store) -> CollectionInfo:
-    """What the collection holds; read at most once a second a store."""
+    """What the collection holds; a store reads it at most once a second."""
     cached = store.cache.info
     now = time.monotonic()
     if cached and now - cached[0] < INFO_SECONDS:
@@ -298,7 +307,7 @@ def collection_info(store: Store) -> CollectionInfo:
 def check_space(store: Store, conn: Connection, *, hold: bool = False) -> None:
     """Raise ``ModelMismatch`` if ``store``'s space is no longer the collection's.
 
-    ``hold`` keeps the collection's as it is until the transaction of ``conn`` ends.
+    ``hold`` locks the collection's space until the transaction of ``conn`` ends.
     """
     if store.space is None:
         return
@@ -311,9 +320,9 @@ def check_space(store: Store, conn: Connection, *, hold: bool = False) -> None:
 
 
 def mismatch(collection: str, held: Sequence[object], given: Sequence[object]) -> ModelMismatch:
-    """The error for a collection that was given another model; each a name, space and dimensions.
+    """The error for a collection that gets another model; each is a name, space and dimensions.
 
-    The names may be the same: what a model directory's settings say is not in its name.
+    The names may be equal: the name of a model directory does not show its settings.
     """
     way = f"set embedding: {as_given(str(held[0]))} (when ingesting --model)"
     if held[0] == given[0]:
@@ -326,7 +335,7 @@ def mismatch(collection: str, held: Sequence[object], given: Sequence[object]) -
 
 
 def space_changed(store: Store, model: str | None, space: str | None) -> ModelMismatch:
-    """The error for a store that was opened for vectors that the collection no longer holds."""
+    """The error for a store whose vector space the collection has left."""
     return ModelMismatch(
         f"collection {store.collection!r} has changed to model {model!r} (space {space}; it was "
         f"opened for {store.space}): open it again with embedding: {as_given(str(model))}"
@@ -354,7 +363,7 @@ def add_vectors(conn: Connection, column: str, dimensions: int) -> None:
             name, sql.Literal(int(dimensions))
         )
     )
-    if dimensions <= LONGEST_INLINE_DIMENSIONS:  # in the row, an exact scan reads it faster
+    if dimensions <= LONGEST_INLINE_DIMENSIONS:  # an exact scan reads it faster inside the row
         conn.execute(sql.SQL("ALTER TABLE chunks ALTER COLUMN {} SET STORAGE PLAIN").format(name))
 
 
@@ -363,11 +372,11 @@ def _read_info(
 ) -> tuple[
     TupleRow, list[TupleRow], dict[str, str], tuple[list[TupleRow], dict[str, SupersededCounts]]
 ]:
-    # every change of a corpus's chunks writes its row of counts anew
+    # every change of a corpus's chunks writes its row of counts
     states: dict[str, str] = dict(conn.execute("SELECT corpus, xmin::text FROM corpora").fetchall())
     head = conn.execute("SELECT model, space, dimensions FROM collection").fetchone()
     rows = conn.execute("SELECT corpus, repo, chunks FROM repos WHERE chunks > 0").fetchall()
-    # counted anew only when the versions of a corpus were found: many rows take long to count
+    # counted again only after the versions of a corpus were found: many rows take long to count
     found = conn.execute("SELECT corpus, found_at FROM versioned_corpora ORDER BY 1").fetchall()
     known, superseded = held.superseded or (None, {})
     settled = {row[0] for row in found} if known == found else set()

@@ -1,6 +1,6 @@
-"""How many chunks of a corpus a newer version replaces: what a search is planned by.
+"""How many chunks of a corpus a newer version replaces: searches are planned by it.
 
-Counted by days, so that what a moment in the past leaves out is known without a look at the chunks.
+The counts are by day. So the number at a past moment is known without a look at the chunks.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class SupersededCounts:
 
     Attributes:
         days: ends of the days on which newer versions appeared, ascending.
-        counts: the chunks that were replaced by the end of each of them.
+        counts: how many chunks were replaced by the end of each day.
     """
 
     days: tuple[datetime, ...] = ()
@@ -29,11 +29,11 @@ class SupersededCounts:
 
     @property
     def total(self) -> int:
-        """How many there are."""
+        """How many there are in all."""
         return self.counts[-1] if self.counts else 0
 
     def by(self, moment: datetime | None) -> int:
-        """How many there were at ``moment``, at least; None: there are."""
+        """At least how many there were at ``moment``; None: how many there are."""
         days = len(self.days) if moment is None else bisect_right(self.days, moment)
         return self.counts[days - 1] if days else 0
 
@@ -43,7 +43,7 @@ def count_superseded(
 ) -> dict[str, SupersededCounts]:
     """The superseded chunks of each of ``corpora`` whose topics have versions.
 
-    A chunk of which it is not known since when it is one, always was.
+    A chunk with an unknown moment counts as superseded from the beginning.
     """
     if not corpora:
         return {}

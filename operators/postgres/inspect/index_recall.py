@@ -1,4 +1,4 @@
-"""How much of the exact answer the vector index finds, measured on the collection's own vectors."""
+"""The recall of the vector index against an exact scan, on the collection's own vectors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import polars as pl
 from operators.frames import QUERIES, QUERY_EMBEDDINGS
 from operators.postgres.search.chunk_reader import fetch_chunks
 from operators.postgres.search.vector_search import search_vectors
-from operators.postgres.store import Connection, Store, collection_info
+from operators.postgres.store import Store, collection_info
 
 SAMPLE_CHARACTERS = 200
 
@@ -16,9 +16,14 @@ def index_recall(store: Store, corpus: str, *, samples: int = 20, k: int = 10) -
     """Mean recall@``k`` of the index against an exact scan, or None for a corpus without vectors.
 
     The queries are ``samples`` of the corpus's own chunk vectors, always the same ones: chunk ids
-    are hashes, so that the lowest are a random sample.
+    are hashes, so the lowest are a random sample.
     """
-    ids = store.run(lambda conn: _lowest_ids(conn, corpus, samples))
+    rows = store.rows(
+        "SELECT chunk_id FROM chunks WHERE corpus = %s AND embedding IS NOT NULL"
+        " ORDER BY chunk_id LIMIT %s",
+        (corpus, samples),
+    )
+    ids = [int(row[0]) for row in rows]
     if not ids:
         return None
     every = [{"query_id": number, "version_policy": "all"} for number in range(len(ids))]
@@ -40,21 +45,10 @@ def index_recall(store: Store, corpus: str, *, samples: int = 20, k: int = 10) -
 
 
 def sample_text(store: Store, corpus: str) -> str:
-    """The beginning of a chunk's text, always the same one's; empty where none has a word."""
-    row = store.run(
-        lambda conn: conn.execute(
-            r"SELECT left(regexp_replace(text, '^\s+', ''), %s) FROM chunks"
-            r" WHERE corpus = %s AND text ~ '\w' ORDER BY chunk_id LIMIT 1",
-            (SAMPLE_CHARACTERS, corpus),
-        ).fetchone()
+    """The beginning of one chunk's text, always the same; empty if no chunk has a word."""
+    row = store.row(
+        r"SELECT left(regexp_replace(text, '^\s+', ''), %s) FROM chunks"
+        r" WHERE corpus = %s AND text ~ '\w' ORDER BY chunk_id LIMIT 1",
+        (SAMPLE_CHARACTERS, corpus),
     )
     return str(row[0]) if row else ""
-
-
-def _lowest_ids(conn: Connection, corpus: str, samples: int) -> list[int]:
-    rows = conn.execute(
-        "SELECT chunk_id FROM chunks WHERE corpus = %s AND embedding IS NOT NULL"
-        " ORDER BY chunk_id LIMIT %s",
-        (corpus, samples),
-    ).fetchall()
-    return [int(row[0]) for row in rows]

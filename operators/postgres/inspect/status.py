@@ -1,4 +1,4 @@
-"""What a collection holds, by corpus: for a person to see that all is well, or what is not."""
+"""What a collection holds, by corpus: shows a person whether something is wrong."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from psycopg import sql
 from psycopg.rows import TupleRow
 
 from operators.postgres.schema.indexes import vector_index
-from operators.postgres.store import Connection, Store, identifier
+from operators.postgres.schema.partitions import partition
+from operators.postgres.store import Connection, Store
 
 TOP_REASONS = 3
 LONGEST_REASON = 160
@@ -31,11 +32,11 @@ STATUS = pl.Schema(
         "indexed_at": pl.Datetime("us", "UTC"),  # the latest write
         "oldest": pl.Datetime("us", "UTC"),  # the documents' own dates, else when they were made
         "newest": pl.Datetime("us", "UTC"),
-        "last_run": pl.Datetime("us", "UTC"),  # start of the last ingestion that met this corpus
+        "last_run": pl.Datetime("us", "UTC"),  # start of the corpus's last ingestion
         "last_run_source": pl.String(),  # its reader
         "last_run_state": pl.String(),  # ok | failed (in part) | unfinished (killed, or running)
-        "reasons": pl.List(pl.String),  # why documents were not read, the most frequent first
-        "notes": pl.List(pl.String),  # how documents were read otherwise than is usual, likewise
+        "reasons": pl.List(pl.String),  # why documents were not read, most frequent first
+        "notes": pl.List(pl.String),  # what was unusual in reading documents, likewise
     }
 )
 
@@ -60,15 +61,13 @@ def status(store: Store) -> pl.DataFrame:
 
 def unread(store: Store) -> pl.DataFrame:
     """The documents that were not read, and why: columns ``UNREAD``, by corpus, repo and id."""
-    rows = store.run(
-        lambda conn: conn.execute(
-            f"""
-            SELECT corpus, repo, document_id,
-                   CASE WHEN failed_reason IS NULL THEN state ELSE 'outdated' END, {_WHY}
-            FROM ({_READ}) AS d WHERE NOT chunks_made OR failed_reason IS NOT NULL
-            ORDER BY corpus COLLATE "C", repo COLLATE "C", document_id COLLATE "C"
-            """
-        ).fetchall()
+    rows = store.rows(
+        f"""
+        SELECT corpus, repo, document_id,
+               CASE WHEN failed_reason IS NULL THEN state ELSE 'outdated' END, {_WHY}
+        FROM ({_READ}) AS d WHERE NOT chunks_made OR failed_reason IS NOT NULL
+        ORDER BY corpus COLLATE "C", repo COLLATE "C", document_id COLLATE "C"
+        """
     )
     return pl.DataFrame(rows, schema=UNREAD, orient="row")
 
@@ -106,15 +105,18 @@ def _read_status(conn: Connection) -> list[TupleRow]:
     notes = _counted(conn, "CASE WHEN chunks_made THEN reason END")
     return [
         (
-            *(*row[:10], *_sizes(conn, str(row[0])), *row[10:]),
-            *(told.get(str(row[0]), []) for told in (reasons, notes)),
+            *row[:10],
+            *_sizes(conn, row[0]),
+            *row[10:],
+            reasons.get(row[0], []),
+            notes.get(row[0], []),
         )
         for row in rows
     ]
 
 
 def _counted(conn: Connection, said: LiteralString) -> dict[str, list[str]]:
-    """By corpus what is ``said`` of its documents and how often, the most frequent first."""
+    """The values of ``said`` by corpus with their counts, the most frequent first."""
     rows = conn.execute(
         f"""
         SELECT corpus, documents, reason FROM (
@@ -122,7 +124,7 @@ def _counted(conn: Connection, said: LiteralString) -> dict[str, list[str]]:
                    row_number() OVER (PARTITION BY corpus
                                       ORDER BY count(*) DESC, reason COLLATE "C") AS place
             FROM (SELECT corpus, left({said}, %s) AS reason
-                  FROM ({_READ}) AS d) AS told
+                  FROM ({_READ}) AS d) AS given
             WHERE reason IS NOT NULL
             GROUP BY corpus, reason
         ) AS counted
@@ -132,12 +134,12 @@ def _counted(conn: Connection, said: LiteralString) -> dict[str, list[str]]:
     )
     found: dict[str, list[str]] = {}
     for corpus, documents, reason in rows:
-        found.setdefault(str(corpus), []).append(f"{documents} x {reason}")
+        found.setdefault(corpus, []).append(f"{documents} x {reason}")
     return found
 
 
 def _sizes(conn: Connection, corpus: str) -> tuple[bool, int]:
-    names = [identifier(f"{table}_{corpus}") for table in ("chunks", "postings")]
+    names = [partition(table, corpus) for table in ("chunks", "postings")]
     quoted = [sql.Identifier(name).as_string(conn) for name in names]
     row = conn.execute(
         "SELECT to_regclass(%s) IS NOT NULL, coalesce(sum(pg_total_relation_size(r)), 0)::bigint"

@@ -1,14 +1,15 @@
-"""Whether a collection holds what its ledger says, and the repair of what it does not hold.
+"""The comparison of a collection with its ledger, and the repair.
 
-The promise is about whole documents. So a document that has lost a part is taken out, and its
-ledger row says so: the next ingestion of its source brings it back. A text index that differs from
-the chunks of its corpus is made again from them.
+The promise is about whole documents. So a document that has lost a part is removed, and its ledger
+row says so: the next ingestion of its source brings it back. A text index that differs from the
+chunks of its corpus is rebuilt from them.
 
-Nobody writes to a corpus while this looks at it; searches go on.
+Nobody can write to a corpus during its check; searches continue.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from uuid import UUID
 
 import polars as pl
@@ -39,7 +40,7 @@ _CORPORA = """
     UNION SELECT corpus FROM corpora UNION SELECT corpus FROM repos UNION SELECT corpus FROM terms
     ORDER BY 1
 """
-# What the ledger says of a document, beside what the collection holds of it.
+# The ledger row of a document, beside its chunks in the collection.
 _DOCUMENTS = """
     WITH held AS (
         SELECT document_key, count(*) AS chunks, min(ordinal) AS first, max(ordinal) AS last,
@@ -73,21 +74,20 @@ def verify(store: Store, *, repair: bool = False) -> pl.DataFrame:
 
     Args:
         store: the open collection.
-        repair: put it right. A document that has lost a part or a vector is taken out whole and
-            marked as failed, so that the next ingestion of its source brings it back. The text
-            index of a corpus in which it is wrong is made again.
+        repair: remove whole documents that have lost a part or a vector and mark them as failed, so
+            that the next ingestion of their source brings them back; rebuild wrong text indexes.
 
     Returns:
         One row a finding (columns: ``FINDINGS``), by corpus. Kinds: ``lost_chunks``,
         ``wrong_ordinals``, ``stray_chunks``, ``no_vector``, ``no_posting``, ``wrong_posting``,
-        ``stray_posting``, ``wrong_terms``, ``wrong_df``, ``wrong_totals``, ``unfinished``. None:
-        all is well.
+        ``stray_posting``, ``wrong_terms``, ``wrong_df``, ``wrong_totals``, ``unfinished``. No rows:
+        nothing is wrong.
     """
-    corpora = [str(row[0]) for row in store.run(lambda conn: conn.execute(_CORPORA).fetchall())]
+    corpora = [str(row[0]) for row in store.rows(_CORPORA)]
     found: list[Finding] = []
     for corpus in corpora:
-        found += store.run(lambda conn, corpus=corpus: _look(conn, corpus, repair))  # type: ignore[misc]
-    # A repair may change a corpus's average length, and then its weights are to be made again.
+        found += store.run(partial(_look, corpus=corpus, repair=repair))
+    # A repair may change a corpus's average length: then its weights must be made again.
     for corpus in pending_corpora(store):
         if not any(row[0] != "unfinished" and row[1] == corpus and row[5] for row in found):
             found.append(
@@ -105,8 +105,11 @@ def _look(conn: Connection, corpus: str, repair: bool) -> list[Finding]:
     lock_writers(conn, [corpus], alone=True)
     strays = fetch(conn, _STRANGERS, corpus)
     text = list(check_text(conn, corpus))
-    if repair:  # first, so that a document that only has strays too many stays
-        _delete_strays(conn, corpus, [chunk_id for *_, ids in strays for chunk_id in ids])
+    if repair:  # first, so that a document whose only fault is strays stays
+        conn.execute(
+            "DELETE FROM chunks WHERE corpus = %s AND chunk_id = ANY(%s)",
+            (corpus, [chunk_id for *_, ids in strays for chunk_id in ids]),
+        )
     damaged = fetch(conn, _DOCUMENTS, corpus)
     unfindable = fetch(conn, _NO_VECTOR, corpus)
     if repair:
@@ -134,12 +137,8 @@ def _damage(
     return "lost_chunks", repo, document_id, says
 
 
-def _delete_strays(conn: Connection, corpus: str, chunk_ids: list[int]) -> None:
-    conn.execute("DELETE FROM chunks WHERE corpus = %s AND chunk_id = ANY(%s)", (corpus, chunk_ids))
-
-
 def _take_out(conn: Connection, corpus: str, keys: list[UUID]) -> dict[str, Deltas]:
-    """Delete the chunks of documents and mark them as failed; return what that counts out."""
+    """Delete the chunks of documents and mark them as failed; return the change of the counts."""
     deltas = {corpus: Deltas()}
     delete_chunks(conn, keys, deltas)
     conn.execute(

@@ -1,4 +1,4 @@
-"""What is wrong in a corpus's text index: its postings and counts, compared with its chunks."""
+"""The faults of a corpus's text index: its postings and counts, compared with its chunks."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _WRONG_TERMS = """
     SELECT count(*) FROM (
         SELECT term_id, count(*)::int AS df FROM postings, unnest(terms) AS term_id
         WHERE corpus = %(corpus)s GROUP BY term_id
-    ) AS there FULL JOIN (SELECT term_id, df FROM terms WHERE corpus = %(corpus)s) AS told
-    USING (term_id) WHERE there.df IS DISTINCT FROM told.df
+    ) AS there FULL JOIN (SELECT term_id, df FROM terms WHERE corpus = %(corpus)s) AS counted
+    USING (term_id) WHERE there.df IS DISTINCT FROM counted.df
 """
 _WRONG_REPOS = """
-    SELECT repo, coalesce(told.chunks, 0), coalesce(there.chunks, 0) FROM (
+    SELECT repo, coalesce(counted.chunks, 0), coalesce(there.chunks, 0) FROM (
         SELECT repo, count(*) AS chunks FROM postings WHERE corpus = %(corpus)s GROUP BY repo
-    ) AS there FULL JOIN (SELECT repo, chunks FROM repos WHERE corpus = %(corpus)s) AS told
-    USING (repo) WHERE coalesce(there.chunks, 0) <> coalesce(told.chunks, 0) ORDER BY repo
+    ) AS there FULL JOIN (SELECT repo, chunks FROM repos WHERE corpus = %(corpus)s) AS counted
+    USING (repo) WHERE coalesce(there.chunks, 0) <> coalesce(counted.chunks, 0) ORDER BY repo
 """
 _TOTALS = """
     SELECT t.chunks, t.total_length, p.chunks, p.total_length
@@ -53,14 +53,14 @@ _HELD = """
 
 
 def check_text(conn: Connection, corpus: str) -> Iterator[Finding]:
-    """What differs between a corpus's text index and its chunks."""
+    """The differences between a corpus's text index and its chunks."""
     yield from _check_postings(conn, corpus)
     yield from _check_terms(conn, corpus)
     yield from _check_counts(conn, corpus)
 
 
 def fetch(conn: Connection, query: str, corpus: str) -> list[tuple[Any, ...]]:
-    """What ``query`` says of ``corpus``."""
+    """The rows of ``query`` for ``corpus``."""
     return conn.execute(query, {"corpus": corpus}).fetchall()
 
 
@@ -96,9 +96,10 @@ def _check_counts(conn: Connection, corpus: str) -> Iterator[Finding]:
     ((terms,),) = fetch(conn, _WRONG_TERMS, corpus)
     if terms:
         yield "wrong_df", None, None, f"the counts of {terms} terms are off"
-    for repo, told, held in fetch(conn, _WRONG_REPOS, corpus):
-        yield "wrong_totals", repo, None, f"{held} chunks, {told} are told"
+    for repo, counted, held in fetch(conn, _WRONG_REPOS, corpus):
+        yield "wrong_totals", repo, None, f"{held} chunks, {counted} are counted"
     (totals,) = fetch(conn, _TOTALS, corpus)
     if totals[:2] != totals[2:] and totals != (None, None, 0, 0):
-        told = "none are told" if totals[0] is None else f"{totals[0]} and {totals[1]} are told"
-        yield "wrong_totals", None, None, f"{totals[2]} chunks, {totals[3]} tokens; {told}"
+        counted = "none are" if totals[0] is None else f"{totals[0]} and {totals[1]} are"
+        says = f"{totals[2]} chunks, {totals[3]} tokens; {counted} counted"
+        yield "wrong_totals", None, None, says

@@ -1,4 +1,4 @@
-"""A topic's versions and what changed between two: `versions list` and `versions diff`."""
+"""A topic's versions, and the changes between two: `versions list` and `versions diff`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class VersionDiff:
 
 
 def list_versions(store: Store, name: str, corpus: str | None = None) -> pl.DataFrame:
-    """A topic's versions, oldest first, and what became of each one's passages in the next.
+    """A topic's versions, oldest first, with the number of same and changed passages.
 
     Returns:
         Columns of ``operators.postgres.inspect.version_topics.MEMBERS`` and, against the version
@@ -72,15 +72,14 @@ def diff_versions(
     newer: str | None = None,
     corpus: str | None = None,
 ) -> VersionDiff:
-    """What changed in a topic from version ``older`` to ``newer``.
+    """The changes of a topic from version ``older`` to ``newer``.
 
     Args:
         store: the open collection.
-        name: of the topic, as :func:`operators.postgres.inspect.version_topics.lineage_named` takes
-            it.
+        name: of the topic, as for :func:`operators.postgres.inspect.version_topics.lineage_named`.
         older: a version; None: the one before ``newer``.
-        newer: a version; None: the newest, or the one after ``older`` where that is the newest.
-        corpus: the corpus that the topic is in; None: any.
+        newer: a version; None: the newest.
+        corpus: the topic's corpus; None: any.
 
     Raises:
         CrosscorpusError: no such topic or version, or ``older`` is not older than ``newer``.

@@ -1,9 +1,8 @@
-"""A topic's versions, as a person asks for them: by path, title, identifier or name."""
+"""A topic's versions, found by path, title, identifier or name."""
 
 from __future__ import annotations
 
 import difflib
-from typing import NamedTuple
 
 import polars as pl
 
@@ -18,7 +17,7 @@ TOPICS = pl.Schema(
         "versions": pl.Int64(),
         "oldest": pl.String(),
         "newest": pl.String(),
-        "title": pl.String(),  # of the newest version; so is the next
+        "title": pl.String(),  # of the newest version, like path
         "path": pl.String(),
     }
 )
@@ -52,7 +51,7 @@ _MEMBERS = """
     WHERE (v.corpus, v.lineage_id) IN (SELECT corpus, lineage_id FROM asked)
     ORDER BY v.corpus, v.lineage_id COLLATE "C", v.position
 """
-# The first way of asking that finds something is what was meant.
+# The first condition that finds something counts.
 _WAYS = (
     "v.lineage_id = %(name)s OR d.document_id = %(name)s",
     "d.path = %(name)s",
@@ -61,36 +60,28 @@ _WAYS = (
 )
 
 
-class _Alone(NamedTuple):
-    path: str
-    version: str | None
-
-
 def topics(store: Store, corpus: str | None = None) -> pl.DataFrame:
-    """Every topic of two versions or more: columns ``TOPICS``, by corpus and name."""
-    rows = store.run(
-        lambda conn: conn.execute(
-            "SELECT v.corpus, v.lineage_id, count(*),"
-            " min(v.version) FILTER (WHERE v.position = 0),"
-            " min(v.version) FILTER (WHERE v.newest),"
-            " min(d.title) FILTER (WHERE v.newest), min(d.path) FILTER (WHERE v.newest)"
-            " FROM document_versions v JOIN documents d USING (document_key)"
-            " WHERE %(corpus)s::text IS NULL OR v.corpus = %(corpus)s"
-            ' GROUP BY 1, 2 ORDER BY v.corpus, v.lineage_id COLLATE "C"',
-            {"corpus": corpus},
-        ).fetchall()
+    """Every topic with two versions or more: columns ``TOPICS``, by corpus and name."""
+    rows = store.rows(
+        "SELECT v.corpus, v.lineage_id, count(*), min(v.version) FILTER (WHERE v.position = 0),"
+        " min(v.version) FILTER (WHERE v.newest), min(d.title) FILTER (WHERE v.newest),"
+        " min(d.path) FILTER (WHERE v.newest)"
+        " FROM document_versions v JOIN documents d USING (document_key)"
+        " WHERE %(corpus)s::text IS NULL OR v.corpus = %(corpus)s"
+        ' GROUP BY 1, 2 ORDER BY v.corpus, v.lineage_id COLLATE "C"',
+        {"corpus": corpus},
     )
     return pl.DataFrame(rows, schema=TOPICS, orient="row")
 
 
 def lineage_named(store: Store, name: str, corpus: str | None = None) -> pl.DataFrame:
-    """The versions of the one topic that ``name`` names, oldest first: columns ``MEMBERS``.
+    """The versions of the topic that ``name`` names, oldest first: columns ``MEMBERS``.
 
     Args:
         store: the open collection.
         name: a lineage's name, or the path (or its end), title or identifier of one of its
             documents.
-        corpus: the corpus that it is in; None: any.
+        corpus: its corpus; None: any.
 
     Raises:
         UnknownName: no topic of several versions has that name; names the nearest.
@@ -126,7 +117,7 @@ def _members(conn: Connection, name: str, corpus: str | None) -> pl.DataFrame:
 
 
 def _pattern(name: str) -> str:
-    """What LIKE takes for ``name`` itself."""
+    """``name`` as a pattern of LIKE that matches only itself."""
     return name.replace("\\", "\\\\").replace("%", r"\%").replace("_", r"\_")
 
 
@@ -140,9 +131,9 @@ def _unknown(conn: Connection, name: str, corpus: str | None) -> str:
         values,
     ).fetchone()
     if row:
-        alone = _Alone(*row)
-        version = f", version {alone.version}" if alone.version else ""
-        return f"{alone.path!r} is there once only{version}: no other version of it was found"
+        path, version = row
+        named = f", version {version}" if version else ""
+        return f"{path!r} is there once only{named}: no other version of it was found"
     rows = conn.execute(
         "SELECT DISTINCT unnest(ARRAY[v.lineage_id, d.path, d.title])"
         " FROM document_versions v JOIN documents d USING (document_key)"

@@ -1,7 +1,7 @@
-"""What follows a load: weights by the corpus's final average length, indexes, statistics.
+"""The work after a load: weights by the corpus's final average length, indexes, statistics.
 
-Indexes are built after the rows are in, which is many times faster than entering them one by one.
-Everything here may be run again, and does only what is still to do.
+Indexes are built after the rows are in: that is many times faster than one entry at a time. Each
+function may run again and does only what is missing.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from operators.postgres.store import Connection, Store
 from operators.ranking import bm25
 
 EXACT_SCAN_MAX_ROWS = 10_000
-"""Rows up to which vectors are scanned exactly, and no vector index is built: an index scan takes
-a few milliseconds, an exact one a microsecond or more a row."""
+"""Up to this many rows, vectors are scanned exactly and have no index: an index scan takes a few
+milliseconds, an exact one takes a microsecond or more a row."""
 
 HNSW_M = 16
 HNSW_EF_CONSTRUCTION = 100
@@ -47,18 +47,18 @@ def build_indexes(
 ) -> None:
     """Make ``corpora`` (default: all) fast to search, after documents were written to them.
 
-    A vector index is built once a corpus has more than ``exact_scan_max_rows`` chunks.
+    A corpus of more than ``exact_scan_max_rows`` chunks gets a vector index.
     """
-    held: dict[str, int] = dict(
-        store.run(lambda conn: conn.execute("SELECT corpus, chunks FROM corpora").fetchall())
-    )
+    held: dict[str, int] = dict(store.rows("SELECT corpus, chunks FROM corpora"))
     wanted = sorted(held if corpora is None else set(corpora) & set(held))
-    ensure_partitions(store, wanted)  # of a corpus whose documents all failed there are none yet
+    ensure_partitions(store, wanted)  # a corpus whose documents all failed has none yet
     for corpus in wanted:
-        store.run(lambda conn, corpus=corpus: _weigh(conn, corpus))  # type: ignore[misc]
+        store.run(partial(_weigh, corpus=corpus))
         postings = partition("postings", corpus)
         build_index(store, terms_index(corpus), postings, "USING gin (terms)")
-        _build_pg_textsearch(store, corpus)
+        if store.run(has_pg_textsearch):
+            definition = "USING bm25 (text) WITH (text_config = 'english')"
+            build_index(store, pg_textsearch_index(corpus), partition("chunks", corpus), definition)
         if held[corpus] > exact_scan_max_rows:
             build_vector_index(store, corpus, vector_index(corpus), "embedding", rows=held[corpus])
         vacuum(store, [partition(table, corpus) for table in ("chunks", "postings")])
@@ -67,7 +67,7 @@ def build_indexes(
 
 
 def _weigh(conn: Connection, corpus: str) -> None:
-    """Weigh all chunks anew if the corpus's average length has moved to another step."""
+    """Weigh all chunks again if the corpus's average length has moved to another step."""
     lock_writers(conn, [corpus], alone=True)
     row = conn.execute(
         "SELECT chunks, total_length, average_length FROM corpora WHERE corpus = %s", (corpus,)
@@ -120,7 +120,7 @@ def pg_textsearch_index(corpus: str) -> str:
 
 
 def build_vector_index(store: Store, corpus: str, name: str, column: str, *, rows: int) -> None:
-    """Build the index ``name`` on the vectors in ``column`` of a corpus's chunks, if it is not."""
+    """Build the index ``name`` on the vectors in ``column`` of a corpus's chunks, if missing."""
     definition = (
         f"USING hnsw ({column} halfvec_cosine_ops)"
         f" WITH (m = {HNSW_M}, ef_construction = {HNSW_EF_CONSTRUCTION})"
@@ -129,9 +129,9 @@ def build_vector_index(store: Store, corpus: str, name: str, column: str, *, row
 
 
 def build_index(store: Store, name: str, table: str, definition: str, *, rows: int = 0) -> None:
-    """Build the index ``name`` on ``table``, if it is not; ``definition`` is SQL, from ``USING``.
+    """Build the index ``name`` on ``table``, if missing; ``definition`` is SQL, from ``USING``.
 
-    ``rows`` is how many vectors it is of: they decide how much memory it gets.
+    ``rows`` is the number of vectors: it decides how much memory the build gets.
     """
     if store.run(lambda conn: exists(conn, name)):
         return
@@ -140,14 +140,14 @@ def build_index(store: Store, name: str, table: str, definition: str, *, rows: i
         sql.Identifier(table),
         sql.SQL(definition),
     )
-    # About 1.5 KB a row lets the graph grow in memory; beyond that it is built through the disk.
+    # With about 1.5 KB a row the graph grows in memory; with less it grows through the disk.
     megabytes = min(max(_SMALLEST_MEMORY_MB, rows * 3 // 2048), _LARGEST_MEMORY_MB)
     memory = {"maintenance_work_mem": f"{megabytes}MB"}
 
     def build(settings: dict[str, str]) -> None:
         with store.transaction(settings) as conn:
-            # Two that build it at once don't wait for each other's table lock, and IF NOT EXISTS
-            # sees only what is committed.
+            # Two builders at once don't wait for each other's table lock, and IF NOT EXISTS sees
+            # only what is committed.
             lock(conn, f"index/{name}")
             if not exists(conn, name):
                 conn.execute(statement)
@@ -156,19 +156,18 @@ def build_index(store: Store, name: str, table: str, definition: str, *, rows: i
         try:
             retrying(partial(build, memory))
         except (psycopg.errors.DiskFull, psycopg.errors.OutOfMemory):
-            # Workers share memory that a container may not have: build alone.
+            # Workers share memory, and a container may have too little: build without workers.
             retrying(partial(build, {**memory, "max_parallel_maintenance_workers": "0"}))
 
 
-def _build_pg_textsearch(store: Store, corpus: str) -> None:
-    extension = "SELECT 1 FROM pg_extension WHERE extname = 'pg_textsearch'"
-    if store.run(lambda conn: conn.execute(extension).fetchone()):
-        definition = "USING bm25 (text) WITH (text_config = 'english')"
-        build_index(store, pg_textsearch_index(corpus), partition("chunks", corpus), definition)
+def has_pg_textsearch(conn: Connection) -> bool:
+    """Whether the database has the extension pg_textsearch."""
+    row = conn.execute("SELECT 1 FROM pg_extension WHERE extname = 'pg_textsearch'").fetchone()
+    return row is not None
 
 
 def vacuum(store: Store, tables: Sequence[str]) -> None:
-    """Have the server clear away what was deleted of ``tables``, and count anew what they hold."""
+    """Remove the deleted rows of ``tables``, and renew the server's statistics of them."""
     with explained(store.dsn), store.pool.connection() as conn:
         conn.autocommit = True
         try:

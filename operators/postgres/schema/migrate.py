@@ -1,7 +1,7 @@
 """Brings a collection's schema up to date: numbered SQL files, each applied once.
 
-A file is a transaction; its SHA-256 is recorded with it, so that a file edited after it was applied
-is told and not silently different from one server to the next.
+A file is a transaction. Its SHA-256 is recorded: a file that is edited after it was applied raises
+an error, and servers do not differ silently.
 """
 
 from __future__ import annotations
@@ -34,9 +34,8 @@ def apply_migrations(
     """Apply to ``schema`` the files of ``folder`` that it lacks; return their names in order.
 
     ``conn`` must not be inside a transaction. The schema is created if it does not exist. The files
-    run with ``search_path``, which begins with the schema; None: the schema and what ``conn`` has.
-    Processes that migrate one schema at once take turns; ``wait_s`` is how long a turn is waited
-    for.
+    run with ``search_path``, which begins with the schema; None: the schema and the path of
+    ``conn``. Processes that migrate one schema at once take turns, and wait up to ``wait_s``.
 
     Raises:
         MigrationError: an applied file has changed or is missing, or another process has the turn.
@@ -68,11 +67,9 @@ def pending_migrations(
         MigrationError: an applied file has changed or is missing.
     """
     table = sql.Identifier(schema, "migrations")
-    if conn.execute("SELECT to_regclass(%s)", (table.as_string(conn),)).fetchone() == (None,):
-        known: dict[str, str] = {}
-    else:
-        rows = conn.execute(sql.SQL("SELECT name, sha256 FROM {}").format(table))
-        known = {str(name): str(sha) for name, sha in rows}
+    known: dict[str, str] = {}
+    if conn.execute("SELECT to_regclass(%s)", (table.as_string(conn),)).fetchone() != (None,):
+        known = dict(conn.execute(sql.SQL("SELECT name, sha256 FROM {}").format(table)).fetchall())
     _check_unchanged(known, folder)
     return [path.name for path in sorted(folder.glob("[0-9]*.sql")) if path.name not in known]
 
@@ -88,7 +85,7 @@ def _take_turn(conn: psycopg.Connection[TupleRow], schema: str, deadline: float)
 
 
 def _make_schema(conn: psycopg.Connection[TupleRow], schema: str) -> None:
-    # IF NOT EXISTS would go by what this session remembers from before its turn; a query doesn't.
+    # IF NOT EXISTS would use what this session remembers from before its turn; a query doesn't.
     row = conn.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (schema,)).fetchone()
     if row is None:
         conn.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))
@@ -109,8 +106,7 @@ def _known(
             " applied_at timestamptz NOT NULL DEFAULT now())"
         ).format(sql.Identifier(schema, "migrations"))
     )
-    rows = conn.execute("SELECT name, sha256 FROM migrations")
-    return {str(name): str(sha) for name, sha in rows}
+    return dict(conn.execute("SELECT name, sha256 FROM migrations").fetchall())
 
 
 def _check_unchanged(known: dict[str, str], folder: Path) -> None:

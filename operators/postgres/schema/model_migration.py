@@ -1,12 +1,12 @@
-"""A new embedding model: its vectors are made beside the old ones, then take their place at once.
+"""Migration to a new embedding model: new vectors beside the old ones, then one replacement.
 
-The new vectors go into a column of their own (``chunks.next_embedding``), which no search reads.
-When every chunk has one and every index is built, one transaction drops the old column, renames the
-new one and tells which model it is of: a search sees the one state or the other. What was done
-survives a kill, so that the work goes on where it was.
+The new vectors go into their own column (``chunks.next_embedding``), which no search reads. When
+every chunk has a vector and every index is built, one transaction drops the old column, renames the
+new one and records its model: a search sees the old state or the new one. Finished work survives a
+kill, and the next run continues there.
 
-The chunks stay as they are. They were cut for the old model's window, and the ledger still names
-its space: the next ingestion of a source cuts its documents anew where the new model's differs.
+The chunks do not change. They were cut for the old model's window, and the ledger still names its
+space: the next ingestion of a source cuts its documents again if the new model's window differs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from operators.postgres.store import Connection, Store, add_vectors
 T = TypeVar("T")
 
 LOCK_SECONDS = 0.5
-"""A search that is longer under way makes the cut-over step back, so that none waits behind it."""
+"""If a search runs longer, the cut-over gives up its turn, so that no search waits behind it."""
 
 TRIES = 60
 
@@ -55,7 +55,7 @@ class ModelMigrationIncomplete(CrosscorpusError):
 
 @dataclass(frozen=True)
 class ModelMigration:
-    """A model on its way in: chunks in all, and those that still lack its vector."""
+    """A migration under way: all chunks, and those that still lack a vector of the new model."""
 
     model: str
     space: str
@@ -65,10 +65,10 @@ class ModelMigration:
 
 
 def begin_model_migration(store: Store, model: str, space: str, dimensions: int) -> ModelMigration:
-    """Make room for the vectors of a new model; goes on with one that was begun before.
+    """Make room for the vectors of a new model, or continue the migration that has begun.
 
     Raises:
-        CrosscorpusError: the collection has this model already, has none yet, or a migration to
+        CrosscorpusError: the collection already has this model, has none yet, or a migration to
             another one is under way.
     """
     _soon(store, lambda conn: _begin(conn, store.collection, model, space, dimensions))
@@ -103,24 +103,22 @@ def unfilled(store: Store, limit: int, after: tuple[str, int] | None = None) -> 
     ``after`` is the (corpus, chunk_id) that the chunks come after.
     """
     corpus, chunk_id = after or ("", -(2**63))
-    rows = store.run(
-        lambda conn: conn.execute(
-            "SELECT corpus, chunk_id, xmin::text::bigint, title, anchor, text FROM chunks"
-            " WHERE next_embedding IS NULL AND (corpus, chunk_id) > (%s, %s)"
-            " ORDER BY corpus, chunk_id LIMIT %s",
-            (corpus, chunk_id, limit),
-        ).fetchall()
+    rows = store.rows(
+        "SELECT corpus, chunk_id, xmin::text::bigint, title, anchor, text FROM chunks"
+        " WHERE next_embedding IS NULL AND (corpus, chunk_id) > (%s, %s)"
+        " ORDER BY corpus, chunk_id LIMIT %s",
+        (corpus, chunk_id, limit),
     )
     return pl.DataFrame(rows, schema=UNFILLED, orient="row")
 
 
 def fill(store: Store, space: str, chunks: pl.DataFrame, vectors: NDArray[np.float32]) -> int:
-    """Give ``chunks`` (columns ``UNFILLED``) their new ``vectors``; return how many took it.
+    """Give ``chunks`` (columns ``UNFILLED``) their new ``vectors``; return how many got one.
 
-    A chunk that was written anew since it was read is passed over: it may have another text.
+    A chunk that was written again since it was read gets none: it may have another text.
 
     Raises:
-        CrosscorpusError: the migration to ``space`` was ended meanwhile, or a vector is not finite.
+        CrosscorpusError: the migration to ``space`` has ended meanwhile, or a vector is not finite.
     """
     if not (np.abs(vectors) <= LARGEST_HALF).all():
         raise CrosscorpusError("the new model gave a vector that is not finite")
@@ -157,12 +155,12 @@ def build_next_indexes(store: Store, *, exact_scan_max_rows: int = EXACT_SCAN_MA
 
 
 def cut_over(store: Store, *, exact_scan_max_rows: int = EXACT_SCAN_MAX_ROWS) -> None:
-    """Have the new model's vectors take the place of the old ones, in one transaction.
+    """Replace the old vectors by those of the new model, in one transaction.
 
-    Writers wait for it, searches at most ``LOCK_SECONDS`` at a time.
+    Writers wait for it. Searches wait at most ``LOCK_SECONDS`` at a time.
 
     Raises:
-        ModelMigrationIncomplete: a chunk or an index is missing; nothing was changed.
+        ModelMigrationIncomplete: a vector or an index is missing; nothing has changed.
         CrosscorpusError: no migration is under way, or searches leave no moment for it.
     """
     _soon(store, lambda conn: _cut_over(conn, store.collection, exact_scan_max_rows))
@@ -186,7 +184,7 @@ def abandon_model_migration(store: Store) -> bool:
 
 
 def _soon(store: Store, work: Callable[[Connection], T]) -> T:
-    """``work``, which locks searches out, as soon as it need not wait for any."""
+    """``work``, which locks searches out, at the first moment without a long search."""
     settings = {"lock_timeout": str(int(LOCK_SECONDS * 1000))}
     for attempt in range(TRIES):
         try:
@@ -224,7 +222,7 @@ def _begin(conn: Connection, collection: str, model: str, space: str, dimensions
 
 
 def _cut_over(conn: Connection, collection: str, exact_scan_max_rows: int) -> None:
-    # The collection's row first: writers hold it, so that none is in the middle of a document.
+    # The collection's row first: writers hold it, so none is in the middle of a document.
     head = conn.execute("SELECT next_model, next_space FROM collection FOR UPDATE").fetchone()
     if head is None or head[1] is None:
         raise CrosscorpusError(f"collection {collection!r} has no model migration under way")

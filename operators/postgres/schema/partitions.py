@@ -1,19 +1,20 @@
-"""One partition a corpus, made when the corpus's first document is written, and its locks."""
+"""One partition a corpus, made before its first document is written, and its locks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from psycopg import sql
 
 from operators.postgres.errors import DatabaseError
 from operators.postgres.store import Connection, Store, identifier
 
-# A row of postings is read whole by every search that scores it: kept in its page while it fits.
+# Every search reads the whole posting that it scores: it stays in its page while it fits.
 _PARTITIONS = {"chunks": "", "postings": "WITH (toast_tuple_target = 8160)"}
 SEPARATOR = "__"
-"""Stands before the last part of an index's name, and in no corpus's name: so the two never meet,
-though tables and indexes share their names."""
+"""Stands before the last part of an index's name, and in no corpus's name. Tables and indexes share
+one set of names, and so no name is taken twice."""
 
 
 def partition(table: str, corpus: str) -> str:
@@ -30,12 +31,12 @@ def ensure_partitions(store: Store, corpora: Iterable[str]) -> None:
     """Make the partitions that ``corpora`` lack.
 
     Raises:
-        DatabaseError: a corpus's name has the separator of index names, or its partition would have
-            the name of a table or index that is there.
+        DatabaseError: a corpus's name contains the separator of index names, or a table or index
+            already has the name of its partition.
     """
     for corpus in corpora:
-        if not store.run(lambda conn, corpus=corpus: _is_made(conn, corpus)):  # type: ignore[misc]
-            store.run(lambda conn, corpus=corpus: _create(conn, corpus))  # type: ignore[misc]
+        if not store.run(partial(_is_made, corpus=corpus)):
+            store.run(partial(_create, corpus=corpus))
 
 
 def exists(conn: Connection, name: str) -> bool:
@@ -51,15 +52,15 @@ def exists(conn: Connection, name: str) -> bool:
 def lock_writers(conn: Connection, corpora: Iterable[str], *, alone: bool = False) -> None:
     """Hold the corpora until the transaction ends: writers together, or one ``alone``.
 
-    Whoever weighs all of a corpus anew must be alone, or a chunk written meanwhile keeps the weight
-    of an average that is no longer the corpus's.
+    A transaction that weighs a whole corpus must be alone. Otherwise a chunk that is written
+    meanwhile keeps the weight of an outdated average.
     """
     for corpus in sorted(corpora):
         lock(conn, corpus, alone=alone)
 
 
 def lock(conn: Connection, what: str, *, alone: bool = True) -> None:
-    """Hold ``what`` of this collection until the transaction ends: alone, or with who shares it."""
+    """Hold ``what`` of this collection until the transaction ends, alone or shared."""
     kind = sql.SQL("pg_advisory_xact_lock{}").format(sql.SQL("" if alone else "_shared"))
     conn.execute(
         sql.SQL("SELECT {}(hashtextextended(current_schema() || '/' || %s, 0))").format(kind),

@@ -1,4 +1,4 @@
-"""Which corpora a load has left unfinished: it may be killed between its last write and its end."""
+"""The corpora that a load left unfinished: it may die between its last write and its end."""
 
 from __future__ import annotations
 
@@ -10,21 +10,13 @@ from operators.ranking import bm25
 def pending_corpora(store: Store, *, exact_scan_max_rows: int = EXACT_SCAN_MAX_ROWS) -> list[str]:
     """The corpora that still need `build_indexes`.
 
-    Those are the ones that lack an index, or whose weights were made with another average length.
+    They lack an index, or their weights were made with another average length.
     """
-    rows = store.run(
-        lambda conn: conn.execute(
-            "SELECT corpus, chunks, total_length, average_length FROM corpora ORDER BY corpus"
-        ).fetchall()
+    rows = store.rows(
+        "SELECT corpus, chunks, total_length, average_length FROM corpora ORDER BY corpus"
     )
-    indexes = {
-        str(row[0])
-        for row in store.run(
-            lambda conn: conn.execute(
-                "SELECT indexname FROM pg_indexes WHERE schemaname = current_schema()"
-            ).fetchall()
-        )
-    }
+    named = store.rows("SELECT indexname FROM pg_indexes WHERE schemaname = current_schema()")
+    indexes = {str(row[0]) for row in named}
     found = []
     for corpus, chunks, length, average in rows:
         needed = {terms_index(corpus)}

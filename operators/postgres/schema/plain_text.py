@@ -1,13 +1,14 @@
-"""What Postgres's own text search reads (``text_search: plain``), and the index that makes it fast.
+"""The words that Postgres's own text search reads (``text_search: plain``), and their index.
 
-Few use it, so that it costs a collection nothing: no column, and an index only where an ingestion's
-configuration asks for it. Without the index the words of each visible chunk are found while it is
-searched. A collection of before version 0.2 has the words in a column with an index; they are read.
+Few use this search, so it costs a collection nothing: no column, and an index only where an
+ingestion's configuration asks for it. Without the index a search parses each visible chunk. A
+collection from before version 0.2 has the words in an indexed column, which searches then read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from psycopg import sql
 
@@ -33,10 +34,10 @@ def words_of(conn: Connection, alias: str) -> str:
 
 
 def index_plain_text(store: Store, corpora: Iterable[str]) -> None:
-    """Index the words of those ``corpora`` that the collection has, where they are not."""
-    held = store.run(lambda conn: conn.execute("SELECT corpus FROM corpora").fetchall())
+    """Index the words of those ``corpora`` that the collection has, if the index is missing."""
+    held = store.rows("SELECT corpus FROM corpora")
     for corpus in sorted(set(corpora) & {row[0] for row in held}):
         table = partition("chunks", corpus)
         alias = sql.Identifier(table).as_string()
-        words = store.run(lambda conn, alias=alias: words_of(conn, alias))  # type: ignore[misc]
+        words = store.run(partial(words_of, alias=alias))
         build_index(store, index_name("chunks", corpus, _COLUMN), table, f"USING gin (({words}))")

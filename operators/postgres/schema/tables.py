@@ -1,4 +1,4 @@
-"""A collection's tables, made and brought up to date before anything relies on them."""
+"""A collection's tables: making them, bringing them up to date, checking them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def bring_up_to_date(
         CrosscorpusError: the role may not create tables.
         MigrationError: the schema does not follow from the migration files at hand.
     """
-    # The name comes after the tables, and whoever made those may have been killed in between.
+    # The name comes after the tables, and their maker may have been killed in between.
     if not pending_migrations(conn, schema) and _is_named(conn, schema):
         return
     try:
@@ -56,10 +56,10 @@ def bring_up_to_date(
 
 
 def check_vectors(conn: psycopg.Connection[TupleRow], collection: str, schema: str) -> None:
-    """Look whether the tables have the columns that searches read, as wide as is said of them.
+    """Check that the tables have the columns that searches read, with the recorded dimensions.
 
     Raises:
-        DatabaseError: one is gone or of another type; says what is left to do.
+        DatabaseError: a column is gone or has another type; says what to do.
     """
     tables = [sql.Identifier(schema, name).as_string(conn) for name in ("chunks", "postings")]
     head = sql.SQL(_VECTORS).format(sql.Identifier(schema, "collection"))

@@ -1,7 +1,7 @@
-"""How a batch of queries reaches the server: in slices, over several connections, by one deadline.
+"""A batch of queries on the server: in slices, over several connections, by one deadline.
 
 A slice is one statement for many queries (``unnest ... CROSS JOIN LATERAL``). A single query is a
-slice of one, so that it meets the same statement and gives the same rows.
+slice of one: it runs the same statement and gives the same rows.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from operators.postgres.store import Connection, Store
 SLICE = 64
 """Queries of one statement."""
 
-# Each search sees values, not a generic plan made for others; the work of one is small, so that
-# compiling it or sharing it among processes costs more than it gives.
+# Each search gets a plan for its own values. Its work is small: compiling it, or sharing it among
+# processes, costs more than it saves.
 SETTINGS = {
     "plan_cache_mode": "force_custom_plan",
     "jit": "off",
@@ -39,7 +39,7 @@ class SearchTimeout(CrosscorpusError, TimeoutError):
 
 @dataclass(frozen=True)
 class Deadline:
-    """The moment by which a search must have ended; ``seconds`` of None is never."""
+    """The moment at which a search must have ended; None ``seconds``: there is none."""
 
     what: str
     seconds: float | None
@@ -64,7 +64,7 @@ class Deadline:
         return left
 
     def passed(self) -> SearchTimeout:
-        """The error that says so."""
+        """The error of a passed deadline."""
         return SearchTimeout(f"{self.what} took longer than {self.seconds:g} s")
 
 
@@ -74,11 +74,11 @@ def run(
     work: Callable[[Connection], Row],
     settings: Mapping[str, str] | None = None,
 ) -> Row:
-    """``work`` in one transaction that ends by ``deadline``; retried when the connection was lost.
+    """``work`` in one transaction that ends by ``deadline``; retried after a lost connection.
 
     Raises:
         SearchTimeout: the deadline passed, here or on the server.
-        DatabaseError: what else the server said, in one line.
+        DatabaseError: any other error of the server, in one line.
     """
 
     def limited() -> dict[str, str]:
@@ -106,9 +106,9 @@ def run_slices(
     work: Callable[[Connection, Sequence[Item]], list[Row]],
     settings: Mapping[str, str] | None = None,
 ) -> list[Row]:
-    """The rows of ``work`` over slices of ``items``, several at once where connections are spare.
+    """The rows of ``work`` over slices of ``items``, several at once if connections are spare.
 
-    Those are few: searches that hang with many slices each would else hold every connection.
+    Few are spare. Otherwise searches that hang with many slices would hold every connection.
     """
     slices = [items[start : start + SLICE] for start in range(0, len(items), SLICE)]
 

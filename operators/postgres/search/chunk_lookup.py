@@ -1,4 +1,4 @@
-"""Finding chunks by what a person calls them, whether a search finds them or not."""
+"""Finding chunks by the names that people use, whether a search finds them or not."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from operators.postgres.search.filters import within_border
 from operators.postgres.store import Connection, Store
 
 MOST = 1_000
-"""Chunks that are looked at for one call; a document may have thousands."""
+"""Chunks of one call; a document may have thousands."""
 
 LOCATED = pl.Schema({name: dtype for name, dtype in CHUNKS.items() if name != "embedding"})
 """``CHUNKS`` without vectors."""
@@ -37,16 +37,16 @@ def locate(
     by_end: bool = False,
     timeout_s: float | None = None,
 ) -> pl.DataFrame:
-    """The chunks with one of these ids, and those of documents that are called by one of ``names``.
+    """The chunks with one of these ids, and those of documents with one of ``names``.
 
     Args:
         store: the open collection.
         chunk_ids: of single chunks.
-        names: each a document's id, path, title or link, to the letter.
+        names: each is exactly a document's id, path, title or link.
         repos: the repositories that the caller may see; None: every one, empty: none. Other filters
-            don't count here: why one hides a chunk is what a caller wants to know.
-        corpus_repos: a corpus's name -> the repositories that may be seen of it; None: every one.
-        by_end: ``names`` are what paths end with behind a ``/``, in any case, instead.
+            don't count here: a caller asks why they hide a chunk.
+        corpus_repos: a corpus's name -> its visible repositories; None: every one.
+        by_end: ``names`` are the ends of paths behind a ``/`` instead, in any case.
         timeout_s: seconds for all of it.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Reading chunks: once a corpus and a batch, binary, all vectors in one piece."""
+"""Reading chunks: once a corpus and a batch, in binary, all vectors in one array."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from operators.postgres.superseded_counts import SupersededCounts
 FILTERS_AT_ONCE = 50
 
 EPOCH_2000_US = 946_684_800_000_000
-"""Microseconds from 1970 to 2000, from which the server counts."""
+"""Microseconds from 1970 to 2000: the server counts from 2000."""
 
 _STORED = {
     name: "c.item_state" if name == "state" else f"c.{name}"
@@ -50,7 +50,7 @@ _INT8 = struct.Struct(">q")
 
 
 class _Microseconds(Loader):
-    """A timestamptz as microseconds since 1970: a frame needs no datetime object a row."""
+    """Reads a timestamptz as microseconds since 1970, without a datetime object a row."""
 
     format = Format.BINARY
 
@@ -70,10 +70,10 @@ def fetch_chunks(
 
     Args:
         store: the open collection.
-        corpus: the corpus that is read.
+        corpus: the corpus to read.
         chunk_ids: Int64, in any order and with repeats.
-        queries: columns ``SCOPED_QUERIES``, whose filters are kept; of versions, what any moment
-            from the earliest to the latest ``as_of`` of a filter lets through.
+        queries: columns ``SCOPED_QUERIES``. Their filters hold; of versions, a filter lets through
+            what any moment from its earliest to its latest ``as_of`` does.
         timeout_s: seconds for all of it.
 
     Returns:
@@ -120,7 +120,7 @@ def _read(
     visible: Sequence[tuple[Filter, tuple[str, str]]],
     columns: Mapping[str, str],
 ) -> list[tuple[Any, ...]]:
-    # one literal: thousands of numbers one by one would cost more than reading the rows
+    # one literal: thousands of single numbers would cost more than reading the rows
     parameters: dict[str, Any] = {"corpus": corpus, "ids": "{" + ",".join(map(str, ids)) + "}"}
     clauses = []
     for number, (one, (early, late)) in enumerate(visible):
@@ -153,12 +153,12 @@ def _frame(rows: list[tuple[Any, ...]], dimensions: int) -> pl.DataFrame:
         return pl.DataFrame(schema={**READ_CHUNKS, "embedding": width})
     *columns, vectors = zip(*rows, strict=True)
     series = [_series(name, values) for name, values in zip(_STORED, columns, strict=True)]
-    # before its values, a vector has two half-words: their number and a reserved one
-    if None in vectors:  # whoever lost it: the others are read, and a vector of zeros is none
+    # two half-words stand before the values of a vector: their number and a reserved one
+    if None in vectors:  # the store lacks some vectors: zeros stand for them
         size = next((len(one) for one in vectors if one is not None), 4 + 2 * dimensions)
         vectors = tuple([one or bytes(size) for one in vectors])
     halves = np.frombuffer(b"".join(vectors), dtype=">f2").reshape(len(rows), -1)
-    width = pl.Array(pl.Float32, halves.shape[1] - 2)  # a new model may just have come in
+    width = pl.Array(pl.Float32, halves.shape[1] - 2)  # a new model may have just come in
     embedding = pl.Series("embedding", halves[:, 2:].astype(np.float32), dtype=width)
     return frame_of([*series, embedding])
 

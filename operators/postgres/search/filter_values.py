@@ -1,4 +1,4 @@
-"""What a question's filters ask for and no document has, with the nearest that some have."""
+"""The values of a question's filters that no document has, with the nearest that exist."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ def absent_values(
     language: str | None = None,
     state: str | None = None,
 ) -> list[str]:
-    """A sentence for each value that nothing has which these corpora let be seen.
+    """A sentence for each filter value that no visible document has.
 
     Args:
         store: the open collection.
-        corpora: the searched corpora -> the repositories that may be seen of each, as
-            :func:`operators.ranking.query_filters.visible_repos` gives them; None: every one. Of
-            others not even the name is told.
-        repos: asked for. The other values are looked for in those of them that exist.
-        path_prefix: asked for; so are ``language`` and ``state``.
+        corpora: the searched corpora -> their visible repositories, as
+            :func:`operators.ranking.query_filters.visible_repos` gives them; None: every one. The
+            sentences do not even name others.
+        repos: a filter. Those of them that exist limit the search for the other values.
+        path_prefix: a filter, as ``language`` and ``state``.
 
     Returns:
-        Nothing where the corpora are empty: then no value is wrong.
+        Nothing if the corpora are empty: then no value is wrong.
     """
     parameters: dict[str, Any] = {"corpora": list(corpora)}
     seen = "d.chunks > 0 AND d.corpus = ANY(%(corpora)s::text[]) AND "
@@ -49,20 +49,20 @@ def absent_values(
             return []
         known = {row[0] for row in rows}
         within = known & {clean_text(repo) for repo in repos or ()} or known
-        told = [_sentence("of repo", repo, known) for repo in repos or ()]
+        sentences = [_sentence("of repo", repo, known) for repo in repos or ()]
         for what, value, column in (("in language", language, 1), ("in state", state, 2)):
             has = {row[column] for row in rows if row[0] in within}
-            told.append(_sentence(what, value, has))
+            sentences.append(_sentence(what, value, has))
         if path_prefix:
             near = _paths(conn, path_prefix, seen, {**parameters, "within": list(within)})
-            told.append(_sentence("with a path that begins with", path_prefix, near))
-        return [sentence for sentence in told if sentence]
+            sentences.append(_sentence("with a path that begins with", path_prefix, near))
+        return [sentence for sentence in sentences if sentence]
 
     return store.run(read)
 
 
 def _paths(conn: Connection, prefix: str, seen: str, parameters: Mapping[str, Any]) -> set[str]:
-    """``prefix`` if a path begins so, else the beginning of the path that has it most in front."""
+    """``prefix`` if a path begins so, else the start of the path that has it nearest the front."""
     row = conn.execute(
         f"""
         SELECT CASE place WHEN 0 THEN %(prefix)s ELSE left(path, place + length(%(short)s) - 1) END
@@ -94,7 +94,7 @@ def _sentence(what: str, value: str | None, known: Collection[str | None]) -> st
 
 
 def _nearest(value: str, known: Sequence[str]) -> Sequence[str]:
-    """Of ``known`` what is ``value`` but for case or owner, else what is like it, else all."""
+    """The ``known`` names equal to ``value`` but for case or owner, else like it, else all."""
     folded = value.casefold()
     same = [name for name in known if name.casefold() == folded]
     same = same or [n for n in known if n.casefold().split("/")[-1] == folded.split("/")[-1]]

@@ -1,21 +1,21 @@
 """The one query builder: which chunks a query may see.
 
-Every search and every read of chunks builds its WHERE clause here, and for versions in
-:mod:`operators.postgres.search.version_filters`, and nowhere else: so no path around a caller's
-repo list exists. Values travel as parameters; the text of a clause is fixed.
+Every search and every read of chunks builds its WHERE clause here, or for versions in
+:mod:`operators.postgres.search.version_filters`. No other place does, so no path leads around a
+caller's repo list. Values travel as parameters; the text of a clause is fixed.
 
 Meaning of a query's filter columns:
 
 - ``corpora``: a query that does not list the corpus gets nothing from it; null lists all
 - ``repos``: null is every repo, an empty list is none
-- ``path_prefix``: the path begins so, to the letter; a chunk without a path does not match
+- ``path_prefix``: the path begins exactly so; a chunk without a path does not match
 - ``language``, ``state``: equal
 - ``as_of``: created strictly before. A chunk of unknown creation time stays, because it may be old
-- ``versions_as_of``: likewise, but only of documents that have versions
-- ``version_policy``: which versions of a topic answer. ``newest`` (null too): not what a newer
-  version replaces, and what no newer one has stays; with an ``as_of``, the newest of that time.
-  ``pinned``: where a topic has one of the versions, only those, else as ``newest``. ``all``: all.
-  Corpora whose topics have no versions are searched as if it were not there.
+- ``versions_as_of``: likewise, but only for documents that have versions
+- ``version_policy``: which versions of a topic answer. ``newest`` (null too): all chunks but those
+  that a newer version replaces; with an ``as_of``, the newest of that time. ``pinned``: if a topic
+  has one of the versions, only those, else as ``newest``. ``all``: all. Corpora whose topics have
+  no versions ignore it.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from operators.foundation.sanitize import clean_text
 from operators.postgres.superseded_counts import SupersededCounts
 
 INDEXED_PATH = 200
-"""How many characters of a path the index on paths holds."""
+"""The index on paths holds this many characters of a path."""
 
 NO_CHUNKS = "{}"
 
 SHARED = "q.as_of"
-"""The ``as_of`` of the query ``q``, where the queries of a statement have different ones."""
+"""The ``as_of`` of the query ``q``, if the queries of a statement have different ones."""
 
 FOREVER = datetime.max.replace(tzinfo=UTC)
-"""Later than every moment: the ``as_of`` of a query that has none, where one is needed."""
+"""Later than every moment: stands for the ``as_of`` of a query that has none."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,13 @@ class Filter:
 
     Attributes:
         superseded: the chunks that a newer version replaces; None: versions do not count.
-        pinned: the versions that are asked for, each with the names that it may have.
+        pinned: the requested versions, each with the names that it may have.
         inside: the chunks of those versions, as an array literal; None before
             :func:`operators.postgres.search.version_pins.with_pinned_chunks` has looked them up.
         outside: the other chunks of their topics, likewise.
-        visible: all chunks that the versions leave, as an array literal, where
+        visible: all chunks that the versions leave, as an array literal; None unless
             :func:`operators.postgres.search.visible_chunks.with_visible_chunks` has listed them.
-        only_versions: ``as_of`` chooses between versions, and hides nothing that has none.
+        only_versions: ``as_of`` chooses between versions, and hides no document without versions.
     """
 
     repos: tuple[str, ...] | None = None
@@ -70,12 +70,12 @@ class Filter:
 
     @property
     def pinned_chunks(self) -> int:
-        """How many chunks the asked versions have."""
+        """How many chunks the pinned versions have."""
         return self.inside.count(",") + 1 if self.inside and self.inside != NO_CHUNKS else 0
 
     @property
     def only_repos(self) -> bool:
-        """Whether the repo list decides, and which versions are asked for, but nothing else."""
+        """Whether only the repo list and the versions decide."""
         return self.path_prefix is None and self.language is None and self.state is None
 
 
@@ -91,12 +91,12 @@ class Scope:
 def within_border(
     alias: str, corpus_repos: Mapping[str, Sequence[str] | None], parameters: dict[str, Any]
 ) -> str:
-    """The clause that ``alias`` is of no repository that the configuration hides.
+    """The clause that keeps rows of ``alias`` out that the configuration hides.
 
     Args:
         alias: a table with the columns corpus and repo.
-        corpus_repos: a corpus's name -> the repositories that may be seen of it; None: every one,
-            as of a corpus that is not named.
+        corpus_repos: a corpus's name -> its visible repositories; None: every one, as for a corpus
+            that is not named.
         parameters: receives the values.
     """
     limited = {name: of for name, of in corpus_repos.items() if of is not None}
@@ -115,12 +115,11 @@ def within_border(
 def scopes(queries: pl.DataFrame, corpus: str, superseded: SupersededCounts | None) -> list[Scope]:
     """The filter of each query of ``queries`` that may search ``corpus``.
 
-    A query that cannot see anything there - the corpus is not listed, or its repo list is empty -
-    is left out.
+    A query that can see nothing there has none: it does not list the corpus, or its repo list is
+    empty.
 
     Args:
-        queries: columns ``SCOPED_QUERIES``, or ``QUERIES``, whose versions then are taken to the
-            letter.
+        queries: columns ``SCOPED_QUERIES``, or ``QUERIES``, whose versions then are exact names.
         corpus: the corpus.
         superseded: chunks of the corpus; None: its topics have no versions.
     """
@@ -151,7 +150,7 @@ def scopes(queries: pl.DataFrame, corpus: str, superseded: SupersededCounts | No
 def condition(one: Filter, alias: str, parameters: dict[str, Any], *, number: int = 0) -> str:
     """The clause that holds for the rows of ``alias`` that ``one`` lets through.
 
-    Puts its values into ``parameters``, under names that end in ``number``.
+    It puts its values into ``parameters``, under names that end in ``number``.
     """
     clauses: list[str] = []
 
@@ -163,7 +162,7 @@ def condition(one: Filter, alias: str, parameters: dict[str, Any], *, number: in
         add("repos", list(one.repos), "$repo = ANY(?::text[])")
     if one.path_prefix is not None:
         add("path", one.path_prefix, "starts_with($path, ?::text)")
-        # the same again in the form that the index on the beginning of paths answers
+        # the same condition in the form that the index on path beginnings answers
         short = one.path_prefix[:INDEXED_PATH]
         add("short_path", short, f'left($path, {INDEXED_PATH}) COLLATE "C" ^@ ?::text')
     if one.language is not None:
@@ -178,7 +177,7 @@ def created_before(
 ) -> str:
     """The clause of ``as_of``: ``moment`` is an SQL expression, None for none.
 
-    ``versions_joined``: ``OF_VERSIONS`` is there to be read.
+    ``versions_joined``: the statement joins ``OF_VERSIONS``.
     """
     if moment is None:
         return "true"
@@ -195,9 +194,9 @@ def created_before(
 
 
 def moment_of(moments: Collection[datetime | None], parameters: dict[str, Any]) -> str | None:
-    """An SQL expression for the ``as_of`` of the queries ``q``: one value, if all have the same.
+    """An SQL expression for the ``as_of`` of the queries ``q``; None if no query has one.
 
-    Puts the value into ``parameters``. None where no query has any.
+    If all queries have the same value, it goes into ``parameters``.
     """
     if all(as_of is None for as_of in moments):
         return None

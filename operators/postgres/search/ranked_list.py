@@ -24,11 +24,10 @@ def ranked_lists(
     """Columns ``VECTOR_LISTS`` (``distance``, best lowest) or ``TEXT_LISTS`` (``score``, highest).
 
     Args:
-        text: of each row the place of its query text in ``texts``.
+        text: the place of each row's query text in ``texts``.
         texts: query_id and text_no of each query text, ascending.
         chunk_id: of each row.
-        values: of each row; ties end at the chunk_id. A distance of NaN, of a vector that is zero,
-            is 2.
+        values: of each row; the chunk_id breaks ties. A distance of NaN (a zero vector) becomes 2.
         value: the name of the column of ``values``.
     """
     number, chunk = np.asarray(values, np.float64), np.asarray(chunk_id, np.int64)

@@ -1,9 +1,8 @@
 """Text search: BM25 by default, Postgres's own ranking and pg_textsearch as variants.
 
-BM25 on stock Postgres: the candidates come from an index on term arrays, by the query's rarest
-terms; each is then scored with all terms by an inner product of sparse vectors (see
-:mod:`operators.ranking.bm25`). Where the filter leaves few chunks, all of them are scored, which
-is exact.
+BM25 on stock Postgres: the query's rarest terms find candidates through an index on term arrays. An
+inner product of sparse vectors then scores each with all terms (see :mod:`operators.ranking.bm25`).
+If the filter leaves few chunks, all of them are scored, which is exact.
 """
 
 from __future__ import annotations
@@ -14,18 +13,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from operators.foundation.sanitize import clean_text
 from operators.frames import TEXT_LISTS, empty
-from operators.postgres.schema.indexes import pg_textsearch_index
+from operators.postgres.schema.indexes import has_pg_textsearch, pg_textsearch_index
 from operators.postgres.schema.plain_text import words_of
 from operators.postgres.search.batches import Deadline, fetch, run, run_slices
 from operators.postgres.search.filters import (
-    SHARED,
     Filter,
     condition,
     created_before,
@@ -34,7 +32,7 @@ from operators.postgres.search.filters import (
     scopes,
 )
 from operators.postgres.search.ranked_list import ranked_lists
-from operators.postgres.search.version_filters import up_to_date, with_since
+from operators.postgres.search.version_filters import up_to_date, visible_rows
 from operators.postgres.search.version_pins import with_pinned_chunks
 from operators.postgres.search.visible_chunks import visible_counts, with_visible_chunks
 from operators.postgres.store import (
@@ -65,9 +63,6 @@ class _Weighed(_Text):
     candidates: str
 
 
-AnyText = TypeVar("AnyText", bound=_Text)
-
-
 def bm25_search(
     store: Store,
     corpus: str,
@@ -82,16 +77,16 @@ def bm25_search(
     Args:
         store: the open collection.
         corpus: the corpus to search; one that the collection lacks gives no rows.
-        queries: columns ``SCOPED_QUERIES``; their filters are kept to the letter.
+        queries: columns ``SCOPED_QUERIES``; their filters hold exactly.
         k: rows a list.
-        candidate_cap: about how many chunks are scored a query text; a filter that leaves no more
-            than that is searched exactly, and so is one where that costs no more.
+        candidate_cap: about how many chunks are scored for a query text. If the filter leaves no
+            more, or if it costs no more, all visible chunks are scored.
         timeout_s: seconds for the whole batch.
 
     Returns:
         Columns ``TEXT_LISTS``, ordered by query, text and rank; a list by score, then chunk_id.
         Only chunks that share a term with the query. A text without terms (stop words only) has no
-        rows; one of over ``bm25.MAX_QUERY_TERMS`` distinct terms is searched by its rarest.
+        rows; of over ``bm25.MAX_QUERY_TERMS`` distinct terms the rarest count.
 
     Raises:
         SearchTimeout: ``timeout_s`` has passed.
@@ -196,12 +191,6 @@ def pg_textsearch_search(
     return _lists(found)
 
 
-def has_pg_textsearch(conn: Connection) -> bool:
-    """Whether the database has the extension pg_textsearch."""
-    row = conn.execute("SELECT 1 FROM pg_extension WHERE extname = 'pg_textsearch'").fetchone()
-    return row is not None
-
-
 def _groups(queries: pl.DataFrame, corpus: str, info: CollectionInfo) -> dict[Filter, list[_Text]]:
     texts = dict(zip(queries["query_id"], queries["texts"].to_list(), strict=True))
     groups: dict[Filter, list[_Text]] = defaultdict(list)
@@ -241,25 +230,18 @@ def _score(
         "weights": [item.weights for item in items],
         "candidates": [item.candidates for item in items],
     }
-    visible = f"p.corpus = %(corpus)s AND {condition(one, 'p', parameters)}"
-    at = moment_of([item.as_of for item in items], parameters)
-    dated = created_before(one, "p", at)
+    moments = [item.as_of for item in items]
     if pick:
-        current = up_to_date(one, "p", parameters, moment=at)
-        chosen = ""
-        source = f"postings p WHERE {visible} AND {dated} AND {current} AND p.terms && q.candidates"
+        at = moment_of(moments, parameters)
+        scan = ""
+        source = f"""postings p
+            WHERE p.corpus = %(corpus)s AND {condition(one, "p", parameters)}
+              AND {created_before(one, "p", at)} AND {up_to_date(one, "p", parameters, moment=at)}
+              AND p.terms && q.candidates"""
     else:
-        once = "MATERIALIZED" if len(items) > 1 else "NOT MATERIALIZED"
-        columns, table = "p.chunk_id, p.bm25, p.created_at", "postings p"
-        if at == SHARED and one.superseded is not None:
-            since, table, versions = with_since(one, "p", table, parameters)
-            columns += f", {since}"
-            dated += " AND (p.since IS NULL OR p.since >= q.as_of)"
-        else:
-            versions = up_to_date(one, "p", parameters, moment=at)
-        visible += f" AND {versions}"
-        chosen = f", f AS {once} (SELECT {columns} FROM {table} WHERE {visible})"
-        source = f"f AS p WHERE {dated}"
+        columns = "p.chunk_id, p.bm25, p.created_at"
+        visible, dated = visible_rows(one, "p", "postings", columns, parameters, moments)
+        scan, source = f", {visible}", f"f AS p WHERE {dated}"
     statement = f"""
         WITH q AS MATERIALIZED (
             SELECT t.query_id, t.text_no, t.weights::sparsevec AS weights,
@@ -267,7 +249,7 @@ def _score(
             FROM unnest(%(query_ids)s::bigint[], %(text_nos)s::int[], %(weights)s::text[],
                         %(candidates)s::text[], %(moments)s::text[])
                  AS t(query_id, text_no, weights, candidates, as_of)
-        ){chosen}
+        ){scan}
         SELECT q.query_id, q.text_no, h.chunk_id, h.score FROM q CROSS JOIN LATERAL (
             SELECT scored.chunk_id, scored.score FROM (
                 SELECT p.chunk_id, -(p.bm25 <#> q.weights) AS score FROM {source} OFFSET 0
@@ -340,7 +322,7 @@ def _rank_by_pg_textsearch(
     return [(item.query_id, item.text_no, chunk_id, score) for chunk_id, score in rows]
 
 
-def _parameters(items: Sequence[AnyText], corpus: str, k: int) -> dict[str, Any]:
+def _parameters(items: Sequence[_Text], corpus: str, k: int) -> dict[str, Any]:
     return {
         "query_ids": [item.query_id for item in items],
         "text_nos": [item.text_no for item in items],

@@ -1,9 +1,9 @@
 """Vector search that keeps its recall under a filter.
 
-A filter on a shared HNSW index is applied to what the index scan happens to deliver: at 1 % of the
-rows most neighbours are lost. So a filtered set of up to ``exact_scan_max_rows`` rows is scanned
-exactly, which costs microseconds a row; a larger one is searched by an iterative index scan
-(pgvector 0.8), and where that gives fewer rows than were asked for, exactly after all.
+A filter on a shared HNSW index applies to the rows that the index scan delivers: if it passes 1 %
+of them, most neighbours are lost. So an exact scan searches a filtered set of up to
+``exact_scan_max_rows`` rows, which costs microseconds a row. An iterative index scan (pgvector 0.8)
+searches a larger one. If that gives fewer rows than requested, an exact scan follows.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from operators.frames import VECTOR_LISTS, empty
 from operators.postgres.schema.indexes import EXACT_SCAN_MAX_ROWS
 from operators.postgres.search.batches import Deadline, fetch, run, run_slices
 from operators.postgres.search.filters import (
-    SHARED,
     Filter,
     condition,
     created_before,
@@ -33,7 +32,7 @@ from operators.postgres.search.filters import (
     scopes,
 )
 from operators.postgres.search.ranked_list import ranked_lists
-from operators.postgres.search.version_filters import up_to_date, with_since
+from operators.postgres.search.version_filters import up_to_date, visible_rows
 from operators.postgres.search.version_pins import with_pinned_chunks
 from operators.postgres.search.visible_chunks import visible_counts, with_visible_chunks
 from operators.postgres.store import (
@@ -47,8 +46,8 @@ from operators.postgres.store import (
 LARGEST_EF_SEARCH = 1_000  # pgvector's own limit
 MAX_SCAN_TUPLES = 100_000
 MORE_FROM_INDEX = 3
-"""An index scan is asked for this many times ``k``, of which the nearest ``k`` stay: under a filter
-it would else stop at the first ``k`` that pass, which lie in the region it came to first."""
+"""An index scan gives this many times ``k`` rows, and the nearest ``k`` stay. Otherwise it would
+stop at the first ``k`` rows that pass the filter, which lie in the region that it met first."""
 
 Found = tuple[int, int, float]  # item number, chunk_id, distance
 
@@ -76,7 +75,7 @@ def search_vectors(
     Args:
         store: the open collection.
         corpus: the corpus to search; one that the collection lacks gives no rows.
-        queries: columns ``SCOPED_QUERIES``; their filters are kept to the letter.
+        queries: columns ``SCOPED_QUERIES``; their filters hold exactly.
         query_embeddings: columns ``QUERY_EMBEDDINGS``.
         k: rows a list.
         exact_scan_max_rows: filtered sets of up to this many chunks are scanned exactly.
@@ -152,10 +151,10 @@ def search_vectors(
 
 
 def _may_lack(distances: Sequence[float], k: int) -> bool:
-    """Whether a list that an index gave may be wrong, so that an exact scan must look again.
+    """Whether a list from an index may be wrong, so that an exact scan must follow.
 
-    It is short; or most of it is equally far. Thousands of equal vectors are each other's
-    neighbours in the index, and a scan that comes upon them hardly finds a way out.
+    It is short, or most of its distances are equal. Thousands of equal vectors are each other's
+    neighbours in the index, and a scan that meets them hardly leaves them.
     """
     return len(distances) < k or (k > 1 and 2 * len(set(distances)) <= len(distances))
 
@@ -163,28 +162,17 @@ def _may_lack(distances: Sequence[float], k: int) -> bool:
 def _exactly(
     conn: Connection, items: Sequence[_Item], *, corpus: str, space: str | None, one: Filter, k: int
 ) -> list[Found]:
-    # `+ 0` makes an expression that no index answers. Many queries share one scan of the chunks; a
-    # single one does without the copy.
+    # `+ 0` makes an expression that no index answers.
     parameters = _parameters(items, corpus, space, k)
-    once = "MATERIALIZED" if len(items) > 1 else "NOT MATERIALIZED"
-    visible = f"c.corpus = %(corpus)s AND {condition(one, 'c', parameters)}"
-    columns, source = "c.chunk_id, c.embedding, c.created_at", "chunks c"
-    at = moment_of([item.as_of for item in items], parameters)
-    dated = created_before(one, "f", at)
-    if at == SHARED and one.superseded is not None:
-        since, source, versions = with_since(one, "c", source, parameters)
-        columns += f", {since}"
-        dated += " AND (f.since IS NULL OR f.since >= q.as_of)"
-    else:
-        versions = up_to_date(one, "c", parameters, moment=at)
-    visible += f" AND {versions}"
+    columns = "c.chunk_id, c.embedding, c.created_at"
+    moments = [item.as_of for item in items]
+    visible, dated = visible_rows(one, "c", "chunks", columns, parameters, moments)
     statement = f"""
-        WITH q AS MATERIALIZED ({_QUERIES}),
-        f AS {once} (SELECT {columns} FROM {source} WHERE {visible})
+        WITH q AS MATERIALIZED ({_QUERIES}), {visible}
         SELECT q.number, h.chunk_id, h.distance FROM q CROSS JOIN LATERAL (
-            SELECT f.chunk_id, (f.embedding <=> q.vector) + 0 AS distance FROM f
+            SELECT c.chunk_id, (c.embedding <=> q.vector) + 0 AS distance FROM f AS c
             WHERE {dated}
-            ORDER BY distance, f.chunk_id LIMIT %(k)s
+            ORDER BY distance, c.chunk_id LIMIT %(k)s
         ) AS h
     """
     return fetch(conn, statement, parameters)
@@ -193,8 +181,8 @@ def _exactly(
 def _by_index(
     conn: Connection, items: Sequence[_Item], *, corpus: str, space: str | None, one: Filter, k: int
 ) -> list[Found]:
-    # An index scan in relaxed order delivers nearly sorted rows, but the planner takes them for
-    # sorted (pgvector issue 862): `+ 0` makes it sort them.
+    # An index scan in relaxed order delivers nearly sorted rows, but the planner believes that they
+    # are sorted (pgvector issue 862): `+ 0` makes it sort them.
     parameters = _parameters(items, corpus, space, k)
     at = moment_of([item.as_of for item in items], parameters)
     current = up_to_date(one, "c", parameters, moment=at, each=True)
@@ -213,7 +201,7 @@ def _by_index(
     return fetch(conn, statement, parameters | {"wanted": k * MORE_FROM_INDEX})
 
 
-# A statement sees one state of the collection: if that is of another model, there are no queries.
+# A statement sees one state of the collection: if it has another model, there are no queries.
 _QUERIES = """
     SELECT t.number, t.vector::halfvec AS vector, t.as_of::timestamptz AS as_of
     FROM unnest(%(numbers)s::int[], %(vectors)s::text[], %(moments)s::text[])
@@ -256,7 +244,7 @@ def _matrix(
     return cast("NDArray[np.float32]", flat.reshape(len(embeddings), -1))
 
 
-@lru_cache(maxsize=64)  # all corpora are asked with the same vectors
+@lru_cache(maxsize=64)  # all corpora get the same vectors
 def _literal(vector: bytes) -> str:
     """The text form of these float32 numbers."""
     return "[" + ",".join(map(repr, np.frombuffer(vector, np.float32).tolist())) + "]"

@@ -1,17 +1,25 @@
-"""The clauses for versions: which chunks a query sees, where its topics have several versions.
+"""The clauses for versions: which chunks a query sees if its topics have several versions.
 
-A chunk that a newer version replaces is a row of ``superseded_chunks``, with the moment since when.
+A chunk that a newer version replaces is a row of ``superseded_chunks``, with the moment of that.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from datetime import datetime
 from typing import Any
 
-from operators.postgres.search.filters import SHARED, Filter
+from operators.postgres.search.filters import (
+    SHARED,
+    Filter,
+    condition,
+    created_before,
+    moment_of,
+)
 
 HASHED_BELOW = 20_000
-"""Of a corpus with up to this many superseded chunks a search hashes all of them, which costs a
-quarter of a microsecond a chunk; of one with more, the planner decides."""
+"""A search hashes up to this many superseded chunks of a corpus, which costs a quarter of a
+microsecond a chunk. If there are more, the planner decides."""
 
 
 def up_to_date(
@@ -24,8 +32,8 @@ def up_to_date(
 ) -> str:
     """The clause that holds for the rows of ``alias`` that ``one``'s versions let through.
 
-    ``moment`` is an SQL expression for ``as_of``, None for none. ``each``: each row is asked when
-    it is met, for scans that end early.
+    ``moment`` is an SQL expression for ``as_of``, None for none. ``each``: the clause tests row by
+    row, for scans that end early.
     """
     if one.superseded is None:
         return "true"
@@ -45,34 +53,50 @@ def up_to_date(
     return _or_pinned(one, alias, newest, parameters)
 
 
-def with_since(
-    one: Filter, alias: str, source: str, parameters: dict[str, Any]
-) -> tuple[str, str, str]:
-    """For one scan that queries of many moments share: column ``since``, from what, and clause.
+def visible_rows(
+    one: Filter,
+    alias: str,
+    table: str,
+    columns: str,
+    parameters: dict[str, Any],
+    moments: Collection[datetime | None],
+) -> tuple[str, str]:
+    """The subquery ``f`` of what ``one`` lets through, and a clause for its rows as ``alias``.
 
-    ``since`` is the moment of ``as_of`` after which a row of ``alias`` (in ``source``) is left out,
-    null for never; the clause holds for rows that are not left out at every moment.
+    One scan of ``table`` serves all queries ``q``; a single query does without the copy. The clause
+    says which rows the ``as_of`` of a query leaves: the column ``since`` is the moment from which a
+    newer version replaces a row, null for never.
     """
-    joined = f"""{source} LEFT JOIN superseded_chunks s ON s.corpus = %(corpus)s
-        AND s.relation <> 'gone' AND s.chunk_id = {alias}.chunk_id"""
-    since = f"CASE WHEN s.chunk_id IS NOT NULL THEN {_SINCE} END"
-    clause = _or_pinned(one, alias, "true", parameters)
-    if one.pinned:
-        since = f"CASE WHEN {alias}.chunk_id <> ALL(%(inside)s::bigint[]) THEN {since} END"
-    return f"{since} AS since", joined, clause
+    clauses = [f"{alias}.corpus = %(corpus)s", condition(one, alias, parameters)]
+    at = moment_of(moments, parameters)
+    dated = created_before(one, alias, at)
+    source = f"{table} {alias}"
+    if at == SHARED and one.superseded is not None:
+        source += f""" LEFT JOIN superseded_chunks s ON s.corpus = %(corpus)s
+            AND s.relation <> 'gone' AND s.chunk_id = {alias}.chunk_id"""
+        since = f"CASE WHEN s.chunk_id IS NOT NULL THEN {_SINCE} END"
+        clauses.append(_or_pinned(one, alias, "true", parameters))
+        if one.pinned:
+            since = f"CASE WHEN {alias}.chunk_id <> ALL(%(inside)s::bigint[]) THEN {since} END"
+        columns += f", {since} AS since"
+        dated += f" AND ({alias}.since IS NULL OR {alias}.since >= q.as_of)"
+    else:
+        clauses.append(up_to_date(one, alias, parameters, moment=at))
+    once = "MATERIALIZED" if len(moments) > 1 else "NOT MATERIALIZED"
+    return f"f AS {once} (SELECT {columns} FROM {source} WHERE {' AND '.join(clauses)})", dated
 
 
 OF_VERSIONS = """
     LEFT JOIN document_versions v ON v.document_key = c.document_key
     LEFT JOIN superseded_chunks s ON s.corpus = c.corpus AND s.chunk_id = c.chunk_id
 """
-"""What is known of the versions of chunks ``c``."""
+"""The joins that add the versions of chunks ``c``."""
 
 
 def by_documents(one: Filter, parameters: dict[str, Any], *, moment: str, number: int = 0) -> str:
-    """As :func:`up_to_date` for few chunks ``c`` with ``OF_VERSIONS``, as it is at this moment.
+    """The clause of :func:`up_to_date` for few chunks ``c`` with ``OF_VERSIONS``, without a cache.
 
-    Puts its values into ``parameters``, under names that end in ``number``.
+    It puts its values into ``parameters``, under names that end in ``number``.
     """
     if one.superseded is None:
         return "true"
@@ -88,7 +112,7 @@ def by_documents(one: Filter, parameters: dict[str, Any], *, moment: str, number
 def pinned_documents(one: Filter, parameters: dict[str, Any], *, number: int = 0) -> str:
     """A subquery of the documents that ``one`` pins, and their topics.
 
-    Of the versions that one name stands for, those of the newest that the topic has.
+    If one name stands for several versions, the newest that the topic has counts.
     """
     parameters[f"pins_{number}"] = [version for of in one.pinned for version in of]
     if all(len(of) == 1 for of in one.pinned):
@@ -112,10 +136,10 @@ _SINCE = "coalesce(s.superseded_at, '-infinity')"
 
 
 def _or_pinned(one: Filter, alias: str, newest: str, parameters: dict[str, Any]) -> str:
-    """The clause that holds for chunks of the pinned versions; of other topics, if ``newest``."""
+    """The clause for chunks of the pinned versions, and for ``newest`` chunks of other topics."""
     if not one.pinned:
         return newest
     parameters |= {"inside": one.inside, "outside": one.outside}
-    # the planner would weigh each chunk of an array, but it does not look into a CASE
+    # the planner would estimate each chunk of an array, but it does not look into a CASE
     return f"""CASE WHEN {alias}.chunk_id = ANY(%(inside)s::bigint[]) THEN true
         WHEN {alias}.chunk_id <> ALL(%(outside)s::bigint[]) THEN {newest} ELSE false END"""

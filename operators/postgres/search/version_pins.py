@@ -1,8 +1,8 @@
 """The chunks of the versions that a question pins, looked up once for all its searches.
 
 A pinned version stands for some document of each topic that has it, and leaves out the topic's
-other documents. Which chunks these are is kept until a lineage changes. A search may so use what
-was true a second ago; what is read of its finds is looked up anew, by
+other documents. Their chunks are kept until a lineage changes. So a search may use a state that is
+a second old; the reading of its finds looks versions up again, by
 :func:`operators.postgres.search.version_filters.by_documents`.
 """
 
@@ -18,7 +18,7 @@ from operators.postgres.search.version_filters import pinned_documents
 from operators.postgres.store import Connection, Store, collection_info
 
 MOST_KEPT = 64
-"""Pins of which the chunks are kept."""
+"""Pins whose chunks are kept."""
 
 
 def with_pinned_chunks(
@@ -30,7 +30,7 @@ def with_pinned_chunks(
 ) -> Filter:
     """``one`` with the chunks of ``corpus`` that its pinned versions let in and leave out.
 
-    Without ``moments`` (``as_of``) those that a newer version replaces need not be left out again.
+    Without ``moments`` (``as_of``) the lists lack superseded chunks of other versions.
 
     Raises:
         SearchTimeout: the deadline has passed.

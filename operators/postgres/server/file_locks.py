@@ -1,11 +1,9 @@
-"""File locks that the kernel drops when their last holder is gone, however it died."""
+"""File locks that the kernel drops when their last holder ends, even by a kill."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 if os.name == "posix":
@@ -15,12 +13,12 @@ POLL_S = 0.02
 
 
 def hold(path: Path, *, shared: bool = False, timeout_s: float = 60.0) -> int:
-    """Take the lock on path and return its descriptor; closing it lets go.
+    """Take the lock on path and return its descriptor; closing that releases the lock.
 
     The lock belongs to the open file: a child that inherits the descriptor holds it too.
 
     Raises:
-        TimeoutError: somebody else held it for timeout_s seconds.
+        TimeoutError: another process held it for timeout_s seconds.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     wanted = (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB
@@ -43,13 +41,3 @@ def is_held(path: Path) -> bool:
     except TimeoutError:
         return True
     return False
-
-
-@contextlib.contextmanager
-def locked(path: Path, timeout_s: float = 60.0) -> Iterator[int]:
-    """Hold the lock on path alone for the length of a with block; gives its descriptor."""
-    descriptor = hold(path, timeout_s=timeout_s)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)

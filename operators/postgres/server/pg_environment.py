@@ -1,4 +1,4 @@
-"""Keeping the caller's PG* environment variables away from the embedded server."""
+"""Addresses and connections that the caller's PG* environment variables cannot change."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from psycopg.conninfo import make_conninfo
 from psycopg.pq import Conninfo
 
-# An address that leaves nothing open for a variable to fill in.
+# All options of an address, so that no variable fills one in.
 FIXED = {
     "user": "postgres",
     "dbname": "postgres",
@@ -40,7 +40,7 @@ _changing = threading.Lock()
 def complete_dsn(host: str, port: int, password: str | None = None) -> str:
     """Return an address that no environment variable completes.
 
-    Without a password it is one where nothing is asked, with one it is sent only as a proof.
+    Without a password, the client refuses to send any. With one, it sends only a proof (SCRAM).
     """
     known = {option.keyword.decode() for option in Conninfo.get_defaults()}
     fixed = {name: value for name, value in FIXED.items() if name in known}
@@ -53,7 +53,7 @@ def complete_dsn(host: str, port: int, password: str | None = None) -> str:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Hide, for the moment of connecting, the variables that no address can override."""
+    """Hide the variables that no address can override, while a connection opens."""
     if not any(name in os.environ for name in STUBBORN):
         yield
         return

@@ -1,4 +1,4 @@
-"""Running Postgres's own programs, and what they say when they fail."""
+"""Postgres's own programs: running them, and the reason when they fail."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def run(
 ) -> subprocess.CompletedProcess[str]:
     """Run a program of an installation as account, in a clean environment, to its end.
 
-    The descriptors in keep_open stay open in it and in what it starts.
+    The descriptors in keep_open stay open in it and in its children.
 
     Raises:
         ServerError: it cannot be run at all.

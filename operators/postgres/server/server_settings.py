@@ -41,13 +41,13 @@ def settings(
         "max_wal_senders": "0",
         "wal_compression": "on",
         "max_wal_size": "4GB",
-        # A crash restart otherwise opens every file of the database one by one.
+        # Otherwise a restart after a crash opens every file of the database.
         "recovery_init_sync_method": "syncfs" if sys.platform == "linux" else "fsync",
         "dynamic_shared_memory_type": _shared_memory(maintenance),
         "timezone": "UTC",
         "log_timezone": "UTC",
         "lc_messages": "C",
-        # One file a weekday, emptied when its day comes round again.
+        # One file a weekday, emptied a week later.
         "logging_collector": "on",
         "log_directory": str(log_directory),
         "log_filename": "postgres-%a.log",
@@ -81,7 +81,7 @@ def _within(size_bytes: int, least: int, most: int) -> int:
 
 
 def _shared_memory(maintenance_mb: int) -> str:
-    """Containers often have a /dev/shm too small for a parallel index build: then use files."""
+    """The kind of shared memory: files, if /dev/shm is too small for a parallel index build."""
     if sys.platform != "linux":
         return "posix"
     try:

@@ -1,4 +1,4 @@
-"""Where the embedded server's Unix socket lies: a socket's path has at most about 100 bytes."""
+"""The place of the embedded server's Unix socket: its path has at most about 100 bytes."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ def socket_directory(directory: Path) -> Path:
 
 
 def make_socket_directory(directory: Path, account: Account | None) -> Path:
-    """Have the socket's directory, private to account; a short one under the temporary directory.
+    """Make the socket's directory, private to account, and return it.
 
-    The short one has a random name, is recorded in directory, and is made anew when it is gone or
-    is not the account's own any more.
+    If its path is too long, a short one under the temporary directory takes its place. That one has
+    a random name, which is recorded in directory. It is replaced when it is gone or has another
+    owner.
     """
     chosen = socket_directory(directory)
     if _fits(chosen) and chosen == directory / "run":

@@ -1,7 +1,7 @@
 """Writing whole documents: a reader sees a document's old chunks or its new ones, never a mixture.
 
-One transaction a batch replaces the chunks of its documents, their ledger rows, and the counts that
-text search takes its IDF from. Vectors are made before it opens. Bulk work comes afterwards, in
+One transaction a batch replaces the chunks of its documents, their ledger rows, and the counts for
+the IDF of text search. Vectors are made before it opens. Bulk work comes afterwards, in
 :func:`operators.postgres.schema.indexes.build_indexes`.
 """
 
@@ -35,7 +35,7 @@ from operators.postgres.write.term_statistics import Deltas, apply_deltas, delet
 from operators.ranking import bm25
 
 LONGEST_KEY = 512
-"""Characters of a corpus or repo name: both are index keys whole."""
+"""Characters of a corpus or repo name: the whole name is an index key."""
 
 _RENAMED = {"state": "item_state"}
 _KEY_TEXTS = ("document_id", "repo", "title", "path", "uri", "language", "item_state")
@@ -55,18 +55,18 @@ class Written:
 
 
 def write_documents(store: Store, documents: pl.DataFrame, chunks: pl.DataFrame) -> Written:
-    """Put ``documents`` with their ``chunks`` in the place of what the store holds of them.
+    """Replace ``documents`` and their ``chunks`` in the store, or add them.
 
     Args:
         store: the open collection; its model is set.
         documents: columns ``DOCUMENTS``, ``content_hash`` and ``fingerprint``, each document once;
-            ``note`` (String) if there is something to say about how it was read. A document without
-            chunks is recorded as empty.
+            optionally ``note`` (String) on how it was read. A document without chunks is recorded
+            as empty.
         chunks: columns ``CHUNKS`` with an embedding in each row, of those documents only.
 
     Raises:
         CrosscorpusError: no model is set, a vector is missing, not finite or of another dimension,
-            a document is listed twice, or a chunk is of none of the documents.
+            a document is listed twice, or a chunk belongs to none of the documents.
         FrameError: a column is missing.
         ModelMismatch: the collection holds vectors of another space than ``store`` was opened for.
     """

@@ -1,8 +1,8 @@
 """Vectors of texts that were embedded before, by vector space and hash of the text.
 
 They are committed as soon as they are made, so that a killed ingestion embeds nothing twice. They
-are kept in half precision, which is what the store keeps of a vector anyway: a document written
-from the cache is the same as one written from the model.
+have half precision, as all vectors of the store: a document written from the cache equals one
+written from the model.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from operators.postgres.store import Store
 def cached_embeddings(
     store: Store, space: str, hashes: Sequence[str]
 ) -> dict[str, NDArray[np.float32]]:
-    """The vectors that are known in ``space``, by hash; a hash that is not known is not there."""
+    """The known vectors in ``space``, by hash; unknown hashes are left out."""
     rows = store.run(
         lambda conn: conn.execute(
             "SELECT text_hash, embedding FROM embedding_cache"
@@ -33,14 +33,12 @@ def cached_embeddings(
 def cache_embeddings(
     store: Store, space: str, hashes: Sequence[str], vectors: NDArray[np.float32]
 ) -> None:
-    """Remember ``vectors``, shape (len(hashes), dimensions), of the texts that ``hashes`` name."""
+    """Store ``vectors``, shape (len(hashes), dimensions), of the texts that ``hashes`` name."""
     known = dict(zip(hashes, vectors.astype("<f2"), strict=True))
     keys = sorted(known)
     raw = [known[key].tobytes() for key in keys]
-    store.run(
-        lambda conn: conn.execute(
-            "INSERT INTO embedding_cache (space, text_hash, embedding)"
-            " SELECT %s, * FROM unnest(%s::text[], %s::bytea[]) ON CONFLICT DO NOTHING",
-            (space, keys, raw),
-        )
+    store.execute(
+        "INSERT INTO embedding_cache (space, text_hash, embedding)"
+        " SELECT %s, * FROM unnest(%s::text[], %s::bytea[]) ON CONFLICT DO NOTHING",
+        (space, keys, raw),
     )

@@ -1,15 +1,13 @@
-"""The record of ingestions: what each did, and which never came to its end."""
+"""The record of ingestions: what each did, and which of them never ended."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from psycopg import sql
-
 from operators.postgres.store import Connection, Store
 
 KEPT = 1_000
-"""Runs; older ones are forgotten."""
+"""Runs; older ones are deleted."""
 
 COUNTS = (
     "documents_new",
@@ -37,23 +35,19 @@ def begin_run(store: Store, source: str, corpora: Iterable[str]) -> int:
 
 
 def meet_corpus(store: Store, run: int, corpus: str) -> None:
-    """Record that a run has to do with ``corpus``."""
-    store.run(
-        lambda conn: conn.execute(
-            "UPDATE runs SET corpora = array_append(corpora, %s)"
-            " WHERE run_id = %s AND NOT %s = ANY(corpora)",
-            (corpus, run, corpus),
-        )
+    """Record that a run has met ``corpus``."""
+    store.execute(
+        "UPDATE runs SET corpora = array_append(corpora, %s)"
+        " WHERE run_id = %s AND NOT %s = ANY(corpora)",
+        (corpus, run, corpus),
     )
 
 
 def end_run(store: Store, run: int, ok: bool, counts: Mapping[str, int]) -> None:
-    """Record that a run has come to its end; ``counts`` has ``COUNTS``."""
-    columns = sql.SQL(", ").join(
-        sql.SQL("{} = {}").format(sql.Identifier(name), sql.Placeholder(name)) for name in COUNTS
+    """Record the end of a run; ``counts`` has ``COUNTS``."""
+    columns = ", ".join(f"{name} = %({name})s" for name in COUNTS)
+    store.execute(
+        f"UPDATE runs SET finished_at = clock_timestamp(), ok = %(ok)s, {columns}"
+        " WHERE run_id = %(run)s",
+        {**{name: counts[name] for name in COUNTS}, "ok": ok, "run": run},
     )
-    statement = sql.SQL(
-        "UPDATE runs SET finished_at = clock_timestamp(), ok = %(ok)s, {} WHERE run_id = %(run)s"
-    ).format(columns)
-    values = {name: counts[name] for name in COUNTS}
-    store.run(lambda conn: conn.execute(statement, {**values, "ok": ok, "run": run}))

@@ -1,4 +1,4 @@
-"""The ledger: what is known of every document that a scan has met, also of those without chunks."""
+"""The ledger: the record of every document that a scan has met, also without chunks."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ LEDGER = pl.Schema(
         "fingerprint": pl.String(),
         "state": pl.String(),  # indexed | empty | failed | no_text | encrypted
         "reason": pl.String(),  # why it has no chunks; else a note on how it was read, or null
-        "failed_with": pl.String(),  # what a later version failed with: content hash, fingerprint
+        "failed_with": pl.String(),  # content hash and fingerprint of a later version that failed
         "failed_reason": pl.String(),
     }
 )
+
+_ENTRIES = f"SELECT {', '.join(LEDGER)} FROM documents WHERE corpus = %s AND repo = %s"
 
 
 def record_failure(
@@ -39,7 +41,7 @@ def record_failure(
     content_hash: str | None = None,
     fingerprint: str | None = None,
 ) -> None:
-    """Record that a document gave no chunks, and why; what it gave before is deleted.
+    """Record that a document gave no chunks, and why; delete its earlier chunks.
 
     ``state``: ``failed``, ``no_text`` or ``encrypted``.
     """
@@ -77,32 +79,26 @@ def record_failure(
 def record_failed_version(
     store: Store, corpus: str, repo: str, document_id: str, reason: str, failed_with: str | None
 ) -> None:
-    """Record that a newer version of a document failed; the good one stays and is found.
+    """Record that a newer version of a document failed; searches still find the good one.
 
-    ``failed_with``: its content hash and fingerprint, if it will fail again until one changes.
+    ``failed_with``: its content hash and fingerprint, if it fails again until one of them changes.
     """
-    _set_failed_version(store, corpus, repo, document_id, failed_with, clean_text(reason))
+    store.execute(
+        "UPDATE documents SET failed_with = %s, failed_reason = %s WHERE document_key = %s",
+        (failed_with, clean_text(reason), document_key(corpus, repo, document_id)),
+    )
 
 
 def forget_failed_version(store: Store, corpus: str, repo: str, document_id: str) -> None:
-    """Record that the version in the store is the newest again."""
-    _set_failed_version(store, corpus, repo, document_id, None, None)
-
-
-def _set_failed_version(
-    store: Store, corpus: str, repo: str, document_id: str, made_with: str | None, why: str | None
-) -> None:
-    key = document_key(corpus, repo, document_id)
-    store.run(
-        lambda conn: conn.execute(
-            "UPDATE documents SET failed_with = %s, failed_reason = %s WHERE document_key = %s",
-            (made_with, why, key),
-        )
+    """Record that the stored version of a document is the newest again."""
+    store.execute(
+        "UPDATE documents SET failed_with = NULL, failed_reason = NULL WHERE document_key = %s",
+        (document_key(corpus, repo, document_id),),
     )
 
 
 class Entry(NamedTuple):
-    """What the ledger says of a document: see ``LEDGER``."""
+    """The record of a document: see ``LEDGER``."""
 
     content: str | None
     fingerprint: str | None
@@ -113,47 +109,33 @@ class Entry(NamedTuple):
 
 
 def read_entries(store: Store, corpus: str, repo: str, take: Callable[[str, Entry], None]) -> None:
-    """Hand ``take`` the documents of ``corpus`` in ``repo`` that were seen, each with its id.
+    """Call ``take`` with the id and the record of each document of ``corpus`` in ``repo``.
 
-    Read piece by piece. Where the connection was lost, ``take`` is given some of them again.
+    It reads in pieces. After a lost connection, ``take`` gets some documents again.
     """
 
     def work(rows: Iterator[TupleRow]) -> None:
         for document_id, *entry in rows:
             take(document_id, Entry(*entry))
 
-    over_rows(
-        store,
-        "SELECT document_id, content_hash, fingerprint, state, reason, failed_with,"
-        " failed_reason FROM documents WHERE corpus = %s AND repo = %s",
-        (clean_text(corpus), clean_text(repo)),
-        work,
-    )
+    over_rows(store, _ENTRIES, (clean_text(corpus), clean_text(repo)), work)
 
 
 def stored_heading(
     store: Store, corpus: str, repo: str, document_id: str
 ) -> tuple[str | None, str] | None:
-    """The title and the metadata (JSON) of a document that has chunks; None: there is none."""
-    key = document_key(corpus, repo, document_id)
-    row = store.run(
-        lambda conn: conn.execute(
-            "SELECT title, coalesce(metadata, '{}') FROM documents"
-            " WHERE document_key = %s AND state = 'indexed'",
-            (key,),
-        ).fetchone()
+    """The title and the metadata (JSON) of a document that has chunks; None if there is none."""
+    row = store.row(
+        "SELECT title, coalesce(metadata, '{}') FROM documents"
+        " WHERE document_key = %s AND state = 'indexed'",
+        (document_key(corpus, repo, document_id),),
     )
     return row and (row[0], str(row[1]))
 
 
 def ledger(store: Store, corpus: str, repo: str) -> pl.DataFrame:
-    """The documents of ``corpus`` in ``repo`` that were seen: columns ``LEDGER``, by id."""
-    rows = store.run(
-        lambda conn: conn.execute(
-            "SELECT document_id, content_hash, fingerprint, state, reason, failed_with,"
-            " failed_reason FROM documents"
-            ' WHERE corpus = %s AND repo = %s ORDER BY document_id COLLATE "C"',
-            (clean_text(corpus), clean_text(repo)),
-        ).fetchall()
+    """The recorded documents of ``corpus`` in ``repo``: columns ``LEDGER``, by id."""
+    rows = store.rows(
+        f'{_ENTRIES} ORDER BY document_id COLLATE "C"', (clean_text(corpus), clean_text(repo))
     )
     return pl.DataFrame(rows, schema=LEDGER, orient="row")

@@ -12,7 +12,7 @@ from operators.postgres.write.term_statistics import Deltas, apply_deltas
 from operators.ranking import bm25
 
 REBUILT_AT_ONCE = 2_000
-"""Chunks of which texts and terms are in memory."""
+"""How many chunks' texts and terms are in memory."""
 
 _FILTERED = {  # the columns of a chunk that a posting repeats, for searches to filter by
     "corpus": "text",
@@ -53,7 +53,7 @@ def write_postings(
         conn: the open transaction.
         chunks: columns corpus, chunk_id, repo, path, language, item_state, created_at.
         counts: the terms of each.
-        averages: the average length that each corpus's weights are made with.
+        averages: the average length for the weights of each corpus.
         deltas: of each corpus; the caller applies them.
     """
     rows = []
@@ -68,17 +68,16 @@ def write_postings(
 
 
 def weights_bytes(counted: bm25.TermCounts, average: float) -> bytes:
-    """A chunk's BM25 weights as the server keeps them (``sparsevec``)."""
+    """A chunk's BM25 weights in the server's format (``sparsevec``)."""
     weights = bm25.weights(counted.counts, counted.length, average)
     return sparsevec_bytes(counted.terms, weights, bm25.DIMENSIONS)
 
 
 def rebuild_postings(conn: Connection, corpus: str) -> None:
-    """Make a corpus's text index again from its chunks; nobody may write to it meanwhile.
+    """Rebuild a corpus's text index from its chunks; nobody may write to the corpus meanwhile.
 
-    The average length stays, so that the weights are as they were. A corpus that has lost its row
-    of totals gets an average of 0, which :func:`operators.postgres.schema.indexes.build_indexes`
-    replaces.
+    The average length stays, so the weights stay too. A corpus that has lost its row of totals gets
+    an average of 0, which :func:`operators.postgres.schema.indexes.build_indexes` replaces.
     """
     for table in ("postings", "terms"):
         conn.execute(f"DELETE FROM {table} WHERE corpus = %s", (corpus,))
@@ -102,6 +101,6 @@ def rebuild_postings(conn: Connection, corpus: str) -> None:
 
 
 def average_length(conn: Connection, corpus: str) -> float:
-    """The average length that a corpus's weights are made with; 1 where none is known."""
+    """The average length for a corpus's weights; 1 if none is known."""
     row = conn.execute("SELECT average_length FROM corpora WHERE corpus = %s", (corpus,)).fetchone()
     return float(row[0]) or 1.0 if row else 1.0

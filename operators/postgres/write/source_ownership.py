@@ -1,4 +1,4 @@
-"""Which source fills a corpus and repo: another one under that name would delete its documents."""
+"""The source that fills a corpus and repo: another one would delete its documents."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from operators.foundation.sanitize import clean_text
 from operators.postgres.store import Connection, Store
 
 _NAME = "addresses"
-"""In ``sync_state``, whose ``source`` is the kind of source, the corpus and the repo."""
+"""The name in ``sync_state``; its ``source`` is the kind of source, the corpus and the repo."""
 
 
 def owner_key(reader: str, corpus: str, repo: str) -> str:
-    """What ``sync_state`` calls the source that ``reader`` fills a corpus and repo from."""
+    """The key in ``sync_state`` for the source that ``reader`` reads into a corpus and repo."""
     return clean_text(f"{reader.partition('/')[0]} {corpus} {repo}")
 
 
@@ -26,18 +26,18 @@ def take_ownership(
     *,
     relocated: bool = False,
 ) -> None:
-    """Have the source at ``addresses`` fill ``scopes``; it is kept, with these, for the next run.
+    """Record that the source at ``addresses`` fills ``scopes``.
 
     Args:
         store: the open collection.
         reader: of the source. Sources of different kinds leave each other's documents alone.
         scopes: the (corpus, repo) pairs.
-        addresses: where the source is found; it is the same if it shares one with the last run.
-            None: it can be told from no other, and nothing is checked.
-        relocated: the source moved: what was read at another place is its own.
+        addresses: the places of the source. It is the same source if it shares one with the last
+            run. Empty: nothing is checked.
+        relocated: the source has moved: documents from another place are its own.
 
     Raises:
-        CrosscorpusError: documents there are another source's.
+        CrosscorpusError: documents there belong to another source.
     """
     if addresses:
         store.run(lambda conn: _take(conn, reader, sorted(scopes), addresses, relocated))
@@ -57,7 +57,7 @@ def _take(
             "SELECT value FROM sync_state WHERE source = %s AND name = %s FOR UPDATE",
             (source, _NAME),
         ).fetchone()
-        if held is None:  # the first run, or the first that tells
+        if held is None:  # the first run, or the first with addresses
             conn.execute(
                 "INSERT INTO sync_state (source, name, value) VALUES (%s, %s, %s)"
                 " ON CONFLICT DO NOTHING",

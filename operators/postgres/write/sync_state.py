@@ -1,8 +1,8 @@
-"""What a live source has told so far: its items, and how far each of its listings was read.
+"""The mirror of a live source: its items, and the position in each of its listings.
 
-A listing's position is committed together with the items it stands for, so that it can never be
-ahead of them; documents are built from all items on every run and compared with the ledger, so that
-no run that ended early, wherever, leaves a change behind.
+A listing's position is committed together with its items, so it is never ahead of them. Every run
+builds documents from all items and compares them with the ledger. So no change is lost when a run
+ends early.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
 from operators.postgres.store import Connection, Store
@@ -24,14 +25,14 @@ State = Mapping[str, Mapping[str, Any] | None]
 
 @dataclass(frozen=True, slots=True)
 class SyncItem:
-    """One item of a source, cut down to what documents are made of.
+    """One item of a source, reduced to the parts that documents need.
 
     Attributes:
         kind: such as ``comment`` or ``issue``; together with ``item_id`` it names the item.
         item_id: the source's own number of it.
-        number: of the pull request or issue it belongs to: what is built together.
-        updated_at: when the source says it was last changed.
-        content_hash: SHA-256 over ``data``, since two edits may bear one ``updated_at``.
+        number: its pull request or issue; the items of one number are built together.
+        updated_at: the source's time of the last change.
+        content_hash: SHA-256 over ``data``, because two edits may have one ``updated_at``.
         data: JSON values by name.
     """
 
@@ -44,37 +45,30 @@ class SyncItem:
 
     @property
     def key(self) -> ItemKey:
-        """What names the item in its source."""
+        """The name of the item in its source."""
         return (self.kind, self.item_id)
 
 
 def sync_value(store: Store, source: str, name: str) -> dict[str, Any]:
     """The value kept under ``name``; empty if there is none."""
-    row = store.run(
-        lambda conn: conn.execute(
-            "SELECT value FROM sync_state WHERE source = %s AND name = %s", (source, name)
-        ).fetchone()
-    )
+    row = store.row("SELECT value FROM sync_state WHERE source = %s AND name = %s", (source, name))
     value = json.loads(row[0]) if row else {}
     return value if isinstance(value, dict) else {}
 
 
 def sync_values(store: Store, name: str) -> dict[str, dict[str, Any]]:
     """The values that all sources keep under ``name``, by source."""
-    rows = store.run(
-        lambda conn: conn.execute(
-            'SELECT source, value FROM sync_state WHERE name = %s ORDER BY source COLLATE "C"',
-            (name,),
-        ).fetchall()
+    rows = store.rows(
+        'SELECT source, value FROM sync_state WHERE name = %s ORDER BY source COLLATE "C"', (name,)
     )
     return {str(source): json.loads(value) for source, value in rows}
 
 
 def save_items(store: Store, source: str, items: Sequence[SyncItem], state: State) -> int:
-    """Take in ``items`` and keep ``state``, in one transaction; return how many were news.
+    """Store ``items`` and ``state`` in one transaction; return how many items changed.
 
-    An item that is held with a later ``updated_at`` stays: a server may answer from a copy that is
-    behind. Of one item given twice the later counts, then the last.
+    A stored item with a later ``updated_at`` stays: a server may answer from an outdated copy. If
+    ``items`` has one item twice, the later ``updated_at`` counts, then the last.
     """
     newest: dict[ItemKey, SyncItem] = {}
     for item in items:
@@ -93,7 +87,7 @@ def save_items(store: Store, source: str, items: Sequence[SyncItem], state: Stat
 def replace_items(
     store: Store, source: str, kind: str, number: int, items: Sequence[SyncItem], state: State
 ) -> None:
-    """Have ``items`` be all of ``kind`` under ``number``, and keep ``state``."""
+    """Replace all items of ``kind`` under ``number`` by ``items``, and store ``state``."""
     ids = sorted(item.item_id for item in items)
 
     def work(conn: Connection) -> None:
@@ -102,14 +96,14 @@ def replace_items(
             " WHERE source = %s AND number = %s AND kind = %s AND NOT item_id = ANY(%s)",
             (source, number, kind, ids),
         )
-        _upsert(conn, source, sorted({item.key: item for item in items}.values(), key=_by_key))
+        _upsert(conn, source, sorted({i.key: i for i in items}.values(), key=attrgetter("key")))
         _keep(conn, source, state)
 
     store.run(work)
 
 
 def drop_items(store: Store, source: str, keys: Sequence[ItemKey], state: State) -> None:
-    """Forget the items that ``keys`` name, and keep ``state``."""
+    """Delete the items that ``keys`` name, and store ``state``."""
 
     def work(conn: Connection) -> None:
         conn.execute(
@@ -124,38 +118,29 @@ def drop_items(store: Store, source: str, keys: Sequence[ItemKey], state: State)
 
 
 def item_keys(store: Store, source: str, kinds: Sequence[str]) -> dict[ItemKey, int]:
-    """The items of ``kinds`` that are held, and the ``number`` of each."""
-    rows = store.run(
-        lambda conn: conn.execute(
-            "SELECT kind, item_id, number FROM sync_items WHERE source = %s AND kind = ANY(%s)",
-            (source, list(kinds)),
-        ).fetchall()
+    """The stored items of ``kinds``, and the ``number`` of each."""
+    rows = store.rows(
+        "SELECT kind, item_id, number FROM sync_items WHERE source = %s AND kind = ANY(%s)",
+        (source, list(kinds)),
     )
     return {(str(kind), int(item_id)): int(number) for kind, item_id, number in rows}
 
 
 def count_items(store: Store, source: str) -> int:
-    """How many items are held."""
-    row = store.run(
-        lambda conn: conn.execute(
-            "SELECT count(*) FROM sync_items WHERE source = %s", (source,)
-        ).fetchone()
-    )
+    """How many items are stored."""
+    row = store.row("SELECT count(*) FROM sync_items WHERE source = %s", (source,))
     return int(row[0]) if row else 0
 
 
 def stored_items(store: Store, source: str, *, page: int = 2000) -> Iterator[SyncItem]:
-    """All items by number, kind and id; ``page`` of them are held in memory."""
+    """All items by number, kind and id; ``page`` of them are in memory."""
     last: tuple[int, str, int] = (-1, "", 0)
     while True:
-        place = last
-        rows = store.run(
-            lambda conn, place=place: conn.execute(  # type: ignore[misc]
-                "SELECT kind, item_id, number, updated_at, content_hash, data FROM sync_items"
-                " WHERE source = %s AND (number, kind, item_id) > (%s, %s, %s)"
-                " ORDER BY number, kind, item_id LIMIT %s",
-                (source, *place, page),
-            ).fetchall()
+        rows = store.rows(
+            "SELECT kind, item_id, number, updated_at, content_hash, data FROM sync_items"
+            " WHERE source = %s AND (number, kind, item_id) > (%s, %s, %s)"
+            " ORDER BY number, kind, item_id LIMIT %s",
+            (source, *last, page),
         )
         for kind, item_id, number, updated_at, digest, data in rows:
             yield SyncItem(kind, item_id, number, updated_at, digest, json.loads(data))
@@ -166,18 +151,12 @@ def stored_items(store: Store, source: str, *, page: int = 2000) -> Iterator[Syn
 
 def latest_changes(store: Store, source: str, kinds: Sequence[str]) -> dict[int, datetime]:
     """The latest ``updated_at`` under each ``number`` that has items of ``kinds``."""
-    rows = store.run(
-        lambda conn: conn.execute(
-            "SELECT number, max(updated_at) FROM sync_items"
-            " WHERE source = %s AND kind = ANY(%s) GROUP BY number ORDER BY number",
-            (source, list(kinds)),
-        ).fetchall()
+    rows = store.rows(
+        "SELECT number, max(updated_at) FROM sync_items"
+        " WHERE source = %s AND kind = ANY(%s) GROUP BY number ORDER BY number",
+        (source, list(kinds)),
     )
     return {int(number): latest for number, latest in rows}
-
-
-def _by_key(item: SyncItem) -> ItemKey:
-    return item.key
 
 
 def _upsert(conn: Connection, source: str, items: Sequence[SyncItem]) -> int:

@@ -1,7 +1,7 @@
-"""The counts that text search takes its IDF from, exact at every commit.
+"""The counts for the IDF of text search, exact at every commit.
 
-How many chunks a corpus and a repo have, how long they are together, and how many of them have a
-term: changed by the transaction that changes the chunks.
+They are the chunks of a corpus and of a repo, their total length, and the chunks that have a term.
+The transaction that changes the chunks changes them too.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Deltas:
         self._signs.append(np.full(len(terms), sign, dtype=np.int64))
 
     def terms(self) -> list[tuple[int, int]]:
-        """The terms whose number of chunks changes, and by how much; ascending."""
+        """The terms whose number of chunks changes, ascending, and the change."""
         if not self._terms:
             return []
         terms, places = np.unique(np.concatenate(self._terms), return_inverse=True)
@@ -51,9 +51,8 @@ def delete_chunks(
 ) -> None:
     """Delete the chunks of the documents ``keys`` and count them out of their corpus's deltas.
 
-    A chunk's place among the versions goes with it, unless it is ``written`` (chunk_id: document)
-    again; and where its document is gone from the ledger, older chunks are no longer superseded by
-    it.
+    A chunk loses its place among the versions, unless it is ``written`` (chunk_id: document) again.
+    If its document is gone from the ledger, it no longer supersedes older chunks.
     """
     _keep_places(conn, keys, list(deltas), written or {})
     rows = conn.execute(
@@ -81,9 +80,9 @@ def delete_chunks(
 def _keep_places(
     conn: Connection, keys: list[UUID], corpora: list[str], written: Mapping[int, UUID]
 ) -> None:
-    """Leave old versions old until versions are found anew, which is at the end of a run.
+    """Keep old versions superseded until the end of the run, which finds versions again.
 
-    What a document has more than before stands where its last chunk stood.
+    The additional chunks of a document take the place of its last chunk.
     """
     conn.execute(
         """
@@ -115,8 +114,8 @@ def _keep_places(
 
 def apply_deltas(conn: Connection, deltas: dict[str, Deltas]) -> None:
     """Change the counts of each corpus by its deltas."""
-    # Every transaction takes the rows in one order - terms by number, then repos, then the
-    # corpus - so that two of them never wait for each other.
+    # Every transaction takes the rows in one order (terms by number, then repos, then the corpus),
+    # so that two of them never wait for each other.
     for corpus, delta in sorted(deltas.items()):
         changed = delta.terms()
         terms, counts = [term for term, _ in changed], [count for _, count in changed]

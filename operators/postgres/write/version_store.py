@@ -1,7 +1,7 @@
-"""Where each document stands among the versions of its topic, and what each version took over.
+"""The place of each document among the versions of its topic, and the superseded chunks.
 
-Both tables follow from the ledger and the chunks. What a corpus's were made from is recorded at the
-very end, so that a run that was killed is followed by one that looks again.
+Both tables follow from the ledger and the chunks. A run records their state at its very end. So the
+run after a killed one finds the versions again.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple, TypeVar
-from uuid import UUID
 
 import polars as pl
 from psycopg.rows import TupleRow
@@ -42,7 +41,7 @@ PLACED = pl.Schema(
         "position": pl.Int64(),
         "newest": pl.Boolean(),
         "released_at": UTC,
-        "compared": pl.Boolean(),  # the document is the one that its passages were compared of
+        "compared": pl.Boolean(),  # the document has not changed since its passages were compared
     }
 )
 
@@ -50,7 +49,7 @@ SEARCHED = ("document_versions", "superseded_chunks")
 """The tables that searches read."""
 
 DOCUMENTS_AT_ONCE = 200
-"""Whose texts are read for a sketch."""
+"""How many documents' texts are in memory for sketches."""
 
 T = TypeVar("T")
 
@@ -67,8 +66,8 @@ class Changed(NamedTuple):
 
     Attributes:
         corpus: its name.
-        ledger: what stands for its documents as they are; :func:`mark_found` takes it.
-        anew: other rules found what is stored, so that none of it is taken as it is.
+        ledger: a stamp of its present documents; :func:`mark_found` takes it.
+        anew: other rules found the stored versions, so none of them is taken over.
     """
 
     corpus: str
@@ -77,7 +76,7 @@ class Changed(NamedTuple):
 
 
 class SupersededChunk(NamedTuple):
-    """A passage that is not of its topic's newest version: a row of ``superseded_chunks``."""
+    """A row of ``superseded_chunks``: a passage that the newest version lacks or replaces."""
 
     chunk_id: int
     document_key: str
@@ -88,7 +87,7 @@ class SupersededChunk(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """The passages of a document, in their order, and from when on a search may see them."""
+    """The passages of a document, in order, and the moment from which a search may see them."""
 
     chunk_ids: list[int]
     passages: list[Passage]
@@ -98,17 +97,15 @@ class Stored(NamedTuple):
 def known_versions(store: Store) -> pl.DataFrame:
     """Every version of every topic that has two or more: columns ``KNOWN_VERSIONS``.
 
-    In the order of corpus, lineage and position (0: the oldest). Read again only when a lineage has
+    Ordered by corpus, lineage and position (0: the oldest). Read again only after a lineage has
     changed.
     """
 
     def look_up() -> pl.DataFrame:
-        rows = store.run(
-            lambda conn: conn.execute(
-                "SELECT v.corpus, d.repo, v.lineage_id, v.version, v.position, v.newest,"
-                " v.released_at FROM document_versions v JOIN documents d USING (document_key)"
-                ' ORDER BY v.corpus, v.lineage_id COLLATE "C", v.position'
-            ).fetchall()
+        rows = store.rows(
+            "SELECT v.corpus, d.repo, v.lineage_id, v.version, v.position, v.newest,"
+            " v.released_at FROM document_versions v JOIN documents d USING (document_key)"
+            ' ORDER BY v.corpus, v.lineage_id COLLATE "C", v.position'
         )
         return pl.DataFrame(rows, schema=KNOWN_VERSIONS, orient="row")
 
@@ -116,7 +113,7 @@ def known_versions(store: Store) -> pl.DataFrame:
 
 
 def changed_corpora(store: Store, rules: int) -> list[Changed]:
-    """The corpora whose versions were found in another state of their ledger, or by other rules."""
+    """The corpora whose versions were found with another state of their ledger or other rules."""
 
     def work(conn: Connection) -> list[Changed]:
         now: dict[str, int] = dict(conn.execute(_LEDGER).fetchall())
@@ -133,14 +130,12 @@ def changed_corpora(store: Store, rules: int) -> list[Changed]:
 
 
 def mark_found(store: Store, corpus: str, ledger: int, rules: int) -> None:
-    """Record that a corpus's versions are all found, as ``ledger`` stands for its documents."""
-    store.run(
-        lambda conn: conn.execute(
-            "INSERT INTO versioned_corpora (corpus, rules, documents) VALUES (%s, %s, %s)"
-            " ON CONFLICT (corpus) DO UPDATE SET rules = excluded.rules,"
-            " documents = excluded.documents, found_at = clock_timestamp()",
-            (corpus, rules, ledger),
-        )
+    """Record that all versions of a corpus are found, in the state ``ledger`` of its documents."""
+    store.execute(
+        "INSERT INTO versioned_corpora (corpus, rules, documents) VALUES (%s, %s, %s)"
+        " ON CONFLICT (corpus) DO UPDATE SET rules = excluded.rules,"
+        " documents = excluded.documents, found_at = clock_timestamp()",
+        (corpus, rules, ledger),
     )
     store.forget_info()
 
@@ -162,81 +157,79 @@ def over_names(store: Store, corpus: str, work: Callable[[Iterator[TupleRow]], T
 def unsketched(
     store: Store, corpus: str, keys: Sequence[str], rules: int
 ) -> Iterator[list[tuple[str, datetime, str]]]:
-    """Those of the documents ``keys`` that have no sketch of their present text.
+    """The documents of ``keys`` that have no sketch of their present text.
 
     Yields:
-        Some at a time: document_key, indexed_at and text.
+        Up to ``DOCUMENTS_AT_ONCE`` documents: document_key, indexed_at and text.
     """
-    wanted = store.run(
-        lambda conn: conn.execute(
-            "SELECT d.document_key FROM documents d LEFT JOIN document_sketches s"
-            " ON s.document_key = d.document_key AND s.indexed_at = d.indexed_at AND s.rules = %s"
-            " WHERE d.document_key = ANY(%s::uuid[]) AND s.document_key IS NULL"
-            " ORDER BY d.document_key",
-            (rules, list(keys)),
-        ).fetchall()
+    wanted = store.rows(
+        "SELECT d.document_key FROM documents d LEFT JOIN document_sketches s"
+        " ON s.document_key = d.document_key AND s.indexed_at = d.indexed_at AND s.rules = %s"
+        " WHERE d.document_key = ANY(%s::uuid[]) AND s.document_key IS NULL"
+        " ORDER BY d.document_key",
+        (rules, list(keys)),
     )
     for start in range(0, len(wanted), DOCUMENTS_AT_ONCE):
         part = [row[0] for row in wanted[start : start + DOCUMENTS_AT_ONCE]]
-        yield store.run(lambda conn, part=part: _texts(conn, corpus, part))  # type: ignore[misc]
+        texts = store.rows(
+            "SELECT d.document_key::text, d.indexed_at,"
+            " coalesce(string_agg(c.text, E'\\n' ORDER BY c.ordinal), '')"
+            " FROM documents d LEFT JOIN chunks c"
+            " ON c.corpus = %s AND c.document_key = d.document_key"
+            " WHERE d.document_key = ANY(%s) GROUP BY d.document_key ORDER BY d.document_key",
+            (corpus, part),
+        )
+        yield [(key, indexed_at, text) for key, indexed_at, text in texts]
 
 
 def keep_sketches(
     store: Store, corpus: str, sketches: Sequence[tuple[str, datetime, bytes]], rules: int
 ) -> None:
-    """Keep sketches: document_key, indexed_at of the text that it is of, and the sketch."""
+    """Keep sketches: document_key, indexed_at of the sketched text, and the sketch."""
     columns = list(zip(*sketches, strict=True)) or [(), (), ()]
-    store.run(
-        lambda conn: conn.execute(
-            "INSERT INTO document_sketches (document_key, corpus, indexed_at, rules, sketch)"
-            " SELECT d.document_key, d.corpus, s.indexed_at, %s, s.sketch FROM"
-            " unnest(%s::uuid[], %s::timestamptz[], %s::bytea[]) AS s(key, indexed_at, sketch)"
-            " JOIN documents d ON d.document_key = s.key AND d.corpus = %s"
-            " ON CONFLICT (document_key) DO UPDATE SET indexed_at = excluded.indexed_at,"
-            " rules = excluded.rules, sketch = excluded.sketch",
-            (rules, *(list(column) for column in columns), corpus),
-        )
+    store.execute(
+        "INSERT INTO document_sketches (document_key, corpus, indexed_at, rules, sketch)"
+        " SELECT d.document_key, d.corpus, s.indexed_at, %s, s.sketch FROM"
+        " unnest(%s::uuid[], %s::timestamptz[], %s::bytea[]) AS s(key, indexed_at, sketch)"
+        " JOIN documents d ON d.document_key = s.key AND d.corpus = %s"
+        " ON CONFLICT (document_key) DO UPDATE SET indexed_at = excluded.indexed_at,"
+        " rules = excluded.rules, sketch = excluded.sketch",
+        (rules, *map(list, columns), corpus),
     )
 
 
 def candidates(store: Store, corpus: str, keys: Sequence[str]) -> pl.DataFrame:
-    """What lineages are found from, of the documents ``keys``: columns ``CANDIDATES``."""
-    rows = store.run(
-        lambda conn: conn.execute(
-            "SELECT d.document_key::text, d.repo, d.document_id, d.path, d.title, d.version,"
-            " d.doc_date, d.date_source, s.sketch"
-            " FROM documents d LEFT JOIN document_sketches s USING (document_key)"
-            " WHERE d.corpus = %s AND d.document_key = ANY(%s::uuid[]) AND d.state = 'indexed'"
-            " ORDER BY d.document_key",
-            (corpus, list(keys)),
-        ).fetchall()
+    """The documents ``keys`` as candidates for lineages: columns ``CANDIDATES``."""
+    rows = store.rows(
+        "SELECT d.document_key::text, d.repo, d.document_id, d.path, d.title, d.version,"
+        " d.doc_date, d.date_source, s.sketch"
+        " FROM documents d LEFT JOIN document_sketches s USING (document_key)"
+        " WHERE d.corpus = %s AND d.document_key = ANY(%s::uuid[]) AND d.state = 'indexed'"
+        " ORDER BY d.document_key",
+        (corpus, list(keys)),
     )
     return pl.DataFrame(rows, schema=CANDIDATES, orient="row")
 
 
 def placed(store: Store, corpus: str) -> pl.DataFrame:
-    """What is stored of a corpus's versions: columns ``PLACED``, by lineage and position."""
-    rows = store.run(
-        lambda conn: conn.execute(
-            "SELECT v.document_key::text, v.lineage_id, v.version, v.position, v.newest,"
-            " v.released_at, d.indexed_at = v.indexed_at AND d.state = 'indexed'"
-            " FROM document_versions v JOIN documents d USING (document_key)"
-            ' WHERE v.corpus = %s ORDER BY v.lineage_id COLLATE "C", v.position',
-            (corpus,),
-        ).fetchall()
+    """The stored versions of a corpus: columns ``PLACED``, by lineage and position."""
+    rows = store.rows(
+        "SELECT v.document_key::text, v.lineage_id, v.version, v.position, v.newest,"
+        " v.released_at, d.indexed_at = v.indexed_at AND d.state = 'indexed'"
+        " FROM document_versions v JOIN documents d USING (document_key)"
+        ' WHERE v.corpus = %s ORDER BY v.lineage_id COLLATE "C", v.position',
+        (corpus,),
     )
     return pl.DataFrame(rows, schema=PLACED, orient="row")
 
 
 def passages(store: Store, corpus: str, key: str) -> tuple[datetime | None, Stored]:
     """A document's indexed_at (None: it is gone) and its passages, without front matter."""
-    rows = store.run(
-        lambda conn: conn.execute(
-            "SELECT d.indexed_at, d.created_at, c.chunk_id, c.anchor, c.text FROM documents d"
-            " LEFT JOIN chunks c ON c.corpus = %s AND c.document_key = d.document_key"
-            " WHERE d.document_key = %s ORDER BY c.ordinal, c.chunk_id",
-            (corpus, key),
-        ).fetchall()
+    rows = store.rows(
+        "SELECT d.indexed_at, d.created_at, c.chunk_id, c.anchor, c.text FROM documents d"
+        " LEFT JOIN chunks c ON c.corpus = %s AND c.document_key = d.document_key"
+        " WHERE d.document_key = %s ORDER BY c.ordinal, c.chunk_id",
+        (corpus, key),
     )
     held = [row[2:] for row in rows if row[2] is not None]
     texts = [Passage(anchor, text) for _, anchor, text in held]
@@ -247,7 +240,7 @@ def passages(store: Store, corpus: str, key: str) -> tuple[datetime | None, Stor
 
 
 def _body(text: str) -> str:
-    """A document's first passage without its front matter; if that is all of it, its fence."""
+    """A document's first passage without its front matter; ``---`` if nothing else is there."""
     matter = find_front_matter(text)
     body = text[matter.end :] if matter else text
     return body if body.strip() else "---"
@@ -261,24 +254,24 @@ def write_lineages(
     superseded: Sequence[SupersededChunk],
     leaving: Sequence[str] = (),
 ) -> bool:
-    """Put lineages in the place of what was known of their documents, in one transaction.
+    """Replace the stored lineages of these documents, in one transaction.
 
     Args:
         store: the open collection.
         corpus: of all these documents.
         versions: columns of ``operators.versions.lineage.LINEAGES``, of whole lineages.
-        indexed_at: of each of its documents, as its passages were read; None: it is gone.
-        superseded: the passages that have a place after the newest ones.
+        indexed_at: of each document, from the reading of its passages; None: it is gone.
+        superseded: the passages that newer versions lack or replace.
         leaving: documents that were in lineages and now are in none.
 
     Returns:
-        False, and nothing is written, if a document has changed since its passages were read.
+        False if a document has changed since its passages were read; then nothing is written.
     """
     keys = versions["document_key"].to_list()
 
     def work(conn: Connection) -> bool:
         lock(conn, f"versions/{corpus}")
-        # Held until the end: no writer can put other chunks behind these rows meanwhile.
+        # Held until the end: meanwhile no writer can replace the chunks of these documents.
         rows = conn.execute(
             "SELECT d.document_key FROM unnest(%s::uuid[], %s::timestamptz[]) AS k(key, indexed_at)"
             " JOIN documents d ON d.document_key = k.key AND d.indexed_at = k.indexed_at"
@@ -311,45 +304,25 @@ def write_lineages(
 
 
 def broken(store: Store) -> list[tuple[str, int]]:
-    """The corpora with rows that point at a chunk that is not there, and how many there are."""
-    return store.run(
-        lambda conn: conn.execute(
-            "SELECT s.corpus, count(*) FROM superseded_chunks s"
-            " LEFT JOIN chunks c ON c.corpus = s.corpus AND c.chunk_id = s.chunk_id"
-            " LEFT JOIN chunks n ON n.corpus = s.corpus AND n.chunk_id = s.by_chunk"
-            " WHERE c.chunk_id IS NULL OR c.document_key <> s.document_key"
-            " OR (s.by_chunk IS NOT NULL AND n.chunk_id IS NULL) GROUP BY 1 ORDER BY 1"
-        ).fetchall()
+    """The corpora with rows whose chunk is missing, and the number of these rows."""
+    return store.rows(
+        "SELECT s.corpus, count(*) FROM superseded_chunks s"
+        " LEFT JOIN chunks c ON c.corpus = s.corpus AND c.chunk_id = s.chunk_id"
+        " LEFT JOIN chunks n ON n.corpus = s.corpus AND n.chunk_id = s.by_chunk"
+        " WHERE c.chunk_id IS NULL OR c.document_key <> s.document_key"
+        " OR (s.by_chunk IS NOT NULL AND n.chunk_id IS NULL) GROUP BY 1 ORDER BY 1"
     )
 
 
 def invalidate_versions(store: Store, corpus: str) -> None:
     """Make the next run find all versions of a corpus again."""
-    store.run(
-        lambda conn: conn.execute(
-            "UPDATE versioned_corpora SET rules = -1 WHERE corpus = %s", (corpus,)
-        )
-    )
+    store.execute("UPDATE versioned_corpora SET rules = -1 WHERE corpus = %s", (corpus,))
 
 
 def _forget(conn: Connection, corpus: str, keys: Sequence[str]) -> None:
-    # whoever keeps something of the corpus's versions sees by this that they have changed
+    # caches of the corpus's versions see by this that they have changed
     conn.execute(
         "UPDATE versioned_corpora SET found_at = clock_timestamp() WHERE corpus = %s", (corpus,)
     )
     for table in ("document_versions", "superseded_chunks"):
         conn.execute(f"DELETE FROM {table} WHERE document_key = ANY(%s::uuid[])", (list(keys),))
-
-
-def _texts(conn: Connection, corpus: str, keys: Sequence[UUID]) -> list[tuple[str, datetime, str]]:
-    return [
-        (str(key), indexed_at, text)
-        for key, indexed_at, text in conn.execute(
-            "SELECT d.document_key, d.indexed_at,"
-            " coalesce(string_agg(c.text, E'\\n' ORDER BY c.ordinal), '')"
-            " FROM documents d LEFT JOIN chunks c"
-            " ON c.corpus = %s AND c.document_key = d.document_key"
-            " WHERE d.document_key = ANY(%s) GROUP BY 1, 2 ORDER BY 1",
-            (corpus, list(keys)),
-        )
-    ]

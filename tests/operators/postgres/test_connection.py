@@ -28,7 +28,8 @@ from operators.postgres.connection import (
     retrying,
 )
 from operators.postgres.errors import DatabaseError, explained
-from operators.postgres.server.embedded_server import Server, ServerError, in_use, start
+from operators.postgres.server.embedded_server import Server, in_use, start
+from operators.postgres.server.programs import ServerError
 from operators.postgres.store import drop_collection, open_store
 
 

@@ -6,9 +6,7 @@ from typing import Any
 import polars as pl
 
 from operators.postgres.inspect.status import LONGEST_REASON, TOP_REASONS, UNREAD, status, unread
-from operators.postgres.store import (
-    Store,
-)
+from operators.postgres.store import Store
 from operators.postgres.write.document_writer import write_documents
 from operators.postgres.write.ingestion_runs import COUNTS, begin_run, end_run, meet_corpus
 from operators.postgres.write.ledger import record_failed_version, record_failure

@@ -1,5 +1,3 @@
-""""""
-
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -9,7 +7,6 @@ import polars as pl
 import pytest
 
 from operators.postgres.inspect.verify import LOST, verify
-from operators.postgres.schema.indexes import build_indexes
 from operators.postgres.store import Store
 from operators.postgres.write.document_writer import document_key
 from operators.postgres.write.ledger import ledger
@@ -35,20 +32,6 @@ MORE_DAMAGE = {
     "wrong_df": "DELETE FROM terms",
     "wrong_totals": "UPDATE repos SET chunks = 40",
 }
-
-
-@pytest.fixture
-def whole(store: Store, filling: Any) -> Store:
-    """Three documents, the second of two chunks."""
-    rows = [
-        {"chunk_id": 1, "document_id": "d0", "repo": "a"},
-        {"chunk_id": 10, "document_id": "d1", "repo": "a", "text": "one two"},
-        {"chunk_id": 11, "document_id": "d1", "repo": "a", "ordinal": 1, "text": "two three"},
-        {"chunk_id": 2, "document_id": "d2", "repo": "b"},
-    ]
-    filling.write(store, rows)
-    build_indexes(store)
-    return store
 
 
 def damaged(store: Store, statement: str) -> None:

@@ -1,5 +1,3 @@
-"""The text index against the chunks that it is of."""
-
 from __future__ import annotations
 
 from typing import Any
@@ -7,36 +5,17 @@ from typing import Any
 import pytest
 
 from operators.postgres.inspect.verify import verify
-from operators.postgres.schema.indexes import build_indexes
 from operators.postgres.store import Store
 
 DAMAGE = {
     "lost_chunks": "DELETE FROM chunks WHERE document_id = 'd1' AND ordinal = 1",
-    "wrong_ordinals": "UPDATE chunks SET ordinal = 5 WHERE document_id = 'd1' AND ordinal = 1",
-    "stray_chunks": "DELETE FROM documents WHERE document_id = 'd1'",
-    "no_vector": "UPDATE chunks SET embedding = NULL WHERE document_id = 'd1' AND ordinal = 0",
     "no_posting": "DELETE FROM postings WHERE chunk_id = 10",
     "wrong_posting": "UPDATE postings SET language = 'cobol' WHERE chunk_id = 10",
     "stray_posting": "UPDATE postings SET chunk_id = 99 WHERE chunk_id = 10",
     "wrong_terms": "UPDATE postings SET terms = terms[2:], counts = counts[2:]",
     "wrong_df": "UPDATE terms SET df = df + 1 WHERE term_id = (SELECT min(term_id) FROM terms)",
     "wrong_totals": "UPDATE corpora SET chunks = chunks + 3, total_length = total_length + 7",
-    "unfinished": "DO $$ BEGIN EXECUTE 'DROP INDEX postings_code__terms'; END $$",
 }
-
-
-@pytest.fixture
-def whole(store: Store, filling: Any) -> Store:
-    """Three documents, the second of two chunks."""
-    rows = [
-        {"chunk_id": 1, "document_id": "d0", "repo": "a"},
-        {"chunk_id": 10, "document_id": "d1", "repo": "a", "text": "one two"},
-        {"chunk_id": 11, "document_id": "d1", "repo": "a", "ordinal": 1, "text": "two three"},
-        {"chunk_id": 2, "document_id": "d2", "repo": "b"},
-    ]
-    filling.write(store, rows)
-    build_indexes(store)
-    return store
 
 
 def damaged(store: Store, statement: str) -> None:

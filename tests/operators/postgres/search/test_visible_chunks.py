@@ -12,9 +12,7 @@ from operators.postgres.search import visible_chunks
 from operators.postgres.search.batches import Deadline
 from operators.postgres.search.filters import Filter
 from operators.postgres.search.text_search import bm25_search
-from operators.postgres.search.visible_chunks import (
-    with_visible_chunks,
-)
+from operators.postgres.search.visible_chunks import with_visible_chunks
 from operators.postgres.store import Store, collection_info
 from operators.postgres.write.document_writer import document_key
 from operators.postgres.write.version_store import mark_found

@@ -12,9 +12,7 @@ import psutil
 import psycopg
 import pytest
 
-from operators.postgres.server.embedded_server import (
-    Server,
-)
+from operators.postgres.server.embedded_server import Server
 
 ROOT = Path(__file__).parents[4]
 

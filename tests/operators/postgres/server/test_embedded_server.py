@@ -8,13 +8,12 @@ import pytest
 
 from operators.postgres.connection import resolve_dsn
 from operators.postgres.server.embedded_server import (
-    ServerError,
     in_use,
     provider_of,
-    server_status,
     start,
     stop,
 )
+from operators.postgres.server.programs import ServerError
 
 
 def test_is_created_once_then_joined_and_stopped_by_the_last_user(
@@ -87,21 +86,6 @@ def test_listens_on_a_port_only_when_asked_and_only_with_the_password(
         pytest.raises(ServerError, match=r"already runs without port \d+: stop it first"),
     ):
         start(directory, port=0, password="s3cret")
-
-
-def test_status_tells_absent_running_and_stopped_and_starts_nothing(
-    machine: Any, directory: Path
-) -> None:
-    assert server_status(directory)["state"] == "absent"
-    assert not directory.exists()
-    with start(directory):
-        running = server_status(directory)
-    stopped = server_status(directory)
-    assert (running["state"], stopped["state"]) == ("running", "stopped")
-    assert running["path"] == str(directory)
-    assert str(running["version"]).split(".")[0] == stopped["version"]
-    assert running["pgvector"] == stopped["pgvector"]
-    assert machine.processes_in(directory) == []
 
 
 def test_stop_ends_it_whoever_uses_it(machine: Any, directory: Path) -> None:

@@ -5,9 +5,7 @@ from typing import Any
 
 import pytest
 
-from operators.postgres.server.embedded_server import (
-    start,
-)
+from operators.postgres.server.embedded_server import start
 
 
 def test_no_environment_variable_bends_its_address(

@@ -5,9 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from operators.postgres.server.embedded_server import (
-    start,
-)
+from operators.postgres.server.embedded_server import start
 
 
 def test_keeps_the_measured_settings(machine: Any, directory: Path) -> None:

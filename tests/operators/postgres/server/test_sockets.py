@@ -5,9 +5,7 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from operators.postgres.server.embedded_server import (
-    start,
-)
+from operators.postgres.server.embedded_server import start
 
 
 def test_a_long_path_gets_a_short_private_socket_directory(

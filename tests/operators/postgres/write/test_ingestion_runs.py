@@ -2,9 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from operators.postgres.store import (
-    Store,
-)
+from operators.postgres.store import Store
 from operators.postgres.write import ingestion_runs
 from operators.postgres.write.ingestion_runs import begin_run
 
