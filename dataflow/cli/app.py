@@ -8,7 +8,7 @@ from datetime import datetime
 from importlib import metadata
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -24,7 +24,7 @@ from dataflow.cli.versions import versions_app
 from operators.errors import CrosscorpusError, UnknownName
 
 if TYPE_CHECKING:
-    from dataflow.configuration.config_model import Config as Settings
+    pass
 
 app = typer.Typer(
     name="crosscorpus",
@@ -174,7 +174,7 @@ def query(
     settings = load_config(config)
     if top_k:
         settings = settings.with_changes({"parameters": {"top_k": top_k}})
-    outputs = ["results", "context_window", "citations", "notes", "provenance"]
+    outputs = ["results", "context_window", "citations", "notes", "provenance", "unmet_filters"]
     if explain or explain_chunk:
         outputs += ["queries", "outcomes", "dispositions", "explain"]
     with build_driver(settings, collection=collection) as driver:
@@ -195,18 +195,12 @@ def query(
             },
         )
         seconds = perf_counter() - began
-    absent = []
-    if answer["results"].is_empty():
-        filters = {"repos": repo, "path_prefix": path, "language": language, "state": state}
-        absent = _absent_values(settings, collection, corpus, filters)
     if explain:
         explain.write_text(explanation_page(answer), encoding="utf-8")
     if as_json:
-        terminal.print_json(terminal.answer_as_json(answer, absent))
+        terminal.print_json(terminal.answer_as_json(answer))
     else:
-        terminal.show_answer(
-            answer, absent, seconds=seconds, with_context=context, with_timings=timings
-        )
+        terminal.show_answer(answer, seconds=seconds, with_context=context, with_timings=timings)
     if answer["provenance"]["degraded"]:
         raise typer.Exit(PARTLY)
 
@@ -321,20 +315,3 @@ def _trigger(text: str | None) -> str | dict[str, float] | None:
         raise typer.BadParameter(
             f"{text!r}: write a name, or a mix such as pr_review=0.7,question=0.3"
         ) from None
-
-
-def _absent_values(
-    settings: Settings, collection: str, only: list[str] | None, filters: dict[str, Any]
-) -> list[str]:
-    """One line for each filter that no document passes of those that the question may see."""
-    from dataflow.configuration.hamilton_config import hamilton_config
-    from operators.postgres.search.filter_values import absent_values
-    from operators.postgres.store import open_store
-    from operators.ranking.query_filters import visible_repos
-
-    if not any(filters.values()):
-        return []
-    visible = visible_repos(hamilton_config(settings)["corpora"])
-    searched = {name: repos for name, repos in visible.items() if not only or name in only}
-    with open_store(collection=collection) as store:
-        return absent_values(store, searched, **filters)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,6 +22,8 @@ from operators.errors import CrosscorpusError
 
 if TYPE_CHECKING:
     from dataflow.ingestion import IngestReport
+    from operators.embedding.protocol import Embedder
+    from operators.postgres.store import Store
     from operators.sources.protocol import Source
 
 ingest_app = typer.Typer(
@@ -224,8 +226,12 @@ def ingest_memory(
     ingest_source(memory_source(file, repo), options, prune=prune)
 
 
-def ingest_source(source: Source, options: IngestOptions, **how: Any) -> None:
+def ingest_source(
+    source: Source, options: IngestOptions, *, stop_after_s: float | None = None, **how: Any
+) -> None:
     """Ingest ``source`` as `dataflow.ingestion.ingest` does, which takes ``how``; print the report.
+
+    ``stop_after_s`` counts from here: to load the model and to start the server takes time too.
 
     The functions that a Python user calls for one kind of source open no collection; this does. It
     makes a new one only for a source that can be read: where the collection is new, the scan is
@@ -234,9 +240,15 @@ def ingest_source(source: Source, options: IngestOptions, **how: Any) -> None:
     from dataflow.ingestion import ingest
     from operators.postgres.store import collections
 
+    ends = None if stop_after_s is None else monotonic() + stop_after_s
+
+    def run(store: Store, embedder: Embedder, **more: Any) -> IngestReport:
+        left = None if ends is None else max(ends - monotonic(), 0.0)
+        return ingest(store, embedder, source, stop_after_s=left, **how, **more)
+
     if options.collection not in collections():
         next(source.scan(), None)
-    run_ingestion(partial(ingest, source=source, **how), options)
+    run_ingestion(run, options)
 
 
 def run_ingestion(run: Callable[..., IngestReport], options: IngestOptions) -> None:

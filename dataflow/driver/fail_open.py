@@ -15,6 +15,7 @@ from operators.dedup.token_index import index_tokens
 from operators.frames import (
     DEDUPED,
     MERGED,
+    NOTES,
     OUTCOMES,
     READ_CHUNKS,
     TEXT_LISTS,
@@ -29,16 +30,18 @@ _RESULTS = {
 }
 
 
-def failed_search(node: Node, error: Exception, seconds: float) -> dict[str, Any] | None:
+def failed_search(node: Node, error: Exception, seconds: float) -> Any:
     """An empty result and an outcome that says what happened, for what reads a corpus.
 
-    None for the versions that there are: a note will say so.
+    None for the versions that there are: a note will say so. No notes for filters.
 
     Raises:
         Exception: ``error`` itself, if the node is no search.
     """
     if node.name == "known_versions":
         return None
+    if node.name == "unmet_filters":
+        return empty(NOTES)
     corpus, _, name = node.name.rpartition(".")
     if name not in _RESULTS:
         raise error

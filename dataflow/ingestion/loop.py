@@ -23,9 +23,6 @@ BATCH_DOCUMENTS = 64
 BATCH_CHARACTERS = 400_000
 """About 500 chunks."""
 
-BATCH_CHARACTERS_ON_TIME = 40_000
-"""Of a run that is to stop after some seconds: a batch that has begun is finished."""
-
 
 def ingest(
     store: Store,
@@ -70,7 +67,6 @@ def ingest(
     run = Run(store, embedder, source, on_event, graph)
     if stop_after_s is not None:
         run.stop_at = run.began + stop_after_s
-        batch_characters = min(batch_characters, BATCH_CHARACTERS_ON_TIME)
     with closing(run.known):
         complete = scan(run, batch_documents, batch_characters)
         if prune and complete:

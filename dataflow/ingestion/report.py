@@ -14,6 +14,7 @@ class Progress:
 
     Attributes:
         stage: ``scan``, ``delete``, ``finish`` (indexes) or ``done``.
+        read: documents that were read to be stored.
         documents: committed in this run.
         unchanged: left as they are.
         failed: documents that were not read or not stored so far.
@@ -27,6 +28,7 @@ class Progress:
     """
 
     stage: str
+    read: int
     documents: int
     unchanged: int
     failed: int

@@ -21,6 +21,8 @@ from operators.sources.protocol import Document, Key, Source
 EVENT_SECONDS = 0.2
 """Between two reports of progress while no batch ends."""
 
+_FIRST_CHARACTERS, _FEWEST_CHARACTERS = 10_000, 2_000  # of a batch where the time is short
+
 OnEvent = Callable[[Progress], None]
 
 
@@ -41,6 +43,8 @@ class Run:
         cured: documents that are again as the store has them, after a version that failed.
         met: whether the scan met any document.
         stop_at: the clock's time after which the scan reads no more.
+        read: documents that were read to be stored.
+        stored_characters: of their texts, those of complete batches.
         failures_in_a_row: documents that the store did not take, since the last one it took.
         done_before: the share of the source that was done when this batch began.
     """
@@ -70,6 +74,7 @@ class Run:
         self.done_before = 0.0
         self.began = self.reported = time.monotonic()
         self.stop_at = math.inf
+        self.read = self.stored_characters = 0
         self.replaced_before = replaced_characters()
         scopes = source.scopes or ()
         self.number = begin_run(store, source.reader, (corpus for corpus, _ in scopes))
@@ -79,6 +84,19 @@ class Run:
     def report_is_due(self) -> bool:
         """Whether the last report of progress is some time ago."""
         return time.monotonic() - self.reported > EVENT_SECONDS
+
+    def fitting(self, characters: int) -> int:
+        """How many of so many characters a batch may have, so that it ends before the time is up.
+
+        A batch that has begun is finished; it gets half of the time that is left.
+        """
+        left = self.stop_at - time.monotonic()
+        if left == math.inf:
+            return characters
+        if not self.stored_characters:
+            return min(characters, _FIRST_CHARACTERS)
+        pace = self.stored_characters / (time.monotonic() - self.began)
+        return min(characters, max(int(pace * left / 2), _FEWEST_CHARACTERS))
 
     def tell(self, stage: str, share: float = 0.0) -> None:
         """Report how far the run is; ``share``: of the running batch."""
@@ -93,6 +111,7 @@ class Run:
         self.on_event(
             Progress(
                 stage=stage,
+                read=self.read,
                 documents=committed,
                 unchanged=report.documents_unchanged,
                 failed=len(report.failed),

@@ -48,9 +48,11 @@ def _scan(run: Run, batch_documents: int, batch_characters: int) -> bool:
                 _take_issue(run, kept)
             else:
                 run.waiting.append(item)
+                run.read += 1
                 characters += len(item.text)
-        if len(run.waiting) >= batch_documents or characters >= batch_characters:
+        if len(run.waiting) >= batch_documents or characters >= run.fitting(batch_characters):
             store_waiting(run)
+            run.stored_characters += characters
             characters = 0
         elif run.report_is_due:
             if not run.waiting:

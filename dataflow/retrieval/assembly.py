@@ -13,6 +13,9 @@ from operators.context import packing, passage_versions, search_outcomes
 from operators.context.citations import cite
 from operators.context.token_counts import token_measure
 from operators.frames import stacked
+from operators.postgres.search import filter_values
+from operators.postgres.store import Store
+from operators.ranking.query_filters import visible_repos
 from operators.ranking.total_order import cut
 from operators.versions import version_choice
 
@@ -29,12 +32,32 @@ def context_order(results: pl.DataFrame) -> pl.DataFrame:
     return passage_versions.newest_first(results)
 
 
+@tag(stage="outcomes", io="postgres", fail_open="yes")
+def unmet_filters(
+    store: Store, queries: pl.DataFrame, results: pl.DataFrame, corpora: dict[str, Any]
+) -> pl.DataFrame:
+    """What a question without results filters by and no document that it may see has."""
+    return filter_values.unmet_filters(store, queries, results, visible_repos(corpora))
+
+
+@tag(stage="outcomes")
+def context_notes(
+    outcomes: pl.DataFrame,
+    queries: pl.DataFrame,
+    version_scope: pl.DataFrame,
+    unmet_filters: pl.DataFrame,
+) -> pl.DataFrame:
+    """What a reader of the context must know: what failed, was cut or is not here."""
+    said = [search_outcomes.notes(outcomes, queries), version_choice.notes(version_scope)]
+    return stacked([*said, unmet_filters])
+
+
 @tag(stage="outcomes")
 def notes(
-    outcomes: pl.DataFrame, queries: pl.DataFrame, version_scope: pl.DataFrame
+    context_notes: pl.DataFrame, outcomes: pl.DataFrame, queries: pl.DataFrame
 ) -> pl.DataFrame:
-    """What a reader must know: what was not searched, what was cut, and which versions answer."""
-    return stacked([search_outcomes.notes(outcomes, queries), version_choice.notes(version_scope)])
+    """What a user must know: the notes of the context, and the corpora that hold nothing."""
+    return stacked([context_notes, search_outcomes.not_ingested(outcomes, queries)])
 
 
 @config.when(packed_variant="characters")
@@ -42,12 +65,14 @@ def notes(
 def packed__characters(
     context_order: pl.DataFrame,
     queries: pl.DataFrame,
-    notes: pl.DataFrame,
+    context_notes: pl.DataFrame,
     corpora: dict[str, Any],
     context_budget: int = 12_000,
 ) -> pl.DataFrame:
     """The results and notes that fit a budget of characters."""
-    return packing.pack(context_order, queries, notes, budget=context_budget, corpora=corpora)
+    return packing.pack(
+        context_order, queries, context_notes, budget=context_budget, corpora=corpora
+    )
 
 
 @config.when(packed_variant="tokens")
@@ -55,7 +80,7 @@ def packed__characters(
 def packed__tokens(
     context_order: pl.DataFrame,
     queries: pl.DataFrame,
-    notes: pl.DataFrame,
+    context_notes: pl.DataFrame,
     corpora: dict[str, Any],
     embedder: Any,
     context_budget: int = 12_000,
@@ -65,7 +90,7 @@ def packed__tokens(
     return packing.pack(
         context_order,
         queries,
-        notes,
+        context_notes,
         budget=context_budget,
         corpora=corpora,
         measure=token_measure(embedder.count_tokens, vocabulary),
@@ -127,12 +152,11 @@ def provenance(
     timings: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
     """How the answer came about: what was searched and how, what was found, what went wrong."""
-    tried = outcomes.filter(pl.col("status") != "absent")
     stages = {"fused": fused, "unique": unique, "results": results, "citations": citations}
     return {
         "searched": search_outcomes.channels(outcomes),
         "degraded": [
-            *(sentence for _, sentence in search_outcomes.remarks(tried)),
+            *(sentence for _, sentence in search_outcomes.remarks(outcomes)),
             *version_choice.degraded(version_scope),
         ],
         "queries": queries.height,

@@ -118,6 +118,16 @@ def notes(outcomes: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=NOTES, orient="row")
 
 
+def not_ingested(outcomes: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
+    """``NOTES``: one line a query that names the corpora that it asks and that hold nothing."""
+    absent = outcomes.filter(pl.col("status") == "absent")["corpus"].unique().sort().to_list()
+    rows = []
+    for query_id, asked in queries["query_id", "corpora"].iter_rows():
+        if named := [corpus for corpus in absent if asked is None or corpus in asked]:
+            rows.append((query_id, f"not ingested: {', '.join(named)}"))
+    return pl.DataFrame(rows, schema=NOTES, orient="row")
+
+
 def remarks(outcomes: pl.DataFrame) -> list[tuple[str, str]]:
     """A corpus and a sentence for each outcome that a reader must know about."""
     by_corpus: dict[str, list[tuple[Any, ...]]] = {}
@@ -129,9 +139,6 @@ def remarks(outcomes: pl.DataFrame) -> list[tuple[str, str]]:
         good = [row[0] for row in rows if row[1] in ("ok", "empty")]
         if any(row[0] == "chunks" for row in bad):
             good = []
-        if any(row[1] == "absent" for row in rows):
-            said = f"{corpus}: not searched, because nothing has been ingested into it"
-            found.append((corpus, said))
         found += [(corpus, _sentence(corpus, good, *row)) for row in bad]
     return found
 

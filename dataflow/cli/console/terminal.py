@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from datetime import datetime
 from functools import partial
 from textwrap import dedent, indent
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -35,6 +36,7 @@ if TYPE_CHECKING:  # a command that runs no graph need not load Hamilton, which 
 
 OUT = Console(soft_wrap=True, highlight=False)
 ERR = Console(stderr=True, highlight=False)
+_LINE_SECONDS = 10.0
 _SNIPPET, _SNIPPET_LINES = 240, 5
 _ISSUES_SHOWN = 10
 
@@ -52,8 +54,8 @@ def _json_value(value: Any) -> Any:
     return str(value)
 
 
-def answer_as_json(answer: Mapping[str, Any], absent: Sequence[str] = ()) -> dict[str, Any]:
-    """The outputs of one question as plain data, metadata decoded; ``absent`` adds notes."""
+def answer_as_json(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """The outputs of one question as plain data, metadata decoded."""
     results = from_one(answer["results"]).to_dicts()
     for result in results:
         result["metadata"] = json.loads(result["metadata"] or "{}")
@@ -62,7 +64,7 @@ def answer_as_json(answer: Mapping[str, Any], absent: Sequence[str] = ()) -> dic
         "context": answer["context_window"]["text"].to_list(),
         "system_prompt": SYSTEM_PROMPT,
         "citations": answer["citations"]["citation"].to_list(),
-        "notes": [*absent, *answer["notes"]["note"]],
+        "notes": answer["notes"]["note"].to_list(),
         "provenance": answer["provenance"],
         **(
             {"dispositions": from_one(answer["dispositions"]).to_dicts()}
@@ -87,16 +89,12 @@ def other_places(result: Mapping[str, Any]) -> list[str]:
 
 def show_answer(
     answer: Mapping[str, Any],
-    absent: Sequence[str] = (),
     *,
     seconds: float,
     with_context: bool = False,
     with_timings: bool = False,
 ) -> None:
-    """Print ranked results with labels and links, the context if asked for, notes and the time.
-
-    Where there are no results, ``absent`` says which filters nothing passes.
-    """
+    """Print ranked results with labels and links, the context if asked for, notes and the time."""
     results = answer["results"]
     for place, result in enumerate(results.iter_rows(named=True), start=1):
         OUT.print(
@@ -112,7 +110,7 @@ def show_answer(
             OUT.print(Text(f"    also in {other}", style="dim"))
         OUT.print(Text(indent(_snippet(result["text"]), "    ")))
     if results.is_empty():
-        why = "; ".join(absent)
+        why = "; ".join(answer["unmet_filters"]["note"])
         OUT.print(Text(f"No match: {why}." if why else _no_match(answer["provenance"]["searched"])))
     if with_context:
         OUT.rule("system prompt")
@@ -171,7 +169,9 @@ def _where_time_went(provenance: Mapping[str, Any], most: int = 6) -> str:
 def event_display(
     as_json: bool, draw: Callable[[Callable[..., None], Any], None], *columns: ProgressColumn
 ) -> Iterator[Callable[[Any], None]]:
-    """Show events on standard error: as JSON lines, in a live line, or not without a terminal.
+    """Show events on standard error: as JSON lines or in a live line.
+
+    Without a terminal, a line every ten seconds.
 
     Args:
         as_json: print each event, which is a dataclass, as a line of JSON.
@@ -182,7 +182,7 @@ def event_display(
         yield lambda event: _print_event(asdict(event))
         return
     if not ERR.is_terminal:
-        yield lambda event: None
+        yield partial(draw, _LineNowAndThen().update)
         return
     named = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn())
     with Progress(*named, *columns, TimeRemainingColumn(), console=ERR, transient=True) as bars:
@@ -190,14 +190,30 @@ def event_display(
         yield lambda event: draw(partial(bars.update, task), event)
 
 
+class _LineNowAndThen:
+    """What `draw` of `event_display` updates where there is no terminal: a line now and then."""
+
+    def __init__(self) -> None:
+        self.due = monotonic() + _LINE_SECONDS
+
+    def update(
+        self, *, description: str, completed: float, details: str, total: float = 1.0
+    ) -> None:
+        """Print what is true now, if the last line is some time ago."""
+        if monotonic() >= self.due:
+            share = completed / (total or 1)
+            print(f"{description} {share:.0%}: {details}", file=sys.stderr, flush=True)
+            self.due = monotonic() + _LINE_SECONDS
+
+
 def ingest_progress(as_json: bool) -> AbstractContextManager[Callable[[Event], None]]:
     """Show how far an ingestion is, as `event_display` does."""
 
     def draw(update: Callable[..., None], event: Event) -> None:
-        pace = f"{event.rate:.0f}" if event.rate >= 10 else f"{event.rate:.1f}"
+        unchanged = f"{event.unchanged} unchanged, " if event.unchanged else ""
         details = (
-            f"{event.documents} stored, {event.unchanged} unchanged, {event.chunks} chunks, "
-            f"{pace} documents/s"
+            f"{event.read} documents read, {unchanged}{event.embedded} chunks embedded, "
+            f"{event.documents} documents stored"
         )
         update(description=event.stage, completed=event.fraction, details=details)
 

@@ -6,12 +6,41 @@ import difflib
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+import polars as pl
+
 from operators.foundation.sanitize import clean_text
+from operators.frames import NOTES
 from operators.postgres.search.filters import within_border
 from operators.postgres.store import Connection, Store
 
 NAMED = 8
 """Values that a sentence names."""
+
+
+def unmet_filters(
+    store: Store,
+    queries: pl.DataFrame,
+    results: pl.DataFrame,
+    visible: Mapping[str, Sequence[str] | None],
+) -> pl.DataFrame:
+    """``NOTES``: for each query without a result, its filter values that no visible document has.
+
+    Args:
+        store: the open collection; read only for such a query.
+        queries: columns ``QUERIES``.
+        results: has the column query_id.
+        visible: the visible repositories of each corpus, as :func:`absent_values` takes them.
+    """
+    answered = set(results["query_id"])
+    rows = []
+    for query in queries.filter(~pl.col("query_id").is_in(answered)).iter_rows(named=True):
+        filters = {name: query[name] for name in ("repos", "path_prefix", "language", "state")}
+        if any(filters.values()):
+            asked = query["corpora"]
+            searched = {c: repos for c, repos in visible.items() if asked is None or c in asked}
+            found = absent_values(store, searched, **filters)
+            rows += [(query["query_id"], sentence) for sentence in found]
+    return pl.DataFrame(rows, schema=NOTES, orient="row")
 
 
 def absent_values(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -35,7 +36,9 @@ def test_a_person_sees_labels_context_and_where_the_time_went(
     done = crosscorpus("query", "flush the cache", "-C", collection, "--context")
     assert "[code: src/cache.py:1-3]" in done.stdout
     assert "── context ──" in done.stdout
-    assert "ms" in done.stdout.rsplit("time", 1)[1]
+    assert re.search(r"\n\d+\.\d\d s\n$", done.stdout)
+    timed = crosscorpus("query", "flush the cache", "-C", collection, "--timings")
+    assert re.search(r"\n\d+\.\d\d s; \S+ \d+\.\d ms  ", timed.stdout)
 
 
 def test_a_person_may_ask_why_a_passage_is_missing(
@@ -50,7 +53,7 @@ def test_a_person_may_ask_why_a_passage_is_missing(
     assert "src/cache.py" in text
     assert "[docs: docs/cache.md" in text
     unknown = crosscorpus(*asked, "--explain-chunk", "docs/cahe.md")
-    assert unknown.returncode == 1
+    assert unknown.returncode == 2
     assert "no chunk or document 'docs/cahe.md' to explain" in unknown.stderr
 
 
@@ -161,25 +164,34 @@ def test_a_collection_may_have_capital_letters_and_dots_in_its_name(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("code", "arguments", "said"),
     [
-        (("query", "cache", "-C", "clo"), "did you mean 'cli'"),
-        (("query", "cache", "-C", "cli", "--trigger", "pr_reviw"), "did you mean 'pr_review'"),
-        (("query", "cache", "-C", "cli", "--corpus", "wki"), "did you mean 'wiki'"),
-        (("query", " ", "-C", "cli"), "empty"),
-        (("query", "cache", "-C", "cli", "--config", "defualt"), "did you mean 'default'"),
-        (("ingest", "git", "/nowhere/at/all", "-C", "cli"), "/nowhere/at/all"),
-        (("status", "-C", "no/such"), "letters, digits"),
-        (("render", "--out", "/nowhere/at/all.dot"), "/nowhere/at/all.dot: No such file"),
+        (2, ("query", "cache", "-C", "clo"), "did you mean 'cli'"),
+        (2, ("query", "cache", "-C", "cli", "--trigger", "pr_reviw"), "did you mean 'pr_review'"),
+        (2, ("query", "cache", "-C", "cli", "--corpus", "wki"), "did you mean 'wiki'"),
+        (1, ("query", " ", "-C", "cli"), "empty"),
+        (2, ("query", "cache", "-C", "cli", "--config", "defualt"), "did you mean 'default'"),
+        (1, ("ingest", "git", "/nowhere/at/all", "-C", "cli"), "/nowhere/at/all"),
+        (1, ("status", "-C", "no/such"), "letters, digits"),
+        (1, ("render", "--out", "/nowhere/at/all.dot"), "/nowhere/at/all.dot: No such file"),
+        (1, ("render", "--out", "x.gif"), "x.gif: write a name that ends in .png, .svg"),
     ],
 )
 def test_a_mistake_is_one_line_that_says_what_to_do(
-    crosscorpus: Any, collection: str, arguments: tuple[str, ...], said: str
+    crosscorpus: Any, collection: str, code: int, arguments: tuple[str, ...], said: str
 ) -> None:
     done = crosscorpus(*arguments)
-    assert done.returncode == 1
+    assert done.returncode == code
     assert said in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_a_time_that_is_none_is_told_with_an_example(crosscorpus: Any, collection: str) -> None:
+    done = crosscorpus("query", "cache", "-C", collection, "--as-of", "yesterday")
+    assert done.returncode == 2
+    assert "'yesterday' is no time: write a day, 2026-11-23" in done.stderr
+    for moment in ("2026-11-23", "2026-11-23T14:00+02:00"):
+        assert crosscorpus("query", "cache", "-C", collection, "--as-of", moment).returncode == 0
 
 
 def test_no_server_is_one_line_without_the_password(crosscorpus: Any) -> None:

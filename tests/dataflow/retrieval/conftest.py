@@ -12,6 +12,7 @@ import pytest
 
 from dataflow.configuration.config_model import load_config
 from dataflow.driver.retrieval_driver import RetrievalDriver, build_graph
+from operators import frames
 
 CORPORA = ("code", "review", "wiki")
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
@@ -57,3 +58,23 @@ def driver_of() -> Iterator[Callable[..., RetrievalDriver]]:
     yield make
     for driver in built.values():
         driver.close()
+
+
+@pytest.fixture(scope="session")
+def frames_of_stages() -> dict[str, pl.Schema]:
+    """The columns that the frames of these nodes have."""
+    return {
+        "code.merged": frames.MERGED,
+        "code.deduped": frames.DEDUPED,
+        "wiki.unified": frames.UNIFIED,
+        "fused": frames.FUSED,
+        "weighted": frames.FUSED,
+        "reranked": frames.FUSED,
+        "unique": frames.FUSED,
+        "results": frames.FUSED,
+        "packed": frames.PACKED,
+        "context_window": frames.CONTEXT,
+        "citations": frames.CITATIONS,
+        "notes": frames.NOTES,
+        "outcomes": frames.OUTCOMES,
+    }

@@ -8,30 +8,12 @@ from typing import Any
 
 import pytest
 
-from operators import frames
 from operators.errors import SearchError
 
 Drivers = Callable[..., Any]
 
 
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
-
-
-STAGES = {
-    "code.merged": frames.MERGED,
-    "code.deduped": frames.DEDUPED,
-    "wiki.unified": frames.UNIFIED,
-    "fused": frames.FUSED,
-    "weighted": frames.FUSED,
-    "reranked": frames.FUSED,
-    "unique": frames.FUSED,
-    "results": frames.FUSED,
-    "packed": frames.PACKED,
-    "context_window": frames.CONTEXT,
-    "citations": frames.CITATIONS,
-    "notes": frames.NOTES,
-    "outcomes": frames.OUTCOMES,
-}
 
 
 def test_the_cut_comes_after_the_copies_are_gone(run: Any, driver_of: Drivers, world: Any) -> None:

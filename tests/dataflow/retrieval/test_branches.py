@@ -19,33 +19,20 @@ Drivers = Callable[..., Any]
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
 
 
-STAGES = {
-    "code.merged": frames.MERGED,
-    "code.deduped": frames.DEDUPED,
-    "wiki.unified": frames.UNIFIED,
-    "fused": frames.FUSED,
-    "weighted": frames.FUSED,
-    "reranked": frames.FUSED,
-    "unique": frames.FUSED,
-    "results": frames.FUSED,
-    "packed": frames.PACKED,
-    "context_window": frames.CONTEXT,
-    "citations": frames.CITATIONS,
-    "notes": frames.NOTES,
-    "outcomes": frames.OUTCOMES,
-}
-
-
 @pytest.mark.parametrize("queries", [(0, 1), (1,), ()])
 def test_every_stage_has_its_frame(
-    driver_of: Drivers, world: Any, make_queries: Any, queries: tuple[int, ...]
+    frames_of_stages: dict[str, Any],
+    driver_of: Drivers,
+    world: Any,
+    make_queries: Any,
+    queries: tuple[int, ...],
 ) -> None:
     overrides = world.overrides(*queries)
     overrides["queries"] = make_queries(0, 1).head(len(queries))
     if queries:
         overrides["queries"] = make_queries(*queries)
-    out = driver_of().execute(list(STAGES), {"now": NOW}, overrides=overrides)
-    for name, schema in STAGES.items():
+    out = driver_of().execute(list(frames_of_stages), {"now": NOW}, overrides=overrides)
+    for name, schema in frames_of_stages.items():
         frames.check(out[name], schema, name)
 
 

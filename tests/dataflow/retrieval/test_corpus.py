@@ -9,7 +9,6 @@ from typing import Any
 import polars as pl
 import pytest
 
-from operators import frames
 from operators.errors import CrosscorpusError
 
 Drivers = Callable[..., Any]
@@ -18,28 +17,11 @@ Drivers = Callable[..., Any]
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
 
 
-STAGES = {
-    "code.merged": frames.MERGED,
-    "code.deduped": frames.DEDUPED,
-    "wiki.unified": frames.UNIFIED,
-    "fused": frames.FUSED,
-    "weighted": frames.FUSED,
-    "reranked": frames.FUSED,
-    "unique": frames.FUSED,
-    "results": frames.FUSED,
-    "packed": frames.PACKED,
-    "context_window": frames.CONTEXT,
-    "citations": frames.CITATIONS,
-    "notes": frames.NOTES,
-    "outcomes": frames.OUTCOMES,
-}
-
-
 def test_a_frame_without_the_columns_of_its_stage_is_refused_by_the_stage_s_name(
-    driver_of: Drivers,
+    driver_of: Drivers, frames_of_stages: dict[str, Any]
 ) -> None:
     bad = pl.DataFrame({"a": [1]})
-    for name, schema in STAGES.items():
+    for name, schema in frames_of_stages.items():
         with pytest.raises(CrosscorpusError) as error:
             driver_of().execute(["results"], {"query": "q"}, {name: bad})
         assert f"override {name!r} lacks columns: {', '.join(schema)};" in str(error.value)

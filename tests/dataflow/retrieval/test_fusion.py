@@ -8,30 +8,12 @@ from typing import Any
 
 import pytest
 
-from operators import frames
 from operators.errors import CrosscorpusError
 
 Drivers = Callable[..., Any]
 
 
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
-
-
-STAGES = {
-    "code.merged": frames.MERGED,
-    "code.deduped": frames.DEDUPED,
-    "wiki.unified": frames.UNIFIED,
-    "fused": frames.FUSED,
-    "weighted": frames.FUSED,
-    "reranked": frames.FUSED,
-    "unique": frames.FUSED,
-    "results": frames.FUSED,
-    "packed": frames.PACKED,
-    "context_window": frames.CONTEXT,
-    "citations": frames.CITATIONS,
-    "notes": frames.NOTES,
-    "outcomes": frames.OUTCOMES,
-}
 
 
 def test_copies_across_corpora_become_alternates_of_the_best(

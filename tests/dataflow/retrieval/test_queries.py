@@ -9,30 +9,12 @@ from typing import Any
 import pytest
 
 from dataflow.driver.query_frame import BatchError
-from operators import frames
 from operators.errors import CrosscorpusError, UnknownName
 
 Drivers = Callable[..., Any]
 
 
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
-
-
-STAGES = {
-    "code.merged": frames.MERGED,
-    "code.deduped": frames.DEDUPED,
-    "wiki.unified": frames.UNIFIED,
-    "fused": frames.FUSED,
-    "weighted": frames.FUSED,
-    "reranked": frames.FUSED,
-    "unique": frames.FUSED,
-    "results": frames.FUSED,
-    "packed": frames.PACKED,
-    "context_window": frames.CONTEXT,
-    "citations": frames.CITATIONS,
-    "notes": frames.NOTES,
-    "outcomes": frames.OUTCOMES,
-}
 
 
 def test_a_question_in_words_reaches_the_graph(driver_of: Drivers, world: Any) -> None:

@@ -121,8 +121,8 @@ def versions(driver: RetrievalDriver, query: str, **inputs: Any) -> set[str]:
 
 
 def said(driver: RetrievalDriver, query: str, **inputs: Any) -> list[str]:
-    notes = driver.execute(["notes"], inputs={"query": query, **inputs})["notes"]["note"]
-    return [note for note in notes if "not searched" not in note]
+    notes = driver.execute(["context_notes"], inputs={"query": query, **inputs})["context_notes"]
+    return notes["note"].to_list()
 
 
 LIMITS_QUESTION = "How many entries does the cache keep"

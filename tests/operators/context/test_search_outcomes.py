@@ -9,6 +9,7 @@ from operators.context.search_outcomes import (
     absent,
     channels,
     collect,
+    not_ingested,
     notes,
     overridden,
     remarks,
@@ -44,7 +45,6 @@ def test_each_thing_that_went_wrong_is_said_and_nothing_else() -> None:
     )
     check(outcomes, OUTCOMES, "outcomes")
     assert [sentence for _, sentence in remarks(outcomes)] == [
-        "wiki: not searched, because nothing has been ingested into it",
         "review: the text search failed (no server); the results are of its vector search alone",
         "docs: the vector search timed out after 1.50 s; it has no results here",
         "docs: the text search failed (no server); it has no results here",
@@ -54,12 +54,15 @@ def test_each_thing_that_went_wrong_is_said_and_nothing_else() -> None:
 
 
 def test_a_query_hears_only_of_corpora_that_it_asked(make_queries: Make) -> None:
-    outcomes = collect([absent("wiki", "text"), searched("code", "text", 1, 1.0)])
+    some = [absent("wiki", "text"), absent("docs", "vector"), absent("docs", "text")]
+    outcomes = collect([*some, searched("code", "text", 1, 1.0), failed("review", "text")])
     queries = make_queries(
         {"query_id": 0}, {"query_id": 1, "corpora": ["code"]}, {"query_id": 2, "corpora": ["wiki"]}
     )
     found = check(notes(outcomes, queries), NOTES, "notes")
-    assert found["query_id"].to_list() == [0, 2]
+    assert found["query_id"].to_list() == [0]
+    lines = check(not_ingested(outcomes, queries), NOTES, "notes")
+    assert lines.rows() == [(0, "not ingested: docs, wiki"), (2, "not ingested: wiki")]
 
 
 def test_no_answer_at_all_is_an_error() -> None:

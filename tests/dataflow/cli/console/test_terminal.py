@@ -8,11 +8,14 @@ from datetime import UTC, datetime
 import polars as pl
 import pytest
 
+from dataflow.cli.console import terminal
 from dataflow.cli.console.terminal import (
     fetch_progress,
+    from_one,
     ingest_progress,
     other_places,
     print_json,
+    show_answer,
     show_report,
 )
 from dataflow.ingestion import IngestReport, Progress
@@ -60,14 +63,60 @@ def test_json_has_times_in_iso_8601_and_frames_as_rows(
     assert "äh" in shown
 
 
-def test_progress_is_json_lines_for_a_program_and_silent_without_a_terminal(
+EVENT = Progress("scan", 5, 3, 0, 0, 0, 9, 9, 1.0, 3.0, 0.5, 1.0)
+
+
+def test_progress_without_a_terminal_is_a_line_every_ten_seconds(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter([0.0, 9.0, 10.5, 10.5, 12.0, 21.0, 21.0])
+    monkeypatch.setattr(terminal, "monotonic", lambda: next(clock))
+    with ingest_progress(as_json=False) as on_event:
+        for _ in range(4):
+            on_event(EVENT)
+    line = "scan 50%: 5 documents read, 9 chunks embedded, 3 documents stored\n"
+    assert capsys.readouterr().err == 2 * line
+
+
+def test_code_keeps_its_lines_and_the_time_is_one_number(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    event = Progress("scan", 3, 0, 0, 0, 9, 9, 1.0, 3.0, 0.5, 1.0)
+    code = "    def f(x):\n\n        return x\x1b[31m\n" + "    pass\n" * 9
+    answer = {
+        "results": pl.DataFrame(
+            {
+                "source_label": ["[code: a.py:1-9]"],
+                "source_url": [None],
+                "score": [0.5],
+                "text": [code],
+                "alternate_sources": [[]],
+            }
+        ),
+        "citations": pl.DataFrame({"citation": []}),
+        "notes": pl.DataFrame({"note": []}),
+        "provenance": {"timings": {"fused": 1.5}, "searched": {}},
+    }
+    show_answer(answer, seconds=0.214)
+    shown = capsys.readouterr().out
+    assert "\n    def f(x):\n        return x [31m\n    pass\n" in shown
+    assert shown.endswith("…\n0.21 s\n")
+    show_answer(answer, seconds=0.214, with_timings=True)
+    assert capsys.readouterr().out.endswith("0.21 s; fused 1.5 ms\n")
+
+
+def test_ranks_count_from_one_in_json_and_an_absent_one_stays_absent() -> None:
+    ranks = pl.DataFrame({"rank": [0, 1], "text_rank": [None, 4], "ranks": [7, 7]})
+    expected = {"rank": [1, 2], "text_rank": [None, 5], "ranks": [7, 7]}
+    assert from_one(ranks).to_dict(as_series=False) == expected
+
+
+def test_progress_is_json_lines_for_a_program_and_nothing_at_once_without_a_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     fetched = Fetched("issues", 7, 1, datetime(2024, 5, 1, tzinfo=UTC))
     for as_json in (False, True):
         with ingest_progress(as_json) as on_event:
-            on_event(event)
+            on_event(EVENT)
         on_fetched, on_wait = fetch_progress(as_json)
         on_fetched(fetched)
         on_wait(61.4, "rate limit")

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import polars as pl
 import pytest
 
-from operators.postgres.search.filter_values import NAMED, absent_values
+from operators.frames import NOTES, QUERIES, check
+from operators.postgres.search.filter_values import NAMED, absent_values, unmet_filters
 from operators.postgres.store import Store
 
 ALL = {"code": None, "docs": None}
@@ -86,3 +88,19 @@ def test_of_many_values_the_first_are_named(store: Store, filling: Any) -> None:
     filling.write(store, [{"repo": f"r{n:02}"} for n in range(NAMED + 3)])
     [told] = absent_values(store, ALL, repos=["quite another"])
     assert told.endswith("'r07' and 3 more")
+
+
+def test_only_a_query_without_results_hears_which_filter_nothing_has(
+    filled: Store,
+) -> None:
+    asked = [
+        {"query_id": 0, "repos": ["cc/x"]},
+        {"query_id": 1, "repos": ["cc/x"], "language": "python"},
+        {"query_id": 2, "state": "closed", "corpora": ["wiki"]},
+        {"query_id": 3},
+    ]
+    queries = pl.DataFrame(asked, schema=QUERIES)
+    found = unmet_filters(filled, queries, pl.DataFrame({"query_id": [0]}), ALL)
+    assert check(found, NOTES, "unmet_filters").rows() == [
+        (1, "no document of repo 'cc/x' here; there is 'cc'"),
+    ]
