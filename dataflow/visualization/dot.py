@@ -75,8 +75,8 @@ def to_dot(
         look = f" [{_listed(_ARROWS[mark])}]" if mark in _ARROWS else ""
         lines.append(f"  {_quote(start)} -> {_quote(end)}{look};")
     for (subgraph, reader), mark in shown.bundles.items():
-        whole = {"color": "#b6bec8"} | _ARROWS.get(mark, {})
-        whole |= {"ltail": f"cluster_{subgraph}", "style": "dotted"}
+        whole = {"color": "#b6bec8", "style": "dotted"} | _ARROWS.get(mark, {})
+        whole |= {"ltail": f"cluster_{subgraph}"}
         lines.append(f"  {_quote(shown.outputs[subgraph])} -> {_quote(reader)} [{_listed(whole)}];")
     return "\n".join([*lines, "}", ""])
 

@@ -107,7 +107,7 @@ def measure_bars(summary: pl.DataFrame, configs: Sequence[str]) -> Layers:
         alt.Tooltip("queries:Q"),
     ]
     bar = base.mark_bar(height={"band": 0.66}).encode(
-        x=alt.X("mean:Q", title=None, axis=alt.Axis(tickCount=5)),
+        x=alt.X("mean:Q", title=None, axis=alt.Axis(tickCount=5)).scale(domain=[0, 1]),
         color=alt.Color("config:N", scale=colours(configs), legend=None),
         tooltip=tooltip,
     )

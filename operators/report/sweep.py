@@ -77,7 +77,7 @@ def _curve(
     )
     along = alt.X("x:Q" if numeric else "x:O", title=first).sort(None)
     if numeric:
-        along = along.scale(zero=False, padding=12)
+        along = along.scale(zero=False, nice=False, padding=12)
     shown = [
         alt.Tooltip("point:N", title="setting"),
         *charts.intervals(),
