@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from datetime import datetime
@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # a command that runs no graph need not load Hamilton, which 
     from dataflow.ingestion.report import IngestReport
     from dataflow.ingestion.report import Progress as Event
     from operators.sources.github.github_mirror import Fetched
+    from operators.sources.protocol import ReadIssue
 
 OUT = Console(soft_wrap=True, highlight=False)
 ERR = Console(stderr=True, highlight=False)
@@ -291,7 +292,18 @@ def show_report(report: IngestReport) -> None:
     ):
         if issues:
             OUT.print(f"[{style}]{len(issues)} {title}[/]")
-        for issue in issues[:_ISSUES_SHOWN]:
-            OUT.print(Text(f"  {issue}"))
-        if len(issues) > _ISSUES_SHOWN:
-            OUT.print(f"  ... and {len(issues) - _ISSUES_SHOWN} more (--json lists all)")
+        lines = _by_reason(issues)
+        for line in lines[:_ISSUES_SHOWN]:
+            OUT.print(Text(f"  {line}"))
+        if len(lines) > _ISSUES_SHOWN:
+            OUT.print(f"  ... and {len(lines) - _ISSUES_SHOWN} more (--json lists all)")
+
+
+def _by_reason(issues: Sequence[ReadIssue]) -> list[str]:
+    """A line for each reason, with the first place that has it and how many more do."""
+    alike: dict[str, list[ReadIssue]] = {}
+    for issue in issues:
+        alike.setdefault(issue.reason, []).append(issue)
+    return [
+        f"{first}{f' (and {len(more)} more)' if more else ''}" for first, *more in alike.values()
+    ]

@@ -20,6 +20,7 @@ from dataflow.cli.console.terminal import (
 )
 from dataflow.ingestion import IngestReport, Progress
 from operators.sources.github.github_mirror import Fetched
+from operators.sources.protocol import ReadIssue
 
 
 def test_each_other_place_of_a_result_is_named_once_and_many_become_a_number() -> None:
@@ -61,6 +62,14 @@ def test_json_has_times_in_iso_8601_and_frames_as_rows(
     shown = capsys.readouterr().out
     assert json.loads(shown) == {"at": "2024-05-01T00:00:00+00:00", "rows": [{"name": "äh"}]}
     assert "äh" in shown
+
+
+def test_a_reason_that_many_have_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
+    why = "an issue: `crosscorpus ingest issues` takes it"
+    many = [ReadIssue(f"export.json item {n}", why) for n in range(3)]
+    show_report(IngestReport(failed=[*many, ReadIssue("a.md", "no text")]))
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1:] == ["4 failed", f"  export.json item 0: {why} (and 2 more)", "  a.md: no text"]
 
 
 EVENT = Progress("scan", 5, 3, 0, 0, 0, 9, 9, 1.0, 3.0, 0.5, 1.0)
