@@ -111,6 +111,7 @@ def _lead(
     facts += [f"{name.replace('_', ' ')} {question[name]}" for name in single_values]
     if question["as_of"] is not None:
         facts.append(f"as of {question['as_of']:%Y-%m-%d %H:%M} UTC")
+    facts += _few_words([*results, *named])
     parts = [element("p", f"{said}.", class_="lead")]
     if facts:
         parts.append(element("p", join(facts, "; "), class_="note"))
@@ -118,6 +119,20 @@ def _lead(
         notes = [element("li", note) for note in provenance["degraded"]]
         parts.append(element("ul", *notes, class_="notes"))
     return join(parts)
+
+
+def _few_words(passages: Sequence[Passage]) -> list[str]:
+    """What a question of few words must know: that its meaning decides nearly alone."""
+    quantity, of_fused = pl.col("quantity") == "lexical_weight", pl.col("stage") == "fused"
+    for one in passages:
+        for weight in one.explained.filter(quantity & of_fused)["value"]:
+            if weight < 1:
+                share = f"{weight:.0%}" if weight >= 0.01 else f"{weight:.1%}"
+                return [
+                    f"as the question has few words, their matches count {share} beside its"
+                    " meaning: the parameter full_weight_terms sets how many words count in full"
+                ]
+    return []
 
 
 def _scores(passages: Sequence[Passage]) -> Html:

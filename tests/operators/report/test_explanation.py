@@ -57,3 +57,15 @@ def test_of_a_batch_one_question_is_shown(explained: Answer) -> None:
     page = html.document_fromstring(explanation_page(answer, query_id=7))
     assert page.findtext(".//h1") == "another"
     assert "0 results" in page.text_content()
+
+
+def test_a_question_of_few_words_says_what_its_words_count_and_what_changes_it(
+    explained: Answer,
+) -> None:
+    answer = explained("x")
+    row = {"query_id": 4, "chunk_id": 1, "stage": "fused", "quantity": "lexical_weight"}
+    for weight, said in ((1 / 64, "count 2% beside its meaning"), (1.0, None)):
+        more = pl.DataFrame([{**row, "value": weight}], schema=answer["explain"].schema)
+        page = explanation_page({**answer, "explain": pl.concat([more, answer["explain"]])})
+        assert ("full_weight_terms" in page) == (said is not None)
+        assert said is None or said in page
