@@ -35,7 +35,7 @@ BOUNDS: dict[str, Any] = {
     "max_query_characters": _AtLeastOne,
     "corpus_normalization": _Share,
     "recency_boost": NotNegative,
-    "recency_days": _Positive,
+    "recency_days": NotNegative,
     "rerank_depth": NotNegative,
     "rrf_k": _Positive,
     "top_k": NotNegative,

@@ -19,20 +19,27 @@ def step(age_us: Integers, *, days: float = 30, boost: float = 1.15) -> Floats:
 
     Args:
         age_us: microseconds, as :func:`ages` gives them.
-        days: the last moment that still counts as recent.
+        days: the last moment that still counts as recent; 0 means today: less than a day.
         boost: the factor of what is recent.
     """
-    recent = (age_us >= 0) & (age_us <= round(days * DAY_US))
+    last = round(days * DAY_US) if days else DAY_US - 1
+    recent = (age_us >= 0) & (age_us <= last)
     return np.where(recent, boost, 1.0)
 
 
 def half_life(age_us: Integers, *, days: float = 30, boost: float = 1.15) -> Floats:
     """``1 + (boost - 1) * 0.5 ** (age / days)``: the boost halves every ``days``.
 
-    An unknown or future date gives 1: such a date is no evidence of being recent.
+    An unknown or future date gives 1: such a date is no evidence of being recent. With 0 days the
+    boost is whole for what is less than a day old, as :func:`step` has it, and 1 for all else.
+
+    Raises:
+        ValueError: ``days`` is negative.
     """
-    if not days > 0:
-        raise ValueError(f"a half-life must be above 0 days, got {days}")
+    if days < 0:
+        raise ValueError(f"a half-life must be 0 days or more, got {days}")
+    if not days:
+        return step(age_us, days=0, boost=boost)
     age = np.where(age_us >= 0, age_us, 0) / (days * DAY_US)
     return np.where(age_us >= 0, 1 + (boost - 1) * np.exp2(-age), 1.0)
 

@@ -12,7 +12,7 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -94,6 +94,7 @@ def open_repository(path: Path | str, name: str | None = None) -> Repository:
     top = Path(os.path.realpath(git_output(root, "rev-parse", "--show-toplevel")))
     if top != root:
         raise GitError(f"{path} lies inside the git working tree {top}; give that folder instead")
+    _check_git_folder(root)
     try:
         head = git_output(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     except GitError as exc:
@@ -102,6 +103,30 @@ def open_repository(path: Path | str, name: str | None = None) -> Repository:
     remote, forge = parse_origin(origin)
     title = clean_text(name or remote or root.name)
     return Repository(root, head, title, forge, clone_addresses(root, origin))
+
+
+def _check_git_folder(root: Path) -> None:
+    """Refuse a working tree whose ``.git`` leads to a repository that does not know of it.
+
+    A file ``.git``, a link of this name or a file ``commondir`` may name any folder, so that an
+    unpacked archive would read a private repository of its reader. A repository outside is
+    followed only if it has the folder as a worktree, or as the submodule that it belongs to.
+
+    Raises:
+        GitError: it leads outside, to a repository that does not have this working tree.
+    """
+    common = Path(os.path.realpath(root / git_output(root, "rev-parse", "--git-common-dir")))
+    if common.is_relative_to(root):
+        return
+    listed = git_output(common, "worktree", "list", "--porcelain", "-z").split("\0")
+    known = [line.removeprefix("worktree ") for line in listed if line.startswith("worktree ")]
+    with suppress(GitError):
+        known.append(str(common / git_output(common, "config", "--get", "core.worktree")))
+    if root not in (Path(os.path.realpath(one)) for one in known):
+        raise GitError(
+            f"{root / '.git'} leads to {common}, which does not have this folder as a worktree; "
+            "clone the repository, then give the clone"
+        )
 
 
 def git_output(root: Path, *arguments: str) -> str:
@@ -127,7 +152,7 @@ def git_stream(root: Path, *arguments: str) -> Iterator[IO[bytes]]:
             process = subprocess.Popen(
                 command,
                 cwd=root,
-                env=_environment(),
+                env=environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=errors,
@@ -224,14 +249,15 @@ def _host_and_name(url: str) -> tuple[str, str]:
     return host, path.strip("/").removesuffix(".git")
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """The caller's environment without what would point git elsewhere (a hook sets GIT_DIR)."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
     kept |= {k: os.environ[k] for k in _KEPT_ENVIRONMENT if k in os.environ}
     return kept | {
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_TERMINAL_PROMPT": "0",
-        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_NO_LAZY_FETCH": "1",  # git knows it from 2.44 on; no protocol at all holds before
+        "GIT_ALLOW_PROTOCOL": "",
         "LC_ALL": "C",
     }
 

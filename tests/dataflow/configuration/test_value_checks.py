@@ -38,7 +38,7 @@ def test_no_number_may_be_infinite_or_none_at_all(name):
         ("search_depth", [0, 1], [-1]),
         ("vector_weight", [0, 0.5, 1], [-0.1, 1.1]),
         ("cosine_threshold", [0.01, 1], [0, 1.01]),
-        ("recency_days", [0.5], [0, -1]),
+        ("recency_days", [0, 0.5], [-1]),
         ("max_query_characters", [1], [0]),
         ("of_a_new_stage", [-5, 0, 1e9], []),
         ("vector_norm", ["max"], []),

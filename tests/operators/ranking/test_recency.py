@@ -91,9 +91,16 @@ def test_an_unknown_date_is_older_than_everything(make_hits: Make, make_queries:
     assert ages(make_hits({"created_at": None}), make_queries(), NOW).tolist() == [NO_DATE]
 
 
-def test_a_half_life_of_no_time_is_refused() -> None:
-    with pytest.raises(ValueError, match="above 0 days"):
-        half_life(np.array([0]), days=0)
+def test_no_days_at_all_means_today_only() -> None:
+    day = 24 * 3600 * 1_000_000
+    age = np.array([-1, 0, day - 1, day, NO_DATE])
+    for factor in (step, half_life):
+        assert factor(age, days=0, boost=2.0).tolist() == [1.0, 2.0, 2.0, 1.0, 1.0]
+
+
+def test_a_half_life_below_no_time_is_refused() -> None:
+    with pytest.raises(ValueError, match="0 days or more"):
+        half_life(np.array([0]), days=-1)
 
 
 Make = Callable[..., pl.DataFrame]

@@ -3,11 +3,13 @@ from __future__ import annotations
 import hashlib
 import os
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
-from operators.sources.git.repository import GitError, open_repository, parse_origin
+from operators.sources.git import repository
+from operators.sources.git.repository import GitError, git_output, open_repository, parse_origin
 
 
 def test_nothing_of_the_repository_runs(repo: Any, tmp_path: Path) -> None:
@@ -35,6 +37,72 @@ def test_nothing_of_the_repository_runs(repo: Any, tmp_path: Path) -> None:
     assert set(repo.documents("code")) == {"trap.sh", "a.py", ".gitattributes"}
     assert not trap.exists()
     assert hashlib.sha256((repo.path / ".git" / "index").read_bytes()).hexdigest() == index
+
+
+def test_a_missing_object_is_not_fetched_by_the_command_that_the_repository_names(
+    repo: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An older git ignores GIT_NO_LAZY_FETCH, and the repository's protocol.ssh.allow wins."""
+    environment = repository.environment
+    monkeypatch.setattr(
+        repository,
+        "environment",
+        lambda: {k: v for k, v in environment().items() if k != "GIT_NO_LAZY_FETCH"},
+    )
+    trap, script = tmp_path / "trap", tmp_path / "ssh.sh"
+    script.write_text(f"#!/bin/sh\ntouch {trap}\nexit 1\n")
+    script.chmod(0o755)
+    repo.commit("first", **{"a.py": "1"})
+    repo.commit("second", **{"a.py": "2"})
+    gone = repo.git("rev-parse", "HEAD~1^{tree}")
+    (repo.path / ".git" / "objects" / gone[:2] / gone[2:]).unlink()
+    for key, value in (
+        ("remote.origin.url", "ssh://host/repo"),
+        ("remote.origin.promisor", "true"),
+        ("extensions.partialClone", "origin"),
+        ("core.repositoryFormatVersion", "1"),
+        ("core.sshCommand", str(script)),
+        ("protocol.ssh.allow", "always"),
+    ):
+        repo.git("config", key, value)
+    with pytest.raises(GitError, match="transport 'ssh' not allowed"):
+        git_output(repo.path, "ls-tree", "HEAD~1")
+    with pytest.raises(GitError):
+        repo.scan()
+    assert not trap.exists()
+
+
+@pytest.mark.parametrize("how", ["file", "link", "commondir"])
+def test_a_git_folder_elsewhere_is_followed_only_if_it_knows_the_working_tree(
+    repo: Any, tmp_path: Path, how: str
+) -> None:
+    repo.commit("private", **{"a.py": "1"})
+    private, trap = repo.path / ".git", tmp_path / "unpacked"
+    trap.mkdir()
+    if how == "file":
+        (trap / ".git").write_text(f"gitdir: {private}\n")
+    elif how == "link":
+        (trap / ".git").symlink_to(private)
+    else:
+        (trap / ".git").mkdir()
+        (trap / ".git" / "HEAD").write_bytes((private / "HEAD").read_bytes())
+        (trap / ".git" / "commondir").write_text(f"{private}\n")
+    with pytest.raises(GitError, match=r"does not have this folder as a worktree; clone"):
+        open_repository(trap)
+
+
+def test_a_worktree_and_a_submodule_are_read(
+    repo: Any, working_tree: ModuleType, tmp_path: Path
+) -> None:
+    repo.commit("first", **{"a.py": "1"})
+    worktree, outer = tmp_path / "worktree", working_tree.WorkingTree(tmp_path / "outer")
+    repo.git("worktree", "add", "-q", str(worktree))
+    outer.commit("first", **{"b.py": "2"})
+    allowed = ("-c", "protocol.file.allow=always")
+    outer.git(*allowed, "submodule", "--quiet", "add", str(repo.path), "inner")
+    for root in (worktree, outer.path / "inner"):
+        assert (root / ".git").is_file()
+        assert open_repository(root).root == root
 
 
 def test_callers_git_environment_does_not_lead_elsewhere(
