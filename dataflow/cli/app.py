@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dataflow.cli.collections import collections_app, drop
 from dataflow.cli.config import config_app
 from dataflow.cli.evaluate import evaluate, sweep
 from dataflow.cli.ingest import ingest_app
@@ -293,11 +294,12 @@ def diff(
 
 
 # The help lists the commands in this order, and the groups of commands after them.
-for command in (doctor, status, verify, evaluate, sweep, learn):
+for command in (doctor, status, verify, drop, evaluate, sweep, learn):
     app.command()(command)
 app.add_typer(models_app, name="models")
 app.add_typer(ingest_app, name="ingest")
 app.add_typer(versions_app, name="versions")
+app.add_typer(collections_app, name="collections")
 app.add_typer(sync_app, name="sync")
 app.add_typer(config_app, name="config")
 

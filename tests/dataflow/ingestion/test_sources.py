@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from dataflow.ingestion import ingest_documents, ingest_folder, ingest_git, ingest_wiki
+from dataflow.ingestion.removal import drop_documents
 from dataflow.ingestion.sources import ingest_issues, ingest_memory, ingest_reviews, sync_github
 from operators.postgres.inspect.status import status
 from operators.postgres.store import Store, collection_info, open_store
@@ -427,6 +428,21 @@ def test_after_changes_the_collection_equals_a_fresh_one(
     assert set(here.pop("embedding_cache")) >= set(there.pop("embedding_cache"))
     assert here == there
     assert [*stored_items(store, sync_source(store))] == [*stored_items(fresh, sync_source(fresh))]
+
+
+def test_what_a_sync_fetched_of_a_dropped_thread_or_issue_goes_too(
+    store: Store, embedder: Any, server: Any
+) -> None:
+    sync_github(store, embedder, "org/app")
+    numbers = {item.number for item in stored_items(store, sync_source(store))}
+    assert {2, 3} <= numbers
+    drop_documents(store, repo="org/app", corpus="issue", document="issues/2")
+    left = {item.number for item in stored_items(store, sync_source(store))}
+    assert numbers - left == {2}
+    drop_documents(store, repo="org/app")
+    kinds = {item.kind for item in stored_items(store, sync_source(store))}
+    assert not kinds & {"issue", "issue_comment", "review_comment", "review"}
+    assert thread_texts(store) == {}
 
 
 def sync_source(store: Store) -> str:

@@ -1,0 +1,103 @@
+"""Commands that list collections, and that take out what must not stay."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from dataflow.cli.options import AsJson, Collection
+from dataflow.cli.renamed import CommandGroup
+from operators.errors import CrosscorpusError
+
+collections_app = typer.Typer(
+    cls=CommandGroup, no_args_is_help=True, help="The collections of the server: list or drop them."
+)
+
+_Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+
+@collections_app.command("list")
+def collections_list(as_json: AsJson = False) -> None:
+    """List the collections of the server."""
+    from dataflow.cli.console.terminal import print_json
+    from operators.postgres.store import collections
+
+    names = collections()
+    if as_json:
+        print_json(names)
+    else:
+        typer.echo("\n".join(names) or "no collection yet: `crosscorpus ingest git .` makes one")
+
+
+@collections_app.command("drop")
+def collections_drop(
+    name: Annotated[str, typer.Argument(help="The collection.")], yes: _Yes = False
+) -> None:
+    """Delete a collection with all that it holds, for good.
+
+    Example: crosscorpus collections drop demo
+    """
+    from operators.postgres.connection import resolve_dsn
+    from operators.postgres.store import drop_collection, open_store
+    from operators.postgres.write.removal import erase_log
+
+    open_store(collection=name).close()  # it is there, or this says which are
+    if not yes:
+        _confirm(f"delete the collection {name!r} for good?")
+    dsn = resolve_dsn()
+    drop_collection(dsn, name)
+    typer.echo(f"{name} is dropped")
+    _warn(erase_log(dsn))
+
+
+def drop(
+    corpus: Annotated[str | None, typer.Option(help="All documents of this corpus.")] = None,
+    repo: Annotated[str | None, typer.Option(help="All documents of this repository.")] = None,
+    document: Annotated[str | None, typer.Option(help="The document of this id or path.")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be dropped.")
+    ] = False,
+    yes: _Yes = False,
+    collection: Collection = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Delete documents for good: from tables, caches, statistics and the server's log.
+
+    Several options narrow each other. The next ingestion of their source brings them back, unless
+    `.crosscorpusignore` or `--exclude` leaves them out.
+
+    Example: crosscorpus drop --repo org/app --document config/prod.env -C team
+    """
+    from dataflow.cli.console.terminal import print_json
+    from dataflow.ingestion.removal import drop_documents
+    from operators.postgres.store import open_store
+
+    with open_store(collection=collection) as store:
+        run = partial(drop_documents, store, corpus=corpus, repo=repo, document=document)
+        chosen, _ = run(dry_run=True)
+        counts = f"{chosen.height} documents, {chosen['chunks'].sum()} chunks"
+        if not (yes or dry_run):
+            _confirm(f"delete {counts} for good?")
+        left = [] if dry_run else run()[1]
+    if as_json:
+        print_json({"documents": chosen.to_dicts(), "dropped": not dry_run, "left": left})
+        return
+    typer.echo(f"{'would drop' if dry_run else 'dropped'} {counts}")
+    if dry_run:
+        for row in chosen.head(20).iter_rows(named=True):
+            typer.echo(f"  {row['corpus']} {row['repo']} {row['path'] or row['document_id']}")
+    _warn(left)
+
+
+def _confirm(question: str) -> None:
+    if not sys.stdin.isatty():
+        raise CrosscorpusError(f"{question} Nobody can be asked here: say --yes")
+    typer.confirm(question, abort=True)
+
+
+def _warn(left: list[str]) -> None:
+    for sentence in left:
+        typer.secho(f"note: {sentence}", fg="yellow", err=True)

@@ -1,0 +1,47 @@
+"""Taking documents out of a collection, and the versions that they were part of."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from dataflow.ingestion.version_discovery import find_versions
+from operators.postgres.schema.indexes import build_indexes
+from operators.postgres.store import Store
+from operators.postgres.write.removal import choose_documents, delete_for_good, erase
+
+
+def drop_documents(
+    store: Store,
+    *,
+    corpus: str | None = None,
+    repo: str | None = None,
+    document: str | None = None,
+    dry_run: bool = False,
+) -> tuple[pl.DataFrame, list[str]]:
+    """Delete documents for good: their rows, vectors, cached copies, statistics and the log.
+
+    Their source brings them back at its next run, unless ``.crosscorpusignore`` or ``--exclude``
+    leaves them out. While the server writes its tables into new files, nobody else reads them.
+
+    Args:
+        store: the open collection.
+        corpus: only of this corpus; so are ``repo`` and ``document`` (an id or a path).
+        repo: only of this repository.
+        document: only with this id or path.
+        dry_run: delete nothing.
+
+    Returns:
+        The documents (:data:`operators.postgres.write.removal.CHOSEN`), and what the server could
+        not erase, in sentences.
+
+    Raises:
+        CrosscorpusError: no filter is given, or no document passes all of them.
+    """
+    chosen = choose_documents(store, corpus=corpus, repo=repo, document=document)
+    if dry_run:
+        return chosen, []
+    corpora = sorted(set(chosen["corpus"]))
+    delete_for_good(store, chosen)
+    build_indexes(store, corpora)
+    find_versions(store)
+    return chosen, erase(store, corpora)

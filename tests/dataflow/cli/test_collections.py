@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+
+def test_documents_and_collections_are_listed_and_dropped(crosscorpus: Any, tmp_path: Path) -> None:
+    file = tmp_path / "documents.jsonl"
+    lines = [{"doc_id": n, "corpus": "docs", "repo": "o/r", "text": f"page {n}"} for n in "ab"]
+    file.write_text("\n".join(map(json.dumps, lines)))
+    assert crosscorpus("ingest", "documents", str(file), "-C", "to-drop").returncode == 0
+    assert "to-drop" in json.loads(crosscorpus("collections", "list", "--json").stdout)
+
+    tried = crosscorpus("drop", "-C", "to-drop", "--document", "a", "--dry-run")
+    assert tried.stdout == "would drop 1 documents, 1 chunks\n  docs o/r a\n"
+    asked = crosscorpus("drop", "-C", "to-drop", "--document", "a")  # nobody says yes
+    assert (asked.returncode, "say --yes" in asked.stderr) == (1, True)
+    done = crosscorpus("drop", "-C", "to-drop", "--document", "a", "--yes")
+    assert (done.returncode, done.stdout) == (0, "dropped 1 documents, 1 chunks\n"), done.stderr
+    again = crosscorpus("drop", "-C", "to-drop", "--document", "a", "--yes")
+    assert (again.returncode, "no document 'a'" in again.stderr) == (2, True)
+
+    unknown = crosscorpus("collections", "drop", "to-dorp", "--yes")
+    assert (unknown.returncode, "did you mean 'to-drop'" in unknown.stderr) == (2, True)
+    assert crosscorpus("collections", "drop", "to-drop", "--yes").stdout == "to-drop is dropped\n"
+    assert "to-drop" not in json.loads(crosscorpus("collections", "list", "--json").stdout)

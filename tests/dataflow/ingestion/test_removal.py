@@ -1,0 +1,106 @@
+"""What is dropped is nowhere on the disk of a real server of its own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dataflow.ingestion import ingest_documents
+from dataflow.ingestion.removal import drop_documents
+from operators.errors import CrosscorpusError, UnknownName
+from operators.postgres.inspect.verify import verify
+from operators.postgres.server.embedded_server import start
+from operators.postgres.store import Store, drop_collection, open_store
+from operators.postgres.write.removal import erase_log
+
+SECRET = "xkcdhorsebattery936"
+
+
+def documents(tmp_path: Path) -> Path:
+    rows: list[dict[str, Any]] = [
+        {"doc_id": f"d{n}", "corpus": "docs", "repo": "org/app", "path": f"docs/{n}.md"}
+        | {"title": f"Page {n}", "text": f"what the page {n} says of caches " * 40}
+        for n in range(60)
+    ]
+    rows[7] |= {"title": SECRET, "text": f"password: {SECRET} " * 9, "path": f"docs/{SECRET}.md"}
+    rows[8] |= {"repo": "org/other", "corpus": "code"}
+    file = tmp_path / "documents.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    return file
+
+
+def holding(folder: Path, word: str) -> list[str]:
+    found = (p for p in folder.rglob("*") if p.is_file())
+    return sorted(str(p.relative_to(folder)) for p in found if word.encode() in p.read_bytes())
+
+
+def test_a_secret_that_is_dropped_is_in_no_file_of_the_server(
+    crosscorpus_home: Path, tmp_path: Path, embedder: Any
+) -> None:
+    with start(crosscorpus_home / "postgres") as server:
+        with open_store(server.socket_dsn, collection="team", create=True) as store:
+            ingest_documents(store, embedder, documents(tmp_path))
+            store.execute("CHECKPOINT")
+            assert holding(crosscorpus_home, SECRET)
+            chosen, left = drop_documents(store, document=f"docs/{SECRET}.md")
+            assert chosen["document_id"].to_list() == ["d7"]
+            assert left == []
+            assert holding(crosscorpus_home, SECRET) == []
+            assert verify(store).rows() == []
+            assert count(store) == 59
+        assert holding(crosscorpus_home, SECRET) == []
+
+
+def test_a_dropped_collection_is_in_no_file_of_the_server(
+    crosscorpus_home: Path, tmp_path: Path, embedder: Any
+) -> None:
+    with start(crosscorpus_home / "postgres") as server:
+        with open_store(server.socket_dsn, collection="team", create=True) as store:
+            ingest_documents(store, embedder, documents(tmp_path))
+            store.execute("CHECKPOINT")
+        drop_collection(server.socket_dsn, "team")
+        assert erase_log(server.socket_dsn) == []
+        assert holding(crosscorpus_home, SECRET) == []
+
+
+def count(store: Store) -> int:
+    row = store.row("SELECT count(*) FROM documents")
+    return int(row[0]) if row else 0
+
+
+def test_filters_narrow_each_other_and_a_dry_run_deletes_nothing(
+    store: Store, embedder: Any, tmp_path: Path
+) -> None:
+    ingest_documents(store, embedder, documents(tmp_path))
+    for given, expected in (
+        ({"repo": "org/app"}, 59),
+        ({"corpus": "code"}, 1),
+        ({"repo": "org/app", "document": "d3"}, 1),
+    ):
+        chosen, _ = drop_documents(store, **given, dry_run=True)
+        assert chosen.height == expected
+    assert count(store) == 60
+    drop_documents(store, corpus="code")
+    assert count(store) == 59
+    assert verify(store).rows() == []
+    report = ingest_documents(store, embedder, documents(tmp_path))
+    assert (report.documents_new, report.documents_unchanged) == (1, 59)
+
+
+def test_what_nothing_has_is_named_with_the_nearest(
+    store: Store, embedder: Any, tmp_path: Path
+) -> None:
+    ingest_documents(store, embedder, documents(tmp_path))
+    for given, said in (
+        ({"repo": "org/ap"}, r"no repo 'org/ap', did you mean 'org/app'\?"),
+        ({"document": "docs/33.m"}, r"no document 'docs/33.m', did you mean 'docs/33.md'\?"),
+        ({"corpus": "code", "repo": "org/app"}, "no document is of corpus 'code' and repo"),
+    ):
+        with pytest.raises(UnknownName, match=said):
+            drop_documents(store, **given)
+    with pytest.raises(CrosscorpusError, match="say what to drop"):
+        drop_documents(store)
+    assert count(store) == 60
