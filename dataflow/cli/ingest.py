@@ -255,7 +255,7 @@ def run_ingestion(run: Callable[..., IngestReport], options: IngestOptions) -> N
     """Open the collection, call ``run`` and print its report.
 
     Args:
-        run: takes store, embedder, allow_mass_delete and on_event, as the functions of
+        run: takes store, embedder, allow_mass_delete, secrets and on_event, as the functions of
             `dataflow.ingestion` do.
         options: of the command.
 
@@ -277,7 +277,11 @@ def run_ingestion(run: Callable[..., IngestReport], options: IngestOptions) -> N
         terminal.ingest_progress(options.as_json) as on_event,
     ):
         report = run(
-            store, embedder, allow_mass_delete=options.allow_mass_delete, on_event=on_event
+            store,
+            embedder,
+            allow_mass_delete=options.allow_mass_delete,
+            secrets=options.secrets.value,
+            on_event=on_event,
         )
         index_plain_text(store, corpora_with(config, "text_search", "plain"))
         store.forget_info()

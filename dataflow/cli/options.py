@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from enum import StrEnum
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
@@ -29,6 +30,20 @@ MassDelete = Annotated[
 Model = Annotated[
     str | None,
     typer.Option(help="minilm, static, onnx:DIR or openai:MODEL@URL; else the configuration's."),
+]
+
+
+class SecretsMode(StrEnum):
+    """What becomes of a document that holds a secret."""
+
+    skip = "skip"
+    redact = "redact"
+    allow = "allow"
+
+
+Secrets = Annotated[
+    SecretsMode,
+    typer.Option(help="A document with a key or token of a well-known form: skip it and say so."),
 ]
 Relocated = Annotated[
     bool,
@@ -62,6 +77,7 @@ class IngestOptions:
     """The options of every command that reads a source."""
 
     allow_mass_delete: MassDelete = False
+    secrets: Secrets = SecretsMode.skip
     model: Model = None
     config: Config = "default"
     collection: Collection = "default"

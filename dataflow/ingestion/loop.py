@@ -18,6 +18,7 @@ from dataflow.ingestion.scan import scan
 from operators.embedding.protocol import Embedder
 from operators.postgres.store import Store, set_model
 from operators.sources.protocol import Source
+from operators.sources.secrets import without_secrets
 
 BATCH_DOCUMENTS = 64
 BATCH_CHARACTERS = 400_000
@@ -32,6 +33,7 @@ def ingest(
     prune: bool = True,
     allow_mass_delete: bool = False,
     relocated: bool = False,
+    secrets: str = "skip",
     stop_after_s: float | None = None,
     on_event: OnEvent | None = None,
     batch_documents: int = BATCH_DOCUMENTS,
@@ -48,6 +50,8 @@ def ingest(
         allow_mass_delete: even if they are more than
             :data:`dataflow.ingestion.finish.LARGEST_VANISHED_SHARE`.
         relocated: the source moved: documents read under its name at another place are its own.
+        secrets: what becomes of a document that holds one, see
+            :func:`operators.sources.secrets.without_secrets`.
         stop_after_s: seconds after which the run reads no more, once it has stored something. The
             documents that it stored are whole, their indexes are built, and the next run goes on.
         on_event: receives how far the run is, in this thread.
@@ -63,7 +67,7 @@ def ingest(
             cannot be opened or whose name is another's.
     """
     set_model(store, embedder.model, embedder.space, embedder.dimensions)
-    source = owned_source(store, source, relocated=relocated)
+    source = without_secrets(owned_source(store, source, relocated=relocated), secrets)
     run = Run(store, embedder, source, on_event, graph)
     if stop_after_s is not None:
         run.stop_at = run.began + stop_after_s

@@ -33,6 +33,7 @@ from operators.sources.formats.html import decode_html, html_text
 from operators.sources.formats.languages import prose_format
 from operators.sources.formats.pdf import PdfLimits, PdfReader, PdfRefused, pdf_text, pdf_title
 from operators.sources.git.tracked_files import prose_title
+from operators.sources.ignore_file import without_ignored
 from operators.sources.jsonl import SourceError, is_corpus_name
 from operators.sources.protocol import (
     Document,
@@ -90,7 +91,7 @@ def folder_source(
         raise SourceError(f"{path} {what}")
     name = clean_text(repo or shown_path(os.fsencode(os.path.basename(root))))
     reader = _Folder(os.fsencode(root), corpus, name, base_url or None)
-    return Source(
+    source = Source(
         READER,
         partial(reader.scan, limits),
         ((corpus, name),),
@@ -99,6 +100,7 @@ def folder_source(
         base_url,
         lambda url: folder_source(path, corpus, repo, base_url=url, limits=limits),
     )
+    return without_ignored(source, root)
 
 
 def document_format(path: str) -> str | None:

@@ -16,6 +16,7 @@ from operators.sources.git.commit_log import (
 )
 from operators.sources.git.repository import GitError, Repository, git_output, open_repository
 from operators.sources.git.tracked_files import count_tracked, is_excluded, read_tree, tracked_files
+from operators.sources.ignore_file import without_ignored
 from operators.sources.protocol import Item, Key, ReadIssue, Source
 
 READER = "git/2"
@@ -67,9 +68,10 @@ def git_source(path: Path | str, repo: str | None = None, *, exclude: Sequence[s
         return key[0] != HISTORY and any(is_excluded(key[2], pattern) for pattern in exclude)
 
     scopes = tuple((corpus, repository.name) for corpus in CORPORA)
-    return Source(
+    source = Source(
         READER, scan, scopes, lambda: done / found, repository.addresses, left_out=left_out
     )
+    return without_ignored(source, repository.root)
 
 
 def _count(repository: Repository, pattern: str) -> int:

@@ -39,6 +39,7 @@ from operators.sources.git.repository import (
     parse_origin,
 )
 from operators.sources.git.tracked_files import tracked_files
+from operators.sources.ignore_file import without_ignored
 from operators.sources.jsonl import SourceError
 from operators.sources.protocol import (
     Document,
@@ -95,13 +96,14 @@ def _wiki(path: Path | str, repo: str | None, base_url: str | None) -> Source:
     origin, address = wiki_address(url)
     name = clean_text(repo or origin or shown_path(os.fsencode(os.path.basename(root))))
     reader = _Pages(os.fsencode(root), name, base_url or address)
-    return Source(
+    source = Source(
         READER,
         reader.scan,
         ((CORPUS, name),),
         lambda: reader.done / reader.found,
         clone_addresses(Path(root), url),
     )
+    return without_ignored(source, root)
 
 
 def page_name(path: str) -> tuple[str, str | None]:
