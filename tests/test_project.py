@@ -166,3 +166,27 @@ def test_what_is_generic_names_no_node_and_no_corpus_of_ours(room: str) -> None:
             if isinstance(node, ast.Constant) and isinstance(node.value, str)
         }
         assert not said & ours, f"{path.name} names {sorted(said & ours)}"
+
+
+def test_no_test_reads_a_private_attribute_of_another_module() -> None:
+    found = []
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            name = ""
+            if isinstance(node, ast.Attribute) and not isinstance(node.value, ast.Call):
+                own = isinstance(node.value, ast.Name) and node.value.id in (
+                    "self",
+                    "cls",
+                    "os",
+                    "sys",
+                )
+                name = "" if own else node.attr
+            elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in FLOORS:
+                name = next((a.name for a in node.names if a.name.startswith("_")), "")
+            elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "setattr":
+                name = next(
+                    (str(a.value) for a in node.args[1:2] if isinstance(a, ast.Constant)), ""
+                )
+            if name.startswith("_") and not name.endswith("_"):  # those are protocols of Python
+                found.append(f"{path.relative_to(ROOT)}:{node.lineno} {name}")
+    assert not found, "\n".join(found)

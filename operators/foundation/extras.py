@@ -6,7 +6,7 @@ import shlex
 import sys
 from pathlib import Path
 
-_ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[2]
 
 
 def installing(extra: str) -> str:
@@ -14,6 +14,6 @@ def installing(extra: str) -> str:
 
     From a checkout, it installs the checkout itself; else the published project.
     """
-    checkout = (_ROOT / "pyproject.toml").is_file()
-    what = f"-e {shlex.quote(f'{_ROOT}[{extra}]')}" if checkout else f"'crosscorpus[{extra}]'"
+    checkout = (ROOT / "pyproject.toml").is_file()
+    what = f"-e {shlex.quote(f'{ROOT}[{extra}]')}" if checkout else f"'crosscorpus[{extra}]'"
     return f"{shlex.quote(sys.executable)} -m pip install {what}"

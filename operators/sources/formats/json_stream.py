@@ -21,7 +21,7 @@ from operators.sources.protocol import ReadIssue
 MAX_OBJECT = 16 * 1024 * 1024
 """Characters; a longer object is a ReadIssue."""
 
-_CHUNK = 256 * 1024
+CHUNK = 256 * 1024
 _GZIP_MAGIC = b"\x1f\x8b"
 _BETWEEN = re.compile(r"[\s,\[\]\x1e\ufeff]*")
 _TOKEN = re.compile(r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"|[{}"]')
@@ -65,7 +65,7 @@ class _Reader:
     def more(self) -> bool:
         """Read on; what was taken is forgotten."""
         kept = self.text[self.at :]
-        chunk = self.stream.read(max(_CHUNK, len(kept)))
+        chunk = self.stream.read(max(CHUNK, len(kept)))
         self.text, self.at = kept + chunk, 0
         return bool(chunk)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ingested import document, git, texts
 
 from dataflow.ingestion import (
     ingest,
@@ -29,25 +29,6 @@ from operators.sources.github.github_api import open_github
 from operators.sources.protocol import Source
 
 Write = Callable[..., Path]
-
-
-def document(number: int, text: str | None = None, **fields: Any) -> dict[str, Any]:
-    words = " ".join(f"word{number}x{n}" for n in range(90))
-    return {
-        "doc_id": f"d{number:03}", "corpus": "docs", "repo": "org/app",
-        "title": f"Page {number}", "text": words if text is None else text,
-    } | fields  # fmt: skip
-
-
-def texts(store: Store, corpus: str = "docs") -> dict[str, str]:
-    """document_id -> its chunks' text, joined."""
-    with store.transaction() as conn:
-        rows = conn.execute(
-            "SELECT document_id, string_agg(text, '' ORDER BY ordinal) FROM chunks"
-            " WHERE corpus = %s GROUP BY document_id",
-            (corpus,),
-        )
-        return {str(name): str(text) for name, text in rows}
 
 
 def states(store: Store, corpus: str = "docs", repo: str = "org/app") -> dict[str, Any]:
@@ -113,11 +94,6 @@ class Case:
     put: Callable[[frozenset[int]], None]
     empty: Callable[[], None]
     gone: Callable[[], None]
-
-
-def git(path: Path, *arguments: str) -> None:
-    identity = ["-c", "user.name=Ann", "-c", "user.email=a@example.org"]
-    subprocess.run(["git", *identity, *arguments], cwd=path, check=True, capture_output=True)
 
 
 def folder(path: Path, run: Callable[..., Any], corpus: str, suffix: str, clone: bool) -> Case:

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from hamilton.ad_hoc_utils import create_temporary_module
 from hamilton.function_modifiers import tag
+from ingested import document
 
 from dataflow.execution.graph_checks import GraphError
 from dataflow.ingestion import ingest_documents
@@ -16,14 +17,6 @@ from dataflow.ingestion.graph_builder import INPUTS, build_ingestion_graph
 from operators.postgres.store import Store
 
 Write = Callable[..., Path]
-
-
-def document(number: int, text: str | None = None, **fields: Any) -> dict[str, Any]:
-    words = " ".join(f"word{number}x{n}" for n in range(90))
-    return {
-        "doc_id": f"d{number:03}", "corpus": "docs", "repo": "org/app",
-        "title": f"Page {number}", "text": words if text is None else text,
-    } | fields  # fmt: skip
 
 
 def test_the_graph_reads_nothing_but_its_inputs() -> None:

@@ -25,6 +25,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from ingested import document
 
 from dataflow.ingestion import graph as ingestion_graph
 from dataflow.ingestion import ingest, ingest_documents
@@ -42,14 +43,6 @@ from operators.sources.chunking import chunker
 from operators.sources.folder import folder_source
 
 Write = Callable[..., Path]
-
-
-def document(number: int, text: str | None = None, **fields: Any) -> dict[str, Any]:
-    words = " ".join(f"word{number}x{n}" for n in range(90))
-    return {
-        "doc_id": f"d{number:03}", "corpus": "docs", "repo": "org/app",
-        "title": f"Page {number}", "text": words if text is None else text,
-    } | fields  # fmt: skip
 
 
 def test_another_model_is_refused_and_names_both(

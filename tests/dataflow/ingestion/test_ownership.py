@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from ingested import git
 
 from dataflow.ingestion import ingest_folder, ingest_git, ingest_wiki
 from operators.errors import CrosscorpusError
@@ -27,11 +27,6 @@ def pages(root: Path, *names: str) -> Path:
     for name in names:
         (root / f"{name}.md").write_text(f"# {name}\n\nThe {name} page of {root.parent.name}.\n")
     return root
-
-
-def git(path: Path, *arguments: str) -> None:
-    identity = ["-c", "user.name=Ann", "-c", "user.email=a@example.org"]
-    subprocess.run(["git", *identity, *arguments], cwd=path, check=True, capture_output=True)
 
 
 def repository(root: Path, *names: str) -> Path:

@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from ingested import document, texts
 
 from dataflow.ingestion import (
     IngestReport,
@@ -43,25 +44,6 @@ Write = Callable[..., Path]
 
 
 Read = Callable[[Store], dict[str, Any]]
-
-
-def document(number: int, text: str | None = None, **fields: Any) -> dict[str, Any]:
-    words = " ".join(f"word{number}x{n}" for n in range(90))
-    return {
-        "doc_id": f"d{number:03}", "corpus": "docs", "repo": "org/app",
-        "title": f"Page {number}", "text": words if text is None else text,
-    } | fields  # fmt: skip
-
-
-def texts(store: Store, corpus: str = "docs") -> dict[str, str]:
-    """document_id -> its chunks' text, joined."""
-    with store.transaction() as conn:
-        rows = conn.execute(
-            "SELECT document_id, string_agg(text, '' ORDER BY ordinal) FROM chunks"
-            " WHERE corpus = %s GROUP BY document_id",
-            (corpus,),
-        )
-        return {str(name): str(text) for name, text in rows}
 
 
 def states(store: Store, corpus: str = "docs", repo: str = "org/app") -> dict[str, Any]:

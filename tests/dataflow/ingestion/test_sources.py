@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from ingested import git, texts
 
 from dataflow.ingestion import ingest_documents, ingest_folder, ingest_git, ingest_wiki
 from dataflow.ingestion.removal import drop_documents
@@ -194,22 +195,6 @@ Write = Callable[..., Path]
 
 
 Read = Callable[[Store], dict[str, Any]]
-
-
-def texts(store: Store, corpus: str = "docs") -> dict[str, str]:
-    """document_id -> its chunks' text, joined."""
-    with store.transaction() as conn:
-        rows = conn.execute(
-            "SELECT document_id, string_agg(text, '' ORDER BY ordinal) FROM chunks"
-            " WHERE corpus = %s GROUP BY document_id",
-            (corpus,),
-        )
-        return {str(name): str(text) for name, text in rows}
-
-
-def git(path: Path, *arguments: str) -> None:
-    identity = ["-c", "user.name=Ann", "-c", "user.email=a@example.org"]
-    subprocess.run(["git", *identity, *arguments], cwd=path, check=True, capture_output=True)
 
 
 def commit(path: Path, message: str, files: dict[str, str | None]) -> None:

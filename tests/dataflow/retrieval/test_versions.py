@@ -161,7 +161,7 @@ def test_a_version_that_does_not_exist_gets_the_newest_and_a_note_of_those_that_
 
 
 def test_an_input_beats_the_question_and_the_question_the_configuration(
-    driver: RetrievalDriver,
+    driver: RetrievalDriver, server_dsn: str
 ) -> None:
     question = f"{LIMITS_QUESTION} in 1.9?"
     assert versions(driver, question, versions=["1.10"]) == {"1.10"}
@@ -170,9 +170,8 @@ def test_an_input_beats_the_question_and_the_question_the_configuration(
     assert versions(driver, question, versions="all") == set(DATES)
     assert versions(driver, question, understand_versions=False) == {"2.0"}
     config = driver.config.with_changes({"parameters": {"version_policy": "all"}})
-    with build_driver(
-        config, COLLECTION, dsn=driver._bound["store"].dsn, embedder=driver._bound["embedder"]
-    ) as every:
+    embedder: Any = Words()
+    with build_driver(config, COLLECTION, dsn=server_dsn, embedder=embedder) as every:
         assert versions(every, question) == {"1.9"}
         assert versions(every, f"{LIMITS_QUESTION}?") == set(DATES)
 

@@ -75,7 +75,8 @@ def test_texts_that_are_embedded_at_the_same_time_have_the_bits_they_have_alone(
     minilm: DirectoryEmbedder,
 ) -> None:
     texts = [" ".join(["cache", "flush", "queue", "index"] * n) for n in range(1, 60)]
-    assert len(list(minilm._batches(minilm._pieces(texts, "")))) > MAX_QUERY_WINDOWS
+    batch = minilm.settings.batch_tokens or 1
+    assert sum(minilm.count_tokens(texts)) // batch > MAX_QUERY_WINDOWS
     together = minilm.embed_documents(texts)
     alone = np.concatenate([minilm.embed_documents([text]) for text in texts])
     np.testing.assert_array_equal(together, alone)

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import sqlite3
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -57,7 +59,17 @@ def test_what_it_holds_takes_no_memory(held: DiskDict[int]) -> None:
     assert len(held) == 10_000
 
 
-def test_a_full_disk_is_one_line_that_says_where(held: DiskDict[int]) -> None:
-    held._file.execute("PRAGMA max_page_count = 3")
-    with pytest.raises(NoScratch, match="full; make room in the folder for temporary files"):
+def test_a_full_disk_is_one_line_that_says_where(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = sqlite3.connect
+
+    def small(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        connection = real(*arguments, **options)
+        connection.execute("PRAGMA max_page_count = 3")
+        return connection
+
+    monkeypatch.setattr(sqlite3, "connect", small)
+    with (
+        closing(DiskDict[int]()) as held,
+        pytest.raises(NoScratch, match="full; make room in the folder for temporary files"),
+    ):
         held.update((b"%d" % n, n) for n in range(10_000))

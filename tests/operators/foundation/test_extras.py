@@ -20,6 +20,6 @@ def test_a_checkout_is_installed_by_its_own_interpreter_from_any_folder() -> Non
 def test_elsewhere_the_project_is_named_and_a_path_with_a_blank_is_quoted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(extras, "_ROOT", tmp_path)
+    monkeypatch.setattr(extras, "ROOT", tmp_path)
     monkeypatch.setattr(sys, "executable", "/my tools/python")
     assert installing("static") == "'/my tools/python' -m pip install 'crosscorpus[static]'"

@@ -11,7 +11,6 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from operators.errors import CrosscorpusError, UnknownName
-from operators.postgres import store as stores
 from operators.postgres.errors import DatabaseError
 from operators.postgres.schema.indexes import build_indexes
 from operators.postgres.search.text_search import bm25_search
@@ -214,13 +213,14 @@ def test_a_store_does_not_print_its_dsn(store: Store) -> None:
     assert store.dsn not in repr(store)
 
 
-def test_what_a_collection_holds_is_read_at_most_once_a_second(
-    store: Store, filling: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_collection_holds_is_read_at_most_once_a_second(store: Store, filling: Any) -> None:
     filling.write(store, [{}])
-    collection_info(store)
-    monkeypatch.setattr(stores, "_read_info", None)
     assert collection_info(store).corpora == {"code": 1}
+    store.execute("DELETE FROM repos")
+    store.execute("DELETE FROM documents")
+    assert collection_info(store).corpora == {"code": 1}
+    store.forget_info()
+    assert collection_info(store).corpora == {}
 
 
 def test_a_reader_may_search_and_is_told_that_it_may_not_write(

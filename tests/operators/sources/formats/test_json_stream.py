@@ -39,7 +39,7 @@ def read(text: str | bytes) -> list[Any]:
 def test_every_form_gives_the_same_objects(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert read(text) == [A, B]
     assert read(gzip.compress(text.encode())) == [A, B]
-    monkeypatch.setattr(json_stream, "_CHUNK", 1)
+    monkeypatch.setattr(json_stream, "CHUNK", 1)
     assert read(text) == [A, B]
 
 
@@ -81,7 +81,7 @@ def test_a_cut_gzip_is_told() -> None:
 
 
 def test_a_huge_object_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_stream, "_CHUNK", 64)
+    monkeypatch.setattr(json_stream, "CHUNK", 64)
     monkeypatch.setattr(json_stream, "MAX_OBJECT", 500)
     huge = json.dumps({"x": ["y"] * 1000})
     first, fault, last = read(f"{json.dumps(A)}\n{huge}\n{json.dumps(B)}\n")

@@ -10,18 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from wiki_pages import documents, faults, page
 
 from operators.sources.jsonl import SourceError
-from operators.sources.protocol import Document, ReadIssue, read_all
 from operators.sources.wiki import mediawiki_dump
 from operators.sources.wiki.wiki_source import wiki_source
-
-PAGE = """<page><title>{title}</title><ns>{ns}</ns><id>7</id>{redirect}
-  <revision><id>1</id><timestamp>2020-01-02T03:04:05Z</timestamp><model>{model}</model>
-    <text>old</text></revision>
-  <revision><id>2</id><timestamp>2021-01-02T03:04:05Z</timestamp><model>{model}</model>
-    <text>{text}</text></revision></page>"""
-
 
 DUMP = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/"><siteinfo>
   <sitename>Team wiki</sitename><dbname>team</dbname><base>https://wiki.example.org/wiki/Main</base>
@@ -29,26 +22,10 @@ DUMP = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/"><siteinfo
 {pages}</mediawiki>"""
 
 
-def page(title: str, text: str = "x", ns: int = 0, **other: str) -> str:
-    return PAGE.format(
-        title=title, text=text, ns=ns, **{"redirect": "", "model": "wikitext"} | other
-    )
-
-
 def dump(folder: Path, *pages: str, name: str = "dump.xml") -> Path:
     file = folder / name
     file.write_text(DUMP.format(pages="".join(pages)))
     return file
-
-
-def documents(path: Path, **options: Any) -> dict[str, Document]:
-    found = read_all(wiki_source(path, **options))
-    return {item.document_id: item for item in found if isinstance(item, Document)}
-
-
-def faults(path: Path) -> dict[str, tuple[str, bool]]:
-    found = read_all(wiki_source(path))
-    return {item.where: (item.reason, item.failed) for item in found if isinstance(item, ReadIssue)}
 
 
 def test_the_newest_revision_of_a_dumps_page_counts(tmp_path: Path) -> None:

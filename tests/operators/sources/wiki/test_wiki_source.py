@@ -7,28 +7,15 @@ import os
 import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
+from wiki_pages import documents, faults
 
 from operators.sources.jsonl import SourceError
-from operators.sources.protocol import Document, ReadIssue, read_all
+from operators.sources.protocol import ReadIssue
 from operators.sources.wiki.wiki_source import page_name, wiki_address, wiki_source
 
 EPOCH = 1_600_000_000
-
-
-PAGE = """<page><title>{title}</title><ns>{ns}</ns><id>7</id>{redirect}
-  <revision><id>1</id><timestamp>2020-01-02T03:04:05Z</timestamp><model>{model}</model>
-    <text>old</text></revision>
-  <revision><id>2</id><timestamp>2021-01-02T03:04:05Z</timestamp><model>{model}</model>
-    <text>{text}</text></revision></page>"""
-
-
-def page(title: str, text: str = "x", ns: int = 0, **other: str) -> str:
-    return PAGE.format(
-        title=title, text=text, ns=ns, **{"redirect": "", "model": "wikitext"} | other
-    )
 
 
 def git(path: Path, *arguments: str, when: int = EPOCH) -> None:
@@ -42,16 +29,6 @@ def git(path: Path, *arguments: str, when: int = EPOCH) -> None:
         "GIT_CONFIG_GLOBAL": os.devnull,
     }
     subprocess.run(["git", *arguments], cwd=path, env=env, check=True, capture_output=True)
-
-
-def documents(path: Path, **options: Any) -> dict[str, Document]:
-    found = read_all(wiki_source(path, **options))
-    return {item.document_id: item for item in found if isinstance(item, Document)}
-
-
-def faults(path: Path) -> dict[str, tuple[str, bool]]:
-    found = read_all(wiki_source(path))
-    return {item.where: (item.reason, item.failed) for item in found if isinstance(item, ReadIssue)}
 
 
 def test_pages_of_a_folder_have_names_namespaces_and_text(tmp_path: Path) -> None:
