@@ -11,7 +11,9 @@
 - Labels: the first field names the thing. Without a value there, the label is the title, the path
   or the document_id.
 - Links: a link needs all of its fields up to a ``#``, because half a path is another page. An
-  address that has a fragment keeps it.
+  address that has a fragment keeps it. A key of the metadata is one segment of a path (its ``/``
+  becomes ``%2F``) unless its name ends with ``path``. What would lead out of the template's path
+  (a segment ``..``) gives no link.
 """
 
 from __future__ import annotations
@@ -46,6 +48,9 @@ _PLAIN_URL = re.compile(
     # possessive ++ and *+: with backtracking, one forbidden character costs exponential time
     r"(?:[/?#](?:[A-Za-z0-9._~!$&*+,;=:@/?#-]++|%[0-9A-Fa-f]{2})*+)?"
 )
+
+# What a browser takes for `.` or `..` and leaves the path by; also where a server decodes %2F.
+_DOTS = re.compile(r"(?:^|/|%2f)(?:\.|%2e){1,2}(?=/|%2f|$)", re.IGNORECASE)
 
 _PIECE = re.compile(
     r"\[\[(?P<group>.*?)\]\]|\{(?P<field>[^{}]*)\}|(?P<text>(?:[^{}\[\]]|\[|\])+?(?=\[\[|\{|\}|$))"
@@ -186,10 +191,13 @@ def _urls(chunks: pl.DataFrame, parts: tuple[Part, ...]) -> Sequence[str | None]
     columns = _columns(chunks, names, of_label=False)
     urls = map(_of_one_fragment, _filled(parts, columns, _needed(parts), chunks.height))
     whole = _whole_urls(parts)
+    segments = [place for place, name in enumerate(names) if _is_segment(name)]
     found = []
     for url, row in zip(urls, zip(*columns, strict=True), strict=True):
-        plain = _PLAIN_FIELD.fullmatch("".join(filter(None, row[whole:])))
-        if not (plain and _PLAIN_URL.fullmatch(url)):
+        fields = "".join(filter(None, row[whole:]))
+        plain = _PLAIN_FIELD.fullmatch(fields) and "/." not in url
+        whole_segments = "/" not in fields or all("/" not in (row[n] or "") for n in segments)
+        if not (plain and whole_segments and _PLAIN_URL.fullmatch(url)):
             found.append(_careful_url(dict(zip(names, row, strict=True)), parts))
         else:
             found.append(url)
@@ -202,7 +210,7 @@ def _whole_urls(parts: tuple[Part, ...]) -> int:
 
 
 def _careful_url(row: dict[str, str | None], parts: tuple[Part, ...]) -> str | None:
-    """A link with its fields escaped; None where it lacks a field or is not safe."""
+    """A link with its fields escaped; None where it lacks a field, leaves its path or is not safe."""
     if any(row[name] is None for name in _needed(parts)):
         return None
     whole = list(row)[: _whole_urls(parts)]
@@ -210,10 +218,23 @@ def _careful_url(row: dict[str, str | None], parts: tuple[Part, ...]) -> str | N
     encoded = {
         name: value
         if value is None or name in whole
-        else quote(value, safe="/" if name in inside else _IN_FRAGMENT)
+        else quote(value, safe=_safe(name) if name in inside else _IN_FRAGMENT)
         for name, value in row.items()
     }
-    return safe_url(_of_one_fragment(_fill(parts, encoded)))
+    url = _of_one_fragment(_fill(parts, encoded))
+    own = len(encoded[whole[0]] or "") if whole else 0
+    if _DOTS.search(re.split(r"[?#]", url, maxsplit=1)[0], own):
+        return None
+    return safe_url(url)
+
+
+def _is_segment(name: str) -> bool:
+    """Whether a field is one segment of a path: a key of the metadata that is no path itself."""
+    return name not in _COLUMNS and not name.endswith("path")
+
+
+def _safe(name: str) -> str:
+    return "" if _is_segment(name) else "/"
 
 
 def _columns(chunks: pl.DataFrame, names: list[str], *, of_label: bool) -> list[Column]:

@@ -136,6 +136,49 @@ def test_a_link_is_right_or_none(
     assert link_of(make_chunks, template, **row) == url
 
 
+PULL = "https://h/acme/app/pull/{pr_number}"
+TREE = "https://h/{repo}/blob/{branch}/{path}"
+
+
+@pytest.mark.parametrize(
+    ("template", "row", "url"),
+    [
+        (PULL, {"metadata": '{"pr_number": "../../evil"}'}, None),
+        (PULL, {"metadata": '{"pr_number": ".."}'}, None),
+        (PULL, {"metadata": '{"pr_number": "."}'}, None),
+        (PULL, {"metadata": '{"pr_number": "1/../.."}'}, None),
+        (PULL, {"metadata": '{"pr_number": "..#x"}'}, "https://h/acme/app/pull/..%23x"),
+        (PULL, {"metadata": '{"pr_number": "%2e%2e"}'}, "https://h/acme/app/pull/%252e%252e"),
+        (PULL, {"metadata": '{"pr_number": "1/files"}'}, "https://h/acme/app/pull/1%2Ffiles"),
+        ("https://h/pull/.{pr_number}/x", {"metadata": '{"pr_number": "."}'}, None),
+        ("https://h/pull/{a}{b}", {"metadata": '{"a": ".", "b": "."}'}, None),
+        ("https://h/{repo}/{path}", {"repo": "a/b", "path": "src/../../../evil"}, None),
+        ("https://h/{repo}/{path}", {"repo": "..", "path": "x"}, None),
+        ("https://h/{repo}/{path}", {"repo": "a/b", "path": ".."}, None),
+        ("https://h/{repo}/{path}", {"repo": "a", "path": ".git/x..y"}, "https://h/a/.git/x..y"),
+        ("https://h/{repo}/{path}", {"repo": "a", "path": "a b/../c"}, None),
+        ("https://h/{path}#{anchor}", {"path": "x", "anchor": "../y"}, "https://h/x#../y"),
+        ("https://h/x?v={version}", {"version": ".."}, "https://h/x?v=.."),
+        ("{uri}/{path}", {"uri": "https://h/a", "path": "../b"}, None),
+        ("{uri}", {"uri": "https://h/a/../b"}, "https://h/a/../b"),
+        (
+            TREE,
+            {"repo": "a/b", "path": "src/c.py", "metadata": '{"branch": "release/1.2"}'},
+            "https://h/a/b/blob/release%2F1.2/src/c.py",
+        ),
+        (
+            "https://h/{file_path}",
+            {"metadata": '{"file_path": "src/c.py"}'},
+            "https://h/src/c.py",
+        ),
+    ],
+)
+def test_no_field_leads_a_link_out_of_its_path(
+    make_chunks: Make, template: str, row: dict[str, Any], url: str | None
+) -> None:
+    assert link_of(make_chunks, template, **row) == url
+
+
 @pytest.mark.parametrize("bad", ["{a", "a}", "{}", "[[{a}", "{a}]]", "{a b}", "[[ [[{a}]] ]]"])
 def test_a_template_that_cannot_be_read_says_so(bad: str) -> None:
     with pytest.raises(CrosscorpusError, match="can't be read"):
