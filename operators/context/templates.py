@@ -210,7 +210,7 @@ def _whole_urls(parts: tuple[Part, ...]) -> int:
 
 
 def _careful_url(row: dict[str, str | None], parts: tuple[Part, ...]) -> str | None:
-    """A link with its fields escaped; None where it lacks a field, leaves its path or is not safe."""
+    """A link with its fields escaped; None where it lacks a field or is not safe to follow."""
     if any(row[name] is None for name in _needed(parts)):
         return None
     whole = list(row)[: _whole_urls(parts)]

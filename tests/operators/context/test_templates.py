@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dataflow.configuration.config_model import load_config
 from operators.context.templates import LONGEST, describe, parse
 from operators.errors import CrosscorpusError
 
@@ -229,3 +230,21 @@ def test_one_careful_link_leaves_the_others_as_they_are(make_chunks: Make) -> No
     chunks = make_chunks({"uri": "https://h/a"}, {"uri": "https://h/b c"}, {"uri": None})
     links = describe(chunks, "docs", "x", "{uri}")[1]
     assert links.to_list() == ["https://h/a", "https://h/b%20c", None]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "label", "url"),
+    [
+        ('{"line": 12, "severity": "warning"}', "src/a.py:12 (warning)", "https://h/a.py#L12"),
+        ('{"line": 12}', "src/a.py:12", "https://h/a.py#L12"),
+        ('{"severity": "warning"}', "src/a.py (warning)", "https://h/a.py"),
+        ("{}", "src/a.py", "https://h/a.py"),
+    ],
+)
+def test_a_finding_says_its_line_and_its_severity(
+    make_chunks: Make, metadata: str, label: str, url: str
+) -> None:
+    memory = load_config("default").corpora["memory"]
+    row = {"path": "src/a.py", "uri": "https://h/a.py", "metadata": metadata}
+    labels, urls = describe(make_chunks(row), "memory", memory.label, memory.link)
+    assert (labels.item(), urls.item()) == (f"[finding: {label}]", url)
