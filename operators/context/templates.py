@@ -137,9 +137,17 @@ def _pieces(text: str, template: str) -> list[re.Match[str]]:
 
 
 def describe(
-    chunks: pl.DataFrame, corpus: str, label: str, link: str | None
+    chunks: pl.DataFrame, corpus: str, label: str, link: str | None, *, many_repos: bool = False
 ) -> tuple[pl.Series, pl.Series]:
     """The label and the link of each row of ``chunks`` (``READ_CHUNKS``).
+
+    Args:
+        chunks: columns ``READ_CHUNKS``.
+        corpus: their corpus.
+        label: template of the label.
+        link: template of the link; None or empty: no links.
+        many_repos: the label begins with the repository, unless the template names it: with
+            ``other/`` before a path, with ``other `` before anything else.
 
     Returns:
         ``source_label``: ``[corpus: ...]`` on one line, with every character escaped that could
@@ -151,7 +159,12 @@ def describe(
     """
     whole = _WHOLE.fullmatch(label)
     template, begins = (whole[2], f"{whole[1]}: ") if whole else (label, f"{corpus}: ")
-    labels = [f"[{begins}{body}]" for body in _labels(chunks, parse(template))]
+    bodies = _labels(chunks, parse(template))
+    if many_repos and "repo" not in (names := _names(parse(template))):
+        sign = "/" if names[:1] == ["path"] else " "
+        repos = _escaped(chunks["repo"].to_list())
+        bodies = [f"{r}{sign}{body}" if r else body for r, body in zip(repos, bodies, strict=True)]
+    labels = [f"[{begins}{body}]" for body in bodies]
     urls = _urls(chunks, parse(link or ""))
     return (
         pl.Series("source_label", labels, dtype=pl.String),
@@ -166,7 +179,7 @@ def _labels(chunks: pl.DataFrame, parts: tuple[Part, ...]) -> list[str]:
     if not names or all(bodies):
         return bodies
     return [
-        body or _label_text(next((v for v in chunks[list(FALLBACK)].row(number) if v), ""))
+        body or short_label(next((v for v in chunks[list(FALLBACK)].row(number) if v), ""))
         for number, body in enumerate(bodies)
     ]
 
@@ -176,10 +189,11 @@ def _escaped(column: Column) -> Column:
     there = [value for value in column if value]
     if _PLAIN_LABEL.fullmatch("".join(there)) and max(map(len, there), default=0) <= LONGEST:
         return column
-    return [value and _label_text(value) for value in column]
+    return [value and short_label(value) for value in column]
 
 
-def _label_text(text: str) -> str:
+def short_label(text: str) -> str:
+    """``text`` for a label: on one line, cut in its middle where it is long."""
     half = LONGEST // 2
     return label_text(text if len(text) <= LONGEST else f"{text[:half]}…{text[1 - half :]}")
 

@@ -248,3 +248,22 @@ def test_a_finding_says_its_line_and_its_severity(
     row = {"path": "src/a.py", "uri": "https://h/a.py", "metadata": metadata}
     labels, urls = describe(make_chunks(row), "memory", memory.label, memory.link)
     assert (labels.item(), urls.item()) == (f"[finding: {label}]", url)
+
+
+@pytest.mark.parametrize(
+    ("template", "repo", "label"),
+    [
+        (CODE, "o/app", "o/app/src/a.py:1-2"),
+        (CODE, "", "src/a.py:1-2"),
+        ("PR #{pr_number}", "o/app", "o/app PR #7"),
+        ("{title}", "o/app", "o/app T"),
+        ("{nothing}", "o/app", "o/app T"),
+        ("{repo}: {title}", "o/app", "o/app: T"),
+    ],
+)
+def test_where_there_are_several_repositories_the_label_says_which(
+    make_chunks: Make, template: str, repo: str, label: str
+) -> None:
+    row = {"path": "src/a.py", "start_line": 1, "end_line": 2, "title": "T", "repo": repo}
+    chunks = make_chunks({**row, "metadata": '{"pr_number": 7}'})
+    assert describe(chunks, "x", template, None, many_repos=True)[0].item() == f"[x: {label}]"
