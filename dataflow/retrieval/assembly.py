@@ -81,9 +81,9 @@ def context_window(
 
 
 @tag(stage="context")
-def citations(packed: pl.DataFrame, max_citations: int = 8) -> pl.DataFrame:
-    """What is in the context, as Markdown links."""
-    return cite(packed, max_citations=max_citations)
+def citations(packed: pl.DataFrame) -> pl.DataFrame:
+    """Every passage of the context, as a Markdown link."""
+    return cite(packed)
 
 
 @tag(stage="outcomes")
@@ -124,9 +124,13 @@ def provenance(
     jaccard_threshold: float = 0.9,
     cosine_threshold: float = 0.95,
     context_budget: int = 12_000,
+    max_citations: int = 8,
     timings: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
-    """How the answer came about: what was searched and how, what was found, what went wrong."""
+    """How the answer came about: what was searched and how, what was found, what went wrong.
+
+    ``max_citations`` limits what a terminal shows; ``citations`` has every passage of the context.
+    """
     tried = outcomes.filter(pl.col("status") != "absent")
     stages = {"fused": fused, "unique": unique, "results": results, "citations": citations}
     return {
@@ -162,6 +166,7 @@ def provenance(
             "jaccard_threshold": jaccard_threshold,
             "cosine_threshold": cosine_threshold,
             "context_budget": context_budget,
+            "max_citations": max_citations,
             "corpora": corpus_parameters,
         },
         "timings": dict(timings or {}),

@@ -115,7 +115,6 @@ def dispositions(
     packed_variant: str,
     top_k: int = 10,
     context_budget: int = 12_000,
-    max_citations: int = 8,
 ) -> pl.DataFrame:
     """What became of every result and every named chunk: its places, its fate and the reason."""
     limits = reasons.Limits(
@@ -123,7 +122,6 @@ def dispositions(
         top_k=top_k,
         budget=context_budget,
         unit=packed_variant,
-        max_citations=max_citations,
     )
     return reasons.dispositions(stages, limits)
 

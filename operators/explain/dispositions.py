@@ -70,7 +70,6 @@ class Limits:
     top_k: int
     budget: int
     unit: str
-    max_citations: int
 
 
 def of_all(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
@@ -223,11 +222,9 @@ def _disposition(row: Mapping[str, Any], lookups: _Lookups) -> tuple[str, str, i
 
 def _in_context(row: Mapping[str, Any], lookups: _Lookups) -> str:
     limits, number = lookups.limits, row["number"]
-    uncited = f"not cited, as only the first {limits.max_citations} are"
-    cited = "cited" if row["citation"] else uncited
     (cost,) = (cost for _, n, cost in lookups.costs[row["query_id"]] if n == number)
     of = f"{cost:,} of {limits.budget:,} {limits.unit}"
-    return f"{ordinal(number - 1)} in the context, with {of}; {cited}"
+    return f"{ordinal(number - 1)} in the context, with {of}; cited"
 
 
 def _too_long(row: Mapping[str, Any], lookups: _Lookups) -> str:

@@ -433,6 +433,8 @@ def test_every_passage_says_where_it_is_from_and_is_called_so_everywhere(attribu
     context = out["context_window"]["text"].item()
     heads = re.findall(r"(?m)^=== \w+ \d+ (\[.*\])$", context)
     assert sorted(heads) == sorted(labels)
+    assert len(labels) > 8
+    assert sorted(out["citations"]["source_label"]) == sorted(labels)
     for row in out["results"].iter_rows(named=True):
         told = attributed.execute(explained, {**ASK, "explain_chunks": [row["source_label"]]})
         assert row["chunk_id"] in told["dispositions"]["chunk_id"]
