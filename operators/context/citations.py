@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from operators.foundation.escape import markdown_text
 from operators.frames import CITATIONS, frame_of
 
 MOST_ALTERNATES = 5
@@ -49,5 +50,6 @@ def citation(label: str, url: str | None, alternates: Sequence[dict[str, Any]]) 
 
 
 def link(label: str, url: str | None) -> str:
-    """``label``, with its brackets, as a Markdown link; unchanged without a ``url``."""
-    return f"{label}({url})" if url else label
+    """``label``, which is in brackets, as a Markdown link; without a ``url`` as Markdown's text."""
+    shown = f"[{markdown_text(label[1:-1])}]"
+    return f"{shown}({url})" if url else shown

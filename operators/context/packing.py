@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import re
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import polars as pl
 
 from operators.arrays.rows import listed, take
-from operators.foundation.escape import defused
+from operators.foundation.escape import defused, header_label
 from operators.frames import CONTEXT, PACKED, frame_of
 
 SEPARATOR = "\n\n"
@@ -54,12 +55,13 @@ def pack(
     """
     results = listed(results)
     texts = defused(results["text"], corpora)
-    ids, labels = results["chunk_id"].to_list(), results["source_label"].to_list()
+    labels = headers(results["source_label"], corpora)
+    ids = results["chunk_id"].to_list()
     by_query: dict[int, list[int]] = {}
     for row, query_id in enumerate(results["query_id"].to_list()):
         by_query.setdefault(query_id, []).append(row)
     noted: dict[int, list[str]] = {}
-    for query_id, note in notes["query_id", "note"].iter_rows():
+    for query_id, note in zip(notes["query_id"], defused(notes["note"], corpora), strict=True):
         noted.setdefault(query_id, []).append(note)
 
     chosen: list[tuple[int, int, str, str, int]] = []
@@ -83,6 +85,12 @@ def pack(
             (cost,) = measure([SEPARATOR + block if number else block])
             blocks.append((query_id, key, block, cost))
     return _frame(results, chosen, blocks)
+
+
+def headers(labels: pl.Series, corpora: Iterable[str]) -> list[str]:
+    """Labels as they stand in the headers of a context."""
+    bare = [re.sub(r"^\[|\]$", "", label or "") for label in labels]
+    return [header_label(f"[{one}]") for one in defused(pl.Series(bare, dtype=pl.String), corpora)]
 
 
 def entry(key: str, number: int, label: str, text: str) -> str:

@@ -41,7 +41,7 @@ _OF_COPY = "mtime"  # the date_source of a date that no document bears
 _DERIVED = {"file": "path", "release": "version"}
 _VERSION = re.compile(r"[\w.+-](?:[\w.+ -]{0,38}[\w.+-])?")  # no other version stands in a label
 _PLAIN_FIELD = re.compile(r"[A-Za-z0-9._~/-]*")
-_PLAIN_LABEL = re.compile(r"[ -;=?-Z^_a-~]*+")  # ASCII without what must be escaped
+_PLAIN_LABEL = re.compile(r"[ -~]*+")  # nothing that is unseen
 _IN_FRAGMENT = "/=&:,;"  # the page of a PDF is a fragment page=12
 _PLAIN_URL = re.compile(
     r"https?://[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]{1,5})?"
@@ -150,8 +150,8 @@ def describe(
             ``other/`` before a path, with ``other `` before anything else.
 
     Returns:
-        ``source_label``: ``[corpus: ...]`` on one line, with every character escaped that could
-        end it; a template ``[name: ...]`` puts its own name there.
+        ``source_label``: ``[corpus: ...]`` on one line, plain text; a template ``[name: ...]``
+        puts its own name there.
         ``source_url``: null where there is no link or it is not safe.
 
     Raises:

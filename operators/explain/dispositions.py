@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from operators.context.packing import SEPARATOR, boundary, entry
+from operators.context.packing import SEPARATOR, boundary, entry, headers
 from operators.context.search_outcomes import channels
 from operators.foundation.escape import defused
 from operators.frames import DISPOSITIONS
@@ -239,9 +239,8 @@ def _too_long(row: Mapping[str, Any], lookups: _Lookups) -> str:
         return f"it did not fit into the {left:,} {limits.unit} that were left"
     number = sum(rank >= 0 for rank, *_ in before) + 1
     text = lookups.texts[row["query_id"], row["chunk_id"]]
-    said = entry(
-        boundary([], []), number, row["source_label"], text
-    )  # all boundaries have one length
+    (label,) = headers(pl.Series([row["source_label"]]), limits.candidates)
+    said = entry(boundary([], []), number, label, text)  # all boundaries have one length
     need = len(said) + (len(SEPARATOR) if number > 1 else 0)
     return f"it needs {need:,} {limits.unit}, and {left:,} of {limits.budget:,} were left"
 
