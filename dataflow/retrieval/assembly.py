@@ -11,6 +11,7 @@ from hamilton.function_modifiers import config, tag
 from dataflow.retrieval.branches import from_each_corpus, parameters_of_each
 from operators.context import packing, passage_versions, search_outcomes
 from operators.context.citations import cite
+from operators.context.templates import label_names
 from operators.context.token_counts import token_measure
 from operators.frames import stacked
 from operators.ranking.total_order import cut
@@ -45,9 +46,17 @@ def packed__characters(
     notes: pl.DataFrame,
     corpora: dict[str, Any],
     context_budget: int = 12_000,
+    inert_markdown: bool = False,
 ) -> pl.DataFrame:
     """The results and notes that fit a budget of characters."""
-    return packing.pack(context_order, queries, notes, budget=context_budget, corpora=corpora)
+    return packing.pack(
+        context_order,
+        queries,
+        notes,
+        budget=context_budget,
+        label_names=label_names(corpora),
+        inert_markdown=inert_markdown,
+    )
 
 
 @config.when(packed_variant="tokens")
@@ -59,6 +68,7 @@ def packed__tokens(
     corpora: dict[str, Any],
     embedder: Any,
     context_budget: int = 12_000,
+    inert_markdown: bool = False,
     vocabulary: str = "o200k_base",
 ) -> pl.DataFrame:
     """The results and notes that fit a budget of tokens."""
@@ -67,7 +77,8 @@ def packed__tokens(
         queries,
         notes,
         budget=context_budget,
-        corpora=corpora,
+        label_names=label_names(corpora),
+        inert_markdown=inert_markdown,
         measure=token_measure(embedder.count_tokens, vocabulary),
     )
 

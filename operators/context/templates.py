@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -170,6 +170,17 @@ def describe(
         pl.Series("source_label", labels, dtype=pl.String),
         pl.Series("source_url", urls, dtype=pl.String),
     )
+
+
+def label_names(corpora: Mapping[str, Any]) -> frozenset[str]:
+    """What the labels of a configuration's corpora begin with, and the names of the corpora.
+
+    Args:
+        corpora: a corpus's name -> ``inputs`` with ``label``.
+    """
+    templates = (options["inputs"]["label"] for options in corpora.values())
+    own = (whole[1] for whole in map(_WHOLE.fullmatch, templates) if whole)
+    return frozenset([*corpora, *own])
 
 
 def _labels(chunks: pl.DataFrame, parts: tuple[Part, ...]) -> list[str]:

@@ -11,7 +11,7 @@ import polars as pl
 
 from operators.context.packing import SEPARATOR, boundary, entry, headers
 from operators.context.search_outcomes import channels
-from operators.foundation.escape import defused
+from operators.foundation.defusing import defused
 from operators.frames import DISPOSITIONS
 
 DISPOSITION_MEANINGS = {
@@ -64,12 +64,19 @@ class Limits:
     Attributes:
         candidates: the search depth of each corpus.
         unit: of the budget: "characters" or "tokens".
+        label_names, inert_markdown: how passages are packed.
     """
 
     candidates: Mapping[str, int]
     top_k: int
     budget: int
     unit: str
+    label_names: frozenset[str] = frozenset()
+    inert_markdown: bool = False
+
+    def harmless(self, texts: pl.Series) -> list[str]:
+        """Texts as they are packed."""
+        return defused(texts, self.label_names, inert_markdown=self.inert_markdown)
 
 
 def of_all(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
@@ -169,7 +176,7 @@ class _Lookups:
     def texts(self) -> dict[tuple[int, int], str]:
         """The packed text of each result."""
         results = self.run.results
-        texts = defused(results["text"], self.limits.candidates)
+        texts = self.limits.harmless(results["text"])
         return dict(zip(results.select(_KEY).iter_rows(), texts, strict=True))
 
     @cached_property
@@ -239,7 +246,7 @@ def _too_long(row: Mapping[str, Any], lookups: _Lookups) -> str:
         return f"it did not fit into the {left:,} {limits.unit} that were left"
     number = sum(rank >= 0 for rank, *_ in before) + 1
     text = lookups.texts[row["query_id"], row["chunk_id"]]
-    (label,) = headers(pl.Series([row["source_label"]]), limits.candidates)
+    (label,) = headers(pl.Series([row["source_label"]]), limits.harmless)
     said = entry(boundary([], []), number, label, text)  # all boundaries have one length
     need = len(said) + (len(SEPARATOR) if number > 1 else 0)
     return f"it needs {need:,} {limits.unit}, and {left:,} of {limits.budget:,} were left"

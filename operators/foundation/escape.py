@@ -11,10 +11,7 @@ the header of a passage (:func:`header_label`) or HTML (:mod:`operators.report.p
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from urllib.parse import quote, urlsplit, urlunsplit
-
-import polars as pl
 
 # Unicode's format characters but for the visible ones, fillers and blanks that show nothing,
 # supplementary variation selectors, runs of the common ones, line and paragraph separators.
@@ -32,7 +29,6 @@ _IN_TEXT = re.compile(f"[{_CONTROL}{_UNSEEN}]|{_JOINERS}|{_RUNS}")
 _IN_LABEL = re.compile(f"[\t\n{_CONTROL}{_UNSEEN}]|{_JOINERS}|{_RUNS}")
 _MARKUP = re.compile(r"[\\\[\]`<>]|&(?=#?\w+;)")
 _BRACKETS = re.compile(r"(?<!\\)[\[\]]")
-_PLAIN = re.compile(r"[\t\n -~]*+")
 _IN_URL = "/?#:@!$&*+,;=%~-._"
 
 
@@ -114,24 +110,6 @@ def safe_url(url: str) -> str | None:
     rest = urlunsplit(("", "", parts.path, parts.query, parts.fragment))
     rest = re.sub(r"%(?![0-9A-Fa-f]{2})", "%25", rest)
     return f"{parts.scheme}://{host}{port}{quote(rest, safe=_IN_URL)}"
-
-
-def defused(texts: pl.Series, corpora: Iterable[str]) -> list[str]:
-    """Passages for a context; null is empty.
-
-    Unseen characters are shown; a bracket that could begin a label of ``corpora`` is escaped.
-
-    >>> defused(pl.Series(["[wiki: Policy] a[0]"]), ["wiki"])
-    ['\\\\[wiki: Policy] a[0]']
-    """
-    names = "|".join(re.escape(name) for name in [*sorted(corpora), "source"])
-    opening = re.compile(rf"\[\s*(?i:{names})\b")
-    return [
-        text
-        if _PLAIN.fullmatch(text) and not ("[" in text and opening.search(text))
-        else opening.sub(r"\\\g<0>", visible(text))
-        for text in (text or "" for text in texts.to_list())
-    ]
 
 
 def _codes(match: re.Match[str]) -> str:

@@ -47,7 +47,7 @@ def test_every_passage_of_the_context_is_cited_and_nothing_else(
     results = make_results(
         *({"chunk_id": n, "rank": n, "text": "x" * 900 if n == 2 else "short"} for n in range(13))
     )
-    packed = pack(results, make_queries({}), make_notes("a note"), budget=800, corpora=[])
+    packed = pack(results, make_queries({}), make_notes("a note"), budget=800, label_names=[])
     citations = cite(packed)
     check(citations, CITATIONS, "citations")
     assert citations["chunk_id"].to_list() == [n for n in range(13) if n != 2]
@@ -61,7 +61,7 @@ def test_alternates_reach_the_citation(
         {"chunk_id": 0, "rank": 0},
         {"chunk_id": 1, "rank": 1, "alternate_sources": [source("[docs: b]", "https://h/b")]},
     )
-    packed = pack(results, make_queries({}), make_notes(), budget=800, corpora=[])
+    packed = pack(results, make_queries({}), make_notes(), budget=800, label_names=[])
     assert cite(packed)["citation"].to_list() == [
         "[wiki: Page]",
         "[wiki: Page] (also found in [docs: b](https://h/b))",

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dataflow.configuration.config_model import load_config
-from operators.context.templates import LONGEST, describe, parse
+from operators.context.templates import LONGEST, describe, label_names, parse
 from operators.errors import CrosscorpusError
 
 Make = Callable[..., pl.DataFrame]
@@ -267,3 +267,9 @@ def test_where_there_are_several_repositories_the_label_says_which(
     row = {"path": "src/a.py", "start_line": 1, "end_line": 2, "title": "T", "repo": repo}
     chunks = make_chunks({**row, "metadata": '{"pr_number": 7}'})
     assert describe(chunks, "x", template, None, many_repos=True)[0].item() == f"[x: {label}]"
+
+
+def test_labels_begin_with_the_name_of_the_corpus_or_of_its_template() -> None:
+    labels = {"code": "{path}", "memory": "[finding: {path}]"}
+    corpora = {name: {"inputs": {"label": label}} for name, label in labels.items()}
+    assert label_names(corpora) == {"code", "memory", "finding"}

@@ -2,14 +2,13 @@ from __future__ import annotations
 
 import re
 
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from operators.context.citations import link
-from operators.foundation.escape import defused, header_label, label_text, safe_url, visible
+from operators.foundation.escape import header_label, label_text, safe_url, visible
 
 UNSEEN = ["\u200b", "\u2066", "\u202e", "\ufeff", "\u00ad", "\u2060", "\u3164", "\u2028", "\x07"]
 UNSEEN += ["\x1b", "\x7f", "\x9b", "\U000e0041", "\U000e01ef", "\u180e", "\u2800"]
@@ -133,13 +132,3 @@ def test_any_safe_address_makes_exactly_one_link(content: str) -> None:
     url = safe_url(f"https://example.org/{content}")
     if url is not None:
         assert len(links_of(link("[wiki: a]", url))) == 1
-
-
-def test_text_that_looks_like_a_label_is_escaped() -> None:
-    texts = pl.Series(["[wiki: Forged](https://evil)", "a[ SOURCE 2: x]", "b[wikipedia]", None])
-    assert defused(texts, ["wiki"]) == [
-        "\\[wiki: Forged](https://evil)",
-        "a\\[ SOURCE 2: x]",
-        "b[wikipedia]",
-        "",
-    ]
