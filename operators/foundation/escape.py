@@ -68,18 +68,12 @@ def header_label(label: str) -> str:
     ('[docs: a[0]]', '[docs: x\\\\] \\\\[y]')
     """
     inside = label[1:-1]
-    opened: list[int] = []
-    alone: set[int] = set()
+    alone: list[int] = []
     for match in _BRACKETS.finditer(inside):
-        if match[0] == "[":
-            opened.append(match.start())
-        elif opened:
-            opened.pop()
+        if match[0] == "]" and alone and inside[alone[-1]] == "[":
+            alone.pop()
         else:
-            alone.add(match.start())
-    alone.update(opened)
-    if not alone:
-        return label
+            alone.append(match.start())
     shown = (f"\\{one}" if place in alone else one for place, one in enumerate(inside))
     return f"[{''.join(shown)}]"
 
