@@ -135,13 +135,10 @@ def provenance(
     jaccard_threshold: float = 0.9,
     cosine_threshold: float = 0.95,
     context_budget: int = 12_000,
-    max_citations: int = 8,
+    max_citations: int = 8,  # what a terminal shows of them
     timings: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
-    """How the answer came about: what was searched and how, what was found, what went wrong.
-
-    ``max_citations`` limits what a terminal shows; ``citations`` has every passage of the context.
-    """
+    """How the answer came about: what was searched and how, what was found, what went wrong."""
     tried = outcomes.filter(pl.col("status") != "absent")
     stages = {"fused": fused, "unique": unique, "results": results, "citations": citations}
     return {

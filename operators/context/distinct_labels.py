@@ -27,10 +27,7 @@ def tell_apart(
 ) -> Sequence[str]:
     """``labels`` with what differs at the end of those that one question has more than once.
 
-    Args:
-        query_ids: the question of each label.
-        labels: each ``[corpus: ...]``.
-        ways: in the order in which they are tried; the next one is for what is still alike.
+    ``ways`` are tried in their order; the next one is for what is still alike.
 
     >>> tell_apart([0, 0, 1], ["[wiki: A]"] * 3, [lambda row: f"passage {row + 1}"])
     ['[wiki: A, passage 1]', '[wiki: A, passage 2]', '[wiki: A]']
@@ -51,40 +48,33 @@ def tell_apart(
 
 
 def ways_of(chunks: pl.DataFrame, rows: Sequence[int]) -> list[Way]:
-    """The ways to tell chunks of one corpus apart.
-
-    Args:
-        chunks: columns ``READ_CHUNKS``.
-        rows: for each label, the row of its chunk.
-    """
+    """The ways to tell labels of ``chunks`` (``READ_CHUNKS``) apart; ``rows`` are their rows."""
 
     def named(column: str) -> Way:
         values = chunks[column]
         return lambda n: f"in {short_label(str(values[rows[n]]))}" if values[rows[n]] else None
 
-    columns = chunks["metadata", "start_line", "end_line", "ordinal"]
+    columns = chunks["metadata", "start_line", "end_line", "ordinal", "chunk_id"]
 
     def place(n: int) -> str:
-        metadata, first, last, _ = columns.row(rows[n])
+        metadata, first, last, _, _ = columns.row(rows[n])
         page = json.loads(metadata or "{}").get("page")
         if isinstance(page, int):
             return f"page {page}"
-        if first is None:
-            return passage(n)
-        return f"line {first}" if first == last else f"lines {first}-{last}"
+        lines = f"line {first}" if first == last else f"lines {first}-{last}"
+        return passage(n) if first is None else lines
 
     def passage(n: int) -> str:
         return f"passage {(columns.row(rows[n])[3] or 0) + 1}"
 
     def chunk_id(n: int) -> str:
-        return f"#{chunks['chunk_id'][rows[n]] & (2**64 - 1):016x}"
+        return f"#{columns.row(rows[n])[4] & (2**64 - 1):016x}"
 
     return [*map(named, ("repo", "path", "document_id")), place, passage, chunk_id]
 
 
 def tell_corpora_apart(pooled: pl.DataFrame) -> pl.DataFrame:
     """``pooled`` (``UNIFIED``) with the corpus in the labels that passages of several share."""
-    columns = (pooled[name].to_list() for name in ("query_id", "source_label", "corpus"))
-    query_ids, labels, corpora = columns
-    told = tell_apart(query_ids, labels, [lambda row: f"corpus {corpora[row]}"])
+    labels, corpora = pooled["source_label"].to_list(), pooled["corpus"]
+    told = tell_apart(pooled["query_id"].to_list(), labels, [lambda n: f"corpus {corpora[n]}"])
     return replaced(pooled, pl.Series("source_label", told)) if told != labels else pooled

@@ -54,9 +54,7 @@ def pack(
         queries: columns ``QUERIES``.
         notes: columns ``NOTES``.
         budget: in the unit of ``measure``, for each query.
-        label_names: what labels begin with, see :func:`operators.foundation.defusing.defused`.
-        inert_markdown: passages have no link and no image for a renderer.
-        measure: gives the cost of a text.
+        label_names, inert_markdown: see :func:`operators.foundation.defusing.defused`.
     """
     results = listed(results)
     harmless = partial(defused, label_names=frozenset(label_names), inert_markdown=inert_markdown)

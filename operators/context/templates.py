@@ -141,13 +141,8 @@ def describe(
 ) -> tuple[pl.Series, pl.Series]:
     """The label and the link of each row of ``chunks`` (``READ_CHUNKS``).
 
-    Args:
-        chunks: columns ``READ_CHUNKS``.
-        corpus: their corpus.
-        label: template of the label.
-        link: template of the link; None or empty: no links.
-        many_repos: the label begins with the repository, unless the template names it: with
-            ``other/`` before a path, with ``other `` before anything else.
+    With ``many_repos`` a label begins with its repository, unless the template names it:
+    ``other/src/a.py``, ``other PR #12``.
 
     Returns:
         ``source_label``: ``[corpus: ...]`` on one line, plain text; a template ``[name: ...]``
@@ -173,11 +168,7 @@ def describe(
 
 
 def label_names(corpora: Mapping[str, Any]) -> frozenset[str]:
-    """What the labels of a configuration's corpora begin with, and the names of the corpora.
-
-    Args:
-        corpora: a corpus's name -> ``inputs`` with ``label``.
-    """
+    """What the labels of corpora begin with, and their names; ``inputs`` have the templates."""
     templates = (options["inputs"]["label"] for options in corpora.values())
     own = (whole[1] for whole in map(_WHOLE.fullmatch, templates) if whole)
     return frozenset([*corpora, *own])
@@ -240,10 +231,11 @@ def _careful_url(row: dict[str, str | None], parts: tuple[Part, ...]) -> str | N
         return None
     whole = list(row)[: _whole_urls(parts)]
     inside = _before_fragment(parts)
+    kept = {name: "" if _is_segment(name) else "/" for name in inside}
     encoded = {
         name: value
         if value is None or name in whole
-        else quote(value, safe=_safe(name) if name in inside else _IN_FRAGMENT)
+        else quote(value, safe=kept.get(name, _IN_FRAGMENT))
         for name, value in row.items()
     }
     url = _of_one_fragment(_fill(parts, encoded))
@@ -256,10 +248,6 @@ def _careful_url(row: dict[str, str | None], parts: tuple[Part, ...]) -> str | N
 def _is_segment(name: str) -> bool:
     """Whether a field is one segment of a path: a key of the metadata that is no path itself."""
     return name not in _COLUMNS and not name.endswith("path")
-
-
-def _safe(name: str) -> str:
-    return "" if _is_segment(name) else "/"
 
 
 def _columns(chunks: pl.DataFrame, names: list[str], *, of_label: bool) -> list[Column]:

@@ -58,11 +58,8 @@ def unify(
     rows = np.concatenate([row, place]).tolist()
     of_query = np.concatenate([query_id, query_id[owner]]).tolist()
     plain = labels.to_list()
-    told = pl.Series(
-        "source_label",
-        tell_apart(of_query, [plain[n] for n in rows], ways_of(chunks, rows)),
-        dtype=pl.String,
-    )
+    distinct = tell_apart(of_query, [plain[n] for n in rows], ways_of(chunks, rows))
+    told = pl.Series("source_label", distinct, dtype=pl.String)
     sources = take(frame_of(described[name] for name in ("chunk_id", "repo", "source_url")), place)
     others = [*sources.get_columns(), told[len(row) :], _everywhere(corpus, len(place))]
     found = frame_of(others, _SOURCE).to_struct("alternate_sources")

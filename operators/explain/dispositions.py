@@ -64,7 +64,6 @@ class Limits:
     Attributes:
         candidates: the search depth of each corpus.
         unit: of the budget: "characters" or "tokens".
-        label_names, inert_markdown: how passages are packed.
     """
 
     candidates: Mapping[str, int]

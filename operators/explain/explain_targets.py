@@ -63,19 +63,20 @@ def find_targets(
     wanted = [labels.get(name, name) if isinstance(name, str) else name for name in plain]
     found = pl.concat(merged.values())
     many_repos = collection_info(store).many_repos
+    columns = hits["query_id", "chunk_id", "source_label"]
+    told = {(query_id, chunk_id): label for query_id, chunk_id, label in columns.iter_rows()}
     rows: list[dict[str, Any]] = []
     for query in queries.iter_rows(named=True):
         asked = queries.filter(query_id=query["query_id"])
         known = _located(store, wanted, query["repos"], corpora, many_repos)
         visible, distances = _visible(store, embedder, asked, known, corpora)
         own = found.filter(query_id=query["query_id"])
-        told = dict(hits.filter(query_id=query["query_id"])["chunk_id", "source_label"].iter_rows())
         ranks = dict(own["chunk_id", "rank"].iter_rows())
         for name in wanted:
             for chunk_id in meant(name, known, ranks, distances):
                 chunk = known.row(by_predicate=pl.col("chunk_id") == chunk_id, named=True)
                 said = {
-                    "source_label": told.get(chunk_id, chunk["source_label"]),
+                    "source_label": told.get((query["query_id"], chunk_id), chunk["source_label"]),
                     "query_id": query["query_id"],
                     "hidden": hidden(chunk, query, corpora, visible),
                     "vector_distance": distances.get(chunk_id),

@@ -22,13 +22,9 @@ FILES = ("code", "docs")
 def link_findings(store: Store, chunks: pl.DataFrame, deadline: Deadline) -> pl.DataFrame:
     """``chunks`` with the ``uri`` of its file for each finding that has none.
 
-    Args:
-        store: the open collection.
-        chunks: columns corpus, repo, path and uri, and any others; a finding's file is the one of
-            its path in its own repository.
-        deadline: of the look-up; without a finding that lacks a link, there is none.
+    The file is the one of the finding's path (columns repo and path) in its own repository.
     """
-    rows = list(chunks["corpus", "repo", "path", "uri"].iter_rows())
+    rows = chunks["corpus", "repo", "path", "uri"].iter_rows()
     about = {
         number: [document_key(name, repo, path) for name in FILES]
         for number, (corpus, repo, path, uri) in enumerate(rows)
@@ -44,8 +40,7 @@ def link_findings(store: Store, chunks: pl.DataFrame, deadline: Deadline) -> pl.
         return dict(conn.execute(statement, (keys,)).fetchall())
 
     links = run(store, deadline, read)
-    uris = [
-        next((links[key] for key in about.get(number, ()) if key in links), uri)
-        for number, (*_, uri) in enumerate(rows)
-    ]
+    uris = chunks["uri"].to_list()
+    for number, some in about.items():
+        uris[number] = next((links[key] for key in some if key in links), None)
     return replaced(chunks, pl.Series("uri", uris, dtype=pl.String))
