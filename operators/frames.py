@@ -18,7 +18,8 @@ import polars as pl
 UTC = pl.Datetime("us", "UTC")
 
 SOURCE = pl.Struct(
-    {"chunk_id": pl.Int64, "corpus": pl.String, "source_label": pl.String, "source_url": pl.String}
+    {"chunk_id": pl.Int64}
+    | dict.fromkeys(("corpus", "repo", "source_label", "source_url"), pl.String)
 )
 """A near-duplicate, as the chunk that represents it names it."""
 

@@ -11,6 +11,7 @@ from hamilton.function_modifiers import config, tag
 from dataflow.retrieval.branches import from_each_corpus, parameters_of_each
 from operators.context import packing, passage_versions, search_outcomes
 from operators.context.citations import cite
+from operators.context.templates import label_names
 from operators.context.token_counts import token_measure
 from operators.frames import stacked
 from operators.postgres.search import filter_values
@@ -68,10 +69,16 @@ def packed__characters(
     context_notes: pl.DataFrame,
     corpora: dict[str, Any],
     context_budget: int = 12_000,
+    inert_markdown: bool = False,
 ) -> pl.DataFrame:
     """The results and notes that fit a budget of characters."""
     return packing.pack(
-        context_order, queries, context_notes, budget=context_budget, corpora=corpora
+        context_order,
+        queries,
+        context_notes,
+        budget=context_budget,
+        label_names=label_names(corpora),
+        inert_markdown=inert_markdown,
     )
 
 
@@ -84,6 +91,7 @@ def packed__tokens(
     corpora: dict[str, Any],
     embedder: Any,
     context_budget: int = 12_000,
+    inert_markdown: bool = False,
     vocabulary: str = "o200k_base",
 ) -> pl.DataFrame:
     """The results and notes that fit a budget of tokens."""
@@ -92,7 +100,8 @@ def packed__tokens(
         queries,
         context_notes,
         budget=context_budget,
-        corpora=corpora,
+        label_names=label_names(corpora),
+        inert_markdown=inert_markdown,
         measure=token_measure(embedder.count_tokens, vocabulary),
     )
 
@@ -106,9 +115,9 @@ def context_window(
 
 
 @tag(stage="context")
-def citations(packed: pl.DataFrame, max_citations: int = 8) -> pl.DataFrame:
-    """What is in the context, as Markdown links."""
-    return cite(packed, max_citations=max_citations)
+def citations(packed: pl.DataFrame) -> pl.DataFrame:
+    """Every passage of the context, as a Markdown link."""
+    return cite(packed)
 
 
 @tag(stage="outcomes")
@@ -149,6 +158,7 @@ def provenance(
     jaccard_threshold: float = 0.9,
     cosine_threshold: float = 0.95,
     context_budget: int = 12_000,
+    max_citations: int = 8,  # what a terminal shows of them
     timings: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
     """How the answer came about: what was searched and how, what was found, what went wrong."""
@@ -186,6 +196,7 @@ def provenance(
             "jaccard_threshold": jaccard_threshold,
             "cosine_threshold": cosine_threshold,
             "context_budget": context_budget,
+            "max_citations": max_citations,
             "corpora": corpus_parameters,
         },
         "timings": dict(timings or {}),

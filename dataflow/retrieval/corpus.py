@@ -323,10 +323,16 @@ def deduped__off(merged: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
 
 @tag(stage="unify")
 def unified(
-    deduped: pl.DataFrame, chunks: pl.DataFrame, corpus: str, label: str, link: str
+    deduped: pl.DataFrame,
+    chunks: pl.DataFrame,
+    collection: CollectionInfo,
+    corpus: str,
+    label: str,
+    link: str,
 ) -> pl.DataFrame:
     """The corpus's answer in the form that all corpora share, with labels and links."""
-    return unify(deduped, chunks, corpus=corpus, label=label, link=link)
+    many_repos = collection.many_repos
+    return unify(deduped, chunks, corpus=corpus, label=label, link=link, many_repos=many_repos)
 
 
 def _channels(merged_variant: str) -> Any:

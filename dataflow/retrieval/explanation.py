@@ -8,6 +8,7 @@ import polars as pl
 from hamilton.function_modifiers import config, tag
 
 from dataflow.retrieval.branches import from_each_corpus
+from operators.context.templates import label_names
 from operators.explain import components, steps
 from operators.explain import dispositions as reasons
 from operators.explain.explain_targets import find_targets
@@ -115,7 +116,7 @@ def dispositions(
     packed_variant: str,
     top_k: int = 10,
     context_budget: int = 12_000,
-    max_citations: int = 8,
+    inert_markdown: bool = False,
 ) -> pl.DataFrame:
     """What became of every result and every named chunk: its places, its fate and the reason."""
     limits = reasons.Limits(
@@ -123,7 +124,8 @@ def dispositions(
         top_k=top_k,
         budget=context_budget,
         unit=packed_variant,
-        max_citations=max_citations,
+        label_names=label_names(corpora),
+        inert_markdown=inert_markdown,
     )
     return reasons.dispositions(stages, limits)
 

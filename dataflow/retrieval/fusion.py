@@ -9,6 +9,7 @@ import polars as pl
 from hamilton.function_modifiers import config, tag
 
 from dataflow.retrieval.branches import from_each_corpus, one_branch_each
+from operators.context.distinct_labels import tell_corpora_apart
 from operators.context.search_outcomes import collect, sole_channels
 from operators.dedup import across
 from operators.dedup.similarity_index import SimilarityIndex
@@ -48,7 +49,7 @@ def lone_channels(outcomes: pl.DataFrame) -> dict[str, str]:
 @from_each_corpus(branches="unified")
 def pooled_hits(branches: dict[str, pl.DataFrame], outcomes: pl.DataFrame) -> pl.DataFrame:
     """The answers of all corpora, one after the other; there are outcomes, so one may be empty."""
-    return stacked(branch[list(UNIFIED)] for branch in branches.values())
+    return tell_corpora_apart(stacked(branch[list(UNIFIED)] for branch in branches.values()))
 
 
 @tag(stage="fusion")

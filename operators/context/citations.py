@@ -5,27 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import polars as pl
 
-from operators.arrays.rows import take
+from operators.foundation.escape import markdown_text
 from operators.frames import CITATIONS, frame_of
 
 MOST_ALTERNATES = 5
 
 
-def cite(packed: pl.DataFrame, *, max_citations: int = 8) -> pl.DataFrame:
-    """``CITATIONS``: one row for each of the first ``max_citations`` sources of a context.
+def cite(packed: pl.DataFrame) -> pl.DataFrame:
+    """``CITATIONS``: one row for each passage of a context, none for anything outside of it.
 
     A citation is ``[wiki: Title](url)``, or plain text where there is no safe link. It says where
     near-duplicates were found: ``(also found in [review: PR #456](...))``.
 
     Args:
-        packed: columns ``PACKED``; nothing outside of the context is cited.
-        max_citations: for each query.
+        packed: columns ``PACKED``; the notes have no number and no citation.
     """
-    place = packed["number"].to_numpy()  # NaN for the notes
-    cited = take(packed, np.flatnonzero(place <= max_citations))
+    cited = packed.drop_nulls("number")
     names = ("source_label", "source_url", "alternate_sources")
     said = [
         citation(label, url, others or ())
@@ -53,5 +50,6 @@ def citation(label: str, url: str | None, alternates: Sequence[dict[str, Any]]) 
 
 
 def link(label: str, url: str | None) -> str:
-    """``label``, with its brackets, as a Markdown link; unchanged without a ``url``."""
-    return f"{label}({url})" if url else label
+    """``label``, which is in brackets, as a Markdown link; without a ``url`` as Markdown's text."""
+    shown = f"[{markdown_text(label[1:-1])}]"
+    return f"{shown}({url})" if url else shown

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 import numpy as np
 import polars as pl
 
 from operators.arrays.rows import listed, take
-from operators.foundation.escape import defused
+from operators.foundation.defusing import defused
+from operators.foundation.escape import header_label
 from operators.frames import CONTEXT, PACKED, frame_of
 
 SEPARATOR = "\n\n"
@@ -37,7 +40,8 @@ def pack(
     notes: pl.DataFrame,
     *,
     budget: int,
-    corpora: Iterable[str],
+    label_names: Iterable[str],
+    inert_markdown: bool = False,
     measure: Measure = characters,
 ) -> pl.DataFrame:
     """``PACKED``: the results that fit, top-ranked first, and the notes.
@@ -50,16 +54,18 @@ def pack(
         queries: columns ``QUERIES``.
         notes: columns ``NOTES``.
         budget: in the unit of ``measure``, for each query.
-        corpora: names whose labels no content may imitate.
+        label_names, inert_markdown: see :func:`operators.foundation.defusing.defused`.
     """
     results = listed(results)
-    texts = defused(results["text"], corpora)
-    ids, labels = results["chunk_id"].to_list(), results["source_label"].to_list()
+    harmless = partial(defused, label_names=frozenset(label_names), inert_markdown=inert_markdown)
+    texts = harmless(results["text"])
+    labels = headers(results["source_label"], harmless)
+    ids = results["chunk_id"].to_list()
     by_query: dict[int, list[int]] = {}
     for row, query_id in enumerate(results["query_id"].to_list()):
         by_query.setdefault(query_id, []).append(row)
     noted: dict[int, list[str]] = {}
-    for query_id, note in notes["query_id", "note"].iter_rows():
+    for query_id, note in zip(notes["query_id"], harmless(notes["note"]), strict=True):
         noted.setdefault(query_id, []).append(note)
 
     chosen: list[tuple[int, int, str, str, int]] = []
@@ -83,6 +89,12 @@ def pack(
             (cost,) = measure([SEPARATOR + block if number else block])
             blocks.append((query_id, key, block, cost))
     return _frame(results, chosen, blocks)
+
+
+def headers(labels: pl.Series, harmless: Callable[[pl.Series], list[str]]) -> list[str]:
+    """Labels as they stand in the headers of a context; ``harmless`` defuses texts."""
+    bare = [re.sub(r"^\[|\]$", "", label or "") for label in labels]
+    return [header_label(f"[{one}]") for one in harmless(pl.Series(bare, dtype=pl.String))]
 
 
 def entry(key: str, number: int, label: str, text: str) -> str:

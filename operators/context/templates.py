@@ -11,14 +11,16 @@
 - Labels: the first field names the thing. Without a value there, the label is the title, the path
   or the document_id.
 - Links: a link needs all of its fields up to a ``#``, because half a path is another page. An
-  address that has a fragment keeps it.
+  address that has a fragment keeps it. A key of the metadata is one segment of a path (its ``/``
+  becomes ``%2F``) unless its name ends with ``path``. What would lead out of the template's path
+  (a segment ``..``) gives no link.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -39,13 +41,16 @@ _OF_COPY = "mtime"  # the date_source of a date that no document bears
 _DERIVED = {"file": "path", "release": "version"}
 _VERSION = re.compile(r"[\w.+-](?:[\w.+ -]{0,38}[\w.+-])?")  # no other version stands in a label
 _PLAIN_FIELD = re.compile(r"[A-Za-z0-9._~/-]*")
-_PLAIN_LABEL = re.compile(r"[ -;=?-Z^_a-~]*+")  # ASCII without what must be escaped
+_PLAIN_LABEL = re.compile(r"[ -~]*+")  # nothing that is unseen
 _IN_FRAGMENT = "/=&:,;"  # the page of a PDF is a fragment page=12
 _PLAIN_URL = re.compile(
     r"https?://[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]{1,5})?"
     # possessive ++ and *+: with backtracking, one forbidden character costs exponential time
     r"(?:[/?#](?:[A-Za-z0-9._~!$&*+,;=:@/?#-]++|%[0-9A-Fa-f]{2})*+)?"
 )
+
+# What a browser takes for `.` or `..` and leaves the path by; also where a server decodes %2F.
+_DOTS = re.compile(r"(?:^|/|%2f)(?:\.|%2e){1,2}(?=/|%2f|$)", re.IGNORECASE)
 
 _PIECE = re.compile(
     r"\[\[(?P<group>.*?)\]\]|\{(?P<field>[^{}]*)\}|(?P<text>(?:[^{}\[\]]|\[|\])+?(?=\[\[|\{|\}|$))"
@@ -132,13 +137,16 @@ def _pieces(text: str, template: str) -> list[re.Match[str]]:
 
 
 def describe(
-    chunks: pl.DataFrame, corpus: str, label: str, link: str | None
+    chunks: pl.DataFrame, corpus: str, label: str, link: str | None, *, many_repos: bool = False
 ) -> tuple[pl.Series, pl.Series]:
     """The label and the link of each row of ``chunks`` (``READ_CHUNKS``).
 
+    With ``many_repos`` a label begins with its repository, unless the template names it:
+    ``other/src/a.py``, ``other PR #12``.
+
     Returns:
-        ``source_label``: ``[corpus: ...]`` on one line, with every character escaped that could
-        end it; a template ``[name: ...]`` puts its own name there.
+        ``source_label``: ``[corpus: ...]`` on one line, plain text; a template ``[name: ...]``
+        puts its own name there.
         ``source_url``: null where there is no link or it is not safe.
 
     Raises:
@@ -146,12 +154,24 @@ def describe(
     """
     whole = _WHOLE.fullmatch(label)
     template, begins = (whole[2], f"{whole[1]}: ") if whole else (label, f"{corpus}: ")
-    labels = [f"[{begins}{body}]" for body in _labels(chunks, parse(template))]
+    bodies = _labels(chunks, parse(template))
+    if many_repos and "repo" not in (names := _names(parse(template))):
+        sign = "/" if names[:1] == ["path"] else " "
+        repos = _escaped(chunks["repo"].to_list())
+        bodies = [f"{r}{sign}{body}" if r else body for r, body in zip(repos, bodies, strict=True)]
+    labels = [f"[{begins}{body}]" for body in bodies]
     urls = _urls(chunks, parse(link or ""))
     return (
         pl.Series("source_label", labels, dtype=pl.String),
         pl.Series("source_url", urls, dtype=pl.String),
     )
+
+
+def label_names(corpora: Mapping[str, Any]) -> frozenset[str]:
+    """What the labels of corpora begin with, and their names; ``inputs`` have the templates."""
+    templates = (options["inputs"]["label"] for options in corpora.values())
+    own = (whole[1] for whole in map(_WHOLE.fullmatch, templates) if whole)
+    return frozenset([*corpora, *own])
 
 
 def _labels(chunks: pl.DataFrame, parts: tuple[Part, ...]) -> list[str]:
@@ -161,7 +181,7 @@ def _labels(chunks: pl.DataFrame, parts: tuple[Part, ...]) -> list[str]:
     if not names or all(bodies):
         return bodies
     return [
-        body or _label_text(next((v for v in chunks[list(FALLBACK)].row(number) if v), ""))
+        body or short_label(next((v for v in chunks[list(FALLBACK)].row(number) if v), ""))
         for number, body in enumerate(bodies)
     ]
 
@@ -171,10 +191,11 @@ def _escaped(column: Column) -> Column:
     there = [value for value in column if value]
     if _PLAIN_LABEL.fullmatch("".join(there)) and max(map(len, there), default=0) <= LONGEST:
         return column
-    return [value and _label_text(value) for value in column]
+    return [value and short_label(value) for value in column]
 
 
-def _label_text(text: str) -> str:
+def short_label(text: str) -> str:
+    """``text`` for a label: on one line, cut in its middle where it is long."""
     half = LONGEST // 2
     return label_text(text if len(text) <= LONGEST else f"{text[:half]}…{text[1 - half :]}")
 
@@ -186,10 +207,13 @@ def _urls(chunks: pl.DataFrame, parts: tuple[Part, ...]) -> Sequence[str | None]
     columns = _columns(chunks, names, of_label=False)
     urls = map(_of_one_fragment, _filled(parts, columns, _needed(parts), chunks.height))
     whole = _whole_urls(parts)
+    segments = [place for place, name in enumerate(names) if _is_segment(name)]
     found = []
     for url, row in zip(urls, zip(*columns, strict=True), strict=True):
-        plain = _PLAIN_FIELD.fullmatch("".join(filter(None, row[whole:])))
-        if not (plain and _PLAIN_URL.fullmatch(url)):
+        fields = "".join(filter(None, row[whole:]))
+        plain = _PLAIN_FIELD.fullmatch(fields) and "/." not in url
+        whole_segments = "/" not in fields or all("/" not in (row[n] or "") for n in segments)
+        if not (plain and whole_segments and _PLAIN_URL.fullmatch(url)):
             found.append(_careful_url(dict(zip(names, row, strict=True)), parts))
         else:
             found.append(url)
@@ -202,18 +226,28 @@ def _whole_urls(parts: tuple[Part, ...]) -> int:
 
 
 def _careful_url(row: dict[str, str | None], parts: tuple[Part, ...]) -> str | None:
-    """A link with its fields escaped; None where it lacks a field or is not safe."""
+    """A link with its fields escaped; None where it lacks a field or is not safe to follow."""
     if any(row[name] is None for name in _needed(parts)):
         return None
     whole = list(row)[: _whole_urls(parts)]
     inside = _before_fragment(parts)
+    kept = {name: "" if _is_segment(name) else "/" for name in inside}
     encoded = {
         name: value
         if value is None or name in whole
-        else quote(value, safe="/" if name in inside else _IN_FRAGMENT)
+        else quote(value, safe=kept.get(name, _IN_FRAGMENT))
         for name, value in row.items()
     }
-    return safe_url(_of_one_fragment(_fill(parts, encoded)))
+    url = _of_one_fragment(_fill(parts, encoded))
+    own = len(encoded[whole[0]] or "") if whole else 0
+    if _DOTS.search(re.split(r"[?#]", url, maxsplit=1)[0], own):
+        return None
+    return safe_url(url)
+
+
+def _is_segment(name: str) -> bool:
+    """Whether a field is one segment of a path: a key of the metadata that is no path itself."""
+    return name not in _COLUMNS and not name.endswith("path")
 
 
 def _columns(chunks: pl.DataFrame, names: list[str], *, of_label: bool) -> list[Column]:

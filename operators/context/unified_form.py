@@ -6,8 +6,9 @@ import numpy as np
 import polars as pl
 
 from operators.arrays.lists import lists, numbers
-from operators.arrays.rows import index, take
+from operators.arrays.rows import take
 from operators.arrays.segments import positions
+from operators.context.distinct_labels import tell_apart, ways_of
 from operators.context.templates import describe
 from operators.frames import DEDUPED, READ_CHUNKS, SOURCE, UNIFIED, empty, frame_of
 
@@ -17,7 +18,13 @@ _SOURCE = pl.Schema(SOURCE.to_schema())
 
 
 def unify(
-    deduped: pl.DataFrame, chunks: pl.DataFrame, *, corpus: str, label: str, link: str | None
+    deduped: pl.DataFrame,
+    chunks: pl.DataFrame,
+    *,
+    corpus: str,
+    label: str,
+    link: str | None,
+    many_repos: bool = False,
 ) -> pl.DataFrame:
     """``UNIFIED`` of one corpus.
 
@@ -26,10 +33,12 @@ def unify(
         chunks: columns ``READ_CHUNKS``, one row a distinct chunk.
         label: template of ``source_label``, see :mod:`operators.context.templates`.
         link: template of ``source_url``; None or empty: no links.
+        many_repos: the labels say the repository.
 
     Returns:
         The rows of ``deduped`` in their order, with the texts, labels and links of the chunks;
-        ``alternate_sources`` has the labels and links of the near-duplicates within the corpus.
+        ``alternate_sources`` has the labels and links of the near-duplicates within the corpus. No
+        two chunks of a question have the same label.
     """
     if not deduped.height or not chunks.height:
         return empty(UNIFIED)
@@ -38,27 +47,31 @@ def unify(
     if (row < 0).any():
         there = np.flatnonzero(row >= 0)
         deduped, row = take(deduped, there), row[there]
-    columns = [chunks[name] for name in _OF_CHUNK]
-    described = frame_of([*columns, *describe(chunks, corpus, label, link)])
+    labels, urls = describe(chunks, corpus, label, link, many_repos=many_repos)
+    described = frame_of([*(chunks[name] for name in _OF_CHUNK), labels, urls])
+    gone, owner = numbers(deduped["duplicates"])
+    place = positions(ids, gone)
+    known = np.flatnonzero(place >= 0)
+    place, owner = place[known], owner[known]
+
+    query_id = deduped["query_id"].to_numpy()
+    rows = np.concatenate([row, place]).tolist()
+    of_query = np.concatenate([query_id, query_id[owner]]).tolist()
+    plain = labels.to_list()
+    distinct = tell_apart(of_query, [plain[n] for n in rows], ways_of(chunks, rows))
+    told = pl.Series("source_label", distinct, dtype=pl.String)
+    sources = take(frame_of(described[name] for name in ("chunk_id", "repo", "source_url")), place)
+    others = [*sources.get_columns(), told[len(row) :], _everywhere(corpus, len(place))]
+    found = frame_of(others, _SOURCE).to_struct("alternate_sources")
     own = [
         *take(described, row).get_columns(),
+        told[: len(row)],
         _everywhere(corpus, deduped.height),
         *(deduped[name] for name in _OF_HIT),
         deduped["score"].alias("corpus_score"),
-        _alternates(deduped["duplicates"], described, corpus),
+        lists(found, owner, deduped.height),
     ]
     return frame_of(own, UNIFIED)
-
-
-def _alternates(duplicates: pl.Series, described: pl.DataFrame, corpus: str) -> pl.Series:
-    """The labels and links of each row's ``duplicates`` that are among the ``described``."""
-    gone, owner = numbers(duplicates)
-    place = positions(described["chunk_id"].to_numpy(), gone)
-    there = np.flatnonzero(place >= 0)
-    named = [described[name] for name in ("chunk_id", "source_label", "source_url")]
-    sources = frame_of([*named, _everywhere(corpus, described.height)], _SOURCE)
-    found = sources.to_struct("alternate_sources")[index(place[there])]
-    return lists(found, owner[there], len(duplicates))
 
 
 def _everywhere(corpus: str, rows: int) -> pl.Series:

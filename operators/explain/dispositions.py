@@ -9,9 +9,9 @@ from typing import Any
 
 import polars as pl
 
-from operators.context.packing import SEPARATOR, boundary, entry
+from operators.context.packing import SEPARATOR, boundary, entry, headers
 from operators.context.search_outcomes import channels
-from operators.foundation.escape import defused
+from operators.foundation.defusing import defused
 from operators.frames import DISPOSITIONS
 
 DISPOSITION_MEANINGS = {
@@ -70,7 +70,12 @@ class Limits:
     top_k: int
     budget: int
     unit: str
-    max_citations: int
+    label_names: frozenset[str] = frozenset()
+    inert_markdown: bool = False
+
+    def harmless(self, texts: pl.Series) -> list[str]:
+        """Texts as they are packed."""
+        return defused(texts, self.label_names, inert_markdown=self.inert_markdown)
 
 
 def of_all(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
@@ -170,7 +175,7 @@ class _Lookups:
     def texts(self) -> dict[tuple[int, int], str]:
         """The packed text of each result."""
         results = self.run.results
-        texts = defused(results["text"], self.limits.candidates)
+        texts = self.limits.harmless(results["text"])
         return dict(zip(results.select(_KEY).iter_rows(), texts, strict=True))
 
     @cached_property
@@ -223,11 +228,9 @@ def _disposition(row: Mapping[str, Any], lookups: _Lookups) -> tuple[str, str, i
 
 def _in_context(row: Mapping[str, Any], lookups: _Lookups) -> str:
     limits, number = lookups.limits, row["number"]
-    uncited = f"not cited, as only the first {limits.max_citations} are"
-    cited = "cited" if row["citation"] else uncited
     (cost,) = (cost for _, n, cost in lookups.costs[row["query_id"]] if n == number)
     of = f"{cost:,} of {limits.budget:,} {limits.unit}"
-    return f"{ordinal(number - 1)} in the context, with {of}; {cited}"
+    return f"{ordinal(number - 1)} in the context, with {of}; cited"
 
 
 def _too_long(row: Mapping[str, Any], lookups: _Lookups) -> str:
@@ -242,9 +245,8 @@ def _too_long(row: Mapping[str, Any], lookups: _Lookups) -> str:
         return f"it did not fit into the {left:,} {limits.unit} that were left"
     number = sum(rank >= 0 for rank, *_ in before) + 1
     text = lookups.texts[row["query_id"], row["chunk_id"]]
-    said = entry(
-        boundary([], []), number, row["source_label"], text
-    )  # all boundaries have one length
+    (label,) = headers(pl.Series([row["source_label"]]), limits.harmless)
+    said = entry(boundary([], []), number, label, text)  # all boundaries have one length
     need = len(said) + (len(SEPARATOR) if number > 1 else 0)
     return f"it needs {need:,} {limits.unit}, and {left:,} of {limits.budget:,} were left"
 

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from operators.arrays.segments import Floats
+from operators.context.distinct_labels import ADDITIONS
 from operators.context.templates import describe
 from operators.embedding.protocol import Embedder
 from operators.errors import UnknownName, suggest
@@ -23,7 +24,7 @@ from operators.foundation.sanitize import clean_text
 from operators.frames import EXPLAIN_TARGETS, empty
 from operators.postgres.search.chunk_lookup import locate
 from operators.postgres.search.chunk_reader import fetch_chunks
-from operators.postgres.store import Store
+from operators.postgres.store import Store, collection_info
 from operators.ranking.query_filters import narrowed, visible_repos
 
 MOST_OF_A_DOCUMENT = 3
@@ -61,10 +62,13 @@ def find_targets(
     plain = [clean_text(name) if isinstance(name, str) else name for name in names]
     wanted = [labels.get(name, name) if isinstance(name, str) else name for name in plain]
     found = pl.concat(merged.values())
+    many_repos = collection_info(store).many_repos
+    columns = hits["query_id", "chunk_id", "source_label"]
+    told = {(query_id, chunk_id): label for query_id, chunk_id, label in columns.iter_rows()}
     rows: list[dict[str, Any]] = []
     for query in queries.iter_rows(named=True):
         asked = queries.filter(query_id=query["query_id"])
-        known = _located(store, wanted, query["repos"], corpora)
+        known = _located(store, wanted, query["repos"], corpora, many_repos)
         visible, distances = _visible(store, embedder, asked, known, corpora)
         own = found.filter(query_id=query["query_id"])
         ranks = dict(own["chunk_id", "rank"].iter_rows())
@@ -72,6 +76,7 @@ def find_targets(
             for chunk_id in meant(name, known, ranks, distances):
                 chunk = known.row(by_predicate=pl.col("chunk_id") == chunk_id, named=True)
                 said = {
+                    "source_label": told.get((query["query_id"], chunk_id), chunk["source_label"]),
                     "query_id": query["query_id"],
                     "hidden": hidden(chunk, query, corpora, visible),
                     "vector_distance": distances.get(chunk_id),
@@ -84,18 +89,24 @@ def find_targets(
 
 
 def _located(
-    store: Store, wanted: Sequence[str | int], repos: list[str] | None, corpora: Mapping[str, Any]
+    store: Store,
+    wanted: Sequence[str | int],
+    repos: list[str] | None,
+    corpora: Mapping[str, Any],
+    many_repos: bool,
 ) -> pl.DataFrame:
     """The named chunks with their labels; an unknown name may be the end of a path."""
     seen: dict[str, Any] = {"repos": repos, "corpus_repos": visible_repos(corpora)}
     ids = [int(name) for name in wanted if is_id(name)]
     texts = [text for name in wanted for text in spellings(str(name))]
-    known = labelled(locate(store, ids, texts, **seen), corpora)
+    texts += [inside for text in texts for inside in _inside_repos(text)]
+    known = labelled(locate(store, ids, texts, **seen), corpora, many_repos=many_repos)
     unknown = [name for name in wanted if not called(name, known)]
     if not unknown:
         return known
     ends = [text for name in unknown for text in spellings(str(name))]
-    more = labelled(locate(store, [], ends, by_end=True, **seen), corpora)
+    at_end = locate(store, [], ends, by_end=True, **seen)
+    more = labelled(at_end, corpora, many_repos=many_repos)
     return pl.concat([known, more]).unique("chunk_id", keep="first", maintain_order=True)
 
 
@@ -133,11 +144,20 @@ def spellings(name: str) -> list[str]:
     inside = _INSIDE.fullmatch(name)
     body = inside[1] if inside else name
     plain = body.replace("\\", "")
-    shorter = (re.sub(off, "", text) for text in (body, plain) for off in _OFF)
+    bodies = dict.fromkeys(re.sub(f"{ADDITIONS}$", "", text) for text in (body, plain))
+    shorter = (re.sub(off, "", text) for text in (body, plain, *bodies) for off in _OFF)
     return list(dict.fromkeys([name, *shorter]))
 
 
-def labelled(located: pl.DataFrame, corpora: Mapping[str, Any]) -> pl.DataFrame:
+def _inside_repos(name: str) -> list[str]:
+    """What ``owner/name/path`` may be called within a repository ``owner`` or ``owner/name``."""
+    behind = [name.partition("/")[2], name.partition("/")[2].partition("/")[2]]
+    return [one for one in behind if one]
+
+
+def labelled(
+    located: pl.DataFrame, corpora: Mapping[str, Any], *, many_repos: bool = False
+) -> pl.DataFrame:
     """``located`` (``LOCATED``) with the ``source_label`` and ``source_url`` of their corpus.
 
     ``corpora`` gives a corpus's ``inputs`` with ``label`` and ``link``; the label of a chunk of
@@ -147,7 +167,9 @@ def labelled(located: pl.DataFrame, corpora: Mapping[str, Any]) -> pl.DataFrame:
     for (corpus,), chunks in located.group_by("corpus", maintain_order=True):
         options = corpora.get(str(corpus), {}).get("inputs", {})
         label, link = options.get("label", "{title}"), options.get("link")
-        parts.append(chunks.hstack([*describe(chunks, str(corpus), label, link)]))
+        parts.append(
+            chunks.hstack([*describe(chunks, str(corpus), label, link, many_repos=many_repos)])
+        )
     if not parts:
         empty = {"source_label": pl.String, "source_url": pl.String}
         return pl.DataFrame(schema={**located.schema, **empty})
@@ -189,6 +211,8 @@ def called(name: str | int, known: pl.DataFrame) -> list[int]:
     ids = ids or known.filter(pl.col("source_label") == text)["chunk_id"].to_list()
     columns = pl.col("document_id", "path", "title", "uri")
     so = pl.any_horizontal(columns.is_in(spellings(text)).fill_null(False))
+    whole = pl.concat_str("repo", pl.lit("/"), "path").is_in(spellings(text))
+    ids = ids or known.filter(whole)["chunk_id"].to_list()
     return ids or known.filter(so)["chunk_id"].to_list()
 
 

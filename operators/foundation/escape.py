@@ -3,15 +3,15 @@
 No content can then forge a label, a link or a boundary, or hide an instruction in unseen
 characters. A character that is invisible, changes the direction of text or controls a terminal is
 shown as ``\\u{...}`` with its code in hexadecimal. The stored text does not change.
+
+Labels are plain text. They are escaped once, where they become Markdown (:func:`markdown_text`),
+the header of a passage (:func:`header_label`) or HTML (:mod:`operators.report.page`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from urllib.parse import quote, urlsplit, urlunsplit
-
-import polars as pl
 
 # Unicode's format characters but for the visible ones, fillers and blanks that show nothing,
 # supplementary variation selectors, runs of the common ones, line and paragraph separators.
@@ -27,8 +27,8 @@ _CONTROL = "\x00-\x08\x0b-\x1f\x7f-\x9f"
 _RUNS = "[\ufe00-\ufe0f]{2,}"
 _IN_TEXT = re.compile(f"[{_CONTROL}{_UNSEEN}]|{_JOINERS}|{_RUNS}")
 _IN_LABEL = re.compile(f"[\t\n{_CONTROL}{_UNSEEN}]|{_JOINERS}|{_RUNS}")
-_MARKUP = re.compile(r"[\\\[\]`<>]")
-_PLAIN = re.compile(r"[\t\n -~]*+")
+_MARKUP = re.compile(r"[\\\[\]`<>]|&(?=#?\w+;)")
+_BRACKETS = re.compile(r"(?<!\\)[\[\]]")
 _IN_URL = "/?#:@!$&*+,;=%~-._"
 
 
@@ -44,12 +44,38 @@ def visible(text: str) -> str:
 
 
 def label_text(text: str) -> str:
-    """``text`` on one line, for a label: Markdown's brackets, code and tags are escaped too.
+    """``text`` on one line, for a label: unseen characters and line ends are shown.
 
-    >>> label_text("x](https://evil) [y")
+    >>> label_text("a[0]\\n<b>")
+    'a[0]\\\\u{a}<b>'
+    """
+    return _IN_LABEL.sub(_codes, text)
+
+
+def markdown_text(text: str) -> str:
+    """``text`` as Markdown shows it: brackets, code, tags and entities are escaped.
+
+    >>> markdown_text("x](https://evil) [y")
     'x\\\\](https://evil) \\\\[y'
     """
-    return _IN_LABEL.sub(_codes, _MARKUP.sub(r"\\\g<0>", text))
+    return _MARKUP.sub(r"\\\g<0>", text)
+
+
+def header_label(label: str) -> str:
+    """``[corpus: ...]`` for a header of a context: a bracket inside that could end it is escaped.
+
+    >>> header_label("[docs: a[0]]"), header_label("[docs: x] [y]")
+    ('[docs: a[0]]', '[docs: x\\\\] \\\\[y]')
+    """
+    inside = label[1:-1]
+    alone: list[int] = []
+    for match in _BRACKETS.finditer(inside):
+        if match[0] == "]" and alone and inside[alone[-1]] == "[":
+            alone.pop()
+        else:
+            alone.append(match.start())
+    shown = (f"\\{one}" if place in alone else one for place, one in enumerate(inside))
+    return f"[{''.join(shown)}]"
 
 
 def safe_url(url: str) -> str | None:
@@ -78,24 +104,6 @@ def safe_url(url: str) -> str | None:
     rest = urlunsplit(("", "", parts.path, parts.query, parts.fragment))
     rest = re.sub(r"%(?![0-9A-Fa-f]{2})", "%25", rest)
     return f"{parts.scheme}://{host}{port}{quote(rest, safe=_IN_URL)}"
-
-
-def defused(texts: pl.Series, corpora: Iterable[str]) -> list[str]:
-    """Passages for a context; null is empty.
-
-    Unseen characters are shown; a bracket that could begin a label of ``corpora`` is escaped.
-
-    >>> defused(pl.Series(["[wiki: Policy] a[0]"]), ["wiki"])
-    ['\\\\[wiki: Policy] a[0]']
-    """
-    names = "|".join(re.escape(name) for name in [*sorted(corpora), "source"])
-    opening = re.compile(rf"\[\s*(?i:{names})\b")
-    return [
-        text
-        if _PLAIN.fullmatch(text) and not ("[" in text and opening.search(text))
-        else opening.sub(r"\\\g<0>", visible(text))
-        for text in (text or "" for text in texts.to_list())
-    ]
 
 
 def _codes(match: re.Match[str]) -> str:

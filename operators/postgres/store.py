@@ -81,6 +81,12 @@ class CollectionInfo:
     versions_at: tuple[TupleRow, ...] | None = None
     states: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def many_repos(self) -> bool:
+        """Whether a path needs its repository: there are several, or a corpus has files of none."""
+        named = {repo for of in self.repos.values() for repo in of if repo}
+        return len(named) > 1 or any(len(of) > 1 for of in self.repos.values())
+
 
 @dataclass
 class StoreCache:

@@ -4,11 +4,11 @@
 repo                           the repository, ``owner/name``; optional, else ``--repo``
 file_path, path or file        required: the file that the finding is about
 finding, finding_text or text  required: what was found
-severity category              optional strings, kept as metadata
+severity category              optional strings, kept as metadata; the severity is in the label
 outcome                        optional: what became of it (``fixed``, ``rejected``); the item's
                                state, which a search can filter by
 id                             optional name of the finding, else made from path, category and text
-line created_at url            optional
+line created_at url            optional; without ``url`` the link is that of the file, at ``line``
 =============================  =====================================================================
 
 Any other key becomes metadata. A log grows at its end: of two findings of one name the last counts.

@@ -35,6 +35,7 @@ from dataflow.configuration.config_model import load_config
 from operators.context.search_outcomes import searched, unsuccessful
 from operators.foundation.data_dir import data_home
 from operators.frames import OUTCOMES, READ_CHUNKS, TEXT_LISTS, VECTOR_LISTS, empty
+from operators.postgres.store import CollectionInfo
 
 _NOT_PASSED_ON = {"HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "GH_TOKEN"}
 
@@ -310,7 +311,9 @@ class World:
 
     def overrides(self, *queries: int) -> dict[str, Any]:
         """What stands in for the searches, for these queries."""
-        given: dict[str, Any] = {}
+        held = dict.fromkeys(CORPORA, 1)
+        info = CollectionInfo("none", None, 3, held, {name: {"org/app": 1} for name in held})
+        given: dict[str, Any] = {"collection": info}
         for corpus in CORPORA:
             chunks = self._chunks(corpus, queries)
             given[f"{corpus}.read_chunks"] = {"chunks": chunks, "chunks_outcome": empty(OUTCOMES)}

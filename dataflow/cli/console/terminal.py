@@ -119,10 +119,15 @@ def show_answer(
         OUT.rule("context")
         for window in answer["context_window"].iter_rows(named=True):
             OUT.print(Text(window["text"]))
-    if not answer["citations"].is_empty():
+    citations = answer["citations"]["citation"].to_list()
+    if citations:
         OUT.rule("citations")
-        for citation in answer["citations"]["citation"]:
+        most = answer["provenance"]["parameters"]["max_citations"]
+        for citation in citations[:most]:
             OUT.print(Text(citation))
+        if len(citations) > most:
+            more = f"... and {len(citations) - most} more (--json lists all; max_citations: {most})"
+            OUT.print(Text(more, style="dim"))
     if not answer["notes"].is_empty():
         OUT.rule("notes")
         for note in answer["notes"]["note"]:

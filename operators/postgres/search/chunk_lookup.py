@@ -10,6 +10,7 @@ import polars as pl
 from operators.foundation.sanitize import clean_text
 from operators.frames import CHUNKS
 from operators.postgres.search.batches import Deadline, run
+from operators.postgres.search.code_links import link_findings
 from operators.postgres.search.filters import within_border
 from operators.postgres.store import Connection, Store
 
@@ -73,5 +74,6 @@ def locate(
     def read(conn: Connection) -> list[tuple[object, ...]]:
         return conn.execute(statement, parameters).fetchall()
 
-    rows = run(store, Deadline.after(timeout_s, "looking for the named chunks"), read)
-    return pl.DataFrame(rows, schema=LOCATED, orient="row")
+    deadline = Deadline.after(timeout_s, "looking for the named chunks")
+    rows = run(store, deadline, read)
+    return link_findings(store, pl.DataFrame(rows, schema=LOCATED, orient="row"), deadline)

@@ -16,6 +16,7 @@ from psycopg.pq import Format
 
 from operators.frames import EMBEDDING, READ_CHUNKS, frame_of
 from operators.postgres.search.batches import Deadline, run
+from operators.postgres.search.code_links import link_findings
 from operators.postgres.search.filters import (
     FOREVER,
     Filter,
@@ -78,7 +79,8 @@ def fetch_chunks(
 
     Returns:
         Columns ``READ_CHUNKS``, each chunk once, ordered by chunk_id; ``embedding`` is
-        Array(Float32, dimensions of the collection), zeros where the store lacks the vector.
+        Array(Float32, dimensions of the collection), zeros where the store lacks the vector. A
+        finding without a link has that of its file.
 
     Raises:
         SearchTimeout: ``timeout_s`` has passed.
@@ -95,9 +97,10 @@ def fetch_chunks(
     for start in range(0, len(visible), FILTERS_AT_ONCE):
         part = visible[start : start + FILTERS_AT_ONCE]
         read = partial(_read, corpus=corpus, ids=ids, visible=part, columns=columns)
-        found = run(store, deadline, read)
-        rows.update((row[0], row) for row in found)
-    return _frame([row for _, row in sorted(rows.items())], dimensions)
+        rows.update((row[0], row) for row in run(store, deadline, read))
+    return link_findings(
+        store, _frame([row for _, row in sorted(rows.items())], dimensions), deadline
+    )
 
 
 def _widest(

@@ -1,7 +1,9 @@
 """The driver on a small graph and on the real one: what it opens, accepts, refuses, survives."""
 
+import json
 import logging
 import os
+import re
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -12,9 +14,10 @@ import pytest
 
 from dataflow import build_driver, load_config
 from dataflow.driver.retrieval_driver import RetrievalDriver, build_graph
+from dataflow.ingestion import ingest_documents
 from operators.errors import CrosscorpusError, UnknownName
 from operators.frames import MERGED, empty
-from operators.postgres.store import open_store
+from operators.postgres.store import drop_collection, open_store
 
 ASK = {"query": "why is the cache flushed twice?"}
 COLLECTION = "driver-tests"
@@ -384,3 +387,54 @@ def test_nodes_lists_what_can_be_asked_for(build):
     nodes = build().nodes()
     assert {"queries", "wiki.merged", "results"} <= set(nodes)
     assert not {"query", "store", "corpora", "wiki.search_depth", "rrf_k"} & set(nodes)
+
+
+FLUSH = "def flush(cache): the cache is flushed twice after a merge of the {} generation"
+
+
+@pytest.fixture(scope="module")
+def attributed(server_dsn, words, tmp_path_factory):
+    """A collection of two repositories with equal paths, notes without headings, findings."""
+    lines = [
+        {"doc_id": f"src/{n}.py", "path": f"src/{n}.py", "corpus": "code", "repo": repo}
+        | {"text": FLUSH.format(f"{word} {n}"), "title": f"{n}.py", "url": f"https://h/{repo}/{n}"}
+        for repo, word in (("acme/app", "first"), ("acme/fork", "second"))
+        for n in "ab"
+    ]
+    notes = "\n\n".join(f"the cache is flushed twice, said {n} of them. " * 40 for n in "xyz")
+    lines.append({"doc_id": "n", "corpus": "docs", "path": "notes.md", "title": "n", "text": notes})
+    finding = {"corpus": "memory", "repo": "acme/fork", "path": "src/a.py", "title": "src/a.py"}
+    lines += [
+        {**finding, "doc_id": "f1", "text": "the cache is flushed twice: a bug", "line": 12}
+        | {"severity": "warning"},
+        {**finding, "doc_id": "f2", "text": "the cache is flushed but no test says how often"},
+    ]
+    file = tmp_path_factory.mktemp("attributed") / "documents.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with open_store(server_dsn, "attributed", create=True, max_size=2) as store:
+        ingest_documents(store, words(), file)
+        yield build_driver("default", store=store, embedder=words())
+        drop_collection(store, "attributed")
+
+
+def test_every_passage_says_where_it_is_from_and_is_called_so_everywhere(attributed):
+    explained = ["dispositions", "explain"]
+    out = attributed.execute(
+        [*EVERYTHING, *explained], {**ASK, "context_budget": 100_000, "top_k": 20}
+    )
+    labels = out["results"]["source_label"].to_list()
+    assert len(set(labels)) == len(labels)
+    assert {"[code: acme/app/src/a.py:1-1]", "[code: acme/fork/src/a.py:1-1]"} <= set(labels)
+    links = dict(out["results"]["source_label", "source_url"].iter_rows())
+    assert links["[finding: acme/fork/src/a.py:12 (warning)]"] == "https://h/acme/fork/a#L12"
+    assert links["[finding: acme/fork/src/a.py]"] == "https://h/acme/fork/a"
+    assert sum(label.startswith("[docs: notes.md, line") for label in labels) > 1
+    assert sorted(out["dispositions"]["source_label"]) == sorted(labels)
+    context = out["context_window"]["text"].item()
+    heads = re.findall(r"(?m)^=== \w+ \d+ (\[.*\])$", context)
+    assert sorted(heads) == sorted(labels)
+    assert len(labels) > 8
+    assert sorted(out["citations"]["source_label"]) == sorted(labels)
+    for row in out["results"].iter_rows(named=True):
+        told = attributed.execute(explained, {**ASK, "explain_chunks": [row["source_label"]]})
+        assert row["chunk_id"] in told["dispositions"]["chunk_id"]

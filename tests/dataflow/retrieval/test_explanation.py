@@ -177,7 +177,7 @@ def test_a_near_duplicate_within_a_corpus_names_what_represents_it(
     [
         ({"top_k": 1}, "below_top_k", "5th without the near-duplicates; the results end after 1"),
         ({"context_budget": 99}, "over_budget", "were left"),
-        ({"max_citations": 1}, "context", "not cited, as only the first 1 are"),
+        ({"max_citations": 1}, "context", "; cited"),
         ({}, "context", "of 12,000 characters; cited"),
     ],
 )

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import polars as pl
-import pytest
 
 from operators.context.citations import citation, cite
 from operators.context.packing import pack
@@ -42,18 +41,17 @@ def test_many_alternates_are_counted() -> None:
     assert found.endswith("[docs: 4] and 3 more)")
 
 
-@pytest.mark.parametrize(("most", "cited"), [(8, 8), (0, 0), (3, 3), (100, 9)])
-def test_only_what_is_in_the_context_is_cited_and_at_most_so_much(
-    make_results: Make, make_queries: Make, make_notes: Make, most: int, cited: int
+def test_every_passage_of_the_context_is_cited_and_nothing_else(
+    make_results: Make, make_queries: Make, make_notes: Make
 ) -> None:
     results = make_results(
-        *({"chunk_id": n, "rank": n, "text": "x" * 900 if n == 2 else "short"} for n in range(10))
+        *({"chunk_id": n, "rank": n, "text": "x" * 900 if n == 2 else "short"} for n in range(13))
     )
-    packed = pack(results, make_queries({}), make_notes("a note"), budget=800, corpora=[])
-    citations = cite(packed, max_citations=most)
+    packed = pack(results, make_queries({}), make_notes("a note"), budget=800, label_names=[])
+    citations = cite(packed)
     check(citations, CITATIONS, "citations")
-    assert citations["chunk_id"].to_list() == [0, 1, 3, 4, 5, 6, 7, 8, 9][:cited]
-    assert citations["number"].to_list() == list(range(1, cited + 1))
+    assert citations["chunk_id"].to_list() == [n for n in range(13) if n != 2]
+    assert citations["number"].to_list() == list(range(1, 13))
 
 
 def test_alternates_reach_the_citation(
@@ -63,7 +61,7 @@ def test_alternates_reach_the_citation(
         {"chunk_id": 0, "rank": 0},
         {"chunk_id": 1, "rank": 1, "alternate_sources": [source("[docs: b]", "https://h/b")]},
     )
-    packed = pack(results, make_queries({}), make_notes(), budget=800, corpora=[])
+    packed = pack(results, make_queries({}), make_notes(), budget=800, label_names=[])
     assert cite(packed)["citation"].to_list() == [
         "[wiki: Page]",
         "[wiki: Page] (also found in [docs: b](https://h/b))",

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.context.templates import LONGEST, describe, parse
+from dataflow.configuration.config_model import load_config
+from operators.context.templates import LONGEST, describe, label_names, parse
 from operators.errors import CrosscorpusError
 
 Make = Callable[..., pl.DataFrame]
@@ -62,6 +63,7 @@ VERSIONED = (
         ("{n}", {"metadata": '{"n": null}', "title": "T"}, "T"),
         ("{n}", {"metadata": '{"n": {"deep": 1}}', "title": "T"}, "T"),
         ("[{title}]", {"title": "T"}, "[T]"),
+        ("{title}", {"title": "`deepEqual(a[, b])` <T>"}, "`deepEqual(a[, b])` <T>"),
         (VERSIONED, {"title": "a", "doc_date": DATE, "version": "3.5"}, "a (2025-03-15, v3.5)"),
         (VERSIONED, {"title": "a", "doc_date": DATE, "version": "v3.5"}, "a (2025-03-15, v3.5)"),
         (VERSIONED, {"title": "a", "doc_date": DATE}, "a (2025-03-15)"),
@@ -75,8 +77,7 @@ VERSIONED = (
 def test_a_label_takes_what_there_is(
     make_chunks: Make, template: str, row: dict[str, Any], label: str
 ) -> None:
-    expected = label.replace("[", "\\[").replace("]", "\\]") if template == "{title}" else label
-    assert label_of(make_chunks, template, **row) == f"[docs: {expected}]"
+    assert label_of(make_chunks, template, **row) == f"[docs: {label}]"
 
 
 def test_the_day_of_a_copy_stands_in_no_label(make_chunks: Make) -> None:
@@ -136,6 +137,49 @@ def test_a_link_is_right_or_none(
     assert link_of(make_chunks, template, **row) == url
 
 
+PULL = "https://h/acme/app/pull/{pr_number}"
+TREE = "https://h/{repo}/blob/{branch}/{path}"
+
+
+@pytest.mark.parametrize(
+    ("template", "row", "url"),
+    [
+        (PULL, {"metadata": '{"pr_number": "../../evil"}'}, None),
+        (PULL, {"metadata": '{"pr_number": ".."}'}, None),
+        (PULL, {"metadata": '{"pr_number": "."}'}, None),
+        (PULL, {"metadata": '{"pr_number": "1/../.."}'}, None),
+        (PULL, {"metadata": '{"pr_number": "..#x"}'}, "https://h/acme/app/pull/..%23x"),
+        (PULL, {"metadata": '{"pr_number": "%2e%2e"}'}, "https://h/acme/app/pull/%252e%252e"),
+        (PULL, {"metadata": '{"pr_number": "1/files"}'}, "https://h/acme/app/pull/1%2Ffiles"),
+        ("https://h/pull/.{pr_number}/x", {"metadata": '{"pr_number": "."}'}, None),
+        ("https://h/pull/{a}{b}", {"metadata": '{"a": ".", "b": "."}'}, None),
+        ("https://h/{repo}/{path}", {"repo": "a/b", "path": "src/../../../evil"}, None),
+        ("https://h/{repo}/{path}", {"repo": "..", "path": "x"}, None),
+        ("https://h/{repo}/{path}", {"repo": "a/b", "path": ".."}, None),
+        ("https://h/{repo}/{path}", {"repo": "a", "path": ".git/x..y"}, "https://h/a/.git/x..y"),
+        ("https://h/{repo}/{path}", {"repo": "a", "path": "a b/../c"}, None),
+        ("https://h/{path}#{anchor}", {"path": "x", "anchor": "../y"}, "https://h/x#../y"),
+        ("https://h/x?v={version}", {"version": ".."}, "https://h/x?v=.."),
+        ("{uri}/{path}", {"uri": "https://h/a", "path": "../b"}, None),
+        ("{uri}", {"uri": "https://h/a/../b"}, "https://h/a/../b"),
+        (
+            TREE,
+            {"repo": "a/b", "path": "src/c.py", "metadata": '{"branch": "release/1.2"}'},
+            "https://h/a/b/blob/release%2F1.2/src/c.py",
+        ),
+        (
+            "https://h/{file_path}",
+            {"metadata": '{"file_path": "src/c.py"}'},
+            "https://h/src/c.py",
+        ),
+    ],
+)
+def test_no_field_leads_a_link_out_of_its_path(
+    make_chunks: Make, template: str, row: dict[str, Any], url: str | None
+) -> None:
+    assert link_of(make_chunks, template, **row) == url
+
+
 @pytest.mark.parametrize("bad", ["{a", "a}", "{}", "[[{a}", "{a}]]", "{a b}", "[[ [[{a}]] ]]"])
 def test_a_template_that_cannot_be_read_says_so(bad: str) -> None:
     with pytest.raises(CrosscorpusError, match="can't be read"):
@@ -170,10 +214,10 @@ def test_hostile_titles_and_names_make_one_label(
     make_chunks: Make, hostile: dict[str, dict[str, str]]
 ) -> None:
     assert label_of(make_chunks, "{title}", title=hostile["H62"]["input"].partition(": ")[2]) == (
-        "[docs: x\\](https://evil) \\[y]"
+        "[docs: x](https://evil) [y]"
     )
     name = label_of(make_chunks, "{path}", path="\x1b]0;pwn\x07\x1b[2J.md")
-    assert name == "[docs: \\u{1b}\\]0;pwn\\u{7}\\u{1b}\\[2J.md]"
+    assert name == "[docs: \\u{1b}]0;pwn\\u{7}\\u{1b}[2J.md]"
     assert label_of(make_chunks, "{title}", title="\u202egnp.exe") == "[docs: \\u{202e}gnp.exe]"
 
 
@@ -186,3 +230,46 @@ def test_one_careful_link_leaves_the_others_as_they_are(make_chunks: Make) -> No
     chunks = make_chunks({"uri": "https://h/a"}, {"uri": "https://h/b c"}, {"uri": None})
     links = describe(chunks, "docs", "x", "{uri}")[1]
     assert links.to_list() == ["https://h/a", "https://h/b%20c", None]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "label", "url"),
+    [
+        ('{"line": 12, "severity": "warning"}', "src/a.py:12 (warning)", "https://h/a.py#L12"),
+        ('{"line": 12}', "src/a.py:12", "https://h/a.py#L12"),
+        ('{"severity": "warning"}', "src/a.py (warning)", "https://h/a.py"),
+        ("{}", "src/a.py", "https://h/a.py"),
+    ],
+)
+def test_a_finding_says_its_line_and_its_severity(
+    make_chunks: Make, metadata: str, label: str, url: str
+) -> None:
+    memory = load_config("default").corpora["memory"]
+    row = {"path": "src/a.py", "uri": "https://h/a.py", "metadata": metadata}
+    labels, urls = describe(make_chunks(row), "memory", memory.label, memory.link)
+    assert (labels.item(), urls.item()) == (f"[finding: {label}]", url)
+
+
+@pytest.mark.parametrize(
+    ("template", "repo", "label"),
+    [
+        (CODE, "o/app", "o/app/src/a.py:1-2"),
+        (CODE, "", "src/a.py:1-2"),
+        ("PR #{pr_number}", "o/app", "o/app PR #7"),
+        ("{title}", "o/app", "o/app T"),
+        ("{nothing}", "o/app", "o/app T"),
+        ("{repo}: {title}", "o/app", "o/app: T"),
+    ],
+)
+def test_where_there_are_several_repositories_the_label_says_which(
+    make_chunks: Make, template: str, repo: str, label: str
+) -> None:
+    row = {"path": "src/a.py", "start_line": 1, "end_line": 2, "title": "T", "repo": repo}
+    chunks = make_chunks({**row, "metadata": '{"pr_number": 7}'})
+    assert describe(chunks, "x", template, None, many_repos=True)[0].item() == f"[x: {label}]"
+
+
+def test_labels_begin_with_the_name_of_the_corpus_or_of_its_template() -> None:
+    labels = {"code": "{path}", "memory": "[finding: {path}]"}
+    corpora = {name: {"inputs": {"label": label}} for name, label in labels.items()}
+    assert label_names(corpora) == {"code", "memory", "finding"}

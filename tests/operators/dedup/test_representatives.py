@@ -30,6 +30,7 @@ def source(number: int) -> dict[str, Any]:
     return {
         "chunk_id": number,
         "corpus": "wiki",
+        "repo": f"o/{number}",
         "source_label": f"[wiki: {number}]",
         "source_url": None if number % 2 else f"https://example.org/{number}",
     }

@@ -5,7 +5,7 @@ import polars as pl
 from operators import frames
 from operators.explain.dispositions import DISPOSITION_MEANINGS, Limits, Run, dispositions, of_all
 
-LIMITS = Limits({"code": 50}, top_k=10, budget=12_000, unit="characters", max_citations=8)
+LIMITS = Limits({"code": 50}, top_k=10, budget=12_000, unit="characters")
 
 
 def run(explain_targets: pl.DataFrame) -> Run:

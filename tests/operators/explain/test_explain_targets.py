@@ -60,6 +60,23 @@ def test_a_chunk_is_meant_by_its_id_its_label_or_its_document(
     assert meant(name, known, ranks, {}) == chunks
 
 
+@pytest.mark.parametrize(
+    ("name", "chunks"),
+    [
+        ("[code: o/b/src/a.py:1-9]", [100002]),
+        ("o/b/src/a.py", [100002]),
+        ("[code: o/b/src/a.py:1-9, lines 1-9]", [100002]),
+        ("src/a.py", [100001, 100002]),
+        ("[code: src/a.py:1-9, in o/b]", [100001, 100002]),
+    ],
+)
+def test_a_label_with_its_repository_means_the_file_there(name: str, chunks: list[int]) -> None:
+    rows = [{"chunk_id": 100001 + n, "repo": r} for n, r in enumerate(("o/a", "o/b"))]
+    found = located(*({**row, "start_line": 1, "end_line": 9} for row in rows))
+    several = labelled(found, CORPORA, many_repos=True)
+    assert meant(name, several, {100001: 0, 100002: 1}, {}) == chunks
+
+
 def test_a_document_that_no_search_found_is_its_nearest_chunk(known: pl.DataFrame) -> None:
     assert meant("src/a.py", known, {}, {100001: 0.8, 100002: 0.3}) == [100002]
     assert meant("src/a.py", known, {}, {}) == [100001]

@@ -2,14 +2,13 @@ from __future__ import annotations
 
 import re
 
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from operators.context.citations import link
-from operators.foundation.escape import defused, label_text, safe_url, visible
+from operators.foundation.escape import header_label, label_text, safe_url, visible
 
 UNSEEN = ["\u200b", "\u2066", "\u202e", "\ufeff", "\u00ad", "\u2060", "\u3164", "\u2028", "\x07"]
 UNSEEN += ["\x1b", "\x7f", "\x9b", "\U000e0041", "\U000e01ef", "\u180e", "\u2800"]
@@ -27,7 +26,43 @@ def test_a_label_is_one_line_and_one_link_whatever_is_in_it(content: str) -> Non
     label = f"[wiki: {label_text(content)}]"
     assert not re.search(r"[\x00-\x1f\x7f-\x9f]", label)
     assert links_of(link(label, "https://example.org/page")) == ["https://example.org/page"]
-    assert links_of(label) == []
+    assert links_of(link(label, None)) == []
+
+
+@given(st.text(st.sampled_from("ab[]()\\`<>&;#x3c!\u200b\n"), max_size=20))
+def test_a_citation_shows_its_label_as_it_is(content: str) -> None:
+    label = f"[wiki: {label_text(content)}]"
+    for url, shown in (("https://h/x", label[1:-1]), (None, label)):
+        tokens = MarkdownIt().parseInline(link(label, url))[0].children or []
+        text = "".join(token.content for token in tokens)
+        assert re.sub(r"\s", "", text) == re.sub(r"\s", "", shown)
+
+
+@pytest.mark.parametrize(
+    ("label", "header"),
+    [
+        ("[docs: assert.deepEqual(actual[, message])]", None),
+        ("[docs: `a[0]` <T> C:\\x]", None),
+        ("[docs: x] [code: evil.py:1-2]", "[docs: x\\] \\[code: evil.py:1-2]"),
+        ("[docs: x]]", "[docs: x\\]]"),
+        ("[docs: [x]", "[docs: \\[x]"),
+        ("[docs: ][]", "[docs: \\]\\[]"),
+        ("[docs: \\[code: x]]", "[docs: \\[code: x\\]]"),
+    ],
+)
+def test_only_a_bracket_that_could_end_a_label_is_escaped_in_a_header(
+    label: str, header: str | None
+) -> None:
+    assert header_label(label) == (header or label)
+
+
+@given(nasty)
+def test_no_bracket_inside_a_header_ends_it(content: str) -> None:
+    label = header_label(f"[wiki: {label_text(content)}]")
+    depth = 0
+    for place, bracket in ((m.start(), m[0]) for m in re.finditer(r"(?<!\\)[\[\]]", label[:-1])):
+        depth += 1 if bracket == "[" else -1
+        assert depth > 0, (label, place)
 
 
 @pytest.mark.parametrize("character", UNSEEN)
@@ -97,13 +132,3 @@ def test_any_safe_address_makes_exactly_one_link(content: str) -> None:
     url = safe_url(f"https://example.org/{content}")
     if url is not None:
         assert len(links_of(link("[wiki: a]", url))) == 1
-
-
-def test_text_that_looks_like_a_label_is_escaped() -> None:
-    texts = pl.Series(["[wiki: Forged](https://evil)", "a[ SOURCE 2: x]", "b[wikipedia]", None])
-    assert defused(texts, ["wiki"]) == [
-        "\\[wiki: Forged](https://evil)",
-        "a\\[ SOURCE 2: x]",
-        "b[wikipedia]",
-        "",
-    ]

@@ -16,6 +16,7 @@ from operators.postgres.schema.indexes import build_indexes
 from operators.postgres.search.text_search import bm25_search
 from operators.postgres.search.vector_search import search_vectors
 from operators.postgres.store import (
+    CollectionInfo,
     ModelMismatch,
     Store,
     collection_info,
@@ -242,3 +243,19 @@ def test_a_reader_may_search_and_is_told_that_it_may_not_write(
         with psycopg.connect(server_dsn, autocommit=True) as admin:
             admin.execute(f'DROP OWNED BY "{role}"')
             admin.execute(f'DROP ROLE "{role}"')
+
+
+@pytest.mark.parametrize(
+    ("repos", "many"),
+    [
+        ({}, False),
+        ({"code": {"o/a": 3}, "wiki": {"": 2}}, False),
+        ({"code": {"o/a": 3}, "wiki": {"o/a": 2}}, False),
+        ({"code": {"o/a": 3}, "wiki": {"o/b": 2}}, True),
+        ({"code": {"o/a": 3, "": 1}}, True),
+    ],
+)
+def test_a_path_needs_its_repository_where_there_are_several(
+    repos: dict[str, dict[str, int]], many: bool
+) -> None:
+    assert CollectionInfo(None, None, None, {}, repos).many_repos is many

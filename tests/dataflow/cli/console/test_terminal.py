@@ -10,6 +10,7 @@ import pytest
 
 from dataflow.cli.console import terminal
 from dataflow.cli.console.terminal import (
+    answer_as_json,
     fetch_progress,
     from_one,
     ingest_progress,
@@ -137,3 +138,23 @@ def test_progress_is_json_lines_for_a_program_and_nothing_at_once_without_a_term
     assert (scan["stage"], scan["fraction"]) == ("scan", 0.5)
     assert (fetch["stage"], fetch["until"]) == ("fetch", "2024-05-01 00:00:00+00:00")
     assert wait == {"stage": "wait", "seconds": 61, "reason": "rate limit"}
+
+
+@pytest.mark.parametrize(("most", "shown", "rest"), [(8, 8, 4), (0, 0, 12), (12, 12, 0)])
+def test_a_terminal_shows_some_citations_and_says_how_many_more_there_are(
+    capsys: pytest.CaptureFixture[str], most: int, shown: int, rest: int
+) -> None:
+    provenance = {"searched": {}, "timings": {}, "parameters": {"max_citations": most}}
+    answer = {
+        "results": pl.DataFrame({"source_label": []}),
+        "citations": pl.DataFrame({"citation": [f"[docs: {n}]" for n in range(12)]}),
+        "context_window": pl.DataFrame({"text": ["c"]}),
+        "notes": pl.DataFrame({"note": []}),
+        "provenance": provenance,
+    }
+    show_answer(answer, seconds=0.1)
+    out = capsys.readouterr().out
+    assert out.count("[docs: ") == shown
+    assert (f"... and {rest} more (--json" in out) == (rest > 0)
+    empty = {**answer, "results": pl.DataFrame({"rank": [], "metadata": []})}
+    assert len(answer_as_json(empty)["citations"]) == 12

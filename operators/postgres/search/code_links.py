@@ -1,0 +1,46 @@
+"""The links of learned findings: a finding without a link of its own has that of its file.
+
+It is looked up when the finding is read, because the file may be ingested later, or move.
+"""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import polars as pl
+
+from operators.arrays.rows import replaced
+from operators.postgres.search.batches import Deadline, run
+from operators.postgres.store import Connection, Store
+from operators.postgres.write.document_writer import document_key
+
+FINDINGS = "memory"
+FILES = ("code", "docs")
+"""The corpora of files, each of which is a document that its path names."""
+
+
+def link_findings(store: Store, chunks: pl.DataFrame, deadline: Deadline) -> pl.DataFrame:
+    """``chunks`` with the ``uri`` of its file for each finding that has none.
+
+    The file is the one of the finding's path (columns repo and path) in its own repository.
+    """
+    rows = chunks["corpus", "repo", "path", "uri"].iter_rows()
+    about = {
+        number: [document_key(name, repo, path) for name in FILES]
+        for number, (corpus, repo, path, uri) in enumerate(rows)
+        if corpus == FINDINGS and path and uri is None
+    }
+    if not about:
+        return chunks
+    keys = sorted({key for some in about.values() for key in some})
+
+    def read(conn: Connection) -> dict[UUID, str]:
+        statement = """SELECT document_key, uri FROM documents
+            WHERE document_key = ANY(%s) AND uri IS NOT NULL"""
+        return dict(conn.execute(statement, (keys,)).fetchall())
+
+    links = run(store, deadline, read)
+    uris = chunks["uri"].to_list()
+    for number, some in about.items():
+        uris[number] = next((links[key] for key in some if key in links), None)
+    return replaced(chunks, pl.Series("uri", uris, dtype=pl.String))
