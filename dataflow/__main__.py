@@ -3,8 +3,6 @@
 Both release the embedded server, and both work while the command still loads.
 """
 
-from __future__ import annotations
-
 import signal
 import sys
 from types import FrameType

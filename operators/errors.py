@@ -1,7 +1,5 @@
 """Errors for a person: one line that says what is wrong and what to do."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable
 

@@ -8,8 +8,6 @@ Shared meanings: ranks are 0-based, times are UTC, ``chunk_id`` is a 64-bit hash
 corpus, repo, document and ordinal (see :func:`operators.sources.chunking.chunker.chunk_id`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Commands that list collections, and that take out what must not stay."""
 
-from __future__ import annotations
-
 import sys
 from functools import partial
 from typing import Annotated

@@ -1,7 +1,5 @@
 """Commands for configuration files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`crosscorpus doctor`: does what a question needs work here, and how well."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Commands that try configurations on judged queries."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """The three graphs that `crosscorpus render` draws, by their names."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from hamilton.driver import Driver

@@ -1,7 +1,5 @@
 """Commands that look after a collection and its model: do they work, what do they hold."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Options and exit codes that several commands share: one name, one wording."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields

@@ -4,8 +4,6 @@ A name that is only unknown would get a list of all commands or the nearest one;
 script against an earlier release is served by the name that took its place.
 """
 
-from __future__ import annotations
-
 from typing import Any, NoReturn
 
 import typer

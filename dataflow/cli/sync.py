@@ -1,7 +1,5 @@
 """Commands that keep a collection up to date with a forge: GitHub, live."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Annotated
 

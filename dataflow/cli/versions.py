@@ -1,7 +1,5 @@
 """Commands for documents that have versions: list them, and diff two of them."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -5,8 +5,6 @@ default that no node computes is a parameter. A new variant or parameter is ther
 configuration, to its error messages and to the diff as soon as its function exists.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib
 import inspect

@@ -1,7 +1,5 @@
 """What Hamilton builds the retrieval graph from: a configuration with every default filled in."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

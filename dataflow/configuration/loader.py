@@ -1,7 +1,5 @@
 """Where configurations are found, and what a file extends."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass

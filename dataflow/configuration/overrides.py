@@ -4,8 +4,6 @@ A name is a parameter (``rrf_k``) or a stage, whose value is a variant (``merged
 graph has it; or that of one corpus (``code.vector_weight``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

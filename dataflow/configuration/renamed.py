@@ -5,8 +5,6 @@ nearest name that exists would often be another thing: ``score`` is no ``source`
 the graph at hand has is none: only what is unknown is looked up here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 PARAMETERS = {

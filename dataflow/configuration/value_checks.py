@@ -4,8 +4,6 @@ Out of its bounds a search fails late, or misleads. Pydantic checks both in its 
 is no number, ``"1"`` is none either, an int is a float.
 """
 
-from __future__ import annotations
-
 from dataclasses import is_dataclass
 from functools import cache
 from typing import Annotated, Any

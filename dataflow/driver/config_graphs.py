@@ -3,8 +3,6 @@
 No server and no model is needed: a graph is built, not run.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from dataflow.configuration.catalog import Catalog

@@ -3,8 +3,6 @@
 And for one that need not run, because the caller gave what it would lead to.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from typing import Any
 

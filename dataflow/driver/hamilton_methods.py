@@ -7,8 +7,6 @@ corpus and needs the package ``graphviz`` with its program ``dot``; ours take wh
 Hamilton's take: style function, attributes, orientation.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, Unpack

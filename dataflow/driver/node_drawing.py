@@ -1,7 +1,5 @@
 """Some nodes of a retrieval graph as a picture, with the arguments of Hamilton's drawing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path

@@ -3,8 +3,6 @@
 Overriding the node ``queries`` is how many questions run in one pass.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ The rooms that draw and compare know no node of ours. What they must know of the
 is here: which configuration keys are no parameters, and what every corpus has of its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from hamilton.graph import FunctionGraph

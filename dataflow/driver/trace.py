@@ -1,7 +1,5 @@
 """A run with all that it made, which answers "what if?"."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

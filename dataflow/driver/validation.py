@@ -3,8 +3,6 @@
 Hamilton takes an unknown override or input and does nothing with it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 

@@ -5,8 +5,6 @@ corpus, the same configuration searches again with a greater depth, and new docu
 head. Measures at depth see them; measures of the first ranks see what a user would see.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

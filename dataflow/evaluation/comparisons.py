@@ -1,7 +1,5 @@
 """Nodes from runs to measures, their intervals and the comparison of the configurations."""
 
-from __future__ import annotations
-
 import polars as pl
 from hamilton.function_modifiers import tag
 

@@ -1,7 +1,5 @@
 """An evaluation as files: runs for other tools, tables for people and programs, one page."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import os

@@ -1,7 +1,5 @@
 """The experiment graph, built and run: files and configurations in, an :class:`Evaluation` out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType

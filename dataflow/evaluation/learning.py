@@ -6,8 +6,6 @@ The weights of corpora are learned from the second, where the corpora compete. T
 these hits. It writes an experiment file, and a real run measures it like any other experiment.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

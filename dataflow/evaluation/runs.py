@@ -1,7 +1,5 @@
 """Nodes from files of queries and judgements to what every configuration answers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path

@@ -5,8 +5,6 @@ combination to the next only the nodes run that differ (``what_if``), so a searc
 where a setting changes how it searches.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """How the type of a node or an input is written in a message or a picture."""
 
-from __future__ import annotations
-
 import types
 import typing
 from typing import Any

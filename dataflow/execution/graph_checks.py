@@ -4,8 +4,6 @@ Hamilton turns a node that no variant provides into an input, and a caller hears
 run fails. These checks look at the built graph, of whatever nodes it is made.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Any
 

@@ -5,8 +5,6 @@ The error itself reaches the caller with the node's name; the log line is droppe
 our own runs are dropped: another Hamilton graph in the same process logs as before.
 """
 
-from __future__ import annotations
-
 import contextlib
 import contextvars
 import logging

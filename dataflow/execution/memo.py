@@ -5,8 +5,6 @@ the same is looked at and not inferred from where it came from: when a node upst
 gave what it had given before, nothing below it runs again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from types import CodeType

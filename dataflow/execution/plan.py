@@ -4,8 +4,6 @@ A driver sees the same few requests again and again; the traversal, the constant
 configuration put into the sub-graphs and the tags need not be read again for each query.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """An executor for Hamilton drivers that run again and again over large values."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hamilton import driver

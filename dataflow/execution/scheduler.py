@@ -19,8 +19,6 @@ It knows no node by name and runs any Hamilton driver:
   leaves it out when it compares what a node read.
 """
 
-from __future__ import annotations
-
 import contextlib
 import contextvars
 import os

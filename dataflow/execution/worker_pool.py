@@ -5,8 +5,6 @@ first served, a few callers would be enough for one hung corpus to hold every on
 other corpora would time out in the queue.
 """
 
-from __future__ import annotations
-
 import threading
 from collections import Counter, deque
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Ingestion: the graph read -> chunk -> embed -> store, and the loop that runs it over a source."""
 
-from __future__ import annotations
-
 from dataflow.ingestion.graph_builder import build_ingestion_graph
 from dataflow.ingestion.loop import ingest
 from dataflow.ingestion.report import IngestReport, Progress

@@ -1,7 +1,5 @@
 """The end of a run: deletions after a complete scan, indexes, versions, and the run's record."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from itertools import islice

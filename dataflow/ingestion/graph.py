@@ -3,8 +3,6 @@
 A function here is a node, and its arguments are nodes or inputs of the graph.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable
 

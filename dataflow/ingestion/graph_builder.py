@@ -1,7 +1,5 @@
 """The driver of the ingestion graph, with modules that replace nodes and adapters that watch."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from types import ModuleType

@@ -1,7 +1,5 @@
 """What the ledger has of a source's documents, updated as a run meets and stores them."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator

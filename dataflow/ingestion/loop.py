@@ -5,8 +5,6 @@ The graph sees a bounded batch, so that memory does not grow with a source. What
 keeps vectors from the moment they are made, and the next run takes up what the ledger lacks.
 """
 
-from __future__ import annotations
-
 from contextlib import closing
 from typing import Any
 

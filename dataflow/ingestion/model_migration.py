@@ -1,7 +1,5 @@
 """Another embedding model for a collection that stays in use: fill beside, then cut over."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Before a run: the source owns the names that it fills, and has the web address it had before."""
 
-from __future__ import annotations
-
 from operators.postgres.store import Store
 from operators.postgres.write.source_ownership import owner_key, take_ownership
 from operators.postgres.write.sync_state import save_items, sync_value

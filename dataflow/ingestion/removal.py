@@ -1,7 +1,5 @@
 """Taking documents out of a collection, and the versions that they were part of."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from dataflow.ingestion.version_discovery import find_versions

@@ -1,7 +1,5 @@
 """What a run reports: while it runs, and at its end."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from operators.postgres.write.ingestion_runs import COUNTS

@@ -1,7 +1,5 @@
 """What the parts of one run share: its source, the graph, the ledger, the report, its progress."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable

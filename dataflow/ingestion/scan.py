@@ -1,7 +1,5 @@
 """The scan: what a source has, compared with the ledger; new documents wait for a batch."""
 
-from __future__ import annotations
-
 import time
 
 from dataflow.ingestion.ledger_snapshot import GOOD

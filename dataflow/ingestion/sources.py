@@ -1,7 +1,5 @@
 """The sources as a user names them: a call reads one and brings the collection to its state."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The store: waiting documents go through the graph as one batch, and one by one if that fails."""
 
-from __future__ import annotations
-
 from dataflow.execution.hamilton_logs import quiet_hamilton
 from dataflow.ingestion.ledger_snapshot import GOOD
 from dataflow.ingestion.run import Run

@@ -5,8 +5,6 @@ lineages again from the names and sketches of its documents, and compares the pa
 lineages that have changed, one lineage after the other, two documents at a time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime

@@ -1,7 +1,5 @@
 """From the ranked list to what is read: the best results, the context, citations, what to know."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

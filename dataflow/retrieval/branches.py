@@ -3,8 +3,6 @@
 These are decorators that Hamilton resolves when a graph is built, not nodes.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from hamilton.function_modifiers import (

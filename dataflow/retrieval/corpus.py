@@ -4,8 +4,6 @@ The graph has these nodes once for each corpus of the configuration, under the c
 is tagged ``fail_open`` may fail without taking the other corpora along.
 """
 
-from __future__ import annotations
-
 from typing import Any, TypeAlias
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Why a passage is where it is, or is not there: computed only when it is asked for."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -1,7 +1,5 @@
 """All corpora become one ranked list: fused, weighted by what asks, reranked, freed of copies."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

@@ -3,8 +3,6 @@
 One question is a batch of one. Overriding ``queries`` with a frame of many rows runs a batch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any

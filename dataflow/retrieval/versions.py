@@ -4,8 +4,6 @@ An explicit input (``versions``, ``as_of``) beats what the question's text names
 configuration's ``version_policy``.
 """
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import polars as pl

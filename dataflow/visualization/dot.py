@@ -4,8 +4,6 @@ The text is our own, and not that of the package ``graphviz`` that Hamilton draw
 of seven sub-graphs with 120 nodes and every arrow can't be read.
 """
 
-from __future__ import annotations
-
 import html
 import json
 from collections.abc import Iterable, Mapping

@@ -5,8 +5,6 @@ to the same nodes outside. A sub-graph that differs keeps a cluster of its own, 
 which it differs stand in its boxes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from dataclasses import replace
 from typing import Any

@@ -4,8 +4,6 @@ Compared are the built graphs with all their sub-graphs, so that a change that r
 a default is seen where it takes effect.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping

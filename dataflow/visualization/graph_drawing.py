@@ -5,8 +5,6 @@ It answers to the names of ``graphviz.Digraph``, which Hamilton's own methods re
 wheel pygraphviz too.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

@@ -6,8 +6,6 @@ Everything is learned from the Hamilton graph. A name with a dot whose first par
 that do I/O. Nodes that only hand a value on, into a sub-graph or out of it, are left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any

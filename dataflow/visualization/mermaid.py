@@ -1,7 +1,5 @@
 """A picture as Mermaid text, for pages that draw it themselves."""
 
-from __future__ import annotations
-
 from dataflow.visualization.picture import Box, Picture
 
 _LINES = {"": "-->", "added": "==>", "removed": "-.-x"}

@@ -5,8 +5,6 @@ arrow between nodes that a longer path implies, and the parts of a node's result
 from inside a sub-graph other than its result is one dotted arrow from the sub-graph as a whole.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from graphlib import TopologicalSorter

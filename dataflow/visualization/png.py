@@ -1,7 +1,5 @@
 """Drawing DOT text as a picture, and the fingerprint inside the file that says what it shows."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 import struct

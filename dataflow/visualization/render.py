@@ -3,8 +3,6 @@
 Nothing is run for a picture: it shows the built graph.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Literal
 

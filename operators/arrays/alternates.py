@@ -3,8 +3,6 @@
 Fusion does so with one chunk that several corpora found, deduplication with near-duplicates.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 

@@ -1,7 +1,5 @@
 """Columns of lists: made of values and their owners, and taken apart again."""
 
-from __future__ import annotations
-
 from itertools import chain
 
 import numpy as np

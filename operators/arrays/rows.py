@@ -1,7 +1,5 @@
 """Rows and columns of a frame, taken and replaced."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 

@@ -1,7 +1,5 @@
 """Segments of a sorted column: where each begins, how long it is, a row's place in it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

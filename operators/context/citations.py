@@ -1,7 +1,5 @@
 """The sources of a context, as Markdown links."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ that share a label get what differs, at its end: repository, path, document, pla
 chunk's id.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 

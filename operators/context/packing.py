@@ -6,8 +6,6 @@ the same context. It is changed until no content has it, so that no content can 
 Everything counts: headers, separators, notes.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import re

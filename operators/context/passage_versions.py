@@ -5,8 +5,6 @@ same heading, and have different versions. Only such results change places, amon
 other result stays where it is.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from datetime import UTC, datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """Instructions for a model that answers from a context."""
 
-from __future__ import annotations
-
 from operators.context.passage_versions import NEWEST, OLDER
 
 VERSIONS = (

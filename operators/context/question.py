@@ -1,7 +1,5 @@
 """A caller's question, checked and brought into one form."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 

@@ -5,8 +5,6 @@ answer, and the reader knows which did not. A corpus without a hit gets no note.
 The channels are ``vector`` and ``text``; ``chunks`` appears only where reading the chunks failed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Container, Sequence
 from time import perf_counter

@@ -5,8 +5,6 @@ vocabulary on disk (``TIKTOKEN_CACHE_DIR``). Otherwise the embedding model's wor
 little more for prose and code, fewer for emoji and very long words.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 from collections.abc import Callable, Sequence

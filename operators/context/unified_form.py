@@ -1,7 +1,5 @@
 """The one form that every corpus takes before fusion."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 

@@ -4,8 +4,6 @@ Every rule takes ``hits`` (``FUSED``) and returns ``FUSED``, ranked again; what 
 labels and links of what went, see :func:`operators.dedup.representatives.absorb`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

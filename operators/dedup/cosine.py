@@ -4,8 +4,6 @@ Two neighbouring chunks of one document are often alike, and both are wanted. A 
 missing, zero or not finite is near nothing, not even itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 

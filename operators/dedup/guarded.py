@@ -6,8 +6,6 @@ Jaccard are high and both have the same numbers, negations, modal words and iden
 order.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache, lru_cache
 

@@ -1,7 +1,5 @@
 """Token sets and similarity indexes, made of chunks, found again for the hits of these chunks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 

@@ -4,8 +4,6 @@ All pairs of n chunks are n**2 / 2 comparisons of microseconds each. Here only t
 a part (:mod:`operators.dedup.partition_join`) are compared, exactly, so that the time grows with n.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

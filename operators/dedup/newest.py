@@ -8,8 +8,6 @@ The rule takes chunks from the latest date on. So who stays does not depend on t
 in, and what goes removes nobody.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 

@@ -9,8 +9,6 @@ Sets of 2**(n-1) to 2**n - 1 tokens are on level n and split alike. A set that m
 to one of a higher level is also split as on that level.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -4,8 +4,6 @@ Every rule of this package gives ``representative``: for each row the row that s
 if it stays. What goes is not lost: the row that stays names it.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 

@@ -3,8 +3,6 @@
 A corpus's index is made once, for the near-duplicates within the corpus and across corpora.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -6,8 +6,6 @@ represented by 55 bits of a hash: two different tokens of a pair of chunks meet 
 10**12 pairs.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ Every rule takes ``merged`` (``MERGED``) and ``chunks`` (``CHUNKS``) and returns
 again. A hit whose chunk is not among ``chunks`` (deleted meanwhile) goes too.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 

@@ -1,7 +1,5 @@
 """The vectors of recent questions: a text's vector in one space never changes."""
 
-from __future__ import annotations
-
 import hashlib
 import threading
 from collections import OrderedDict

@@ -3,8 +3,6 @@
 The room ``model_builds`` puts it there, once a machine.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -11,8 +11,6 @@ other (``batch_tokens``): the runtime may add up a batch of one and of two in an
 questions: see :meth:`DirectoryEmbedder.embed_queries`.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 from collections.abc import Iterator, Sequence

@@ -4,8 +4,6 @@ Texts leave the machine only to the address that the name gives: ``openai:MODEL@
 from ``OPENAI_API_KEY`` and goes into the request's header only.
 """
 
-from __future__ import annotations
-
 import datetime
 import email.utils
 import os

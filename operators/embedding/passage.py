@@ -1,7 +1,5 @@
 """The text that the embedding model reads for a chunk."""
 
-from __future__ import annotations
-
 MAX_HEADING = 120
 """Characters of title and section heading that are put before a chunk's text for embedding."""
 

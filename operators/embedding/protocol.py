@@ -5,8 +5,6 @@ carries the fingerprint of its vector space: the hash of everything that decides
 (weights, tokenizer, pooling, prefixes, window). A collection stores it and compares it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -4,8 +4,6 @@ There is one file for each vector space and way of embedding. The model would gi
 again, so that the file may be deleted at any time.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import tempfile

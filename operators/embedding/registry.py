@@ -1,7 +1,5 @@
 """Loading an embedding model by its name."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from operators.embedding.protocol import Embedder

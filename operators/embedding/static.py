@@ -5,8 +5,6 @@ installed package's folder. Nothing imports the package itself: it sets up the p
 can download.
 """
 
-from __future__ import annotations
-
 import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass

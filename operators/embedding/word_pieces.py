@@ -1,7 +1,5 @@
 """Word-pieces of texts, by a tokenizer in Hugging Face's format; without its markers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

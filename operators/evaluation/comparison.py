@@ -1,7 +1,5 @@
 """Means with intervals, and every configuration against a baseline."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray

@@ -5,8 +5,6 @@ of ``nDCG@10``, ``R@50``, ``RR@10``, ``AP``. A *slice* is a part of the queries 
 trigger, judged in several corpora) or of the documents (one corpus).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

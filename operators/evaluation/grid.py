@@ -1,7 +1,5 @@
 """A grid of settings: every combination of the values that a person names."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any

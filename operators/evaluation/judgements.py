@@ -4,8 +4,6 @@ Queries are JSON, one a line; judgements are TREC qrels. A fault in a line is an
 the line, so that no evaluation runs on half of the input.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ nDCG@10 has the gain 2^grade - 1 (Burges et al., ICML 2005); R@50, RR@10 and AP 
 grade 1 or more as relevant. A query with judgements and without an answer has 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Notes on the numbers of an evaluation."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import polars as pl

@@ -1,7 +1,5 @@
 """From ranked chunks to ranked documents: a document counts once, at its best chunk."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Literal
 

@@ -4,8 +4,6 @@ All are seeded: the same values give the same numbers. Rows are queries, columns
 values, so that one set of resamples serves every column.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The tables of an evaluation as Markdown, as plain data, as a frame for a spreadsheet."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Runs as files in the TREC format, which every evaluation tool reads."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import polars as pl

@@ -10,8 +10,6 @@ left-out folds, nothing is changed.
 ``convex`` fits the fusion of scores (Bruch, Gai and Ingber, TOIS 2023), ``rrf`` that of ranks.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

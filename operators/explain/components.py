@@ -4,8 +4,6 @@ The factors come from the frames that the stages gave. Where they do not give th
 caller overrode a stage, they are null: no number is shown that does not add up.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

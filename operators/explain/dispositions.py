@@ -1,7 +1,5 @@
 """The disposition of a passage: its place in every list, where it ended, and why."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

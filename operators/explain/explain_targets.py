@@ -5,8 +5,6 @@ name, it is the end of its document's path. A document stands for the best of it
 search found, or for the chunk nearest to the question.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime

@@ -11,8 +11,6 @@ The numbers of a passage give its score to the last bit, by these formulas, each
 - the results' ``score`` = the reranked one
 """
 
-from __future__ import annotations
-
 import polars as pl
 
 from operators.explain.dispositions import Run

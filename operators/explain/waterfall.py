@@ -1,7 +1,5 @@
 """A score, factor by factor, from 0 to the score itself."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import polars as pl

@@ -1,7 +1,5 @@
 """The directory of this program's data: the embedded server's data and the installed models."""
 
-from __future__ import annotations
-
 import functools
 import logging
 import os

@@ -16,8 +16,6 @@ A value without a zone is UTC. Zones are an offset, ``Z``, ``UTC``, ``GMT`` or a
 means one offset only.
 """
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime, timedelta, timezone
 

@@ -9,8 +9,6 @@ The tokens are those of ChatML, Qwen, Phi, Llama 2 to 4, Mistral, Gemma, DeepSee
 Vicuna and of Claude's prompts.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from functools import cache

@@ -4,8 +4,6 @@ Memory holds a page cache of fixed size, whatever the number of entries. The fil
 ends with the process, even a killed one.
 """
 
-from __future__ import annotations
-
 import pickle
 import sqlite3
 from collections.abc import Iterator, MutableMapping, Sequence

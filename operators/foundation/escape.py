@@ -8,8 +8,6 @@ Labels are plain text. They are escaped once, where they become Markdown (:func:
 the header of a passage (:func:`header_label`) or HTML (:mod:`operators.report.page`).
 """
 
-from __future__ import annotations
-
 import re
 from urllib.parse import quote, urlsplit, urlunsplit
 

@@ -1,7 +1,5 @@
 """The command that installs an optional part, for the message about a missing one."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A date in a file's name, as blogs, minutes and reports have it: ``2019-05-01-title.md``."""
 
-from __future__ import annotations
-
 import re
 
 from operators.foundation.date_text import MONTHS, DateRefused, parse_date

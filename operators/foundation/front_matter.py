@@ -7,8 +7,6 @@ not 1.1 and ``12:30:45`` not 45045. Aliases, anchors and tags are refused. Of a 
 first counts.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Hashable

@@ -1,7 +1,5 @@
 """The account of the embedded server: Postgres refuses to run as root."""
 
-from __future__ import annotations
-
 import os
 import stat
 from dataclasses import dataclass

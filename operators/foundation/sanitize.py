@@ -5,8 +5,6 @@ cannot carry. U+FFFD replaces both, so that a hostile file is stored and found, 
 its batch. Replacements are counted, so that a run can report them.
 """
 
-from __future__ import annotations
-
 import re
 import threading
 

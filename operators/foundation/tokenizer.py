@@ -5,8 +5,6 @@ a file" and its exact name find ``makeFile``. Parts are stemmed (Snowball Englis
 stemmer), wholes are not. Stop words are left out: they carry no weight and cost the most.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ A vector travels as the bytes that the server stores, under the type ``bytea``. 
 registered with a connection, whatever schema pgvector is in.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """What a database error means for the person who reads it: one line, no secrets."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager

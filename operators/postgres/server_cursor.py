@@ -1,7 +1,5 @@
 """Rows read piece by piece, so that memory does not grow with their number."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 

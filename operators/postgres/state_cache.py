@@ -1,7 +1,5 @@
 """Answers that were looked up in a collection and hold until it changes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 

@@ -3,8 +3,6 @@
 The counts are by day. So the number at a past moment is known without a look at the chunks.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass

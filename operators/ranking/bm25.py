@@ -14,8 +14,6 @@ BM25 over weighted fields in its simple form, where a field is repeated (Roberts
 Taylor, CIKM 2004).
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -11,8 +11,6 @@ row's age; they return ``FUSED``. The same chunk in the lists of several corpora
 its best rank; its scores add up in the order of the rows, and the other rows become alternates.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise

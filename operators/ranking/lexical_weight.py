@@ -7,8 +7,6 @@ other way round: one or two words, and a name as code has them (``makeFile``, ``
 looked up to the letter, and an embedding model has never seen them.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 

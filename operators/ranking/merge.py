@@ -9,8 +9,6 @@ Every function takes ``vector_hits`` (columns ``VECTOR_HITS``) and ``text_hits``
 returns ``MERGED``: one row a query and chunk, in the one order, ``rank`` its place in it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -4,8 +4,6 @@ Reciprocal rank fusion over the texts' lists, before the corpus merges its two c
 question asked in three ways weighs as much as one asked once.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

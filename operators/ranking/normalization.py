@@ -5,8 +5,6 @@ list) and ``query_starts``, the place where each query begins. It returns one nu
 is not in the list gets 0. A normalisation is chosen by its name in :data:`NORMALISATIONS`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What part of a corpus a query may search: its own filters, narrowed by the configuration's."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a chunk's age, and that newer versions lack it, do to its score."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A second opinion on the best hits, by a model that reads question and passage together."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

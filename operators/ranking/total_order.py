@@ -4,8 +4,6 @@ Score descending, then vector rank, then text rank (absent last), then chunk_id:
 that a rerun gives the same list, and a batch the same list as its queries one by one.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 

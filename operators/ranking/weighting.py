@@ -4,8 +4,6 @@ A trigger is a name or a mix, ``{pr_review: 0.7, question: 0.3}``; a mix's weigh
 weights of its triggers, so that the change from one trigger to another is a gradient.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

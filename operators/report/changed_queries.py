@@ -1,7 +1,5 @@
 """The queries that changed most, with the documents before and after side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

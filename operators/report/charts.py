@@ -5,8 +5,6 @@ setting and the printer without a new drawing. Vega-Lite stays out of the page: 
 and the runtime alone is a third smaller.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """Differences from the baseline, and whether they are luck: in words, as a table, by query."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any

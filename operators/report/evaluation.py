@@ -1,7 +1,5 @@
 """The report of an evaluation: one page with the changes, and whether they are luck."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The page that explains one answer: why each passage is where it is, or why it is not there."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ A plain ``str`` is text and is escaped; only :class:`Html` is markup. So hostile
 names can't become markup by an oversight.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

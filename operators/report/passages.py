@@ -1,7 +1,5 @@
 """Charts of passages: the factors of their scores, and their places from stage to stage."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The scores of each configuration: bars with intervals, by slice, and a table."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import altair as alt

@@ -1,7 +1,5 @@
 """The page of a sweep: a measure over a grid of settings, with its intervals."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import altair as alt

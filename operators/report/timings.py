@@ -1,7 +1,5 @@
 """The time of a run: by stage as a picture, by node as a table."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import altair as alt

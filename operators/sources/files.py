@@ -5,8 +5,6 @@ file's size is bounded before it is opened and while it is read; its hash and it
 same bytes.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import stat

@@ -14,8 +14,6 @@ line created_at url            optional; without ``url`` the link is that of the
 Any other key becomes metadata. A log grows at its end: of two findings of one name the last counts.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import closing

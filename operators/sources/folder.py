@@ -4,8 +4,6 @@ Every file is read once and hashed; it is parsed only if the hash is new. A fold
 gone is no folder whose documents were deleted: its scan ends with an error.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Container, Iterator
 from contextlib import closing

@@ -4,8 +4,6 @@ The syntax is gitignore's (by the library pathspec). A file that it names is not
 document that an earlier run took goes.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence

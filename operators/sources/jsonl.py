@@ -20,8 +20,6 @@ Any other key becomes metadata. A metadata value whose JSON is longer than
 ``protocol.METADATA_VALUE_LIMIT`` is left out: that is a text (a diff hunk, a thread's comments).
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

@@ -6,8 +6,6 @@ identifiers of code have it too. So a secret of no known form stays, and hardly 
 for one that is none.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -7,8 +7,6 @@ similarity counts (Needleman and Wunsch, 1970, with a gap that costs nothing). A
 has no partner was moved and revised, or is gone.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections import defaultdict

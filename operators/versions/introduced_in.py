@@ -8,8 +8,6 @@ version is the subject ("Which release added X?") or the time ("In what version 
 ...?", not "What was added in the newest version?".
 """
 
-from __future__ import annotations
-
 import re
 
 from operators.versions.mentions import LONGEST, asking

@@ -11,8 +11,6 @@ renamed or relocated: the more of its names has changed, the more of its content
 Two documents of one version are never one topic.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime

@@ -8,8 +8,6 @@ there is such a version is for :mod:`operators.versions.catalog` to say. A date 
 from today.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -5,8 +5,6 @@ file name (``Spark_Release_3.5.3_Apache_Spark.pdf``). What is left of a path wit
 names the topic: the lineage of all its versions.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

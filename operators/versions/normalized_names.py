@@ -4,8 +4,6 @@ Only a document's own version goes: a page ``migrate-from-2.7.md`` of version 3.
 than ``migrate-from-2.6.md`` beside it.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """A document as one version of something."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 

@@ -6,8 +6,6 @@ their sets of pairs (Broder, On the resemblance and containment of documents, 19
 both documents are short. Pairs and not words, because pages of one manual share their words.
 """
 
-from __future__ import annotations
-
 import re
 import zlib
 from collections.abc import Sequence

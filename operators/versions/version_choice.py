@@ -8,8 +8,6 @@ What a caller asks for explicitly beats what the question's text names, and that
 - ``all``: every version; so for a question that asks in which version something came or went
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any

@@ -4,8 +4,6 @@ Documents are compared by paragraphs, not by the passages that searches return, 
 that only ends elsewhere now is no change.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Versions in order: a key that sorts them from oldest to newest."""
 
-from __future__ import annotations
-
 import re
 from typing import TypeAlias
 

@@ -1,7 +1,5 @@
 """What the experiment commands print."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path

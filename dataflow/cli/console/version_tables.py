@@ -1,7 +1,5 @@
 """What `crosscorpus versions list` and `crosscorpus versions diff` print."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -1,7 +1,5 @@
 """The ledger's documents by id: the corpora of judged documents, and how many there are."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from operators.postgres.store import Store

@@ -1,7 +1,5 @@
 """The recall of the vector index against an exact scan, on the collection's own vectors."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from operators.frames import QUERIES, QUERY_EMBEDDINGS

@@ -1,7 +1,5 @@
 """What a collection holds, by corpus: shows a person whether something is wrong."""
 
-from __future__ import annotations
-
 from typing import LiteralString
 
 import polars as pl

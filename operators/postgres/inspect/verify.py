@@ -7,8 +7,6 @@ chunks of its corpus is rebuilt from them.
 Nobody can write to a corpus during its check; searches continue.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from uuid import UUID
 

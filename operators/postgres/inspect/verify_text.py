@@ -1,7 +1,5 @@
 """The faults of a corpus's text index: its postings and counts, compared with its chunks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

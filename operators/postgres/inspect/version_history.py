@@ -1,7 +1,5 @@
 """A topic's versions, and the changes between two: `versions list` and `versions diff`."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """A topic's versions, found by path, title, identifier or name."""
 
-from __future__ import annotations
-
 import difflib
 
 import polars as pl

@@ -4,8 +4,6 @@ Indexes are built after the rows are in: that is many times faster than one entr
 function may run again and does only what is missing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from functools import partial
 

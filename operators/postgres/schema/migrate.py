@@ -4,8 +4,6 @@ A file is a transaction. Its SHA-256 is recorded: a file that is edited after it
 an error, and servers do not differ silently.
 """
 
-from __future__ import annotations
-
 import hashlib
 import time
 from pathlib import Path

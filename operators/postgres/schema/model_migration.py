@@ -9,8 +9,6 @@ The chunks do not change. They were cut for the old model's window, and the ledg
 space: the next ingestion of a source cuts its documents again if the new model's window differs.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """One partition a corpus, made before its first document is written, and its locks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import partial
 

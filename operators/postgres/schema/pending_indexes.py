@@ -1,7 +1,5 @@
 """The corpora that a load left unfinished: it may die between its last write and its end."""
 
-from __future__ import annotations
-
 from operators.postgres.schema.indexes import EXACT_SCAN_MAX_ROWS, terms_index, vector_index
 from operators.postgres.store import Store
 from operators.ranking import bm25

@@ -5,8 +5,6 @@ ingestion's configuration asks for it. Without the index a search parses each vi
 collection from before version 0.2 has the words in an indexed column, which searches then read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import partial
 

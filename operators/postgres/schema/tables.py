@@ -1,7 +1,5 @@
 """A collection's tables: making them, bringing them up to date, checking them."""
 
-from __future__ import annotations
-
 import psycopg
 from psycopg import sql
 from psycopg.rows import TupleRow

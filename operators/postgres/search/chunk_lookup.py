@@ -1,7 +1,5 @@
 """Finding chunks by the names that people use, whether a search finds them or not."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Reading chunks: once a corpus and a batch, in binary, all vectors in one array."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Mapping, Sequence
 from datetime import datetime

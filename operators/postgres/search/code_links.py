@@ -3,8 +3,6 @@
 It is looked up when the finding is read, because the file may be ingested later, or move.
 """
 
-from __future__ import annotations
-
 from uuid import UUID
 
 import polars as pl

@@ -1,7 +1,5 @@
 """The values of a question's filters that no document has, with the nearest that exist."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any

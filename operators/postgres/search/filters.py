@@ -18,8 +18,6 @@ Meaning of a query's filter columns:
   no versions ignore it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime

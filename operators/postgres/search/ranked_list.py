@@ -1,7 +1,5 @@
 """The ranked lists of a search, from the rows that its statements gave."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 

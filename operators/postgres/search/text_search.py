@@ -5,8 +5,6 @@ inner product of sparse vectors then scores each with all terms (see :mod:`opera
 If the filter leaves few chunks, all of them are scored, which is exact.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Sequence

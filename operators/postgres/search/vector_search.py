@@ -6,8 +6,6 @@ of them, most neighbours are lost. So an exact scan searches a filtered set of u
 searches a larger one. If that gives fewer rows than requested, an exact scan follows.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 A chunk that a newer version replaces is a row of ``superseded_chunks``, with the moment of that.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from datetime import datetime
 from typing import Any

@@ -6,8 +6,6 @@ a second old; the reading of its finds looks versions up again, by
 :func:`operators.postgres.search.version_filters.by_documents`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime

@@ -6,8 +6,6 @@ It may use a state that is a second old; the reading of its finds looks versions
 :func:`operators.postgres.search.version_filters.by_documents`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime

@@ -1,7 +1,5 @@
 """The Postgres programs that travel in a Python wheel."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import importlib.util

@@ -5,8 +5,6 @@ Its directory holds cluster/ (the database), run/ (the socket), log/, and the lo
 every server process: it shows whether one of them is alive, in any container).
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import os

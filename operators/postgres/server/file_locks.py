@@ -1,7 +1,5 @@
 """File locks that the kernel drops when their last holder ends, even by a kill."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

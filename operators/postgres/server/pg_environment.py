@@ -1,7 +1,5 @@
 """Addresses and connections that the caller's PG* environment variables cannot change."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Postgres's own programs: running them, and the reason when they fail."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The embedded server's settings file."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Mapping

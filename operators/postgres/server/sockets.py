@@ -1,7 +1,5 @@
 """The place of the embedded server's Unix socket: its path has at most about 100 bytes."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import stat

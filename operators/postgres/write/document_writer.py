@@ -5,8 +5,6 @@ the IDF of text search. Vectors are made before it opens. Bulk work comes afterw
 :func:`operators.postgres.schema.indexes.build_indexes`.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ have half precision, as all vectors of the store: a document written from the ca
 written from the model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The record of ingestions: what each did, and which of them never ended."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from operators.postgres.store import Connection, Store

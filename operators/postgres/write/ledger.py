@@ -1,7 +1,5 @@
 """The ledger: the record of every document that a scan has met, also without chunks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The text index: a posting for each chunk, and the counts that follow from the postings."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import polars as pl

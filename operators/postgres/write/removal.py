@@ -5,8 +5,6 @@ again, in the planner's statistics, and in the write-ahead log. :func:`delete_fo
 :func:`erase` makes the server write what is left into new files and drop the old log.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial

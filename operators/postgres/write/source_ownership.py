@@ -1,7 +1,5 @@
 """The source that fills a corpus and repo: another one would delete its documents."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 

@@ -5,8 +5,6 @@ builds documents from all items and compares them with the ledger. So no change 
 ends early.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ They are the chunks of a corpus and of a repo, their total length, and the chunk
 The transaction that changes the chunks changes them too.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ Both tables follow from the ledger and the chunks. A run records their state at 
 run after a killed one finds the versions again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple, TypeVar

@@ -4,8 +4,6 @@ The text alone says both, so that a chunker knows nothing of them: pages are par
 with a form feed, sections begin at headings.
 """
 
-from __future__ import annotations
-
 import json
 from itertools import accumulate
 

@@ -11,8 +11,6 @@ compared chunk by chunk, and a section that only an older one has must not pass 
 its neighbours.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

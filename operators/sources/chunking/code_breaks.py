@@ -9,8 +9,6 @@ The parser runs in a child process. On ambiguous text some grammars take memory 
 its length in one step that nothing can interrupt: 80 kB of ``a < a < a`` as Java take 5 GB.
 """
 
-from __future__ import annotations
-
 import atexit
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -7,8 +7,6 @@ What the parser could not make sense of adds no depth, and a definition whose he
 none: there lines are cut as in any text.
 """
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Sequence

@@ -7,8 +7,6 @@ whose date is damaged, a placeholder or in the future is passed over for the nex
 says so. Nothing is ever filled in from today.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import stat

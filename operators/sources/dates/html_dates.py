@@ -3,8 +3,6 @@
 What is written for people to read is not looked at: a page has many dates, and few are its own.
 """
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 from typing import Any

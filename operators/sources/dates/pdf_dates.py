@@ -5,8 +5,6 @@ Of 1,936 PDFs in the wild every fifteenth dated one departs from it: a quote too
 ``Z00'00'``, no ``D:``, ``ctime`` text, the year 2000 as ``19100``.
 """
 
-from __future__ import annotations
-
 import re
 import threading
 from datetime import datetime

@@ -1,7 +1,5 @@
 """The version that a document states: in front matter, in AsciiDoc's revision, in its name."""
 
-from __future__ import annotations
-
 import re
 from posixpath import splitext
 

@@ -6,8 +6,6 @@ attributes that the file itself sets are filled in. Includes are never followed;
 What stands in a listing, a literal or a passthrough block stays as it is.
 """
 
-from __future__ import annotations
-
 import re
 
 from operators.sources.formats.headings import asciidoc_blocks, headings

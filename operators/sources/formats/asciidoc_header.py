@@ -5,8 +5,6 @@ line ``v1.0, 2025-03-15: remark``, attribute entries ``:name: value``. Attribute
 from the first 50 lines, but not from within a block (a listing shows them). No include is followed.
 """
 
-from __future__ import annotations
-
 import re
 from itertools import islice
 from typing import NamedTuple

@@ -5,8 +5,6 @@ GitHub and GitLab: lower case, punctuation dropped, spaces to hyphens, a repeate
 (Asciidoctor): ``_`` in front, lower case, other characters to ``_``, numbered ``_2``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from posixpath import splitext

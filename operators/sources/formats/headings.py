@@ -1,7 +1,5 @@
 """Section headings of the common text formats, so that a chunk can say which section it is from."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence

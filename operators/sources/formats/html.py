@@ -5,8 +5,6 @@ page costs more than its length. Headings become lines ``## Title`` between blan
 :func:`operators.sources.formats.headings.headings` knows them; no other line looks like that.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ array of pages (``--slurp``), one object a line, objects printed over many lines
 object that stands in nothing but arrays is given, one at a time, whatever the size of the file.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

@@ -4,8 +4,6 @@ The table is small on purpose: a file with an unknown name is left out with a re
 files outnumber sources in many repositories and bury what people ask about.
 """
 
-from __future__ import annotations
-
 import re
 from posixpath import splitext
 

@@ -4,8 +4,6 @@ PDFium reads. What it refuses, a file or single pages, it reads once more as qpd
 of 14 damaged files from the wild it then reads 9, with their dates and bookmarks.
 """
 
-from __future__ import annotations
-
 import io
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """A git working tree as three corpora: its sources, its history, its documents."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from functools import partial

@@ -5,8 +5,6 @@ external diffs run, nothing is fetched and nothing is written; filters never run
 read from the working tree, not through git.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

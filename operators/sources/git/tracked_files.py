@@ -4,8 +4,6 @@ A file is read once, from the disk, by the path that git tracks; symbolic links 
 neither as a file nor as a folder on the way to it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

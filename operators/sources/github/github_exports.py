@@ -4,8 +4,6 @@ So the items are sorted into a scratch file first, and then built number by numb
 those of one number, whatever the size of the export.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import groupby

@@ -1,7 +1,5 @@
 """Issues with their comments: the corpus ``issue``. Pull requests are left out."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 

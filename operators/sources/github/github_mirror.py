@@ -11,8 +11,6 @@ thousand items. A run that ends early goes on from there. Since no listing tells
 all of it is read again now and then; an item that is not met is asked for by itself before it goes.
 """
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence

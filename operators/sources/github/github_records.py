@@ -4,8 +4,6 @@ The shapes are those of the REST API. Users are null once their account is delet
 null, and positions are null once the commented lines are gone.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

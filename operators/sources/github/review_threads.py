@@ -4,8 +4,6 @@ A thread is a document: the path, the last lines of the diff hunk it is about, t
 a block ``@login: text``. A review's own words are a document too. Programs' comments are left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path

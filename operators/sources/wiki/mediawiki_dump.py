@@ -5,8 +5,6 @@ expanded, no document type is accepted, nothing is fetched, and a page beyond a 
 before it fills the memory.
 """
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import hashlib

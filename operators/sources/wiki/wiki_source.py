@@ -5,8 +5,6 @@ clone by its last commit, in a folder by what the page says or the file's own ti
 GitLab's wikis are git repositories; a clone's pages link to their addresses there.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Container, Iterator
 from contextlib import closing

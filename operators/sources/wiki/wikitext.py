@@ -7,8 +7,6 @@ bounded number of times. Headings stay as they are (``== Title ==``), so that
 links their text, of tables their cells.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from html import unescape

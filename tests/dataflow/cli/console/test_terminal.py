@@ -150,6 +150,7 @@ def test_a_terminal_shows_some_citations_and_says_how_many_more_there_are(
         "citations": pl.DataFrame({"citation": [f"[docs: {n}]" for n in range(12)]}),
         "context_window": pl.DataFrame({"text": ["c"]}),
         "notes": pl.DataFrame({"note": []}),
+        "unmet_filters": pl.DataFrame({"note": []}),
         "provenance": provenance,
     }
     show_answer(answer, seconds=0.1)
