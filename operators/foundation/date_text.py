@@ -12,6 +12,8 @@ the forms below and refuses the rest with a reason; a month or a year alone is i
 - ``2017年11月23日`` and ``2017년 11월 23일``
 - seconds or milliseconds since 1970
 
+A comment behind a date (``2020-01-01 // comment``) is left out.
+
 A value without a zone is UTC. Zones are an offset, ``Z``, ``UTC``, ``GMT`` or an abbreviation that
 means one offset only.
 """
@@ -70,7 +72,7 @@ _FORMS = (
     _form(r"(?P<d>[0-9]{1,2})\. ?(?P<m>[0-9]{1,2})\. ?(?P<y>[0-9]{4})(?![0-9])"),
     _form(r"(?P<a>[0-9]{1,2})(?P<sep>[-/])(?P<b>[0-9]{1,2})(?P=sep)(?P<y>[0-9]{4})(?![0-9])"),
     _form(rf"{_WEEKDAY}{_MONTH}(?: {_DAY})?,? {_YEAR}"),
-    _form(rf"{_WEEKDAY}{_DAY}\.?[ -](?:of )?{_MONTH},?[ -]{_YEAR}"),
+    _form(rf"{_WEEKDAY}{_DAY}[.,]?[ -](?:of )?{_MONTH},?[ -]{_YEAR}"),
     _form(rf"(?P<y>[0-9]{{4}})[ -]{_MONTH}(?:[ -]{_DAY}(?![0-9]))?"),
     _form(rf"{_WEEKDAY}{_MONTH} {_DAY} {_TIME}(?: {_ZONE})? {_YEAR}", ""),
     _form(
@@ -79,6 +81,7 @@ _FORMS = (
 )
 _EPOCH = re.compile(r"([0-9]{9,10})(?:\.[0-9]{1,9})?|([0-9]{12,13})", re.ASCII)
 _TEMPLATE = re.compile(r"[{}`$]|<%")
+_COMMENT = re.compile(r"""(?<=[0-9'"]) (?://|#).*""")
 _TIME_ONLY = re.compile(_TIME, re.IGNORECASE | re.ASCII)
 
 
@@ -103,7 +106,7 @@ def parse_date(raw: str, *, us_order: bool = False) -> datetime:
     """
     if len(raw) > 4 * _MAX_LENGTH:
         raise DateRefused("too long for a date")
-    text = " ".join(raw.replace("\0", " ").strip(" \t\r\n\f\ufeff'\"").split())
+    text = _COMMENT.sub("", " ".join(raw.replace("\0", " ").split())).strip(" \ufeff'\"")
     if not text:
         raise DateRefused("empty")
     if len(text) > _MAX_LENGTH:

@@ -15,6 +15,7 @@ from urllib.parse import quote
 from operators.foundation.front_matter import stated_title
 from operators.foundation.sanitize import clean_text, shown_path
 from operators.sources.dates.document_date import HTML, document_date
+from operators.sources.dates.release_dates import stated_release
 from operators.sources.dates.stated_version import document_version
 from operators.sources.files import (
     Content,
@@ -166,8 +167,14 @@ class _Folder:
         shown = clean_text(shown_path(path))
         full = os.fsdecode(os.path.join(self.root, path))
         title = clean_text(parsed.title or basename(shown))
-        dated = document_date(full, within=shown, text=parsed.stated, pdf_info=parsed.pdf_dates)
         version, version_source = document_version(shown, parsed.stated)
+        dated = document_date(
+            full,
+            within=shown,
+            text=parsed.stated,
+            pdf_info=parsed.pdf_dates,
+            release=stated_release(parsed.text, version) if kind == "pdf" else None,
+        )
         return Document(
             document_id=shown,
             corpus=self.corpus,

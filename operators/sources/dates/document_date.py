@@ -43,7 +43,15 @@ from operators.sources.dates.pdf_dates import (
 )
 from operators.sources.formats.asciidoc_header import HEADER_LINES, asciidoc_header
 
-TRUST = {"explicit": 1.0, "git": 0.8, "pdf": 0.6, "name": 0.4, "mtime": 0.1, "unknown": 0.0}
+TRUST = {
+    "explicit": 1.0,
+    "git": 0.8,
+    "release": 0.7,
+    "pdf": 0.6,
+    "name": 0.4,
+    "mtime": 0.1,
+    "unknown": 0.0,
+}
 """Sources, the most trusted first; a lower one never beats a higher one."""
 
 HEAD_BYTES = 128 * 1024
@@ -125,11 +133,12 @@ def document_date(
     text: str | None = None,
     git_date: datetime | None = None,
     pdf_info: PdfInfo | tuple[str | None, str | None] | None = None,
+    release: str | None = None,
     now: datetime | None = None,
 ) -> DocumentDate:
     """The date of the document at ``path``, with its source, its trust and what was passed over.
 
-    explicit in the file > git commit > PDF information > file name > the file's own time.
+    explicit in the file > git commit > release > PDF information > file name > the file's own time.
 
     Args:
         path: names the document; the file need not exist if ``text`` or ``pdf_info`` is given.
@@ -138,12 +147,15 @@ def document_date(
         text: its text, or the start of it; else the file's first 128 KiB are read.
         git_date: when the last commit touched it; without a zone it is UTC.
         pdf_info: a PDF's (CreationDate, ModDate) as stored; else they are read from the file.
+        release: the day that a page gives its own release, as written.
         now: the clock by which a date is in the future; later than one day after it is not trusted.
     """
     file = os.fspath(path)  # a Path of each file would fill the table of interned strings
     found = [*_inside(file, text, pdf_info)]
     if git_date is not None:
         found.append(_checked("git", git_date.isoformat(), git_date))
+    if release:
+        found.append(_read("release", release))
     if name := filename_date(file if within is None else within):
         found.append(_read("name", name))
     found += _file_time(file)

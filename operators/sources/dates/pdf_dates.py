@@ -20,7 +20,7 @@ PDFIUM_LOCK = threading.Lock()
 _DATE = re.compile(
     r"(?P<y>[0-9]{4})(?:(?P<m>[0-9]{2})(?:(?P<d>[0-9]{2})"
     r"(?:(?P<H>[0-9]{2})(?:(?P<M>[0-9]{2})(?P<S>[0-9]{2})?)?)?)?)?"
-    r"(?:[Zz](?:00'?(?:00'?)?)?'?|(?P<sign>[+-])(?P<zh>[0-9]{2})(?:[':]?(?P<zm>[0-9]{2}))?'?'?)?",
+    r"(?:[Zz](?:00'?(?:00'?)?)?'?|(?P<sign>[+-])(?P<zh>[0-9]{1,2})(?:[':]?(?P<zm>[0-9]{2}))?'?'?)?",
     re.ASCII,
 )
 # Writers that took C's tm_year for two digits wrote 100 for the year 2000.

@@ -158,6 +158,7 @@ def test_the_sources_are_believed_in_their_order(tmp_path: Path) -> None:
     found = [
         document_date(stated, git_date=GIT, now=NOW),
         document_date(pdf, pdf_info=info, git_date=GIT, now=NOW),
+        document_date(pdf, pdf_info=info, release="Apr 4, 2021", now=NOW),
         document_date(pdf, pdf_info=info, now=NOW),
         document_date(plain, now=NOW),
         document_date(bare, now=NOW),
@@ -166,6 +167,7 @@ def test_the_sources_are_believed_in_their_order(tmp_path: Path) -> None:
     assert [(f.source, f.value) for f in found] == [
         ("explicit", moment(2020)),
         ("git", GIT),
+        ("release", moment(2021, 4, 4)),
         ("pdf", moment(2023, 3, 3)),
         ("name", moment(2022, 2, 2)),
         ("mtime", MTIME),

@@ -50,6 +50,10 @@ def test_a_pdf_date_is_read_in_the_forms_that_occur(raw: str, expected: str) -> 
     assert parse_pdf_date(raw).strftime("%Y-%m-%dT%H:%M:%S") == expected
 
 
+def test_a_zone_s_hour_may_have_one_digit() -> None:
+    assert parse_pdf_date("D:20210514143134-5'00'") == datetime(2021, 5, 14, 19, 31, 34, tzinfo=UTC)
+
+
 def test_h46_the_offset_moves_the_day() -> None:
     assert parse_pdf_date("D:20250315233000-08'00'") == datetime(2025, 3, 16, 7, 30, tzinfo=UTC)
 
