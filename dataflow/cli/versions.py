@@ -19,7 +19,8 @@ def versions_list(
     path: Annotated[
         str | None,
         typer.Argument(
-            help="Path (or its end), title or identifier of any version; nothing: list the topics."
+            help="Path as typed or its end, title or identifier of any version, or a part of the "
+            "topic's name; nothing: list the topics."
         ),
     ] = None,
     corpus: _Corpus = None,

@@ -55,6 +55,9 @@ _WAYS = (
     "d.path = %(name)s",
     "d.title = %(name)s",
     "lower(d.path) LIKE '%%/' || lower(%(like)s) OR lower(d.title) = lower(%(name)s)",
+    # a path as it was typed, with the folder that was ingested before it
+    "right(%(name)s, length(d.path) + 1) = '/' || d.path",
+    "lower(v.lineage_id) LIKE '%%' || lower(%(like)s) || '%%'",
 )
 
 
@@ -77,8 +80,8 @@ def lineage_named(store: Store, name: str, corpus: str | None = None) -> pl.Data
 
     Args:
         store: the open collection.
-        name: a lineage's name, or the path (or its end), title or identifier of one of its
-            documents.
+        name: a lineage's name or a part of it, or the path (its end, or with folders before it),
+            title or identifier of one of its documents.
         corpus: its corpus; None: any.
 
     Raises:

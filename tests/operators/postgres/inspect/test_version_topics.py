@@ -38,7 +38,9 @@ def test_a_topic_says_how_many_versions_it_has_and_which_is_the_newest(versioned
     assert (row["oldest"], row["newest"]) == ("1.9", "1.10")
 
 
-@pytest.mark.parametrize("name", ["guide", "a", "1.10/guide.md", " guide.md "])
+@pytest.mark.parametrize(
+    "name", ["guide", "a", "1.10/guide.md", " guide.md ", "~/handbook/1.9/guide.md", "GUI", "uid"]
+)
 def test_a_topic_is_named_by_itself_or_one_of_its_documents(versioned: Store, name: str) -> None:
     found = lineage_named(versioned, name)
     assert found.schema == MEMBERS
