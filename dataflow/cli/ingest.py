@@ -111,7 +111,9 @@ def ingest_git(
 @ingest_app.command("folder")
 @takes_ingest_options
 def ingest_folder(
-    path: Annotated[Path, typer.Argument(help="PDF, Markdown, AsciiDoc, HTML, plain text.")],
+    path: Annotated[
+        Path, typer.Argument(help="PDF, Word, notebooks, Markdown, AsciiDoc, rst, HTML, text.")
+    ],
     corpus: Annotated[str, typer.Option(help="Where they belong.")] = "docs",
     repo: Annotated[
         str | None, typer.Option(help="Name it is filed under; else the folder's.")

@@ -1,4 +1,4 @@
-"""A folder of documents: PDF, Markdown, AsciiDoc, reStructuredText, HTML and plain text.
+"""A folder of documents: PDF, Word, notebooks, Markdown, AsciiDoc, reStructuredText, HTML, text.
 
 Every file is read once and hashed; it is parsed only if the hash is new. A folder that is empty or
 gone is no folder whose documents were deleted: its scan ends with an error.
@@ -28,8 +28,10 @@ from operators.sources.files import (
     read_file,
 )
 from operators.sources.formats.asciidoc import asciidoc_text, asciidoc_title
+from operators.sources.formats.docx import read_docx
 from operators.sources.formats.html import decode_html, html_text
 from operators.sources.formats.languages import prose_format
+from operators.sources.formats.notebook import notebook_text
 from operators.sources.formats.pdf import PdfLimits, PdfReader, PdfRefused, pdf_text, pdf_title
 from operators.sources.git.tracked_files import prose_title
 from operators.sources.ignore_file import without_ignored
@@ -103,14 +105,14 @@ def folder_source(
 
 
 def document_format(path: str) -> str | None:
-    """How the document at ``path`` is read: pdf, html, markdown, rst, asciidoc, text; else None.
+    """How the document at ``path`` is read: pdf, html, docx, ipynb, markdown, ...; else None.
 
     >>> document_format("a/Guide.PDF"), document_format("README"), document_format("a.png")
     ('pdf', 'text', None)
     """
     suffix = splitext(path)[1].lower()
-    if suffix == ".pdf":
-        return "pdf"
+    if suffix in (".pdf", ".docx", ".ipynb"):
+        return suffix[1:]
     return "html" if suffix in HTML else prose_format(path)
 
 
@@ -140,8 +142,8 @@ class _Folder:
             return ReadIssue(shown, f"no known document type: {named}", failed=False)
         key = (self.corpus, self.repo, clean_text(shown))
         try:
-            content = read_file(self.root, path, MAX_PDF if kind == "pdf" else MAX_TEXT)
-            if kind not in ("pdf", "html"):
+            content = read_file(self.root, path, MAX_PDF if kind in ("pdf", "docx") else MAX_TEXT)
+            if kind not in ("pdf", "html", "docx"):
                 check_text(content.data)
         except Skipped as reason:
             return ReadIssue(shown, str(reason), failed=False)
@@ -240,8 +242,22 @@ def _parse_prose(data: bytes, path: str) -> _Parsed:
     return _Parsed(text, stated_title(text) or prose_title(text, path))
 
 
+def _parse_docx(data: bytes) -> _Parsed:
+    found = read_docx(data)
+    parsed = _Parsed(found.text, found.title)
+    parsed.pdf_dates = found.dates
+    return parsed
+
+
+def _parse_notebook(data: bytes) -> _Parsed:
+    text = notebook_text(data)
+    return _Parsed(text, prose_title(text, "a.md"))
+
+
 _PARSERS: dict[str, Callable[[bytes], _Parsed]] = {
     "html": _parse_html,
+    "docx": _parse_docx,
+    "ipynb": _parse_notebook,
     "asciidoc": _parse_asciidoc,
     "markdown": partial(_parse_prose, path="a.md"),
     "rst": partial(_parse_prose, path="a.rst"),

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import io
 import json
 import os
+import zipfile
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -262,7 +264,28 @@ def test_text_that_is_no_utf_8_is_windows_1252_and_damage_stays_damage() -> None
 
 
 def test_the_format_is_told_by_the_name() -> None:
-    names = ["a.PDF", "a.htm", "a.md", "a.adoc", "README", "a.rst", "a.docx", "a.py"]
+    names = ["a.PDF", "a.htm", "a.md", "a.adoc", "README", "a.rst", "a.docx", "a.ipynb", "a.py"]
     assert [document_format(name) for name in names] == [
-        "pdf", "html", "markdown", "asciidoc", "text", "rst", None, None,
+        "pdf", "html", "markdown", "asciidoc", "text", "rst", "docx", "ipynb", None,
     ]  # fmt: skip
+
+
+def test_word_documents_and_notebooks_are_read_and_a_damaged_one_is_reported(
+    tmp_path: Path,
+) -> None:
+    file = io.BytesIO()
+    w = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    with zipfile.ZipFile(file, "w") as archive:
+        body = '<w:p><w:pPr><w:pStyle w:val="Title"/></w:pPr><w:r><w:t>Plan</w:t></w:r></w:p>'
+        archive.writestr("word/document.xml", f'<w:document xmlns:w="{w}">{body}</w:document>')
+    (tmp_path / "plan.docx").write_bytes(file.getvalue())
+    (tmp_path / "bad.docx").write_bytes(file.getvalue()[:50])
+    cell = {"cell_type": "markdown", "source": "# Notes\n\nof caches"}
+    (tmp_path / "notes.ipynb").write_text(json.dumps({"cells": [cell]}))
+    bad, notes, plan = read_all(folder_source(tmp_path))
+    assert isinstance(bad, ReadIssue)
+    assert "not a readable .docx" in bad.reason
+    assert isinstance(notes, Document)
+    assert (notes.title, notes.text) == ("Notes", "# Notes\n\nof caches")
+    assert isinstance(plan, Document)
+    assert (plan.title, plan.language) == ("Plan", "docx")
