@@ -130,6 +130,8 @@ def parse_yaml(text: str, name: str) -> dict[str, Any]:
         line = f" line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or "not YAML"
         raise ConfigError(f"{name}{line}: {problem}") from None
+    except RecursionError:
+        raise ConfigError(f"{name}: nested too deeply") from None
     if content is None:
         return {}
     if not isinstance(content, dict):

@@ -1,6 +1,7 @@
 """What a database error means for the person who reads it: one line, no secrets."""
 
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -39,6 +40,11 @@ class Rule(NamedTuple):
 
 
 WRITTEN = "postgresql://user:password@host:5432/database"
+_DISK_FULL = (
+    "the disk of the server at {to} is full ({said}): make room in its data directory, then run "
+    "the same command again"
+)
+_LOG_FILE = 16 * 1024 * 1024  # bytes of a file of the write-ahead log
 RULES = (
     Rule(
         # Nothing of it is repeated: after a bare / in a password, the rest counts as the port.
@@ -103,6 +109,12 @@ RULES = (
         "collection's model, or ingest into a new collection",
     ),
     Rule(
+        "disk_full",
+        frozenset({"53100"}),
+        r"No space left on device",
+        _DISK_FULL,
+    ),
+    Rule(
         "timed_out",
         frozenset({"57014"}),
         r"statement timeout",
@@ -116,7 +128,7 @@ NO_SERVER = (
 # The kinds of all other errors, by the class of their SQLSTATE. The rest is of kind "other".
 CLASSES = {
     "unfit_value": ("22", "54"),  # data exception, program limit: it can never be stored
-    "away": ("08", "53100", "53300", "57"),  # connection lost, disk or connections gone, shutdown
+    "away": ("08", "53300", "57"),  # connection lost, no connection left, shutdown
 }
 
 
@@ -140,6 +152,11 @@ def explain(error: BaseException, dsn: str) -> CrosscorpusError:
         "user": parts.get("user") or "(default)",
         "said": _without_secrets(_said(error), parts),
     }
+    state = getattr(error, "sqlstate", None) or ""
+    away = isinstance(error, PoolTimeout) or state.startswith(("57P", "58"))
+    if (away or not state) and _has_no_room(parts.get("host") or ""):
+        facts["said"] = "it has no room for its log"
+        return DatabaseError("disk_full", _DISK_FULL.format(**facts))
     if isinstance(error, PoolTimeout | TooManyRequests):
         text = "no free connection to {to} in time: it is away, or all connections are busy"
         return DatabaseError("busy", text.format(**facts))
@@ -147,7 +164,6 @@ def explain(error: BaseException, dsn: str) -> CrosscorpusError:
         return DatabaseError("closed", "the store was closed: open it again")
     if rule := _rule_for(error):
         return DatabaseError(rule.kind, rule.advice.format(**facts))
-    state = getattr(error, "sqlstate", None) or ""
     if isinstance(error, psycopg.OperationalError) and not state:
         return DatabaseError("no_server", NO_SERVER.format(**facts))
     kind = next((kind for kind, classes in CLASSES.items() if state.startswith(classes)), "other")
@@ -190,6 +206,17 @@ def masked(dsn: str) -> str:
     except psycopg.ProgrammingError:
         return "(unreadable DSN)"
     return f"{_target({k: str(v) for k, v in parts.items() if v})}/{parts.get('dbname') or ''}"
+
+
+def _has_no_room(host: str) -> bool:
+    """Whether ``host`` is the folder of a local server whose disk cannot take one more log file.
+
+    Such a server stops in the middle of a transaction, and is "in recovery" until there is room.
+    """
+    try:
+        return host.startswith("/") and shutil.disk_usage(host).free < _LOG_FILE
+    except OSError:
+        return False
 
 
 def _rule_for(error: BaseException) -> Rule | None:

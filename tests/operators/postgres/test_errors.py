@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import shutil
+import subprocess
 import time
+from collections.abc import Iterator
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -10,7 +14,8 @@ from psycopg.conninfo import make_conninfo
 from operators.errors import CrosscorpusError
 from operators.postgres.connection import connect, ensure_vector, open_pool
 from operators.postgres.errors import DatabaseError, explain, explained, is_transient, masked
-from operators.postgres.server.embedded_server import Server
+from operators.postgres.server.embedded_server import Server, start
+from operators.postgres.store import Store, collection_info, open_store
 
 SECRET = "geh3im-wort"
 
@@ -280,3 +285,43 @@ def test_a_refused_password_is_not_tried_again(tcp_server_dsn: str) -> None:
         psycopg.connect(make_conninfo(tcp_server_dsn, password="wrong"))
     assert caught.value.sqlstate is None
     assert not is_transient(caught.value)
+
+
+@pytest.fixture
+def small_disk() -> Iterator[Path]:
+    """A disk of 110 MB, where this may be mounted."""
+    folder = Path("/dev/shm/crosscorpus-small-disk")
+    folder.mkdir(exist_ok=True)
+    mount = ["mount", "-t", "tmpfs", "-o", "size=110m", "tmpfs", str(folder)]
+    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
+        folder.rmdir()
+        pytest.skip("no disk can be mounted here")
+    folder.chmod(0o711)
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+    folder.rmdir()
+
+
+def fill(store: Store) -> None:
+    text = "SELECT string_agg(md5(random()::text || g || i), '') FROM generate_series(1, 60) i"
+    for _ in range(60):
+        store.execute(f"INSERT INTO filler SELECT ({text}) FROM generate_series(1, 2000) g")
+
+
+def test_a_full_disk_is_said_with_its_place_and_the_server_answers_again(small_disk: Path) -> None:
+    with start(small_disk / "postgres") as server:
+        with open_store(server.socket_dsn, "team", create=True) as store:
+            store.execute("CREATE TABLE filler (t text)")
+            with pytest.raises(DatabaseError, match=r"disk of the server at .* is full") as error:
+                fill(store)
+            assert error.value.kind == "disk_full"
+        with open_store(server.socket_dsn, "team") as store:
+            store.execute("DROP TABLE filler")
+            assert collection_info(store).corpora == {}
+
+
+def test_a_local_server_that_is_away_and_has_no_room_has_a_full_disk(small_disk: Path) -> None:
+    dsn = make_conninfo("", host=str(small_disk), user="me", dbname="db")
+    assert refusal(dsn).kind == "no_server"
+    (small_disk / "filler").write_bytes(bytes(100 * 1024 * 1024))
+    assert refusal(dsn).kind == "disk_full"
