@@ -25,6 +25,8 @@ _VIEW = ("corpora", "repos")
 MOST_MENTIONS = 8
 """Of one question; a text with more is a table of versions, and asks for none."""
 
+MOST_NOTES = 8
+"""Of one question, so that the context is left to the passages."""
 
 UNKNOWN = "which versions there are could not be looked up"
 
@@ -97,11 +99,11 @@ def scoped(queries: pl.DataFrame, scope: pl.DataFrame) -> pl.DataFrame:
 
 def notes(scope: pl.DataFrame) -> pl.DataFrame:
     """``NOTES``: what was understood of versions, and which do not exist."""
-    rows = [
-        (query_id, note)
-        for query_id, said in scope["query_id", "notes"].iter_rows()
-        for note in said or ()
-    ]
+    rows = []
+    for query_id, said in scope["query_id", "notes"].iter_rows():
+        rows += [(query_id, note) for note in (said or ())[:MOST_NOTES]]
+        if said and len(said) > MOST_NOTES:
+            rows.append((query_id, f"and {len(said) - MOST_NOTES} more notes on versions"))
     return pl.DataFrame(rows, schema=NOTES, orient="row") if rows else empty(NOTES)
 
 

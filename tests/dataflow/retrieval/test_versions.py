@@ -275,3 +275,12 @@ def test_a_lookup_of_versions_that_fails_is_no_version_that_does_not_exist(
     named = said(shared, f"{LIMITS_QUESTION} in 1.9?", repos=[""])
     assert named == ["which versions there are could not be looked up: the newest answer"]
     assert said(shared, question, repos=[""]) == []
+
+
+def test_two_thousand_versions_leave_the_context_to_the_passages(driver: RetrievalDriver) -> None:
+    asked = [f"{n}.0.{m}" for n in range(100, 140) for m in range(50)]
+    inputs = {"query": LIMITS_QUESTION, "versions": asked}
+    out = driver.execute(["context_notes", "results", "context_window"], inputs=inputs)
+    assert out["context_notes"].height < 20
+    assert "more notes on versions" in out["context_notes"]["note"].str.join("\n").item()
+    assert out["results"]["text"][0] in out["context_window"]["text"].item()
