@@ -20,7 +20,7 @@ from operators.dedup.token_index import TokenIndex, Words
 _SETS_AT_ONCE = 2048
 _ODD = [np.uint64(n) for n in (0x9FB21C651E98DF25, 0xA0761D6478BD642F, 0xE7037ED1A0B428DB)]
 _SHIFT = np.uint64(31)
-_UPPER, _BITS = np.uint64(23), np.uint64(32)  # the upper 32 of a token's 55 bits tell its part
+_UPPER, _BITS = np.uint64(23), np.uint64(32)  # the upper 32 of a token's 55 bits choose its part
 
 
 @dataclass(frozen=True)

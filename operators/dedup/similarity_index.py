@@ -1,4 +1,4 @@
-"""What of chunks tells whether one nearly repeats another: their texts and their unit vectors.
+"""What decides whether a chunk nearly repeats another: texts, unit vectors and token sets.
 
 A corpus's index is made once, for the near-duplicates within the corpus and across corpora.
 """

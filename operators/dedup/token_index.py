@@ -22,7 +22,7 @@ Words = NDArray[np.uint64]
 
 _BLOCK = 128  # texts hashed at once: their bytes and tokens stay in the processor's cache
 _LONG = 256  # bytes from which on a token is hashed by itself
-_HASH_BITS, _DROPPED_BITS = np.uint64(55), np.uint64(9)  # 9 bits tell a text of a block
+_HASH_BITS, _DROPPED_BITS = np.uint64(55), np.uint64(9)  # 9 bits number a text of a block
 _HASH = np.uint64((1 << 55) - 1)
 _SPACES = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 _FOLD = bytes(ord(chr(b).lower()) if b < 128 else b for b in range(256)).translate(

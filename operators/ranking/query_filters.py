@@ -30,7 +30,7 @@ def narrowed(queries: pl.DataFrame, corpus: str, filters: Mapping[str, Any]) -> 
 def visible_repos(corpora: Mapping[str, Any]) -> dict[str, list[str] | None]:
     """The repositories of each corpus that the configuration lets be seen; None: every one.
 
-    They are a border as the caller's own list is: of what is outside, not even the reason is told.
+    They are a border as the caller's own list is: what is outside is not even named.
 
     Args:
         corpora: a corpus's name -> ``inputs`` with ``filters``.

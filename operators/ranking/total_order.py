@@ -35,7 +35,7 @@ def permutation(
 
 
 def ranked(frame: pl.DataFrame, score: Floats) -> pl.DataFrame:
-    """``frame`` in the order that ``score`` gives, with the columns ``score`` and ``rank`` anew."""
+    """``frame`` in the order that ``score`` gives, with new columns ``score`` and ``rank``."""
     order = best_first(frame, score)
     chosen = take(frame, order)
     rank = places(chosen["query_id"].to_numpy())

@@ -51,7 +51,7 @@ class Document:
     lineage_id: str | None = None
     metadata: str = "{}"
     source_hash: str | None = None  # no column: stands for all the fields, where the reader has one
-    note: str | None = None  # no column: what to tell of how it was read
+    note: str | None = None  # no column: how it was read, if not as usual
     part: bool = False  # no column: its source may have only some of its comments
 
     @property
@@ -118,8 +118,8 @@ class Source:
             from a complete scan has vanished. None: only those that the scan meets.
         fraction: how much of the running scan is done, 0..1.
         addresses: where it is found, the path first; another source with its name shares none of
-            them (:mod:`operators.postgres.write.source_ownership`). Empty where nothing tells two
-            sources apart.
+            them (:mod:`operators.postgres.write.source_ownership`). Empty where no address
+            distinguishes two sources.
         base_url: the web address that the caller gave it; empty: none, whatever it had before.
         based: makes the same source with another ``base_url``; None where there is no such thing.
         left_out: whether the caller asked not to read a document: that it goes is no surprise.

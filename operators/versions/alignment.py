@@ -1,10 +1,10 @@
-"""Which passage of a document's next version takes the place of which of this one.
+"""The passage of a document's next version that takes the place of each passage of this one.
 
 A passage is the same if its text is (white space folded), wherever it stands now; or if all of its
 text is there and only cut into passages in another way. The passages that are left, between those
 that stayed in place, are paired in order; of all ways to pair them the one with the highest total
-similarity counts (Needleman and Wunsch, 1970, with a gap that costs nothing). A passage that then
-has no partner was moved and revised, or is gone.
+similarity counts (Needleman and Wunsch, 1970, with a gap that costs nothing). A passage without
+a partner was moved and revised, or is gone.
 """
 
 import re
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 RULES = 2
-"""Of aligning: passages that were compared by others are compared anew."""
+"""The version of the rules: passages that others compared are compared again."""
 
 REVISED = 0.5
 """Least share of words in common (Dice) of two passages that are one, revised."""

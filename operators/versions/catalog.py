@@ -56,7 +56,7 @@ class KnownVersions:
         corpora: Sequence[str] | None,
         repos: Sequence[str] | None,
     ) -> KnownVersions:
-        """Those that a question may see: what it may not is neither told nor pinned.
+        """Those that a question may see: of the others it neither hears nor pins any.
 
         Args:
             allowed: the corpora that are searched, each with its repositories; None: every one.

@@ -1,9 +1,9 @@
 """Whether a question asks in which version something came, changed or went.
 
-"Which version introduced X?" is about all versions, not about the newest: the passages that tell
-are older. As careful as :mod:`operators.versions.mentions`, because all versions of a passage side
-by side are a poor answer to any other question: only a sentence that asks, and only where the
-version is the subject ("Which release added X?") or the time ("In what version was X removed?",
+"Which version introduced X?" is about all versions, not about the newest: older passages answer it.
+The rule is as careful as :mod:`operators.versions.mentions`, because all versions of a passage side
+by side are a poor answer to any other question. It takes only a sentence that asks, and only where
+the version is the subject ("Which release added X?") or the time ("In what version was X removed?",
 "Since when is X deprecated?", "When was X introduced?"). Not "Which version should I use to add
 ...?", not "What was added in the newest version?".
 """

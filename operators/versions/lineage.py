@@ -67,7 +67,7 @@ of each other."""
 LONGEST_NAME = 300
 """Characters of a lineage's name."""
 
-_TOLD_BY_FILE = ("pdf", "name")
+_OF_FILE = ("pdf", "name")
 _UNTRUSTED = (None, "mtime", "unknown")
 
 
@@ -210,14 +210,14 @@ def _settle(loose: Sequence[Page], runs: list[list[Page]]) -> None:
 
 
 def _released(run: Sequence[Page]) -> list[datetime | None]:
-    """The pages' dates; those that only a file tells count where they grow with the versions.
+    """The pages' dates; those of a file's information count where they grow with the versions.
 
     A PDF printed today says today, whatever its version.
     """
-    told = [p.released_at for p in run if p.date_source in _TOLD_BY_FILE and p.released_at]
-    if all(one <= two for one, two in pairwise(told)):
+    of_files = [p.released_at for p in run if p.date_source in _OF_FILE and p.released_at]
+    if all(one <= two for one, two in pairwise(of_files)):
         return [p.released_at for p in run]
-    return [None if p.date_source in _TOLD_BY_FILE else p.released_at for p in run]
+    return [None if p.date_source in _OF_FILE else p.released_at for p in run]
 
 
 def _name(run: list[Page]) -> str:

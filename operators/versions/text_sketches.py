@@ -1,9 +1,10 @@
-"""How alike two documents are, told without their texts: bottom-k sketches of their word pairs.
+"""How alike two documents are, without their texts: bottom-k sketches of their word pairs.
 
 Of all pairs of neighbouring words, hashed, a document keeps the ``SIZE`` smallest. The share of
 common ones among the ``SIZE`` smallest of two documents together estimates the Jaccard index of
-their sets of pairs (Broder, On the resemblance and containment of documents, 1997), exactly where
-both documents are short. Pairs and not words, because pages of one manual share their words.
+their sets of pairs (Broder, On the resemblance and containment of documents, 1997), and gives it
+exactly where both documents are short. It takes pairs and not words: pages of one manual share
+their words.
 """
 
 import re

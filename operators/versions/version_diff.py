@@ -15,7 +15,7 @@ CONTEXT_WORDS = 12
 """Words that are kept on either side of a change."""
 
 LONGEST = 20_000
-"""Words of a paragraph beyond which it is told whole, old and new."""
+"""Words of a paragraph; a longer one is shown whole, old and new."""
 
 Kind = Literal["added", "removed", "revised"]
 

@@ -65,7 +65,7 @@ def breaks(text: str, language: str | None, path: str | None = None) -> Breaks |
     Args:
         text: any text; its lines end with ``\n``.
         language: as :func:`operators.sources.formats.languages.code_language` names it.
-        path: tells dialects apart, where given.
+        path: distinguishes dialects, where given.
 
     Returns:
         None where the language is not known. ``Unparsed`` where it is, but the text is too large,

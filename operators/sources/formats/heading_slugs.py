@@ -55,7 +55,7 @@ def _numbered(
     for heading in headings(text, path):
         plain = slug(heading.text)
         made = plain
-        # MediaWiki tells ids apart regardless of case.
+        # Two ids of MediaWiki differ by more than case.
         while made.casefold() in taken:
             number = repeats.get(plain.casefold(), first)
             repeats[plain.casefold()] = number + 1

@@ -1,6 +1,6 @@
 """HTML to text: what a reader of the page sees, line by line, with its headings.
 
-libxml2's parser tells of tags as they come and builds no tree, so that neither depth nor size of a
+libxml2's parser reports tags as they come and builds no tree: neither the depth nor the size of a
 page costs more than its length. Headings become lines ``## Title`` between blank lines, as
 :func:`operators.sources.formats.headings.headings` knows them; no other line looks like that.
 """

@@ -25,9 +25,9 @@ CORPORA = ("code", HISTORY, "docs")
 def git_source(path: Path | str, repo: str | None = None, *, exclude: Sequence[str] = ()) -> Source:
     """The working tree at ``path``: sources as ``code``, commits as ``history``, prose as ``docs``.
 
-    Commits come first, newest first: the one pass over the log also tells every file's last
-    commit, whose date the file bears and at which it is linked. That commit stays the same while
-    the file does, so that a new commit changes only the documents it touched.
+    Commits come first, newest first: the one pass over the log also finds the last commit of every
+    file. The file bears its date, and the file's link leads to it. That commit stays the same while
+    the file does: a new commit changes only the documents that it touched.
 
     Args:
         path: the top folder of a working tree.

@@ -7,8 +7,8 @@ any page.
 
 A listing is read oldest change first, and each request begins where the last page's changes ended
 instead of at a page number: pages would shift while it is read, and GitHub ends them after some ten
-thousand items. A run that ends early goes on from there. Since no listing tells what was deleted,
-all of it is read again now and then; an item that is not met is asked for by itself before it goes.
+thousand items. A run that ends early goes on from there. No listing says what was deleted, so
+all of it is read again now and then. An item that is missing is asked for by itself before it goes.
 """
 
 import re

@@ -71,7 +71,7 @@ def wiki_source(
         repo: the name to store it under; else that of a clone's ``origin``, of a dump's wiki, or
             of the folder.
         base_url: what a page's name is appended to for its address; else taken from the clone's
-            ``origin`` or the dump, if they tell.
+            ``origin`` or the dump, if they have one.
 
     Raises:
         SourceError: neither a folder nor a dump.
