@@ -47,6 +47,7 @@ from operators.sources.protocol import (
 from operators.versions.named_version import lineage_of
 
 READER = "folder/3"
+_PDF_END, _PDF_TAIL = b"%%EOF", 2048  # bytes at its end in which a whole PDF says so
 MAX_TEXT = 20_000_000
 MAX_PDF = 200_000_000
 """Bytes; a larger file is left out before it is read."""
@@ -213,10 +214,13 @@ def parse_pdf(data: bytes, reader: PdfReader) -> _Parsed:
         pages=len(found.pages),
         unread_pages=found.unread or None,
         author=found.info.get("Author"),
+        incomplete=None if _PDF_END in data[-_PDF_TAIL:] else True,
     )
     parsed.stated = ""
     if found.unread:
         parsed.note = f"{len(found.unread)} of {len(found.pages)} pages could not be read"
+    elif parsed.metadata["incomplete"]:
+        parsed.note = f"the file is cut: only {len(found.pages)} pages of it could be found"
     parsed.pdf_dates = (found.info.get("CreationDate"), found.info.get("ModDate"))
     return parsed
 

@@ -289,3 +289,15 @@ def test_word_documents_and_notebooks_are_read_and_a_damaged_one_is_reported(
     assert (notes.title, notes.text) == ("Notes", "# Notes\n\nof caches")
     assert isinstance(plan, Document)
     assert (plan.title, plan.language) == ("Plan", "docx")
+
+
+def test_a_pdf_that_was_cut_is_read_and_reported_as_incomplete(
+    tmp_path: Path, make_pdf: MakePdf
+) -> None:
+    whole = make_pdf(["First page"] * 3)
+    write(tmp_path, "whole.pdf", whole)
+    write(tmp_path, "cut.pdf", whole[: whole.rindex(b"xref")])
+    cut, full = (i for i in read_all(folder_source(tmp_path)) if isinstance(i, Document))
+    assert (cut.note, full.note) == ("the file is cut: only 3 pages of it could be found", None)
+    assert json.loads(cut.metadata)["incomplete"] is True
+    assert "incomplete" not in json.loads(full.metadata)
