@@ -72,17 +72,19 @@ main()
 def test_a_command_that_is_terminated_releases_the_embedded_server(
     crosscorpus_home: Path, tmp_path: Path
 ) -> None:
-    lines = [json.dumps({"doc_id": n, "corpus": "docs", "text": f"page {n}"}) for n in range(9999)]
+    one = {"corpus": "docs", "text": "a page of words " * 20}
+    lines = [json.dumps({"doc_id": str(n), **one, "title": str(n)}) for n in range(20_000)]
     (tmp_path / "documents.jsonl").write_text("\n".join(lines))
+    command = ["ingest", "documents", "documents.jsonl", "--json", "--model", "static"]
     running = subprocess.Popen(
-        [sys.executable, "-m", "dataflow", "ingest", "documents", "documents.jsonl", "--json"],
+        [sys.executable, "-m", "dataflow", *command],
         cwd=tmp_path,
         stderr=subprocess.PIPE,
         text=True,
     )
     assert running.stderr is not None
     running_server = crosscorpus_home / "postgres" / "cluster" / "postmaster.pid"
-    running.stderr.readline()  # the first event
+    assert json.loads(running.stderr.readline())["stage"] == "scan"
     assert running_server.exists()
     running.terminate()
     _, said = running.communicate(timeout=60)
