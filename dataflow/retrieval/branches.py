@@ -6,6 +6,7 @@ These are decorators that Hamilton resolves when a graph is built, not nodes.
 from typing import Any
 
 from hamilton.function_modifiers import (
+    base,
     group,
     inject,
     parameterized_subdag,
@@ -13,8 +14,19 @@ from hamilton.function_modifiers import (
     source,
     value,
 )
+from hamilton.node import Node
 
 from dataflow.retrieval import corpus as one_corpus
+
+
+class _AsTheyAre(base.NodeDecorator):
+    """Changes no node; without it, Hamilton compares each node of all corpora with each."""
+
+    def __init__(self) -> None:
+        super().__init__(target=())
+
+    def decorate_node(self, node_: Node) -> Node:
+        return node_
 
 
 def _branches(corpora: dict[str, Any]) -> Any:
@@ -51,5 +63,9 @@ def _parameters(corpora: dict[str, Any]) -> Any:
     return inject(parameters=group(**{name: source(name) for name in names}))
 
 
-one_branch_each = resolve_from_config(decorate_with=_branches)
+def one_branch_each(function: Any) -> Any:
+    """Makes one sub-graph a corpus, under the corpus's name."""
+    return _AsTheyAre()(resolve_from_config(decorate_with=_branches)(function))
+
+
 parameters_of_each = resolve_from_config(decorate_with=_parameters)

@@ -8,9 +8,12 @@ from typing import Any
 
 import polars as pl
 import pytest
+from hamilton.node import Node
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dataflow.configuration.config_model import load_config
+from dataflow.driver.retrieval_driver import build_graph
 from operators import frames
 
 Drivers = Callable[..., Any]
@@ -81,3 +84,22 @@ def test_a_batch_gives_what_its_queries_give_alone_bit_for_bit(
         for name in wanted:
             mine = together[name].filter(query_id=query)
             assert mine.equals(alone[name]), name
+
+
+def test_a_hundred_corpora_are_built_without_comparing_each_node_with_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared = 0
+    equal = Node.__eq__
+
+    def counted(self: Node, other: Node) -> bool:
+        nonlocal compared
+        compared += 1
+        return bool(equal(self, other))
+
+    monkeypatch.setattr(Node, "__eq__", counted)
+    config = load_config()
+    many = config.with_changes({"corpora": {f"own{n}": {} for n in range(100)}})
+    nodes = build_graph(many).graph.nodes
+    assert {f"own{n}.unified" for n in range(100)} <= nodes.keys()
+    assert compared < 20 * len(nodes)
