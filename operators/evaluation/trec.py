@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 
 from operators.evaluation.evaluation_frames import RUN
-from operators.evaluation.judgements import JudgementError, fields_of, lines
+from operators.evaluation.judgements import JudgementError
 
 
 def write_run(run: pl.DataFrame, path: Path, *, tag: str) -> None:
@@ -42,41 +42,6 @@ def write_run(run: pl.DataFrame, path: Path, *, tag: str) -> None:
     )
     text = "".join(f"{row}\n" for row in run.select(line=line)["line"])
     path.write_text(text, encoding="utf-8", newline="\n")
-
-
-def read_run(path: Path, *, config: str) -> pl.DataFrame:
-    """Read a run file: documents by score, descending, then by rank.
-
-    Args:
-        path: as :func:`write_run` or any other tool writes it; may be gzipped.
-        config: the name of the run.
-
-    Returns:
-        Columns ``RUN``; ``corpus`` is null, and ``score`` falls strictly with the rank.
-
-    Raises:
-        JudgementError: the file is missing, a line is malformed, or a query has a document twice.
-    """
-    rows = []
-    for number, line in lines(path):
-        fields = fields_of(line)
-        try:
-            query_id, _, doc_id, rank, score, _ = fields
-            rows.append((query_id, doc_id, int(rank), float(score)))
-        except ValueError:
-            raise JudgementError(
-                f"{path} line {number}: expected `query_id Q0 doc_id rank score tag`"
-            ) from None
-    schema = {"query_id": pl.String, "doc_id": pl.String, "rank": pl.Int64, "score": pl.Float64}
-    found = pl.DataFrame(rows, schema=schema, orient="row")
-    if found.select("query_id", "doc_id").is_duplicated().any():
-        raise JudgementError(f"{path}: a query has the same document twice")
-    if found["score"].is_nan().any():
-        raise JudgementError(f"{path}: a score is no number")
-    ordered = found.sort(
-        "query_id", "score", "rank", "doc_id", descending=[False, True, False, False]
-    )
-    return numbered(ordered.with_columns(corpus=pl.lit(None, pl.String)), config)
 
 
 def numbered(documents: pl.DataFrame, config: str) -> pl.DataFrame:

@@ -3,6 +3,7 @@ import json
 
 import polars as pl
 import pytest
+from trec_runs import read_run
 
 from dataflow import load_config
 from dataflow.evaluation.evaluation_files import (
@@ -14,7 +15,6 @@ from dataflow.evaluation.evaluation_files import (
 from dataflow.evaluation.graph import evaluate
 from dataflow.evaluation.sweep import sweep
 from operators.errors import CrosscorpusError
-from operators.evaluation.trec import read_run
 
 
 def test_configurations_are_called_by_their_names_or_files(tmp_path):

@@ -3,10 +3,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ir_measures import read_trec_run
+from trec_runs import read_run
 
 from operators.evaluation.evaluation_frames import RUN
 from operators.evaluation.judgements import JudgementError
-from operators.evaluation.trec import numbered, read_run, write_run
+from operators.evaluation.trec import numbered, write_run
 from operators.frames import check
 
 
@@ -50,29 +51,3 @@ def test_a_run_that_is_written_is_read_back(tmp_path_factory, lists):
 def test_an_id_that_no_line_can_hold_is_refused(tmp_path, broken):
     with pytest.raises(JudgementError, match="can't stand in a run file"):
         write_run(run_of({"q": [broken]}), tmp_path / "x.trec", tag="x")
-
-
-def test_a_foreign_run_is_ordered_by_its_scores(tmp_path):
-    path = tmp_path / "x.trec"
-    path.write_text("q Q0 a 1 0.5 t\nq Q0 b 2 0.9 t\nq Q0 c 3 0.5 t\n")
-    assert read_run(path, config="x").select("doc_id", "rank", "score").rows() == [
-        ("b", 0, 3.0),
-        ("a", 1, 2.0),
-        ("c", 2, 1.0),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("q Q0 a 1 0.5", "line 1: expected"),
-        ("q Q0 a one 0.5 t", "line 1: expected"),
-        ("q Q0 a 1 0.5 t\nq Q0 a 2 0.4 t", "the same document twice"),
-        ("q Q0 a 1 nan t", "a score is no number"),
-    ],
-)
-def test_a_broken_run_is_an_error(tmp_path, text, said):
-    path = tmp_path / "x.trec"
-    path.write_text(text)
-    with pytest.raises(JudgementError, match=said):
-        read_run(path, config="x")
