@@ -176,10 +176,11 @@ def ingest_reviews(
     *,
     options: IngestOptions,
 ) -> None:
-    """Read GitHub's review comments and reviews into `review`, a document a thread.
+    """Read GitHub's pull requests into `review`: conversations, review threads and reviews.
 
-    Example: gh api --paginate repos/org/app/pulls/comments > comments.json; crosscorpus ingest
-    reviews comments.json --repo org/app
+    Example: gh api --paginate repos/org/app/pulls/comments > threads.json; gh api --paginate
+    "repos/org/app/issues?state=all" > issues.json; gh api --paginate repos/org/app/issues/comments
+    > talk.json; crosscorpus ingest reviews threads.json issues.json talk.json --repo org/app
     """
     from operators.sources.github.review_threads import reviews_source
 
@@ -195,7 +196,7 @@ def ingest_issues(
     *,
     options: IngestOptions,
 ) -> None:
-    """Read GitHub's issues and their comments into `issue`; pull requests are left out.
+    """Read GitHub's issues and their comments into `issue`; pull requests: `ingest reviews`.
 
     Example: gh api --paginate "repos/org/app/issues?state=all" > issues.json; gh api --paginate
     repos/org/app/issues/comments > comments.json; crosscorpus ingest issues issues.json

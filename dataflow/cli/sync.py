@@ -43,7 +43,7 @@ def sync_github(
     *,
     options: IngestOptions,
 ) -> None:
-    """Fetch review threads, reviews and issues, and keep them up to date: run it again.
+    """Fetch pull requests, their reviews and issues, and keep them up to date: run it again.
 
     The token comes from GITHUB_TOKEN or GH_TOKEN; without one public repositories can be read, at
     60 requests an hour.

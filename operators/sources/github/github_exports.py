@@ -13,7 +13,7 @@ from typing import NamedTuple
 from operators.foundation.disk_dict import DiskDict
 from operators.postgres.write.sync_state import SyncItem
 from operators.sources.formats.json_stream import Located, file_objects
-from operators.sources.github.github_records import BadItem, repository_of, sync_item
+from operators.sources.github.github_records import ISSUE, BadItem, repository_of, sync_item
 from operators.sources.jsonl import SourceError
 from operators.sources.protocol import Item, ReadIssue
 
@@ -40,7 +40,7 @@ def exported(
     Args:
         paths: the files.
         repo: the name to store the documents under, or None.
-        kinds: of the items that are taken; another kind is a ReadIssue.
+        kinds: of the items that are taken; another kind is a ReadIssue, an issue no failure.
         build: makes the documents of one number.
         elsewhere: the command that takes the other kinds.
 
@@ -104,7 +104,8 @@ def _take(
     if item.kind not in kinds:
         article = "an" if item.kind.startswith("i") else "a"
         said = f"{article} {item.kind.replace('_', ' ')}: {elsewhere} takes it"
-        return ReadIssue(found.where, said)
+        # GitHub lists issues and pull requests together: that is no fault of the file.
+        return ReadIssue(found.where, said, failed=item.kind != ISSUE)
     if name is None:
         return ReadIssue(found.where, "it does not say its repository: name one (--repo)")
     # In the order of its bytes: by repository, then by number.

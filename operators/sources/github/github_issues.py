@@ -1,4 +1,4 @@
-"""Issues with their comments: the corpus ``issue``. Pull requests are left out."""
+"""Issues with their comments: the corpus ``issue``. Pull requests are of the corpus ``review``."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -13,10 +13,17 @@ from operators.sources.github.github_records import (
     by_bot,
     comment_block,
     moment,
+    of_pull,
 )
 from operators.sources.protocol import Document, Item, ReadIssue, Source, metadata_json
 
 CORPUS = "issue"
+
+_FORMS = {
+    ISSUE: (CORPUS, "issues", "#", "issue_number", "an issue"),
+    PULL: ("review", "pull", "PR #", "pr_number", "a pull request"),
+}
+"""The corpus, folder of the id, start of the title, metadata's key and words of each kind."""
 
 
 def issues_source(
@@ -26,7 +33,7 @@ def issues_source(
 
     The files hold what ``GET /repos/{owner}/{repo}/issues?state=all`` and ``/issues/comments``
     give, in any form that :mod:`operators.sources.formats.json_stream` reads. Both listings have
-    those of pull requests too, which are left out.
+    those of pull requests too: each is a ReadIssue that is no failure.
 
     Args:
         paths: the files; of an issue or comment that is in them twice the later version counts.
@@ -40,6 +47,9 @@ def issues_source(
     """
 
     def documents(name: str, number: int, items: Sequence[SyncItem]) -> Iterable[Item]:
+        if of_pull(items):
+            why = "of a pull request: `crosscorpus ingest reviews` takes it"
+            return [ReadIssue(f"#{number}", why, failed=False)]
         return issue_documents(name, number, items, whole=whole)
 
     scopes = None if repo is None else ((CORPUS, repo),)
@@ -51,37 +61,42 @@ def issues_source(
 def issue_documents(
     repo: str, number: int, items: Iterable[SyncItem], *, whole: bool = True
 ) -> list[Item]:
-    """The document of one issue; none for a pull request or where only programs wrote.
+    """The document of one issue, as :func:`conversation` takes it; none for a pull request."""
+    held = list(items)
+    return [] if of_pull(held) else conversation(ISSUE, repo, number, held, whole=whole)
+
+
+def conversation(
+    kind: str, repo: str, number: int, items: Iterable[SyncItem], *, whole: bool
+) -> list[Item]:
+    """The document of an issue or a pull request with its comments; none if only programs wrote.
 
     Args:
+        kind: ``issue`` or ``pull``.
         repo: the name to store it under.
-        number: of the issue.
-        items: the issue and its comments; other kinds are ignored.
+        number: of the issue or pull request.
+        items: itself and its comments; other kinds are ignored.
         whole: see :func:`issues_source`.
     """
+    corpus, folder, name, key, words = _FORMS[kind]
     held = sorted(items, key=lambda item: item.key)
-    if any(item.kind == PULL for item in held):
-        return []
-    issue = next((item for item in held if item.kind == ISSUE), None)
+    data = next((item.data for item in held if item.kind == kind), None)
     comments = [item.data for item in held if item.kind == ISSUE_COMMENT]
-    if issue is None:
-        if not comments or all("/pull/" in (data["html_url"] or "") for data in comments):
-            return []
-        why = "comments of an issue that is not in the files: give both together"
-        return [ReadIssue(f"#{number}", why, failed=False)]
-    data = issue.data
+    if data is None:
+        why = f"comments of {words} that is not in the files: give both together"
+        return [ReadIssue(f"{name}{number}", why, failed=False)] if comments else []
     said = [each for each in (data, *comments) if not by_bot(each)]
     if not said:
         return []
     created = moment(data, "created_at")
-    expected = data.get("comments")  # none in what an earlier release kept
-    dates = [moment(each, key) for each in said for key in ("created_at", "changed_at")]
+    expected = data.get("comments")  # none in what an earlier release kept, and in a list of pulls
+    dates = [moment(each, at) for each in said for at in ("created_at", "changed_at")]
     return [
         Document(
-            document_id=f"issues/{number}",
-            corpus=CORPUS,
+            document_id=f"{folder}/{number}",
+            corpus=corpus,
             repo=repo,
-            title=f"#{number} {(data['title'] or '').strip()}".rstrip(),
+            title=f"{name}{number} {(data['title'] or '').strip()}".rstrip(),
             text="\n\n".join(comment_block(each) for each in said),
             uri=data["html_url"],
             state=data["state"],
@@ -90,11 +105,11 @@ def issue_documents(
             date_source="explicit",
             metadata=metadata_json(
                 {
-                    "issue_number": number,
+                    key: number,
                     "authors": sorted({each["login"] for each in said}),
                     "n_comments": sum(not by_bot(each) for each in comments),
-                    "labels": data["labels"] or None,
-                    "state_reason": data["state_reason"],
+                    "labels": data.get("labels") or None,
+                    "state_reason": data.get("state_reason"),
                 }
             ),
             part=not whole and (expected is None or len(comments) < expected),

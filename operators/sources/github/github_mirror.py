@@ -41,6 +41,9 @@ from operators.sources.protocol import Item, ReadIssue, Source
 SWEEP_DAYS = 7.0
 """After so many days everything is asked for again, to find what was deleted."""
 
+KEPT = "pull requests' words"
+"""The newest part of an item that is kept: where a run had no such part, all is asked for again."""
+
 OVERLAP_S = 300.0
 """Changes of so many seconds are asked for again: a server may show one later than it is dated."""
 
@@ -162,23 +165,25 @@ def refresh(
     state = sync_state.sync_value(store, mirror.source, "sweep")
     began = datetime.fromtimestamp(clock(), UTC)
     first = not state.get("done")
-    due = not first and _moment(state.get("last")) + timedelta(days=sweep_days) <= began
+    old = _moment(state.get("last")) + timedelta(days=sweep_days) <= began
+    due = not first and (old or state.get("kept") != KEPT)
     run = _Run(store, api, mirror, f"repos/{name}", overlap_s, on_fetched, sweep=full or due)
-    if first and not state:
-        sync_state.save_items(store, mirror.source, [], {"sweep": {"last": began.isoformat()}})
+    if not state:
+        state = {"last": began.isoformat(), "kept": KEPT}
+        sync_state.save_items(store, mirror.source, [], {"sweep": state})
     for listing in _LISTINGS:
         run.follow(listing)
     if reviews:
         run.follow_reviews()
     if run.sweep or first:
         # The first time may have taken several runs; what was deleted meanwhile is found later.
-        last = began.isoformat() if run.sweep else state.get("last", began.isoformat())
-        sync_state.save_items(store, mirror.source, [], {"sweep": {"last": last, "done": True}})
+        state |= {"last": began.isoformat(), "kept": KEPT} if run.sweep else {}
+        sync_state.save_items(store, mirror.source, [], {"sweep": state | {"done": True}})
     return mirror
 
 
 def mirror_source(store: Store, mirror: Mirror) -> Source:
-    """The documents of what is held: threads and reviews as ``review``, issues as ``issue``."""
+    """The documents of what is held: pull requests as ``review``, issues as ``issue``."""
     total = sync_state.count_items(store, mirror.source)
     done = 0
 
@@ -222,7 +227,7 @@ class _Run:
             if exc.status != 410 or COMMENT in listing.kinds:
                 raise
             self.mirror.read_issues.append(
-                ReadIssue(name, "issues are disabled there", failed=False)
+                ReadIssue(name, "disabled there, and so pull requests' words", failed=False)
             )
             return
         missing = sorted(key for key in known if key not in met)

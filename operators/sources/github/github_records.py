@@ -7,7 +7,7 @@ null, and positions are null once the commented lines are gone.
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -72,6 +72,13 @@ def repository_of(value: Mapping[str, Any]) -> str | None:
         if found:
             return clean_text(found[1])
     return None
+
+
+def of_pull(items: Iterable[SyncItem]) -> bool:
+    """Whether the items of one number are those of a pull request, by itself or its comments."""
+    by_kind = {item.kind: item.data for item in items}
+    link = by_kind.get(ISSUE_COMMENT, {}).get("html_url") or ""
+    return PULL in by_kind or (ISSUE not in by_kind and "/pull/" in link)
 
 
 def by_bot(data: Mapping[str, Any]) -> bool:
@@ -149,9 +156,10 @@ def _review(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _pull(value: Mapping[str, Any]) -> dict[str, Any]:
-    data = _written(value)
-    del data["body"], data["changed_at"]
-    return {**data, "title": _text(value, "title"), "state": _text(value, "state")}
+    data = _issue(value)
+    listed = value.get("pull_request")  # the listing of issues says there what that of pulls says
+    merged = _moment(listed if isinstance(listed, Mapping) else value, "merged_at")
+    return {**data, "state": "merged" if merged else data["state"]}
 
 
 def _issue(value: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,8 @@
-"""Review threads and review summaries of pull requests: the corpus ``review``.
+"""Pull requests, their review threads and reviews: the corpus ``review``.
 
-A thread is a document: the path, the last lines of the diff hunk it is about, then every comment as
-a block ``@login: text``. A review's own words are a document too. Programs' comments are left out.
+A pull request's description and conversation are a document. A thread is one: the path, the last
+lines of the diff hunk it is about, then every comment as a block ``@login: text``. A review's own
+words are one too. All have the ``pr_number`` in their metadata. Programs' comments are left out.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,14 +12,17 @@ from typing import Any
 
 from operators.postgres.write.sync_state import SyncItem
 from operators.sources.github.github_exports import exported
+from operators.sources.github.github_issues import conversation
 from operators.sources.github.github_records import (
     COMMENT,
+    ISSUE_COMMENT,
     PULL,
     READER,
     REVIEW,
     by_bot,
     comment_block,
     moment,
+    of_pull,
 )
 from operators.sources.protocol import Document, Item, ReadIssue, Source, metadata_json
 
@@ -30,11 +34,12 @@ HUNK_LINES = 12
 def reviews_source(
     paths: Sequence[Path | str], repo: str | None = None, *, whole: bool = False
 ) -> Source:
-    """Exported review comments, reviews and, for their titles, pull requests.
+    """Exported pull requests, the comments on them, review comments and reviews.
 
-    The files hold what ``GET /repos/{owner}/{repo}/pulls/comments``, ``/pulls/{number}/reviews``
-    and ``/pulls`` give, in any form that :mod:`operators.sources.formats.json_stream` reads. Of a
-    comment that is in them twice the later version counts.
+    The files hold what ``GET /repos/{owner}/{repo}/pulls/comments``, ``/pulls/{number}/reviews``,
+    ``/pulls`` or ``/issues``, and ``/issues/comments`` give, in any form that
+    :mod:`operators.sources.formats.json_stream` reads. Of an item that is in them twice the later
+    version counts.
 
     Args:
         paths: the files; a thread may be spread over them.
@@ -52,7 +57,7 @@ def reviews_source(
         return review_documents(name, number, items, whole=whole)
 
     scopes = None if repo is None else ((CORPUS, repo),)
-    kinds = (COMMENT, REVIEW, PULL)
+    kinds = (COMMENT, REVIEW, PULL, ISSUE_COMMENT)
     scan, fraction = exported(paths, repo, kinds, documents, "`crosscorpus ingest issues`")
     return Source(READER, scan, scopes, fraction)
 
@@ -60,18 +65,19 @@ def reviews_source(
 def review_documents(
     repo: str, number: int, items: Iterable[SyncItem], *, whole: bool = True
 ) -> list[Item]:
-    """The threads and reviews of one pull request, by the ids of their first comments.
+    """One pull request's conversation, then threads and reviews by the ids of their first comments.
 
     Args:
         repo: the name to store them under.
         number: of the pull request.
-        items: its comments and reviews, and itself if known; other kinds are ignored.
+        items: its comments and reviews, and itself if known; those of an issue give nothing.
         whole: see :func:`reviews_source`.
     """
     pull: dict[str, Any] = {}
     comments: dict[int, dict[str, Any]] = {}
     reviews: list[SyncItem] = []
-    for item in items:
+    held = list(items)
+    for item in held:
         if item.kind == COMMENT:
             comments[item.item_id] = item.data
         elif item.kind == REVIEW:
@@ -79,7 +85,7 @@ def review_documents(
         elif item.kind == PULL:
             pull = item.data
     title = f"PR #{number} {(pull.get('title') or '').strip()}".rstrip()
-    found: list[Item] = []
+    found = conversation(PULL, repo, number, held, whole=whole) if of_pull(held) else []
     for root, ids in sorted(_threads(comments).items()):
         if root not in comments and not whole:
             found.append(

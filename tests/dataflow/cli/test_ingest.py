@@ -142,6 +142,13 @@ def test_exports_and_findings_are_read_from_files(
     done = run("ingest", "reviews", str(comments), "--repo", "org/b")
     assert done.returncode == 0, done.stderr
     assert "2 new, 0 changed" in done.stdout
+    pulls, talk = tmp_path / "pulls.json", tmp_path / "talk.json"
+    pulls.write_text(json.dumps([github_shapes.issue(n, pull=n < 3) for n in range(1, 5)]))
+    talk.write_text(json.dumps([github_shapes.issue_comment(60, 1, pull=True)]))
+    done = run("ingest", "reviews", str(pulls), str(talk), "--repo", "org/b")
+    assert done.returncode == 0, done.stderr
+    assert "2 new, 0 changed" in done.stdout
+    assert "an issue: `crosscorpus ingest issues` takes it (and 1 more)" in done.stdout
     assert run("ingest", "issues", str(issues)).returncode == 0
     done = run("ingest", "memory", str(findings), "--repo", "org/b")
     assert done.returncode == 3

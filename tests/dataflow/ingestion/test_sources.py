@@ -381,16 +381,16 @@ def test_a_repository_is_searchable_and_twice_changes_nothing(
 ) -> None:
     report = sync_github(store, embedder, "org/app")
     assert report.ok
-    assert (report.documents_new, report.documents_deleted) == (5, 0)
+    assert (report.documents_new, report.documents_deleted) == (7, 0)
     assert set(collection_info(store).repos) == {"review", "issue"}
     assert set(thread_texts(store)) == {
-        "pull/1#discussion_r100", "pull/1#pullrequestreview-200", "pull/4#discussion_r102",
-        "issues/2", "issues/3",
+        "pull/1", "pull/1#discussion_r100", "pull/1#pullrequestreview-200",
+        "pull/4", "pull/4#discussion_r102", "issues/2", "issues/3",
     }  # fmt: skip
     before = row_versions(store)
     embedder.counted = 0
     report = sync_github(store, embedder, "org/app")
-    assert (report.documents_unchanged, report.chunks, embedder.counted) == (5, 0, 0)
+    assert (report.documents_unchanged, report.chunks, embedder.counted) == (7, 0, 0)
     assert row_versions(store) == before
 
 
@@ -504,10 +504,11 @@ def test_most_of_a_repository_gone_deletes_nothing_until_allowed(
     sync_github(store, embedder, "org/app", api=api)
     server.comments.clear()
     server.reviews.clear()
+    del server.issues[1], server.issues[4]
     for options in ({"full": True}, {}):
         report = sync_github(store, embedder, "org/app", api=api, **options)
-        assert "3 of 3 documents are gone" in str(report.failed[0])
-        assert len(thread_texts(store)) == 5
+        assert "5 of 5 documents are gone" in str(report.failed[0])
+        assert len(thread_texts(store)) == 7
     report = sync_github(store, embedder, "org/app", api=api, allow_mass_delete=True)
     assert report.ok
     assert set(thread_texts(store)) == {"issues/2", "issues/3"}
@@ -522,7 +523,7 @@ def test_a_refusal_writes_no_document_and_keeps_what_was_fetched(
     assert thread_texts(store) == {}
     assert len([*stored_items(store, sync_source(store))]) == 7
     server.failing.clear()
-    assert sync_github(store, embedder, "org/app", api=api).documents_new == 5
+    assert sync_github(store, embedder, "org/app", api=api).documents_new == 7
 
 
 def test_a_failed_embedding_is_tried_again_by_the_next_run(
@@ -534,7 +535,7 @@ def test_a_failed_embedding_is_tried_again_by_the_next_run(
     embedder.fails_on = "\0never"
     report = sync_github(store, embedder, "org/app", api=api)
     assert report.ok
-    assert (report.documents_new + report.documents_changed, report.documents_unchanged) == (1, 4)
+    assert (report.documents_new + report.documents_changed, report.documents_unchanged) == (1, 6)
 
 
 def test_exports_give_the_same_documents_as_the_api(
@@ -549,13 +550,10 @@ def test_exports_give_the_same_documents_as_the_api(
         files[kind].write_text(
             "".join(json.dumps([item]) for item in getattr(server, kind).values())
         )
-    pulls = tmp_path / "pulls.json"
-    pulls.write_text(json.dumps([i for i in server.issues.values() if "pull_request" in i]))
-    reviews = [files["comments"], files["reviews"], pulls]
-    assert ingest_reviews(filed, embedder, reviews, repo="org/app").ok
+    assert ingest_reviews(filed, embedder, [*files.values()], repo="org/app").ok
     assert ingest_issues(filed, embedder, [files["issues"], files["issue_comments"]]).ok
     assert contents(filed) == contents(live)
-    assert sync_github(filed, embedder, "org/app", api=api).documents_unchanged == 5
+    assert sync_github(filed, embedder, "org/app", api=api).documents_unchanged == 7
 
 
 def test_a_whole_export_takes_out_what_was_deleted(
@@ -601,6 +599,26 @@ def test_an_export_without_the_comments_leaves_an_issue_that_has_them(
     )
     assert ingest_issues(store, embedder, [issues]).documents_changed == 2
     assert thread_texts(store) == {"issues/2": "@octocat: Trouble 2.", "issues/3": "@octocat: B."}
+
+
+def test_an_export_without_the_comments_leaves_a_conversation_that_has_them(
+    store: Store, embedder: Any, tmp_path: Path, shapes: ModuleType
+) -> None:
+    pulls = written(tmp_path, "pulls.json", shapes.issue(1, pull=True, comments=1), shapes.issue(2))
+    comments = written(
+        tmp_path, "talk.json", shapes.issue_comment(300, 1, pull=True), shapes.issue_comment(301, 2)
+    )
+    assert ingest_reviews(store, embedder, [pulls, comments]).ok
+    before = thread_texts(store)
+    assert before == {"pull/1": "@octocat: Trouble 1.\n\n@octocat: Word 300."}
+    report = ingest_reviews(store, embedder, [pulls])
+    assert (report.ok, report.documents_changed, report.documents_unchanged) == (True, 0, 1)
+    assert "the files have 0 of its 1 stored comments" in str(report.skipped[-1])
+    assert thread_texts(store) == before
+    pulls = written(tmp_path, "pulls.json", shapes.issue(1, pull=True, body="B."), shapes.issue(2))
+    report = ingest_reviews(store, embedder, [pulls], repo="org/app", prune=True)
+    assert (report.ok, report.documents_changed) == (True, 1)
+    assert thread_texts(store) == {"pull/1": "@octocat: B."}
 
 
 def test_a_whole_export_takes_out_deleted_comments(

@@ -43,12 +43,20 @@ def test_an_issue_is_what_everybody_said(github: ModuleType, export: Export) -> 
     assert json.loads(second.metadata)["labels"] == ["plain"]
 
 
-def test_pull_requests_and_their_comments_are_left_out(github: ModuleType, export: Export) -> None:
+def test_pull_requests_and_their_comments_go_elsewhere_and_are_told(
+    github: ModuleType, export: Export
+) -> None:
     file = export(
         github.issue(1, pull=True), github.issue_comment(60, 1, pull=True),
         github.issue_comment(61, 8, pull=True), github.issue(2),
     )  # fmt: skip
-    assert [item.document_id for item in read(file)] == ["issues/2"]  # type: ignore[union-attr]
+    first, second, eighth = read(file)
+    assert isinstance(second, Document)
+    assert second.document_id == "issues/2"
+    for fault, number in ((first, 1), (eighth, 8)):
+        assert isinstance(fault, ReadIssue)
+        assert not fault.failed
+        assert str(fault) == f"#{number}: of a pull request: `crosscorpus ingest reviews` takes it"
 
 
 def test_comments_without_their_issue_are_told(github: ModuleType, export: Export) -> None:

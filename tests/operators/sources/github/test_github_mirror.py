@@ -63,6 +63,8 @@ def filled(server: Any, github: Any) -> Any:
 
 
 ALL = {
+    "pull/1": "@octocat: Trouble 1.\n\n@octocat: Word 301.",
+    "pull/4": "@octocat: Trouble 4.",
     "pull/1#discussion_r100": "@octocat: Remark 100.\n\n@octocat: Remark 101.",
     "pull/1#pullrequestreview-200": "@octocat (APPROVED): Verdict 200.",
     "pull/4#discussion_r102": "@octocat: Remark 102.",
@@ -226,6 +228,7 @@ def test_what_was_deleted_is_found_by_asking_for_everything(
     assert sync(day=2) == ALL
     filled.forget()
     left = {
+        "pull/1": ALL["pull/1"],
         "pull/1#discussion_r100": "@octocat: Remark 100.",
         "pull/1#pullrequestreview-200": ALL["pull/1#pullrequestreview-200"],
         "issues/2": "@octocat: Trouble 2.",
@@ -239,6 +242,34 @@ def test_what_was_deleted_is_found_by_asking_for_everything(
     filled.forget()
     assert sync(day=10) == left
     assert not confirmed & set(filled.paths())
+
+
+def test_what_an_earlier_release_held_of_pull_requests_is_completed_once(
+    filled: Any, sync: Any, store: Store
+) -> None:
+    sync()
+    with store.transaction() as conn:  # as it held them: no words, and no word of what is kept
+        conn.execute(
+            "UPDATE sync_items SET content_hash = '', data = (data::jsonb - 'body' - 'labels'"
+            " - 'comments' - 'state_reason' - 'closed_at')::text WHERE kind = 'pull'"
+        )
+        conn.execute(
+            "UPDATE sync_state SET value = (value::jsonb - 'kept')::text WHERE name = 'sweep'"
+        )
+    assert sync() == ALL
+    filled.forget()
+    assert sync() == ALL
+    assert all(query["since"] for _, query, _ in filled.requests[1:])
+
+
+def test_a_new_comment_on_a_pull_request_is_fetched(filled: Any, sync: Any, github: Any) -> None:
+    sync()
+    filled.forget()
+    later = github.at(9000)
+    filled.put("issue_comments", github.issue_comment(310, 4, pull=True, updated_at=later))
+    filled.put("issues", github.issue(4, pull=True, comments=1, updated_at=later))
+    assert sync()["pull/4"] == "@octocat: Trouble 4.\n\n@octocat: Word 310."
+    assert all(query["since"] for path, query, _ in filled.requests if "issues" in path)
 
 
 def test_everything_is_asked_for_on_demand(filled: Any, sync: Any) -> None:
@@ -328,8 +359,9 @@ def test_reviews_can_be_left_out(filled: Any, sync: Any) -> None:
 def test_a_repository_without_issues_has_reviews(filled: Any, sync: Any) -> None:
     filled.issues_enabled = False
     found = sync()
-    assert found.pop("issues") == found.pop("issue comments") == "issues are disabled there"
-    assert set(found) == {key for key in ALL if key.startswith("pull/")}
+    why = "disabled there, and so pull requests' words"
+    assert found.pop("issues") == found.pop("issue comments") == why
+    assert set(found) == {key for key in ALL if key.startswith("pull/") and "#" in key}
 
 
 def test_a_broken_item_is_a_failure_and_the_others_are_kept(

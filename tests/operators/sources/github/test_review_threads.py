@@ -9,6 +9,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pytest
+
 from operators.sources.github.review_threads import reviews_source
 from operators.sources.protocol import Document, Item, ReadIssue
 
@@ -34,7 +36,10 @@ def test_a_thread_is_its_place_its_hunk_and_who_said_what(
         github.comment(5, updated_at=github.at(70)),
         {**github.issue(1, pull=True), "title": "Close connections"},
     )
-    document = only(read(file))
+    whole, document = read(file)
+    assert isinstance(whole, Document)
+    assert isinstance(document, Document)
+    assert whole.title == document.title
     assert document.text == (
         "src/app.py\n     a\n-    b\n+    c\n\n@octocat: Remark 5.\n\n@hubot: Done.\nThanks!"
     )
@@ -48,6 +53,70 @@ def test_a_thread_is_its_place_its_hunk_and_who_said_what(
     assert json.loads(document.metadata) == {
         "pr_number": 1, "authors": ["hubot", "octocat"], "n_comments": 2, "line": 18,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("listing", ["issues", "pulls"])
+def test_a_pull_requests_description_and_conversation_are_a_document(
+    github: ModuleType, export: Export, listing: str
+) -> None:
+    pull = github.issue(7, pull=True, body="Closes #3.\r\n", comments=2, state="closed")
+    pull |= {"closed_at": github.at(300), "updated_at": github.at(400)}
+    if listing == "issues":
+        pull["pull_request"]["merged_at"] = github.at(300)
+    else:  # has no count of comments
+        del pull["pull_request"], pull["comments"], pull["state_reason"], pull["repository_url"]
+        pull |= {"url": f"{github.API}/repos/org/app/pulls/7", "merged_at": github.at(300)}
+        pull |= {"head": {"ref": "fix"}, "issue_url": f"{github.API}/repos/org/app/issues/7"}
+    talk = export(
+        github.issue_comment(61, 7, pull=True, user=github.user("hubot"), body="Why not sooner?"),
+        github.issue_comment(60, 7, pull=True, user=github.user("ci[bot]", "Bot")),
+        github.issue_comment(62, 2), github.comment(90, 7), github.issue(2),
+        name="talk.json",
+    )  # fmt: skip
+    document, thread, fault = sorted(
+        read(export(pull), talk), key=lambda i: isinstance(i, ReadIssue)
+    )
+    assert isinstance(document, Document)
+    assert document.key == ("review", "org/app", "pull/7")
+    assert (document.title, document.state) == ("PR #7 Title 7", "merged")
+    assert document.text == "@octocat: Closes #3.\n\n@hubot: Why not sooner?"
+    assert document.uri == "https://github.com/org/app/pull/7"
+    assert document.created_at == datetime(2024, 1, 1, 0, 0, 7, tzinfo=UTC)
+    assert document.doc_date == datetime(2024, 1, 1, 0, 5, tzinfo=UTC)
+    assert document.part == (listing == "pulls")
+    assert json.loads(document.metadata) == {
+        "pr_number": 7, "authors": ["hubot", "octocat"], "n_comments": 1, "labels": ["bug"],
+    }  # fmt: skip
+    assert isinstance(thread, Document)
+    assert (thread.document_id, thread.title) == ("pull/7#discussion_r90", document.title)
+    assert isinstance(fault, ReadIssue)
+    assert not fault.failed
+    assert fault.reason == "an issue: `crosscorpus ingest issues` takes it"
+
+
+def test_a_conversation_without_its_pull_request_is_told(
+    github: ModuleType, export: Export
+) -> None:
+    (fault,) = read(export(github.issue_comment(60, 7, pull=True), github.issue_comment(61, 8)))
+    assert isinstance(fault, ReadIssue)
+    assert not fault.failed
+    assert str(fault) == (
+        "PR #7: comments of a pull request that is not in the files: give both together"
+    )
+
+
+def test_hostile_pull_requests_are_kept_or_refused(github: ModuleType, export: Export) -> None:
+    nobody = github.issue(1, pull=True, body=None, user=None, title="", labels=None)
+    program = github.issue(2, pull=True, user=github.user("renovate[bot]", "Bot"))
+    broken = github.issue(3, pull=True, pull_request={"merged_at": 7})
+    odd = github.issue(4, pull=True, pull_request="x", body="a\x00b\ud800" + "x" * 65_536)
+    fault, ghost, long = read(export(nobody, program, broken, odd))
+    assert isinstance(fault, ReadIssue)
+    assert (fault.failed, fault.reason) == (True, "merged_at is no string")
+    assert isinstance(ghost, Document)
+    assert (ghost.title, ghost.text) == ("PR #1", "@ghost:")
+    assert isinstance(long, Document)
+    assert long.text.startswith("@octocat: a\ufffdb\ufffdxxx")
 
 
 def test_threads_and_reviews_of_several_pull_requests_come_in_order(
