@@ -29,7 +29,7 @@ def run(crosscorpus: Any, server: Any) -> Any:
 def test_a_repository_is_fetched_and_tells_how_far_it_is(run: Any, server: Any) -> None:
     done = run("sync", "github", "org/app", "--json")
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["documents_new"] == 2
+    assert json.loads(done.stdout)["documents_new"] == 3
     events = [json.loads(line) for line in done.stderr.splitlines()]
     assert [event["stage"] for event in events][:3] == ["fetch"] * 3
     assert events[0]["listing"] == "issues"
