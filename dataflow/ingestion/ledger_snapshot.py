@@ -67,7 +67,7 @@ class LedgerSnapshot:
         else:
             return None
         why += ", so that version stays: give all files together, or say they are whole (--prune)"
-        key, content = document.key, content_hash(document)
+        key, content = document.key, f"part {content_hash(document)}"  # as a whole it is no failure
         return ReadIssue(document.document_id, why, failed=False, key=key, content=content)
 
     def vanished(self, scope: Scope) -> Iterator[str]:

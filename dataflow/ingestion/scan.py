@@ -40,7 +40,7 @@ def _scan(run: Run, batch_documents: int, batch_characters: int) -> bool:
             item = item.read()
         if isinstance(item, ReadIssue):
             complete &= _take_issue(run, item)
-        elif isinstance(item, Document) and _is_new(run, item.key, content_hash(item)):
+        elif isinstance(item, Document) and _is_new(run, item.key, content_hash(item), item.part):
             if kept := run.known.more_than(item):
                 run.report.documents_unchanged += 1
                 _take_issue(run, kept)
@@ -60,7 +60,7 @@ def _scan(run: Run, batch_documents: int, batch_characters: int) -> bool:
     return complete
 
 
-def _is_new(run: Run, key: Key, content: str) -> bool:
+def _is_new(run: Run, key: Key, content: str, part: bool = False) -> bool:
     """Whether the store has to take this document; notes it as met."""
     entry = run.known.meet(key)
     if entry is None:
@@ -68,7 +68,9 @@ def _is_new(run: Run, key: Key, content: str) -> bool:
     same = entry[:2] == (content, run.fingerprint)
     if same and entry.failed_reason is not None:
         run.cured.add(key)
-    if not same and entry.failed_with != f"{content} {run.fingerprint}":
+    failure = f"{content} {run.fingerprint}"
+    failures = (failure, f"part {failure}") if part else (failure,)
+    if not same and entry.failed_with not in failures:
         return True
     run.report.documents_unchanged += 1
     run.report.known_failures += entry.state not in GOOD or not same

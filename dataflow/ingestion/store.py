@@ -98,11 +98,9 @@ def _store(run: Run, batch: list[Document]) -> None:
     noted = made["ledger_entries"].drop_nulls("note").select("document_id", "note")
     run.report.notes += [ReadIssue(where, note, failed=False) for where, note in noted.iter_rows()]
     run.failures_in_a_row = 0
+    run.report.documents_new += written.new
+    run.report.documents_changed += written.documents - written.new
     for document in batch:
-        if run.known.meet(document.key) is None:
-            run.report.documents_new += 1
-        else:
-            run.report.documents_changed += 1
         run.known.note(document.key, Entry("", run.fingerprint, "indexed"))
         run.changed_corpora.add(document.corpus)
 

@@ -112,9 +112,7 @@ def document_format(path: str) -> str | None:
     ('pdf', 'text', None)
     """
     suffix = splitext(path)[1].lower()
-    if suffix in (".pdf", ".docx", ".ipynb"):
-        return suffix[1:]
-    return "html" if suffix in HTML else prose_format(path)
+    return "pdf" if suffix == ".pdf" else "html" if suffix in HTML else prose_format(path)
 
 
 class _Folder:

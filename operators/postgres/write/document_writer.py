@@ -45,9 +45,13 @@ _LEDGER_TEXTS = ("corpus", "content_hash", "fingerprint", *_KEY_TEXTS, *_MORE_TE
 
 @dataclass(frozen=True)
 class Written:
-    """What a batch wrote; ``replaced`` counts characters that Postgres cannot store."""
+    """What a batch wrote; ``replaced`` counts characters that Postgres cannot store.
+
+    ``new`` documents had no ledger row, by the server's word: another run may store them too.
+    """
 
     documents: int
+    new: int
     chunks: int
     replaced: int
 
@@ -83,13 +87,13 @@ def write_documents(store: Store, documents: pl.DataFrame, chunks: pl.DataFrame)
     counts = count_terms(texts)
     corpora = sorted(set(documents["corpus"]))
     if documents.is_empty():
-        return Written(0, 0, 0)
+        return Written(0, 0, 0, 0)
     ensure_partitions(store, corpora)
     averages = {corpus: _own_average(texts, counts, corpus) for corpus in corpora}
     batch = _Batch(documents, keys, texts, chunk_keys, vectors, counts)
-    store.run(lambda conn: _write(store, conn, batch, averages))
+    new = store.run(lambda conn: _write(store, conn, batch, averages))
     store.forget_info()
-    return Written(len(documents), len(texts), replaced + replaced_too)
+    return Written(len(documents), new, len(texts), replaced + replaced_too)
 
 
 def delete_documents(
@@ -134,19 +138,20 @@ class _Batch:
     counts: list[bm25.TermCounts]
 
 
-def _write(store: Store, conn: Connection, batch: _Batch, averages: dict[str, float]) -> None:
+def _write(store: Store, conn: Connection, batch: _Batch, averages: dict[str, float]) -> int:
     corpora = list(averages)
     check_space(store, conn, hold=True)
     lock_writers(conn, corpora)
     averages = _averages(conn, averages)
     # The ledger first: its rows make two writers of one document take turns.
-    _upsert_documents(conn, batch)
+    new = _upsert_documents(conn, batch)
     deltas = {corpus: Deltas() for corpus in corpora}
     written = dict(zip(batch.chunks["chunk_id"].to_list(), batch.chunk_keys, strict=True))
     delete_chunks(conn, batch.keys, deltas, written)
     _copy_chunks(conn, batch)
     write_postings(conn, batch.chunks, batch.counts, averages, deltas)
     apply_deltas(conn, deltas)
+    return new
 
 
 def _averages(conn: Connection, own: dict[str, float]) -> dict[str, float]:
@@ -169,7 +174,7 @@ def _own_average(texts: pl.DataFrame, counts: list[bm25.TermCounts], corpus: str
     return bm25.snapped_average(sum(lengths), len(lengths))
 
 
-def _upsert_documents(conn: Connection, batch: _Batch) -> None:
+def _upsert_documents(conn: Connection, batch: _Batch) -> int:
     chunks = Counter(batch.chunk_keys)
     order = sorted(range(len(batch.keys)), key=lambda place: batch.keys[place])
     documents = batch.documents[order]
@@ -189,9 +194,10 @@ def _upsert_documents(conn: Connection, batch: _Batch) -> None:
     statement = (
         f"INSERT INTO documents ({names}) SELECT * FROM unnest({arrays})"
         f" ON CONFLICT (document_key) DO UPDATE SET {changed},"
-        " failed_with = NULL, failed_reason = NULL, indexed_at = now()"
+        " failed_with = NULL, failed_reason = NULL, indexed_at = now() RETURNING xmax = 0"
     )
-    conn.execute(statement, [values for _, values in columns.values()])
+    inserted = conn.execute(statement, [values for _, values in columns.values()])
+    return sum(bool(is_new) for (is_new,) in inserted)
 
 
 def _copy_chunks(conn: Connection, batch: _Batch) -> None:

@@ -68,14 +68,15 @@ def headings(text: str, path: str) -> list[Heading]:
     """The headings of ``text`` in order; the ending of ``path`` says the format.
 
     Markdown, MediaWiki, AsciiDoc and reStructuredText are known, and the text that a reader made
-    of a PDF or of HTML: there a heading is a line ``## Title`` after a blank one. Anything else has
-    no headings. What looks like one inside a code fence, an AsciiDoc block or front matter is none.
+    of a PDF, Word or HTML file: there a heading is a line ``## Title`` after a blank one. Anything
+    else has no headings. What looks like one inside a code fence, an AsciiDoc block or front matter
+    is none.
 
     >>> headings("# A\\n\\ntext\\n\\n## B\\n", "guide.md")
     [Heading(line=0, level=1, text='A'), Heading(line=4, level=2, text='B')]
     """
     match splitext(path)[1].lower():
-        case ".md" | ".markdown" | ".mdx":
+        case ".md" | ".markdown" | ".mdx" | ".ipynb":
             return _markdown(text)
         case ".mediawiki" | ".wiki":
             return _mediawiki(text)
@@ -83,7 +84,7 @@ def headings(text: str, path: str) -> list[Heading]:
             return _asciidoc(text)
         case ".rst":
             return _restructured(text)
-        case ".pdf" | ".html" | ".htm" | ".xhtml":
+        case ".pdf" | ".html" | ".htm" | ".xhtml" | ".docx":
             return _derived(text)
         case _:
             return []

@@ -125,6 +125,8 @@ _PROSE = {
     "text": "text",
     "adoc": "asciidoc",
     "asciidoc": "asciidoc",
+    "docx": "docx",
+    "ipynb": "ipynb",
 }
 _PROSE_NAMES = frozenset(
     [
@@ -207,7 +209,7 @@ def code_language(path: str) -> str | None:
 
 
 def prose_format(path: str) -> str | None:
-    """markdown, rst, asciidoc or text for a file people read, or None.
+    """markdown, rst, asciidoc, docx, ipynb or text for a file people read, or None.
 
     >>> prose_format("README"), prose_format("a/guide.rst"), prose_format("requirements-dev.txt")
     ('text', 'rst', None)

@@ -7,7 +7,7 @@ neither as a file nor as a folder on the way to it.
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import chain
@@ -19,6 +19,7 @@ from operators.foundation.sanitize import clean_text, shown_path
 from operators.sources.dates.document_date import document_date
 from operators.sources.dates.stated_version import document_version
 from operators.sources.files import Gone, Skipped, decode_source, ending, read_file
+from operators.sources.formats.docx import read_docx
 from operators.sources.formats.headings import headings
 from operators.sources.formats.languages import (
     code_language,
@@ -26,6 +27,7 @@ from operators.sources.formats.languages import (
     prose_format,
     script_language,
 )
+from operators.sources.formats.notebook import notebook_text
 from operators.sources.git.commit_log import LastCommit
 from operators.sources.git.repository import Repository, TrackedFile, git_stream, split
 from operators.sources.protocol import Document, Item, ReadIssue, metadata_json
@@ -33,6 +35,14 @@ from operators.versions.named_version import lineage_of
 
 MAX_FILE = 1_000_000
 """Bytes; a larger tracked file is data or generated, and is left out."""
+
+MAX_PACKED = 20_000_000
+"""Bytes of a notebook or Word document: most of it may be pictures."""
+
+_PACKED: Mapping[str | None, Callable[[bytes], str]] = {
+    "ipynb": notebook_text,
+    "docx": lambda data: read_docx(data).text,
+}
 
 _SYMLINK, _SUBMODULE = "120000", "160000"
 _SNIFFED = 8192
@@ -93,10 +103,12 @@ def read_tree(
             yield ReadIssue(path, "not in the working tree", failed=False)
         except Skipped as reason:
             yield ReadIssue(path, str(reason), failed=False)
-        except OSError as exc:
+        except (OSError, ValueError) as exc:
             corpus = "code" if prose_format(path) is None else "docs"
             key = (corpus, repository.name, path)
-            yield ReadIssue(path, f"cannot be read: {exc.strerror or exc}", key=key)
+            yield ReadIssue(
+                path, f"cannot be read: {getattr(exc, 'strerror', None) or exc}", key=key
+            )
 
 
 def _files(tracked: DiskDict[TrackedFile], *, prose: bool) -> Iterator[TrackedFile]:
@@ -112,7 +124,7 @@ def prose_title(text: str, path: str) -> str | None:
     'The *guide*'
     """
     lines = text.split("\n", _TITLE_LINES)[:_TITLE_LINES]
-    if prose_format(path) != "markdown":
+    if prose_format(path) not in ("markdown", "ipynb"):
         found = headings("\n".join(lines), path)
         return found[0].text if found else None
     lines = lines[_front_matter(lines) :]
@@ -153,12 +165,14 @@ def _document(
     extension = ending(path)
     if prose is None and language is None and extension:
         raise Skipped(f"no known text type: {extension}")
-    data = read_file(os.fsencode(repository.root), file.path, MAX_FILE).data
+    unpack = _PACKED.get(prose)
+    largest = MAX_PACKED if unpack else MAX_FILE
+    data = read_file(os.fsencode(repository.root), file.path, largest).data
     if prose is None and language is None:
         language = script_language(data[:_SNIFFED])
         if language is None:
             raise Skipped("no known text type")
-    text = decode_source(data)
+    text = clean_text(unpack(data)) if unpack else decode_source(data)
     committed = _content_id(data, file.content) == file.content
     linked = last is not None and last.exact and committed
     moment = last.moment if last else None

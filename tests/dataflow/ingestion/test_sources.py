@@ -627,6 +627,7 @@ def test_a_whole_export_takes_out_deleted_comments(
     issues = written(tmp_path, "issues.json", shapes.issue(2, comments=1))
     comments = written(tmp_path, "comments.json", shapes.issue_comment(300, 2))
     ingest_issues(store, embedder, [issues, comments])
+    assert "0 of its 1 stored comments" in str(ingest_issues(store, embedder, [issues]).skipped[0])
     assert ingest_issues(store, embedder, [issues], prune=True).documents_changed == 1
     assert thread_texts(store) == {"issues/2": "@octocat: Trouble 2."}
 

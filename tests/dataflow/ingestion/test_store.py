@@ -43,6 +43,25 @@ def test_documents_are_stored_with_chunks_vectors_and_ledger(
     assert collection_info(store).model == "words"
 
 
+def test_two_runs_of_one_source_at_once_count_a_new_document_once(
+    store: Store, new_embedder: Any, write_lines: Write
+) -> None:
+    file = write_lines(*(document(n) for n in range(5)))
+    other = new_embedder()
+    reports = []
+
+    class Slow(type(other)):  # type: ignore[misc]
+        def embed_documents(self, *args: Any, **kwargs: Any) -> Any:
+            if not reports:  # this run knows the ledger already: the other overtakes it
+                reports.append(None)
+                reports.append(ingest_documents(store, other, file))
+            return super().embed_documents(*args, **kwargs)
+
+    reports[:1] = [ingest_documents(store, Slow(), file)]
+    counts = [(report.documents_new, report.documents_changed) for report in reports]
+    assert counts == [(0, 5), (5, 0)]
+
+
 def test_one_changed_document_costs_only_its_own_chunks(
     store: Store, embedder: Any, write_lines: Write
 ) -> None:

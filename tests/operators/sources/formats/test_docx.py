@@ -1,32 +1,15 @@
-import io
-import zipfile
 from pathlib import Path
 
 import pytest
+from word_files import BODY, W, paragraph, word
 
 from operators.sources.formats import docx
 from operators.sources.formats.docx import read_docx
 
-W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-BODY = f"""<?xml version="1.0"?><w:document xmlns:w="{W}"><w:body>{{}}</w:body></w:document>"""
 CORE = (
     '<c xmlns:dcterms="http://purl.org/dc/terms/"><dcterms:created>2020-01-02T03:04:05Z'
     "</dcterms:created><dcterms:modified>2021-05-06T00:00:00Z</dcterms:modified></c>"
 )
-
-
-def paragraph(text: str, style: str | None = None) -> str:
-    marked = f'<w:pPr><w:pStyle w:val="{style}"/></w:pPr>' if style else ""
-    return f"<w:p>{marked}<w:r><w:t>{text}</w:t></w:r></w:p>"
-
-
-def word(body: str, **parts: str) -> bytes:
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("word/document.xml", body)
-        for name, content in parts.items():
-            archive.writestr(name, content)
-    return file.getvalue()
 
 
 def test_paragraphs_headings_breaks_and_dates_are_read() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from word_files import BODY, paragraph, word
 
 from operators.sources.git.tracked_files import MAX_FILE, prose_title
 from operators.sources.protocol import ReadIssue
@@ -120,6 +121,29 @@ def test_what_is_left_out_says_why(repo: Any) -> None:
     }
     assert not any(item.failed for item in repo.scan() if isinstance(item, ReadIssue))
     assert repo.documents("code")["tool"].language == "bash"
+
+
+def test_notebooks_and_word_documents_are_read_as_prose_and_damaged_ones_say_why(repo: Any) -> None:
+    cells = [
+        {"cell_type": "markdown", "source": ["# Ingest\n", "how"]},
+        {"cell_type": "code", "source": "go()", "outputs": [{"text": "x" * MAX_FILE}]},
+    ]
+    repo.commit("first",
+        **{
+            "a.ipynb": json.dumps({"cells": cells}).encode(), "b.ipynb": "{", "c.docx": b"PK\0",
+            "d.docx": word(BODY.format(paragraph("Plan", "Heading1") + paragraph("First."))),
+        },
+    )  # fmt: skip
+    read = repo.documents("docs")
+    assert {name: (found.title, found.text, found.language) for name, found in read.items()} == {
+        "a.ipynb": ("Ingest", "# Ingest\nhow\n\n```python\ngo()\n```", "ipynb"),
+        "d.docx": ("Plan", "# Plan\n\nFirst.", "docx"),
+    }
+    failed = {item.where: item.key for item in repo.scan() if isinstance(item, ReadIssue)}
+    assert {name: key and key[0] for name, key in failed.items()} == {
+        "b.ipynb": "docs",
+        "c.docx": "docs",
+    }
 
 
 def test_a_script_whose_name_ends_with_a_dot_is_known_by_its_first_line(repo: Any) -> None:
