@@ -283,7 +283,8 @@ def run_ingestion(run: Callable[..., IngestReport], options: IngestOptions) -> N
             store,
             embedder,
             allow_mass_delete=options.allow_mass_delete,
-            secrets=options.secrets.value,
+            secrets=options.secrets and options.secrets.value,
+            wait=options.wait,
             on_event=on_event,
         )
         index_plain_text(store, corpora_with(config, "text_search", "plain"))

@@ -40,8 +40,11 @@ class SecretsMode(StrEnum):
 
 
 Secrets = Annotated[
-    SecretsMode,
-    typer.Option(help="A document with a key or token of a well-known form: skip it and say so."),
+    SecretsMode | None,
+    typer.Option(
+        help="A document with a key or token of a well-known form: skip it and say so (the"
+        " default), take it with marks instead, or as it is; kept for later runs."
+    ),
 ]
 Relocated = Annotated[
     bool,
@@ -49,6 +52,9 @@ Relocated = Annotated[
         "--relocated",
         help="The source moved: what was read elsewhere under this name is its own.",
     ),
+]
+Wait = Annotated[
+    bool, typer.Option("--wait", help="While another run reads this source, wait for its end.")
 ]
 StopAfter = Annotated[
     float | None,
@@ -75,7 +81,8 @@ class IngestOptions:
     """The options of every command that reads a source."""
 
     allow_mass_delete: MassDelete = False
-    secrets: Secrets = SecretsMode.skip
+    secrets: Secrets = None
+    wait: Wait = False
     model: Model = None
     config: Config = "default"
     collection: Collection = "default"

@@ -10,13 +10,13 @@ from typing import Any
 
 from dataflow.ingestion.finish import delete_vanished, finish
 from dataflow.ingestion.ownership import owned_source
-from dataflow.ingestion.report import IngestReport
+from dataflow.ingestion.report import IngestReport, Progress
 from dataflow.ingestion.run import OnEvent, Run
 from dataflow.ingestion.scan import scan
 from operators.embedding.protocol import Embedder
 from operators.postgres.store import Store, set_model
+from operators.postgres.write.source_ownership import source_turn
 from operators.sources.protocol import Source
-from operators.sources.secrets import without_secrets
 
 BATCH_DOCUMENTS = 64
 BATCH_CHARACTERS = 400_000
@@ -31,7 +31,8 @@ def ingest(
     prune: bool = True,
     allow_mass_delete: bool = False,
     relocated: bool = False,
-    secrets: str = "skip",
+    wait: bool = False,
+    secrets: str | None = None,
     stop_after_s: float | None = None,
     on_event: OnEvent | None = None,
     batch_documents: int = BATCH_DOCUMENTS,
@@ -48,8 +49,9 @@ def ingest(
         allow_mass_delete: even if they are more than
             :data:`dataflow.ingestion.finish.LARGEST_VANISHED_SHARE`.
         relocated: the source moved: documents read under its name at another place are its own.
+        wait: while another run reads this source, wait for its end instead of raising.
         secrets: what becomes of a document that holds one, see
-            :func:`operators.sources.secrets.without_secrets`.
+            :func:`operators.sources.secrets.without_secrets`; kept for later runs of this source.
         stop_after_s: seconds after which the run reads no more, once it has stored something. The
             documents that it stored are whole, their indexes are built, and the next run goes on.
         on_event: receives how far the run is, in this thread.
@@ -62,15 +64,22 @@ def ingest(
 
     Raises:
         CrosscorpusError: nothing at all can be done: another model, no server, a source that
-            cannot be opened or whose name is another's.
+            cannot be opened, that another run reads, or whose name is another's.
     """
     set_model(store, embedder.model, embedder.space, embedder.dimensions)
-    source = without_secrets(owned_source(store, source, relocated=relocated), secrets)
-    run = Run(store, embedder, source, on_event, graph)
-    if stop_after_s is not None:
-        run.stop_at = run.began + stop_after_s
-    with closing(run.known):
-        complete = scan(run, batch_documents, batch_characters)
-        if prune and complete:
-            delete_vanished(run, allow_mass_delete)
-    return finish(run)
+
+    def on_wait(holder: str) -> None:
+        if on_event is not None:
+            on_event(Progress(f"wait for {holder}"))
+
+    with source_turn(store, source.reader, source.scopes or (), on_wait if wait else None):
+        source, notes = owned_source(store, source, relocated=relocated, secrets=secrets)
+        run = Run(store, embedder, source, on_event, graph)
+        run.report.notes += notes
+        if stop_after_s is not None:
+            run.stop_at = run.began + stop_after_s
+        with closing(run.known):
+            complete = scan(run, batch_documents, batch_characters)
+            if prune and complete:
+                delete_vanished(run, allow_mass_delete)
+        return finish(run)

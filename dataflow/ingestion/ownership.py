@@ -1,31 +1,50 @@
-"""Before a run: the source owns the names that it fills, and has the web address it had before."""
+"""Before a run: the source owns the names that it fills, and keeps what its caller once chose."""
+
+from typing import Any
 
 from operators.postgres.store import Store
 from operators.postgres.write.source_ownership import owner_key, take_ownership
 from operators.postgres.write.sync_state import save_items, sync_value
-from operators.sources.protocol import Source
+from operators.sources.protocol import ReadIssue, Source
+from operators.sources.secrets import without_secrets
 
-_NAME = "base_url"
 
-
-def owned_source(store: Store, source: Source, *, relocated: bool = False) -> Source:
-    """``source``; if it has no web address, with the one that an earlier run gave.
+def owned_source(
+    store: Store, source: Source, *, relocated: bool = False, secrets: str | None = None
+) -> tuple[Source, list[ReadIssue]]:
+    """``source`` with the web address and the way with secrets that the caller or a run chose.
 
     Args:
-        store: the open collection; it keeps the address.
+        store: the open collection; it keeps both choices for the next run of this source.
         source: what to read.
+        secrets: see :func:`operators.sources.secrets.without_secrets`; None: what an earlier run
+            of this source was told, else ``skip``.
         relocated: see :func:`operators.postgres.write.source_ownership.take_ownership`.
+
+    Returns:
+        The source, and notes: it is in the collection under another name too.
 
     Raises:
         CrosscorpusError: another source owns its name.
     """
-    take_ownership(store, source.reader, source.scopes or (), source.addresses, relocated=relocated)
-    if source.based is None or not source.scopes:
-        return source
-    owner = owner_key(source.reader, *source.scopes[0])
-    before: str | None = sync_value(store, owner, _NAME).get("url")
-    if source.base_url is None:
-        return source.based(before) if before else source
-    if source.base_url != before:
-        save_items(store, owner, [], {_NAME: {"url": source.base_url}})
-    return source
+    scopes = source.scopes or ()
+    others = take_ownership(store, source.reader, scopes, source.addresses, relocated=relocated)
+    why = (
+        "is here as {0!r} too, so that each passage is found twice: `drop --repo {0}` takes it out"
+    )
+    notes = [ReadIssue(source.addresses[0], why.format(repo), failed=False) for repo in others]
+    owner = owner_key(source.reader, *min(scopes, default=("", "")))
+    if source.based is not None and source.scopes:
+        base_url = _kept(store, owner, "base_url", source.base_url)
+        source = source if base_url == source.base_url else source.based(base_url or "")
+    judged = without_secrets(source, secrets or _kept(store, owner, "secrets", None) or "skip")
+    _kept(store, owner, "secrets", secrets)  # now that it is known to be a way
+    return judged, notes
+
+
+def _kept(store: Store, owner: str, name: str, given: str | None) -> Any:
+    """``given``, which the store keeps; where it is None, what the store kept before."""
+    (before,) = sync_value(store, owner, name).values() or (None,)
+    if given is not None and given != before:
+        save_items(store, owner, [], {name: {"value": given}})
+    return before if given is None else given

@@ -11,7 +11,7 @@ class Progress:
     """How far a run is: sent after each batch, during a long one, and while nothing has changed.
 
     Attributes:
-        stage: ``scan``, ``delete``, ``finish`` (indexes) or ``done``.
+        stage: ``wait for ...``, ``scan``, ``delete``, ``finish`` (indexes) or ``done``.
         read: documents that were read to be stored.
         documents: committed in this run.
         unchanged: left as they are.
@@ -26,17 +26,17 @@ class Progress:
     """
 
     stage: str
-    read: int
-    documents: int
-    unchanged: int
-    failed: int
-    skipped: int
-    chunks: int
-    embedded: int
-    seconds: float
-    rate: float
-    fraction: float
-    eta_s: float | None
+    read: int = 0
+    documents: int = 0
+    unchanged: int = 0
+    failed: int = 0
+    skipped: int = 0
+    chunks: int = 0
+    embedded: int = 0
+    seconds: float = 0.0
+    rate: float = 0.0
+    fraction: float = 0.0
+    eta_s: float | None = None
 
 
 @dataclass(slots=True)

@@ -24,10 +24,10 @@ _FIRST_CHARACTERS, _FEWEST_CHARACTERS = 10_000, 2_000  # of a batch where the ti
 OnEvent = Callable[[Progress], None]
 
 
-def fingerprint(reader: str, space: str) -> str:
+def fingerprint(source: Source, space: str) -> str:
     """What a stored document was made with, its reader first; with another one it is made again."""
     chunks = f"chunking/{chunker.VERSION} places/{chunk_places.VERSION}"
-    return f"{reader} {chunks} analysis/{tokenizer.VERSION} space/{space}"
+    return f"{source.reader} {chunks} analysis/{tokenizer.VERSION} {source.judged} space/{space}"
 
 
 class Run:
@@ -58,7 +58,7 @@ class Run:
         """Put the run on record; ``graph`` is for :func:`build_ingestion_graph`."""
         self.store = store.embedding_in(embedder.space)  # another model may come in meanwhile
         self.embedder, self.source, self.on_event = embedder, source, on_event
-        self.fingerprint = fingerprint(source.reader, embedder.space)
+        self.fingerprint = fingerprint(source, embedder.space)
         options = dict(graph or {})
         self.nodes = NodeSeconds()
         adapters = [self.nodes, *options.pop("adapters", ())]

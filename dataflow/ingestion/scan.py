@@ -4,7 +4,7 @@ import time
 
 from dataflow.ingestion.ledger_snapshot import GOOD
 from dataflow.ingestion.run import Run
-from dataflow.ingestion.store import GaveUp, record_issue, store_waiting
+from dataflow.ingestion.store import GaveUp, record_issue, store_waiting, withdraw
 from operators.errors import CrosscorpusError
 from operators.sources.protocol import Document, Key, LazyDocument, ReadIssue, content_hash
 
@@ -82,5 +82,8 @@ def _take_issue(run: Run, issue: ReadIssue) -> bool:
     (run.report.failed if issue.failed else run.report.skipped).append(issue)
     if issue.key is None:
         return not issue.failed
+    if issue.withdrawn:
+        withdraw(run, issue.key)
+        return True
     record_issue(run, issue.key, issue.state, issue.reason, issue.content)
     return True

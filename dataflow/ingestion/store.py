@@ -6,7 +6,7 @@ from dataflow.ingestion.run import Run
 from operators.embedding.protocol import EmbeddingError
 from operators.postgres.errors import DatabaseError
 from operators.postgres.store import ModelMismatch
-from operators.postgres.write.document_writer import Written
+from operators.postgres.write.document_writer import Written, delete_documents
 from operators.postgres.write.ledger import Entry, record_failed_version, record_failure
 from operators.sources.protocol import Document, Key, ReadIssue, content_hash
 
@@ -75,6 +75,14 @@ def record_issue(run: Run, key: Key, state: str, reason: str, content: str | Non
         run.store, *key, reason, state=state, content_hash=content, fingerprint=run.fingerprint
     )
     run.known.note(key, new)
+
+
+def withdraw(run: Run, key: Key) -> None:
+    """Delete what the store has of a document that its source has, and that may not stay."""
+    corpus, repo, document_id = key
+    if run.known.meet(key) is not None:
+        run.report.documents_deleted += delete_documents(run.store, corpus, repo, [document_id])
+        run.changed_corpora.add(corpus)
 
 
 def _store(run: Run, batch: list[Document]) -> None:

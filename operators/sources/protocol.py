@@ -70,6 +70,7 @@ class ReadIssue:
     that a scan with one is not complete and deletes nothing. ``content`` is the hash of what
     failed, if it will fail again until that changes: then it is not tried again. ``state`` is what
     the ledger says of the document: ``failed``, ``no_text`` (scanned) or ``encrypted``.
+    ``withdrawn`` says that no version may stay in the store: the document holds a secret.
     """
 
     where: str
@@ -78,6 +79,7 @@ class ReadIssue:
     key: Key | None = None
     content: str | None = None
     state: str = "failed"
+    withdrawn: bool = False
 
     def __str__(self) -> str:
         """One printable line."""
@@ -123,6 +125,7 @@ class Source:
         base_url: the web address that the caller gave it; empty: none, whatever it had before.
         based: makes the same source with another ``base_url``; None where there is no such thing.
         left_out: whether the caller asked not to read a document: that it goes is no surprise.
+        judged: what became of secrets, by which rules; part of every document's fingerprint.
     """
 
     reader: str
@@ -133,6 +136,7 @@ class Source:
     base_url: str | None = None
     based: Callable[[str], Source] | None = None
     left_out: Callable[[Key], bool] = lambda key: False
+    judged: str = "secrets allowed"
 
 
 def printable(text: str) -> str:

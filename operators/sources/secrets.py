@@ -16,6 +16,9 @@ from operators.sources.protocol import Document, Item, LazyDocument, ReadIssue, 
 
 MODES = ("skip", "redact", "allow")
 
+VERSION = 1
+"""Of the rules: another one makes the next run judge stored documents again."""
+
 _KINDS = {
     "private key": r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
     r"(?:\\[rn]|[\s\"',+\\]|[A-Za-z-]+: [^\n]{0,100}\n){1,40}[A-Za-z0-9+/=]{40}[^-]{0,20000}"
@@ -110,7 +113,7 @@ def without_secrets(source: Source, mode: str = "skip") -> Source:
             else:
                 yield judge(item)
 
-    return replace(source, scan=scan)
+    return replace(source, scan=scan, judged=f"secrets/{VERSION} {mode}")
 
 
 def _read(
@@ -137,4 +140,4 @@ def _judged(item: Document | ReadIssue, *, redact: bool) -> Document | ReadIssue
         )
     where = item.path or item.document_id
     why = f"holds a secret ({said}): left out; --secrets redact or allow takes it"
-    return ReadIssue(where, why, failed=False)
+    return ReadIssue(where, why, failed=False, key=item.key, withdrawn=True)

@@ -1,14 +1,33 @@
-"""The source that fills a corpus and repo: another one would delete its documents."""
+"""The source that fills a corpus and repo: another one would delete its documents.
+
+One run at a time reads it: two would count and write the same documents. The turn is a lock that
+the server holds for an open transaction, so that it ends with the process, however that ends.
+"""
 
 import json
-from collections.abc import Sequence
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 
 from operators.errors import CrosscorpusError
 from operators.foundation.sanitize import clean_text
+from operators.postgres.connection import connect
+from operators.postgres.errors import explained
 from operators.postgres.store import Connection, Store
 
 _NAME = "addresses"
 """The name in ``sync_state``; its ``source`` is the kind of source, the corpus and the repo."""
+
+_PATIENCE_S = 2.0
+"""A server needs a moment to see that the process of a run was killed."""
+
+_HOLDER = """
+    SELECT a.application_name, a.xact_start FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+    WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
+      AND (l.classid::bigint << 32 | l.objid::bigint) = hashtextextended(%s, 0)
+"""
 
 
 def owner_key(reader: str, corpus: str, repo: str) -> str:
@@ -23,7 +42,7 @@ def take_ownership(
     addresses: Sequence[str],
     *,
     relocated: bool = False,
-) -> None:
+) -> list[str]:
     """Record that the source at ``addresses`` fills ``scopes``.
 
     Args:
@@ -34,11 +53,60 @@ def take_ownership(
             run. Empty: nothing is checked.
         relocated: the source has moved: documents from another place are its own.
 
+    Returns:
+        The other repos whose documents were read from one of ``addresses``.
+
     Raises:
         CrosscorpusError: documents there belong to another source.
     """
-    if addresses:
-        store.run(lambda conn: _take(conn, reader, sorted(scopes), addresses, relocated))
+    if not addresses:
+        return []
+    return store.run(lambda conn: _take(conn, reader, sorted(scopes), addresses, relocated))
+
+
+@contextmanager
+def source_turn(
+    store: Store,
+    reader: str,
+    scopes: Sequence[tuple[str, str]],
+    on_wait: Callable[[str], None] | None = None,
+) -> Iterator[None]:
+    """The right to read the source of ``scopes``, which one run at a time has.
+
+    Args:
+        store: the open collection.
+        reader: of the source.
+        scopes: the (corpus, repo) pairs. Empty: any number of runs may read.
+        on_wait: called once where another run has the turn, with what is known of it; this one
+            then waits. None: it does not.
+
+    Raises:
+        CrosscorpusError: another run has the turn; says which, and since when.
+    """
+    if not scopes:
+        yield
+        return
+    name = f"read {store.schema} {owner_key(reader, *min(scopes))}"
+    me = f"process {os.getpid()} on {socket.gethostname()}"
+    give_up = time.monotonic() + _PATIENCE_S
+    with closing(connect(store.dsn)) as conn:
+        with explained(store.dsn):
+            conn.execute("SELECT set_config('application_name', %s, true)", (me,))
+            conn.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+            lock = "SELECT pg_try_advisory_xact_lock(hashtextextended(%s, 0))"
+            while conn.execute(lock, (name,)).fetchone() != (True,):
+                if time.monotonic() > give_up:
+                    who, since = conn.execute(_HOLDER, (name,)).fetchone() or (None, None)
+                    holder = f"{who or 'a process'}, since {since:%H:%M}" if since else "a process"
+                    if on_wait is None:
+                        raise CrosscorpusError(
+                            f"another run reads this source ({holder}): end it, or wait for its"
+                            " end (--wait)"
+                        )
+                    on_wait(holder)
+                    give_up = float("inf")
+                time.sleep(0.1)
+        yield
 
 
 def _take(
@@ -47,7 +115,7 @@ def _take(
     scopes: Sequence[tuple[str, str]],
     addresses: Sequence[str],
     relocated: bool,
-) -> None:
+) -> list[str]:
     value = json.dumps(list(addresses))
     for corpus, repo in scopes:
         source = owner_key(reader, corpus, repo)
@@ -74,6 +142,18 @@ def _take(
                 "UPDATE sync_state SET value = %s WHERE source = %s AND name = %s",
                 (value, source, _NAME),
             )
+    kind = reader.partition("/")[0]
+    rows = conn.execute(
+        "SELECT source, value FROM sync_state WHERE name = %s AND starts_with(source, %s)",
+        (_NAME, f"{kind} "),
+    ).fetchall()
+    elsewhere = {  # (corpus, repo)
+        tuple(source.split(" ", 2)[1:])
+        for source, value in rows
+        if not set(addresses).isdisjoint(json.loads(value))
+    }
+    others = sorted(elsewhere - {*scopes})
+    return sorted({repo for corpus, repo in others if _has_documents(conn, reader, corpus, repo)})
 
 
 def _has_documents(conn: Connection, reader: str, corpus: str, repo: str) -> bool:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
-from ingested import git
+from ingested import git, texts
 
 from dataflow.ingestion import ingest_folder, ingest_git, ingest_wiki
 from operators.errors import CrosscorpusError
@@ -187,3 +189,84 @@ def test_a_web_address_holds_until_another_is_given(
         assert links() == (0, {starts})
     assert links(base_url="") == (3, {None})
     assert links() == (0, {None})
+
+
+def test_the_way_with_secrets_is_kept_and_a_stored_secret_goes_with_the_next_way(
+    store: Store, embedder: Any, tmp_path: Path
+) -> None:
+    token = "glpat-" + "a1B2c3D4e5F6g7H8i9J0"
+    root = pages(tmp_path / "app/docs", "index", "deploy")
+    deploy = root / "deploy.md"
+    deploy.write_text(f"# Deploy\n\nThe key of the deploy page is {token}.\n")
+
+    def run(**options: Any) -> tuple[int, int, str]:
+        report = ingest_folder(store, embedder, root, **options)
+        assert report.ok
+        return report.documents_deleted, len(report.skipped), texts(store).get("deploy.md", "")
+
+    assert run() == (0, 1, "")
+    assert token in run(secrets="allow")[2]
+    assert token in run()[2]
+    assert "[secret: GitLab token]" in run(secrets="redact")[2]
+    deploy.write_text(deploy.read_text() + "\nMore.\n")
+    assert run()[2].endswith("[secret: GitLab token].\n\nMore.\n")
+    assert run(secrets="skip") == (1, 1, "")
+    assert run() == (0, 1, "")
+    with pytest.raises(CrosscorpusError, match="unknown way with secrets 'skipp'"):
+        run(secrets="skipp")
+    assert run() == (0, 1, "")
+
+
+def test_a_document_from_before_secrets_were_looked_for_is_judged_by_the_next_run(
+    store: Store, embedder: Any, tmp_path: Path
+) -> None:
+    root = pages(tmp_path / "app/docs", "index", "deploy")
+    (root / "deploy.md").write_text("The key is glpat-" + "a1B2c3D4e5F6g7H8i9J0")
+    ingest_folder(store, embedder, root, secrets="allow")
+    store.execute("UPDATE documents SET fingerprint = replace(fingerprint, 'secrets allowed ', '')")
+    store.execute("DELETE FROM sync_state WHERE name = 'secrets'")
+    report = ingest_folder(store, embedder, root)
+    assert [str(issue).partition(":")[0] for issue in report.skipped] == ["deploy.md"]
+    assert set(texts(store)) == {"index.md"}
+
+
+def test_a_second_run_of_one_source_says_who_reads_it_and_waits_if_told_to(
+    store: Store, new_embedder: Any, tmp_path: Path
+) -> None:
+    root = pages(tmp_path / "app/docs", "index", "faq")
+    reading, go_on = threading.Event(), threading.Event()
+
+    class Slow(type(new_embedder())):  # type: ignore[misc]
+        def embed_documents(self, *args: Any, **kwargs: Any) -> Any:
+            reading.set()
+            assert go_on.wait(30)
+            return super().embed_documents(*args, **kwargs)
+
+    def report_wait(event: Any) -> None:
+        if event.stage.startswith("wait"):
+            waits.append(event.stage)
+            go_on.set()
+
+    waits: list[str] = []
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(ingest_folder, store, Slow(), root)
+        assert reading.wait(30)
+        other = pages(tmp_path / "other", "index")
+        assert ingest_folder(store, new_embedder(), other).documents_new == 1
+        with pytest.raises(CrosscorpusError, match=r"reads this source \(process \d+ on .*--wait"):
+            ingest_folder(store, new_embedder(), root)
+        second = ingest_folder(store, new_embedder(), root, wait=True, on_event=report_wait)
+        assert first.result().documents_new == 2
+    assert (second.documents_new, second.documents_unchanged) == (0, 2)
+    assert f"process {os.getpid()} on" in waits[0]
+
+
+def test_a_tree_that_is_here_under_another_name_is_said_to_be_there_twice(
+    store: Store, embedder: Any, tmp_path: Path
+) -> None:
+    root = repository(tmp_path / "app", "index")
+    assert ingest_git(store, embedder, root, repo="org/app").notes == []
+    (note,) = ingest_git(store, embedder, root, repo="org/other").notes
+    assert "is here as 'org/app' too" in str(note)
+    store.execute("DELETE FROM documents WHERE repo = 'org/app'")
+    assert ingest_git(store, embedder, root, repo="org/other").notes == []

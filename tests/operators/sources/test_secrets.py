@@ -97,6 +97,8 @@ def test_a_document_with_a_secret_is_skipped_redacted_or_allowed() -> None:
         "b.md",
         "holds a secret (AWS access key in line 2): left out; --secrets redact or allow takes it",
         failed=False,
+        key=("docs", "r", "b"),
+        withdrawn=True,
     )
     assert isinstance(c, ReadIssue)
     assert d == ReadIssue("d", "binary", failed=False)
