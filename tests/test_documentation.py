@@ -1,0 +1,114 @@
+"""Every example of README and docs runs as it is written, on a small project."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from ingested import git
+
+from operators.postgres.store import collections, drop_collection
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+COMMAND = re.compile(r"^    (crosscorpus .*)$", re.MULTILINE)
+COLLECTIONS = ("default", "team")
+LEARNED_NOTHING = 3
+"""Exit code of `learn` where the fit loses on the queries that it did not see, as it does here."""
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return [code for kind, code in FENCED.findall(page.read_text("utf-8")) if kind == language]
+
+
+@pytest.fixture(scope="module")
+def project(server_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A home with what the examples name: ~/src/app, judged queries, two versions of a manual."""
+    home = tmp_path_factory.mktemp("reader")
+    app = home / "src/app"
+    (app / "docs").mkdir(parents=True)
+    (app / "src").mkdir()
+    (app / "src/cache.py").write_text("def flush(self):\n    '''Flush the cache twice.'''\n" * 9)
+    (app / "docs/cache.md").write_text("# Cache\n\nThe cache is flushed twice: before and after.\n")
+    git(app, "init", "-q")
+    git(app, "remote", "add", "origin", "git@github.com:org/app.git")
+    git(app, "add", "-A")
+    git(app, "commit", "-q", "-m", "Flush the cache twice, since workers may die")
+    timeout = (
+        "# API {0}\n\nVersion {0}\n\nThe default timeout is {1} seconds. " + "More text. " * 40
+    )
+    rows = [
+        {"doc_id": f"docs/{version}/api.pdf", "path": f"docs/{version}/api.pdf", "corpus": "docs"}
+        | {
+            "repo": "org/app",
+            "title": "API",
+            "version": version,
+            "text": timeout.format(version, n),
+        }
+        for version, n in (("3.4", 20), ("3.5", 30))
+    ]
+    (home / "manual.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    asked = [{"query_id": n, "text": f"why is the cache flushed {n} times?"} for n in range(1, 9)]
+    (home / "q.jsonl").write_text("\n".join(map(json.dumps, asked)))
+    (home / "q.tsv").write_text("".join(f"{n} 0 docs/cache.md 1\n" for n in range(1, 9)))
+    os.environ["CROSSCORPUS_DSN"], before = server_dsn, os.environ.get("CROSSCORPUS_DSN")
+    for name in COLLECTIONS:
+        for source in ("git src/app", "documents manual.jsonl"):
+            assert run(home, f"crosscorpus ingest {source} -C {name}") == 0
+    yield home
+    for name in {*COLLECTIONS} & {*collections(server_dsn)}:
+        drop_collection(server_dsn, name)
+    os.environ.pop("CROSSCORPUS_DSN")
+    os.environ.update({} if before is None else {"CROSSCORPUS_DSN": before})
+
+
+def run(home: Path, command: str) -> int:
+    words = shlex.split(command.replace("~", str(home)), comments=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "dataflow", *words[1:]],
+        cwd=home,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    print(command, done.stdout[-2000:], done.stderr[-2000:])
+    return done.returncode
+
+
+def test_every_command_of_the_pages_runs(project: Path) -> None:
+    commands = [line for page in PAGES for line in COMMAND.findall(page.read_text("utf-8"))]
+    assert len(commands) > 10
+    exits = {command: run(project, command) for command in commands}
+    learned = {command for command in commands if " learn " in command}
+    failed = {c: code for c, code in exits.items() if code and c not in learned}
+    assert failed == {}
+    assert {exits[command] for command in learned} <= {0, LEARNED_NOTHING}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_python_of_a_page_runs_from_top_to_bottom(project: Path, page: Path) -> None:
+    code = "\n".join(blocks(page, "python"))
+    if not code:
+        pytest.skip("the page has no Python")
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=project, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "cache is flushed twice" in done.stdout
+
+
+def test_the_configurations_of_the_pages_are_those_that_are_shipped(project: Path) -> None:
+    shown = [yaml.safe_load(block) for page in PAGES for block in blocks(page, "yaml")]
+    shipped = [yaml.safe_load(p.read_text()) for p in (ROOT / "configs").rglob("*.yaml")]
+    assert shown
+    assert [one for one in shown if one not in shipped] == []
