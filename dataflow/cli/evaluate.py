@@ -119,8 +119,7 @@ def sweep(
     Searches run again only where a setting changes how they search. Writes sweep.csv and
     sweep.html.
 
-    Example: crosscorpus sweep -C team --queries q.jsonl --qrels q.tsv --set
-    vector_weight=0,0.25,0.5,0.75,1 --set search_depth=10,50,200 --out swept
+    Example: crosscorpus sweep -C team --queries q.jsonl --qrels q.tsv --set top_k=5,10 --out swept
     """
     from dataflow import load_config
     from dataflow.cli.console.evaluation_tables import batch_progress, show_sweep

