@@ -62,6 +62,8 @@ lock: $(TEST)  ## resolve the locked environments again
 	$(LOCK) pyproject.toml --all-extras -o requirements/test.lock
 
 $(BIN)/python:
+	@command -v $(PYTHON) >/dev/null || \
+	  { echo "no program $(PYTHON): make PYTHON=/path/to/python3.11"; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)

@@ -14,13 +14,16 @@ _RESUMABLE = (["ingest"], ["sync"], ["models", "migrate"])
 
 def main() -> None:
     """Load the command and run it."""
-    terminated = []
+    received = []
 
-    def terminate(number: int, frame: FrameType | None) -> None:
-        terminated.append(number)
+    def end(number: int, frame: FrameType | None) -> None:
+        for each in (signal.SIGINT, signal.SIGTERM):  # what ends already is not interrupted again
+            signal.signal(each, signal.SIG_IGN)
+        received.append(number)
         raise KeyboardInterrupt
 
-    signal.signal(signal.SIGTERM, terminate)
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, end)
     try:
         from dataflow.cli import app
 
@@ -30,10 +33,10 @@ def main() -> None:
         interrupted = isinstance(error.__cause__, KeyboardInterrupt)
         if isinstance(error, ImportError) and not interrupted:
             raise
-        _end(bool(terminated))
-    except SystemExit as end:
-        if end.code == INTERRUPTED:  # Typer ends so, and prints nothing
-            _end(bool(terminated))
+        _end(signal.SIGTERM in received)
+    except SystemExit as error:
+        if error.code == INTERRUPTED:  # Typer ends so, and prints nothing
+            _end(signal.SIGTERM in received)
         raise
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -190,3 +191,12 @@ def test_no_test_reads_a_private_attribute_of_another_module() -> None:
             if name.startswith("_") and not name.endswith("_"):  # those are protocols of Python
                 found.append(f"{path.relative_to(ROOT)}:{node.lineno} {name}")
     assert not found, "\n".join(found)
+
+
+def test_a_program_that_is_not_there_is_not_taken_for_an_old_python(tmp_path: Path) -> None:
+    command = ["make", "-f", str(ROOT / "Makefile"), "PYTHON=/no/python3", ".venv/bin/python"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.splitlines()[0]) == (
+        2,
+        "no program /no/python3: make PYTHON=/path/to/python3.11",
+    )

@@ -163,9 +163,16 @@ def query(
     """
     from dataflow import build_driver, load_config
     from dataflow.cli.console import terminal
+    from operators.postgres.search.filter_values import as_spelled
+    from operators.postgres.store import open_store
 
     if versions is not None and (version or versions not in ("newest", "all")):
         raise typer.BadParameter("--versions is `newest` or `all`; name one with --version alone")
+    if second := next((one for one in text[1:] if one.isdigit()), None):
+        raise typer.BadParameter(
+            f"{second!r} would be a second question: --context takes no number; how many results"
+            f" says --top-k {second}"
+        )
     if len(text) > 2 and all(len(one.split()) < 2 for one in text):
         hint = f"{len(text)} texts of one word each: put a question of several words into quotes"
         typer.secho(hint, fg="yellow", err=True)
@@ -178,17 +185,21 @@ def query(
     outputs = ["results", "context_window", "citations", "notes", "provenance", "unmet_filters"]
     if explain or explain_chunk:
         outputs += ["queries", "outcomes", "dispositions", "explain"]
-    with build_driver(settings, collection=collection) as driver:
+    visible = {name: of.filters.model_dump() for name, of in settings.corpora.items()}
+    with (
+        open_store(collection=collection, max_size=settings.workers) as store,
+        build_driver(settings, store=store) as driver,
+    ):
+        typed = {"repos": repo or None, "language": language, "state": state}
+        filters, taken = as_spelled(store, visible, typed)
         began = perf_counter()
         answer = driver.execute(
             outputs,
             inputs={
                 "query": text,
                 "trigger": _trigger(trigger),
-                "repos": repo or None,
                 "path_prefix": path,
-                "language": language,
-                "state": state,
+                **filters,
                 "as_of": as_of,
                 "only_corpora": corpus or None,
                 "versions": version or versions,
@@ -196,6 +207,8 @@ def query(
             },
         )
         seconds = perf_counter() - began
+    for sentence in taken:
+        typer.secho(f"note: {sentence}", fg="yellow", err=True)
     if explain:
         explain.write_text(explanation_page(answer), encoding="utf-8")
     if as_json:

@@ -9,10 +9,14 @@ import typer
 from dataflow.cli.options import AsJson, Collection
 from dataflow.cli.renamed import CommandGroup
 from operators.errors import CrosscorpusError
+from operators.sources.protocol import printable
 
 collections_app = typer.Typer(
     cls=CommandGroup, no_args_is_help=True, help="The collections of the server: list or drop them."
 )
+
+_SHOWN = 20
+"""Documents that a dry run lists."""
 
 _Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
@@ -85,8 +89,11 @@ def drop(
         return
     typer.echo(f"{'would drop' if dry_run else 'dropped'} {counts}")
     if dry_run:
-        for row in chosen.head(20).iter_rows(named=True):
-            typer.echo(f"  {row['corpus']} {row['repo']} {row['path'] or row['document_id']}")
+        for row in chosen.head(_SHOWN).iter_rows(named=True):
+            named = (row["corpus"], row["repo"], row["path"] or row["document_id"])
+            typer.echo(f"  {' '.join(map(printable, named))}")
+        if chosen.height > _SHOWN:
+            typer.echo(f"  and {chosen.height - _SHOWN:,} more (--json lists all)")
     _warn(left)
 
 

@@ -12,7 +12,9 @@ import typer
 
 FAILED, WRONG_USAGE, PARTLY = 1, 2, 3
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print JSON for a program to read; ranks count from 1.")
+]
 Collection = Annotated[
     str, typer.Option("--collection", "-C", help="Data set to use; several live side by side.")
 ]

@@ -75,7 +75,9 @@ class Run:
         self.read = self.stored_characters = 0
         self.replaced_before = replaced_characters()
         scopes = source.scopes or ()
-        self.number = begin_run(store, source.reader, (corpus for corpus, _ in scopes))
+        repos = sorted({repo for _, repo in scopes if repo})
+        named = " ".join([source.reader, *repos])
+        self.number = begin_run(store, named, (corpus for corpus, _ in scopes))
         self.known = LedgerSnapshot(store, source.reader, self.number)
 
     @property

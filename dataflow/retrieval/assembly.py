@@ -14,7 +14,7 @@ from operators.context.token_counts import token_measure
 from operators.frames import stacked
 from operators.postgres.search import filter_values
 from operators.postgres.store import Store
-from operators.ranking.query_filters import visible_repos
+from operators.ranking.query_filters import visible_parts
 from operators.ranking.total_order import cut
 from operators.versions import version_choice
 
@@ -36,7 +36,7 @@ def unmet_filters(
     store: Store, queries: pl.DataFrame, results: pl.DataFrame, corpora: dict[str, Any]
 ) -> pl.DataFrame:
     """What a question without results filters by and no document that it may see has."""
-    return filter_values.unmet_filters(store, queries, results, visible_repos(corpora))
+    return filter_values.unmet_filters(store, queries, results, visible_parts(corpora))
 
 
 @tag(stage="outcomes")

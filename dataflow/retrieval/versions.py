@@ -12,7 +12,7 @@ from hamilton.function_modifiers import tag
 from operators.frames import empty
 from operators.postgres.store import Store
 from operators.postgres.write import version_store
-from operators.ranking.query_filters import visible_repos
+from operators.ranking.query_filters import visible_parts
 from operators.versions import version_choice
 
 
@@ -40,7 +40,7 @@ def version_scope(
         known_versions,
         default=version_policy,
         understand=understand_versions,
-        corpora=visible_repos(corpora),
+        corpora=visible_parts(corpora),
     )
 
 

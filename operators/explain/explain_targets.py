@@ -23,7 +23,7 @@ from operators.frames import EXPLAIN_TARGETS, empty
 from operators.postgres.search.chunk_lookup import locate
 from operators.postgres.search.chunk_reader import fetch_chunks
 from operators.postgres.store import Store, collection_info
-from operators.ranking.query_filters import narrowed, visible_repos
+from operators.ranking.query_filters import narrowed, visible_parts
 
 MOST_OF_A_DOCUMENT = 3
 
@@ -94,7 +94,7 @@ def _located(
     many_repos: bool,
 ) -> pl.DataFrame:
     """The named chunks with their labels; an unknown name may be the end of a path."""
-    seen: dict[str, Any] = {"repos": repos, "corpus_repos": visible_repos(corpora)}
+    seen: dict[str, Any] = {"repos": repos, "visible": visible_parts(corpora)}
     ids = [int(name) for name in wanted if is_id(name)]
     texts = [text for name in wanted for text in spellings(str(name))]
     texts += [inside for text in texts for inside in _inside_repos(text)]

@@ -27,18 +27,15 @@ def narrowed(queries: pl.DataFrame, corpus: str, filters: Mapping[str, Any]) -> 
     return pl.DataFrame(rows, schema=queries.schema)
 
 
-def visible_repos(corpora: Mapping[str, Any]) -> dict[str, list[str] | None]:
-    """The repositories of each corpus that the configuration lets be seen; None: every one.
+def visible_parts(corpora: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The filters of each corpus by which the configuration says what may be seen.
 
     They are a border as the caller's own list is: what is outside is not even named.
 
     Args:
         corpora: a corpus's name -> ``inputs`` with ``filters``.
     """
-    return {
-        name: (options["inputs"].get("filters") or {}).get("repos")
-        for name, options in corpora.items()
-    }
+    return {name: options["inputs"].get("filters") or {} for name, options in corpora.items()}
 
 
 def _both(name: str, asked: Any, allowed: Any) -> Any:

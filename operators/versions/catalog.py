@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cached_property, lru_cache
+from typing import Any
 
 import polars as pl
 
@@ -52,22 +53,23 @@ class KnownVersions:
 
     def within(
         self,
-        allowed: Mapping[str, Sequence[str] | None] | None,
+        allowed: Mapping[str, Mapping[str, Any]] | None,
         corpora: Sequence[str] | None,
         repos: Sequence[str] | None,
     ) -> KnownVersions:
         """Those that a question may see: of the others it neither hears nor pins any.
 
         Args:
-            allowed: the corpora that are searched, each with its repositories; None: every one.
+            allowed: the corpora that are searched, each with the filters ``repos``,
+                ``path_prefix``, ``language`` and ``state`` that are set; None: every one.
             corpora: those that the question asks; None: all.
             repos: the repositories that it asks; None: every one.
         """
         seen = pl.lit(True)
         if allowed is not None:
             of_each = [
-                (pl.col("corpus") == corpus) & _is_among("repo", some)
-                for corpus, some in allowed.items()
+                (pl.col("corpus") == corpus) & _may_be_seen(filters)
+                for corpus, filters in allowed.items()
             ]
             seen = pl.any_horizontal(pl.lit(False), *of_each)
         seen &= _is_among("corpus", corpora) & _is_among("repo", repos)
@@ -211,6 +213,14 @@ class KnownVersions:
 
 def _is_among(column: str, values: Sequence[str] | None) -> pl.Expr:
     return pl.lit(True) if values is None else pl.col(column).is_in(list(values))
+
+
+def _may_be_seen(filters: Mapping[str, Any]) -> pl.Expr:
+    seen = _is_among("repo", filters.get("repos"))
+    for name in ("language", "state"):
+        seen &= _is_among(name, [filters[name]] if filters.get(name) else None)
+    prefix = filters.get("path_prefix")
+    return seen & pl.col("path").str.starts_with(prefix) if prefix else seen
 
 
 def _answered(version: str, found: list[str], who: str) -> str | None:

@@ -32,6 +32,11 @@ UNKNOWN = "which versions there are could not be looked up"
 
 ELSEWHERE = "topics that have no such version answer with their newest"
 
+NO_DATE = (
+    '"{}" in the question hides nothing: ask as of that moment (as_of, --as-of {:%Y-%m-%d})'
+    " for what was there then"
+)
+
 ORIGINS = "answered from all versions, because the question asks in which one something changed"
 
 
@@ -54,7 +59,7 @@ def version_scope(
     *,
     default: str,
     understand: bool,
-    corpora: Mapping[str, Sequence[str] | None] | None = None,
+    corpora: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> pl.DataFrame:
     """``VERSION_SCOPE``: the policy of each of ``queries``, in their order.
 
@@ -64,8 +69,8 @@ def version_scope(
             looked up; then what a caller asks for is taken to the letter.
         default: the policy of a question that asks for none.
         understand: whether a version or date in the text counts.
-        corpora: those that are searched, each with the repositories that may be seen there (None:
-            every one); None: all.
+        corpora: those that are searched, each with the filters that say what may be seen there;
+            None: all.
     """
     every = None if known is None else KnownVersions(known)
     seen: dict[Any, KnownVersions] = {}  # most questions of a batch may see the same
@@ -148,6 +153,9 @@ def _decide(
         if not pinned and not until and any(map(known.has_origins, _origins(row["texts"]))):
             policy, basis = "all", "question"
             said.append(ORIGINS)
+    if understand and basis != "input" and until is None:
+        dated = [mention for mention in _named(row["texts"]) if mention.until is not None]
+        said += [NO_DATE.format(shown(m.written), m.until) for m in dated]
     if pinned:
         chosen = "pinned"
         said += [ELSEWHERE] if known is not None and not known.has_everywhere(pinned) else []

@@ -31,7 +31,7 @@ STATUS = pl.Schema(
         "oldest": pl.Datetime("us", "UTC"),  # the documents' own dates, else when they were made
         "newest": pl.Datetime("us", "UTC"),
         "last_run": pl.Datetime("us", "UTC"),  # start of the corpus's last ingestion
-        "last_run_source": pl.String(),  # its reader
+        "last_run_source": pl.String(),  # its reader and repositories
         "last_run_state": pl.String(),  # ok | failed (in part) | unfinished (killed, or running)
         "reasons": pl.List(pl.String),  # why documents were not read, most frequent first
         "notes": pl.List(pl.String),  # what was unusual in reading documents, likewise

@@ -32,7 +32,7 @@ def locate(
     names: Sequence[str],
     *,
     repos: Sequence[str] | None = None,
-    corpus_repos: Mapping[str, Sequence[str] | None] | None = None,
+    visible: Mapping[str, Mapping[str, Any]] | None = None,
     by_end: bool = False,
     timeout_s: float | None = None,
 ) -> pl.DataFrame:
@@ -44,7 +44,7 @@ def locate(
         names: each is exactly a document's id, path, title or link.
         repos: the repositories that the caller may see; None: every one, empty: none. Other filters
             don't count here: a caller asks why they hide a chunk.
-        corpus_repos: a corpus's name -> its visible repositories; None: every one.
+        visible: a corpus's name -> its filters that the configuration sets; None: there are none.
         by_end: ``names`` are the ends of paths behind a ``/`` instead, in any case.
         timeout_s: seconds for all of it.
 
@@ -65,7 +65,7 @@ def locate(
         WHERE (c.chunk_id = ANY(%(ids)s::bigint[]) OR c.document_key IN (
             SELECT d.document_key FROM documents d WHERE {_BY_END if by_end else _BY_NAME}))
           AND (%(repos)s::text[] IS NULL OR c.repo = ANY(%(repos)s::text[]))
-          AND {within_border("c", corpus_repos or {}, parameters)}
+          AND {within_border("c", visible or {}, parameters)}
         ORDER BY c.corpus, c.repo, c.document_id, c.ordinal, c.chunk_id LIMIT %(most)s
     """
 

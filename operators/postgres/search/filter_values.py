@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import polars as pl
+from psycopg.rows import TupleRow
 
 from operators.foundation.sanitize import clean_text
 from operators.frames import NOTES
@@ -19,7 +20,7 @@ def unmet_filters(
     store: Store,
     queries: pl.DataFrame,
     results: pl.DataFrame,
-    visible: Mapping[str, Sequence[str] | None],
+    visible: Mapping[str, Mapping[str, Any]],
 ) -> pl.DataFrame:
     """``NOTES``: for each query without a result, its filter values that no visible document has.
 
@@ -27,7 +28,7 @@ def unmet_filters(
         store: the open collection; read only for such a query.
         queries: columns ``QUERIES``.
         results: has the column query_id.
-        visible: the visible repositories of each corpus, as :func:`absent_values` takes them.
+        visible: what may be seen of each corpus, as :func:`absent_values` takes it.
     """
     answered = set(results["query_id"])
     rows = []
@@ -35,7 +36,7 @@ def unmet_filters(
         filters = {name: query[name] for name in ("repos", "path_prefix", "language", "state")}
         if any(filters.values()):
             asked = query["corpora"]
-            searched = {c: repos for c, repos in visible.items() if asked is None or c in asked}
+            searched = {c: of for c, of in visible.items() if asked is None or c in asked}
             found = absent_values(store, searched, **filters)
             rows += [(query["query_id"], sentence) for sentence in found]
     return pl.DataFrame(rows, schema=NOTES, orient="row")
@@ -43,7 +44,7 @@ def unmet_filters(
 
 def absent_values(
     store: Store,
-    corpora: Mapping[str, Sequence[str] | None],
+    corpora: Mapping[str, Mapping[str, Any]],
     *,
     repos: Sequence[str] | None = None,
     path_prefix: str | None = None,
@@ -54,24 +55,18 @@ def absent_values(
 
     Args:
         store: the open collection.
-        corpora: the searched corpora -> their visible repositories, as
-            :func:`operators.ranking.query_filters.visible_repos` gives them; None: every one. The
-            sentences do not even name others.
+        corpora: the searched corpora -> what may be seen of them, as
+            :func:`operators.ranking.query_filters.visible_parts` gives it. The sentences do not
+            even name other values.
         repos: a filter. Those of them that exist limit the search for the other values.
         path_prefix: a filter, as ``language`` and ``state``.
 
     Returns:
         Nothing if the corpora are empty: then no value is wrong.
     """
-    parameters: dict[str, Any] = {"corpora": list(corpora)}
-    seen = "d.chunks > 0 AND d.corpus = ANY(%(corpora)s::text[]) AND "
-    seen += within_border("d", corpora, parameters)
 
     def read(conn: Connection) -> list[str]:
-        rows = conn.execute(
-            f"SELECT DISTINCT d.repo, d.language, d.item_state FROM documents d WHERE {seen}",
-            parameters,
-        ).fetchall()
+        rows, seen, parameters = _values(conn, corpora)
         if not rows:
             return []
         known = {row[0] for row in rows}
@@ -86,6 +81,57 @@ def absent_values(
         return [sentence for sentence in sentences if sentence]
 
     return store.run(read)
+
+
+def as_spelled(
+    store: Store, visible: Mapping[str, Mapping[str, Any]], filters: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[str]]:
+    """``filters`` as the visible documents spell them, for a person who typed them.
+
+    A value that no document has is taken for the one that is equal but for its case, or, of a
+    repository, but for its owner; where there are several such, it stays.
+
+    Args:
+        store: the open collection.
+        visible: as for :func:`absent_values`.
+        filters: ``repos``, ``language`` and ``state``, each where it is asked for.
+
+    Returns:
+        The filters, and a sentence for each value that is taken for another.
+    """
+    found, said = dict(filters), list[str]()
+    if not any(filters.values()):
+        return found, said
+    rows = store.run(lambda conn: _values(conn, visible)[0])
+
+    def spelled(what: str, value: str, known: set[str]) -> str:
+        same = _same(value, sorted(known)) if value not in known else []
+        if len(same) != 1:
+            return value
+        said.append(f"{what} {value!r} is taken for {same[0]!r}")
+        return same[0]
+
+    for place, name in enumerate(("repos", "language", "state")):
+        known = {row[place] for row in rows if row[place]}
+        if name == "repos" and found.get(name):
+            found[name] = [spelled("repo", repo, known) for repo in found[name]]
+        elif found.get(name):
+            found[name] = spelled(name, found[name], known)
+    return found, said
+
+
+def _values(
+    conn: Connection, visible: Mapping[str, Mapping[str, Any]]
+) -> tuple[list[TupleRow], str, dict[str, Any]]:
+    """The repos, languages and states of the documents ``d`` that may be seen, and their clause."""
+    parameters: dict[str, Any] = {"corpora": list(visible)}
+    seen = "d.chunks > 0 AND d.corpus = ANY(%(corpora)s::text[]) AND "
+    seen += within_border("d", visible, parameters)
+    rows = conn.execute(
+        f"SELECT DISTINCT d.repo, d.language, d.item_state FROM documents d WHERE {seen}",
+        parameters,
+    )
+    return rows.fetchall(), seen, parameters
 
 
 def _paths(conn: Connection, prefix: str, seen: str, parameters: Mapping[str, Any]) -> set[str]:
@@ -122,8 +168,13 @@ def _sentence(what: str, value: str | None, known: Collection[str | None]) -> st
 
 def _nearest(value: str, known: Sequence[str]) -> Sequence[str]:
     """The ``known`` names equal to ``value`` but for case or owner, else like it, else all."""
+    cases = sorted({name.casefold() for name in known})
+    close = difflib.get_close_matches(value.casefold(), cases, 3)
+    return _same(value, known) or [n for n in known if n.casefold() in close] or known
+
+
+def _same(value: str, known: Sequence[str]) -> list[str]:
+    """The ``known`` names equal to ``value`` but for case, else also but for the owner."""
     folded = value.casefold()
     same = [name for name in known if name.casefold() == folded]
-    same = same or [n for n in known if n.casefold().split("/")[-1] == folded.split("/")[-1]]
-    close = difflib.get_close_matches(folded, sorted({name.casefold() for name in known}), 3)
-    return same or [name for name in known if name.casefold() in close] or known
+    return same or [n for n in known if n.casefold().split("/")[-1] == folded.split("/")[-1]]

@@ -18,7 +18,7 @@ Meaning of a query's filter columns:
   no versions ignore it.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -38,6 +38,10 @@ SHARED = "q.as_of"
 
 FOREVER = datetime.max.replace(tzinfo=UTC)
 """Later than every moment: stands for the ``as_of`` of a query that has none."""
+
+
+_BORDER = 1_000
+"""The number of a border's first parameter; those of queries are smaller."""
 
 
 @dataclass(frozen=True)
@@ -87,27 +91,25 @@ class Scope:
 
 
 def within_border(
-    alias: str, corpus_repos: Mapping[str, Sequence[str] | None], parameters: dict[str, Any]
+    alias: str, visible: Mapping[str, Mapping[str, Any]], parameters: dict[str, Any]
 ) -> str:
     """The clause that keeps rows of ``alias`` out that the configuration hides.
 
     Args:
-        alias: a table with the columns corpus and repo.
-        corpus_repos: a corpus's name -> its visible repositories; None: every one, as for a corpus
-            that is not named.
+        alias: the table ``chunks`` or ``documents``.
+        visible: a corpus's name -> its filters, as
+            :func:`operators.ranking.query_filters.visible_parts` gives them; a corpus that is not
+            named has none.
         parameters: receives the values.
     """
-    limited = {name: of for name, of in corpus_repos.items() if of is not None}
-    pairs = [(corpus, clean_text(repo)) for corpus, of in limited.items() for repo in of]
-    parameters |= {
-        "limited": list(limited),
-        "of": [corpus for corpus, _ in pairs],
-        "seen": [repo for _, repo in pairs],
-    }
-    return (
-        f"({alias}.corpus <> ALL(%(limited)s::text[]) OR ({alias}.corpus, {alias}.repo) IN "
-        "(SELECT * FROM unnest(%(of)s::text[], %(seen)s::text[])))"
-    )
+    parameters["limited"] = list(visible)
+    clauses = [f"{alias}.corpus <> ALL(%(limited)s::text[])"]
+    for place, (corpus, filters) in enumerate(visible.items()):
+        number = _BORDER + place
+        parameters[f"corpus_{number}"] = corpus
+        seen = condition(_of_configuration(filters), alias, parameters, number=number)
+        clauses.append(f"{alias}.corpus = %(corpus_{number})s AND {seen}")
+    return f"({' OR '.join(clauses)})"
 
 
 def scopes(queries: pl.DataFrame, corpus: str, superseded: SupersededCounts | None) -> list[Scope]:
@@ -207,6 +209,15 @@ def moment_of(moments: Collection[datetime | None], parameters: dict[str, Any]) 
 def moment(as_of: datetime | None) -> str:
     """``as_of`` as the server reads it; ``infinity`` for none."""
     return "infinity" if as_of in (None, FOREVER) else as_of.isoformat()
+
+
+def _of_configuration(filters: Mapping[str, Any]) -> Filter:
+    repos = filters.get("repos")
+    names = ("path_prefix", "language", "state")
+    path_prefix, language, state = (_cleaned(filters.get(name)) for name in names)
+    return Filter(
+        None if repos is None else tuple(map(clean_text, repos)), path_prefix, language, state
+    )
 
 
 def _cleaned(value: str | None) -> str | None:

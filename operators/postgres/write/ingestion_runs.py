@@ -18,7 +18,10 @@ COUNTS = (
 
 
 def begin_run(store: Store, source: str, corpora: Iterable[str]) -> int:
-    """Record that an ingestion of ``source`` has begun, and return its number."""
+    """Record that an ingestion of ``source`` has begun, and return its number.
+
+    ``source`` is what a person reads: the reader, and the repositories that it fills.
+    """
     named = sorted(set(corpora))
 
     def work(conn: Connection) -> int:

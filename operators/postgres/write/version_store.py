@@ -28,6 +28,9 @@ KNOWN_VERSIONS = pl.Schema(
         "position": pl.Int64(),
         "newest": pl.Boolean(),
         "released_at": UTC,
+        "path": pl.String(),
+        "language": pl.String(),
+        "state": pl.String(),
     }
 )
 
@@ -102,7 +105,8 @@ def known_versions(store: Store) -> pl.DataFrame:
     def look_up() -> pl.DataFrame:
         rows = store.rows(
             "SELECT v.corpus, d.repo, v.lineage_id, v.version, v.position, v.newest,"
-            " v.released_at FROM document_versions v JOIN documents d USING (document_key)"
+            " v.released_at, d.path, d.language, d.item_state"
+            " FROM document_versions v JOIN documents d USING (document_key)"
             ' ORDER BY v.corpus, v.lineage_id COLLATE "C", v.position'
         )
         return pl.DataFrame(rows, schema=KNOWN_VERSIONS, orient="row")

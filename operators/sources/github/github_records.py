@@ -126,6 +126,8 @@ def _author(value: Mapping[str, Any]) -> dict[str, Any]:
 def _written(value: Mapping[str, Any]) -> dict[str, Any]:
     created = _moment(value, "created_at") or _moment(value, "submitted_at")
     if created is None:
+        if "createdAt" in value or "author" in value:
+            raise BadItem("written by `gh issue list` or `gh pr list`: give what `gh api` writes")
         raise BadItem("created_at is missing")
     return {
         **_author(value),

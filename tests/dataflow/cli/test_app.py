@@ -106,9 +106,9 @@ def test_a_question_without_its_quotes_is_noticed(crosscorpus: Any, collection: 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--repo", "ORG/App"], "no document of repo 'ORG/App' here; there is 'org/app'"),
-        (["--repo", "app"], "no document of repo 'app' here; there is 'org/app'"),
-        (["--language", "Python"], "no document in language 'Python' here; there is 'python'"),
+        (["--repo", "ORG/Apq"], "no document of repo 'ORG/Apq' here; there is 'org/app'"),
+        (["--repo", "apps"], "no document of repo 'apps' here; there is 'org/app'"),
+        (["--language", "Pyhton"], "no document in language 'Pyhton' here; there is 'python'"),
         (["--state", "open"], "no document in state 'open' here"),
         (
             ["--path", "Docs/"],
@@ -253,6 +253,23 @@ def test_every_command_that_takes_something_teaches_it_by_an_example() -> None:
     ]
     assert len(taking) > 15
     assert [command.name for command in taking if "Example: " not in (command.help or "")] == []
+
+
+def test_a_name_in_another_case_or_without_its_owner_is_taken_with_a_note(
+    crosscorpus: Any, collection: str
+) -> None:
+    asked = ("query", "why is the cache flushed twice?", "--collection", collection, "--json")
+    exact = json.loads(crosscorpus(*asked, "--repo", "org/app", "--language", "python").stdout)
+    typed = crosscorpus(*asked, "--repo", "App", "--language", "Python")
+    assert json.loads(typed.stdout)["results"] == exact["results"] != []
+    assert "note: repo 'App' is taken for 'org/app'\n" in typed.stderr
+    assert "note: language 'Python' is taken for 'python'\n" in typed.stderr
+
+
+def test_a_number_behind_context_is_no_second_question(crosscorpus: Any, collection: str) -> None:
+    done = crosscorpus("query", "why?", "--context", "5", "--collection", collection)
+    assert done.returncode == 2
+    assert "--top-k 5" in done.stderr
 
 
 def test_help_shows_each_example_as_it_is_typed(crosscorpus: Any) -> None:

@@ -5,6 +5,20 @@ from pathlib import Path
 from typing import Any
 
 
+def test_a_dry_run_says_how_many_documents_it_does_not_list(
+    crosscorpus: Any, tmp_path: Path
+) -> None:
+    file = tmp_path / "documents.jsonl"
+    lines = [{"doc_id": f"d{n}\x1b]0;x", "corpus": "docs", "text": f"page {n}"} for n in range(23)]
+    file.write_text("\n".join(map(json.dumps, lines)))
+    assert crosscorpus("ingest", "documents", str(file), "-C", "many").returncode == 0
+    shown = crosscorpus("drop", "-C", "many", "--corpus", "docs", "--dry-run").stdout
+    assert shown.count("\n") == 22
+    assert shown.endswith("  and 3 more (--json lists all)\n")
+    assert "\x1b" not in shown
+    assert crosscorpus("collections", "drop", "many", "--yes").returncode == 0
+
+
 def test_documents_and_collections_are_listed_and_dropped(crosscorpus: Any, tmp_path: Path) -> None:
     file = tmp_path / "documents.jsonl"
     lines = [{"doc_id": n, "corpus": "docs", "repo": "o/r", "text": f"page {n}"} for n in "ab"]

@@ -25,7 +25,7 @@ def queries(*rows: dict[str, Any]) -> pl.DataFrame:
 
 def known(*versions: str) -> pl.DataFrame:
     rows = [
-        ("docs", "", "guide", version, place, place == len(versions) - 1, None)
+        ("docs", "", "guide", version, place, place == len(versions) - 1, None, None, None, None)
         for place, version in enumerate(versions)
     ]
     return pl.DataFrame(rows, schema=KNOWN_VERSIONS, orient="row")
@@ -138,3 +138,15 @@ def test_that_all_versions_answer_is_said() -> None:
     )
     assert "all versions" in notes(scope)["note"].item()
     assert may_ask(queries({"texts": [ORIGIN]}), understand=True)
+
+
+def test_a_date_in_a_question_that_hides_nothing_says_how_to_ask_as_of_it() -> None:
+    def said(understand: bool = True, **row: Any) -> list[str]:
+        asked = queries({"texts": ["What did the guide say before 2020?"], **row})
+        scope = version_scope(asked, known("1.0"), default="newest", understand=understand)
+        return notes(scope)["note"].to_list()
+
+    (note,) = said()
+    assert note.startswith('"before 2020" in the question hides nothing')
+    assert "--as-of 2020-01-01" in note
+    assert said(as_of=MOMENT) == said(version_policy="all") == said(understand=False) == []

@@ -55,7 +55,8 @@ def test_repositories_that_a_corpus_is_limited_to_leave_the_other_corpora_alone(
     filled: Store,
 ) -> None:
     def found(limits: dict[str, list[str]]) -> list[int]:
-        return locate(filled, [11, 21], [], corpus_repos=limits)["chunk_id"].to_list()
+        visible = {corpus: {"repos": repos} for corpus, repos in limits.items()}
+        return locate(filled, [11, 21], [], visible=visible)["chunk_id"].to_list()
 
     assert found({"code": ["org/app"]}) == [11, 21]
     assert found({"code": ["org/wiki"]}) == [21]

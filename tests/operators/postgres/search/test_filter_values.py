@@ -6,10 +6,10 @@ import polars as pl
 import pytest
 
 from operators.frames import NOTES, QUERIES, check
-from operators.postgres.search.filter_values import NAMED, absent_values, unmet_filters
+from operators.postgres.search.filter_values import NAMED, absent_values, as_spelled, unmet_filters
 from operators.postgres.store import Store
 
-ALL = {"code": None, "docs": None}
+ALL: dict[str, dict[str, Any]] = {"code": {}, "docs": {}}
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_the_other_filters_are_looked_for_in_the_repositories_that_are_there(
 
 
 def test_what_the_configuration_hides_is_not_told(filled: Store) -> None:
-    only = {"code": ["cc"], "docs": []}
+    only = {"code": {"repos": ["cc"]}, "docs": {"repos": []}}
     assert absent_values(filled, only, repos=["org/app"], language="python") == [
         "no document of repo 'org/app' here; there is 'cc'",
         "no document in language 'python' here; there is 'go'",
@@ -80,8 +80,50 @@ def test_what_the_configuration_hides_is_not_told(filled: Store) -> None:
         ]
 
 
+@pytest.mark.parametrize(
+    "limit", [{"path_prefix": "cmd/"}, {"language": "go"}, {"state": "open"}, {"repos": ["cc"]}]
+)
+def test_no_filter_of_the_configuration_lets_a_hidden_value_be_named(
+    filled: Store, limit: dict[str, Any]
+) -> None:
+    said = absent_values(
+        filled, {"code": limit}, repos=["org/app"], language="python", path_prefix="cache"
+    )
+    assert said == [
+        "no document of repo 'org/app' here; there is 'cc'",
+        "no document in language 'python' here; there is 'go'",
+        "no document with a path that begins with 'cache' here",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "known", "said"),
+    [
+        ({"repos": ["app"]}, {"repos": ["org/app"]}, ["repo 'app' is taken for 'org/app'"]),
+        ({"repos": ["CC"], "language": "GO"}, {"repos": ["cc"], "language": "go"}, 2),
+        ({"state": "OPEN"}, {"state": "open"}, ["state 'OPEN' is taken for 'open'"]),
+        ({"repos": ["cc"]}, {"repos": ["cc"]}, []),
+        ({"repos": ["secret"]}, {"repos": ["secret"]}, []),  # of a corpus that is not searched
+        ({"repos": ["pp"], "language": "pyhton"}, {"repos": ["pp"], "language": "pyhton"}, []),
+        ({}, {}, []),
+    ],
+)
+def test_a_value_in_another_case_or_without_its_owner_is_taken_for_the_one_that_is_there(
+    filled: Store, given: dict[str, Any], known: dict[str, Any], said: Any
+) -> None:
+    none = {"repos": None, "language": None, "state": None}
+    found, notes = as_spelled(filled, ALL, none | given)
+    assert found == none | known
+    assert len(notes) == said if isinstance(said, int) else notes == said
+
+
+def test_an_end_that_two_repositories_have_is_taken_for_none(store: Store, filling: Any) -> None:
+    filling.write(store, [{"repo": "a/app"}, {"repo": "b/app"}])
+    assert as_spelled(store, ALL, {"repos": ["app"]}) == ({"repos": ["app"]}, [])
+
+
 def test_of_corpora_that_hold_nothing_no_value_is_wrong(filled: Store) -> None:
-    assert absent_values(filled, {"review": None}, repos=["x"], language="python") == []
+    assert absent_values(filled, {"review": {}}, repos=["x"], language="python") == []
 
 
 def test_of_many_values_the_first_are_named(store: Store, filling: Any) -> None:

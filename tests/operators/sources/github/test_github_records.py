@@ -69,6 +69,7 @@ def test_only_the_last_lines_of_a_long_hunk_are_kept(github: ModuleType, export:
         ({"body": 7}, "body is no string"),
         ({"user": {"id": 1}}, "user has no login"),
         ({"created_at": None}, "created_at is missing"),
+        ({"created_at": None, "createdAt": "2024-01-01T00:00:00Z"}, "give what `gh api` writes"),
         ({"created_at": "yesterday"}, "created_at 'yesterday' is no ISO 8601 moment"),
         ({"pull_request_url": "https://x/pulls/"}, "pull_request_url does not end in a number"),
         ({"pull_request_url": f"https://x/pulls/{'9' * 400}"}, "does not end in a number"),
