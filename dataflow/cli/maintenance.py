@@ -78,14 +78,14 @@ def verify(
 
     from dataflow.cli.console.collection_state import show_verification
     from dataflow.cli.console.terminal import print_json
+    from dataflow.ingestion.removal import verify_erased
     from dataflow.ingestion.version_discovery import verify_versions
     from operators.postgres.inspect.verify import verify as verify_tables
     from operators.postgres.store import open_store
 
     with open_store(collection=collection) as store:
-        found = pl.concat(
-            [verify_tables(store, repair=repair), verify_versions(store, repair=repair)]
-        )
+        checks = (verify_tables, verify_versions, verify_erased)
+        found = pl.concat([check(store, repair=repair) for check in checks])
     if as_json:
         print_json(found.to_dicts())
     else:

@@ -3,9 +3,15 @@
 import polars as pl
 
 from dataflow.ingestion.version_discovery import find_versions
+from operators.postgres.inspect.verify import FINDINGS
 from operators.postgres.schema.indexes import build_indexes
 from operators.postgres.store import Store
-from operators.postgres.write.removal import choose_documents, delete_for_good, erase
+from operators.postgres.write.removal import (
+    choose_documents,
+    delete_for_good,
+    erase,
+    to_be_erased,
+)
 
 
 def drop_documents(
@@ -35,6 +41,8 @@ def drop_documents(
     Raises:
         CrosscorpusError: no filter is given, or no document passes all of them.
     """
+    if not dry_run and to_be_erased(store):  # an earlier call was killed
+        erase(store)
     chosen = choose_documents(store, corpus=corpus, repo=repo, document=document)
     if dry_run:
         return chosen, []
@@ -42,4 +50,18 @@ def drop_documents(
     delete_for_good(store, chosen)
     build_indexes(store, corpora)
     find_versions(store)
-    return chosen, erase(store, corpora)
+    return chosen, erase(store)
+
+
+def verify_erased(store: Store, *, repair: bool = False) -> pl.DataFrame:
+    """The corpora of which a drop was killed before it had erased what it deleted.
+
+    Returns:
+        Columns ``operators.postgres.inspect.verify.FINDINGS``; kind ``not_erased``.
+    """
+    corpora = to_be_erased(store)
+    if repair and corpora:
+        erase(store)
+    says = "what was dropped is still in files of the server"
+    rows = [("not_erased", corpus, None, None, says, repair) for corpus in corpora]
+    return pl.DataFrame(rows, schema=FINDINGS, orient="row")

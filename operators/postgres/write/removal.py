@@ -5,13 +5,14 @@ again, in the planner's statistics, and in the write-ahead log. :func:`delete_fo
 :func:`erase` makes the server write what is left into new files and drop the old log.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 
 import polars as pl
 import psycopg
 from psycopg import sql
+from psycopg.rows import TupleRow
 
 from operators.embedding.cache import text_hash
 from operators.embedding.passage import embedded_text
@@ -19,6 +20,7 @@ from operators.errors import CrosscorpusError, UnknownName, suggest
 from operators.postgres.connection import connect
 from operators.postgres.errors import explained
 from operators.postgres.schema.partitions import partition
+from operators.postgres.server_cursor import over_rows
 from operators.postgres.store import Connection, Store
 from operators.postgres.write.document_writer import delete_documents
 
@@ -39,6 +41,41 @@ _TABLES = (
 _OTHER_LOG_FILES = """
     SELECT FROM pg_ls_waldir() WHERE name ~ '^[0-9A-F]{24}$'
       AND name <> pg_walfile_name(pg_current_wal_insert_lsn())
+"""
+_PARTED = ("chunks", "postings")
+_MARK = "removal"
+"""The ``source`` of marks in ``sync_state``, whose ``name`` is a corpus."""
+
+_FORGET_ITEMS = """
+    DELETE FROM sync_items USING documents d, sync_state s
+    WHERE d.corpus = %s AND d.repo = %s AND d.document_id = ANY(%s)
+      AND s.name = 'repository' AND s.value::json->>'repo' = d.repo
+      AND sync_items.source = s.source AND sync_items.number::text = d.metadata::json->>'{}'
+"""
+_FORGET_PROGRESS = """
+    WITH fetched AS (
+        SELECT source, value::json->>'repo' AS repo FROM sync_state
+        WHERE name = 'repository' AND value::json->>'repo' = %s
+    ), items AS (
+        DELETE FROM sync_items i USING fetched f WHERE i.source = f.source AND NOT EXISTS (
+            SELECT FROM documents d WHERE d.repo = f.repo AND d.corpus IN ('review', 'issue')
+              AND i.number::text IN (d.metadata::json->>'pr_number',
+                                     d.metadata::json->>'issue_number'))
+    )
+    DELETE FROM sync_state s USING fetched f WHERE s.source = f.source AND s.name <> 'repository'
+"""
+_FORGET_RUNS = """
+    UPDATE runs SET source = split_part(source, ' ', 1) WHERE strpos(source, ' ') > 0
+      AND NOT EXISTS (SELECT FROM documents WHERE repo = right(source, -strpos(source, ' ')))
+"""
+_CLEARS_STATISTICS = 180_000
+_CLEAR_STATISTICS = """
+    SELECT pg_clear_attribute_stats(n.nspname, c.relname, a.attname, inherited)
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+    LEFT JOIN pg_index i ON i.indexrelid = c.oid
+    JOIN pg_class t ON t.oid = coalesce(i.indrelid, c.oid), unnest('{t,f}'::bool[]) AS inherited
+    WHERE t.relname = ANY(%s::text[]) AND n.nspname = %s AND c.relkind IN ('r', 'p', 'i', 'I')
 """
 _MOST_LOG_FILES = 300  # that are used up; a server keeps 64 of 16 MB by default
 _ON_GITHUB = {"review": "pr_number", "issue": "issue_number"}
@@ -84,7 +121,9 @@ def choose_documents(
 
 
 def delete_for_good(store: Store, chosen: pl.DataFrame) -> int:
-    """Delete documents with their vectors, also the cached ones, and what a sync fetched of them.
+    """Delete documents, and what a sync fetched of them; mark their corpora for :func:`erase`.
+
+    The mark stays until the server has erased what is left: also after a kill.
 
     Args:
         store: the open collection.
@@ -93,32 +132,52 @@ def delete_for_good(store: Store, chosen: pl.DataFrame) -> int:
     Returns:
         How many documents there were.
     """
+    corpora = chosen["corpus"].unique().sort().to_list()
+    store.execute(
+        "INSERT INTO sync_state (source, name, value) SELECT %s, unnest(%s::text[]), '{}'"
+        " ON CONFLICT DO NOTHING",
+        (_MARK, corpora),
+    )
     deleted = 0
     for (corpus, repo), part in chosen.partition_by("corpus", "repo", as_dict=True).items():
         names = part["document_id"].to_list()
         for first in range(0, len(names), 500):
             some = names[first : first + 500]
-            store.run(partial(_forget_copies, corpus=str(corpus), repo=str(repo), names=some))
+            if (number := _ON_GITHUB.get(str(corpus))) is not None:
+                store.execute(_FORGET_ITEMS.format(number), (corpus, repo, some))
             deleted += delete_documents(store, str(corpus), str(repo), some)
+        store.run(partial(_forget_source, corpus=str(corpus), repo=str(repo)))
     return deleted
 
 
-def erase(store: Store, corpora: Sequence[str]) -> list[str]:
-    """Have the server write the tables of ``corpora`` into new files, and drop the old log.
+def to_be_erased(store: Store) -> list[str]:
+    """The corpora of which documents were deleted for good, and not yet erased; sorted."""
+    rows = store.rows("SELECT name FROM sync_state WHERE source = %s ORDER BY 1", (_MARK,))
+    return [str(corpus) for (corpus,) in rows]
+
+
+def erase(store: Store) -> list[str]:
+    """Have the server write the tables of marked corpora into new files, and drop the old log.
 
     Returns:
         What this server did not allow or cannot do, in sentences: on a server of one's own, that
         needs a superuser; the log of a replica or of a backup is never touched.
     """
-    names = [*_TABLES, *(partition(t, c) for t in ("chunks", "postings") for c in corpora)]
+    corpora = to_be_erased(store)
+    _forget_old_vectors(store)
+    parts = [partition(table, corpus) for table in _PARTED for corpus in corpora]
     with connect(store.dsn, autocommit=True) as conn, explained(store.dsn):
-        for name in names:
+        left = _forget_statistics(conn, store.schema, [*_TABLES, *_PARTED, *parts])
+        for name in [*_TABLES, *parts, *_PARTED]:
             table = sql.Identifier(store.schema, name)
+            how = "ANALYZE" if name in _PARTED else "VACUUM (FULL, ANALYZE)"
             if conn.execute("SELECT to_regclass(%s)", (table.as_string(conn),)).fetchone() != (
                 None,
             ):
-                conn.execute(sql.SQL("VACUUM (FULL, ANALYZE) {}").format(table))
-        return _erase_log(conn)
+                conn.execute(sql.SQL(how + " {}").format(table))
+        left += _erase_log(conn)
+    store.execute("DELETE FROM sync_state WHERE source = %s", (_MARK,))
+    return left
 
 
 def erase_log(dsn: str) -> list[str]:
@@ -127,7 +186,7 @@ def erase_log(dsn: str) -> list[str]:
         return _erase_log(conn)
 
 
-def _erase_log(conn: psycopg.Connection[tuple[object, ...]]) -> list[str]:
+def _erase_log(conn: psycopg.Connection[TupleRow]) -> list[str]:
     """Use up every file of the log: one that is left is zeros, and a checkpoint deletes it."""
     try:
         conn.execute("VACUUM (FULL) pg_statistic")
@@ -153,24 +212,45 @@ def _erase_log(conn: psycopg.Connection[tuple[object, ...]]) -> list[str]:
     return []
 
 
-def _forget_copies(conn: Connection, corpus: str, repo: str, names: Sequence[str]) -> None:
-    key = (corpus, repo, list(names))
-    chunks = conn.execute(
-        "SELECT title, anchor, text FROM chunks"
-        " WHERE corpus = %s AND repo = %s AND document_id = ANY(%s)",
-        key,
-    ).fetchall()
-    hashes = [text_hash(embedded_text(*row)).hex() for row in chunks]
-    conn.execute("DELETE FROM embedding_cache WHERE text_hash = ANY(%s)", (hashes,))
-    if (number := _ON_GITHUB.get(corpus)) is not None:
-        conn.execute(
-            "DELETE FROM sync_items USING documents d, sync_state s"
-            " WHERE d.corpus = %s AND d.repo = %s AND d.document_id = ANY(%s)"
-            " AND s.name = 'repository' AND s.value::json->>'repo' = d.repo"
-            " AND sync_items.source = s.source"
-            f" AND sync_items.number::text = d.metadata::json->>'{number}'",
-            key,
-        )
+def _forget_source(conn: Connection, corpus: str, repo: str) -> None:
+    """What is known of a source: of a fetched one how far it was, of an emptied one all.
+
+    A sync then fetches everything again. Without its documents a source's place is nobody's
+    business, and its items may have been left without any document before.
+    """
+    if corpus in _ON_GITHUB:
+        conn.execute(_FORGET_PROGRESS, (repo,))
+    empty = "NOT EXISTS (SELECT FROM documents WHERE corpus = %(corpus)s AND repo = %(repo)s)"
+    given = {"corpus": corpus, "repo": repo, "owner": f"{corpus} {repo}"}
+    conn.execute(
+        f"DELETE FROM sync_state WHERE right(source, -strpos(source, ' ')) = %(owner)s AND {empty}",
+        given,
+    )
+    conn.execute(_FORGET_RUNS)
+
+
+def _forget_old_vectors(store: Store) -> None:
+    """Delete the cached vectors of texts that no passage has: of deleted and of earlier ones."""
+
+    def hashes(rows: Iterator[TupleRow]) -> list[str]:
+        return sorted({text_hash(embedded_text(*row)).hex() for row in rows})
+
+    kept = over_rows(store, "SELECT title, anchor, text FROM chunks", (), hashes)
+    store.execute(
+        "DELETE FROM embedding_cache e WHERE NOT EXISTS ("
+        " SELECT FROM unnest(%s::text[]) AS kept(text_hash) WHERE kept.text_hash = e.text_hash)",
+        (kept,),
+    )
+
+
+def _forget_statistics(
+    conn: psycopg.Connection[TupleRow], schema: str, tables: Sequence[str]
+) -> list[str]:
+    """Clear what the planner knows of columns: of a table without rows it would keep it."""
+    if conn.info.server_version < _CLEARS_STATISTICS:
+        return ["the statistics of a table that is empty now stay: Postgres 18 clears them"]
+    conn.execute(_CLEAR_STATISTICS, (list(tables), schema))
+    return []
 
 
 def _nothing(store: Store, given: dict[str, str]) -> str:

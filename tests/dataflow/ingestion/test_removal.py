@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from dataflow.ingestion import ingest_documents
-from dataflow.ingestion.removal import drop_documents
+from dataflow.ingestion.removal import drop_documents, verify_erased
 from operators.errors import CrosscorpusError, UnknownName
 from operators.postgres.inspect.verify import verify
 from operators.postgres.server.embedded_server import start
 from operators.postgres.store import Store, drop_collection, open_store
-from operators.postgres.write.removal import erase_log
+from operators.postgres.write.removal import choose_documents, delete_for_good, erase_log
 
 SECRET = "xkcdhorsebattery936"
 
@@ -104,3 +104,54 @@ def test_what_nothing_has_is_named_with_the_nearest(
     with pytest.raises(CrosscorpusError, match="say what to drop"):
         drop_documents(store)
     assert count(store) == 60
+
+
+def test_an_emptied_corpus_leaves_nothing_of_texts_topics_or_earlier_vectors(
+    crosscorpus_home: Path, tmp_path: Path, embedder: Any
+) -> None:
+    def manual(word: str) -> Path:
+        rows = [
+            {"doc_id": f"{SECRET}/{version}/guide.md", "path": f"{SECRET}/{version}/guide.md"}
+            | {"corpus": "docs", "repo": "org/app", "version": version, "title": f"{SECRET} guide"}
+            | {"text": f"the {SECRET} guide of {version} says {word} " * 30}
+            for version in ("1.0", "2.0", "3.0")
+        ]
+        file = tmp_path / "manual.jsonl"
+        file.write_text("\n".join(map(json.dumps, rows)))
+        return file
+
+    with (
+        start(crosscorpus_home / "postgres") as server,
+        open_store(server.socket_dsn, collection="team", create=True) as store,
+    ):
+        ingest_documents(store, embedder, manual("before"))
+        ingest_documents(store, embedder, manual("after"))
+        assert store.row("SELECT count(*) FROM document_versions") == (3,)
+        assert store.row("SELECT count(*) FROM embedding_cache") != (0,)
+        store.execute("ANALYZE")
+        drop_documents(store, repo="org/app")
+        for table in ("documents", "chunks", "document_versions", "embedding_cache"):
+            assert store.row(f"SELECT count(*) FROM {table}") == (0,), table
+        assert holding(crosscorpus_home, SECRET) == []
+
+
+def test_a_drop_that_was_killed_before_it_erased_is_finished_by_the_next_or_by_verify(
+    crosscorpus_home: Path, tmp_path: Path, embedder: Any
+) -> None:
+    with (
+        start(crosscorpus_home / "postgres") as server,
+        open_store(server.socket_dsn, collection="team", create=True) as store,
+    ):
+        for finish in (
+            lambda: drop_documents(store, document="d3"),
+            lambda: verify_erased(store, repair=True),
+        ):
+            ingest_documents(store, embedder, documents(tmp_path))
+            store.execute("CHECKPOINT")
+            delete_for_good(store, choose_documents(store, document="d7"))  # then it was killed
+            assert holding(crosscorpus_home, SECRET)
+            (found,) = verify_erased(store, repair=False).iter_rows(named=True)
+            assert (found["kind"], found["repaired"]) == ("not_erased", False)
+            finish()
+            assert holding(crosscorpus_home, SECRET) == []
+            assert verify_erased(store, repair=False).is_empty()

@@ -340,7 +340,6 @@ def server(
     monkeypatch: pytest.MonkeyPatch, shapes: ModuleType, github_server: ModuleType
 ) -> Iterator[Any]:
     """A GitHub on this machine: two pull requests with a thread each, a review, two issues."""
-    pytest.importorskip("httpx", reason="the extra 'github' is not installed")
     for name in ("GITHUB_TOKEN", "GH_TOKEN", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
     with github_server.serving(github_server.GitHub()) as state:
@@ -428,6 +427,20 @@ def test_what_a_sync_fetched_of_a_dropped_thread_or_issue_goes_too(
     kinds = {item.kind for item in stored_items(store, sync_source(store))}
     assert not kinds & {"issue", "issue_comment", "review_comment", "review"}
     assert thread_texts(store) == {}
+
+
+def test_a_sync_after_a_drop_brings_everything_back_also_the_reviews_own_words(
+    store: Store, embedder: Any, server: Any
+) -> None:
+    sync_github(store, embedder, "org/app")
+    before = thread_texts(store)
+    assert "pull/1#pullrequestreview-200" in before
+    for which in ({"document": "pull/1"}, {}):
+        drop_documents(store, repo="org/app", **which)
+        names = store.rows("SELECT name FROM sync_state")
+        assert names == [("repository",)]
+        assert sync_github(store, embedder, "org/app").ok
+        assert thread_texts(store) == before
 
 
 def sync_source(store: Store) -> str:
