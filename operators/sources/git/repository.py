@@ -24,11 +24,13 @@ from operators.errors import CrosscorpusError
 from operators.foundation.sanitize import clean_text
 from operators.sources.protocol import printable
 
+SILENCE = 300.0
+"""Seconds; git sorts a history of a million commits before it says anything."""
+
 _KEPT_ENVIRONMENT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 _OPTIONS = (
     "--no-pager",
     "--no-replace-objects",
-    "-c", f"core.attributesFile={os.devnull}",
     "-c", f"core.hooksPath={os.devnull}",
     "-c", "core.fsmonitor=false",
     "-c", "advice.graftFileDeprecated=false",  # none is read: see GIT_GRAFT_FILE
@@ -39,7 +41,6 @@ _OPTIONS = (
     "-c", "protocol.allow=never",
 )  # fmt: skip
 _READ_SIZE = 1 << 16
-_SILENCE = 300.0  # seconds; git sorts a history of a million commits before it says anything
 _SCP_FORM = re.compile(r"(?:[^@/:]+@)?(?P<host>[^/:\[\]]+):(?!//)(?P<path>.+)")
 
 
@@ -192,7 +193,7 @@ def git_stream(root: Path, *arguments: str) -> Iterator[IO[bytes]]:
 
     Raises:
         GitError: git is missing or refuses, at the end of the ``with`` block; from a read, where
-            git says nothing for ``_SILENCE`` seconds.
+            git says nothing for ``SILENCE`` seconds.
     """
     command = ["git", *_OPTIONS, *arguments]
     with tempfile.TemporaryFile() as errors:
@@ -233,9 +234,9 @@ class _Heard(io.RawIOBase):
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         with selectors.DefaultSelector() as selector:
             selector.register(self.pipe, selectors.EVENT_READ)
-            if not selector.select(_SILENCE):
+            if not selector.select(SILENCE):
                 raise GitError(
-                    f"git said nothing for {_SILENCE:.0f} seconds while it read {self.root}; "
+                    f"git said nothing for {SILENCE:.0f} seconds while it read {self.root}; "
                     "clone the repository, then give the clone"
                 )
         return os.readv(self.pipe, [buffer])

@@ -171,7 +171,7 @@ def test_a_pipe_in_the_git_folder_is_refused_before_git_waits_for_it(repo: Any, 
 def test_git_waits_for_no_file_that_the_repository_names(
     repo: Any, monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
-    monkeypatch.setattr(repository, "_SILENCE", 5.0)
+    monkeypatch.setattr(repository, "SILENCE", 5.0)
     repo.commit("first", **{"a.py": "1"})
     plain = repo.scan()
     for name in ("pipe", ".mailmap", ".gitattributes", ".gitmodules", ".gitignore"):
@@ -193,7 +193,7 @@ def test_no_author_or_text_comes_from_another_object_than_the_commit(repo: Any) 
 def test_a_git_that_says_nothing_is_ended_and_one_that_goes_on_is_not(
     repo: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(repository, "_SILENCE", 1.0)
+    monkeypatch.setattr(repository, "SILENCE", 1.0)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     git = tmp_path / "git"
     git.write_text("#!/bin/sh\nfor i in 1 2 3 4; do sleep 0.4; printf $i; done\n")
