@@ -25,6 +25,9 @@ from operators.frames import DOCUMENTS
 METADATA_VALUE_LIMIT = 500
 """Characters of JSON; a longer metadata value is left out: it is a text, not a label."""
 
+LONGEST_TITLE = 300
+"""Characters of a title or a heading: each of the chunks that stand below it bears it."""
+
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 Key = tuple[str, str, str]
@@ -53,6 +56,11 @@ class Document:
     source_hash: str | None = None  # no column: stands for all the fields, where the reader has one
     note: str | None = None  # no column: how it was read, if not as usual
     part: bool = False  # no column: its source may have only some of its comments
+
+    def __post_init__(self) -> None:
+        """Bound the title, whichever source gave it."""
+        if self.title is not None:
+            object.__setattr__(self, "title", bounded_title(self.title))
 
     @property
     def key(self) -> Key:
@@ -137,6 +145,18 @@ class Source:
     based: Callable[[str], Source] | None = None
     left_out: Callable[[Key], bool] = lambda key: False
     judged: str = "secrets allowed"
+
+
+def bounded_title(text: str) -> str:
+    """``text``; where it is longer than ``LONGEST_TITLE``, the whole words of its start and ``…``.
+
+    >>> bounded_title("A title"), bounded_title("word " * 100)[-10:]
+    ('A title', 'word word…')
+    """
+    if len(text) <= LONGEST_TITLE:
+        return text
+    start = text.lstrip()[:LONGEST_TITLE]
+    return f"{(start.rpartition(' ')[0] or start[:-1]).rstrip()}…"
 
 
 def printable(text: str) -> str:

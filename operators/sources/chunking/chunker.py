@@ -27,7 +27,7 @@ from operators.sources.chunking.code_breaks import Breaks, Unparsed, breaks, sym
 from operators.sources.dates.stated_version import document_version
 from operators.sources.formats.headings import Heading, headings, is_text, section_of
 from operators.sources.formats.languages import code_language
-from operators.sources.protocol import metadata_json
+from operators.sources.protocol import bounded_title, metadata_json
 
 VERSION = "4"
 """Part of every document's fingerprint: another chunker means that documents are cut again."""
@@ -143,7 +143,7 @@ def _chunks_of(
             "chunk_id": chunk_id(*place, ordinal),
             "ordinal": ordinal,
             "text": body,
-            "anchor": anchor,
+            "anchor": anchor and bounded_title(anchor),
             "start_line": run[0].line + 1,
             "end_line": run[-1].line + 1,
         }

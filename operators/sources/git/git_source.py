@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from posixpath import normpath
 
 from operators.foundation.disk_dict import DiskDict
 from operators.sources.git.commit_log import (
@@ -12,9 +13,10 @@ from operators.sources.git.commit_log import (
     read_commits,
     remember_last_commit,
 )
-from operators.sources.git.repository import GitError, Repository, git_output, open_repository
-from operators.sources.git.tracked_files import count_tracked, is_excluded, read_tree, tracked_files
+from operators.sources.git.repository import GitError, git_output, open_repository
+from operators.sources.git.tracked_files import is_excluded, read_tree, tracked_files
 from operators.sources.ignore_file import without_ignored
+from operators.sources.ignore_patterns import glob
 from operators.sources.protocol import Item, Key, ReadIssue, Source
 
 READER = "git/2"
@@ -33,7 +35,7 @@ def git_source(path: Path | str, repo: str | None = None, *, exclude: Sequence[s
         path: the top folder of a working tree.
         repo: the name to store it under, instead of ``owner/name`` of ``origin``.
         exclude: tracked files to leave out, each a folder, a file or a pattern in which ``*``
-            matches any characters, slashes too (git's pathspec). Commits stay, whatever they touch.
+            matches any characters, slashes too. Commits stay, whatever they touch.
 
     Raises:
         GitError: not such a folder, no commits, or git is missing; an empty pattern, or one that
@@ -41,19 +43,21 @@ def git_source(path: Path | str, repo: str | None = None, *, exclude: Sequence[s
     """
     repository = open_repository(path, repo)
     exclude = (exclude,) if isinstance(exclude, str) else tuple(exclude)
-    excluded = {pattern: _count(repository, pattern) for pattern in exclude}
+    for pattern in exclude:
+        _check_pattern(pattern)
     commits = int(git_output(repository.root, "rev-list", "--count", repository.head))
     done, found = 0, 1
 
     def scan() -> Iterator[Item]:
         nonlocal done, found
-        for pattern, files in excluded.items():
-            said = f"excluded, tracked files: {files}" if files else "matches no tracked file"
-            yield ReadIssue(pattern, said, failed=False)
+        excluded = dict.fromkeys(exclude, 0)
         with (
-            closing(tracked_files(repository, exclude)) as tracked,
+            closing(tracked_files(repository, excluded)) as tracked,
             closing(DiskDict[LastCommit]()) as last,
         ):
+            for pattern, files in excluded.items():
+                said = f"excluded, tracked files: {files}" if files else "matches no tracked file"
+                yield ReadIssue(pattern, said, failed=False)
             done, found = 0, commits + len(tracked)
             for commit in read_commits(repository, partial(remember_last_commit, tracked, last)):
                 done += 1
@@ -69,12 +73,16 @@ def git_source(path: Path | str, repo: str | None = None, *, exclude: Sequence[s
     source = Source(
         READER, scan, scopes, lambda: done / found, repository.addresses, left_out=left_out
     )
-    return without_ignored(source, repository.root)
+    return without_ignored(source, repository.root, no_files=HISTORY)
 
 
-def _count(repository: Repository, pattern: str) -> int:
-    if not pattern or pattern.startswith(":") or "\0" in pattern:
+def _check_pattern(pattern: str) -> None:
+    try:
+        glob(pattern)
+        outside = normpath(pattern).split("/")[0] in ("", "..")
+    except ValueError:
+        outside = True
+    if outside or not pattern or pattern.startswith(":") or "\0" in pattern:
         raise GitError(
             f"{pattern!r} is no pattern of files to leave out; give a folder or *.ending"
         )
-    return count_tracked(repository, pattern)

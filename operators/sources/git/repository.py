@@ -2,11 +2,15 @@
 
 A repository brings its own configuration. None of its hooks, pagers, monitors, signature checks or
 external diffs run, nothing is fetched and nothing is written; filters never run because files are
-read from the working tree, not through git.
+read from the working tree, not through git. No file that it names is read, it replaces no commit by
+another, and none of its commits come from another repository. A git that falls silent is ended.
 """
 
+import io
 import os
 import re
+import selectors
+import stat
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -20,11 +24,18 @@ from operators.errors import CrosscorpusError
 from operators.foundation.sanitize import clean_text
 from operators.sources.protocol import printable
 
+SILENCE = 300.0
+"""Seconds; git sorts a history of a million commits before it says anything."""
+
 _KEPT_ENVIRONMENT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 _OPTIONS = (
     "--no-pager",
+    "--no-replace-objects",
     "-c", f"core.hooksPath={os.devnull}",
     "-c", "core.fsmonitor=false",
+    "-c", "advice.graftFileDeprecated=false",  # none is read: see GIT_GRAFT_FILE
+    "-c", f"diff.orderFile={os.devnull}",
+    "-c", "log.mailmap=false",
     "-c", "log.showSignature=false",
     "-c", "log.showRoot=true",
     "-c", "protocol.allow=never",
@@ -87,6 +98,7 @@ def open_repository(path: Path | str, name: str | None = None) -> Repository:
     root = Path(os.path.realpath(path))
     if not root.is_dir():
         raise GitError(f"{path} is not a folder; give the top folder of a git working tree")
+    _check_entries(root / ".git")
     if git_output(root, "rev-parse", "--is-inside-work-tree") != "true":
         raise GitError(f"{path} is a bare repository; give a folder that has it checked out")
     top = Path(os.path.realpath(git_output(root, "rev-parse", "--show-toplevel")))
@@ -113,7 +125,19 @@ def _check_git_folder(root: Path) -> None:
     Raises:
         GitError: it leads outside, to a repository that does not have this working tree.
     """
-    common = Path(os.path.realpath(root / git_output(root, "rev-parse", "--git-common-dir")))
+    own, common = (
+        Path(os.path.realpath(root / git_output(root, "rev-parse", which)))
+        for which in ("--git-dir", "--git-common-dir")
+    )
+    for folder in {own, common} - {root / ".git"}:
+        _check_entries(folder)
+    for name in ("alternates", "http-alternates"):
+        file = common / "objects" / "info" / name
+        if file.exists() and file.stat().st_size:
+            raise GitError(
+                f"{file} takes commits from another repository; if you trust both: "
+                f"git -C '{root}' repack -a -d && rm '{file}'"
+            )
     if common.is_relative_to(root):
         return
     listed = git_output(common, "worktree", "list", "--porcelain", "-z").split("\0")
@@ -125,6 +149,32 @@ def _check_git_folder(root: Path) -> None:
             f"{root / '.git'} leads to {common}, which does not have this folder as a worktree; "
             "clone the repository, then give the clone"
         )
+
+
+def _check_entries(folder: Path) -> None:
+    """Refuse a git folder with a link, which may lead anywhere, or a pipe, on which git would wait.
+
+    ``HEAD`` may be a link to the branch's file, as old versions of git make it. Hooks never run,
+    and a submodule's git folder is checked when that is read: anything may be in these.
+
+    Raises:
+        GitError: there is such an entry.
+    """
+    waiting = [] if folder.is_symlink() or not folder.is_dir() else [folder]
+    while waiting:
+        for path in waiting.pop().iterdir():
+            mode = path.lstat().st_mode
+            if path in (folder / "hooks", folder / "modules") or stat.S_ISSOCK(mode):
+                continue
+            if stat.S_ISDIR(mode):
+                waiting.append(path)
+            elif not stat.S_ISREG(mode):
+                target = Path(os.path.realpath(path))
+                if path != folder / "HEAD" or not target.is_relative_to(folder / "refs"):
+                    raise GitError(
+                        f"{printable(str(path))} is a link or no file, which no clone has; "
+                        "clone the repository, then give the clone"
+                    )
 
 
 def git_output(root: Path, *arguments: str) -> str:
@@ -142,7 +192,8 @@ def git_stream(root: Path, *arguments: str) -> Iterator[IO[bytes]]:
     """Git's standard output as it comes; leaving early ends git.
 
     Raises:
-        GitError: git is missing or refuses, at the end of the ``with`` block.
+        GitError: git is missing or refuses, at the end of the ``with`` block; from a read, where
+            git says nothing for ``SILENCE`` seconds.
     """
     command = ["git", *_OPTIONS, *arguments]
     with tempfile.TemporaryFile() as errors:
@@ -159,7 +210,7 @@ def git_stream(root: Path, *arguments: str) -> Iterator[IO[bytes]]:
             raise GitError("git is not installed; install it to read a repository") from exc
         assert process.stdout is not None
         try:
-            yield process.stdout
+            yield io.BufferedReader(_Heard(process.stdout.fileno(), root))
         except BaseException:
             process.kill()
             raise
@@ -169,6 +220,26 @@ def git_stream(root: Path, *arguments: str) -> Iterator[IO[bytes]]:
         if status != 0:
             errors.seek(0)
             raise GitError(_refusal(root, errors.read().decode("utf-8", "replace")))
+
+
+class _Heard(io.RawIOBase):
+    """What comes out of a pipe, as long as something does."""
+
+    def __init__(self, pipe: int, root: Path) -> None:
+        self.pipe, self.root = pipe, root
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.pipe, selectors.EVENT_READ)
+            if not selector.select(SILENCE):
+                raise GitError(
+                    f"git said nothing for {SILENCE:.0f} seconds while it read {self.root}; "
+                    "clone the repository, then give the clone"
+                )
+        return os.readv(self.pipe, [buffer])
 
 
 def split(stream: IO[bytes]) -> Iterator[bytes]:
@@ -254,6 +325,7 @@ def environment() -> dict[str, str]:
     return kept | {
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_TERMINAL_PROMPT": "0",
+        "GIT_GRAFT_FILE": os.devnull,
         "GIT_NO_LAZY_FETCH": "1",  # git knows it from 2.44 on; no protocol at all holds before
         "GIT_ALLOW_PROTOCOL": "",
         "LC_ALL": "C",

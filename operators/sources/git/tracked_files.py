@@ -7,9 +7,8 @@ neither as a file nor as a folder on the way to it.
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from itertools import chain
 from posixpath import normpath
 
@@ -30,6 +29,7 @@ from operators.sources.formats.languages import (
 from operators.sources.formats.notebook import notebook_text
 from operators.sources.git.commit_log import LastCommit
 from operators.sources.git.repository import Repository, TrackedFile, git_stream, split
+from operators.sources.ignore_patterns import glob
 from operators.sources.protocol import Document, Item, ReadIssue, metadata_json
 from operators.versions.named_version import lineage_of
 
@@ -51,25 +51,28 @@ _FENCE = re.compile(r" {0,3}(```|~~~)")
 _ATX_TITLE = re.compile(r" {0,3}#{1,2}[ \t]+(.*?)[ \t]*#*[ \t]*")
 
 
-def tracked_files(repository: Repository, exclude: Sequence[str] = ()) -> DiskDict[TrackedFile]:
-    """Every path that git tracks, a path in conflict once, but what ``exclude`` matches.
+def tracked_files(
+    repository: Repository, excluded: MutableMapping[str, int]
+) -> DiskDict[TrackedFile]:
+    """Every path that git tracks, a path in conflict once, but what is excluded; to be closed.
 
-    To be closed.
+    Args:
+        repository: where they are.
+        excluded: pattern -> how many files it matches; counted up.
     """
     found = DiskDict[TrackedFile]()
-    wanted = [".", *(f":(exclude){pattern}" for pattern in exclude)]
-    with git_stream(repository.root, "ls-files", "--stage", "-z", "--", *wanted) as stream:
+    with git_stream(repository.root, "ls-files", "--stage", "-z") as stream:
         for entry in split(stream):
             head, _, path = entry.partition(b"\t")
             mode, content, _ = head.decode().split(" ")
-            found.setdefault(path, TrackedFile(path, mode, content))
+            if path in found:
+                continue
+            matching = [one for one in excluded if is_excluded(shown_path(path), one)]
+            for pattern in matching:
+                excluded[pattern] += 1
+            if not matching:
+                found[path] = TrackedFile(path, mode, content)
     return found
-
-
-def count_tracked(repository: Repository, pattern: str) -> int:
-    """How many tracked files ``pattern``, a pathspec, matches."""
-    with git_stream(repository.root, "ls-files", "-z", "--", pattern) as stream:
-        return sum(1 for _ in split(stream))
 
 
 def is_excluded(path: str, pattern: str) -> bool:
@@ -79,7 +82,7 @@ def is_excluded(path: str, pattern: str) -> bool:
     [True, True, True, False]
     """
     plain = normpath(pattern)
-    return plain == "." or f"{path}/".startswith(f"{plain}/") or fnmatchcase(path, plain)
+    return plain == "." or f"{path}/".startswith(f"{plain}/") or bool(glob(plain).fullmatch(path))
 
 
 def read_tree(

@@ -244,7 +244,7 @@ def _last_commits(root: str) -> DiskDict[LastCommit]:
     last = DiskDict[LastCommit]()
     if os.path.exists(os.path.join(root, ".git")):
         repository = open_repository(root)
-        with closing(tracked_files(repository)) as tracked:
+        with closing(tracked_files(repository, {})) as tracked:
             for _ in read_commits(repository, partial(remember_last_commit, tracked, last)):
                 pass
     return last

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from operators.sources.folder import folder_source
+from operators.sources.git.git_source import git_source
 from operators.sources.ignore_file import NAME
 from operators.sources.jsonl import SourceError
 from operators.sources.protocol import Document, ReadIssue, Source, read_all
@@ -74,3 +76,32 @@ def test_a_hostile_pattern_is_refused(pages: Path, pattern: str) -> None:
     (pages / NAME).write_text(pattern)
     with pytest.raises(SourceError, match=NAME):
         folder_source(pages)
+
+
+@pytest.mark.parametrize("lines", ["[0-9a-f]*", "*\n!*.py", "*"])
+def test_no_pattern_leaves_out_a_commit(repo: Any, lines: str) -> None:
+    repo.commit("first", **{"f.py": "1", "f.md": "2", NAME: lines})
+    source = git_source(repo.path)
+    (commit,) = [item for item in read_all(source) if getattr(item, "corpus", "") == "history"]
+    assert isinstance(commit, Document)
+    assert not source.left_out(commit.key)
+    assert set(repo.documents("code")) == ({"f.py"} if "!" in lines else set())
+
+
+def test_a_name_that_is_not_utf8_is_matched_by_its_bytes(pages: Path) -> None:
+    for name in (b"caf\xe9.md", b"sub/x\xff.md", b"caf%E9.txt", b"caf\xe9.rst"):
+        Path(os.fsdecode(os.path.join(os.fsencode(pages), name))).write_text("text")
+    (pages / NAME).write_bytes(b"/*\n!/sub\n!/caf\xe9.*\n!caf%E9.txt\nsub/x?.md")
+    assert names(folder_source(pages)) == {
+        "caf%E9.md", "caf%E9.rst", "caf%E9.txt", "sub/secret.md"
+    }  # fmt: skip
+
+
+def test_a_file_below_a_folder_that_is_left_out_stays_out(pages: Path) -> None:
+    (pages / NAME).write_text("drafts/\n*.md\n!a.md\n!drafts/x.md")
+    assert names(folder_source(pages)) == {"a.md"}
+
+
+def test_a_file_in_utf16_is_read_as_text(pages: Path) -> None:
+    (pages / NAME).write_text("drafts/\n*.md\n!a.md\n", encoding="utf-16")
+    assert names(folder_source(pages)) == {"a.md"}

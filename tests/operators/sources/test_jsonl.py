@@ -78,6 +78,13 @@ def test_large_texts_stay_out_of_the_metadata() -> None:
     assert json.loads(got.metadata) == {"line": 3}
 
 
+def test_a_title_of_a_megabyte_is_cut_after_a_word() -> None:
+    line = {"doc_id": "d", "corpus": "docs", "text": "x", "title": "one two " * 125_000}
+    (document,) = read_documents(io.BytesIO(json.dumps(line).encode()))
+    assert isinstance(document, Document)
+    assert document.title == "one two " * 37 + "one…"
+
+
 def test_nul_and_lone_surrogates_and_bad_bytes_are_replaced() -> None:
     raw = (
         b'{"doc_id":"d\\u0000","corpus":"docs","text":"a\\u0000b\\ud800c\xff","title":"\\udfff"}\n'

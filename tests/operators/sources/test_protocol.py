@@ -4,8 +4,12 @@ import json
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from operators.frames import DOCUMENTS, check
 from operators.sources.protocol import (
+    LONGEST_TITLE,
     METADATA_VALUE_LIMIT,
     Document,
     LazyDocument,
@@ -24,6 +28,22 @@ DOCUMENT = Document(
 
 def test_a_document_has_the_frames_columns_in_their_order() -> None:
     assert [f.name for f in fields(Document)] == [*DOCUMENTS, "source_hash", "note", "part"]
+
+
+@given(title=st.text(alphabet="ab \n…é", max_size=900))
+def test_a_long_title_is_the_whole_words_of_its_start(title: str) -> None:
+    document = Document("d", "docs", "org/app", title, "text")
+    got = replace(document, text="other").title
+    assert got == document.title
+    if len(title) <= LONGEST_TITLE:
+        assert got == title
+    else:
+        assert got is not None
+        assert len(got) <= LONGEST_TITLE
+        assert got[-1] == "…"
+        whole = title.lstrip()
+        assert whole.startswith(got[:-1])
+        assert " " not in whole[:LONGEST_TITLE] or whole[len(got) - 1] in " \n"
 
 
 def test_documents_become_a_frame_row_by_row() -> None:

@@ -209,6 +209,12 @@ def test_a_wall_of_characters_is_cut_although_it_is_one_word() -> None:
     assert "".join(chunks["text"]) == "x" * 50_000
 
 
+def test_a_heading_of_a_megabyte_is_not_in_every_chunk_below_it() -> None:
+    text = "# " + "one two " * 50_000 + "\n" + "word " * 1000
+    chunks = chunk_documents(documents(text, path="a.md"), count_words, 50)
+    assert set(chunks["anchor"]) == {"one two " * 37 + "one…"}
+
+
 def test_ids_are_stable_and_differ_between_repositories() -> None:
     first = chunk_documents(documents("a\nb\n", "a\nb\n"), count_words, 1)
     assert first["chunk_id"].n_unique() == first.height

@@ -3,11 +3,14 @@ from __future__ import annotations
 import json
 import subprocess
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from operators.sources.chunking.chunker import chunk_documents
 from operators.sources.git.git_source import git_source
+from operators.sources.protocol import document_frame
 
 EPOCH = 1_600_000_000
 
@@ -104,3 +107,15 @@ def test_a_log_that_is_left_early_leaves_no_process(repo: Any) -> None:
     items = git_source(repo.path).scan()
     next(items)
     items.close()  # type: ignore[attr-defined]
+
+
+def test_a_subject_of_a_megabyte_makes_a_short_title(repo: Any, tmp_path: Path) -> None:
+    message = tmp_path / "message"
+    message.write_text("fix the cache\n" * 75_000)
+    repo.commit("first", **{"a.py": "1"})
+    repo.git("commit", "-q", "--allow-empty", "-F", str(message))
+    got = next(iter(repo.documents("history").values()))
+    assert len(got.text) > 1_000_000
+    assert got.title == "fix the cache " * 21 + "fix…"
+    chunks = chunk_documents(document_frame([got]), lambda texts: [len(t) // 4 for t in texts])
+    assert chunks.select("title", "anchor").estimated_size() < 400 * len(chunks)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from dataclasses import astuple
 from typing import Any
 
@@ -85,8 +86,18 @@ def test_what_is_excluded_is_left_out_and_counted_and_its_commits_stay(
     assert not any(item.failed for item in items if isinstance(item, ReadIssue))
 
 
-@pytest.mark.parametrize("pattern", ["", ":!a.py", "\0", "../other", "/elsewhere"])
+@pytest.mark.parametrize(
+    "pattern", ["", ":!a.py", "\0", "../other", "a/../../b", "/elsewhere", "[a"]
+)
 def test_a_pattern_that_excludes_nothing_of_the_tree_is_refused(repo: Any, pattern: str) -> None:
     repo.commit("one", **{"a.py": "x = 1\n"})
     with pytest.raises(GitError, match=r"no pattern of files|is outside repository"):
         git_source(repo.path, exclude=[pattern])
+
+
+@pytest.mark.parametrize("pattern", ["**/*a*a*a/**/*a*a*a/**/*b", "*a" * 50 + "*b"])
+def test_no_pattern_to_exclude_takes_long_for_a_long_path(repo: Any, pattern: str) -> None:
+    repo.commit("one", **{"/".join(["a" * 200] * 18) + "/x.py": "1"})
+    started = time.monotonic()
+    assert len(repo.scan(exclude=[pattern])) == 3
+    assert time.monotonic() - started < 10

@@ -2,6 +2,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
+import socket
+import subprocess
+import time
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -103,6 +107,105 @@ def test_a_worktree_and_a_submodule_are_read(
     for root in (worktree, outer.path / "inner"):
         assert (root / ".git").is_file()
         assert open_repository(root).root == root
+
+
+@pytest.mark.parametrize("entry", ["refs", "objects", "objects/pack", "index", "packed-refs"])
+def test_a_git_folder_with_a_link_to_another_repository_is_refused(
+    repo: Any, working_tree: ModuleType, tmp_path: Path, entry: str
+) -> None:
+    repo.commit("private", **{"a.py": "1"})
+    repo.git("gc", "-q")
+    trap = working_tree.WorkingTree(tmp_path / "unpacked")
+    trap.commit("mine", **{"b.py": "1"})
+    place = trap.path / ".git" / entry
+    shutil.rmtree(place, ignore_errors=True)
+    place.unlink(missing_ok=True)
+    place.symlink_to(repo.path / ".git" / entry)
+    with pytest.raises(GitError, match=rf"\.git/{entry} is a link .*; clone the repository, then"):
+        open_repository(trap.path)
+
+
+@pytest.mark.parametrize("name", ["alternates", "http-alternates"])
+def test_commits_of_another_repository_are_taken_only_after_they_are_copied(
+    repo: Any, working_tree: ModuleType, tmp_path: Path, name: str
+) -> None:
+    repo.commit("first", **{"a.py": "1"})
+    working_tree.git(tmp_path, "clone", "-q", "--shared", "app", "shared")
+    shared = tmp_path / "shared"
+    info = shared / ".git" / "objects" / "info"
+    (info / "alternates").rename(info / name)
+    with pytest.raises(GitError, match=r"takes commits from another repository; .*&& rm") as said:
+        open_repository(shared)
+    if name == "alternates":
+        subprocess.run(str(said.value).partition("both: ")[2], shell=True, check=True)
+        assert open_repository(shared).head == repo.git("rev-parse", "HEAD")
+
+
+def test_what_a_clone_may_have_in_its_git_folder_is_no_reason_to_refuse_it(
+    repo: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sha = repo.commit("first", **{"a.py": "1"})
+    inside = repo.path / ".git"
+    (inside / "HEAD").unlink()
+    (inside / "HEAD").symlink_to("refs/heads/main")
+    (inside / "hooks" / "pre-commit").symlink_to("../../a.py")
+    monkeypatch.chdir(inside)
+    with socket.socket(socket.AF_UNIX) as monitor:
+        monitor.bind("fsmonitor--daemon.ipc")
+    (inside / "objects" / "info" / "alternates").touch()
+    assert open_repository(repo.path).head == sha
+
+
+@pytest.mark.parametrize("entry", ["info/grafts", "config", "HEAD", "shallow", "refs/heads/x"])
+def test_a_pipe_in_the_git_folder_is_refused_before_git_waits_for_it(repo: Any, entry: str) -> None:
+    repo.commit("first", **{"a.py": "1"})
+    (repo.path / ".git" / entry).unlink(missing_ok=True)
+    os.mkfifo(repo.path / ".git" / entry)
+    with pytest.raises(GitError, match=rf"\.git/{entry} is a link or no file"):
+        open_repository(repo.path)
+
+
+@pytest.mark.parametrize(
+    "key", ["diff.orderFile", "mailmap.file", "core.attributesFile", "core.excludesFile"]
+)
+def test_git_waits_for_no_file_that_the_repository_names(
+    repo: Any, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    monkeypatch.setattr(repository, "SILENCE", 5.0)
+    repo.commit("first", **{"a.py": "1"})
+    plain = repo.scan()
+    for name in ("pipe", ".mailmap", ".gitattributes", ".gitmodules", ".gitignore"):
+        os.mkfifo(repo.path / name)
+    repo.git("config", key, str(repo.path / "pipe"))
+    assert repo.scan() == plain
+
+
+def test_no_author_or_text_comes_from_another_object_than_the_commit(repo: Any) -> None:
+    honest = repo.commit("honest", **{"a.py": "1", "map": "Eve <ann@example.org>\n"})
+    forged = repo.git("commit-tree", "-m", "forged", "HEAD^{tree}")
+    plain = repo.scan()
+    repo.git("replace", honest, forged)
+    repo.git("config", "mailmap.blob", "HEAD:map")
+    (repo.path / ".git" / "info" / "grafts").write_text(f"{honest} {forged}\n")
+    assert repo.scan() == plain
+
+
+def test_a_git_that_says_nothing_is_ended_and_one_that_goes_on_is_not(
+    repo: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(repository, "SILENCE", 1.0)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    git = tmp_path / "git"
+    git.write_text("#!/bin/sh\nfor i in 1 2 3 4; do sleep 0.4; printf $i; done\n")
+    git.chmod(0o755)
+    assert git_output(repo.path, "slow") == "1234"
+    git.write_text("#!/bin/sh\nprintf 1; exec sleep 60\n")
+    started = time.monotonic()
+    with pytest.raises(
+        GitError, match=r"git said nothing for 1 seconds while it read .*app; clone"
+    ):
+        git_output(repo.path, "stalled")
+    assert time.monotonic() - started < 10
 
 
 def test_callers_git_environment_does_not_lead_elsewhere(
