@@ -11,6 +11,10 @@ import yaml
 from dataflow.configuration.renamed import EXPERIMENTS, IN_A_FILE, renamed
 from operators.errors import CrosscorpusError, UnknownName, suggest
 
+MAX_NODES = 10_000
+"""Values in a file, with what its aliases stand for: 300 bytes of aliases can mean gigabytes."""
+MAX_DIGITS = 100
+
 
 class ConfigError(CrosscorpusError):
     """A configuration that can't be used; the message says where and what was expected."""
@@ -124,7 +128,7 @@ def read_text(path: Path) -> str:
 def parse_yaml(text: str, name: str) -> dict[str, Any]:
     """The mapping that ``text`` holds; ``name`` is what an error calls it."""
     try:
-        content = yaml.load(text, Loader=_UniqueKeys)
+        content = yaml.load(text, Loader=_Checked)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f" line {mark.line + 1}" if mark else ""
@@ -132,6 +136,8 @@ def parse_yaml(text: str, name: str) -> dict[str, Any]:
         raise ConfigError(f"{name}{line}: {problem}") from None
     except RecursionError:
         raise ConfigError(f"{name}: nested too deeply") from None
+    except Exception as error:  # what PyYAML's constructors stumble over, such as the 99th of May
+        raise ConfigError(f"{name}: a value that can't be read: {error}") from None
     if content is None:
         return {}
     if not isinstance(content, dict):
@@ -139,13 +145,41 @@ def parse_yaml(text: str, name: str) -> dict[str, Any]:
     return content
 
 
-class _UniqueKeys(yaml.SafeLoader):
+class _Checked(yaml.SafeLoader):
+    """Refuses a key given twice, an alias of what it is in, and more than ``MAX_NODES`` values."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._nodes = 0
+        self._sizes: dict[yaml.Node | None, int] = {}
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        event = self.peek_event()  # type: ignore[no-untyped-call]
+        before = self._nodes
+        node = super().compose_node(parent, index)
+        if isinstance(event, yaml.AliasEvent) and node not in self._sizes:
+            raise _problem("an alias of what it is in", event)
+        self._nodes += self._sizes.get(node, 1)
+        self._sizes.setdefault(node, self._nodes - before)
+        if self._nodes > MAX_NODES:
+            raise _problem(f"more than {MAX_NODES} values, counting each alias in full", event)
+        return node
+
+    def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
+        if len(node.value) > MAX_DIGITS:
+            raise _problem(f"a number of more than {MAX_DIGITS} digits", node)
+        return super().construct_yaml_int(node)
+
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         keys = [self.construct_object(key, deep=True) for key, _ in node.value]
         for place, key in enumerate(keys):
             if key in keys[:place]:
-                raise yaml.MarkedYAMLError(
-                    problem=f"the key {key!r} is given twice",
-                    problem_mark=node.value[place][0].start_mark,
-                )
+                raise _problem(f"the key {key!r} is given twice", node.value[place][0])
         return super().construct_mapping(node, deep)
+
+
+def _problem(said: str, at: Any) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=said, problem_mark=at.start_mark)
+
+
+_Checked.add_constructor("tag:yaml.org,2002:int", _Checked.construct_yaml_int)

@@ -12,8 +12,8 @@
   or the document_id.
 - Links: a link needs all of its fields up to a ``#``, because half a path is another page. An
   address that has a fragment keeps it. A key of the metadata is one segment of a path (its ``/``
-  becomes ``%2F``) unless its name ends with ``path``. What would lead out of the template's path
-  (a segment ``..``) gives no link.
+  becomes ``%2F``) unless its name ends with ``path``. A path that is left by a segment ``..``, or a
+  field in the host's place that is no part of a host's name, gives no link.
 """
 
 from __future__ import annotations
@@ -49,8 +49,9 @@ _PLAIN_URL = re.compile(
     r"(?:[/?#](?:[A-Za-z0-9._~!$&*+,;=:@/?#-]++|%[0-9A-Fa-f]{2})*+)?"
 )
 
-# What a browser takes for `.` or `..` and leaves the path by; also where a server decodes %2F.
-_DOTS = re.compile(r"(?:^|/|%2f)(?:\.|%2e){1,2}(?=/|%2f|$)", re.IGNORECASE)
+# What a browser takes for `.` or `..` and leaves the path by; also where a server decodes %2F, %5C.
+_DOTS = re.compile(r"(?:^|/|%2f|%5c)(?:\.|%2e){1,2}(?=/|%2f|%5c|$)", re.IGNORECASE)
+_IN_HOST = re.compile(r"(?:[^/?#]*://)?[^/?#]*")  # text after which a URL's host goes on
 
 _PIECE = re.compile(
     r"\[\[(?P<group>.*?)\]\]|\{(?P<field>[^{}]*)\}|(?P<text>(?:[^{}\[\]]|\[|\])+?(?=\[\[|\{|\}|$))"
@@ -207,11 +208,12 @@ def _urls(chunks: pl.DataFrame, parts: tuple[Part, ...]) -> Sequence[str | None]
     columns = _columns(chunks, names, of_label=False)
     urls = map(_of_one_fragment, _filled(parts, columns, _needed(parts), chunks.height))
     whole = _whole_urls(parts)
-    segments = [place for place, name in enumerate(names) if _is_segment(name)]
+    single = _segments(parts)
+    segments = [place for place, name in enumerate(names) if name in single]
     found = []
     for url, row in zip(urls, zip(*columns, strict=True), strict=True):
         fields = "".join(filter(None, row[whole:]))
-        plain = _PLAIN_FIELD.fullmatch(fields) and "/." not in url
+        plain = _PLAIN_FIELD.fullmatch(fields) and "/." not in url and "%" not in url
         whole_segments = "/" not in fields or all("/" not in (row[n] or "") for n in segments)
         if not (plain and whole_segments and _PLAIN_URL.fullmatch(url)):
             found.append(_careful_url(dict(zip(names, row, strict=True)), parts))
@@ -230,8 +232,8 @@ def _careful_url(row: dict[str, str | None], parts: tuple[Part, ...]) -> str | N
     if any(row[name] is None for name in _needed(parts)):
         return None
     whole = list(row)[: _whole_urls(parts)]
-    inside = _before_fragment(parts)
-    kept = {name: "" if _is_segment(name) else "/" for name in inside}
+    single = _segments(parts)
+    kept = {name: "" if name in single else "/" for name in _before_fragment(parts)}
     encoded = {
         name: value
         if value is None or name in whole
@@ -239,15 +241,26 @@ def _careful_url(row: dict[str, str | None], parts: tuple[Part, ...]) -> str | N
         for name, value in row.items()
     }
     url = _of_one_fragment(_fill(parts, encoded))
-    own = len(encoded[whole[0]] or "") if whole else 0
-    if _DOTS.search(re.split(r"[?#]", url, maxsplit=1)[0], own):
-        return None
-    return safe_url(url)
+    return None if _DOTS.search(re.split(r"[?#]", url, maxsplit=1)[0]) else safe_url(url)
 
 
-def _is_segment(name: str) -> bool:
-    """Whether a field is one segment of a path: a key of the metadata that is no path itself."""
-    return name not in _COLUMNS and not name.endswith("path")
+@cache
+def _segments(parts: tuple[Part, ...]) -> frozenset[str]:
+    """The fields in which no / can stand: keys of the metadata that are no paths; parts of a host.
+
+    A / in the host's place becomes %2F there, and no host has one.
+    """
+    found = {n for n in _names(parts) if n not in _COLUMNS and not n.endswith("path")}
+    before = ""
+    for part in parts:
+        for way in part.ways:
+            inside = before
+            for field in way.fields:
+                inside += field.before
+                if _IN_HOST.fullmatch(inside):
+                    found.add(field.name)
+        before = before if part.optional else inside + part.after
+    return frozenset(found.difference(_names(parts)[: _whole_urls(parts)]))
 
 
 def _columns(chunks: pl.DataFrame, names: list[str], *, of_label: bool) -> list[Column]:

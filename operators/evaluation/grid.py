@@ -45,7 +45,7 @@ def _value(text: str) -> Any:
         return text.strip()
     try:
         value = yaml.safe_load(text)
-    except yaml.YAMLError:
+    except Exception:  # not YAML, or what PyYAML stumbles over: a number of 5,000 digits, [[[[
         return text.strip()
     return value if isinstance(value, int | float | str | None) else text.strip()
 

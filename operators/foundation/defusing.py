@@ -6,7 +6,8 @@ backslash breaks each (``<\|im_end|>``), and each label of a corpus (``\[wiki: P
 backslash more than the text has is added, so that :func:`restored` can take it away.
 
 The tokens are those of ChatML, Qwen, Phi, Llama 2 to 4, Mistral, Gemma, DeepSeek, GPT-OSS, Alpaca,
-Vicuna and of Claude's prompts.
+Vicuna and of Claude's prompts, and whatever looks like one: ``<IN_CAPITALS>``, ``<of_two_words>``
+that is no type (``list<size_t>``). Of 35,000 passages of prose and code, these changed 1 in 300.
 """
 
 import re
@@ -21,8 +22,10 @@ _TAGS = (
     "s|bos|eos|pad|unk|start_of_turn|end_of_turn|start_of_image|end_of_image|think|thinking|invoke"
     "|system|user|assistant|human|tools?|tool_(?:call|response|result)s?|function"
     "|function_(?:call|result)s?|instructions?|context|source|documents?|document_contents?"
-    "|document_index|search_results?"
+    "|document_index|search_results?|parameters?|prompt|answer|reasoning|sop|eop|eot|sep|cls|mask"
 )
+_FIRST = "fim|tool|system|user|assistant|function|start|end|begin|bos|eos|eot|im|extra|unused"
+_END = r"[ \t\n]{0,9}(?:/?>|\w{1,40}=)"
 _BRACKETED = (
     "INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|CALL_ID|ARGS|THINK"
     "|IMG|IMG_BREAK|IMG_END|PREFIX|MIDDLE|SUFFIX|gMASK"
@@ -32,16 +35,19 @@ _ROLES = "Human|Assistant|System|User|HUMAN|ASSISTANT|SYSTEM|USER"
 # Each matches where a backslash is put: what is before it, and the backslashes that are there.
 _ANGLE = re.compile(
     r"<\\*+(?=[|\uff5c][^\s<>|\uff5c]{1,60}[|\uff5c]>|</?SYS>>"
-    rf"|/?(?:[a-z]{{1,10}}:)?(?i:{_TAGS})[\s/>])"
+    rf"|/?(?:[a-z]{{1,10}}:)?(?i:{_TAGS})[\s/>=]|/?(?i:{_FIRST})_\w{{1,60}}{_END}"
+    r"|/?(?!SYS>>)[A-Z]{2,20}(?:[_-][A-Z0-9]{1,20}){0,6}/?>)"
+    rf"|(?<!\w)(?<!include )<\\*+(?=/?[A-Za-z]{{1,20}}(?:_[A-Za-z0-9]{{1,20}}){{1,6}}{_END})"
 )
 _BRACKET = re.compile(rf"\[\\*+(?=/?(?:{_BRACKETED})\])")
 _ROLE = re.compile(
-    rf"^[ \t]*(?:(?:#{{2,3}} ?)?(?:{_ROLES})|#{{2,3}} ?(?:Instruction|Input|Response))\\*+(?=:)",
+    rf"(?:^[ \t]*(?:(?:#{{2,3}} ?)?(?:{_ROLES})|#{{2,3}} ?(?:Instruction|Input|Response))"
+    r"|(?<!\w)(?:HUMAN|ASSISTANT|SYSTEM|USER))\\*+(?=:)",
     re.MULTILINE,
 )
-# Links, images, definitions of links; tags and autolinks; bare addresses.
+# Links, images, definitions of links; tags, comments and autolinks; bare addresses.
 _MARKDOWN_LINK = re.compile(r"\]\\*+(?=[(:])")
-_MARKDOWN_TAG = re.compile(r"<\\*+(?=[/!?]?[A-Za-z0-9])")
+_MARKDOWN_TAG = re.compile(r"<\\*+(?=[!?]|/?[A-Za-z0-9])")
 _ADDRESS = re.compile(r"(?<!\\)\\*+(?=://)|\b[wW]{3}\\*+(?=\.)")
 _PLAIN = re.compile(r"[\t\n -~]*+")
 

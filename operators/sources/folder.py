@@ -5,6 +5,7 @@ gone is no folder whose documents were deleted: its scan ends with an error.
 """
 
 import os
+import re
 from collections.abc import Callable, Container, Iterator
 from contextlib import closing
 from functools import partial
@@ -48,6 +49,7 @@ from operators.versions.named_version import lineage_of
 
 READER = "folder/3"
 _PDF_END, _PDF_TAIL = b"%%EOF", 2048  # bytes at its end in which a whole PDF says so
+_PDF_XREF = re.compile(rb"startxref\s+(\d{1,12})\s")  # where its table of objects stands
 MAX_TEXT = 20_000_000
 MAX_PDF = 200_000_000
 """Bytes; a larger file is left out before it is read."""
@@ -206,21 +208,31 @@ def parse_pdf(data: bytes, reader: PdfReader) -> _Parsed:
         PdfRefused: as :meth:`PdfReader.read`.
     """
     found = reader.read(data)
+    ends = _PDF_END in data[-_PDF_TAIL:]
     parsed = _Parsed(
         pdf_text(found),
         pdf_title(found),
         pages=len(found.pages),
         unread_pages=found.unread or None,
         author=found.info.get("Author"),
-        incomplete=None if _PDF_END in data[-_PDF_TAIL:] else True,
+        incomplete=None if ends and _in_place(data) else True,
     )
     parsed.stated = ""
     if found.unread:
         parsed.note = f"{len(found.unread)} of {len(found.pages)} pages could not be read"
+    elif parsed.metadata["incomplete"] and ends:
+        parsed.note = "the file is damaged: a part of its text may be lost"
     elif parsed.metadata["incomplete"]:
         parsed.note = f"the file is cut: only {len(found.pages)} pages of it could be found"
     parsed.pdf_dates = (found.info.get("CreationDate"), found.info.get("ModDate"))
     return parsed
+
+
+def _in_place(data: bytes) -> bool:
+    """Whether a PDF's table of objects is where it says; where bytes are lost, it is not."""
+    said = _PDF_XREF.search(data, max(0, data.rfind(b"startxref")))
+    places = [] if said is None else [int(said[1]), int(said[1]) + data.find(b"%PDF-")]
+    return any(re.match(rb"\s*(?:xref|\d+\s+\d+\s+obj)", data[at : at + 60]) for at in places)
 
 
 def _parse_html(data: bytes) -> _Parsed:

@@ -21,7 +21,6 @@ Any other key becomes metadata. A metadata value whose JSON is longer than
 """
 
 import gzip
-import json
 import re
 import zlib
 from collections.abc import Iterator
@@ -33,6 +32,7 @@ from typing import Any, BinaryIO
 from operators.errors import CrosscorpusError, suggest
 from operators.foundation.disk_dict import DiskDict
 from operators.foundation.sanitize import clean_text
+from operators.sources.formats.json_stream import read_json
 from operators.sources.formats.languages import code_language
 from operators.sources.protocol import Document, Item, Key, ReadIssue, Source, metadata_json
 
@@ -45,6 +45,7 @@ _CORPUS = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _PARTIAL_DATE = re.compile(r"\d{4}(-\d{2})?")
 _TEXT_KEYS = ("title", "path", "url", "version", "topic_key", "language", "state")
 _MOST_NAMED = 20  # unknown fields
+_NUMBERS = ("pr_number", "issue_number")  # they stand in labels and links, and name what to remove
 _KNOWN = frozenset((*_TEXT_KEYS, "doc_id", "corpus", "text", "repo", "created_at", "metadata"))
 
 
@@ -172,8 +173,8 @@ def _lines(raw: BinaryIO) -> Iterator[bytes]:
 def _item(line: bytes, number: int, named: set[str]) -> Document | ReadIssue:
     where = f"line {number}"
     try:
-        fields = json.loads(line.decode("utf-8-sig", "replace"), parse_constant=_no_constant)
-    except (ValueError, RecursionError) as exc:
+        fields = read_json(line.decode("utf-8-sig", "replace"))
+    except ValueError as exc:
         return ReadIssue(where, f"not JSON: {exc}")
     if not isinstance(fields, dict):
         return ReadIssue(where, f"not a JSON object but {_kind(fields)}")
@@ -185,10 +186,6 @@ def _item(line: bytes, number: int, named: set[str]) -> Document | ReadIssue:
         return ReadIssue(where, str(exc), key=key)
     except RecursionError:
         return ReadIssue(where, "nested too deeply", key=key)
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON number")
 
 
 def _key(fields: dict[str, Any]) -> Key:
@@ -213,6 +210,10 @@ def _document(fields: dict[str, Any], key: Key, named: set[str]) -> Document:
         raise _BadLine(f"metadata is {_kind(given)}, not an object")
     used = _KNOWN if fields.get("repo") is not None else _KNOWN | {"project"}
     extras = {k: v for k, v in fields.items() if k not in used}
+    known = {**extras, **(given or {})}
+    for name in _NUMBERS:
+        if type(known.get(name)) not in (int, type(None)):
+            raise _BadLine(f"{name} is {_kind(known[name])}, not a whole number")
     created_at = _moment(fields)
     corpus, repo, document_id = key
     language = values["language"]
@@ -233,7 +234,7 @@ def _document(fields: dict[str, Any], key: Key, named: set[str]) -> Document:
         date_source=None if created_at is None else "explicit",
         version=values["version"],
         lineage_id=values["topic_key"],
-        metadata=metadata_json({**extras, **(given or {})}),
+        metadata=metadata_json(known),
         note=_unknown(extras.keys() - {"project"}, named),
     )
 

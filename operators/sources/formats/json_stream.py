@@ -19,6 +19,9 @@ from operators.sources.protocol import ReadIssue
 MAX_OBJECT = 16 * 1024 * 1024
 """Characters; a longer object is a ReadIssue."""
 
+MAX_DIGITS = 4000
+"""Of a whole number: Python reads no more than 4,300."""
+
 CHUNK = 256 * 1024
 _GZIP_MAGIC = b"\x1f\x8b"
 _BETWEEN = re.compile(r"[\s,\[\]\x1e\ufeff]*")
@@ -104,9 +107,9 @@ def _object(reader: _Reader) -> dict[str, Any] | str:
         return length
     raw = reader.text[reader.at : reader.at + length]
     try:
-        value = json.loads(raw, parse_constant=_no_constant)
-    except RecursionError:
-        value = "nested too deeply"
+        value = read_json(raw)
+    except TooDeep as exc:
+        value = str(exc)
     except ValueError as exc:
         _restart(reader)
         return f"not JSON: {exc}"
@@ -148,5 +151,31 @@ def _restart(reader: _Reader) -> None:
     reader.take(match.end())
 
 
+def read_json(text: str) -> Any:
+    """What ``text`` says, as JSON has it: no NaN, no number that Python does not read.
+
+    Raises:
+        TooDeep: it has more brackets in brackets than the stack holds.
+        ValueError: it is no JSON; says where.
+    """
+    try:
+        return _JSON.decode(text)
+    except RecursionError:
+        raise TooDeep("nested too deeply") from None
+
+
+class TooDeep(ValueError):
+    """Brackets in brackets in brackets."""
+
+
 def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON number")
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise ValueError(f"a number has more than {MAX_DIGITS} digits")
+    return int(digits)
+
+
+_JSON = json.JSONDecoder(parse_constant=_no_constant, parse_int=_integer)

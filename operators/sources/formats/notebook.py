@@ -4,7 +4,11 @@ An output is data, often megabytes of it; what a notebook says is in its cells.
 """
 
 import json
+import re
 from typing import Any
+
+_TICKS = re.compile("`{3,}")
+_WORD = re.compile(r"[\w+#.-]{1,40}")
 
 
 def notebook_text(data: bytes) -> str:
@@ -14,18 +18,20 @@ def notebook_text(data: bytes) -> str:
         ValueError: it is no JSON, or no notebook.
     """
     try:
-        found = json.loads(data)
-    except RecursionError:
-        raise ValueError("the notebook is nested too deeply") from None
+        found = json.loads(data)  # with NaN, which outputs have
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"the notebook is no JSON that can be read: {error}") from None
     cells = _of(found, "cells")
     if not isinstance(cells, list):  # of version 3
         sheets = _of(found, "worksheets")
         sheets = sheets if isinstance(sheets, list) else []
-        cells = [cell for sheet in sheets for cell in _of(sheet, "cells") or []]
+        held = [_of(sheet, "cells") for sheet in sheets]
+        cells = [cell for listed in held if isinstance(listed, list) for cell in listed]
         if not sheets:
             raise ValueError("not a notebook: it has no cells")
     spec = _of(_of(found, "metadata"), "kernelspec")
-    language = _of(spec, "language") or "python"
+    stated = _of(spec, "language")
+    language = stated if isinstance(stated, str) and _WORD.fullmatch(stated) else "python"
     parts = []
     for cell in cells:
         source = _of(cell, "source") or _of(cell, "input") or ""
@@ -33,7 +39,8 @@ def notebook_text(data: bytes) -> str:
         text = "".join(line for line in lines if isinstance(line, str))
         if text.strip():
             code = _of(cell, "cell_type") == "code"
-            parts.append(f"```{language}\n{text}\n```" if code else text)
+            fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(text)), default=0))
+            parts.append(f"{fence}{language}\n{text}\n{fence}" if code else text)
     return "\n\n".join(parts)
 
 

@@ -44,9 +44,11 @@ def _read(data: bytes, limits: dict[str, int]) -> dict[str, Any]:
             return {"state": "encrypted", "reason": locked}
         mended = _repaired(data, limits)
         if mended is None:
-            return _failed(f"damaged: {exc}")
+            return _failed(f"damaged: its text is lost: {exc}")
         if not _has_text(mended["pages"]):
-            return _failed(f"damaged: {exc} Nor does what is left of it have any text")
+            return _failed(
+                f"damaged: its text is lost: {exc} Nor does what is left of it have any text"
+            )
         found = mended
     else:
         mended = _repaired(data, limits) if None in found["pages"] else None
@@ -55,7 +57,7 @@ def _read(data: bytes, limits: dict[str, int]) -> dict[str, Any]:
     pages = found["pages"]
     unread = [number for number, page in enumerate(pages, start=1) if page is None]
     if len(unread) == len(pages):
-        return _failed(f"damaged: none of {len(pages)} pages can be read")
+        return _failed(f"damaged: its text is lost: none of {len(pages)} pages can be read")
     if not _has_text(pages):
         many = "its page has" if len(pages) == 1 else f"its {len(pages)} pages have"
         return {"state": "no_text", "reason": f"{many} no text: scanned?"}

@@ -1,5 +1,6 @@
 """Where configurations are found, what a file extends, and what a file may not be."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,42 @@ def test_a_hundred_thousand_brackets_are_one_line(tmp_path, text):
     (tmp_path / "a.yaml").write_text(text)
     with pytest.raises(ConfigError, match=r"a\.yaml: nested too deeply"):
         read_chain(tmp_path / "a.yaml")
+
+
+LAUGHS = "a: &a [x]\n" + "".join(
+    f"{key}: &{key} [{','.join(['*' + before] * 9)}]\n" for before, key in pairwise("abcdefghi")
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (LAUGHS, " line 5: more than 10000 values, counting each alias in full"),
+        ("corpora: &a {docs: *a}", " line 1: an alias of what it is in"),
+        ("&a [*a]", " line 1: an alias of what it is in"),
+        ("a: &a {<<: *a}", " line 1: an alias of what it is in"),
+        (f"workers: {'9' * 6000}", " line 1: a number of more than 100 digits"),
+        (f"workers: 0x{'f' * 6000}", " line 1: a number of more than 100 digits"),
+        (f"workers: {'1:' * 3000}1", " line 1: a number of more than 100 digits"),
+        ("a: 2020-99-99", ": a value that can't be read: month must be in 1..12"),
+        ("a: !!timestamp z", ": a value that can't be read: "),
+        ("a: !!set [1]", ": a value that can't be read: "),
+        ("%TAG ! tag:\n---\nx: !!map 3", ": a value that can't be read: "),
+    ],
+    ids=range(11),
+)
+def test_hostile_yaml_is_one_line(tmp_path, text, said):
+    (tmp_path / "a.yaml").write_text(text)
+    with pytest.raises(ConfigError) as error:
+        read_chain(tmp_path / "a.yaml")
+    assert str(error.value).startswith(f"a.yaml{said}")
+    assert "\n" not in str(error.value)
+
+
+def test_an_alias_stands_for_its_value(tmp_path):
+    (tmp_path / "a.yaml").write_text("a: &a {x: 1}\nb: *a\n")
+    (source,) = read_chain(tmp_path / "a.yaml")
+    assert source.content == {"a": {"x": 1}, "b": {"x": 1}}
 
 
 def test_shipped_configurations_are_found():

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import polars as pl
+import pytest
+from markdown_it import MarkdownIt
 
 from operators.context.citations import citation, cite
 from operators.context.packing import pack
@@ -34,6 +37,32 @@ def test_a_citation_links_and_says_where_else_it_was_found() -> None:
 
 def test_without_a_link_a_citation_is_plain_text() -> None:
     assert citation("[wiki: Title]", None, []) == "[wiki: Title]"
+
+
+# What GitHub, and linkify-it, take for an address where nothing says that it is one.
+BARE = re.compile(r"(?:https?|ftp):/*//|(?<![\w\\])//\w|\bwww\.", re.I)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        *("https://evil/x", "see http://a.b/c?d=https://x.y", "HTTPS://EVIL", "www.evil.com"),
+        *("https:///evil.com", "ftp://h", "x www.evil www.evil", "WWW.evil.com", "//evil.com/a"),
+        *("](https://evil", "<https://evil>", "`https://evil", "\\https://evil", "https:\\//evil"),
+        *("![x](//evil)", "&colon;//evil", "[x]: https://evil", "http:////evil", "a//b", "a.b/c:1"),
+    ],
+)
+@pytest.mark.parametrize("url", [None, "https://good/"])
+def test_an_address_in_a_label_is_shown_as_it_is_and_is_no_link(said: str, url: str | None) -> None:
+    cited = citation(f"[wiki: {said}]", url, [source(f"[docs: {said}]", None)])
+    assert not BARE.search(cited.replace("(https://good/)", ""))
+    [block] = [one.children or [] for one in MarkdownIt().parse(cited) if one.children]
+    assert [one.attrs["href"] for one in block if one.type == "link_open"] == [url][
+        : url is not None
+    ]
+    shown = "".join(one.content for one in block)
+    outer = "{}" if url else "[{}]"
+    assert shown == f"{outer.format(f'wiki: {said}')} (also found in [docs: {said}])"
 
 
 def test_many_alternates_are_counted() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -161,7 +162,7 @@ TREE = "https://h/{repo}/blob/{branch}/{path}"
         ("https://h/{path}#{anchor}", {"path": "x", "anchor": "../y"}, "https://h/x#../y"),
         ("https://h/x?v={version}", {"version": ".."}, "https://h/x?v=.."),
         ("{uri}/{path}", {"uri": "https://h/a", "path": "../b"}, None),
-        ("{uri}", {"uri": "https://h/a/../b"}, "https://h/a/../b"),
+        ("{uri}", {"uri": "https://h/a/../b"}, None),
         (
             TREE,
             {"repo": "a/b", "path": "src/c.py", "metadata": '{"branch": "release/1.2"}'},
@@ -178,6 +179,72 @@ def test_no_field_leads_a_link_out_of_its_path(
     make_chunks: Make, template: str, row: dict[str, Any], url: str | None
 ) -> None:
     assert link_of(make_chunks, template, **row) == url
+
+
+OUT = """
+https://github.com/../../evil/pull/1 https://h/%2e%2e/evil https://h/a/%2E%2e/b https://h/a/.%2e
+https://h/a%2f..%2fb https://h/a%5c..%5cb https://h/a\\..\\b https://h\\@evil.com/ https://a@evil.com/
+https://h/.. https://h/..?q https://h/..#f https://h/./b https://evil.com:x/ https:///evil.com
+javascript:alert(1) //evil.com/a ftp://h/a data:text/html,x https://[::1]/ https://h%2eevil.com/
+https://h/\u202ea https://h_/ https://-h/ https:// HTTPS:evil.com
+"""
+
+
+@pytest.mark.parametrize("url", OUT.split())
+def test_a_documents_own_address_that_leads_elsewhere_is_no_link(
+    make_chunks: Make, url: str
+) -> None:
+    assert link_of(make_chunks, "{uri}", uri=url) is None
+    assert (
+        link_of(make_chunks, "{html_url}#L{start_line}", metadata=json.dumps({"html_url": url}))
+        is None
+    )
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://h/a?x=../b",
+        "https://h/a#../b",
+        "https://h/...",
+        "https://h/.github/a",
+        "https://h/a%20b",
+    ],
+)
+def test_dots_that_leave_no_path_are_a_link(make_chunks: Make, url: str) -> None:
+    assert link_of(make_chunks, "{uri}", uri=url) == url
+
+
+HOSTS = [
+    *("https://{repo}.example.com", "https://{repo}.example.com/{path}", "https://{repo}"),
+    *("https://x.{repo}/a", "https://[[{repo}/]]{repo}.h/", "https://h:{repo}/", "{uri}{repo}"),
+    *("https://[[x-{version}||{repo}]].h/a", "https://{repo}#{anchor}", "https://{repo}?a={path}"),
+]
+
+
+@pytest.mark.parametrize("template", HOSTS)
+@pytest.mark.parametrize(
+    "value",
+    [
+        "evil.com/",
+        "evil.com#",
+        "evil.com?",
+        "a@evil.com",
+        "evil.com\\",
+        "evil.com%2f",
+        "a:b@c",
+        "a/../b",
+        "a b",
+        "é/",
+    ],
+)
+def test_a_field_in_the_hosts_place_is_a_part_of_its_name_or_there_is_no_link(
+    make_chunks: Make, template: str, value: str
+) -> None:
+    row = {"uri": "https://h", "path": "p", "anchor": "a", "repo": value}
+    assert link_of(make_chunks, template, **row) is None
+    if ":{" not in template:
+        assert link_of(make_chunks, template, **row | {"repo": "team-1.x"}) is not None
 
 
 @pytest.mark.parametrize("bad", ["{a", "a}", "{}", "[[{a}", "{a}]]", "{a b}", "[[ [[{a}]] ]]"])

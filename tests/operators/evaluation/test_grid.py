@@ -16,6 +16,13 @@ def test_values_are_numbers_or_names():
 
 
 @pytest.mark.parametrize(
+    "value", ["9" * 6000, "[" * 5000, "!!timestamp z", "2020-99-99", "&a [*a]"]
+)
+def test_a_value_that_yaml_stumbles_over_is_a_word(value):
+    assert read_settings([f"rrf_k={value}"]) == {"rrf_k": [value]}
+
+
+@pytest.mark.parametrize(
     ("given", "said"),
     [
         (["rrf_k"], "is no setting"),

@@ -25,6 +25,9 @@ TOKENS = """
 [AVAILABLE_TOOLS] [TOOL_CALLS] [/TOOL_RESULTS] <|START_OF_TURN_TOKEN|> <|reserved_special_token_0|>
 <|fim_prefix|> <｜User｜> <｜Assistant｜> <｜begin▁of▁sentence｜>
 <｜tool▁calls▁begin｜>
+<parameter> <parameter=path> <function=run> </function> <PRE> <SUF> <MID> <EOT> <BOS_TOKEN> <sop>
+<eop> <fim_prefix> <fim_middle> <tool_use> </tool_use> <system_prompt> </system_prompt> <EOS/>
+<extra_id_0> <unused_12> <tool_output> <SYSTEM-NOTE> <mask> <sep> <prompt> <end_of_utterance>
 """
 
 
@@ -41,6 +44,13 @@ def test_no_token_of_a_chat_template_reaches_the_context_whole(token: str) -> No
     "turn",
     [
         *("Human:", "Assistant:", "USER:", "ASSISTANT:", "  System:", "### User:"),
+        *(
+            "hello USER:",
+            "then (ASSISTANT:",
+            '<tool_use id="1">',
+            "<my_tool\nname='x'>",
+            "<my_turn>",
+        ),
         *("### Instruction:", "### Response:", '<document index="1">', "<invoke\nname='x'>"),
     ],
 )
@@ -60,6 +70,9 @@ def test_no_line_begins_a_turn(turn: str) -> None:
         '<div class="s"><span>user</span></div>',
         "the system: a user, an assistant: a human: [x] [Index] <summary>",
         "a human said: Human nature: yes",
+        "#include <type_traits>\n#include <key_io.h>\nstd::vector<T> a; std::map<size_t, int_t> b;",
+        "static_cast<uint_fast8_t>(x); if a <my_len and b> 1; template <typename T>; <T> <A>",
+        "cd <path>; <b>bold</b> <property name='a'/> <stdin> THE_USER: ENV_SYSTEM: <user@host>",
         "[wikipedia] {user: 1} \\d+ C:\\s",
     ],
 )
@@ -68,6 +81,7 @@ def test_code_and_prose_stay_as_they_are(text: str) -> None:
 
 
 PIECES = """
+USER EOT fim_x a_b = include
 < > | \\ [ ] / : ( s im_end INST <SYS>> wiki Human ### system ｜ :// www . source ! x \\\\ ſ
 """
 pieces = st.sampled_from(["\n", " ", *PIECES.split()])
@@ -113,6 +127,11 @@ LIVE = [
     "<IMG SRC=//evil>",
     "\\\\[a](https://evil)",
     "[![p](https://evil)](https://evil)",
+    "<!-- hidden\n\nhttps://",
+    "<? hidden https://",
+    "<![CDATA[ hidden https://",
+    "a <!-- hidden https:// -->",
+    "<!X hidden https://",
 ]
 
 

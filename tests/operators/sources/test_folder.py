@@ -291,6 +291,29 @@ def test_word_documents_and_notebooks_are_read_and_a_damaged_one_is_reported(
     assert (plan.title, plan.language) == ("Plan", "docx")
 
 
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.5, 0.7, 0.9])
+@pytest.mark.parametrize("lost", [None, 10])
+def test_of_a_pdf_that_lost_bytes_the_text_is_incomplete_or_the_report_says_it_is_lost(
+    tmp_path: Path, make_pdf: MakePdf, share: float, lost: int | None
+) -> None:
+    whole = make_pdf([f"Page {n} of the guide" for n in range(9)])
+    at = int(share * whole.index(b"\nxref\n"))
+    write(tmp_path, "a.pdf", whole[:at] + (b"" if lost is None else whole[at + lost :]))
+    [found] = read_all(folder_source(tmp_path))
+    if isinstance(found, ReadIssue):
+        assert (found.failed, "its text is lost" in found.reason) == (True, True)
+    else:
+        assert json.loads(found.metadata)["incomplete"] is True
+        assert found.note
+
+
+def test_a_pdf_after_other_bytes_is_whole(tmp_path: Path, make_pdf: MakePdf) -> None:
+    write(tmp_path, "a.pdf", b"a mail's header\n" + make_pdf(["Page"]))
+    [found] = read_all(folder_source(tmp_path))
+    assert isinstance(found, Document)
+    assert found.note is None
+
+
 def test_a_pdf_that_was_cut_is_read_and_reported_as_incomplete(
     tmp_path: Path, make_pdf: MakePdf
 ) -> None:

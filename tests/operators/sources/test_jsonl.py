@@ -115,6 +115,26 @@ def test_nul_and_lone_surrogates_and_bad_bytes_are_replaced() -> None:
         (line(created_at="0001-01-01T00:00:00+10:00"), "is no ISO 8601 date"),
         (line(score=float("nan")), "NaN is no JSON number"),
         (b'{"doc_id":"d","corpus":"docs","text":"t","x":' + b"9" * 5000 + b"}\n", "not JSON"),
+        (b'{"doc_id":"d","corpus":"docs","text":"t","x":' + b"9" * 5000 + b"}\n", "4000 digits"),
+        (line(pr_number="../../evil"), "pr_number is a string, not a whole number"),
+        (line(pr_number=1.5), "pr_number is a number, not a whole number"),
+        (line(pr_number=True), "pr_number is a boolean, not a whole number"),
+        (line(metadata={"issue_number": "1](x"}), "issue_number is a string"),
+        (line(metadata={"pr_number": [1]}), "pr_number is a list"),
+        (b'{"a":' * 100_000 + b"\n", "not JSON: nested too deeply"),
+        (line(corpus="docs; drop table"), "corpus 'docs; drop table'"),
+        (line(corpus="../docs"), "corpus '../docs'"),
+        (line(created_at="9" * 6000), "is no ISO 8601 date"),
+        (line(created_at="0001-01-01T00:00:00+23:59"), "is no ISO 8601 date"),
+        (line(score=float("inf")), "Infinity is no JSON number"),
+        (line(score=-float("inf")), "-Infinity is no JSON number"),
+        (line(title={"a": 1}), "title is an object"),
+        (line(repo=["a"]), "repo is a list"),
+        (b'"' + b"x" * 9999 + b'"\n', "not a JSON object but a string"),
+        (b"\x00\x00\n", "not JSON"),
+        (line()[:-3] + b"\n", "not JSON"),
+        (line()[:-1] * 2 + b"\n", "not JSON: Extra data"),
+        (json.dumps({"doc_id": "d"}).encode("utf-16") + b"\n", "not JSON"),
     ],
 )
 def test_a_bad_line_is_a_fault_with_its_reason(raw: bytes, reason: str) -> None:
@@ -122,6 +142,24 @@ def test_a_bad_line_is_a_fault_with_its_reason(raw: bytes, reason: str) -> None:
     assert found.where == "line 1"
     assert found.failed
     assert reason in found.reason
+
+
+@pytest.mark.parametrize(
+    ("more", "metadata"),
+    [
+        (b'"pr_number": null', "{}"),
+        (b'"x": 1e999, "y": [-1e999]', '{"x": null, "y": [null]}'),
+        (b'"a\\u0000b": 1, "": 2', '{"": 2, "a\ufffdb": 1}'),
+        (b'"__proto__": {"x": 1}', '{"__proto__": {"x": 1}}'),
+        (b'"x": "\\ud800", "x": 2', '{"x": 2}'),
+        (b'"x": ' + b"[" * 900 + b"]" * 900, "{}"),
+    ],
+    ids=range(6),
+)
+def test_a_strange_value_is_kept_as_what_the_store_can_hold(more: bytes, metadata: str) -> None:
+    [item] = read(line()[:-2] + b", " + more + b"}\n")
+    assert isinstance(item, Document)
+    assert item.metadata == metadata
 
 
 def test_reading_goes_on_after_a_bad_line_and_counts_blank_ones() -> None:

@@ -53,6 +53,11 @@ def test_nothing_in_it_is_nothing(text: str) -> None:
     [
         ('{"a": }', "not JSON"),
         ('{"a": NaN}', "NaN is no JSON number"),
+        ('{"a": ' + "9" * 6000 + "}", "a number has more than 4000 digits"),
+        ('{"number": 1e5e5}', "not JSON"),
+        ('{"a": -Infinity}', "-Infinity is no JSON number"),
+        ('{"a": "\\x"}', "not JSON"),
+        ("{'a': 1}", "not JSON"),
         ("null", "not a JSON object"),
         ('{"a": "no end', "does not end on its line"),
         ('"text"', "not a JSON object"),

@@ -62,3 +62,53 @@ def test_a_damaged_file_without_text_is_not_taken_for_a_scan(
     assert refused.state == "failed"
     assert str(refused).startswith("damaged: ")
     assert "Nor does what is left of it have any text" in str(refused)
+
+
+def _with(old: bytes, new: bytes) -> Callable[[bytes], bytes]:
+    return lambda made: made.replace(old, new)
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "header alone": lambda made: made[:9],
+    "nulls": lambda made: made[:9] + bytes(1_000_000),
+    "a page tree that is its own child": _with(b"/Kids[4 0 R", b"/Kids[2 0 R"),
+    "a catalog as page": _with(b"/Kids[4 0 R", b"/Kids[1 0 R"),
+    "its pages are a page": _with(b"/Pages 2 0 R", b"/Pages 4 0 R"),
+    "no pages": _with(b"/Pages 2 0 R", b""),
+    "two thousand million pages": _with(b"/Count 2", b"/Count 2147483647"),
+    "less than no pages": _with(b"/Count 2", b"/Count -1"),
+    "a number of 6,000 digits": _with(b"/Count 2", b"/Count " + b"9" * 6000),
+    "nested arrays": _with(b"/Count 2", b"/Count 2/X " + b"[" * 100_000),
+    "nested dictionaries": _with(b"/Count 2", b"/Count 2/X " + b"<</X" * 100_000),
+    "a name of a megabyte": _with(b"/Count 2", b"/Count 2/" + b"N" * 1_000_000),
+    "a string without an end": _with(b"/Count 2", b"/Count 2/X (" + b"(" * 9999),
+    "a stream longer than the file": _with(b"/Length ", b"/Length 99999999"),
+    "a stream of less than nothing": _with(b"/Length ", b"/Length -"),
+    "a filter nobody knows": _with(b"/Length ", b"/Filter/Nope/Length "),
+    "what is not packed is unpacked": _with(b"/Length ", b"/Filter/FlateDecode/Length "),
+    "a hundred filters": _with(b"/Length ", b"/Filter[" + b"/A85 " * 100 + b"]/Length "),
+    "a script": _with(b"/Type/Catalog", b"/Type/Catalog/OpenAction<</S/JavaScript/JS(while(1);)>>"),
+    "a launch": _with(b"/Type/Catalog", b"/Type/Catalog/OpenAction<</S/Launch/F(/bin/sh)>>"),
+    "an earlier table that is this one": _with(b"/Root", b"/Prev 9/Root"),
+    "a ZIP before it": lambda made: b"PK\x03\x04" + made,
+    "no table": lambda made: made[: made.index(b"\nxref\n")],
+    "twice": lambda made: made + made,
+    "an object that is itself": _with(b"3 0 obj\n<<", b"3 0 obj\n3 0 R <<"),
+    "fonts within fonts": _with(b"/BaseFont/", b"/Encoding 3 0 R/DescendantFonts[3 0 R]/BaseFont/"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_hostile_structure_gives_a_text_or_a_reason_and_the_next_file_is_read(
+    reader: PdfReader, make_pdf: MakePdf, damage: Callable[[bytes], bytes]
+) -> None:
+    made = make_pdf(["One", "Two"])
+    hostile = damage(made)
+    assert hostile != made
+    try:
+        said = "".join(reader.read(hostile).pages)
+    except PdfRefused as refused:
+        said = f"Two: {refused}"
+    assert "One" in said or "Two" in said
+    assert "\n" not in said.strip()
+    assert reader.read(made).pages[0].strip() == "One"
