@@ -12,7 +12,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any
@@ -84,7 +84,7 @@ class ReadIssue:
     where: str
     reason: str
     failed: bool = True
-    key: Key | None = None
+    key: Key | None = field(default=None, repr=False)  # what is withdrawn may hold a secret there
     content: str | None = None
     state: str = "failed"
     withdrawn: bool = False

@@ -1,15 +1,22 @@
 """Secrets in what is read: keys and tokens that whoever asks a question should not be given.
 
 Only well-known forms count, each with a mark of its own (a prefix, a header), after the public
-lists of GitHub's secret scanning and of gitleaks. Entropy is no evidence: hashes, test vectors and
-identifiers of code have it too. So a secret of no known form stays, and hardly anything is taken
-for one that is none.
+lists of GitHub's secret scanning and of gitleaks. Entropy is no evidence for a secret: hashes, test
+vectors and identifiers of code have it too. Its lack is evidence against one, as is a word that
+says so: documentation shows many keys that open nothing. So a secret of no known form stays, and
+hardly anything is taken for one that is none.
 """
 
+import base64
+import json
 import re
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
+from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from operators.errors import UnknownName, suggest
 from operators.sources.protocol import Document, Item, LazyDocument, ReadIssue, Source
@@ -19,47 +26,220 @@ MODES = ("skip", "redact", "allow")
 VERSION = 1
 """Of the rules: another one makes the next run judge stored documents again."""
 
-_KINDS = {
-    "private key": r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-    r"(?:\\[rn]|[\s\"',+\\]|[A-Za-z-]+: [^\n]{0,100}\n){1,40}[A-Za-z0-9+/=]{40}[^-]{0,20000}"
-    r"(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?",
-    "AWS access key": r"\b(?:AKIA|ASIA)[A-Z2-7]{16}\b",
-    "GitHub token": r"\b(?:gh[pousr]_[A-Za-z0-9]{36,251}|github_pat_[A-Za-z0-9_]{80,90})\b",
-    "GitLab token": r"\bglpat-[A-Za-z0-9_-]{20,}",
-    "Slack token": r"\bxox[abeoprs]-[0-9A-Za-z]{8,}-[0-9A-Za-z-]{10,}"
-    r"|https://hooks\.slack\.com/services/T[A-Z0-9]{8,}/B[A-Z0-9]{8,}/[A-Za-z0-9]{20,}",
-    "Google API key": r"\bAIza[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])",
-    "Stripe key": r"\b[rs]k_live_[A-Za-z0-9]{20,}",
-    "OpenAI or Anthropic key": r"\bsk-(?:proj-|ant-[a-z0-9]+-)?[A-Za-z0-9_-]{40,}",
-    "Hugging Face token": r"\bhf_[A-Za-z]{34}\b",
-    "package registry token": r"\bnpm_[A-Za-z0-9]{36}\b|\bpypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{50,}",
-    "SendGrid key": r"\bSG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])",
-    "Azure storage key": r"\bAccountKey=[A-Za-z0-9+/]{86}==",
-    "JSON web token": r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{20,}",
-    "password in an address": r"(?<=://)[A-Za-z0-9._%+-]{1,64}:"
-    r"(?!(?i:pass|pwd|secret|token|changeme|example|test|user|x{3}|\.{3}|\*))"
-    r"[^\s/:@{}<>$\[\]()\"'`\\]{8,128}@(?!localhost|127\.|host|example|(?:[\w-]+\.)*example\.)"
-    r"[\w.-]+\.[A-Za-z]{2,}",
-}
-_MARKS = {
-    "private key": ("PRIVATE KEY",),
-    "AWS access key": ("AKIA", "ASIA"),
-    "GitHub token": ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
-    "GitLab token": ("glpat-",),
-    "Slack token": ("xox", "hooks.slack.com"),
-    "Google API key": ("AIza",),
-    "Stripe key": ("k_live_",),
-    "OpenAI or Anthropic key": ("sk-",),
-    "Hugging Face token": ("hf_",),
-    "package registry token": ("npm_", "pypi-A"),
-    "SendGrid key": ("SG.",),
-    "Azure storage key": ("AccountKey=",),
-    "JSON web token": ("eyJ",),
-    "password in an address": ("://",),
-}
-"""What every secret of a kind has: most texts have none of it, and are looked at no further."""
+_KEYS = ("corpus", "repo", "document_id", "path")
+_LABELS = ("title", "uri", "language", "state", "version", "lineage_id", "metadata", "note")
 
-_FORMS = {kind: re.compile(form) for kind, form in _KINDS.items()}
+_ADDRESS = "password in an address"
+_WEB_TOKEN = "JSON web token"
+TOKENS = [
+    ("AWS access key", "AKIA ASIA ABIA ACCA", r"[A-Z2-7]{16}"),
+    ("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9]{36,251}"),
+    ("GitHub token", "github_pat_", r"\w{80,90}"),
+    ("GitLab token", "glpat- gldt- glrt- glptt- glft- glsoat- glcbt- glimt-", r"[\w-]{20,150}"),
+    ("GitLab token", "glagent- gloas- glffct- GR1348941", r"[\w-]{20,150}"),
+    ("Slack token", "xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs-", r"\w{8,64}-[A-Za-z0-9-]{10,250}"),
+    ("Slack token", "xoxb- xoxe- xoxp-", r"\d-[A-Za-z0-9-]{50,250}"),
+    ("Slack token", "xapp-", r"\d-[A-Z0-9]{8,20}-\d{8,20}-[A-Za-z0-9]{32,128}"),
+    ("Slack token", "hooks.slack.com/", r"[a-z]+/[A-Z0-9]{8,20}/[A-Z0-9]{8,20}/[A-Za-z0-9]{20,64}"),
+    ("Discord token", "discord.com/api/webhooks/", r"\d{16,20}/[\w-]{60,80}"),
+    ("Discord token", "MD MT Mj Mz ND NT Nj Nz OD OT", r"\w{22,26}\.[\w-]{6}\.[\w-]{27,38}"),
+    ("Google API key", "AIza", r"[\w-]{35}"),
+    ("Google token", "GOCSPX-", r"[\w-]{28}"),
+    ("Google token", "ya29. 1//0", r"[\w-]{30,250}"),
+    ("Stripe key", "sk_live_ rk_live_", r"[A-Za-z0-9]{20,250}"),
+    ("Stripe key", "whsec_", r"[A-Za-z0-9+/]{32,64}"),
+    ("OpenAI or Anthropic key", "sk-", r"[\w-]{40,250}|[A-Za-z0-9]{32,39}"),
+    ("Hugging Face token", "hf_ api_org_", r"[A-Za-z]{34}"),
+    ("package registry token", "npm_", r"[A-Za-z0-9]{36}"),
+    ("package registry token", "pypi-AgE", r"[\w-]{50,500}"),
+    ("package registry token", "rubygems_", r"[a-f0-9]{48}"),
+    ("package registry token", "cio", r"[A-Za-z0-9]{32}"),
+    ("package registry token", "dckr_pat_ dckr_oat_", r"[\w-]{27,40}"),
+    ("package registry token", "oy2", r"[a-z0-9]{43}"),
+    ("SendGrid key", "SG.", r"[\w-]{22}\.[\w-]{43}"),
+    ("Mailgun key", "key-", r"[a-f0-9]{32}"),
+    ("Twilio key", "SK", r"[a-f0-9]{32}"),
+    ("Vault token", "hvs. hvb. hvr.", r"[\w-]{24,300}"),
+    ("DigitalOcean token", "dop_v1_ doo_v1_ dor_v1_", r"[a-f0-9]{64}"),
+    ("Shopify token", "shpat_ shpca_ shppa_ shpss_", r"[A-Fa-f0-9]{32}"),
+    ("Square token", "sq0atp- sq0csp- sq0idp- EAAA", r"[\w-]{22,60}"),
+    ("Databricks token", "dapi", r"[a-f0-9]{32}(?:-\d)?"),
+    ("Linear key", "lin_api_ lin_oauth_", r"[A-Za-z0-9]{40,64}"),
+    ("Doppler token", "dp.pt. dp.st. dp.ct. dp.sa.", r"(?:[\w-]{2,35}\.)?[A-Za-z0-9]{40,44}"),
+    ("Grafana token", "glc_", r"[A-Za-z0-9+/]{32,400}={0,2}"),
+    ("Grafana token", "glsa_", r"[A-Za-z0-9]{32}_[A-Fa-f0-9]{8}"),
+    ("PlanetScale token", "pscale_tkn_ pscale_pw_ pscale_oauth_", r"[\w=.-]{32,64}"),
+    ("Atlassian token", "ATATT3 ATCTT3 ATBB", r"[\w=-]{28,250}"),
+    ("Sentry token", "sntrys_ sntryu_", r"[\w+/=-]{40,500}"),
+    ("New Relic key", "NRAK- NRAL- NRRA- NRII- NRJS-", r"[A-Za-z0-9-]{19,42}"),
+    ("Cloudflare key", "v1.0-", r"[a-f0-9]{24}-[a-f0-9]{146}"),
+    ("Fly token", "fo1_ fm1r_ fm1a_ fm2_", r"[\w+/-]{43,1000}"),
+    ("age key", "AGE-SECRET-KEY-1", r"[A-Z0-9]{58}"),
+    ("Postman key", "PMAK-", r"[a-f0-9]{24}-[a-f0-9]{34}"),
+    ("Notion token", "ntn_ secret_", r"[A-Za-z0-9]{43,50}"),
+    ("Airtable token", "pat", r"[A-Za-z0-9]{14}\.[a-f0-9]{64}"),
+    ("Figma token", "figd_ figo_ figr_", r"[\w-]{38,60}"),
+    ("Heroku key", "HRKU-", r"[\w-]{36,70}"),
+    ("Pulumi token", "pul-", r"[a-f0-9]{40}"),
+    ("Dynatrace token", "dt0c01. dt0s16. dt0s02.", r"[A-Z0-9]{8,24}\.[A-Z0-9]{64}"),
+    ("Tailscale key", "tskey-", r"[a-z]+-[\w]{8,20}-[\w]{16,40}"),
+    ("Groq, Perplexity or xAI key", "gsk_ pplx- xai-", r"[A-Za-z0-9]{48,90}"),
+    ("Replicate token", "r8_", r"[A-Za-z0-9]{37}"),
+    ("Artifactory key", "AKCp", r"[A-Za-z0-9]{69}"),
+    ("Alibaba key", "LTAI", r"[A-Za-z0-9]{20}"),
+    ("Sendinblue key", "xkeysib-", r"[a-f0-9]{64}-[A-Za-z0-9]{16}"),
+    ("1Password token", "ops_eyJ", r"[A-Za-z0-9+/=]{200,2000}"),
+    ("Clojars token", "CLOJARS_", r"[a-z0-9]{60}"),
+    ("Typeform token", "tfp_", r"[\w.=-]{40,70}"),
+    ("Supabase token", "sbp_ sb_secret_", r"[\w]{30,50}"),
+    ("EasyPost key", "EZAK", r"[A-Za-z0-9]{54}"),
+    ("Facebook token", "EAAM EAAC EAAG", r"[A-Za-z0-9]{100,300}"),
+    (_WEB_TOKEN, "eyJ", r"[\w-]{10,1000}\.eyJ[\w-]{10,8000}\.[\w-]{20,1000}"),
+]
+"""Kind, the marks that it begins with, and what follows; each has a run of 16 near its mark."""
+
+_SHAPES = [
+    (
+        "private key",
+        "PRIVATE KEY",
+        r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+        r"(?:\\[rn]|[\s\"'`,+\\>#/*;|.:<!-]|[A-Za-z][A-Za-z-]{0,40}: [^\n]{0,100}\n){1,60}"
+        r"([A-Za-z0-9+/=]{40})(?:[^-]|-(?!----(?:END|BEGIN))){0,20000}"
+        r"(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?",
+    ),
+    ("private key", "Private-Lines", r"Private-Lines: \d{1,3}\s{1,9}([\w+/]{40})[\w+/=\s]{0,9999}"),
+    *(
+        (
+            "AWS secret key",
+            mark,
+            mark + r"\w{0,40}[\"']?\s{0,5}[:=]>?\s{0,5}[\"']?([\w/+]{40})(?![\w/+=])",
+        )
+        for mark in ("aws_secret", "AWS_SECRET", "secret_acc", "SecretAcc", "secretAcc")
+    ),
+    ("Azure storage key", "AccountKey=", r"AccountKey=([A-Za-z0-9+/]{86})=="),
+    ("Azure key", "AccessKey=", r"AccessKey=([A-Za-z0-9+/]{43})="),
+    ("Azure key", "sig=", r"sig=([A-Za-z0-9%+/]{42,90})(?:%3[dD]|=)"),
+    ("Azure key", "Q~", r"(?<![\w~.])([\w~.]{3}\dQ~[\w~.-]{31,34})(?!\w)"),
+    ("Telegram token", ":AA", r"(?<!\w)\d{8,10}:(AA[\w-]{33})(?!\w)"),
+    ("Mailchimp key", "-us", r"(?<!\w)([a-f0-9]{32})-us\d{1,2}(?!\w)"),
+    ("Terraform token", ".atlasv1.", r"(?<!\w)[A-Za-z0-9]{14}\.atlasv1\.([\w=-]{60,70})"),
+    (
+        _ADDRESS,
+        "://",
+        r"://([\w.%+-]{0,64}:[^\s/@{}<>$\[\]()\"'`\\]{8,128})@(?!localhost|127\.|0\.0\.0\.0"
+        r"|192\.0\.2\.|198\.51\.100\.|203\.0\.113\.|(?:my|your)?host(?:name)?\b"
+        r"|(?:[\w-]{1,63}\.){0,9}(?:example\.|(?:example|test|invalid|localhost)(?![\w.-])))"
+        r"[\w-]{1,63}(?:\.[\w-]{1,63}){0,9}",
+    ),
+]
+"""Kind, what a text with one holds, and the whole form; its group is what is judged."""
+
+_BASE64 = re.compile(r"[A-Za-z0-9+/]{28,}(?:\s{1,20}[A-Za-z0-9+/]{40,})*")
+_RUN = re.compile(r"[\w-]{16,}", re.ASCII)
+_BEFORE = 60
+"""Characters between the beginning of a token and that of its first run of 16, at most."""
+
+_SHOWN = re.compile(
+    r"(?i)example|sample|placeholder|dummy|redacted|changeme|foobar|fake|x{4}|\.{3}|john ?doe"
+    r"|(?:your|my|test|this|real|secret|token)[_-]|[_-](?:here|test|secret|token)|1234567890"
+    r"|4eC39HqLyjWD|tR3PYbcVNZZ7|BQokikJOvBiI|16C7e42F292c|Eby8vdM02xNO|C2y6yDjf5/R|ngeVfQFYQlKU"
+    r"|k4NjIyNDgzNDcx|SyA(?:nLA7NfeLqu|dOS2zB6NCs|SWm6HmTMd)|SyCkEhVjf3pdu"
+    r"|SyD(?:MAScliyLx|aGmWKa4Js)"
+)
+"""Words of a key that is there to be seen, and beginnings of those that vendors' pages show."""
+
+_WEAK = re.compile(
+    r"pass(?:word|wd|phrase)?|pwd|secret|token|change|example|sample|test|user(?:name)?|admin|root"
+    r"|guest|demo|foo|bar|baz|dummy|fake|your|my|here|placeholder|letmein|welcome|qwerty|hunter"
+    r"|default|super|postgres(?:ql)?|mysql|mongo|redis|rabbit(?:mq)?|database|login|credential"
+    r"|some|local|strong|secure"
+)
+_LEET = str.maketrans("0134578@$!", "oieastbasi")
+
+
+def _tokens() -> dict[str, list[tuple[str, re.Pattern[str]]]]:
+    forms = defaultdict(list)
+    for kind, marks, rest in TOKENS:
+        for mark in marks.split():
+            form = rf"(?:(?<!\w)(?<!\w-)|(?<=\\[nrt])){re.escape(mark)}((?>{rest}))(?!\w)"
+            forms[mark].append((kind, re.compile(form, re.ASCII)))
+    return forms
+
+
+def _any_of(marks: Iterable[str]) -> str:
+    """A pattern of ``marks`` in branches by first letter, the longest first: that is faster."""
+    branches = defaultdict(list)
+    for mark in sorted(marks, key=len, reverse=True):
+        branches[re.escape(mark[0])].append(re.escape(mark[1:]))
+    return "|".join(f"{first}(?:{'|'.join(rest)})" for first, rest in branches.items())
+
+
+_FORMS = _tokens()
+_MARK = re.compile(_any_of(_FORMS))
+_WHOLE = [(kind, held, re.compile(form, re.ASCII)) for kind, held, form in _SHAPES]
+
+
+class _Secret(NamedTuple):
+    start: int
+    end: int
+    kind: str
+    value: str
+
+
+def _secrets(text: str) -> list[_Secret]:
+    """The secrets of ``text`` in order, without what lies in another."""
+    every = [*_plain(text), *_encoded(text)]
+    apart: list[_Secret] = []
+    for secret in sorted(every):
+        if not apart or secret.start >= apart[-1].end:
+            apart.append(secret)
+    return apart
+
+
+def _plain(text: str) -> Iterator[_Secret]:
+    for kind, held, form in _WHOLE:
+        for match in form.finditer(text) if held in text else ():
+            if not _is_shown(kind, match[1]):
+                start = match.start(1 if kind == _ADDRESS else 0)
+                yield _Secret(start, match.end(), kind, match[1])
+    done = 0
+    for run in _RUN.finditer(text):
+        for mark in _MARK.finditer(text, max(done, run.start() - _BEFORE), run.end()):
+            for kind, form in _FORMS[mark[0]]:
+                if mark.start() >= done and (token := form.match(text, mark.start())):
+                    done = token.end()
+                    if not _is_shown(kind, token[1]):
+                        yield _Secret(token.start(), done, kind, token[1])
+        done = max(done, run.end())
+
+
+def _encoded(text: str) -> Iterator[_Secret]:
+    for run in _BASE64.finditer(text):
+        code = "".join(run[0].split())
+        code = code[:-1] if len(code) % 4 == 1 else code
+        plain = base64.b64decode(code + "==")
+        if plain.isascii() and (secret := next(_plain(plain.decode()), None)):
+            yield _Secret(run.start(), run.end(), secret.kind, run[0])
+
+
+def _is_shown(kind: str, value: str) -> bool:
+    """Whether ``value`` has the form of a secret but only shows it: see the module's docstring."""
+    if kind == _ADDRESS:
+        user, _, value = unquote(value).partition(":")
+        left = _WEAK.sub("", value.lower().replace(user.lower() or ":", "").translate(_LEET))
+        sorts = [str.islower, str.isupper, str.isdigit, lambda c: not c.isalnum()]
+        if len(left) < 6 or " " in value or sum(any(map(sort, value)) for sort in sorts) < 2:
+            return True
+    if kind == _WEB_TOKEN:
+        payload = value.split(".")[1]
+        value = base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)).decode("latin-1")
+    steps = sum(abs(ord(a) - ord(b)) <= 1 for a, b in pairwise(value))
+    return (
+        steps > 0.4 * len(value)
+        or len(set(value)) < 7
+        or _SHOWN.search(value) is not None
+        or re.fullmatch(r"[a-zA-Z]*[-_][a-zA-Z_-]*", value) is not None
+    )
 
 
 def found_secrets(text: str) -> list[tuple[str, int]]:
@@ -68,34 +248,26 @@ def found_secrets(text: str) -> list[tuple[str, int]]:
     >>> found_secrets("key:\\n  AKIA" + "Q3EGB7VFTOWXYZ5M")
     [('AWS access key', 2)]
     """
-    found = [
-        (match.start(), kind) for kind in _kinds_of(text) for match in _FORMS[kind].finditer(text)
-    ]
-    return [(kind, 1 + text.count("\n", 0, start)) for start, kind in sorted(found)]
+    return [(found.kind, 1 + text.count("\n", 0, found.start)) for found in _secrets(text)]
 
 
 def redacted(text: str) -> str:
     """``text`` with ``[secret: KIND]`` in place of each secret; it keeps its number of lines."""
-    for kind in _kinds_of(text):
-
-        def mark(match: re.Match[str], kind: str = kind) -> str:
-            return f"[secret: {kind}]" + "\n" * match[0].count("\n")
-
-        text = _FORMS[kind].sub(mark, text)
-    return text
-
-
-def _kinds_of(text: str) -> list[str]:
-    return [kind for kind, marks in _MARKS.items() if any(mark in text for mark in marks)]
+    parts, done = [], 0
+    for start, end, kind, _ in _secrets(text):
+        parts += [text[done:start], f"[secret: {kind}]", "\n" * text.count("\n", start, end)]
+        done = end
+    return "".join([*parts, text[done:]])
 
 
 def without_secrets(source: Source, mode: str = "skip") -> Source:
-    """``source`` without documents that hold a secret in text, title or metadata.
+    """``source`` without documents that hold a secret, in whatever field.
 
     Args:
         source: what to read.
         mode: ``skip`` leaves such a document out, and an issue of the scan says why; ``redact``
-            takes it with a mark in place of each secret; ``allow`` takes it as it is.
+            takes it with a mark in place of each secret, unless one is in what identifies it;
+            ``allow`` takes it as it is.
 
     Raises:
         UnknownName: no such mode.
@@ -125,19 +297,42 @@ def _read(
 
 def _judged(item: Document | ReadIssue, *, redact: bool) -> Document | ReadIssue:
     if isinstance(item, ReadIssue):
-        return item
-    found = found_secrets("\n".join([item.text, item.title or "", item.metadata]))
+        return replace(item, where=redacted(item.where), reason=redacted(item.reason))
+    fields = {name: value for name in ("text", *_LABELS, *_KEYS) if (value := getattr(item, name))}
+    found = [(name, secret) for name, value in fields.items() for secret in _secrets(value)]
     if not found:
         return item
-    kind, line = found[0]
+    name, first = found[0]
+    line = 1 + item.text.count("\n", 0, first.start)
+    place = f"line {line}" if name == "text" else f"its {name}"
     more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-    said = f"{kind} in line {line}{more}"
-    if redact:
-        note = "; ".join(filter(None, (item.note, f"secrets redacted: {said}")))
-        title = item.title and redacted(item.title)
-        return replace(
-            item, text=redacted(item.text), title=title, note=note, metadata=redacted(item.metadata)
-        )
-    where = item.path or item.document_id
-    why = f"holds a secret ({said}): left out; --secrets redact or allow takes it"
-    return ReadIssue(where, why, failed=False, key=item.key, withdrawn=True)
+    said = f"{first.kind} in {place}{more}"
+
+    def clean(text: str) -> str:
+        text = redacted(text)
+        for _, secret in found:  # a field may end within one, as the subject of a commit is cut
+            head = re.escape(secret.value[: max(8, len(secret.value) // 3)])
+            text = re.sub(rf"{head}[\w+/=.~-]*", f"[secret: {secret.kind}]", text)
+        return text
+
+    cleaned: dict[str, Any] = {name: clean(value) for name, value in fields.items()}
+    where = redacted(item.path or item.document_id)
+    withdrawn = partial(ReadIssue, where, failed=False, key=item.key, withdrawn=True)
+    if not redact:
+        why = f"holds a secret ({said}): left out; --secrets redact or allow takes it"
+        return withdrawn(why)
+    for name in _KEYS:
+        if cleaned.pop(name, None) != fields.get(name):
+            why = f"its {name} holds a secret ({said}): left out; --secrets allow takes it"
+            return withdrawn(why)
+    note = "; ".join(filter(None, (cleaned.get("note"), f"secrets redacted: {said}")))
+    return replace(item, **{**cleaned, "metadata": _json(cleaned["metadata"]), "note": note})
+
+
+def _json(metadata: str) -> str:
+    """``metadata``, or an empty object: the mark of a key without its end can stand for quotes."""
+    try:
+        json.loads(metadata)
+    except ValueError:
+        return "{}"
+    return metadata

@@ -38,7 +38,7 @@ from operators.postgres.store import (
 from operators.postgres.write.ledger import ledger
 from operators.sources.files import Skipped, read_file
 from operators.sources.folder import folder_source
-from operators.sources.protocol import Document, LazyDocument
+from operators.sources.protocol import LONGEST_TITLE, Document, LazyDocument
 
 Write = Callable[..., Path]
 
@@ -506,7 +506,10 @@ def test_names_of_any_length_are_stored(  # H58
     held = Held(
         hostile_store, ingest_documents(hostile_store, new_embedder(), file), "docs", "long"
     )
-    assert (held.report.ok, held.rows[long]["title"], held.texts) == (True, long, {long: "t"})
+    assert (held.report.ok, held.rows[long]["path"], held.texts) == (True, long, {long: "t"})
+    title = held.rows[long]["title"]  # a title stands in every chunk, and is bounded
+    assert title == f"{long[: len(title) - 1]}…"
+    assert len(title) <= LONGEST_TITLE
 
 
 _DATA = Path(os.environ.get("CROSSCORPUS_TEST_DATA", Path(__file__).parents[4] / "shared/data"))

@@ -2,56 +2,252 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import random
+import string
+import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from operators.errors import UnknownName
+from operators.sources import secrets
 from operators.sources.protocol import Document, Item, LazyDocument, ReadIssue, Source, read_all
 from operators.sources.secrets import found_secrets, redacted, without_secrets
 
-KEY = " KEY-----"
-B64 = "MIIEpAIBAAKCAQEA" + "x7Jk9Q2vB4" * 6
-SECRETS = {
-    "private key": "-----BEGIN RSA PRIVATE"
-    + f" KEY-----\n{B64}\n{B64}\n-----END RSA PRIVATE KEY-----",
-    "AWS access key": "AKIA" + "Q3EGB7VFTOWXYZ5M",
-    "GitHub token": "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8",
-    "GitLab token": "glpat-" + "a1B2c3D4e5F6g7H8i9J0",
-    "Slack token": "xoxb-" + "123456789012-abcdefghijkl",
-    "Google API key": "AIza" + "SyA1b2C3d4E5" * 2 + "F6g7H8i9J0k",
-    "Stripe key": "sk_live_" + "a1B2c3D4e5F6g7H8i9J0",
-    "OpenAI or Anthropic key": "sk-proj-" + "a1B2c3D4e5" * 5,
-    "Hugging Face token": "hf_" + "aBcDeFgHiJkLmNoPqRsTuVwXyZaBcDeFgH",
-    "package registry token": "npm_" + "a1B2c3D4e5" * 3 + "f6G7h8",
-    "SendGrid key": "SG." + "a1B2c3D4e5F6g7H8i9J0kL." + "a1B2c3D4e5" * 4 + "f6G",
-    "Azure storage key": "AccountKey=" + "a1B2c3D4e5" * 8 + "f6G7h8==",
-    "JSON web token": "eyJ" + "hbGciOiJIUzI1NiJ9.eyJ" + "zdWIiOiIxMjM0NTY3.dozjgNryP4J3jVmNHl0w",
-    "password in an address": "postgres://app:" + "hV8xQ2mZpL4@db.acme.io/app",
-}
+HEX = "0123456789abcdef"
+UPPER = string.ascii_uppercase + string.digits
+WORD = string.ascii_letters + string.digits
+LINK = WORD + "_-"
+CODE = WORD + "+/"
+
+
+def made(length: int, letters: str = WORD) -> str:
+    """The same random letters in every run."""
+    return "".join(random.Random(f"{length} {letters}").choices(letters, k=length))
+
+
+def pem(kind: str, before: str = "", end: str = "\n") -> str:
+    lines = [
+        f"-----BEGIN {kind}-----",
+        "MIIEpAIBAAKCAQEA" + made(48, CODE),
+        made(64, CODE),
+        made(60, CODE) + "==",
+        f"-----END {kind}-----",
+    ]
+    return end.join(before + line for line in lines)
+
+
+def encoded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+def web_token(claims: object) -> str:
+    parts = [json.dumps(part).encode() for part in ({"alg": "HS256", "typ": "JWT"}, claims)]
+    parts = [base64.urlsafe_b64encode(part).rstrip(b"=") for part in parts]
+    return b".".join(parts).decode() + "." + made(43, LINK)
+
+
+PRIVATE = "RSA PRIVATE " + "KEY"
+AWS = "AKIA" + made(16, UPPER[:26] + "234567")
+GITHUB = "ghp_" + made(36)
+GOOD = "hV8xQ2m" + "ZpL4"
+SECRETS = [
+    ("private key", pem(PRIVATE)),
+    ("private key", pem("PRIVATE " + "KEY")),
+    ("private key", pem("OPENSSH PRIVATE " + "KEY")),
+    ("private key", pem("EC PRIVATE " + "KEY", "    ")),
+    ("private key", pem("ENCRYPTED PRIVATE " + "KEY")),
+    ("private key", pem(PRIVATE, end="\\n")),
+    *(
+        ("private key", pem(PRIVATE, before))
+        for before in ("> ", "# ", "// ", " * ", "-", "+", "; ")
+    ),
+    ("private key", encoded(pem(PRIVATE))),
+    ("private key", "Private-Lines: 8\n" + made(64, CODE)),
+    ("AWS access key", "AKIA" + made(16, UPPER[:26] + "234567")),
+    ("AWS access key", "ASIA" + made(16, UPPER[:26] + "234567")),
+    ("AWS secret key", "aws_secret_access_key = " + made(40, CODE)),
+    ("AWS secret key", '"SecretAccessKey": "' + made(40, CODE) + '"'),
+    *(("GitHub token", f"gh{letter}_" + made(36)) for letter in "pousr"),
+    ("GitHub token", "github_" + "pat_" + made(22) + "_" + made(59)),
+    ("GitHub token", encoded("x-access-token:" + GITHUB)),
+    *(
+        ("GitLab token", mark + made(20, LINK))
+        for mark in ("glpat-", "glrt-", "gldt-", "GR" + "1348941")
+    ),
+    ("Slack token", "xoxb-" + made(12, HEX[:10]) + "-" + made(13, HEX[:10]) + "-" + made(24)),
+    ("Slack token", "xoxp-" + made(12, HEX[:10]) + "-" + made(12, HEX[:10]) + "-" + made(32, HEX)),
+    (
+        "Slack token",
+        "xapp-" + "1-" + made(11, UPPER) + "-" + made(13, HEX[:10]) + "-" + made(64, HEX),
+    ),
+    (
+        "Slack token",
+        "https://hooks.slack.com/" + f"services/T{made(8, UPPER)}/B{made(9, UPPER)}/{made(24)}",
+    ),
+    ("Discord token", "MT" + made(24) + "." + made(6) + "." + made(38, LINK)),
+    (
+        "Discord token",
+        "https://discord.com/api/" + "webhooks/" + made(18, HEX[:10]) + "/" + made(68, LINK),
+    ),
+    ("Telegram token", made(10, HEX[1:10]) + ":AA" + made(33, LINK)),
+    ("Google API key", "AIza" + "Sy" + made(33, LINK)),
+    ("Google token", "GOCSPX-" + made(28, LINK)),
+    ("Google token", "ya29." + "a0Af" + made(120, LINK)),
+    ("Stripe key", "sk_" + "live_" + made(24)),
+    ("Stripe key", "rk_" + "live_" + made(99)),
+    ("Stripe key", "whsec_" + made(32)),
+    ("OpenAI or Anthropic key", "sk-" + made(20) + "T3BlbkFJ" + made(20)),
+    ("OpenAI or Anthropic key", "sk-" + "proj-" + made(120, LINK)),
+    ("OpenAI or Anthropic key", "sk-" + "ant-api03-" + made(93, LINK) + "AA"),
+    ("Hugging Face token", "hf_" + made(34, string.ascii_letters)),
+    ("package registry token", "npm_" + made(36)),
+    ("package registry token", "pypi-AgEIcHlwaS5vcmc" + made(120, LINK)),
+    ("package registry token", "rubygems_" + made(48, HEX)),
+    ("package registry token", "cio" + made(32)),
+    ("package registry token", "dckr_" + "pat_" + made(27, LINK)),
+    ("SendGrid key", "SG." + made(22, LINK) + "." + made(43, LINK)),
+    ("Mailgun key", "key-" + made(32, HEX)),
+    ("Mailchimp key", made(32, HEX) + "-us12"),
+    ("Twilio key", "SK" + made(32, HEX)),
+    ("Azure storage key", "AccountName=ours;AccountKey=" + made(86, CODE) + "=="),
+    ("Azure key", "SharedAccessKey=" + made(43, CODE) + "="),
+    ("Azure key", "?sv=2022-11-02&se=2030-01-01&sr=c&sig=" + made(43) + "%3D"),
+    ("Azure key", "abC8" + "Q~" + made(34)),
+    ("Vault token", "hvs." + made(24)),
+    ("Vault token", "hvs." + "CAESI" + made(90, LINK)),
+    ("DigitalOcean token", "dop_v1_" + made(64, HEX)),
+    *(("Shopify token", f"shp{kind}_" + made(32, HEX)) for kind in ("at", "ss")),
+    ("Square token", "sq0atp-" + made(22, LINK)),
+    ("Databricks token", "dapi" + made(32, HEX)),
+    ("Linear key", "lin_" + "api_" + made(40)),
+    ("Doppler token", "dp.pt." + made(43)),
+    ("Grafana token", "glc_" + "eyJ" + made(80)),
+    ("Grafana token", "glsa_" + made(32) + "_" + made(8, HEX)),
+    ("PlanetScale token", "pscale_" + "tkn_" + made(43, LINK)),
+    ("Atlassian token", "ATATT3" + "xFfGF0" + made(180, LINK)),
+    ("Sentry token", "sntrys_" + "eyJ" + made(100) + "_" + made(43)),
+    ("Terraform token", made(14) + ".atlasv1." + made(67, LINK)),
+    ("New Relic key", "NRAK-" + made(27, UPPER)),
+    ("Cloudflare key", "v1.0-" + made(24, HEX) + "-" + made(146, HEX)),
+    ("Fly token", "fo1_" + made(43, LINK)),
+    ("age key", "AGE-SECRET-" + "KEY-1" + made(58, "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L")),
+    ("Postman key", "PMAK-" + made(24, HEX) + "-" + made(34, HEX)),
+    ("Notion token", "ntn_" + made(46)),
+    ("Notion token", "secret_" + made(43)),
+    ("Airtable token", "pat" + made(14) + "." + made(64, HEX)),
+    ("Figma token", "figd_" + made(40, LINK)),
+    ("Heroku key", "HRKU-" + "AA" + made(58, LINK)),
+    ("Pulumi token", "pul-" + made(40, HEX)),
+    ("JSON web token", web_token({"sub": "u-5821", "iat": 1764028800, "role": "admin"})),
+    *(
+        ("password in an address", address)
+        for address in (
+            f"postgres://app:{GOOD}@db.acme.io/app",
+            f"postgresql+psycopg://app:{GOOD}@db:5432/app",
+            f"mysql://root:{GOOD}@10.0.3.7/shop",
+            f"mongodb+srv://svc:{GOOD}@cluster0.ab1cd.mongodb.net/x",
+            f"redis://:{GOOD}@cache:6379/0",
+            f"amqp://jobs:{GOOD}@rabbit/prod",
+            f"https://deploy:{GOOD}@git.acme.io/app.git",
+            "postgres://app:" + made(24, HEX) + "@db/app",
+            "postgres://app:p4%24" + made(12) + "@db.acme.io/app",
+        )
+    ),
+]
+SHA = made(40, HEX)
 NONE = [
     "0x" + "ab" * 32,
     "deadbeef" * 8,
     "postgres://user:password@db.acme.io/app",
     "postgresql://me:s3cretpass@127.0.0.1:1/app",
     "https://user:${TOKEN_OF_MINE}@host.io",
-    "https://name:hV8xQ2mZpL4@example.org/x",
-    'if b"-----BEGIN RSA PRIVATE KEY-----" in data: refuse()',
+    f"https://name:{GOOD}@example.org/x",
+    'if b"-----BEGIN RSA PRIVATE ' + 'KEY-----" in data: refuse()',
     "sk-learn is a library; task-" + "a" * 50,
     "git clone https://github.com/org/app",
     "sk_test_" + "a1B2c3D4e5F6g7H8i9J0",
     "AKIAIOSFODNN7EXAMPL",
     "eyJhbGciOiJIUzI1NiJ9",
+    "https://jo%40email.com:a%20secret@issues.acme.io/x",
+    f"postgres://app:{GOOD}@localhost:5432/app",
+    f"postgres://app:{GOOD}@db.service.test/app",
+    f"amqp://app:{GOOD}@broker.invalid/",
+    "postgres://postgres:postgres123@db:5432/app",
+    "mongodb://admin:MyS3cr3tP4ssw0rd@mongo:27017",
+    "https://user:p%40ssw0rd@proxy.acme.io:3128",
+    "redis://:<your-password>@cache:6379",
+    "mysql://root:changeme@db/shop",
+    "amqp://guest:guestguest@rabbit/",
+    "postgres://{user}:{password}@{host}/{db}",
+    "https://registry.npmjs.org:8443/@scope/name",
+    "AKIA" + "IOSFODNN7EXAMPLE",
+    "AKIA" + "XXXXXXXXXXXXXXXX",
+    "AKIA" + "ABCDEFGHIJKLMNOP",
+    "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+    "AWS_SECRET_ACCESS_KEY=${AWS_SECRET_ACCESS_KEY}",
+    "ghp_" + "x" * 36,
+    "ghp_" + "0123456789abcdefghijklmnopqrstuvwxyz",
+    "ghp_" + "ABCDEFGHIJKLMNOPQRSTUVWXYZ1234567890",
+    "gho_" + "16C7e42F292c6912E7710c838347Ae178B4a",
+    "glpat-" + "your-token-goes-here-1",
+    "glpat-" + "XXXXXXXXXXXXXXXXXXXX",
+    "xoxb-" + "not-a-real-token-at-all",
+    "xoxb-" + "123456789012-1234567890123-abcdefghijklmnopqrstuvwx",
+    "https://hooks.slack.com/" + "services/T00000000/B00000000/" + "X" * 24,
+    "AIza" + "SyDaGmWKa4JsXZ-HjGw7ISLn_3namBGewQe",
+    "sk_" + "live_4eC39HqLyjWDarjtT1zdp7dc",
+    "sk_" + "live_" + "x" * 24,
+    "sk-" + "this-is-a-long-placeholder-name-for-a-key-in-docs",
+    "sk-" + "a" * 48,
+    "hf_" + "x" * 34,
+    "npm_" + "0" * 36,
+    "SG." + "x" * 22 + "." + "y" * 43,
+    "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9lIiwiaWF0I"
+    "joxNTE2MjM5MDIyfQ.SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c",
+    web_token({"iss": "joe", "exp": 1300819380, "http://example.com/is_root": True}),
+    "AccountKey="
+    + "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==",
+    "AccountKey=<your account key>;EndpointSuffix=core.windows.net",
+    "commit " + SHA,
+    made(64, HEX),
+    "550e8400-e29b-41d4-a716-446655440000",
+    "sk-550e8400-e29b-41d4-a716-446655440000",
+    '"integrity": "sha512-' + made(86, CODE) + '=="',
+    "sha256:" + made(64, HEX),
+    "h1:" + made(43, CODE) + "=",
+    "data:image/png;base64,iVBORw0KGgo" + made(400, CODE),
+    pem("CERTIFICATE"),
+    pem("PUBLIC " + "KEY"),
+    pem("PGP PUBLIC " + "KEY BLOCK"),
+    "ssh-rsa AAAAB3NzaC1yc2E" + made(340, CODE) + " me@laptop",
+    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI" + made(43, CODE),
+    "-----BEGIN PRIVATE " + "KEY-----\n...\n-----END PRIVATE " + "KEY-----",
+    "-----BEGIN RSA PRIVATE " + "KEY-----\n" + "x" * 64 + "\n-----END RSA PRIVATE " + "KEY-----",
+    encoded("The words of a long paragraph, written as base64 in a test of a parser."),
+    "api_key: {{ vault.api_key }}",
+    "dop_v1_" + "0" * 64,
+    "hvs." + "your-vault-token-goes-here-ok",
+    "secret_key_base_of_the_production_environment_of_ours",
+    "pk_live_" + made(24),
+    "key-" + "0" * 32,
+    "SKU" + made(32, HEX),
+    "https://acme.blob.core.windows.net/c?sv=2022-11-02&sig=REDACTED",
+    "arn:aws:iam::123456789012:role/deploy",
+    "id_github_patients_of_the_long_named_table_in_the_database_of_the_house",
 ]
 
 
-@pytest.mark.parametrize("kind", SECRETS)
-def test_each_known_form_is_found_with_its_line_and_is_redacted(kind: str) -> None:
-    text = f"first line\nkey = {SECRETS[kind]} # ours\nlast line"
+@pytest.mark.parametrize(("kind", "secret"), SECRETS, ids=lambda value: value[:16])
+def test_each_known_form_is_found_with_its_line_and_is_redacted(kind: str, secret: str) -> None:
+    text = f"first line\nkey = {secret} # ours\nlast line"
     assert found_secrets(text) == [(kind, 2)]
     clean = redacted(text)
     assert f"[secret: {kind}]" in clean
-    assert SECRETS[kind].partition("\n")[0][-12:] not in clean
+    assert secret.partition("\n")[0][-12:] not in clean
     assert clean.count("\n") == text.count("\n")
     assert clean.endswith("last line")
     assert found_secrets(clean) == []
@@ -60,6 +256,12 @@ def test_each_known_form_is_found_with_its_line_and_is_redacted(kind: str) -> No
 @pytest.mark.parametrize("text", NONE)
 def test_what_only_looks_like_a_secret_is_none(text: str) -> None:
     assert found_secrets(text) == []
+
+
+def test_a_token_is_found_behind_an_escape_and_beside_letters_of_another_script() -> None:
+    assert found_secrets(f'"a\\n{GITHUB}\\n"') == [("GitHub token", 1)]
+    assert found_secrets(f"密钥{GITHUB}") == [("GitHub token", 1)]
+    assert found_secrets(f"x{GITHUB}") == []
 
 
 @pytest.mark.parametrize(
@@ -77,15 +279,33 @@ def test_hostile_text_neither_hangs_nor_is_a_secret(text: str) -> None:
     assert redacted(text).startswith(text[:20]) or found_secrets(text)
 
 
-def source() -> Source:
-    secret = f"one\n{SECRETS['AWS access key']}"
+STARTS = [
+    *(mark for _, marks, _ in secrets.TOKENS for mark in marks.split()),
+    *("-----BEGIN PRIVATE " + "KEY-----\n", "Private-Lines: 1 ", "aws_secret", "secretAcc = "),
+    *("AccountKey=", "AccessKey=", "sig=", "abC8Q~", "12345678:AA", "a" * 32 + "-us1"),
+    *("a" * 14 + ".atlasv1.", "://a:", "://a:bbbbbbbb@", "A" * 28 + " " * 19),
+]
+
+
+@pytest.mark.parametrize("between", ["", "--", "a."])
+def test_no_beginning_of_a_secret_makes_a_text_of_it_slow(between: str) -> None:
+    for start in STARTS:
+        text = ((start + between) * 40_000)[:400_000]
+        began = time.process_time()
+        found_secrets(text)
+        assert time.process_time() - began < 2, start
+
+
+def source(*more: Item) -> Source:
+    secret = f"one\n{AWS}"
 
     def scan() -> Iterator[Item]:
         yield Document("a", "docs", "r", "A", "plain")
         yield Document("b", "docs", "r", "B", secret, path="b.md", note="read otherwise")
-        lazy = Document("c", "docs", "r", SECRETS["GitHub token"], "plain")
+        lazy = Document("c", "docs", "r", GITHUB, "plain")
         yield LazyDocument(lazy.key, "hash", lambda: lazy)
         yield ReadIssue("d", "binary", failed=False)
+        yield from more
 
     return Source("test/1", scan, None, lambda: 1.0)
 
@@ -111,3 +331,44 @@ def test_a_document_with_a_secret_is_skipped_redacted_or_allowed() -> None:
     assert read_all(without_secrets(source(), "allow")) == read_all(source())
     with pytest.raises(UnknownName, match="did you mean 'skip'"):
         without_secrets(source(), "skipp")
+
+
+FIELDS = ["title", "uri", "language", "state", "version", "lineage_id", "metadata", "note"]
+PLAIN = Document("id", "docs", "r", "T", "plain", path="p")
+
+
+@pytest.mark.parametrize("mode", ["skip", "redact"])
+@pytest.mark.parametrize("field", [*FIELDS, "document_id", "corpus", "repo", "path"])
+def test_a_secret_in_any_field_is_seen_and_never_shown(field: str, mode: str) -> None:
+    value = json.dumps({"a": GITHUB}) if field == "metadata" else f"x/{GITHUB}"
+    item = replace(PLAIN, **{field: value})
+    *_, judged = read_all(without_secrets(source(item), mode))
+    assert GITHUB not in str(judged)
+    assert GITHUB not in repr(judged)
+    assert f"GitHub token in its {field}" in repr(judged)
+    assert isinstance(judged, Document) == (mode == "redact" and field in FIELDS)
+
+
+def test_an_issue_of_the_reader_shows_no_secret() -> None:
+    issue = ReadIssue(f"{GITHUB}.md", f"no page at https://acme.io/?t={GITHUB}")
+    *_, judged = read_all(without_secrets(source(issue)))
+    assert judged == ReadIssue(
+        "[secret: GitHub token].md", "no page at https://acme.io/?t=[secret: GitHub token]"
+    )
+
+
+def test_the_beginning_of_a_secret_where_a_field_was_cut_is_redacted_too() -> None:
+    title = "word " * 33 + GITHUB
+    subject = json.dumps({"subject": title[:200], "x": "y"})
+    item = replace(PLAIN, title=title, metadata=subject)
+    *_, judged = read_all(without_secrets(source(item), "redact"))
+    assert isinstance(judged, Document)
+    assert GITHUB[4:16] not in judged.metadata
+    assert json.loads(judged.metadata)["x"] == "y"
+
+
+def test_metadata_that_a_cut_key_would_break_is_emptied() -> None:
+    item = replace(PLAIN, metadata=json.dumps({"a": pem(PRIVATE)[:120], "b": "c"}))
+    *_, judged = read_all(without_secrets(source(item), "redact"))
+    assert isinstance(judged, Document)
+    assert json.loads(judged.metadata) == {}
