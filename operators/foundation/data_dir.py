@@ -8,6 +8,7 @@ from pathlib import Path
 
 import platformdirs
 
+from operators.errors import CrosscorpusError
 from operators.foundation.os_user import closed_parent, server_account
 
 log = logging.getLogger(__name__)
@@ -18,10 +19,18 @@ def data_home() -> Path:
 
     CROSSCORPUS_HOME when set, else the user's data directory. Root's own is usually closed to the
     embedded server's account; then it is the system's state directory.
+
+    Raises:
+        CrosscorpusError: CROSSCORPUS_HOME begins with the ``~`` of a user that is not there.
     """
     chosen = os.environ.get("CROSSCORPUS_HOME", "").strip()
     if chosen:
-        return Path(chosen).expanduser().absolute()
+        try:
+            return Path(chosen).expanduser().absolute()
+        except RuntimeError:
+            raise CrosscorpusError(
+                f"CROSSCORPUS_HOME is {chosen!r}, and no such user has a home here: write its path"
+            ) from None
     return _default_home(platformdirs.user_data_path("crosscorpus", appauthor=False))
 
 

@@ -1,4 +1,4 @@
-"""The account of the embedded server: Postgres refuses to run as root."""
+"""What a process of ours may be: the server's account is not root, a child gets no secrets."""
 
 import os
 import stat
@@ -8,6 +8,8 @@ from pathlib import Path
 from operators.errors import CrosscorpusError
 
 PREFERRED = ("postgres", "nobody")
+
+_INHERITED = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "TEMP", "TMP")
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,11 @@ def _may_enter(status: os.stat_result, account: Account) -> bool:
     return bool(status.st_mode & stat.S_IXOTH)
 
 
+def clean_environment() -> dict[str, str]:
+    """What a child process inherits of the environment: no token, no password, no setting."""
+    return {name: os.environ[name] for name in _INHERITED if name in os.environ}
+
+
 def make_directory(path: Path, account: Account | None) -> None:
     """Make ``path`` and its missing parents; the account may enter the new ones, not list them.
 
@@ -82,8 +89,16 @@ def make_directory(path: Path, account: Account | None) -> None:
 
 
 def give(path: Path, account: Account | None) -> None:
-    """Make the directory ``path`` (if missing) with mode 700, owned by the server's account."""
+    """Make the directory ``path`` (if missing) with mode 700, owned by the server's account.
+
+    Raises:
+        OSError: something else is there, such as a link, which could lead to anybody's directory.
+    """
     path.mkdir(exist_ok=True)
-    path.chmod(0o700)
-    if account is not None:
-        os.chown(path, account.uid, account.gid)
+    directory = os.open(path, os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        os.fchmod(directory, 0o700)
+        if account is not None:
+            os.fchown(directory, account.uid, account.gid)
+    finally:
+        os.close(directory)

@@ -22,7 +22,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
-_ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "TEMP", "TMP")
 _ROOT = Path(__file__).parents[2]
 
 
@@ -137,13 +136,15 @@ class Sandbox:
 
     def _start(self) -> subprocess.Popen[bytes]:
         """Start a child with an environment in which a hostile file finds no password."""
+        from operators.foundation.os_user import clean_environment  # the child has no packages yet
+
         limits = (str(self.memory_bytes), str(self.cpu_s))
         return subprocess.Popen(
             [sys.executable, "-I", __file__, self.function, *limits],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
+            env=clean_environment(),
         )
 
     def _why(self, status: int, late: bool) -> str:

@@ -8,6 +8,7 @@ every server process: it shows whether one of them is alive, in any container).
 import contextlib
 import logging
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -39,6 +40,9 @@ YOUNG_S = 5.0
 PAUSE_S = 0.01
 LARGEST_LOG = 10_000_000
 
+_NO_PATH = re.compile(r"[$`\"\\,\x00-\x1f]")
+"""Postgres's own programs put a path into a shell's double quotes, and sockets into a list."""
+
 log = logging.getLogger(__name__)
 
 
@@ -58,7 +62,12 @@ class Cluster:
         """Name a cluster; changes nothing on disk."""
         if os.name == "nt":
             raise ServerError("the embedded server does not run on Windows: set CROSSCORPUS_DSN")
-        self.directory = Path(directory).expanduser().resolve()
+        self.directory = Path(directory).resolve()
+        if bad := _NO_PATH.search(str(self.directory)):
+            raise ServerError(
+                f"the embedded server cannot live in {str(self.directory)!r}: {bad[0]!r} would end"
+                " or change its path in a command of Postgres; set CROSSCORPUS_HOME to another"
+            )
         self.data = self.directory / "cluster"
         self.logs = self.directory / "log"
         self.provider = provider

@@ -1,11 +1,10 @@
 """Postgres's own programs: running them, and the reason when they fail."""
 
-import os
 import subprocess
 from pathlib import Path
 
 from operators.errors import CrosscorpusError
-from operators.foundation.os_user import Account
+from operators.foundation.os_user import Account, clean_environment
 
 MARKS = ("FATAL:", "PANIC:", "error:", "ERROR:")
 
@@ -28,8 +27,7 @@ def run(
     Raises:
         ServerError: it cannot be run at all.
     """
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PG", "LC_"))}
-    environment |= {"TZ": "UTC", "LC_ALL": "C"}
+    environment = clean_environment() | {"TZ": "UTC", "LC_ALL": "C"}
     try:
         return subprocess.run(
             [str(installation / "bin" / program), *map(str, arguments)],

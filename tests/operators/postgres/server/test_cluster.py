@@ -255,3 +255,13 @@ def test_a_log_grown_large_is_dropped_at_the_next_start(directory: Path) -> None
     start(directory).release()
     assert not grown.exists()
     assert list((directory / "log").glob("postgres-*.log")) != []
+
+
+@pytest.mark.parametrize("name", ["$(touch ran)", "a`touch ran`", 'a"b', "a,b", "a\\b", "a\nb"])
+def test_a_path_that_a_shell_or_a_list_would_take_apart_is_refused(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ServerError, match="set CROSSCORPUS_HOME to another"):
+        start(tmp_path / name / "postgres")
+    assert not list(tmp_path.rglob("ran"))

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import psutil
 import pytest
 
 from operators.postgres.server.binaries import chosen, installed
+from operators.postgres.server.embedded_server import start
 from operators.postgres.server.programs import ServerError, names_a_reason, reason, run
 
 
@@ -15,6 +18,16 @@ def test_a_program_runs_without_the_environment_of_its_caller(
     result = run(installed(chosen()), "initdb", "--version", account=None)
     assert result.returncode == 0
     assert "PostgreSQL" in result.stdout
+
+
+def test_the_server_inherits_no_token_of_its_caller(
+    monkeypatch: pytest.MonkeyPatch, directory: Path, machine: Any
+) -> None:
+    monkeypatch.setenv("GITHUB_TOKEN", "token-of-the-caller")
+    with start(directory) as server:
+        inherited = psutil.Process(machine.postmaster(server)).environ()
+    assert "token-of-the-caller" not in inherited.values()
+    assert inherited["TZ"] == "UTC"
 
 
 def test_a_program_that_is_not_there_says_what_to_do(tmp_path: Path) -> None:
