@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import shlex
 import sys
 from datetime import datetime
 from importlib import metadata
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -23,9 +24,9 @@ from dataflow.cli.renamed import CommandGroup
 from dataflow.cli.sync import sync_app
 from dataflow.cli.versions import versions_app
 from operators.errors import CrosscorpusError, UnknownName
+from operators.sources.protocol import printable
 
-if TYPE_CHECKING:
-    pass
+_OF_THE_MACHINE = (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.EROFS)
 
 app = typer.Typer(
     name="crosscorpus",
@@ -58,12 +59,13 @@ def main() -> None:
     try:
         app()
     except CrosscorpusError as error:
-        typer.secho(f"crosscorpus: {error}", fg="red", err=True)
+        typer.secho(f"crosscorpus: {printable(str(error))}", fg="red", err=True)
         sys.exit(WRONG_USAGE if isinstance(error, UnknownName) else FAILED)
     except OSError as error:
-        if error.filename is None:
+        if error.filename is None and error.errno not in _OF_THE_MACHINE:
             raise
-        typer.secho(f"crosscorpus: {error.filename}: {error.strerror}", fg="red", err=True)
+        what = ": ".join(filter(None, (error.filename, error.strerror)))
+        typer.secho(f"crosscorpus: {printable(what)}", fg="red", err=True)
         sys.exit(FAILED)
 
 

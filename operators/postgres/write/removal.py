@@ -17,6 +17,7 @@ from psycopg.rows import TupleRow
 from operators.embedding.cache import text_hash
 from operators.embedding.passage import embedded_text
 from operators.errors import CrosscorpusError, UnknownName, suggest
+from operators.foundation.sanitize import clean_text
 from operators.postgres.connection import connect
 from operators.postgres.errors import explained
 from operators.postgres.schema.partitions import partition
@@ -101,7 +102,7 @@ def choose_documents(
         UnknownName: no document passes; names the nearest corpus, repository or path.
     """
     filters = {"corpus": corpus, "repo": repo, "document": document}
-    given = {name: value for name, value in filters.items() if value is not None}
+    given = {name: clean_text(value) for name, value in filters.items() if value is not None}
     if not given:
         raise CrosscorpusError("say what to drop: a corpus, a repository or a document")
     columns = {

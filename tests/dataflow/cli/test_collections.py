@@ -19,6 +19,21 @@ def test_a_dry_run_says_how_many_documents_it_does_not_list(
     assert crosscorpus("collections", "drop", "many", "--yes").returncode == 0
 
 
+def test_a_name_that_is_no_utf_8_or_would_write_to_the_terminal_is_one_line(
+    crosscorpus: Any, tmp_path: Path
+) -> None:
+    file = tmp_path / "documents.jsonl"
+    line = {"doc_id": "a\x1b]0;x\x07\u202e", "corpus": "docs", "text": "page"}
+    file.write_text(json.dumps(line))
+    assert crosscorpus("ingest", "documents", str(file), "-C", "odd").returncode == 0
+    for name in ("\udcff", "a\x1b]0;x\x07\u202f"):
+        told = crosscorpus("drop", "-C", "odd", "--document", name, "--dry-run")
+        assert (told.returncode, told.stderr.count("\n"), told.stdout) == (2, 1, "")
+        assert "no document" in told.stderr
+        assert not {"\x1b", "\x07", "\u202e"} & {*told.stderr}
+    assert crosscorpus("collections", "drop", "odd", "--yes").returncode == 0
+
+
 def test_documents_and_collections_are_listed_and_dropped(crosscorpus: Any, tmp_path: Path) -> None:
     file = tmp_path / "documents.jsonl"
     lines = [{"doc_id": n, "corpus": "docs", "repo": "o/r", "text": f"page {n}"} for n in "ab"]
