@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,13 +18,13 @@ from typing import Any
 
 import polars as pl
 
+from operators.foundation.escape import UNSEEN_IN_A_LINE
 from operators.foundation.sanitize import clean_text
 from operators.frames import DOCUMENTS
 
 METADATA_VALUE_LIMIT = 500
 """Characters of JSON; a longer metadata value is left out: it is a text, not a label."""
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 Key = tuple[str, str, str]
 """corpus, repo, document_id: what names a document."""
@@ -136,12 +135,12 @@ class Source:
 
 
 def printable(text: str) -> str:
-    r"""``text`` on one line, with control and direction characters shown as escapes.
+    r"""``text`` on one line, with control, direction and invisible characters shown as escapes.
 
     >>> print(printable("a\nb"))
     a\nb
     """
-    return _CONTROL.sub(lambda m: m[0].encode("unicode_escape").decode(), clean_text(text))
+    return UNSEEN_IN_A_LINE.sub(lambda m: m[0].encode("unicode_escape").decode(), clean_text(text))
 
 
 def metadata_json(values: Mapping[str, Any]) -> str:
