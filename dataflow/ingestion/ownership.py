@@ -1,10 +1,7 @@
 """Before a run: the source owns the names that it fills, and keeps what its caller once chose."""
 
-from typing import Any
-
 from operators.postgres.store import Store
-from operators.postgres.write.source_ownership import owner_key, take_ownership
-from operators.postgres.write.sync_state import save_items, sync_value
+from operators.postgres.write.source_ownership import kept_choice, owner_key, take_ownership
 from operators.sources.protocol import ReadIssue, Source
 from operators.sources.secrets import without_secrets
 
@@ -35,16 +32,10 @@ def owned_source(
     notes = [ReadIssue(source.addresses[0], why.format(repo), failed=False) for repo in others]
     owner = owner_key(source.reader, *min(scopes, default=("", "")))
     if source.based is not None and source.scopes:
-        base_url = _kept(store, owner, "base_url", source.base_url)
+        base_url = kept_choice(store, owner, "base_url", source.base_url)
         source = source if base_url == source.base_url else source.based(base_url or "")
-    judged = without_secrets(source, secrets or _kept(store, owner, "secrets", None) or "skip")
-    _kept(store, owner, "secrets", secrets)  # now that it is known to be a way
+    judged = without_secrets(
+        source, secrets or kept_choice(store, owner, "secrets", None) or "skip"
+    )
+    kept_choice(store, owner, "secrets", secrets)  # now that it is known to be a way
     return judged, notes
-
-
-def _kept(store: Store, owner: str, name: str, given: str | None) -> Any:
-    """``given``, which the store keeps; where it is None, what the store kept before."""
-    (before,) = sync_value(store, owner, name).values() or (None,)
-    if given is not None and given != before:
-        save_items(store, owner, [], {name: {"value": given}})
-    return before if given is None else given

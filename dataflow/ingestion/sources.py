@@ -155,6 +155,7 @@ def sync_github(
             store keeps what was fetched, and the next run goes on from there.
     """
     fetching: dict[str, Any] = {"repo": repo, "full": full, "reviews": reviews}
+    fetching["secrets"] = options.get("secrets")
     if api is None:
         with open_github() as connection:
             mirror = refresh(store, connection, repository, on_fetched=on_fetched, **fetching)

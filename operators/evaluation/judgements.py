@@ -55,8 +55,8 @@ def read_queries(path: Path) -> pl.DataFrame:
 def _query(line: str, where: str) -> dict[str, Any]:
     try:
         given = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise JudgementError(f"{where}: no JSON ({error.msg}, column {error.colno})") from None
+    except (ValueError, RecursionError) as error:
+        raise JudgementError(f"{where}: no JSON ({error})") from None
     if not isinstance(given, dict):
         raise JudgementError(f"{where}: a JSON object is needed, got {type(given).__name__}")
     query_id = given.get("query_id")

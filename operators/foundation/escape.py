@@ -24,7 +24,7 @@ _JOINERS = f"(?<!{_JOINED})[\u200c\u200d]|[\u200c\u200d](?!{_JOINED})"
 _CONTROL = "\x00-\x08\x0b-\x1f\x7f-\x9f"
 _RUNS = "[\ufe00-\ufe0f]{2,}"
 _IN_TEXT = re.compile(f"[{_CONTROL}{_UNSEEN}]|{_JOINERS}|{_RUNS}")
-_IN_LABEL = re.compile(f"[\t\n{_CONTROL}{_UNSEEN}]|{_JOINERS}|{_RUNS}")
+UNSEEN_IN_A_LINE = re.compile(f"[\t\n{_CONTROL}{_UNSEEN}]|{_JOINERS}|{_RUNS}")
 _MARKUP = re.compile(r"[\\\[\]`<>]|&(?=#?\w+;)|/(?=/)|(?<=[wW]{3})\.")
 _BRACKETS = re.compile(r"(?<!\\)[\[\]]")
 _IN_URL = "/?#:@!$&*+,;=%~-._"
@@ -47,7 +47,7 @@ def label_text(text: str) -> str:
     >>> label_text("a[0]\\n<b>")
     'a[0]\\\\u{a}<b>'
     """
-    return _IN_LABEL.sub(_codes, text)
+    return UNSEEN_IN_A_LINE.sub(_codes, text)
 
 
 def markdown_text(text: str) -> str:
@@ -87,7 +87,7 @@ def safe_url(url: str) -> str | None:
     >>> safe_url("http://good.com@evil.com/") is safe_url("javascript:alert(1)") is None
     True
     """
-    if _IN_LABEL.search(url) or "\\" in url:
+    if UNSEEN_IN_A_LINE.search(url) or "\\" in url:
         return None
     try:
         parts = urlsplit(url)

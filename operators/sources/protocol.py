@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -19,6 +18,7 @@ from typing import Any
 
 import polars as pl
 
+from operators.foundation.escape import UNSEEN_IN_A_LINE
 from operators.foundation.sanitize import clean_text
 from operators.frames import DOCUMENTS
 
@@ -27,8 +27,6 @@ METADATA_VALUE_LIMIT = 500
 
 LONGEST_TITLE = 300
 """Characters of a title or a heading: each of the chunks that stand below it bears it."""
-
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 Key = tuple[str, str, str]
 """corpus, repo, document_id: what names a document."""
@@ -160,12 +158,12 @@ def bounded_title(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    r"""``text`` on one line, with control and direction characters shown as escapes.
+    r"""``text`` on one line, with control, direction and invisible characters shown as escapes.
 
     >>> print(printable("a\nb"))
     a\nb
     """
-    return _CONTROL.sub(lambda m: m[0].encode("unicode_escape").decode(), clean_text(text))
+    return UNSEEN_IN_A_LINE.sub(lambda m: m[0].encode("unicode_escape").decode(), clean_text(text))
 
 
 def metadata_json(values: Mapping[str, Any]) -> str:

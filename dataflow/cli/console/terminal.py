@@ -28,6 +28,7 @@ from rich.text import Text
 from operators.context.citations import MOST_ALTERNATES
 from operators.context.prompt import SYSTEM_PROMPT
 from operators.explain.dispositions import DISPOSITION_MEANINGS
+from operators.foundation.escape import UNSEEN_IN_A_LINE
 
 if TYPE_CHECKING:  # a command that runs no graph need not load Hamilton, which takes a second
     from dataflow.ingestion.report import IngestReport
@@ -161,7 +162,7 @@ def _snippet(text: str) -> str:
     lines = [line.rstrip() for line in text.expandtabs(4).split("\n") if line.strip()]
     more = len(lines) > _SNIPPET_LINES
     lines = dedent("\n".join(lines[:_SNIPPET_LINES])).split("\n")
-    shown = "\n".join("".join(c if c.isprintable() else " " for c in line) for line in lines)
+    shown = "\n".join(UNSEEN_IN_A_LINE.sub(" ", line) for line in lines)
     return shown[: _SNIPPET - 1] + "…" if more or len(shown) > _SNIPPET else shown
 
 

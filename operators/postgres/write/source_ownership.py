@@ -16,6 +16,7 @@ from operators.foundation.sanitize import clean_text
 from operators.postgres.connection import connect
 from operators.postgres.errors import explained
 from operators.postgres.store import Connection, Store
+from operators.postgres.write.sync_state import save_items, sync_value
 
 _NAME = "addresses"
 """The name in ``sync_state``; its ``source`` is the kind of source, the corpus and the repo."""
@@ -33,6 +34,18 @@ _HOLDER = """
 def owner_key(reader: str, corpus: str, repo: str) -> str:
     """The key in ``sync_state`` for the source that ``reader`` reads into a corpus and repo."""
     return clean_text(f"{reader.partition('/')[0]} {corpus} {repo}")
+
+
+def kept_choice(store: Store, owner: str, name: str, given: str | None) -> str | None:
+    """``given``, which the store keeps under ``name``; where it is None, what it kept before.
+
+    ``owner`` is an :func:`owner_key`.
+    """
+    before: str | None
+    (before,) = sync_value(store, owner, name).values() or (None,)
+    if given is not None and given != before:
+        save_items(store, owner, [], {name: {"value": given}})
+    return before if given is None else given
 
 
 def take_ownership(

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 from operators.errors import CrosscorpusError
 from operators.postgres.store import Store
 from operators.postgres.write import sync_state
+from operators.postgres.write.source_ownership import kept_choice, owner_key
 from operators.postgres.write.sync_state import ItemKey, SyncItem
 from operators.sources.github import github_issues, review_threads
 from operators.sources.github.github_api import PER_PAGE, Answer, GithubApi, GithubError
@@ -35,14 +36,17 @@ from operators.sources.github.github_records import (
     BadItem,
     repository_of,
     sync_item,
+    without_secrets,
 )
 from operators.sources.protocol import Item, ReadIssue, Source
+from operators.sources.secrets import VERSION as RULES
 
 SWEEP_DAYS = 7.0
 """After so many days everything is asked for again, to find what was deleted."""
 
 KEPT = "pull requests' words"
-"""The newest part of an item that is kept: where a run had no such part, all is asked for again."""
+"""The newest part of an item that is kept, before the way with secrets: where a run had another,
+all is asked for again."""
 
 OVERLAP_S = 300.0
 """Changes of so many seconds are asked for again: a server may show one later than it is dated."""
@@ -137,6 +141,7 @@ def refresh(
     repo: str | None = None,
     full: bool = False,
     reviews: bool = True,
+    secrets: str | None = None,
     sweep_days: float = SWEEP_DAYS,
     overlap_s: float = OVERLAP_S,
     on_fetched: OnFetched | None = None,
@@ -151,6 +156,8 @@ def refresh(
         repo: the name to store its documents under, fixed the first time; default: its name then.
         full: ask for everything, to find what was deleted, as is done every ``sweep_days`` days.
         reviews: also ask each changed pull request for its reviews, which no listing has.
+        secrets: ``allow`` keeps items as they are; else a mark is kept in place of each secret.
+            None: what an earlier run was told.
         sweep_days: see ``full``.
         overlap_s: how far before the last change met to begin.
         on_fetched: called after each page with how far it is.
@@ -162,14 +169,19 @@ def refresh(
     """
     number, name = repository if isinstance(repository, Found) else find_repository(api, repository)
     mirror = _mirror(store, api, number, name, repo)
+    owner = owner_key(READER, *min(_scopes(mirror)))
+    allow = (secrets or kept_choice(store, owner, "secrets", None)) == "allow"
+    kept = f"{KEPT}, secrets {'allowed' if allow else f'marked by rules {RULES}'}"
     state = sync_state.sync_value(store, mirror.source, "sweep")
     began = datetime.fromtimestamp(clock(), UTC)
     first = not state.get("done")
     old = _moment(state.get("last")) + timedelta(days=sweep_days) <= began
-    due = not first and (old or state.get("kept") != KEPT)
-    run = _Run(store, api, mirror, f"repos/{name}", overlap_s, on_fetched, sweep=full or due)
+    due = state.get("kept") not in (None, kept) or (not first and (old or "kept" not in state))
+    run = _Run(
+        store, api, mirror, f"repos/{name}", overlap_s, on_fetched, sweep=full or due, allow=allow
+    )
     if not state:
-        state = {"last": began.isoformat(), "kept": KEPT}
+        state = {"last": began.isoformat(), "kept": kept}
         sync_state.save_items(store, mirror.source, [], {"sweep": state})
     for listing in _LISTINGS:
         run.follow(listing)
@@ -177,7 +189,7 @@ def refresh(
         run.follow_reviews()
     if run.sweep or first:
         # The first time may have taken several runs; what was deleted meanwhile is found later.
-        state |= {"last": began.isoformat(), "kept": KEPT} if run.sweep else {}
+        state |= {"last": began.isoformat(), "kept": kept} if run.sweep else {}
         sync_state.save_items(store, mirror.source, [], {"sweep": state | {"done": True}})
     return mirror
 
@@ -198,8 +210,11 @@ def mirror_source(store: Store, mirror: Mirror) -> Source:
             yield from review_threads.review_documents(mirror.repo, number, held)
             yield from github_issues.issue_documents(mirror.repo, number, held)
 
-    scopes = ((review_threads.CORPUS, mirror.repo), (github_issues.CORPUS, mirror.repo))
-    return Source(READER, scan, scopes, lambda: done / total if total else 1.0)
+    return Source(READER, scan, _scopes(mirror), lambda: done / total if total else 1.0)
+
+
+def _scopes(mirror: Mirror) -> tuple[tuple[str, str], ...]:
+    return ((review_threads.CORPUS, mirror.repo), (github_issues.CORPUS, mirror.repo))
 
 
 @dataclass
@@ -213,6 +228,7 @@ class _Run:
     overlap_s: float
     on_fetched: OnFetched | None
     sweep: bool
+    allow: bool
 
     def follow(self, name: str) -> None:
         """Read a listing from where it was left; in a sweep, all of it."""
@@ -283,7 +299,7 @@ class _Run:
         found = []
         for value in answer.body:
             try:
-                item = sync_item(value)
+                item = self._judged(sync_item(value))
             except BadItem as exc:
                 number = value.get("id") if isinstance(value, dict) else None
                 self.mirror.read_issues.append(ReadIssue(f"{name} {number}", str(exc)))
@@ -291,6 +307,14 @@ class _Run:
             if item is not None and item.kind in kinds:
                 found.append(item)
         return found
+
+    def _judged(self, item: SyncItem | None) -> SyncItem | None:
+        """``item`` as it may be kept."""
+        clean = item if item is None or self.allow else without_secrets(item)
+        if item is not None and clean != item:
+            why = f"secrets redacted in its {item.kind}; --secrets allow takes them"
+            self.mirror.read_issues.append(ReadIssue(f"#{item.number}", why, failed=False))
+        return clean
 
     def _drop_deleted(self, missing: Sequence[ItemKey], known: dict[ItemKey, int]) -> None:
         for place, (kind, item_id) in enumerate(missing, start=1):
@@ -310,7 +334,7 @@ class _Run:
     def _still_there(self, kind: str, item_id: int, number: int) -> SyncItem | None:
         try:
             value = self.api.get(f"{self.path}/{_ONE[kind]}/{item_id}").body
-            item = sync_item(value)
+            item = self._judged(sync_item(value))
         except BadItem:
             return None
         except GithubError as exc:

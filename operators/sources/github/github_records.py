@@ -8,6 +8,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -15,6 +16,7 @@ from operators.foundation.sanitize import clean_text
 from operators.postgres.write.sync_state import SyncItem
 from operators.sources.jsonl import parse_moment
 from operators.sources.protocol import printable
+from operators.sources.secrets import redacted
 
 READER = "github/1"
 """One for exports and live synchronisation, so that one takes up what the other brought in."""
@@ -54,10 +56,16 @@ def sync_item(value: Any) -> SyncItem | None:
     updated = _moment(value, "updated_at") or _moment(value, "submitted_at") or data["created_at"]
     item_id = number if kind in (ISSUE, PULL) else _integer(value, "id", required=True)
     assert item_id is not None
-    raw = json.dumps(data, sort_keys=True).encode()
-    return SyncItem(
-        kind, item_id, number, parse_moment(updated), hashlib.sha256(raw).hexdigest(), data
-    )
+    return SyncItem(kind, item_id, number, parse_moment(updated), _hash(data), data)
+
+
+def without_secrets(item: SyncItem) -> SyncItem:
+    """``item`` with a mark in place of each secret (:mod:`operators.sources.secrets`)."""
+    data = {
+        name: redacted(value) if isinstance(value, str) else value
+        for name, value in item.data.items()
+    }
+    return replace(item, data=data, content_hash=_hash(data))
 
 
 def repository_of(value: Mapping[str, Any]) -> str | None:
@@ -96,6 +104,10 @@ def comment_block(data: Mapping[str, Any], note: str | None = None) -> str:
     """``@login: body``; ``note`` goes into brackets after the login."""
     said = f" ({note})" if note else ""
     return f"@{data['login']}{said}: {(data.get('body') or '').strip()}".rstrip()
+
+
+def _hash(data: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 
 
 def _kind(value: Mapping[str, Any]) -> str:

@@ -443,9 +443,32 @@ def test_a_sync_after_a_drop_brings_everything_back_also_the_reviews_own_words(
         assert thread_texts(store) == before
 
 
+def test_a_sync_keeps_no_secret_and_brings_it_back_only_where_it_is_allowed(
+    store: Store, embedder: Any, server: Any, shapes: ModuleType
+) -> None:
+    token = "glpat-" + "a1B2c3D4e5F6g7H8i9J0"
+    server.put("issues", shapes.issue(2, body=f"My key is {token}."))
+    server.put("comments", shapes.comment(102, pull=4, body=f"So is {token}."))
+
+    def holders() -> int:
+        return sum(token in str(item.data) for item in stored_items(store, sync_source(store)))
+
+    report = sync_github(store, embedder, "org/app")
+    assert {str(issue) for issue in report.skipped} == {
+        "#2: secrets redacted in its issue; --secrets allow takes them",
+        "#4: secrets redacted in its comment; --secrets allow takes them",
+    }
+    assert holders() == 0
+    assert "My key is [secret: GitLab token]." in thread_texts(store)["issues/2"]
+    for way, count in (("allow", 2), (None, 2), ("skip", 0), (None, 0)):
+        sync_github(store, embedder, "org/app", secrets=way)
+        assert holders() == count
+        assert (token in thread_texts(store)["issues/2"]) is bool(count)
+
+
 def sync_source(store: Store) -> str:
     with store.transaction() as conn:
-        row = conn.execute("SELECT DISTINCT source FROM sync_state").fetchone()
+        row = conn.execute("SELECT source FROM sync_state WHERE name = 'repository'").fetchone()
     assert row is not None
     return str(row[0])
 

@@ -75,6 +75,8 @@ def test_files_may_be_compressed_and_begin_with_a_byte_order_mark(tmp_path):
     [
         ("not json", "line 2: no JSON"),
         ("[1]", "a JSON object is needed"),
+        ('{"query_id": ' + "9" * 6000 + "}", "line 2: no JSON"),
+        ("[" * 100_000, "line 2: no JSON"),
         ('{"text": "b"}', "query_id must be a text"),
         ('{"query_id": true, "text": "b"}', "query_id must be a text"),
         ('{"query_id": "b"}', "query 'b' has no text"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
 
 import polars as pl
@@ -20,6 +21,8 @@ from dataflow.cli.console.terminal import (
     show_report,
 )
 from dataflow.ingestion import IngestReport, Progress
+from operators.context.citations import citation
+from operators.context.templates import short_label
 from operators.sources.github.github_mirror import Fetched
 from operators.sources.protocol import ReadIssue
 
@@ -112,6 +115,61 @@ def test_code_keeps_its_lines_and_the_time_is_one_number(
     assert shown.endswith("…\n0.21 s\n")
     show_answer(answer, seconds=0.214, with_timings=True)
     assert capsys.readouterr().out.endswith("0.21 s; fused 1.5 ms\n")
+
+
+HOSTILE = {
+    "title by OSC": "\x1b]0;pwn\x07",
+    "title by C1": "\x9d0;pwn\x9c",
+    "link by OSC 8": "\x1b]8;;https://evil\x1b\\click\x1b]8;;\x1b\\",
+    "clipboard by OSC 52": "\x1b]52;c;cHduZWQ=\x07",
+    "working folder by OSC 7": "\x1b]7;file://evil/\x1b\\",
+    "notification by OSC 777": "\x1b]777;notify;a;b\x07",
+    "clear by CSI": "\x1b[2J\x1b[H",
+    "clear by C1 CSI": "\x9b2J",
+    "colour by CSI": "\x1b[31;1m",
+    "report by CSI": "\x1b[6n\x1b[c\x1b[21t",
+    "scroll back by CSI": "\x1b[3J",
+    "picture of Kitty": "\x1b_Gf=24,a=T;AAAA\x1b\\",
+    "picture of Sixel": "\x1bPq#0;2;0;0;0~~\x1b\\",
+    "picture of iTerm": "\x1b]1337;File=inline=1:AAAA\x07",
+    "tmux passthrough": "\x1bPtmux;\x1b\x1b]0;x\x07\x1b\\",
+    "reset": "\x1bc",
+    "carriage return": "safe\rhidden",
+    "backspaces": "abc\b\b\bxyz",
+    "bell, shift and form feed": "\x07\x0e\x0f\x0c\x0b",
+    "right to left": "\u202egnp.exe\u202c",
+    "isolates": "\u2066a\u2069\u2067b\u2069",
+    "Arabic letter mark": "a\u061cb\u200eb\u200f",
+    "zero width": "a\u200bb\ufeffc\u2060d",
+    "joiners": "a\u200db\u200cc",
+    "tags": "".join(chr(0xE0000 + ord(c)) for c in "ignore"),
+    "soft hyphen and filler": "a\u00adb\u3164c\u2800d",
+    "line separators": "a\u2028b\u2029c\x85d",
+    "rich markup": "[bold]a[/bold] [link=https://evil]x[/link]",
+}
+UNSEEN = re.compile(
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164"
+    "\ufeff\U000e0000-\U000e0fff]"
+)
+
+
+@pytest.mark.parametrize("said", HOSTILE.values(), ids=HOSTILE)
+def test_no_name_and_no_text_of_a_corpus_commands_the_terminal(
+    said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    label = f"[docs: {short_label(said)}]"
+    result = {"source_label": label, "source_url": None, "score": 0.5, "text": said}
+    answer = {
+        "results": pl.DataFrame([{**result, "alternate_sources": []}]),
+        "citations": pl.DataFrame({"citation": [citation(label, None, [])]}),
+        "notes": pl.DataFrame({"note": []}),
+        "provenance": {"timings": {}, "searched": {}, "parameters": {"max_citations": 9}},
+    }
+    show_answer(answer, seconds=0.2)
+    show_report(IngestReport(failed=[ReadIssue(said, said)], notes=[ReadIssue("a.md", said)]))
+    shown = capsys.readouterr().out
+    assert not UNSEEN.search(shown)
+    assert ("[bold]" in shown) == ("[bold]" in said)
 
 
 def test_ranks_count_from_one_in_json_and_an_absent_one_stays_absent() -> None:
