@@ -127,8 +127,10 @@ _SHAPES = [
 ]
 """Kind, what a text with one holds, and the whole form; its group is what is judged."""
 
-_BASE64 = re.compile(r"\b[A-Za-z0-9+/]{28,}(?:\s{1,20}[A-Za-z0-9+/]{40,})*", re.ASCII)
-_BASE64_LINE = re.compile(r"[A-Za-z0-9+/]{28,}")
+_BASE64 = re.compile(  # in one line, but for a header of PEM
+    r"\b(?:LS0tLS1CRUdJTi[A-Za-z0-9+/]{28,}(?:\s{1,20}[A-Za-z0-9+/]{28,})*|[A-Za-z0-9+/]{28,})",
+    re.ASCII,
+)
 _RUN = re.compile(r"[\w-]{16,}", re.ASCII)
 _BEFORE = 60
 """Characters between the beginning of a token and that of its first run of 16, at most."""
@@ -209,14 +211,11 @@ def _plain(text: str) -> Iterator[_Secret]:
 
 
 def _encoded(text: str) -> Iterator[_Secret]:
-    for block in _BASE64.finditer(text):
-        for run in (block, *_BASE64_LINE.finditer(text, block.start(), block.end())):
-            code = "".join(run[0].split())
-            plain = base64.b64decode((code[:-1] if len(code) % 4 == 1 else code) + "==")
-            if plain.isascii() and (secret := next(_plain(plain.decode()), None)):
-                yield _Secret(run.start(), run.end(), secret.kind, run[0])
-                if run is block:
-                    break
+    for run in _BASE64.finditer(text):
+        code = "".join(run[0].split())
+        plain = base64.b64decode((code[:-1] if len(code) % 4 == 1 else code) + "==")
+        if plain.isascii() and (secret := next(_plain(plain.decode()), None)):
+            yield _Secret(run.start(), run.end(), secret.kind, run[0])
 
 
 def _is_shown(kind: str, value: str) -> bool:
