@@ -62,7 +62,7 @@ TOKENS = [
     ("Vault token", "hvs. hvb. hvr.", r"[\w-]{24,300}"),
     ("DigitalOcean token", "dop_v1_ doo_v1_ dor_v1_", r"[a-f0-9]{64}"),
     ("Shopify token", "shpat_ shpca_ shppa_ shpss_", r"[A-Fa-f0-9]{32}"),
-    ("Square token", "sq0atp- sq0csp- sq0idp- EAAA", r"[\w-]{22,60}"),
+    ("Square token", "sq0atp- sq0csp- sq0idp-", r"[\w-]{22,60}"),
     ("Databricks token", "dapi", r"[a-f0-9]{32}(?:-\d)?"),
     ("Linear key", "lin_api_ lin_oauth_", r"[A-Za-z0-9]{40,64}"),
     ("Doppler token", "dp.pt. dp.st. dp.ct. dp.sa.", r"(?:[\w-]{2,35}\.)?[A-Za-z0-9]{40,44}"),
@@ -89,11 +89,7 @@ TOKENS = [
     ("Alibaba key", "LTAI", r"[A-Za-z0-9]{20}"),
     ("Sendinblue key", "xkeysib-", r"[a-f0-9]{64}-[A-Za-z0-9]{16}"),
     ("1Password token", "ops_eyJ", r"[A-Za-z0-9+/=]{200,2000}"),
-    ("Clojars token", "CLOJARS_", r"[a-z0-9]{60}"),
-    ("Typeform token", "tfp_", r"[\w.=-]{40,70}"),
     ("Supabase token", "sbp_ sb_secret_", r"[\w]{30,50}"),
-    ("EasyPost key", "EZAK", r"[A-Za-z0-9]{54}"),
-    ("Facebook token", "EAAM EAAC EAAG", r"[A-Za-z0-9]{100,300}"),
     (_WEB_TOKEN, "eyJ", r"[\w-]{10,1000}\.eyJ[\w-]{10,8000}\.[\w-]{20,1000}"),
 ]
 """Kind, the marks that it begins with, and what follows; each has a run of 16 near its mark."""
@@ -114,7 +110,7 @@ _SHAPES = [
             mark,
             mark + r"\w{0,40}[\"']?\s{0,5}[:=]>?\s{0,5}[\"']?([\w/+]{40})(?![\w/+=])",
         )
-        for mark in ("aws_secret", "AWS_SECRET", "secret_acc", "SecretAcc", "secretAcc")
+        for mark in ("aws_secret", "SECRET_ACC", "ecretAcc")
     ),
     ("Azure storage key", "AccountKey=", r"AccountKey=([A-Za-z0-9+/]{86})=="),
     ("Azure key", "AccessKey=", r"AccessKey=([A-Za-z0-9+/]{43})="),
@@ -128,13 +124,16 @@ _SHAPES = [
         "://",
         r"://([\w.%+-]{0,64}:[^\s/@{}<>$\[\]()\"'`\\]{8,128})@(?!localhost|127\.|0\.0\.0\.0"
         r"|192\.0\.2\.|198\.51\.100\.|203\.0\.113\.|(?:my|your)?host(?:name)?\b"
-        r"|(?:[\w-]{1,63}\.){0,9}(?:example\.|(?:example|test|invalid|localhost)(?![\w.-])))"
+        r"|(?:[\w-]{1,63}\.){0,9}(?:example|(?:test|invalid|localhost)(?![\w.-])))"
         r"[\w-]{1,63}(?:\.[\w-]{1,63}){0,9}",
     ),
 ]
 """Kind, what a text with one holds, and the whole form; its group is what is judged."""
 
-_BASE64 = re.compile(r"[A-Za-z0-9+/]{28,}(?:\s{1,20}[A-Za-z0-9+/]{40,})*")
+_BASE64 = re.compile(  # in one line, but for a header of PEM
+    r"\b(?:LS0tLS1CRUdJTi[A-Za-z0-9+/]{28,}(?:\s{1,20}[A-Za-z0-9+/]{28,})*|[A-Za-z0-9+/]{28,})",
+    re.ASCII,
+)
 _RUN = re.compile(r"[\w-]{16,}", re.ASCII)
 _BEFORE = 60
 """Characters between the beginning of a token and that of its first run of 16, at most."""
@@ -152,8 +151,9 @@ _WEAK = re.compile(
     r"pass(?:word|wd|phrase)?|pwd|secret|token|change|example|sample|test|user(?:name)?|admin|root"
     r"|guest|demo|foo|bar|baz|dummy|fake|your|my|here|placeholder|letmein|welcome|qwerty|hunter"
     r"|default|super|postgres(?:ql)?|mysql|mongo|redis|rabbit(?:mq)?|database|login|credential"
-    r"|some|local|strong|secure"
+    r"|some|local|strong|secure|difficult|[\W_]"
 )
+_CLAIM = re.compile(r'"(?:iss|sub|aud|exp|nbf|iat|jti)"')
 _LEET = str.maketrans("0134578@$!", "oieastbasi")
 
 
@@ -216,8 +216,7 @@ def _plain(text: str) -> Iterator[_Secret]:
 def _encoded(text: str) -> Iterator[_Secret]:
     for run in _BASE64.finditer(text):
         code = "".join(run[0].split())
-        code = code[:-1] if len(code) % 4 == 1 else code
-        plain = base64.b64decode(code + "==")
+        plain = base64.b64decode((code[:-1] if len(code) % 4 == 1 else code) + "==")
         if plain.isascii() and (secret := next(_plain(plain.decode()), None)):
             yield _Secret(run.start(), run.end(), secret.kind, run[0])
 
@@ -227,12 +226,14 @@ def _is_shown(kind: str, value: str) -> bool:
     if kind == _ADDRESS:
         user, _, value = unquote(value).partition(":")
         left = _WEAK.sub("", value.lower().replace(user.lower() or ":", "").translate(_LEET))
-        sorts = [str.islower, str.isupper, str.isdigit, lambda c: not c.isalnum()]
-        if len(left) < 6 or " " in value or sum(any(map(sort, value)) for sort in sorts) < 2:
+        sorts = sum(any(map(sort, value)) for sort in (str.islower, str.isupper, str.isdigit))
+        if len(left) < 6 or " " in value or sorts < 2:
             return True
     if kind == _WEB_TOKEN:
         payload = value.split(".")[1]
         value = base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)).decode("latin-1")
+        if not _CLAIM.search(value):
+            return True
     steps = sum(abs(ord(a) - ord(b)) <= 1 for a, b in pairwise(value))
     return (
         steps > 0.4 * len(value)
@@ -326,7 +327,9 @@ def _judged(item: Document | ReadIssue, *, redact: bool) -> Document | ReadIssue
             why = f"its {name} holds a secret ({said}): left out; --secrets allow takes it"
             return withdrawn(why)
     note = "; ".join(filter(None, (cleaned.get("note"), f"secrets redacted: {said}")))
-    return replace(item, **{**cleaned, "metadata": _json(cleaned["metadata"]), "note": note})
+    return replace(
+        item, **{**cleaned, "metadata": _json(cleaned.get("metadata", "")), "note": note}
+    )
 
 
 def _json(metadata: str) -> str:

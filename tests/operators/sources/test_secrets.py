@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from operators.errors import UnknownName
 from operators.sources import secrets
@@ -66,6 +68,7 @@ SECRETS = [
         for before in ("> ", "# ", "// ", " * ", "-", "+", "; ")
     ),
     ("private key", encoded(pem(PRIVATE))),
+    ("private key", base64.encodebytes(pem(PRIVATE).encode()).decode().rstrip("=\n")),
     ("private key", "Private-Lines: 8\n" + made(64, CODE)),
     ("AWS access key", "AKIA" + made(16, UPPER[:26] + "234567")),
     ("AWS access key", "ASIA" + made(16, UPPER[:26] + "234567")),
@@ -181,6 +184,9 @@ NONE = [
     "https://user:p%40ssw0rd@proxy.acme.io:3128",
     "redis://:<your-password>@cache:6379",
     "mysql://root:changeme@db/shop",
+    "mysql://root:my_secret_password_123@db/shop",
+    "postgres://app:correct-horse-battery@db.acme.io/app",
+    "mongodb://reader:D1fficultP%40ssw0rd@mongodb0.acme.io/?authSource=admin",
     "amqp://guest:guestguest@rabbit/",
     "postgres://{user}:{password}@{host}/{db}",
     "https://registry.npmjs.org:8443/@scope/name",
@@ -211,6 +217,7 @@ NONE = [
     web_token({"iss": "joe", "exp": 1300819380, "http://example.com/is_root": True}),
     "AccountKey="
     + "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==",
+    web_token({"some": "payload"}),
     "AccountKey=<your account key>;EndpointSuffix=core.windows.net",
     "commit " + SHA,
     made(64, HEX),
@@ -258,6 +265,14 @@ def test_what_only_looks_like_a_secret_is_none(text: str) -> None:
     assert found_secrets(text) == []
 
 
+@given(st.lists(st.sampled_from([*(secret for _, secret in SECRETS), *NONE, "é", "-", "{"])))
+def test_what_is_redacted_keeps_its_lines_and_holds_no_secret(parts: list[str]) -> None:
+    text = "\n\n".join(parts)
+    clean = redacted(text)
+    assert found_secrets(clean) == []
+    assert clean.count("\n") == text.count("\n")
+
+
 def test_a_token_is_found_behind_an_escape_and_beside_letters_of_another_script() -> None:
     assert found_secrets(f'"a\\n{GITHUB}\\n"') == [("GitHub token", 1)]
     assert found_secrets(f"密钥{GITHUB}") == [("GitHub token", 1)]
@@ -287,7 +302,7 @@ STARTS = [
 ]
 
 
-@pytest.mark.parametrize("between", ["", "--", "a."])
+@pytest.mark.parametrize("between", ["", "-", "--", "a."])
 def test_no_beginning_of_a_secret_makes_a_text_of_it_slow(between: str) -> None:
     for start in STARTS:
         text = ((start + between) * 40_000)[:400_000]
