@@ -99,6 +99,33 @@ TEXT_LISTS = pl.Schema(
 VECTOR_HITS = pl.Schema({k: v for k, v in VECTOR_LISTS.items() if k != "text_no"})
 TEXT_HITS = pl.Schema({k: v for k, v in TEXT_LISTS.items() if k != "text_no"})
 
+SCORE_FACTORS = {
+    "vector_weight": pl.Float64(),
+    "vector_value": pl.Float64(),  # of the vector list, on the scale of the merge or the fusion
+    "text_weight": pl.Float64(),
+    "text_value": pl.Float64(),
+    "lexical_weight": pl.Float64(),  # the weight of the question's words
+}
+"""What a merge may tell of its scores, each a column beside those of ``MERGED``: ``score`` is
+``vector_weight * vector_value + text_weight * (text_value * lexical_weight)``."""
+
+PART = pl.Struct(
+    {
+        "corpus": pl.String(),
+        "corpus_rank": pl.UInt32(),
+        **SCORE_FACTORS,  # null: the fusion knows ranks or merged scores only
+        "part": pl.Float64(),  # the share of this corpus in the score
+        "recency": pl.Float64(),
+    }
+)
+"""What a fusion may tell of its scores: of each row a ``part``, and the list ``other_parts`` of the
+other corpora that found the chunk. ``part`` is ``vector_weight * vector_value + text_weight
+* text_value * lexical_weight`` where these are not null; ``FUSED.score`` is the sum of a chunk's
+parts, in the order of their corpora, times its own ``recency``."""
+
+TOLD = frozenset((*SCORE_FACTORS, "part", "other_parts"))
+"""Columns that a frame may have beside those of its schema."""
+
 MERGED = pl.Schema(
     {
         "query_id": pl.UInt32(),
@@ -249,33 +276,6 @@ DOCUMENTS = pl.Schema(
 )
 
 # The explanation of results, see operators/explain.
-SCORE_FACTORS = {
-    "vector_weight": pl.Float64(),
-    "vector_value": pl.Float64(),  # of the vector list, on the scale of the merge or the fusion
-    "text_weight": pl.Float64(),
-    "text_value": pl.Float64(),
-    "lexical_weight": pl.Float64(),  # the weight of the question's words
-}
-MERGE_COMPONENTS = pl.Schema(
-    {"query_id": pl.UInt32(), "chunk_id": pl.Int64(), **SCORE_FACTORS},
-)
-"""``MERGED.score`` is ``vector_weight * vector_value + text_weight * (text_value *
-lexical_weight)``; all null where another formula made it."""
-
-FUSION_COMPONENTS = pl.Schema(
-    {
-        "query_id": pl.UInt32(),
-        "chunk_id": pl.Int64(),
-        "corpus": pl.String(),
-        "corpus_rank": pl.UInt32(),
-        **SCORE_FACTORS,  # null: the fusion knows ranks or merged scores only
-        "part": pl.Float64(),  # the share of this corpus; null where another formula made the score
-        "recency": pl.Float64(),
-    }
-)
-"""``part`` is ``vector_weight * vector_value + text_weight * text_value * lexical_weight`` where
-these are not null; ``FUSED.score`` is the sum of a chunk's parts times ``recency``."""
-
 LABELLED_CHUNK = {
     "query_id": pl.UInt32(),
     "chunk_id": pl.Int64(),
@@ -375,13 +375,16 @@ def stacked(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
 def check(frame: pl.DataFrame, schema: pl.Schema, name: str) -> pl.DataFrame:
     """``frame``, if it has exactly ``schema``'s columns and types, in any order.
 
-    An embedding column may be an ``Array(Float32, n)`` of any width ``n``.
+    It may have those of ``TOLD`` too. An embedding column may be an ``Array(Float32, n)`` of any
+    width ``n``.
 
     Raises:
         FrameError: a column is missing, unexpected or of another type.
     """
     faults = [f"missing column {c!r}" for c in schema if c not in frame.columns]
     for column, dtype in frame.schema.items():
+        if column in TOLD and column not in schema:
+            continue
         if column not in schema:
             faults.append(f"unexpected column {column!r}")
         elif not _same(dtype, schema[column]):

@@ -42,8 +42,6 @@ _FRAMES = {
     "context_notes": frames.NOTES,
     "notes": frames.NOTES,
     "unmet_filters": frames.NOTES,
-    "merge_components": frames.MERGE_COMPONENTS,
-    "fusion_components": frames.FUSION_COMPONENTS,
     "explain_targets": frames.EXPLAIN_TARGETS,
     "dispositions": frames.DISPOSITIONS,
     "explain": frames.EXPLAIN,

@@ -22,7 +22,7 @@ from operators.versions import version_choice
 @tag(stage="results")
 def results(unique: pl.DataFrame, top_k: int = 10) -> pl.DataFrame:
     """The best of the list: the only cut."""
-    return cut(unique, top_k)
+    return cut(unique.drop("part", "other_parts", strict=False), top_k)
 
 
 @tag(stage="context")

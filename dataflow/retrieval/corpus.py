@@ -23,7 +23,6 @@ from operators.context.unified_form import unify
 from operators.dedup import within
 from operators.dedup.similarity_index import SimilarityIndex, index_similarity
 from operators.dedup.token_index import TokenIndex, index_tokens
-from operators.explain import components
 from operators.frames import OUTCOMES, READ_CHUNKS, empty, stacked
 from operators.postgres.schema.indexes import EXACT_SCAN_MAX_ROWS
 from operators.postgres.search.chunk_reader import fetch_chunks
@@ -345,41 +344,6 @@ def _channels(merged_variant: str) -> Any:
 def search_outcomes(channel_outcomes: dict[str, pl.DataFrame]) -> pl.DataFrame:
     """What happened to the corpus's searches."""
     return stacked(channel_outcomes.values())
-
-
-@config.when_in(merged_variant=["rrf", "vector_only", "text_only"])
-@tag(stage="explanation")
-def merge_components__rrf(merged: pl.DataFrame, rrf_k: float = 60.0) -> pl.DataFrame:
-    """What each merged score is made of; computed only for ``explain``."""
-    return components.merge_by_rank(merged, rrf_k=rrf_k)
-
-
-@config.when(merged_variant="weighted_rrf")
-@tag(stage="explanation")
-def merge_components__weighted_rrf(
-    merged: pl.DataFrame, rrf_k: float = 60.0, vector_weight: float = 0.5
-) -> pl.DataFrame:
-    """What each merged score is made of; computed only for ``explain``."""
-    return components.merge_by_rank(merged, rrf_k=rrf_k, vector_weight=vector_weight)
-
-
-@config.when(merged_variant="convex")
-@tag(stage="explanation")
-def merge_components__convex(
-    merged: pl.DataFrame,
-    lexical_weight: pl.DataFrame,
-    vector_weight: float = 0.5,
-    vector_norm: str = "min_max",
-    text_norm: str = "min_max",
-) -> pl.DataFrame:
-    """What each merged score is made of; computed only for ``explain``."""
-    return components.merge_by_score(
-        merged,
-        lexical_weight,
-        vector_weight=vector_weight,
-        vector_norm=vector_norm,
-        text_norm=text_norm,
-    )
 
 
 @tag(stage="outcomes")

@@ -3,12 +3,12 @@
 from typing import Any
 
 import polars as pl
-from hamilton.function_modifiers import config, tag
+from hamilton.function_modifiers import tag
 
 from dataflow.retrieval.branches import from_each_corpus
 from operators.context.templates import label_names
-from operators.explain import components, steps
 from operators.explain import dispositions as reasons
+from operators.explain import steps
 from operators.explain.explain_targets import find_targets
 from operators.postgres.store import Store
 
@@ -27,48 +27,6 @@ def explain_targets(
     """The chunks that a caller names for an explanation, found or not; none by default."""
     return find_targets(
         store, embedder, scoped_queries, pooled_hits, merged, corpora, names=explain_chunks or ()
-    )
-
-
-@config.when(fused_variant="rrf")
-@tag(stage="explanation")
-def fusion_components__rrf(
-    aged_hits: pl.DataFrame, fused: pl.DataFrame, rrf_k: float = 60.0
-) -> pl.DataFrame:
-    """What each fused score is made of."""
-    return components.fusion_by_rank(aged_hits, fused, rrf_k=rrf_k)
-
-
-@config.when(fused_variant="comb_sum")
-@tag(stage="explanation")
-def fusion_components__comb_sum(aged_hits: pl.DataFrame, fused: pl.DataFrame) -> pl.DataFrame:
-    """What each fused score is made of."""
-    return components.fusion_by_score(aged_hits, fused)
-
-
-@config.when(fused_variant="convex")
-@tag(stage="explanation")
-@from_each_corpus(vector_weights="vector_weight", depths="search_depth")
-def fusion_components__convex(
-    aged_hits: pl.DataFrame,
-    fused: pl.DataFrame,
-    lexical_weight: pl.DataFrame,
-    lone_channels: dict[str, str],
-    vector_weights: dict[str, float],
-    depths: dict[str, int],
-    corpus_normalization: float = 0.5,
-    missing_score_fraction: float = 0.0,
-) -> pl.DataFrame:
-    """What each fused score is made of."""
-    return components.fusion_by_combination(
-        aged_hits,
-        fused,
-        vector_weights,
-        lexical_weight,
-        corpus_normalization=corpus_normalization,
-        missing_score_fraction=missing_score_fraction,
-        depths=depths,
-        alone=lone_channels,
     )
 
 
@@ -129,12 +87,9 @@ def dispositions(
 
 
 @tag(stage="explanation")
-@from_each_corpus(merge_components="merge_components")
 def explain(
     stages: reasons.Run,
     dispositions: pl.DataFrame,
-    merge_components: dict[str, pl.DataFrame],
-    fusion_components: pl.DataFrame,
     trigger_weights: pl.DataFrame,
     weighted_variant: str,
     reranked_variant: str,
@@ -144,8 +99,6 @@ def explain(
     return steps.explain(
         stages,
         dispositions,
-        pl.concat(merge_components.values()),
-        fusion_components,
         trigger_weights if weighted_variant != "off" else None,
         reranked=reranked_variant != "off",
         budget=context_budget,

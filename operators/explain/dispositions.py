@@ -78,7 +78,8 @@ class Limits:
 
 def of_all(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """The frames of the corpora as one, with the column ``corpus``."""
-    return pl.concat([one.with_columns(corpus=pl.lit(name)) for name, one in frames.items()])
+    named = [one.with_columns(corpus=pl.lit(name)) for name, one in frames.items()]
+    return pl.concat(named, how="diagonal")  # a stage need not tell what made its scores
 
 
 def dispositions(run: Run, limits: Limits) -> pl.DataFrame:

@@ -14,6 +14,7 @@ The numbers of a passage give its score to the last bit, by these formulas, each
 import polars as pl
 
 from operators.explain.dispositions import Run
+from operators.explain.score_parts import fusion_parts, merge_factors
 from operators.frames import EXPLAIN, SCORE_FACTORS, empty
 
 _KEY = ["query_id", "chunk_id"]
@@ -23,8 +24,6 @@ _ORDER = ["query_id", "place", "stage_no", "quantity_no", "rank", "other"]
 def explain(
     run: Run,
     dispositions: pl.DataFrame,
-    merge_components: pl.DataFrame,
-    fusion_components: pl.DataFrame,
     weights: pl.DataFrame | None,
     *,
     reranked: bool,
@@ -36,11 +35,10 @@ def explain(
 
     - ``vector``: ``distance``; ``text``: ``score``; ``rank`` is the place in the list, null where
       a named chunk is not in it
-    - ``merged``: the factors of ``MERGE_COMPONENTS``, ``score``
+    - ``merged``: the ``SCORE_FACTORS``, if the stage tells them and they give the score; ``score``
     - ``deduped``: ``score``; ``near-duplicate`` for each chunk that it represents, or
       ``near-duplicate of`` its representative (``other`` is that chunk, ``detail`` its label)
-    - ``fused``: the factors of ``FUSION_COMPONENTS``, ``part`` for each corpus (``detail``),
-      ``recency``, ``score``
+    - ``fused``: likewise, ``part`` for each corpus (``detail``) and ``recency``; ``score``
     - ``weighted``: ``weight``, ``score``; ``reranked``: ``score``; neither where it is off
     - ``unique``: ``score``; ``near-duplicate``, ``near-duplicate of``
     - ``results``: ``score``
@@ -50,8 +48,6 @@ def explain(
     Args:
         run: the frames of the run.
         dispositions: columns ``DISPOSITIONS``.
-        merge_components: ``MERGE_COMPONENTS`` of all corpora.
-        fusion_components: columns ``FUSION_COMPONENTS``.
         weights: query_id, corpus and weight; None where sources are not weighted.
         reranked: whether a model gave scores.
     """
@@ -59,15 +55,14 @@ def explain(
     further = run.explain_targets.join(merged.drop_nulls("vector_rank"), on=_KEY, how="anti")
     near = _of(merged, "vector_distance", "vector_rank")
     near = pl.concat([near, _of(further, "vector_distance")], how="diagonal")
-    by_rank = fusion_components.sort("corpus_rank", maintain_order=True)
-    first = by_rank.unique(_KEY, keep="first", maintain_order=True)
+    first, parts = fusion_parts(run.fused)
     duplicates = _near_duplicates(run, dispositions)
     end = dispositions.select(*_KEY, "disposition", other="near_duplicate_of", detail="reason")
     stages: dict[str, list[tuple[str, pl.DataFrame]]] = {
         "vector": [("distance", near)],
         "text": [("score", _of(merged, "text_score", "text_rank"))],
         "merged": [
-            *((name, _of(merge_components, name)) for name in SCORE_FACTORS),
+            *((name, _of(merge_factors(merged), name)) for name in SCORE_FACTORS),
             _score(merged),
         ],
         "deduped": [
@@ -77,7 +72,7 @@ def explain(
         ],
         "fused": [
             *((name, _of(first, name)) for name in SCORE_FACTORS),
-            ("part", _of(fusion_components, "part", "corpus_rank", detail="corpus")),
+            ("part", _of(parts, "part", "corpus_rank", detail="corpus")),
             ("recency", _of(first, "recency")),
             _score(run.fused),
         ],

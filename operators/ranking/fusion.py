@@ -7,8 +7,9 @@ for all corpora: so the best hit of a corpus without a good match in words is wo
 best of a corpus that has one.
 
 All take ``hits``: the ``UNIFIED`` rows of all corpora and the column ``recency``, the factor of a
-row's age; they return ``FUSED``. The same chunk in the lists of several corpora is one row, that of
-its best rank; its scores add up in the order of the rows, and the other rows become alternates.
+row's age; they return ``FUSED``, ``part`` and ``other_parts``, which make the score. The same chunk
+in the lists of several corpora is one row, that of its best rank; its scores add up in the order of
+the rows, and the other rows become alternates.
 """
 
 from collections.abc import Mapping
@@ -20,7 +21,8 @@ import numpy as np
 import polars as pl
 
 from operators.arrays.alternates import with_alternates
-from operators.arrays.rows import replaced
+from operators.arrays.lists import lists
+from operators.arrays.rows import index, replaced
 from operators.arrays.segments import (
     Column,
     Floats,
@@ -31,6 +33,7 @@ from operators.arrays.segments import (
     places,
     starts,
 )
+from operators.frames import SCORE_FACTORS, frame_of
 from operators.ranking.lexical_weight import of_rows
 from operators.ranking.merge import check_share, reciprocal
 from operators.ranking.normalization import ratio
@@ -93,10 +96,12 @@ def fuse_convex(
         alone=alone,
     )
     listed = hits["vector_distance"].is_not_null() | hits["text_score"].is_not_null()
+    factors = frame_of(pl.Series(name, getattr(parts, name)) for name in SCORE_FACTORS)
     if listed.all():
-        return _fused(hits, parts.score)
+        return _fused(hits, parts.score, factors)
     merged = hits["corpus_score"].fill_null(0.0).to_numpy()
-    return _fused(hits, np.where(listed.to_numpy(), parts.score, merged))
+    factors = factors.select(pl.when(listed).then(pl.all()))
+    return _fused(hits, np.where(listed.to_numpy(), parts.score, merged), factors)
 
 
 @dataclass(frozen=True)
@@ -264,9 +269,18 @@ def _best_first(score: Floats, rank_key: Integers) -> Integers:
     return order
 
 
-def _fused(hits: pl.DataFrame, score: Floats) -> pl.DataFrame:
+def _fused(hits: pl.DataFrame, score: Floats, factors: pl.DataFrame | None = None) -> pl.DataFrame:
     fused = fused_rows(hits, score)
     columns = hits[[name for name in hits.columns if name != "recency"]]
     chosen = with_alternates(columns, fused.rows, fused.others, fused.owner)
     rank = pl.Series("rank", places(chosen["query_id"].to_numpy()))
-    return replaced(chosen, rank, pl.Series("score", fused.score))
+    known = (factors if factors is not None else _unknown(len(hits))).get_columns()
+    made = [hits["corpus"], hits["rank"].alias("corpus_rank"), *known, pl.Series("part", score)]
+    parts = frame_of([*made, hits["recency"]]).to_struct("part")
+    others = lists(parts[index(fused.others)].alias("other_parts"), fused.owner, len(fused.rows))
+    return replaced(chosen, rank, pl.Series("score", fused.score), parts[index(fused.rows)], others)
+
+
+def _unknown(rows: int) -> pl.DataFrame:
+    nulls = pl.Series(dtype=pl.Float64).extend_constant(None, rows)
+    return frame_of(nulls.alias(name) for name in SCORE_FACTORS)

@@ -6,7 +6,8 @@ list is much better, a convex combination of scores does better. A chunk counts 
 best rank.
 
 Every function takes ``vector_hits`` (columns ``VECTOR_HITS``) and ``text_hits`` (``TEXT_HITS``) and
-returns ``MERGED``: one row a query and chunk, in the one order, ``rank`` its place in it.
+returns ``MERGED`` and the ``SCORE_FACTORS`` that make the score: one row a query and chunk, in the
+one order, ``rank`` its place in it.
 """
 
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ import polars as pl
 
 from operators.arrays.rows import nullable
 from operators.arrays.segments import Column, Floats, Integers, changes, places, starts
-from operators.frames import MERGED, TEXT_HITS, VECTOR_HITS, empty, frame_of
+from operators.frames import MERGED, SCORE_FACTORS, TEXT_HITS, VECTOR_HITS, empty, frame_of
 from operators.ranking.lexical_weight import of_rows
 from operators.ranking.normalization import normalise
 from operators.ranking.total_order import permutation
@@ -25,8 +26,9 @@ from operators.ranking.total_order import permutation
 def rrf(vector_hits: pl.DataFrame, text_hits: pl.DataFrame, *, rrf_k: float = 60) -> pl.DataFrame:
     """``1 / (rrf_k + vector rank) + 1 / (rrf_k + text rank)``; a list without the chunk adds 0."""
     both = _align(vector_hits, text_hits)
-    vector, text = reciprocal(both.vector_rank, rrf_k), reciprocal(both.text_rank, rrf_k)
-    return _merged(both, vector + text)
+    return _merged(
+        both, 1, reciprocal(both.vector_rank, rrf_k), 1, reciprocal(both.text_rank, rrf_k)
+    )
 
 
 def weighted_rrf(
@@ -40,7 +42,7 @@ def weighted_rrf(
     share = check_share(vector_weight)
     both = _align(vector_hits, text_hits)
     vector, text = reciprocal(both.vector_rank, rrf_k), reciprocal(both.text_rank, rrf_k)
-    return _merged(both, share * vector + (1 - share) * text)
+    return _merged(both, share, vector, 1 - share, text)
 
 
 def convex(
@@ -70,20 +72,17 @@ def convex(
     begins = starts(both.query_id)
     vector = normalise(vector_norm, 1 - both.vector_distance, begins)
     text = normalise(text_norm, both.text_score, begins)
-    text = text * of_rows(lexical_weight, both.query_id)
-    return _merged(both, share * vector + (1 - share) * text)
+    return _merged(both, share, vector, 1 - share, text, of_rows(lexical_weight, both.query_id))
 
 
 def vector_only(vector_hits: pl.DataFrame, *, rrf_k: float = 60) -> pl.DataFrame:
     """The vector list as it stands, scored ``1 / (rrf_k + rank)``."""
-    both = _align(vector_hits, empty(TEXT_HITS))
-    return _merged(both, reciprocal(both.vector_rank, rrf_k))
+    return rrf(vector_hits, empty(TEXT_HITS), rrf_k=rrf_k)
 
 
 def text_only(text_hits: pl.DataFrame, *, rrf_k: float = 60) -> pl.DataFrame:
     """The text list as it stands, scored ``1 / (rrf_k + rank)``."""
-    both = _align(empty(VECTOR_HITS), text_hits)
-    return _merged(both, reciprocal(both.text_rank, rrf_k))
+    return rrf(empty(VECTOR_HITS), text_hits, rrf_k=rrf_k)
 
 
 def reciprocal(rank: Column, rrf_k: float) -> Floats:
@@ -144,9 +143,14 @@ def _align(vector_hits: pl.DataFrame, text_hits: pl.DataFrame) -> _Aligned:
     return _Aligned(query_id[another], chunk_id[another], *columns)
 
 
-def _merged(both: _Aligned, score: Floats) -> pl.DataFrame:
-    if not len(score):
-        return empty(MERGED)
+def _merged(both: _Aligned, *factors: float | Floats) -> pl.DataFrame:
+    """The merged list; ``factors`` are ``SCORE_FACTORS``, the last one 1 where it is left out."""
+    rows = len(both.query_id)
+    if not rows:
+        return empty(pl.Schema({**MERGED, **SCORE_FACTORS}))
+    made = [np.broadcast_to(np.float64(one), rows) for one in (*factors, 1.0)[: len(SCORE_FACTORS)]]
+    vector_weight, vector, text_weight, text, words = made
+    score = vector_weight * vector + text_weight * (text * words)
     order = permutation(both.query_id, score, both.vector_rank, both.text_rank, both.chunk_id)
     query_id = both.query_id[order]
     return frame_of(
@@ -159,5 +163,6 @@ def _merged(both: _Aligned, score: Floats) -> pl.DataFrame:
             nullable("vector_distance", both.vector_distance[order], pl.Float64),
             nullable("text_rank", both.text_rank[order], pl.UInt32),
             nullable("text_score", both.text_score[order], pl.Float64),
+            *(pl.Series(name, one[order]) for name, one in zip(SCORE_FACTORS, made, strict=True)),
         ]
     )

@@ -27,8 +27,6 @@ def test_what_no_stage_reached_has_no_numbers() -> None:
     found = explain(
         run,
         frames.empty(frames.DISPOSITIONS),
-        frames.empty(frames.MERGE_COMPONENTS),
-        frames.empty(frames.FUSION_COMPONENTS),
         None,
         reranked=False,
         budget=12_000,
