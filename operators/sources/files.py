@@ -5,6 +5,7 @@ file's size is bounded before it is opened and while it is read; its hash and it
 same bytes.
 """
 
+import errno
 import hashlib
 import os
 import stat
@@ -16,6 +17,7 @@ from operators.foundation.sanitize import clean_text, shown_path
 from operators.sources.protocol import ReadIssue
 
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+_NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
 _SNIFFED = 8192
 
 
@@ -93,8 +95,10 @@ def read_file(root: bytes, path: bytes, limit: int) -> Content:
         for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY", "O_CLOEXEC"):
             flags |= getattr(os, name, 0)
         opened = os.open(full, flags)
-    except FileNotFoundError:
-        raise Gone("gone since the folder was listed") from None
+    except OSError as exc:
+        if exc.errno in _NOT_THERE:
+            raise Gone("gone since the folder was listed") from None
+        raise
     with open(opened, "rb") as stream:
         found = os.fstat(opened)
         _check(found, limit)

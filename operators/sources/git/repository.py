@@ -9,9 +9,11 @@ another, and none of its commits come from another repository. A git that falls 
 import io
 import os
 import re
+import resource
 import selectors
 import stat
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -26,6 +28,12 @@ from operators.sources.protocol import printable
 
 SILENCE = 300.0
 """Seconds; git sorts a history of a million commits before it says anything."""
+
+LONGEST = 1_000_000
+"""Bytes of a commit's message; the rest of a longer one is left out, as a larger file is."""
+
+MOST_MEMORY = 8 << 30
+"""Bytes of one git; a folder that holds itself many times over makes it list a file without end."""
 
 _KEPT_ENVIRONMENT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 _OPTIONS = (
@@ -209,6 +217,9 @@ def git_stream(root: Path, *arguments: str) -> Iterator[IO[bytes]]:
         except FileNotFoundError as exc:
             raise GitError("git is not installed; install it to read a repository") from exc
         assert process.stdout is not None
+        if sys.platform == "linux":  # where it leaves out the files that git maps
+            with suppress(ProcessLookupError):
+                resource.prlimit(process.pid, resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
         try:
             yield io.BufferedReader(_Heard(process.stdout.fileno(), root))
         except BaseException:
@@ -243,11 +254,15 @@ class _Heard(io.RawIOBase):
 
 
 def split(stream: IO[bytes]) -> Iterator[bytes]:
-    """What git separates by NUL (``-z``), as it comes."""
+    """What git separates by NUL (``-z``), as it comes, each cut after ``LONGEST`` bytes."""
     rest = b""
     while block := stream.read(_READ_SIZE):
-        *whole, rest = (rest + block).split(b"\0")
-        yield from whole
+        first, *others = block.split(b"\0")
+        rest += first[: LONGEST - len(rest)]
+        if others:
+            yield rest
+            *whole, rest = others
+            yield from whole
     if rest:
         yield rest
 
@@ -340,5 +355,10 @@ def _refusal(root: Path, message: str) -> str:
         )
     if "not a git repository" in message:
         return f"{root} is not a git working tree; give the top folder of one"
+    if "lazy fetching disabled" in message:
+        return (
+            f"{root} is a clone without the folders of its commits; to fetch these: "
+            f"git -C '{root}' fetch --refetch --filter=blob:none"
+        )
     lines = [line for line in message.splitlines() if line.strip()] or ["it gave no reason"]
     return f"git cannot read {root}: {printable(lines[0].removeprefix('fatal: '))}"

@@ -45,6 +45,7 @@ _PACKED: Mapping[str | None, Callable[[bytes], str]] = {
 }
 
 _SYMLINK, _SUBMODULE = "120000", "160000"
+_LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 _SNIFFED = 8192
 _TITLE_LINES = 100
 _FENCE = re.compile(r" {0,3}(```|~~~)")
@@ -171,6 +172,8 @@ def _document(
     unpack = _PACKED.get(prose)
     largest = MAX_PACKED if unpack else MAX_FILE
     data = read_file(os.fsencode(repository.root), file.path, largest).data
+    if data.startswith(_LFS_POINTER):
+        raise Skipped("stands for a file that git lfs pull fetches")
     if prose is None and language is None:
         language = script_language(data[:_SNIFFED])
         if language is None:
