@@ -9,19 +9,29 @@ import functools
 import importlib
 import inspect
 import typing
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
 
-from hamilton.function_modifiers.base import NodeResolver
 from hamilton.graph_utils import find_functions
+
+from dataflow.configuration.loader import ConfigError
+from dataflow.configuration.own_modules import (
+    check_functions,
+    config_keys,
+    origin,
+    own_module,
+    variant_of,
+)
 
 MODULES = tuple(
     f"dataflow.retrieval.{name}"
     for name in ("queries", "versions", "fusion", "assembly", "explanation")
 )
 CORPUS_MODULES = ("dataflow.retrieval.corpus",)
+
+Modules = tuple[ModuleType, ...]
 
 DRIVER_INPUTS = frozenset({"store", "embedder", "timings"})
 """Inputs that the driver gives to every run."""
@@ -55,6 +65,10 @@ CONFIG_INPUTS = frozenset(
         "source_weights",
         "triggers",
         "embedding",
+        "chosen_variants",
+        "top_parameters",
+        "corpus_modules",
+        "own_modules",
     }
 )
 """Arguments that the configuration fills by its structure, not by its ``parameters``."""
@@ -71,28 +85,68 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Layer:
-    """The stages of one set of modules: their variants and parameters."""
+    """The stages of one set of modules: their variants and parameters.
+
+    Attributes:
+        plain: the nodes that a configuration need not choose a variant of: they have one without.
+        functions: of each node the function that computes it, or one of them.
+    """
 
     nodes: frozenset[str]
     variants: dict[str, tuple[str, ...]]
     parameters: dict[str, Parameter]
+    plain: frozenset[str] = frozenset()
+    functions: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Catalog:
-    """The stages around the corpora and the stages that every corpus has."""
+    """The stages around the corpora and the stages that every corpus has.
+
+    Attributes:
+        own: the version or hash of each module of a user's own, by name.
+        inside: those of them whose nodes every corpus has.
+    """
 
     top: Layer
     corpus: Layer
     modules: tuple[ModuleType, ...]
+    own: dict[str, str] = field(default_factory=dict)
+    inside: Modules = ()
+
+
+def retrieval_catalog(modules: Sequence[str] = (), corpus_modules: Sequence[str] = ()) -> Catalog:
+    """The catalog of the retrieval graph with the modules of a user's own.
+
+    Args:
+        modules: their names or files, of nodes around the corpora.
+        corpus_modules: likewise, of nodes that every corpus has.
+
+    Raises:
+        ConfigError: a module can't be used; names the function.
+    """
+    own = tuple(own_module(name) for name in modules)
+    inside = tuple(own_module(name) for name in corpus_modules)
+    return _retrieval_catalog(own, inside)
 
 
 @functools.cache
-def retrieval_catalog() -> Catalog:
-    """The catalog of the shipped retrieval graph."""
-    modules = tuple(importlib.import_module(name) for name in MODULES)
+def _retrieval_catalog(own: Modules, inside: Modules) -> Catalog:
+    shipped = tuple(importlib.import_module(name) for name in MODULES)
     corpus = tuple(importlib.import_module(name) for name in CORPUS_MODULES)
-    return read_catalog(modules, corpus)
+    if not own and not inside:
+        return read_catalog(shipped, corpus)
+    ours = _retrieval_catalog((), ())
+    for module in own:
+        check_functions(module, ours.top.functions)
+    for module in inside:
+        check_functions(module, ours.corpus.functions)
+    try:
+        both = read_catalog((*shipped, *own), (*corpus, *inside))
+    except ValueError as error:
+        raise ConfigError(f"modules: {error}") from None
+    names = {one.__name__: origin(one) for one in (*own, *inside)}
+    return replace(both, own=names, inside=inside)
 
 
 def read_catalog(modules: tuple[ModuleType, ...], corpus: tuple[ModuleType, ...]) -> Catalog:
@@ -111,8 +165,8 @@ def read_layer(*modules: ModuleType) -> Layer:
     functions = [pair for module in modules for pair in find_functions(module)]
     nodes = frozenset(name.partition("__")[0] for name, _ in functions)
     for name, function in functions:
-        node, _, variant = name.partition("__")
-        if variant and f"{node}_variant" in _config_keys(function):
+        node, variant = variant_of(function, name)
+        if variant and f"{node}_variant" in config_keys(function):
             variants.setdefault(node, []).append(variant)
         for found in _parameters(function, nodes):
             known = parameters.setdefault(found.name, found)
@@ -121,13 +175,13 @@ def read_layer(*modules: ModuleType) -> Layer:
                     f"parameter {found.name!r} has the default {found.default!r} in {name} and "
                     f"{known.default!r} elsewhere"
                 )
-    return Layer(nodes, {n: tuple(sorted(v)) for n, v in sorted(variants.items())}, parameters)
-
-
-def _config_keys(function: Any) -> set[str]:
-    """The keys that its ``@config.when`` reads; a stage may follow another stage's variant."""
-    resolvers = getattr(function, NodeResolver.get_lifecycle_name(), [])
-    return {key for resolver in resolvers for key in resolver.optional_config() or ()}
+    return Layer(
+        nodes,
+        {node: tuple(sorted(of)) for node, of in sorted(variants.items())},
+        parameters,
+        frozenset(name for name, _ in functions if "__" not in name),
+        {name.partition("__")[0]: function for name, function in functions},
+    )
 
 
 def _parameters(function: Any, nodes: frozenset[str]) -> Iterator[Parameter]:

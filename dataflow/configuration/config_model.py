@@ -8,9 +8,10 @@ of the wrong type. No secret ever goes into a configuration: it is printed, comp
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from keyword import iskeyword
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -77,10 +78,17 @@ class Config(_Strict):
     deadline_s: float | None = Field(5.0, gt=0, allow_inf_nan=False)
     workers: int = Field(8, ge=1, le=256)
     triggers: list[str] = []
+    modules: list[str] = []
+    corpus_modules: list[str] = []
     variants: dict[str, str] = {}
     parameters: dict[str, Any] = {}
     corpus_defaults: StageOptions = StageOptions()
     corpora: dict[str, CorpusConfig] = Field(min_length=1)
+
+    @property
+    def catalog(self) -> Catalog:
+        """The stages that it may name: the shipped ones, and those of its own modules."""
+        return retrieval_catalog(self.modules, self.corpus_modules)
 
     def deadline_of(self, corpus: str) -> float | None:
         """Seconds that one search of ``corpus`` may take; None: no limit."""
@@ -122,9 +130,19 @@ def load_config(
     return check(merged, chain[-1].name, catalog)
 
 
-def as_config(given: Config | str | Path) -> Config:
-    """``given`` itself, or the configuration of that name or path."""
-    return given if isinstance(given, Config) else load_config(given)
+def as_config(
+    given: Config | str | Path | Mapping[str, Any], modules: Sequence[str | ModuleType] = ()
+) -> Config:
+    """``given``, or what :func:`load_config` makes of it, with ``modules`` besides its own."""
+    names = [one if isinstance(one, str) else one.__name__ for one in modules]
+    if not names:
+        return given if isinstance(given, Config) else load_config(given)
+    content = given.model_dump(exclude_unset=True) if isinstance(given, Config) else given
+    if not isinstance(content, Mapping):
+        content = {"extends": str(content)}
+    chain = read_chain(content)
+    before: list[list[str]] = [c.content["modules"] for c in chain if "modules" in c.content]
+    return load_config({**content, "modules": [*(before or [[]])[-1], *names]})
 
 
 def check(content: Mapping[str, Any], name: str, catalog: Catalog | None = None) -> Config:
@@ -136,7 +154,7 @@ def check(content: Mapping[str, Any], name: str, catalog: Catalog | None = None)
     except ValidationError as error:
         raise ConfigError(f"{name}: {_first_fault(error)}") from None
     try:
-        check_names(config, catalog or retrieval_catalog())
+        check_names(config, catalog or config.catalog)
     except CrosscorpusError as error:
         raise ConfigError(f"{name}: {error}") from None
     return config
@@ -236,7 +254,7 @@ def _refuse_old_name(name: str, renames: Mapping[str, str], where: str) -> None:
 
 def _check_chosen(chosen: Mapping[str, str], layer: Layer, where: str) -> None:
     for node, variants in layer.variants.items():
-        if node not in chosen:
+        if node not in chosen and node not in layer.plain:
             options = ", ".join(variants)
             raise ConfigError(f"{where}variants.{node} is missing: choose one of {options}")
 

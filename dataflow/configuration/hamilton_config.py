@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from dataflow.configuration.catalog import Catalog, Layer, retrieval_catalog
+from dataflow.configuration.catalog import Catalog, Layer
 from dataflow.configuration.config_model import Config
+from dataflow.configuration.own_modules import shown_name
 
 
 def hamilton_config(config: Config, catalog: Catalog | None = None) -> dict[str, Any]:
@@ -15,10 +16,12 @@ def hamilton_config(config: Config, catalog: Catalog | None = None) -> dict[str,
         ``source_weights`` (corpus -> trigger -> weight), ``triggers``, ``embedding``, and
         ``corpora``: for each corpus, by name, the ``config`` (``<stage>_variant``) and the
         ``inputs`` (every parameter, ``corpus``, ``label``, ``link``, ``filters`` and
-        ``deadline_s``) of its sub-graph. Corpora are in
-        alphabetical order, so that the order in a file changes no result.
+        ``deadline_s``) of its sub-graph. Corpora are in alphabetical order, so that the order in a
+        file changes no result. For the provenance: ``chosen_variants``, ``top_parameters`` (names)
+        and ``own_modules`` (their version or hash by name).
     """
-    catalog = catalog or retrieval_catalog()
+    catalog = catalog or config.catalog
+    parameters = _filled(catalog.top, config.parameters)
     names = sorted(config.corpora)
     defaults = config.corpus_defaults
     corpora = {}
@@ -40,7 +43,11 @@ def hamilton_config(config: Config, catalog: Catalog | None = None) -> dict[str,
     return {
         "hamilton.enable_power_user_mode": True,
         **{f"{node}_variant": variant for node, variant in sorted(config.variants.items())},
-        **_filled(catalog.top, config.parameters),
+        **parameters,
+        "chosen_variants": dict(sorted(config.variants.items())),
+        "top_parameters": list(parameters),
+        "corpus_modules": catalog.inside,
+        "own_modules": {shown_name(name): state for name, state in catalog.own.items()},
         "source_weights": {name: dict(config.corpora[name].weights) for name in names},
         "triggers": list(config.triggers),
         "embedding": config.embedding,

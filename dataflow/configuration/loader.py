@@ -61,6 +61,9 @@ def read_chain(source: str | Path | Mapping[str, Any]) -> list[Source]:
                 raise ConfigError(f"configurations extend each other in a circle: {names}")
             seen.append(path)
             content, name, folder = read_yaml(path), path.name, path.parent
+        for key in ("modules", "corpus_modules"):  # a file stands beside the one that names it
+            if isinstance(content.get(key), list):
+                content[key] = [_beside(one, folder) for one in content[key]]
         extends = content.pop("extends", None)
         chain.insert(0, Source(name, content))
         if extends is None:
@@ -68,6 +71,11 @@ def read_chain(source: str | Path | Mapping[str, Any]) -> list[Source]:
         if not isinstance(extends, str):
             raise ConfigError(f"{name}: extends: expected a name or a path, got {extends!r}")
         source = extends
+
+
+def _beside(module: Any, folder: Path) -> Any:
+    is_file = isinstance(module, str) and module.endswith(".py")
+    return str((folder / Path(module).expanduser()).resolve()) if is_file else module
 
 
 def find(source: str | Path, folder: Path = Path()) -> Path:

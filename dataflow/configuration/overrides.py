@@ -7,7 +7,7 @@ graph has it; or that of one corpus (``code.vector_weight``).
 from collections.abc import Mapping
 from typing import Any
 
-from dataflow.configuration.catalog import Catalog, Layer, retrieval_catalog
+from dataflow.configuration.catalog import Catalog, Layer
 from dataflow.configuration.config_model import Config
 from dataflow.configuration.renamed import PARAMETERS, STAGES, renamed
 from operators.errors import UnknownName, suggest
@@ -29,7 +29,7 @@ def with_setting(
         UnknownName: no stage or parameter has the name.
         ConfigError: the value is of another type, or no variant.
     """
-    catalog = catalog or retrieval_catalog()
+    catalog = catalog or config.catalog
     corpus, _, key = name.rpartition(".")
     if corpus:
         if corpus not in config.corpora:

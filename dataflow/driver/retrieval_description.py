@@ -5,6 +5,7 @@ is here: which configuration keys are no parameters, and what every corpus has o
 """
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from hamilton.graph import FunctionGraph
 
@@ -14,7 +15,15 @@ CORPUS_IDENTITY = frozenset({"label", "link"})
 """Parameters that every corpus has its own value of; corpora that differ by them only are alike."""
 
 
+STRUCTURE = ("corpora", "corpus_modules", "own_modules", "chosen_variants", "top_parameters")
+"""Keys of the configuration that say how the graph is built, or what is said of it."""
+
+
 def describe_retrieval(graph: FunctionGraph, only: Collection[str] | None = None) -> Description:
     """Describe a built retrieval graph, or the nodes named in ``only`` alone."""
     variants = {name for name in graph.config if name.endswith("_variant")}
-    return describe(graph, structure={"corpora", *variants}, identity=CORPUS_IDENTITY, only=only)
+    structure = {*STRUCTURE, *variants}
+    shown = describe(graph, structure=structure, identity=CORPUS_IDENTITY, only=only)
+    if every := shown.nodes.get("run_parameters"):  # each other node shows its own
+        shown.nodes["run_parameters"] = replace(every, parameters={})
+    return shown

@@ -9,7 +9,7 @@ import threading
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
+from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
@@ -23,7 +23,6 @@ from dataflow.configuration.catalog import (
     DRIVER_INPUTS,
     RUN_INPUTS,
     Catalog,
-    retrieval_catalog,
 )
 from dataflow.configuration.config_model import Config, as_config
 from dataflow.configuration.hamilton_config import hamilton_config
@@ -31,7 +30,7 @@ from dataflow.driver.fail_open import failed_search, not_searched
 from dataflow.driver.hamilton_methods import HamiltonMethods, node_names
 from dataflow.driver.query_frame import check_known, complete_queries, refuse_ignored
 from dataflow.driver.trace import Trace, changed, known_to
-from dataflow.driver.validation import check_call
+from dataflow.driver.validation import check_call, watch_own_nodes
 from dataflow.execution.graph_checks import GraphError, LooseInputs, check_declared
 from dataflow.execution.hamilton_logs import quiet_hamilton
 from dataflow.execution.memo import Memo
@@ -49,22 +48,25 @@ _building = threading.Lock()  # Hamilton resolves decorators in place: one build
 
 
 def build_driver(
-    config: Config | str | Path,
+    config: Config | str | Path | Mapping[str, Any],
     collection: str = "default",
     *,
     dsn: str | None = None,
     store: Store | None = None,
     embedder: Embedder | None = None,
+    modules: Sequence[str | ModuleType] = (),
     adapters: Sequence[LifecycleAdapter] = (),
 ) -> RetrievalDriver:
     """Build the retrieval graph and open what it reads.
 
     Args:
-        config: from :func:`dataflow.load_config`, or the name or path that it takes.
+        config: from :func:`dataflow.load_config`, or the name, path or mapping that it takes.
         collection: the data set to search.
         dsn: the server; None: ``CROSSCORPUS_DSN``, else the user's embedded server.
         store: an open collection to use instead; the caller closes it.
         embedder: a loaded model to use instead of the configuration's.
+        modules: with nodes of your own, besides those that the configuration names: a module, its
+            dotted name, or the path of a file; see docs/extend.md.
         adapters: Hamilton lifecycle adapters, for instance a tracer; they see every node's inputs.
 
     Returns:
@@ -78,7 +80,7 @@ def build_driver(
     from operators.embedding.registry import load_embedder
     from operators.postgres.store import open_store
 
-    config = as_config(config)
+    config = as_config(config, modules)
     graph = build_graph(config, adapters=adapters)
     embedder = embedder or load_embedder(config.embedding)
     opened = None
@@ -110,16 +112,18 @@ def build_graph(
     Raises:
         GraphError: a stage needs what no node computes.
     """
-    catalog = catalog or retrieval_catalog()
+    catalog = catalog or config.catalog
     with _building, quiet_hamilton():
         built = (
             hamilton_driver.Builder()
             .with_modules(*catalog.modules)
             .with_config(hamilton_config(config, catalog))
             .with_adapters(LooseInputs(), *adapters)
+            .allow_module_overrides()  # a chosen variant takes the place of a node without variants
             .build()
         )
     check_declared(built.graph, DRIVER_INPUTS | RUN_INPUTS)
+    watch_own_nodes(built.graph, catalog.own)
     return built
 
 

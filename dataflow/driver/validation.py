@@ -3,13 +3,15 @@
 Hamilton takes an unknown override or input and does nothing with it.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import polars as pl
 from hamilton.graph import FunctionGraph
 
 from dataflow.configuration.catalog import DRIVER_INPUTS, RUN_INPUTS
+from dataflow.configuration.own_modules import shown_name
 from dataflow.configuration.renamed import COLUMNS, NODES, PARAMETERS, new_name, renamed
 from dataflow.configuration.value_checks import fits, out_of_bounds
 from dataflow.execution.annotations import spell
@@ -99,6 +101,38 @@ def check_call(
         _check_columns(name, name.rpartition(".")[2], value)
         if fault := out_of_bounds(name.rpartition(".")[2], value):
             raise GraphError(f"{name}: {fault}")
+
+
+def watch_own_nodes(graph: FunctionGraph, own: Collection[str]) -> None:
+    """Have each node of the modules ``own`` say what is wrong with the frame that it gives.
+
+    It reads copies of its frames, which cost nothing: so a change in place changes no other node's.
+    """
+    for node in graph.nodes.values():
+        if node.tags.get("module") in own and node.callable is not None:
+            function = (node.originating_functions or (node.callable,))[0]
+            where = f"{shown_name(str(node.tags['module']))}: {function.__code__.co_name}"
+            node._callable = partial(_watched, node.callable, where, node.name.rpartition(".")[2])
+
+
+def _watched(function: Callable[..., Any], where: str, node: str, **arguments: Any) -> Any:
+    frames_read = {n: v for n, v in arguments.items() if isinstance(v, pl.DataFrame)}
+    copies = {name: frame.clone() for name, frame in frames_read.items()}
+    value = function(**{**arguments, **copies})
+    for name, frame in frames_read.items():
+        if copies[name].schema != frame.schema or copies[name].height != frame.height:
+            raise GraphError(f"{where} changes its input {name!r}: make a new frame of it")
+    if node not in _FRAMES:
+        return value
+    if not isinstance(value, pl.DataFrame):
+        raise GraphError(f"{where}: expected a polars DataFrame, got {type(value).__name__}")
+    for column, dtype in _FRAMES[node].items():
+        if column not in value.columns:
+            raise GraphError(f"{where}: its frame lacks the column {column!r} ({dtype})")
+        if value.schema[column] != dtype and dtype != frames.EMBEDDING:
+            given = value.schema[column]
+            raise GraphError(f"{where}: the column {column!r} is {given}, expected {dtype}")
+    return value
 
 
 def _refuse_old_name(name: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 from hamilton.function_modifiers import config, tag
 
-from dataflow.retrieval.branches import from_each_corpus, parameters_of_each
+from dataflow.retrieval.branches import every_parameter, from_each_corpus
 from operators.context import packing, passage_versions, search_outcomes
 from operators.context.citations import cite
 from operators.context.templates import label_names
@@ -119,22 +119,17 @@ def citations(packed: pl.DataFrame) -> pl.DataFrame:
 
 
 @tag(stage="outcomes")
-@parameters_of_each
-def corpus_parameters(
-    parameters: dict[str, Any], corpora: dict[str, Any]
-) -> dict[str, dict[str, Any]]:
-    """Every parameter of every corpus, as this run has it."""
-    return {
-        name: {key: parameters[f"{name}.{key}"] for key in options["inputs"]}
-        for name, options in corpora.items()
-    }
+@every_parameter
+def run_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Every parameter of the graph and of its corpora, as this run has it."""
+    return parameters
 
 
 @tag(stage="outcomes")
 @from_each_corpus(stage_counts="stage_counts")
 def provenance(
     stage_counts: dict[str, dict[str, int]],
-    corpus_parameters: dict[str, dict[str, Any]],
+    run_parameters: dict[str, Any],
     outcomes: pl.DataFrame,
     queries: pl.DataFrame,
     version_scope: pl.DataFrame,
@@ -145,17 +140,9 @@ def provenance(
     citations: pl.DataFrame,
     embedder: Any,
     corpora: dict[str, Any],
-    fused_variant: str,
-    aged_hits_variant: str,
-    weighted_variant: str,
-    reranked_variant: str,
-    unique_variant: str,
-    packed_variant: str,
-    top_k: int = 10,
-    rrf_k: float = 60.0,
-    jaccard_threshold: float = 0.9,
-    cosine_threshold: float = 0.95,
-    context_budget: int = 12_000,
+    chosen_variants: dict[str, str],
+    top_parameters: list[str],
+    own_modules: dict[str, str],
     max_citations: int = 8,  # what a terminal shows of them
     timings: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
@@ -180,22 +167,16 @@ def provenance(
             "context": int(context_window["used"].sum()),
         },
         "variants": {
-            "fused": fused_variant,
-            "aged_hits": aged_hits_variant,
-            "weighted": weighted_variant,
-            "reranked": reranked_variant,
-            "unique": unique_variant,
-            "packed": packed_variant,
+            **chosen_variants,
             "corpora": {name: options["config"] for name, options in corpora.items()},
         },
         "parameters": {
-            "top_k": top_k,
-            "rrf_k": rrf_k,
-            "jaccard_threshold": jaccard_threshold,
-            "cosine_threshold": cosine_threshold,
-            "context_budget": context_budget,
-            "max_citations": max_citations,
-            "corpora": corpus_parameters,
+            **{name: run_parameters[name] for name in top_parameters},
+            "corpora": {
+                name: {key: run_parameters[f"{name}.{key}"] for key in options["inputs"]}
+                for name, options in corpora.items()
+            },
         },
+        "modules": own_modules,
         "timings": dict(timings or {}),
     }

@@ -3,6 +3,8 @@
 These are decorators that Hamilton resolves when a graph is built, not nodes.
 """
 
+from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
 from hamilton.function_modifiers import (
@@ -29,10 +31,11 @@ class _AsTheyAre(base.NodeDecorator):
         return node_
 
 
-def _branches(corpora: dict[str, Any]) -> Any:
+def _branches(corpora: dict[str, Any], corpus_modules: Sequence[ModuleType]) -> Any:
     """One sub-graph a corpus: ``config`` chooses its variants, ``inputs`` are its parameters."""
     return parameterized_subdag(
         one_corpus,
+        *corpus_modules,
         **{
             name: {
                 "inputs": {key: value(given) for key, given in options["inputs"].items()},
@@ -57,10 +60,11 @@ def from_each_corpus(**arguments: str) -> Any:
     return resolve_from_config(decorate_with=decorate)
 
 
-def _parameters(corpora: dict[str, Any]) -> Any:
-    """Feeds ``parameters`` with the value that every parameter of every corpus has in this run."""
+def _parameters(corpora: dict[str, Any], top_parameters: list[str]) -> Any:
+    """Feeds ``parameters`` with the value that every parameter has in this run, by its name."""
     names = [f"{name}.{key}" for name, options in corpora.items() for key in options["inputs"]]
-    return inject(parameters=group(**{name: source(name) for name in names}))
+    every = [*names, *top_parameters]
+    return inject(parameters=group(**{name: source(name) for name in every}))
 
 
 def one_branch_each(function: Any) -> Any:
@@ -68,4 +72,4 @@ def one_branch_each(function: Any) -> Any:
     return _AsTheyAre()(resolve_from_config(decorate_with=_branches)(function))
 
 
-parameters_of_each = resolve_from_config(decorate_with=_parameters)
+every_parameter = resolve_from_config(decorate_with=_parameters)

@@ -91,6 +91,7 @@ def explain(
     stages: reasons.Run,
     dispositions: pl.DataFrame,
     trigger_weights: pl.DataFrame,
+    fused_variant: str,
     weighted_variant: str,
     reranked_variant: str,
     context_budget: int = 12_000,
@@ -100,6 +101,7 @@ def explain(
         stages,
         dispositions,
         trigger_weights if weighted_variant != "off" else None,
+        fused_by=f"fused__{fused_variant}",
         reranked=reranked_variant != "off",
         budget=context_budget,
     )

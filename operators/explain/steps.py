@@ -26,6 +26,7 @@ def explain(
     dispositions: pl.DataFrame,
     weights: pl.DataFrame | None,
     *,
+    fused_by: str,
     reranked: bool,
     budget: int,
 ) -> pl.DataFrame:
@@ -38,7 +39,8 @@ def explain(
     - ``merged``: the ``SCORE_FACTORS``, if the stage tells them and they give the score; ``score``
     - ``deduped``: ``score``; ``near-duplicate`` for each chunk that it represents, or
       ``near-duplicate of`` its representative (``other`` is that chunk, ``detail`` its label)
-    - ``fused``: likewise, ``part`` for each corpus (``detail``) and ``recency``; ``score``
+    - ``fused``: likewise, ``part`` for each corpus (``detail``) and ``recency``; ``score``, whose
+      ``detail`` is the fusion's name
     - ``weighted``: ``weight``, ``score``; ``reranked``: ``score``; neither where it is off
     - ``unique``: ``score``; ``near-duplicate``, ``near-duplicate of``
     - ``results``: ``score``
@@ -49,6 +51,7 @@ def explain(
         run: the frames of the run.
         dispositions: columns ``DISPOSITIONS``.
         weights: query_id, corpus and weight; None where sources are not weighted.
+        fused_by: the name of the fusion.
         reranked: whether a model gave scores.
     """
     merged, packed = run.merged, run.packed.drop_nulls("number")
@@ -74,7 +77,7 @@ def explain(
             *((name, _of(first, name)) for name in SCORE_FACTORS),
             ("part", _of(parts, "part", "corpus_rank", detail="corpus")),
             ("recency", _of(first, "recency")),
-            _score(run.fused),
+            ("score", _score(run.fused)[1].with_columns(detail=pl.lit(fused_by))),
         ],
     }
     if weights is not None:

@@ -11,6 +11,7 @@ FACTORS = {
     "words": "the words that it shares with the question",
     "place": "its place in its corpus",
     "corpus": "its score in its corpus",
+    "fusion": "what its fusion gave it, which does not tell why",
     "others": "the same passage in other corpora",
     "recency": "how new it is",
     "weight": "the weight of its source for what asks",
@@ -66,6 +67,9 @@ def waterfall(explained: pl.DataFrame) -> list[Step]:
     elif parts and base != numbers.get(("merged", "score")):
         (rank, *_) = explained.filter(quantity="part")["rank"]
         step("place", base, f"1 / ({spell(1 / base - rank)} + {rank})")
+    elif fused is not None and not parts:
+        by = explained.filter(stage="fused", quantity="score")["detail"][0]
+        step("fusion", base, f"by {by}" if by else "as a caller gave it")
     else:
         step("corpus", base, "as its corpus gave it")
     total = base

@@ -215,10 +215,13 @@ def _plain(text: str) -> Iterator[_Secret]:
 
 def _encoded(text: str) -> Iterator[_Secret]:
     for run in _BASE64.finditer(text):
-        code = "".join(run[0].split())
-        plain = base64.b64decode((code[:-1] if len(code) % 4 == 1 else code) + "==")
+        plain = _decoded("".join(run[0].split()))
         if plain.isascii() and (secret := next(_plain(plain.decode()), None)):
             yield _Secret(run.start(), run.end(), secret.kind, run[0])
+
+
+def _decoded(code: str) -> bytes:
+    return base64.b64decode((code[:-1] if len(code) % 4 == 1 else code) + "==")
 
 
 def _is_shown(kind: str, value: str) -> bool:
@@ -230,8 +233,8 @@ def _is_shown(kind: str, value: str) -> bool:
         if len(left) < 6 or " " in value or sorts < 2:
             return True
     if kind == _WEB_TOKEN:
-        payload = value.split(".")[1]
-        value = base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)).decode("latin-1")
+        payload = value.split(".")[1].translate(str.maketrans("-_", "+/"))
+        value = _decoded(payload).decode("latin-1")
         if not _CLAIM.search(value):
             return True
     steps = sum(abs(ord(a) - ord(b)) <= 1 for a, b in pairwise(value))
@@ -309,19 +312,17 @@ def _judged(item: Document | ReadIssue, *, redact: bool) -> Document | ReadIssue
     more = f" and {len(found) - 1} more" if len(found) > 1 else ""
     said = f"{first.kind} in {place}{more}"
 
-    def clean(text: str) -> str:
-        text = redacted(text)
-        for _, secret in found:  # a field may end within one, as the subject of a commit is cut
-            head = re.escape(secret.value[: max(8, len(secret.value) // 3)])
-            text = re.sub(rf"{head}[\w+/=.~-]*", f"[secret: {secret.kind}]", text)
-        return text
-
-    cleaned: dict[str, Any] = {name: clean(value) for name, value in fields.items()}
     where = redacted(item.path or item.document_id)
     withdrawn = partial(ReadIssue, where, failed=False, key=item.key, withdrawn=True)
     if not redact:
         why = f"holds a secret ({said}): left out; --secrets redact or allow takes it"
         return withdrawn(why)
+    cleaned: dict[str, Any] = {name: redacted(value) for name, value in fields.items()}
+    for field in fields.keys() - {"text"}:
+        for _, secret in found:  # a field may end within one, as the subject of a commit is cut
+            head = re.escape(secret.value[: max(8, len(secret.value) // 3)])
+            mark = f"[secret: {secret.kind}]"
+            cleaned[field] = re.sub(rf"{head}[\w+/=.~-]*", mark, cleaned[field])
     for name in _KEYS:
         if cleaned.pop(name, None) != fields.get(name):
             why = f"its {name} holds a secret ({said}): left out; --secrets allow takes it"

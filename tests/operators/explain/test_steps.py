@@ -28,6 +28,7 @@ def test_what_no_stage_reached_has_no_numbers() -> None:
         run,
         frames.empty(frames.DISPOSITIONS),
         None,
+        fused_by="fused__rrf",
         reranked=False,
         budget=12_000,
     )

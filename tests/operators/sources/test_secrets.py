@@ -273,6 +273,11 @@ def test_what_is_redacted_keeps_its_lines_and_holds_no_secret(parts: list[str]) 
     assert clean.count("\n") == text.count("\n")
 
 
+@pytest.mark.parametrize("length", range(20, 24))
+def test_what_has_the_form_of_a_web_token_may_have_any_length(length: int) -> None:
+    assert found_secrets("eyJ" + made(20) + ".eyJ" + made(length) + "." + made(30)) == []
+
+
 def test_a_token_is_found_behind_an_escape_and_beside_letters_of_another_script() -> None:
     assert found_secrets(f'"a\\n{GITHUB}\\n"') == [("GitHub token", 1)]
     assert found_secrets(f"密钥{GITHUB}") == [("GitHub token", 1)]

@@ -1,0 +1,140 @@
+"""Nodes of a user's own: modules that a configuration names, imported and checked as ours are.
+
+A function ``NODE__NAME`` is the variant ``NAME`` of a node, ours or the module's own, and a
+configuration chooses it; so nothing of ours gives way by accident, and every exchange is told by
+the configuration, its errors, a diff and the provenance. A function with another new name is a new
+node. Only what a configuration names is imported.
+"""
+
+import ast
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import sys
+import traceback
+import typing
+from collections import Counter
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from hamilton.function_modifiers import config
+from hamilton.function_modifiers.base import NodeResolver
+from hamilton.graph_utils import find_functions
+
+from dataflow.configuration.loader import ConfigError
+from dataflow.execution.annotations import spell
+
+_OF_FILES = "own_nodes_"
+
+
+def own_module(name: str) -> ModuleType:
+    """The module of a dotted name, or of a file whose path ends in ``.py``.
+
+    A file is read again when it has changed.
+
+    Raises:
+        ConfigError: there is none, it does not import (says where and why), or it defines two
+            functions of one name.
+    """
+    try:
+        module = _of_file(Path(name)) if name.endswith(".py") else importlib.import_module(name)
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        place = f" ({frames[-1].filename} line {frames[-1].lineno})" if len(frames) > 1 else ""
+        if isinstance(error, SyntaxError):
+            place = f" ({error.filename} line {error.lineno})"
+        what = f"{type(error).__name__}: {error}"
+        raise ConfigError(f"modules: {name} does not import: {what}{place}") from error
+    _refuse_doubles(module, name)
+    return module
+
+
+def variant_of(function: Any, name: str) -> tuple[str, str]:
+    """The node and the variant that a function's name says; no variant: ``""``.
+
+    A function ``NODE__NAME`` without ``@config.when`` gets the one that its name says.
+    """
+    node, _, variant = name.partition("__")
+    if variant and not config_keys(function):
+        config.when(**{f"{node}_variant": variant})(function)
+    return node, variant
+
+
+def config_keys(function: Any) -> set[str]:
+    """The keys that its ``@config.when`` reads; a stage may follow another stage's variant."""
+    resolvers = getattr(function, NodeResolver.get_lifecycle_name(), [])
+    return {key for resolver in resolvers for key in resolver.optional_config() or ()}
+
+
+def check_functions(module: ModuleType, ours: Mapping[str, Any]) -> None:
+    """Raise unless the module's functions fit those of ``ours``, the functions by node.
+
+    Raises:
+        ConfigError: a function has the name of a node of ours, no type, or another type than the
+            node whose variant it is.
+    """
+    for name, function in find_functions(module):
+        where = f"{shown_name(module.__name__)}: {name}"
+        node, variant = variant_of(function, name)
+        if not variant and node in ours:
+            raise ConfigError(
+                f"{where}: {node!r} is a node of ours: call yours {node}__NAME and choose it, "
+                f"variants: {{{node}: NAME}}"
+            )
+        hints = typing.get_type_hints(function)
+        untyped = [one for one in [*inspect.signature(function).parameters] if one not in hints]
+        if untyped or "return" not in hints:
+            raise ConfigError(f"{where}: give {(untyped or ['what it returns'])[0]} a type")
+        expected = typing.get_type_hints(ours[node]).get("return") if node in ours else None
+        if expected is not None and hints["return"] != expected:
+            got, wanted = spell(hints["return"]), spell(expected)
+            raise ConfigError(f"{where}: returns {got}, and {node!r} is a {wanted}")
+
+
+def origin(module: ModuleType) -> str:
+    """The state of a module: the version of its distribution, else a hash of its file."""
+    top = module.__name__.partition(".")[0]
+    for distribution in metadata.packages_distributions().get(top, ()):
+        return f"{distribution} {metadata.version(distribution)}"
+    file = getattr(module, "__file__", None)
+    return f"sha256 {_digest(Path(file))}" if file and Path(file).is_file() else "unknown"
+
+
+def shown_name(module: str) -> str:
+    """The name of a module as its user knows it: its dotted name, or that of its file."""
+    return f"{module.rpartition('.')[2]}.py" if module.startswith(_OF_FILES) else module
+
+
+def _of_file(path: Path) -> ModuleType:
+    name = f"{_OF_FILES}{_digest(path)}.{path.stem}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError("no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # Hamilton looks a function's module up there
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(str(path).encode() + path.read_bytes()).hexdigest()[:12]
+
+
+def _refuse_doubles(module: ModuleType, name: str) -> None:
+    try:
+        body = ast.parse(inspect.getsource(module)).body
+    except (OSError, TypeError):  # made in a notebook: Python keeps the last of each name
+        return
+    counts = Counter(one.name for one in body if isinstance(one, ast.FunctionDef))
+    for double in (one for one, count in counts.items() if count > 1):
+        raise ConfigError(f"modules: {name} defines {double} twice: the second hides the first")

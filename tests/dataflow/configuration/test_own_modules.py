@@ -1,0 +1,274 @@
+"""A node of somebody's own is a node like ours, for every stage that has variants."""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from dataflow import build_driver, load_config
+from dataflow.configuration.catalog import retrieval_catalog
+from dataflow.configuration.loader import ConfigError
+from dataflow.driver.config_graphs import diff_configs, draw_config
+from dataflow.driver.retrieval_driver import RetrievalDriver
+from dataflow.execution.graph_checks import GraphError
+from dataflow.ingestion import ingest_documents
+from operators.embedding.protocol import Embedder
+from operators.errors import CrosscorpusError
+from operators.explain.waterfall import waterfall
+from operators.postgres.store import Store
+
+QUERY = "why is the cache flushed twice?"
+COPY = {  # stage -> the shipped variant whose body the foreign one borrows
+    **{"aged_hits": "step", "fused": "comb_sum", "packed": "characters", "reranked": "off"},
+    **{"unique": "off", "weighted": "by_trigger", "text_search": "bm25", "merged": "rrf"},
+    **{"deduped": "guarded"},
+}
+
+
+@pytest.fixture(scope="module")
+def filled(server_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    from operators.postgres.store import drop_collection, open_store
+
+    texts = [
+        ("code", "cache.py", "def flush(cache): the cache is flushed twice after a merge"),
+        ("wiki", "Caching", "why the cache is flushed: the cache keeps two generations"),
+        ("docs", "guide.md", "install the package and configure the cache server"),
+    ]
+    rows = [{"doc_id": name, "corpus": c, "title": name, "text": t} for c, name, t in texts]
+    file = tmp_path_factory.mktemp("own") / "documents.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    with open_store(server_dsn, "own-modules", create=True) as store:
+        ingest_documents(store, model(), file)
+        yield store
+    drop_collection(server_dsn, "own-modules")
+
+
+def model() -> Embedder:
+    from operators.embedding.minilm import load_minilm
+
+    return load_minilm()
+
+
+def write(folder: Path, text: str, **settings: Any) -> Path:
+    """A module beside an experiment that names it; the experiment's path."""
+    (folder / "mine.py").write_text("import polars as pl\n" + textwrap.dedent(text))
+    content = {"extends": "default", "modules": ["./mine.py"], **settings}
+    (folder / "mine.yaml").write_text(yaml.safe_dump(content))
+    return folder / "mine.yaml"
+
+
+def driver_of(store: Store, config: Any, **options: Any) -> RetrievalDriver:
+    return build_driver(config, store=store, embedder=model(), **options)
+
+
+@pytest.mark.parametrize("stage", sorted(COPY))
+def test_a_foreign_variant_of_each_stage_is_one_of_ours(
+    filled: Store, tmp_path: Path, stage: str
+) -> None:
+    catalog = retrieval_catalog()
+    inside = stage in catalog.corpus.variants
+    ours = f"{stage}__{COPY[stage]}"
+    room = "corpus" if inside else "assembly" if stage == "packed" else "fusion"
+    text = (Path(__file__).parents[3] / f"dataflow/retrieval/{room}.py").read_text()
+    body = text[text.index(f"def {ours}(") :].split("\n\n\n")[0]
+    imports = text[: text.index("\n@")].partition('"""\n')[2]
+    before = text[: text.index(f"def {ours}(")].rpartition("\n\n\n")[2]
+    decorators = [
+        line for line in before.splitlines() if line.startswith("@") and "config" not in line
+    ]
+    body = body.replace(ours, f"{stage}__mine").replace("(\n", "(\n    my_own: float = 1.5,\n", 1)
+    if "my_own" not in body:
+        body = body.replace("(", "(my_own: float = 1.5, ", 1)
+    # an argument with a default stands at the end
+    head, _, rest = body.partition(") ->")
+    head = head.replace("    my_own: float = 1.5,\n", "").replace("my_own: float = 1.5, ", "")
+    body = f"{head.rstrip().rstrip(',')}, my_own: float = 1.5) ->{rest}"
+    key = "corpus_modules" if inside else "modules"
+    chosen = {"variants": {stage: "mine"}}
+    settings: dict[str, Any] = {"modules": [], key: ["./mine.py"]}
+    settings |= {"corpus_defaults": chosen} if inside else chosen
+    shared = "Frames = dict[str, pl.DataFrame]\n" if inside else ""
+    file = write(tmp_path, "\n".join([imports, shared, *decorators, body]), **settings)
+
+    config = load_config(file)
+    with driver_of(filled, "default") as shipped, driver_of(filled, config) as driver:
+        wanted = ["results", "explain", "provenance"]
+        out = driver.execute(wanted, inputs={"query": QUERY})
+        base = shipped.execute(["results"], inputs={"query": QUERY})["results"]
+        assert set(out["results"]["chunk_id"]) == set(base["chunk_id"])
+        assert out["explain"].height
+        told = out["provenance"]
+        variants = told["variants"]["corpora"]["code"] if inside else told["variants"]
+        assert variants[f"{stage}_variant" if inside else stage] == "mine"
+        parameters = told["parameters"]["corpora"]["code"] if inside else told["parameters"]
+        assert parameters["my_own"] == 1.5
+        assert list(told["modules"]) == ["mine.py"]
+
+        name = "code.my_own" if inside else "my_own"
+        out = driver.execute(["provenance"], inputs={"query": QUERY, name: 2.5})
+        run = out["provenance"]["parameters"]
+        assert (run["corpora"]["code"] if inside else run)["my_own"] == 2.5
+        trace = shipped.trace(["results", "context_window"], inputs={"query": QUERY})
+        changed = shipped.what_if(trace, config)
+        node = f"code.{stage}" if inside else stage
+        assert node in changed.computed
+        assert changed["results"].equals(driver.execute(["results"], {"query": QUERY})["results"])
+    different = diff_configs(load_config("default"), config).to_json()
+    assert f"mine.{stage}__mine" in json.dumps(different)
+    assert f"{stage}__mine" in json.dumps([str(one) for one in vars(draw_config(config)).values()])
+    with pytest.raises(CrosscorpusError, match="did you mean 'mine'"):
+        load_config(
+            yaml.safe_load(file.read_text().replace("mine\n", "mien\n")) | absolute(file, key)
+        )
+
+
+def absolute(file: Path, key: str) -> dict[str, Any]:
+    return {key: [str(file.with_suffix(".py"))]}
+
+
+def test_a_new_node_is_read_by_others_and_a_plain_node_gives_way_only_when_it_is_chosen(
+    filled: Store, tmp_path: Path
+) -> None:
+    text = '''
+    def results__first(unique: pl.DataFrame) -> pl.DataFrame:
+        """The best one."""
+        return unique.drop("part", "other_parts", strict=False).head(1)
+
+    def loud(results: pl.DataFrame) -> pl.Series:
+        """The labels in capitals."""
+        return results["source_label"].str.to_uppercase()
+    '''
+    with driver_of(filled, write(tmp_path, text)) as driver:
+        assert len(driver.execute(["loud"], {"query": QUERY})["loud"]) == 3
+    with driver_of(filled, write(tmp_path, text, variants={"results": "first"})) as driver:
+        assert len(driver.execute(["loud"], {"query": QUERY})["loud"]) == 1
+
+
+def test_a_module_is_given_to_the_driver_too(
+    filled: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "team_nodes.py").write_text(
+        "import polars as pl\n\n\ndef count(results: pl.DataFrame) -> int:\n"
+        '    """How many."""\n    return results.height\n'
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for given in ("team_nodes", str(tmp_path / "team_nodes.py")):
+        with driver_of(filled, "default", modules=[given]) as driver:
+            assert driver.execute(["count"], {"query": QUERY}) == {"count": 3}
+    import team_nodes  # type: ignore[import-not-found]
+
+    with driver_of(filled, {"extends": "default"}, modules=[team_nodes]) as driver:
+        told = driver.execute(["provenance"], {"query": QUERY})["provenance"]["modules"]
+        assert told["team_nodes"].startswith("sha256 ")
+
+
+FUSED = '''
+def fused__mine(aged_hits: pl.DataFrame) -> pl.DataFrame:
+    """Mine."""
+    {}
+'''
+
+
+HEAD = "def fused__mine(aged_hits: pl.DataFrame"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("1 / 0", r"mine\.py does not import: ZeroDivisionError: .* line 2\)"),
+        ("def f(:", r"does not import: SyntaxError: .* line 2\)"),
+        ("def results(a: int) -> int: return a", "mine.py: results: .* call yours results__NAME"),
+        ("def fused__mine(a) -> int: return a", "mine.py: fused__mine: give a a type"),
+        (f"{HEAD}): return 1", "give what it returns a type"),
+        (f"{HEAD}) -> pl.Series: return 1", "returns Series, and 'fused' is a DataFrame"),
+        (f"{HEAD}) -> int: return 1\n{HEAD}) -> int: return 2", "defines fused__mine twice"),
+        (
+            f"{HEAD}, rrf_k: float = 3.0) -> pl.DataFrame: return aged_hits",
+            "'rrf_k' has the default 3.0 in fused__mine and 60.0",
+        ),
+    ],
+)
+def test_a_module_that_does_not_fit_is_one_line_that_names_the_function(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    with pytest.raises(ConfigError, match=said) as caught:
+        load_config(write(tmp_path, text))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("return [1]", "fused__mine: expected a polars DataFrame, got list"),
+        ("return aged_hits", r"fused__mine: its frame lacks the column 'score' \(Float64\)"),
+        ("return aged_hits.with_columns(score=pl.lit(1))", "'score' is Int32, expected Float64"),
+        (
+            "aged_hits.drop_in_place('recency'); return aged_hits",
+            "fused__mine changes its input 'aged_hits'",
+        ),
+        ("raise OSError('mine')", "mine"),
+    ],
+)
+def test_a_frame_that_does_not_fit_names_function_column_and_what_was_expected(
+    filled: Store, tmp_path: Path, body: str, said: str
+) -> None:
+    config = write(tmp_path, FUSED.format(body), variants={"fused": "mine"})
+    with (
+        driver_of(filled, config) as driver,
+        pytest.raises((GraphError, OSError), match=said),
+    ):
+        driver.execute(["results"], {"query": QUERY})
+
+
+def test_a_variant_may_be_called_off_and_a_search_of_ones_own_may_fail(
+    filled: Store, tmp_path: Path
+) -> None:
+    text = '''
+    from hamilton.function_modifiers import extract_fields, tag
+
+    @tag(stage="search", io="postgres", fail_open="yes")
+    @extract_fields({"text_lists": pl.DataFrame, "text_outcome": pl.DataFrame})
+    def text_search__off(corpus_queries: pl.DataFrame) -> dict[str, pl.DataFrame]:
+        """No words."""
+        raise OSError("my index is gone")
+    '''
+    settings = {"modules": [], "corpus_modules": ["./mine.py"]}
+    config = write(tmp_path, text, **settings, corpus_defaults={"variants": {"text_search": False}})
+    with driver_of(filled, config) as driver:
+        out = driver.execute(["results", "notes"], {"query": QUERY})
+        assert out["results"].height
+        assert any("my index is gone" in note for note in out["notes"]["note"])
+
+
+def test_a_fusion_that_tells_no_factors_is_explained_as_one_step(
+    filled: Store, tmp_path: Path
+) -> None:
+    text = '''
+    from operators.ranking.fusion import fuse_comb_sum
+
+    def fused__mine(aged_hits: pl.DataFrame) -> pl.DataFrame:
+        """Twice the sum."""
+        fused = fuse_comb_sum(aged_hits).drop("part", "other_parts")
+        return fused.with_columns(score=pl.col("score") * 2)
+    '''
+    with driver_of(filled, write(tmp_path, text, variants={"fused": "mine"})) as driver:
+        out = driver.execute(["explain", "results"], {"query": QUERY})
+    first = out["results"]["chunk_id"][0]
+    steps = waterfall(out["explain"].filter(chunk_id=first))
+    assert (steps[0].factor, steps[0].formula) == ("fusion", "by fused__mine")
+    assert steps[-1].after == out["results"]["score"][0]
+
+
+def test_only_what_the_configuration_names_is_imported(tmp_path: Path) -> None:
+    write(tmp_path, "raise SystemExit")
+    load_config("default")
+    assert not [name for name in sys.modules if name.endswith(".mine") and "own" not in name]
+    with pytest.raises(CrosscorpusError, match="no stage 'fusde'"):
+        load_config({"extends": "default", "variants": {"fusde": "rrf"}})
