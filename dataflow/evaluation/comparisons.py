@@ -10,6 +10,7 @@ from operators.evaluation import measures, statistics
 from operators.evaluation.evaluation_frames import MEASURES, SCORES, Evaluation
 from operators.evaluation.notes import evaluation_notes
 from operators.frames import empty
+from operators.postgres.inspect.document_homes import document_titles
 from operators.postgres.store import Store
 
 
@@ -99,6 +100,13 @@ def changed(
     return compared.changed(scores, judged_runs, judged_queries, baseline, most=most_changed)
 
 
+@tag(stage="comparison", io="postgres")
+def titles(store: Store, changed: pl.DataFrame) -> dict[str, str]:
+    """The titles of the documents in the lists that changed most; an id may be a bare hash."""
+    listed = pl.concat([changed["before_list"].explode(), changed["after_list"].explode()])
+    return document_titles(store, listed)
+
+
 @tag(stage="comparison")
 def notes(
     given_queries: pl.DataFrame,
@@ -128,6 +136,7 @@ def evaluation(
     summary: pl.DataFrame,
     comparison: pl.DataFrame,
     changed: pl.DataFrame,
+    titles: dict[str, str],
     timings: pl.DataFrame,
     notes: tuple[str, ...],
 ) -> Evaluation:
@@ -142,6 +151,7 @@ def evaluation(
         summary=summary,
         comparison=comparison,
         changed=changed,
+        titles=titles,
         timings=timings,
         notes=notes,
         collection={"name": store.collection, "documents": dict(holdings.documents)},

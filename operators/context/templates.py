@@ -1,8 +1,9 @@
 """Labels and links of a corpus, made by the templates of its configuration.
 
 - Fields: ``{path}:{start_line}-{end_line}`` takes the columns of ``READ_CHUNKS``, ``{file}`` (the
-  last part of the path), ``{release}`` (the version as ``v3.5``), and any key of the chunk's
-  metadata (``{pr_number}``). ``{doc_date}`` has no value where only the file system gives it: that
+  last part of the path), ``{release}`` (the version as ``v3.5``), ``{short_title}`` (without ``PR
+  #12`` before it, cut at a word), and any key of the chunk's metadata (``{pr_number}``); a list of
+  one item counts as the item. ``{doc_date}`` has no value where only the file system gives it: that
   is the day of a copy.
 - Optional parts: ``{title}[[ ({doc_date}, {release})|| ({doc_date})]][[ > {anchor}]]``. A part in
   double brackets vanishes when one of its fields has no value. ``||`` separates alternatives: the
@@ -34,11 +35,12 @@ from operators.foundation.escape import label_text, safe_url
 from operators.frames import READ_CHUNKS, UTC
 
 LONGEST = 200  # characters of one field in a label; a title can have thousands
+SHORT = 72  # characters of a {short_title}
 FALLBACK = ("title", "path", "document_id")
 
 _COLUMNS = frozenset(READ_CHUNKS) - {"metadata", "embedding"}
 _OF_COPY = "mtime"  # the date_source of a date that no document bears
-_DERIVED = {"file": "path", "release": "version"}
+_DERIVED = {"file": "path", "release": "version", "short_title": "title"}
 _VERSION = re.compile(r"[\w.+-](?:[\w.+ -]{0,38}[\w.+-])?")  # no other version stands in a label
 _PLAIN_FIELD = re.compile(r"[A-Za-z0-9._~/-]*")
 _PLAIN_LABEL = re.compile(r"[ -~]*+")  # nothing that is unseen
@@ -289,6 +291,8 @@ def _columns(chunks: pl.DataFrame, names: list[str], *, of_label: bool) -> list[
         listed = values.to_list()
         if name == "file":
             columns.append([p and (p.rstrip("/").rpartition("/")[2] or None) for p in listed])
+        elif name == "short_title":
+            columns.append([title and _short_title(title) for title in listed])
         elif name == "release" or (of_label and name in ("version", "last_version")):
             columns.append([v and _version(v, name) for v in listed])
         else:
@@ -304,8 +308,16 @@ def _version(version: str, name: str) -> str | None:
     return f"v{plain}" if name == "release" and plain[0].isdigit() else plain
 
 
+def _short_title(title: str) -> str | None:
+    topic = re.sub(r"\APR #\d+\s*", "", title)
+    start = topic if len(topic) <= SHORT else topic[:SHORT].rpartition(" ")[0] or topic[:SHORT]
+    return start + "…" * (start != topic) or None
+
+
 def _text(value: Any) -> str | None:
     """A single value of the metadata as text; None for anything else."""
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     return str(value) or None

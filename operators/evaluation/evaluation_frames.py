@@ -114,6 +114,7 @@ class Evaluation:
     comparison: pl.DataFrame  # COMPARISON
     changed: pl.DataFrame  # CHANGED
     timings: pl.DataFrame  # TIMINGS; ms of the whole run
+    titles: Mapping[str, str] = field(default_factory=dict)  # of the documents in ``changed``
     notes: tuple[str, ...] = ()  # what a reader must know: unanswered searches, unjudged queries
     collection: Mapping[str, object] = field(default_factory=dict)  # name, documents by corpus
 

@@ -5,6 +5,7 @@ name, it is the end of its document's path. A document stands for the best of it
 search found, or for the chunk nearest to the question.
 """
 
+import difflib
 import re
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
@@ -17,15 +18,16 @@ from operators.arrays.segments import Floats
 from operators.context.distinct_labels import ADDITIONS
 from operators.context.templates import describe
 from operators.embedding.protocol import Embedder
-from operators.errors import UnknownName, suggest
+from operators.errors import UnknownName
 from operators.foundation.sanitize import clean_text
 from operators.frames import EXPLAIN_TARGETS, empty
-from operators.postgres.search.chunk_lookup import locate
+from operators.postgres.search.chunk_lookup import locate, unread_reason
 from operators.postgres.search.chunk_reader import fetch_chunks
 from operators.postgres.store import Store, collection_info
 from operators.ranking.query_filters import narrowed, visible_parts
 
 MOST_OF_A_DOCUMENT = 3
+NEAREST = 3  # names that an error names
 
 _INSIDE = re.compile(r"\[\w+: (.*)\]", re.DOTALL)
 _OFF = (r"^$", r":\d+(-\d+)?$", r" > .*$", r" \(\d{4}-\d\d-\d\d\)( > .*)?$", r"^[0-9a-f]{7,} ")
@@ -105,6 +107,10 @@ def _located(
     ends = [text for name in unknown for text in spellings(str(name))]
     at_end = locate(store, [], ends, by_end=True, **seen)
     more = labelled(at_end, corpora, many_repos=many_repos)
+    for name in unknown:
+        reason = not _ending(name, more) and unread_reason(store, spellings(str(name)), **seen)
+        if reason:
+            raise UnknownName(f"{str(name)!r} is not here: {reason}")
     return pl.concat([known, more]).unique("chunk_id", keep="first", maintain_order=True)
 
 
@@ -192,10 +198,12 @@ def meant(
     """
     ids = called(name, known) or _ending(name, known)
     if not ids:
-        labels = known["source_label"].to_list()
+        near = difflib.get_close_matches(str(name), set(known["source_label"]), NEAREST)
+        said = f", did you mean {' or '.join(map(repr, near))}?" if near else ""
         raise UnknownName(
-            f"no chunk or document {str(name)!r} to explain{suggest(str(name), labels)}: give a "
-            "chunk's id or label, or its document's id, path, title or link"
+            f"no chunk or document {str(name)!r} to explain{said}: give a chunk's id or label, or "
+            "its document's id, path, title or link; `crosscorpus ingest` on its source reports "
+            "what it leaves out"
         )
     seen = sorted((one for one in ids if one in found), key=lambda one: (found[one], one))
     away = [distances.get(one, np.inf) for one in ids]

@@ -25,7 +25,7 @@ _CONTROL = "\x00-\x08\x0b-\x1f\x7f-\x9f"
 _RUNS = "[\ufe00-\ufe0f]{2,}"
 _IN_TEXT = re.compile(f"[{_CONTROL}{_UNSEEN}]|{_JOINERS}|{_RUNS}")
 UNSEEN_IN_A_LINE = re.compile(f"[\t\n{_CONTROL}{_UNSEEN}]|{_JOINERS}|{_RUNS}")
-_MARKUP = re.compile(r"[\\\[\]`<>]|&(?=#?\w+;)|/(?=/)|(?<=[wW]{3})\.")
+_MARKUP = re.compile(r"[\\\[\]`<>*~]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|/(?=/)|(?<=[wW]{3})\.")
 _BRACKETS = re.compile(r"(?<!\\)[\[\]]")
 _IN_URL = "/?#:@!$&*+,;=%~-._"
 
@@ -51,10 +51,10 @@ def label_text(text: str) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """``text`` as Markdown shows it: brackets, code, tags, entities and bare addresses are escaped.
+    """``text`` as Markdown shows it: what would be markup, an entity or an address is escaped.
 
-    >>> markdown_text("x](https://evil) [y")
-    'x\\\\](https:\\\\//evil) \\\\[y'
+    >>> markdown_text("x](https://evil) [a_b/__init__.py")
+    'x\\\\](https:\\\\//evil) \\\\[a_b/\\\\_\\\\_init\\\\_\\\\_.py'
     """
     return _MARKUP.sub(r"\\\g<0>", text)
 

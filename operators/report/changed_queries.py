@@ -11,13 +11,16 @@ from operators.report.page import Html, element, join
 _SUMMARY, _TEXT = 105, 700
 
 
-def changed_body(changed: pl.DataFrame, qrels: pl.DataFrame, baseline: str) -> Html:
+def changed_body(
+    changed: pl.DataFrame, qrels: pl.DataFrame, baseline: str, titles: Mapping[str, str]
+) -> Html:
     """A fold for every changed query; the first is open.
 
     Args:
         changed: columns ``CHANGED``.
         qrels: columns ``QRELS``.
         baseline: the configuration of the lists before.
+        titles: of documents, by their ids, where known.
     """
     wanted = qrels.join(changed.select("query_id").unique(), on="query_id", how="semi")
     grades = {(q, d): grade for q, d, grade in wanted.iter_rows()}
@@ -29,12 +32,17 @@ def changed_body(changed: pl.DataFrame, qrels: pl.DataFrame, baseline: str) -> H
     for (config,), group in changed.group_by("config", maintain_order=True):
         parts.append(element("h3", f"{config} against {baseline}"))
         for row in group.iter_rows(named=True):
-            parts.append(_fold(row, grades, baseline, opened=len(parts) == 2))
+            parts.append(_fold(row, grades, baseline, titles, opened=len(parts) == 2))
     return join(parts)
 
 
 def _fold(
-    row: Mapping[str, Any], grades: Mapping[tuple[str, str], int], baseline: str, *, opened: bool
+    row: Mapping[str, Any],
+    grades: Mapping[tuple[str, str], int],
+    baseline: str,
+    titles: Mapping[str, str],
+    *,
+    opened: bool,
 ) -> Html:
     difference = row["after"] - row["before"]
     kind = "gain" if difference > 0 else "loss"
@@ -49,8 +57,8 @@ def _fold(
     )
     lists = element(
         "div",
-        _documents(baseline, before, after, of_query, gone="gone", kept="now {}"),
-        _documents(row["config"], after, before, of_query, gone="new", kept="was {}"),
+        _documents(baseline, before, after, of_query, titles, gone="gone", kept="now {}"),
+        _documents(row["config"], after, before, of_query, titles, gone="new", kept="was {}"),
         class_="grid",
     )
     return element(
@@ -73,11 +81,12 @@ def _documents(
     listed: Sequence[str],
     others: Sequence[str],
     grades: Mapping[str, int],
+    titles: Mapping[str, str],
     *,
     gone: str,
     kept: str,
 ) -> Html:
-    """One list; each document with its relevance and its place in the other list."""
+    """One list; each document with its title, its relevance and its place in the other list."""
     graded = len({grade for grade in grades.values() if grade > 0}) > 1
     places = {document: place for place, document in enumerate(others, 1)}
     items = []
@@ -95,6 +104,7 @@ def _documents(
             element(
                 "li",
                 element("span", document, class_="id"),
+                f" {shortened(titles.get(document, ''), _SUMMARY)}",
                 *(join([" ", mark]) for mark in marks),
                 class_="hit" if grade > 0 else None,
             )

@@ -54,7 +54,7 @@ def report_page(evaluation: Evaluation, graphs: Mapping[str, GraphDifference] | 
             Section("Query by query", differences_body(evaluation.scores, configs), "Queries"),
         ]
     if evaluation.changed.height:
-        changed = changed_body(evaluation.changed, evaluation.qrels, configs[0])
+        changed = changed_body(evaluation.changed, evaluation.qrels, configs[0], evaluation.titles)
         sections.append(Section("What changed most", changed, "Changes"))
     if evaluation.summary["slice"].n_unique() > 1:
         sections.append(Section("Slices", slices_body(evaluation.summary, configs)))

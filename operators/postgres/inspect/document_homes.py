@@ -1,4 +1,4 @@
-"""The ledger's documents by id: the corpora of judged documents, and how many there are."""
+"""The ledger's documents by id: the corpora and titles of judged ones, and how many there are."""
 
 import polars as pl
 
@@ -24,3 +24,13 @@ def document_homes(store: Store, document_ids: pl.Series) -> pl.DataFrame:
         (document_ids.unique().sort().to_list(),),
     )
     return pl.DataFrame(rows, schema=HOMES, orient="row").sort("doc_id", "corpus")
+
+
+def document_titles(store: Store, document_ids: pl.Series) -> dict[str, str]:
+    """The title of each document that has one of the ids and another title, by its id."""
+    rows = store.rows(
+        "SELECT document_id, max(title) FROM documents WHERE document_id = ANY(%s)"
+        " AND title NOT IN ('', document_id) GROUP BY document_id",
+        (document_ids.drop_nulls().unique().to_list(),),
+    )
+    return {str(document_id): str(title) for document_id, title in rows}

@@ -75,3 +75,37 @@ def locate(
     deadline = Deadline.after(timeout_s, "looking for the named chunks")
     rows = run(store, deadline, read)
     return link_findings(store, pl.DataFrame(rows, schema=LOCATED, orient="row"), deadline)
+
+
+def unread_reason(
+    store: Store,
+    names: Sequence[str],
+    *,
+    repos: Sequence[str] | None,
+    visible: Mapping[str, Mapping[str, Any]],
+) -> str | None:
+    """Why a document without chunks has none, as the ledger says; None: it knows no such document.
+
+    Args:
+        store: the open collection.
+        names: each is the document's id, or its end behind a ``/``.
+        repos: as :func:`locate` takes it.
+        visible: as :func:`locate` takes it; a ledger has no path of what was not read, so that a
+            corpus with a filter of paths names none.
+    """
+    parameters: dict[str, Any] = {
+        "names": [clean_text(name) for name in names],
+        "repos": None if repos is None else [clean_text(repo) for repo in repos],
+    }
+    row = store.row(
+        f"""
+        SELECT coalesce(d.reason, 'it has no text') FROM documents d, unnest(%(names)s::text[]) name
+        WHERE d.chunks = 0 AND (d.document_id = name
+            OR right(d.document_id, length(name) + 1) = '/' || name)
+          AND (%(repos)s::text[] IS NULL OR d.repo = ANY(%(repos)s::text[]))
+          AND {within_border("d", visible, parameters)}
+        ORDER BY length(d.document_id), d.document_key LIMIT 1
+        """,
+        parameters,
+    )
+    return str(row[0]) if row else None

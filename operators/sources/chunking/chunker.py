@@ -2,9 +2,10 @@
 
 A chunk is a run of whole lines where lines fit. It ends, in this order of preference, before a
 heading, after a blank line (best before a line without indentation), before a line without
-indentation, anywhere. In code whose syntax is known what counts first is how few pieces of syntax
-are cut, and a function or a class that fits a chunk is in one. Nothing overlaps:
-the chunks of a document, joined, are the document, blank runs apart.
+indentation, anywhere; where it can, not between a heading and its text. In code whose syntax is
+known what counts first is how few pieces of syntax are cut, and a function or a class that fits a
+chunk is in one. Nothing overlaps: the chunks of a document, joined, are the document, blank runs
+apart.
 
 Sections share a chunk where there is room, but for a document that has a version: versions are
 compared chunk by chunk, and a section that only an older one has must not pass for a revision of
@@ -29,7 +30,7 @@ from operators.sources.formats.headings import Heading, headings, is_text, secti
 from operators.sources.formats.languages import code_language
 from operators.sources.protocol import bounded_title, metadata_json
 
-VERSION = "4"
+VERSION = "5"
 """Part of every document's fingerprint: another chunker means that documents are cut again."""
 
 
@@ -194,9 +195,12 @@ def _units(
     deepest = max(code.depths) if code else 0
     units: list[_Unit] = []
     after_blank = False
+    above = 0  # word-pieces of the headings before this line that no text has followed yet
     for number, (line, count) in enumerate(zip(lines, counts, strict=True)):
         flush_left = not line[0].isspace() and line[0] not in ")]}"
-        if number in starts:
+        if above:
+            quality = 0
+        elif number in starts:
             quality = 4
         elif after_blank:
             quality = 3 if flush_left else 2
@@ -206,7 +210,10 @@ def _units(
             quality += 4 * (deepest - code.depths[number])
         after_blank = not line.strip()
         heading = inside[number]
-        if count <= max(budget - heading, 1) and len(line) <= MAX_CHARACTERS:
+        fits = above + count <= max(budget - heading, 1) and len(line) <= MAX_CHARACTERS
+        untold = number in starts or (above and not is_text(line))
+        above = above + count if untold and 2 * (above + count) < budget else 0
+        if fits:
             quality = 0 if after_blank else quality
             units.append(_Unit(line, count, number, quality, heading, defined.get(number, -1)))
             continue

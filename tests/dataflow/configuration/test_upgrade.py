@@ -44,9 +44,10 @@ def test_what_version_0_1_shipped_becomes_what_is_shipped_now(tmp_path, path):
     (tmp_path / path.name).write_bytes(path.read_bytes())
     upgrade(tmp_path / path.name).write()
     now = load_config(EXPERIMENTS.get(path.stem, path.stem))
-    if path.stem == "default":  # its findings were labelled as code: that is no name
-        memory = {"label": "[code: {path}]", "link": "{uri}"}
-        now = now.with_changes({"corpora": {"memory": memory}})
+    if path.stem == "default":  # labels of findings began as code's; those of reviews had no title
+        before = {"memory": {"label": "[code: {path}]", "link": "{uri}"}}
+        before |= {"review": {"label": "PR #{pr_number}"}}
+        now = now.with_changes({"corpora": before})
     assert hamilton_config(load_config(tmp_path / path.name)) == hamilton_config(now)
 
 

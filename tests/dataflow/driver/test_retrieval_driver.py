@@ -18,6 +18,8 @@ from dataflow.ingestion import ingest_documents
 from operators.errors import CrosscorpusError, UnknownName
 from operators.frames import MERGED, empty
 from operators.postgres.store import drop_collection, open_store
+from operators.postgres.write.ledger import record_failure
+from operators.postgres.write.removal import delete_documents
 
 ASK = {"query": "why is the cache flushed twice?"}
 COLLECTION = "driver-tests"
@@ -365,6 +367,14 @@ def test_a_named_chunk_is_explained_whether_it_was_found_or_not(driver):
     assert told.select("disposition", "reason").rows() == [("hidden", reason)]
     with pytest.raises(CrosscorpusError, match=r"no chunk or document 'guide\.mdx' to explain"):
         driver.execute(wanted, {**ASK, "explain_chunks": ["guide.mdx"]})
+
+
+def test_a_document_that_could_not_be_read_is_explained_by_the_reason(server_dsn, driver):
+    with open_store(server_dsn, COLLECTION, max_size=2) as store:
+        record_failure(store, "docs", "org/app", "scans/plan.pdf", "encrypted")
+        with pytest.raises(UnknownName, match=r"^'plan\.pdf' is not here: encrypted\b"):
+            driver.execute(["explain_targets"], {**ASK, "explain_chunks": ["plan.pdf"]})
+        delete_documents(store, "docs", "org/app", ["scans/plan.pdf"])
 
 
 def test_what_is_in_a_repository_that_the_configuration_leaves_out_cannot_be_explained(open_driver):

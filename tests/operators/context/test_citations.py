@@ -95,3 +95,11 @@ def test_alternates_reach_the_citation(
         "[wiki: Page]",
         "[wiki: Page] (also found in [docs: b](https://h/b))",
     ]
+
+
+def test_stars_and_underscores_of_a_path_make_nothing_bold() -> None:
+    label = "[code: pkg/__init__.py *and* ~~old~~ some_name]"
+    shown = MarkdownIt("gfm-like", {"linkify": False}).renderInline(
+        citation(label, "https://h/t", [])
+    )
+    assert shown == f'<a href="https://h/t">{label[1:-1]}</a>'

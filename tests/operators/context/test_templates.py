@@ -82,6 +82,31 @@ def test_a_label_takes_what_there_is(
     assert label_of(make_chunks, template, **row) == f"[docs: {label}]"
 
 
+@pytest.mark.parametrize(
+    ("row", "keys", "label"),
+    [
+        ({"title": "PR #9 Close it"}, {"authors": ["ann", "bob"]}, "PR #9 Close it"),
+        ({"title": "PR #9"}, {}, "PR #9"),
+        ({"title": "Close it", "path": "a.py"}, {"line": 3}, "PR #9 Close it, a.py:3"),
+        ({"title": "PR #9 Close it", "path": "a.py"}, {}, "PR #9 Close it, a.py"),
+        (
+            {"title": "PR #9 Close it"},
+            {"authors": ["ann"], "review_state": "approved"},
+            "PR #9 Close it, review by ann (approved)",
+        ),
+        ({"title": "PR #9 " + "word " * 40}, {}, "PR #9 " + "word " * 13 + "word…"),
+        ({"title": "PR #9 " + "界" * 100}, {}, "PR #9 " + "界" * 72 + "…"),
+        ({"title": "PR #9 " + "x" * 72}, {}, "PR #9 " + "x" * 72),
+    ],
+)
+def test_a_review_is_called_by_its_pull_requests_title_and_by_its_place_or_its_author(
+    make_chunks: Make, row: dict[str, Any], keys: dict[str, Any], label: str
+) -> None:
+    template = load_config("default").corpora["review"].label
+    metadata = json.dumps({"pr_number": 9, **keys})
+    assert label_of(make_chunks, template, **row, metadata=metadata) == f"[docs: {label}]"
+
+
 def test_the_day_of_a_copy_stands_in_no_label(make_chunks: Make) -> None:
     rows = [
         {"title": "a", "doc_date": DATE, "date_source": source, "version": version}

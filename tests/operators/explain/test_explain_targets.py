@@ -90,6 +90,17 @@ def test_an_unknown_name_is_an_error_with_the_nearest_label(known: pl.DataFrame)
         meant(".py", known, {}, {})
 
 
+def test_an_unknown_name_gets_few_near_names_and_where_to_look_for_what_was_left_out() -> None:
+    rows = [{"chunk_id": n, "start_line": n, "end_line": n} for n in range(100000, 100020)]
+    known = labelled(located(*rows), CORPORA)
+    with pytest.raises(UnknownName) as near:
+        meant("[code: src/a.pyx:1000]", known, {}, {})
+    assert str(near.value).count("[code: ") == 1 + 3
+    with pytest.raises(UnknownName, match="ingest` on its source reports what it leaves") as far:
+        meant("httpx/_urls.py", known, {}, {})
+    assert "[code: " not in str(far.value)
+
+
 def test_a_label_says_which_document_it_may_be_of() -> None:
     assert "docs/api.md" in spellings("[docs: docs/api.md (2025-03-15) > Authentication]")
     assert "Fix the cache" in spellings("[history: 1a2b3c4 Fix the cache]")

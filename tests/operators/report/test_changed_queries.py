@@ -15,7 +15,10 @@ def test_a_document_that_was_judged_and_found_wanting_is_not_counted_as_relevant
         pl.DataFrame([row | lists], schema_overrides=CHANGED),
         pl.DataFrame(grades, schema=QRELS, orient="row"),
         "default",
+        {"d1": "Close <it>"},
     )
     parsed = html.document_fromstring(str(body))
     assert "1 relevant document in all" in parsed.text_content()
     assert len(parsed.find_class("hit")) == 2
+    listed = [item.text_content() for item in parsed.find_class("hit")]
+    assert listed == ["d1 Close <it> relevant now 1", "d1 Close <it> relevant was 2"]

@@ -1,6 +1,10 @@
 import polars as pl
 
-from operators.postgres.inspect.document_homes import count_documents, document_homes
+from operators.postgres.inspect.document_homes import (
+    count_documents,
+    document_homes,
+    document_titles,
+)
 
 
 def test_documents_are_counted_by_corpus_and_found_by_their_ids(store, filling):
@@ -15,3 +19,10 @@ def test_documents_are_counted_by_corpus_and_found_by_their_ids(store, filling):
     homes = document_homes(store, pl.Series(["b page", "a", "a", "gone"]))
     assert homes.rows() == [("a", "code"), ("a", "wiki"), ("b page", "code")]
     assert document_homes(store, pl.Series([], dtype=pl.String)).is_empty()
+
+
+def test_a_title_is_known_where_it_says_more_than_the_id(store, filling):
+    titles = {"4f1c": "Close it", "a.md": "a.md", "b": None}
+    rows = [{"chunk_id": n, "document_id": d, "title": titles[d]} for n, d in enumerate(titles)]
+    filling.write(store, rows)
+    assert document_titles(store, pl.Series([*titles, "gone", None])) == {"4f1c": "Close it"}

@@ -6,8 +6,9 @@ import pytest
 
 from operators.frames import check
 from operators.postgres.search.batches import SearchTimeout
-from operators.postgres.search.chunk_lookup import LOCATED, locate
+from operators.postgres.search.chunk_lookup import LOCATED, locate, unread_reason
 from operators.postgres.store import Store
+from operators.postgres.write.ledger import record_failure
 
 
 @pytest.fixture
@@ -70,3 +71,17 @@ def test_a_name_is_taken_to_the_letter_whatever_it_has_in_it(filled: Store) -> N
 def test_looking_past_its_time_says_so(filled: Store) -> None:
     with pytest.raises(SearchTimeout, match="looking for the named chunks"):
         locate(filled, [11], [], timeout_s=1e-9)
+
+
+def test_the_ledger_says_why_a_document_is_not_here_to_those_who_may_see_it(filled: Store) -> None:
+    record_failure(filled, "code", "org/app", "httpx/_urls.py", "it is no text")
+
+    def why(name: str, repos: list[str] | None = None, **filters: Any) -> str | None:
+        return unread_reason(filled, [name], repos=repos, visible={"code": filters})
+
+    assert why("httpx/_urls.py") == why("_urls.py") == why("_urls.py", ["org/app"])
+    assert why("_urls.py", path_prefix=None) == "it is no text"
+    assert [why("urls.py"), why("d1"), why("_urls.py", ["org/wiki"])] == [None] * 3
+    assert [why("_urls.py", repos=[]), why("_urls.py", path_prefix="docs/")] == [None] * 2
+    hidden = {"code": {"repos": ["org/wiki"]}}
+    assert unread_reason(filled, ["_urls.py"], repos=None, visible=hidden) is None

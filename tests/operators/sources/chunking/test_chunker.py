@@ -113,6 +113,12 @@ def test_a_chunk_ends_before_a_heading_rather_than_in_the_middle_of_a_section() 
     assert chunks["anchor"].to_list() == ["One", "Two"]
 
 
+@given(st.lists(st.integers(1, 20).map(lambda n: "## H\n\n### I\n" + "w " * n + "\n"), max_size=9))
+def test_no_passage_is_a_heading_without_its_text(sections: list[str]) -> None:
+    chunks = chunk_documents(documents("".join(sections), path="a.md"), count_words, 16)
+    assert chunks["text"].str.contains("w").all()
+
+
 def test_a_chunk_of_code_ends_before_a_function_rather_than_at_a_blank_line_inside() -> None:
     text = "def a():\n    one\n\n    two\n\ndef b():\n    three\n\n    four\n\ndef c():\n    five\n"
     chunks = chunk_documents(documents(text, path="a.py"), count_words, 5)
