@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dataflow.configuration.config_model import Config, load_config
+    from dataflow.driver.answer import Answer, Passage
     from dataflow.driver.retrieval_driver import RetrievalDriver, build_driver
 
-__all__ = ["Config", "RetrievalDriver", "build_driver", "load_config"]
+__all__ = ["Answer", "Config", "Passage", "RetrievalDriver", "build_driver", "load_config"]
 
 _HOMES = {
+    "Answer": "dataflow.driver.answer",
+    "Passage": "dataflow.driver.answer",
     "Config": "dataflow.configuration.config_model",
     "RetrievalDriver": "dataflow.driver.retrieval_driver",
     "build_driver": "dataflow.driver.retrieval_driver",

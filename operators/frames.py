@@ -182,6 +182,11 @@ UNIFIED = pl.Schema(
         "repo": pl.String(),
         "source_label": pl.String(),
         "source_url": pl.String(),  # null where there is no safe link
+        "title": pl.String(),
+        "path": pl.String(),
+        "start_line": pl.UInt32(),  # from 1; null where the text has no lines of a file
+        "end_line": pl.UInt32(),
+        "language": pl.String(),
         "text": pl.String(),
         "vector_rank": pl.UInt32(),  # null: not in that list
         "text_rank": pl.UInt32(),

@@ -8,6 +8,8 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from html import escape
 from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any, cast
@@ -26,9 +28,11 @@ from dataflow.configuration.catalog import (
 )
 from dataflow.configuration.config_model import Config, as_config
 from dataflow.configuration.hamilton_config import hamilton_config
+from dataflow.driver.answer import AnswerMethods
 from dataflow.driver.fail_open import failed_search, not_searched
 from dataflow.driver.hamilton_methods import HamiltonMethods, node_names
 from dataflow.driver.query_frame import check_known, complete_queries, refuse_ignored
+from dataflow.driver.retrieval_description import describe_retrieval
 from dataflow.driver.trace import Trace, changed, known_to
 from dataflow.driver.validation import check_call, watch_own_nodes
 from dataflow.execution.graph_checks import GraphError, LooseInputs, check_declared
@@ -36,6 +40,10 @@ from dataflow.execution.hamilton_logs import quiet_hamilton
 from dataflow.execution.memo import Memo
 from dataflow.execution.plan import node_tags
 from dataflow.execution.scheduler import Scheduler
+from dataflow.visualization.dot import to_dot
+from dataflow.visualization.folding import fold
+from dataflow.visualization.picture import picture
+from dataflow.visualization.png import RenderError, draw
 from operators.context.question import LONGEST_TEXT
 from operators.ranking.weighting import read_trigger
 
@@ -138,7 +146,7 @@ def _check_model(store: Store, embedder: Embedder) -> None:
         raise mismatch(store.collection, held, given)
 
 
-class RetrievalDriver(HamiltonMethods):
+class RetrievalDriver(AnswerMethods, HamiltonMethods):
     """A retrieval graph with its store and its model; from :func:`build_driver`.
 
     Attributes:
@@ -162,6 +170,7 @@ class RetrievalDriver(HamiltonMethods):
         self._hooked = hooked
         self._lock = threading.Lock()
         self._siblings: dict[str, RetrievalDriver] = {}
+        self._askers = ThreadPoolExecutor(config.workers)
         self._scheduler = Scheduler(
             config.workers,
             limit=self._limit,
@@ -364,6 +373,7 @@ class RetrievalDriver(HamiltonMethods):
 
     def close(self) -> None:
         """Stop the workers and close the store if the driver opened it."""
+        self._askers.shutdown(cancel_futures=True)
         self._scheduler.close()
         with self._lock:
             siblings, self._siblings = self._siblings, {}
@@ -384,6 +394,14 @@ class RetrievalDriver(HamiltonMethods):
     ) -> None:
         """Close the driver."""
         self.close()
+
+    def _repr_html_(self) -> str:
+        """Its graph, for a notebook; its shape where Graphviz is missing."""
+        try:
+            dot = to_dot(fold(picture(describe_retrieval(self.graph))), inputs=False)
+            return draw(dot, format="svg").decode()
+        except RenderError:
+            return f"<code>{escape(repr(self))}</code>"
 
     def __repr__(self) -> str:
         """Its shape, without a DSN."""

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import polars as pl
+import pytest
+
+from dataflow import Answer, Passage
+from operators.errors import UnknownName
+
+QUERY = "why is the cache flushed?"
+
+
+def test_an_answer_has_its_passages_context_citations_and_notes(driver: Any) -> None:
+    answer = driver.ask(QUERY, trigger="question", top_k=2)
+    out = driver.execute(
+        ["results", "context_window"], {"query": QUERY, "trigger": "question", "top_k": 2}
+    )
+    assert isinstance(answer, Answer)
+    assert [one.chunk_id for one in answer] == out["results"]["chunk_id"].to_list()
+    assert answer.frame.equals(out["results"])
+    assert answer.context == out["context_window"]["text"].item()
+    assert (len(answer), answer[0].rank, isinstance(answer[0], Passage)) == (2, 0, True)
+    assert answer[0].label in answer.citations[0].replace("\\", "")
+    assert answer.provenance["parameters"]["top_k"] == 2
+
+
+def test_a_question_may_be_put_in_several_ways_and_filtered(driver: Any) -> None:
+    answer = driver.ask([QUERY, "cache generations"], only_corpora=("wiki",))
+    assert {one.corpus for one in answer} == {"wiki"}
+    with pytest.raises(UnknownName, match="unknown input 'topk'"):
+        driver.ask(QUERY, topk=3)
+
+
+def test_sixty_four_coroutines_share_a_driver_and_few_threads(driver: Any) -> None:
+    async def ask_all() -> list[Any]:
+        return await asyncio.gather(*(driver.aask(QUERY, top_k=n % 3 + 1) for n in range(64)))
+
+    before = threading.active_count()
+    answers = asyncio.run(ask_all())
+    assert threading.active_count() - before <= 2 * driver.config.workers
+    assert [len(one) for one in answers] == [n % 3 + 1 for n in range(64)]
+    for answer in answers:
+        assert answer[0] == answers[0][0]
+
+
+def test_a_notebook_shows_an_answer_with_links_and_a_driver_as_its_graph(driver: Any) -> None:
+    answer = driver.ask(QUERY)
+    assert answer._repr_html_().count("<tr>") == len(answer)
+    hostile = Passage(**{**vars(answer[0]), "label": "<script>", "url": "https://a/?b&c"})
+    shown = Answer((hostile,), "", (), ("<note>",), {}, pl.DataFrame())._repr_html_()
+    assert '<a href="https://a/?b&amp;c">&lt;script&gt;</a>' in shown
+    assert "&lt;note&gt;" in shown
+    assert "<svg" in driver._repr_html_() or "RetrievalDriver" in driver._repr_html_()
