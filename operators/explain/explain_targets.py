@@ -30,7 +30,8 @@ MOST_OF_A_DOCUMENT = 3
 NEAREST = 3  # names that an error names
 
 _INSIDE = re.compile(r"\[\w+: (.*)\]", re.DOTALL)
-_OFF = (r"^$", r":\d+(-\d+)?$", r" > .*$", r" \(\d{4}-\d\d-\d\d\)( > .*)?$", r"^[0-9a-f]{7,} ")
+_OFF = [r"^$", r":\d+(-\d+)?$", r" > .*$", r" \(\d{4}-\d\d-\d\d\)( > .*)?$", r"^[0-9a-f]{7,} "]
+_OFF += [r", (\S+:\d+|review by .*)$"]
 
 
 def find_targets(

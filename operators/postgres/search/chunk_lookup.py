@@ -78,20 +78,12 @@ def locate(
 
 
 def unread_reason(
-    store: Store,
-    names: Sequence[str],
-    *,
-    repos: Sequence[str] | None,
-    visible: Mapping[str, Mapping[str, Any]],
+    store: Store, names: Sequence[str], repos: Sequence[str] | None, visible: Mapping[str, Any]
 ) -> str | None:
-    """Why a document without chunks has none, as the ledger says; None: it knows no such document.
+    """Why the ledger says that a document has no chunks; None: it knows none that has none.
 
-    Args:
-        store: the open collection.
-        names: each is the document's id, or its end behind a ``/``.
-        repos: as :func:`locate` takes it.
-        visible: as :func:`locate` takes it; a ledger has no path of what was not read, so that a
-            corpus with a filter of paths names none.
+    ``names`` are ids, or their ends behind a ``/``; ``repos`` and ``visible`` are as :func:`locate`
+    takes them. The ledger has no path of what was not read: a filter of paths hides it.
     """
     parameters: dict[str, Any] = {
         "names": [clean_text(name) for name in names],

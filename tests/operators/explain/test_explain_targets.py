@@ -103,6 +103,8 @@ def test_an_unknown_name_gets_few_near_names_and_where_to_look_for_what_was_left
 
 def test_a_label_says_which_document_it_may_be_of() -> None:
     assert "docs/api.md" in spellings("[docs: docs/api.md (2025-03-15) > Authentication]")
+    assert "PR #9 Fix it" in spellings("[review: PR #9 Fix it, src/a.py:3]")
+    assert "PR #9 Fix it" in spellings("[review: PR #9 Fix it, review by ann (approved)]")
     assert "Fix the cache" in spellings("[history: 1a2b3c4 Fix the cache]")
     assert "plain" in spellings("plain")
 

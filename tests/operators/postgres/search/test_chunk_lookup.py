@@ -77,11 +77,11 @@ def test_the_ledger_says_why_a_document_is_not_here_to_those_who_may_see_it(fill
     record_failure(filled, "code", "org/app", "httpx/_urls.py", "it is no text")
 
     def why(name: str, repos: list[str] | None = None, **filters: Any) -> str | None:
-        return unread_reason(filled, [name], repos=repos, visible={"code": filters})
+        return unread_reason(filled, [name], repos, {"code": filters})
 
     assert why("httpx/_urls.py") == why("_urls.py") == why("_urls.py", ["org/app"])
     assert why("_urls.py", path_prefix=None) == "it is no text"
     assert [why("urls.py"), why("d1"), why("_urls.py", ["org/wiki"])] == [None] * 3
     assert [why("_urls.py", repos=[]), why("_urls.py", path_prefix="docs/")] == [None] * 2
     hidden = {"code": {"repos": ["org/wiki"]}}
-    assert unread_reason(filled, ["_urls.py"], repos=None, visible=hidden) is None
+    assert unread_reason(filled, ["_urls.py"], None, hidden) is None
