@@ -26,8 +26,13 @@ LEARNED_NOTHING = 3
 """Exit code of `learn` where the fit loses on the queries that it did not see, as it does here."""
 
 
+NAMED = re.compile(r"# (\w+\.(?:py|yaml))\n")
+"""The first line of a block that is a file of the reader's own."""
+
+
 def blocks(page: Path, language: str) -> list[str]:
-    return [code for kind, code in FENCED.findall(page.read_text("utf-8")) if kind == language]
+    found = FENCED.findall(page.read_text("utf-8"))
+    return [code for kind, code in found if kind == language and not NAMED.match(code)]
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +65,10 @@ def project(server_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     asked = [{"query_id": n, "text": f"why is the cache flushed {n} times?"} for n in range(1, 9)]
     (home / "q.jsonl").write_text("\n".join(map(json.dumps, asked)))
     (home / "q.tsv").write_text("".join(f"{n} 0 docs/cache.md 1\n" for n in range(1, 9)))
+    for page in PAGES:
+        for _, code in FENCED.findall(page.read_text("utf-8")):
+            if named := NAMED.match(code):
+                (home / named[1]).write_text(code)
     os.environ["CROSSCORPUS_DSN"], before = server_dsn, os.environ.get("CROSSCORPUS_DSN")
     for name in COLLECTIONS:
         for source in ("git src/app", "documents manual.jsonl"):
