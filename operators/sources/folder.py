@@ -27,6 +27,7 @@ from operators.sources.files import (
     ending,
     find_files,
     read_file,
+    text_size,
 )
 from operators.sources.formats.asciidoc import asciidoc_text, asciidoc_title
 from operators.sources.formats.docx import read_docx
@@ -126,11 +127,12 @@ class _Folder:
 
     def scan(self, limits: PdfLimits | None) -> Iterator[Item]:
         with closing(find_files(self.root)) as found, PdfReader(limits) as pdf:
-            self.done, self.found = 0, max(len(found), 1)
             if not found:
                 raise SourceError(f"{shown_path(self.root)} is empty: is it mounted?")
+            size = partial(text_size, self.root, largest=MAX_TEXT)
+            self.done, self.found = 0, sum(size(path) for path, _ in found.starting(b""))
             for path, issue in found.starting(b""):
-                self.done += 1
+                self.done += size(path)
                 yield issue or self._item(path, found, pdf)
 
     def _item(self, path: bytes, names: Container[bytes], pdf: PdfReader) -> Item:

@@ -1,5 +1,6 @@
 """A git working tree as three corpora: its sources, its history, its documents."""
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from functools import partial
@@ -7,6 +8,9 @@ from pathlib import Path
 from posixpath import normpath
 
 from operators.foundation.disk_dict import DiskDict
+from operators.foundation.sanitize import shown_path
+from operators.sources.files import text_size
+from operators.sources.formats.languages import code_language, prose_format
 from operators.sources.git.commit_log import (
     LastCommit,
     history_document,
@@ -14,7 +18,7 @@ from operators.sources.git.commit_log import (
     remember_last_commit,
 )
 from operators.sources.git.repository import GitError, git_output, open_repository
-from operators.sources.git.tracked_files import is_excluded, read_tree, tracked_files
+from operators.sources.git.tracked_files import MAX_FILE, is_excluded, read_tree, tracked_files
 from operators.sources.ignore_file import without_ignored
 from operators.sources.ignore_patterns import glob
 from operators.sources.protocol import Item, Key, ReadIssue, Source
@@ -22,6 +26,9 @@ from operators.sources.protocol import Item, Key, ReadIssue, Source
 READER = "git/2"
 HISTORY = "history"
 CORPORA = ("code", HISTORY, "docs")
+
+_OF_A_COMMIT = 400
+"""Characters of a commit, about: a file has ten times as many, and progress is told by them."""
 
 
 def git_source(path: Path | str, repo: str | None = None, *, exclude: Sequence[str] = ()) -> Source:
@@ -58,22 +65,30 @@ def git_source(path: Path | str, repo: str | None = None, *, exclude: Sequence[s
             for pattern, files in excluded.items():
                 said = f"excluded, tracked files: {files}" if files else "matches no tracked file"
                 yield ReadIssue(pattern, said, failed=False)
-            done, found = 0, commits + len(tracked)
+            size = partial(text_size, os.fsencode(repository.root), largest=MAX_FILE)
+            texts = sum(size(path) for path, _ in tracked.starting(b"") if _is_text(path))
+            done, found = 0, commits * _OF_A_COMMIT + texts
             for commit in read_commits(repository, partial(remember_last_commit, tracked, last)):
-                done += 1
+                done += _OF_A_COMMIT
                 yield history_document(repository, commit)
             for item in read_tree(repository, tracked, last):
-                done += 1
+                done = min(done + len(getattr(item, "text", "")), found)
                 yield item
+            done = found
 
     def left_out(key: Key) -> bool:
         return key[0] != HISTORY and any(is_excluded(key[2], pattern) for pattern in exclude)
 
     scopes = tuple((corpus, repository.name) for corpus in CORPORA)
     source = Source(
-        READER, scan, scopes, lambda: done / found, repository.addresses, left_out=left_out
+        READER, scan, scopes, lambda: done / max(found, 1), repository.addresses, left_out=left_out
     )
     return without_ignored(source, repository.root, no_files=HISTORY)
+
+
+def _is_text(path: bytes) -> bool:
+    shown = shown_path(path)
+    return code_language(shown) is not None or prose_format(shown) is not None
 
 
 def _check_pattern(pattern: str) -> None:

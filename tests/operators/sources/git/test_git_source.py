@@ -321,3 +321,15 @@ def test_a_tree_that_holds_itself_a_billion_times_ends(
     commit(repo, of=inner)
     with pytest.raises(GitError, match="Out of memory"):
         repo.scan()
+
+
+def test_progress_counts_the_text_that_is_left_and_not_the_documents(repo: Any) -> None:
+    for n in range(20):
+        repo.commit(f"commit {n}", **{"small.py": f"x = {n}\n"})
+    repo.commit("the last", **{"large.py": "value = 1\n" * 20_000, "picture.png": b"\0" * 500_000})
+    source = git_source(repo.path)
+    fractions = [(source.fraction(), item) for item in source.scan()]
+    commits = [share for share, item in fractions if getattr(item, "corpus", "") == "history"]
+    assert len(commits) == 21
+    assert max(commits) < 0.05
+    assert source.fraction() == 1.0

@@ -1,0 +1,75 @@
+"""The public names of crosscorpus: what a program imports, and nothing else.
+
+>>> import crosscorpus
+>>> crosscorpus.load_config("default").embedding
+'minilm'
+"""
+
+from importlib import import_module, metadata
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dataflow.configuration.config_model import Config, ConfigError, load_config
+    from dataflow.driver.answer import Answer, Passage
+    from dataflow.driver.retrieval_driver import RetrievalDriver, build_driver
+    from dataflow.execution.graph_checks import GraphError
+    from dataflow.ingestion import sources
+    from dataflow.ingestion.loop import ingest
+    from dataflow.ingestion.report import IngestReport
+    from operators.embedding.protocol import EmbeddingError
+    from operators.errors import CrosscorpusError, SearchError, UnknownName
+    from operators.postgres.errors import DatabaseError
+
+__all__ = [
+    "Answer",
+    "Config",
+    "ConfigError",
+    "CrosscorpusError",
+    "DatabaseError",
+    "EmbeddingError",
+    "GraphError",
+    "IngestReport",
+    "Passage",
+    "RetrievalDriver",
+    "SearchError",
+    "UnknownName",
+    "__version__",
+    "build_driver",
+    "ingest",
+    "load_config",
+    "sources",
+]
+
+__version__ = metadata.version("crosscorpus")
+
+_HOMES = {
+    "dataflow.configuration.config_model": ("Config", "ConfigError", "load_config"),
+    "dataflow.driver.answer": ("Answer", "Passage"),
+    "dataflow.driver.retrieval_driver": ("RetrievalDriver", "build_driver"),
+    "dataflow.execution.graph_checks": ("GraphError",),
+    "dataflow.ingestion": ("sources",),
+    "dataflow.ingestion.loop": ("ingest",),
+    "dataflow.ingestion.report": ("IngestReport",),
+    "operators.embedding.protocol": ("EmbeddingError",),
+    "operators.errors": ("CrosscorpusError", "SearchError", "UnknownName"),
+    "operators.postgres.errors": ("DatabaseError",),
+}
+
+for _name in ("dataflow", "operators"):
+    _spec = find_spec(_name)
+    _place = Path(_spec.origin).parent if _spec and _spec.origin else None
+    if _place != Path(__file__).parents[1] / _name:
+        raise ImportError(
+            f"{_place} hides the package {_name!r} of crosscorpus: rename that folder, or run "
+            "`python -P`, which does not look beside the script first"
+        )
+
+
+def __getattr__(name: str) -> Any:
+    """Import on first use: Hamilton and Polars take a second."""
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(home), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

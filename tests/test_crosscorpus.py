@@ -1,0 +1,57 @@
+"""The one door: the public names, typed, and the error for a folder that hides ours."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import crosscorpus
+
+USER_FILE = """
+import crosscorpus
+
+driver = crosscorpus.build_driver("default")
+answer = driver.ask("why?", repos=["org/app"], top_k=3)
+reveal_type(answer[0].start_line)
+reveal_type(crosscorpus.load_config("default").workers)
+try:
+    answer.context.upper()
+except crosscorpus.UnknownName:
+    pass
+"""
+
+
+def test_every_public_name_is_there_and_nothing_loads_before_it_is_used() -> None:
+    for name in crosscorpus.__all__:
+        assert getattr(crosscorpus, name) is not None
+    code = "import crosscorpus, sys; print(crosscorpus.__version__, 'hamilton' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{crosscorpus.__version__} False\n"
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        crosscorpus.nothing  # noqa: B018
+
+
+def test_a_user_s_file_has_types_for_what_is_public(tmp_path: Path) -> None:
+    (tmp_path / "user.py").write_text(USER_FILE)
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path), "user.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert '"int | None"' in done.stdout
+    assert 'Revealed type is "int"' in done.stdout.replace("builtins.int", "int")
+
+
+@pytest.mark.parametrize("name", ["dataflow", "operators"])
+def test_a_folder_that_hides_ours_is_named_with_the_remedy(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "__init__.py").touch()
+    script = tmp_path / "script.py"
+    script.write_text("import crosscorpus")
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, check=False
+    )
+    assert f"{tmp_path / name} hides the package '{name}' of crosscorpus" in done.stderr
+    assert "python -P" in done.stderr
+    subprocess.run([sys.executable, "-P", str(script)], check=True)
