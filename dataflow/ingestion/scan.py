@@ -4,7 +4,7 @@ import time
 
 from dataflow.ingestion.ledger_snapshot import GOOD
 from dataflow.ingestion.run import Run
-from dataflow.ingestion.store import GaveUp, record_issue, store_waiting, withdraw
+from dataflow.ingestion.store import GaveUp, TimeIsUp, record_issue, store_waiting, withdraw
 from operators.errors import CrosscorpusError
 from operators.sources.protocol import Document, Key, LazyDocument, ReadIssue, content_hash
 
@@ -15,7 +15,9 @@ def scan(run: Run, batch_documents: int, batch_characters: int) -> bool:
         return _scan(run, batch_documents, batch_characters)
     except GaveUp as exc:
         run.report.failed.append(ReadIssue("the run", str(exc)))
-        return False
+    except TimeIsUp:
+        run.report.stopped_at = run.done_before
+    return False
 
 
 def _scan(run: Run, batch_documents: int, batch_characters: int) -> bool:

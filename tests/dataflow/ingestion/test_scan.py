@@ -11,6 +11,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -138,6 +139,26 @@ def test_a_run_that_stops_stores_whole_documents_and_the_next_ones_go_on(
     assert (third.documents_new, third.stopped_at) == (1, None)
     assert texts(store) == {f"d{n:03}": document(n)["text"] for n in range(7)}
     assert status(store)["last_run_state"].to_list() == ["ok"]
+
+
+def test_a_run_stops_inside_one_huge_document_and_the_next_ones_finish_it(
+    store: Store, new_embedder: Any, write_lines: Write
+) -> None:
+    file = write_lines(document(1, " ".join(f"word{n} is said." for n in range(30_000))))
+
+    class Slow(type(new_embedder())):  # type: ignore[misc]
+        def embed_documents(self, *args: Any, **kwargs: Any) -> Any:
+            time.sleep(0.3)
+            return super().embed_documents(*args, **kwargs)
+
+    first = ingest_documents(store, Slow(), file, stop_after_s=1)
+    assert (first.ok, first.stopped_at, first.documents_new) == (True, 0.0, 0)
+    assert first.seconds < 20
+    made = first.embedded
+    assert made > 0
+    second = ingest_documents(store, new_embedder(), file)
+    assert (second.ok, second.documents_new) == (True, 1)
+    assert second.embedded == second.chunks - made
 
 
 def test_a_run_that_stops_deletes_nothing(store: Store, embedder: Any, write_lines: Write) -> None:
