@@ -15,7 +15,7 @@ from hamilton.driver import Driver
 from hamilton.graph_types import HamiltonNode
 from hamilton.io.materialization import ExtractorFactory, MaterializerFactory
 
-from dataflow.driver.node_drawing import Look, draw_nodes
+from dataflow.driver.node_drawing import Drawing, Look, draw_nodes
 from dataflow.driver.retrieval_description import describe_retrieval
 from dataflow.driver.validation import check_call
 from dataflow.execution.graph_checks import GraphError
@@ -31,15 +31,9 @@ class HamiltonMethods(ABC):
     """What Hamilton's driver answers about its graph.
 
     The methods that draw return a :class:`dataflow.visualization.graph_drawing.GraphDrawing`. They
-    share these arguments, each as in Hamilton:
-
-    - ``output_file_path``: the file to write; its suffix is the format, ``.png`` without one.
-    - ``render_kwargs``: ``{"format": ...}`` beats the suffix.
-    - ``graphviz_kwargs``: ``graph_attr``, ``node_attr``, ``edge_attr``: attributes beside ours.
-    - those of :class:`dataflow.driver.node_drawing.Look`.
-
-    To write a file other than ``.dot`` needs Graphviz; without it a RenderError says what to
-    install. The drawing itself needs nothing.
+    share the arguments of :func:`dataflow.driver.node_drawing.draw_nodes` from ``output_file_path``
+    on, each as in Hamilton. To write a file other than ``.dot`` needs Graphviz; without it a
+    RenderError says what to install. The drawing itself needs nothing.
 
     Attributes:
         hamilton: the Hamilton driver underneath.
@@ -111,33 +105,15 @@ class HamiltonMethods(ABC):
             self.hamilton.graph, names, output_file_path, render_kwargs, graphviz_kwargs, **look
         )
 
-    def display_upstream_of(
-        self,
-        *node_names: str,
-        output_file_path: str | None = None,
-        render_kwargs: Given = None,
-        graphviz_kwargs: Given = None,
-        **look: Unpack[Look],
-    ) -> GraphDrawing:
+    def display_upstream_of(self, *node_names: str, **drawing: Unpack[Drawing]) -> GraphDrawing:
         """Draw these nodes and all that they are computed from."""
         names = {node.name for node in self.what_is_upstream_of(*node_names)}
-        return draw_nodes(
-            self.hamilton.graph, names, output_file_path, render_kwargs, graphviz_kwargs, **look
-        )
+        return draw_nodes(self.hamilton.graph, names, **drawing)
 
-    def display_downstream_of(
-        self,
-        *node_names: str,
-        output_file_path: str | None = None,
-        render_kwargs: Given = None,
-        graphviz_kwargs: Given = None,
-        **look: Unpack[Look],
-    ) -> GraphDrawing:
+    def display_downstream_of(self, *node_names: str, **drawing: Unpack[Drawing]) -> GraphDrawing:
         """Draw these nodes, all that is computed from them, and what else that reads."""
         names = _with_needs(self.what_is_downstream_of(*node_names))
-        return draw_nodes(
-            self.hamilton.graph, names, output_file_path, render_kwargs, graphviz_kwargs, **look
-        )
+        return draw_nodes(self.hamilton.graph, names, **drawing)
 
     def visualize_path_between(
         self,

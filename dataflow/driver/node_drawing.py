@@ -18,18 +18,7 @@ StyleFunction = Callable[..., tuple[dict[str, str], str | None, str | None]]
 
 
 class Look(TypedDict, total=False):
-    """How a picture looks; every drawing method takes these arguments of Hamilton's.
-
-    Keys:
-        show_legend: draw what the colours mean (True).
-        orient: ``TB`` (ours: from the top to the bottom), ``LR``, ``BT`` or ``RL``.
-        hide_inputs: leave out the run-time inputs (False).
-        deduplicate_inputs: without effect: each input stands once, in a table.
-        show_schema: without effect: the nodes carry no schema.
-        custom_style_function: called with ``node`` (a HamiltonNode) and ``node_class``; gives
-            Graphviz attributes for the node, a base class (not used) and an entry of the legend.
-        keep_dot: write the DOT text beside the picture (False).
-    """
+    """How a picture looks: arguments of Hamilton's drawing methods, see :func:`draw_nodes`."""
 
     show_legend: bool
     orient: str
@@ -38,6 +27,14 @@ class Look(TypedDict, total=False):
     show_schema: bool
     custom_style_function: StyleFunction | None
     keep_dot: bool
+
+
+class Drawing(Look, total=False):
+    """How a picture looks and which file it is written to."""
+
+    output_file_path: str | None
+    render_kwargs: Mapping[str, Any] | None
+    graphviz_kwargs: Mapping[str, Any] | None
 
 
 def draw_nodes(
@@ -65,13 +62,14 @@ def draw_nodes(
         render_kwargs: ``{"format": ...}`` beats the suffix.
         graphviz_kwargs: ``graph_attr``, ``node_attr``, ``edge_attr``: attributes beside ours.
         marks: node -> ``output``, ``override`` or ``path``; an overridden node reads nothing.
-        show_legend: this and all that follows: see :class:`Look`.
-        orient: see :class:`Look`.
-        hide_inputs: see :class:`Look`.
-        deduplicate_inputs: see :class:`Look`.
-        show_schema: see :class:`Look`.
-        custom_style_function: see :class:`Look`.
-        keep_dot: see :class:`Look`.
+        show_legend: draw what the colours mean.
+        orient: ``TB`` (ours: from the top to the bottom), ``LR``, ``BT`` or ``RL``.
+        hide_inputs: leave out the run-time inputs.
+        deduplicate_inputs: without effect: each input stands once, in a table.
+        show_schema: without effect: the nodes carry no schema.
+        custom_style_function: called with ``node`` (a HamiltonNode) and ``node_class``; gives
+            Graphviz attributes for the node, a base class (not used) and an entry of the legend.
+        keep_dot: write the DOT text beside the picture.
 
     Raises:
         RenderError: a file is to be written and Graphviz is missing.

@@ -8,6 +8,7 @@ these hits. It writes an experiment file, and a real run measures it like any ot
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,7 +19,7 @@ import yaml
 
 from dataflow.configuration.config_model import Config
 from dataflow.configuration.hamilton_config import hamilton_config
-from dataflow.driver.retrieval_driver import RetrievalDriver, build_driver
+from dataflow.driver.retrieval_driver import build_driver
 from dataflow.evaluation.answers import (
     BATCH_SIZE,
     batches,
@@ -38,9 +39,12 @@ from operators.evaluation.judgements import check_judged, lines, read_qrels, rea
 from operators.postgres.store import Store, collection_info
 
 METHODS = ("convex", "rrf")
-_STAGES = {
-    "convex": {"merged": "convex", "fused": "convex"},
-    "rrf": {"merged": "weighted_rrf", "fused": "comb_sum"},
+_STAGES = {  # as changes of a configuration
+    method: {"variants": {"fused": fused}, "corpus_defaults": {"variants": {"merged": merged}}}
+    for method, fused, merged in (
+        ("convex", "convex", "convex"),
+        ("rrf", "comb_sum", "weighted_rrf"),
+    )
 }
 _OWN = {
     "convex": ("full_weight_terms", "corpus_normalization", "missing_score_fraction"),
@@ -111,7 +115,7 @@ def learn(
     """
     if method not in METHODS:
         raise UnknownName(f"unknown method {method!r}{suggest(method, METHODS)}")
-    begin = _with_stages(config, method)
+    begin = config.with_changes(_STAGES[method])
     judged, grades = check_judged(read_queries(queries), read_qrels(qrels))
     check_corpora(judged, {"base": config})
     model = embedder or check_models(store, {"base": config})
@@ -153,42 +157,6 @@ def learn(
     return FitResult(learned, base, experiment, len(training), evaluation)
 
 
-def search_once(
-    driver: RetrievalDriver,
-    judged: pl.DataFrame,
-    qrels: pl.DataFrame,
-    corpora: Sequence[str],
-    *,
-    query_embeddings: pl.DataFrame | None = None,
-    on_batch: Callable[[int], object] | None = None,
-) -> tuple[Candidates, Candidates]:
-    """The hits of judged queries, ready for any weights: of the judged corpora, and of all corpora.
-
-    Args:
-        driver: of :func:`for_evaluation`'s configuration.
-        judged: columns ``JUDGED_QUERIES``.
-        qrels: columns ``QRELS``.
-        corpora: those that weights are for: of the configuration and of the collection.
-        query_embeddings: columns ``QUERY_EMBEDDINGS`` of all queries; None: made batch by batch.
-        on_batch: takes the number of queries that are done.
-    """
-    columns = ["query_id", "corpus", "document_id", "vector_rank", "text_rank", "vector_distance"]
-    parts = []
-    for batch in batches(questions(judged, corpora, all_corpora=True), BATCH_SIZE):
-        overrides = overrides_of(driver, batch, query_embeddings)
-        out = driver.execute(["aged_hits"], overrides=overrides)["aged_hits"]
-        parts.append(out.select(*columns, "text_score", "recency"))
-        if on_batch:
-            on_batch(batch.height)
-    hits, grades = pl.concat(parts), qrels.join(judged, on="query_id", how="semi")
-    settings = hamilton_config(driver.config)["corpora"]
-    depths = {name: settings[name]["inputs"]["search_depth"] for name in corpora}
-    return (
-        candidates(hits, judged, grades, corpora, depths=depths),
-        candidates(hits, judged, grades, corpora, depths=depths, all_corpora=True),
-    )
-
-
 def base_parameters(
     config: Config, found: Candidates, method: str = "convex"
 ) -> weight_fitting.Parameters:
@@ -221,10 +189,11 @@ def as_experiment(
     experiment: dict[str, Any] = {"extends": extends}
     if learned.strength is None:
         return experiment
+    staged = config.with_changes(_STAGES[method]) != config
     corpora: dict[str, dict[str, Any]] = {}
     for name, value in learned.parameters.items():
         kind, _, rest = name.partition(".")
-        if value == base[name] and _with_stages(config, method) == config:
+        if value == base[name] and not staged:
             continue
         if kind == "vector_weight":
             corpora.setdefault(rest, {})["parameters"] = {kind: value}
@@ -234,10 +203,8 @@ def as_experiment(
         else:
             number = int(value) if kind == "full_weight_terms" else value
             experiment.setdefault("parameters", {})[kind] = number
-    if _with_stages(config, method) != config:
-        stages = _STAGES[method]
-        experiment["variants"] = {"fused": stages["fused"]}
-        experiment["corpus_defaults"] = {"variants": {"merged": stages["merged"]}}
+    if staged:
+        experiment |= deepcopy(_STAGES[method])
         if "rrf_k" in learned.parameters:
             experiment["corpus_defaults"]["parameters"] = {"rrf_k": learned.parameters["rrf_k"]}
     if corpora:
@@ -275,29 +242,28 @@ def fetched(
     vectors_directory: Path | None = None,
     on_batch: Callable[[str, int], object] | None = None,
 ) -> tuple[Candidates, Candidates]:
-    """The hits of :func:`search_once` in the corpora of ``config`` that the collection has."""
-    held = collection_info(store).corpora
+    """The hits of judged queries, ready for any weights: of the judged corpora, and of all corpora.
+
+    The corpora are those of ``config`` that the collection has. ``judged`` has the columns
+    ``JUDGED_QUERIES``, ``qrels`` has ``QRELS``.
+    """
+    held, settings = collection_info(store).corpora, hamilton_config(config)["corpora"]
     corpora = sorted(name for name in config.corpora if name in held)
     embeddings = embed_judged_queries(judged, embedder, vectors_directory)
+    columns = ["query_id", "corpus", "document_id", "vector_rank", "text_rank", "vector_distance"]
+    parts = []
     with build_driver(for_evaluation(config), store=store, embedder=embedder) as driver:
-        return search_once(
-            driver,
-            judged,
-            qrels,
-            corpora,
-            query_embeddings=embeddings,
-            on_batch=(lambda done: on_batch("training", done)) if on_batch else None,
-        )
-
-
-def _with_stages(config: Config, method: str) -> Config:
-    """``config`` with the stages whose parameters the method fits."""
-    stages = _STAGES[method]
-    return config.with_changes(
-        {
-            "variants": {"fused": stages["fused"]},
-            "corpus_defaults": {"variants": {"merged": stages["merged"]}},
-        }
+        for batch in batches(questions(judged, corpora, all_corpora=True), BATCH_SIZE):
+            overrides = overrides_of(driver, batch, embeddings)
+            out = driver.execute(["aged_hits"], overrides=overrides)["aged_hits"]
+            parts.append(out.select(*columns, "text_score", "recency"))
+            if on_batch:
+                on_batch("training", batch.height)
+    hits, grades = pl.concat(parts), qrels.join(judged, on="query_id", how="semi")
+    depths = {name: settings[name]["inputs"]["search_depth"] for name in corpora}
+    return (
+        candidates(hits, judged, grades, corpora, depths=depths),
+        candidates(hits, judged, grades, corpora, depths=depths, all_corpora=True),
     )
 
 

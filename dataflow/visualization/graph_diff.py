@@ -162,10 +162,11 @@ def difference_picture(first: Description, second: Description) -> Picture:
     union = {**before, **after}
     read = (*read_inputs(first), *read_inputs(second))
     outputs = dict(sorted({**first.outputs, **second.outputs}.items()))
+    arrows, bundles = _marked_edges(first, second, before.keys() & after.keys())
     return Picture(
         boxes={name: _box(before.get(name), after.get(name)) for name in sorted(union)},
-        arrows=_marked_arrows(first, second),
-        bundles=_marked_bundles(first, second),
+        arrows=arrows,
+        bundles=bundles,
         titles={one: one for one in outputs},
         outputs=outputs,
         inputs=tuple(sorted({row[0]: row for row in read}.values())),
@@ -202,18 +203,18 @@ def _function(node: Described) -> str:
     return node.variant or node.implementation
 
 
-def _marked_arrows(first: Description, second: Description) -> dict[Edge, str]:
-    real_first, real_second = all_edges(first), all_edges(second)
-    staying = drawn_nodes(first).keys() & drawn_nodes(second).keys()
-    drawn = drawn_edges(first)[0] | drawn_edges(second)[0]
-    drawn |= {edge for edge in real_first ^ real_second if staying.issuperset(edge)}
-    return {edge: _mark(edge, real_first, real_second) for edge in sorted(drawn)}
-
-
-def _marked_bundles(first: Description, second: Description) -> dict[Edge, str]:
-    real_first, real_second = parted_edges(first)[2], parted_edges(second)[2]
-    drawn = drawn_edges(first)[1] | drawn_edges(second)[1]
-    return {edge: _mark(edge, real_first, real_second) for edge in sorted(drawn)}
+def _marked_edges(
+    first: Description, second: Description, staying: set[str]
+) -> tuple[dict[Edge, str], dict[Edge, str]]:
+    """The arrows and the bundles of both graphs, each with its mark."""
+    (arrows, bundles), (more_arrows, more_bundles) = drawn_edges(first), drawn_edges(second)
+    real, more_real = all_edges(first), all_edges(second)
+    moved = {edge for edge in real ^ more_real if staying.issuperset(edge)}
+    whole, more_whole = parted_edges(first)[2], parted_edges(second)[2]
+    return (
+        {edge: _mark(edge, real, more_real) for edge in sorted(arrows | more_arrows | moved)},
+        {edge: _mark(edge, whole, more_whole) for edge in sorted(bundles | more_bundles)},
+    )
 
 
 def _mark(edge: Edge, first: set[Edge], second: set[Edge]) -> str:

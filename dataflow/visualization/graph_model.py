@@ -101,7 +101,9 @@ def describe(
         chosen, _ = graph.get_upstream_nodes(finals)
     else:
         chosen = {graph.nodes[name] for name in only}
-    wanted = {n.name: n for n in chosen if not _left_out(n)}
+    wanted = {
+        n.name: n for n in chosen if not (n.user_defined or is_literal(n) or _source(n) is not n)
+    }
     present = {n.name for n in chosen}
     nodes = {
         name: _described(wanted[name], graph, present, subgraphs, structure)
@@ -118,10 +120,6 @@ def describe(
 def _inside(name: str, graph: FunctionGraph) -> bool:
     head, dot, _ = name.partition(".")
     return bool(dot) and head in graph.nodes
-
-
-def _left_out(node: Node) -> bool:
-    return node.user_defined or is_literal(node) or _source(node) is not node
 
 
 def _source(node: Node) -> Node:

@@ -21,16 +21,9 @@ from operators.frames import TEXT_LISTS, empty
 from operators.postgres.schema.indexes import has_pg_textsearch, pg_textsearch_index
 from operators.postgres.schema.plain_text import words_of
 from operators.postgres.search.batches import Deadline, fetch, run, run_slices
-from operators.postgres.search.filters import (
-    Filter,
-    condition,
-    created_before,
-    moment,
-    moment_of,
-    scopes,
-)
+from operators.postgres.search.filters import Filter, moment, moment_of, scopes
 from operators.postgres.search.ranked_list import ranked_lists
-from operators.postgres.search.version_filters import up_to_date, visible_rows
+from operators.postgres.search.version_filters import seen, visible_rows
 from operators.postgres.search.version_pins import with_pinned_chunks
 from operators.postgres.search.visible_chunks import visible_counts, with_visible_chunks
 from operators.postgres.store import (
@@ -146,9 +139,8 @@ def plain_search(
     found: list[Found] = []
     for one, items in _groups(queries, corpus, info).items():
         one = with_pinned_chunks(store, deadline, corpus, one, [item.as_of for item in items])
-        found += run_slices(
-            store, deadline, items, partial(_rank_plainly, corpus=corpus, one=one, k=k)
-        )
+        work = partial(_rank_plainly, corpus=corpus, one=one, k=k)
+        found += run_slices(store, deadline, items, work)
     return _lists(found)
 
 
@@ -178,14 +170,9 @@ def pg_textsearch_search(
     found: list[Found] = []
     for one, items in _groups(queries, corpus, info).items():
         one = with_pinned_chunks(store, deadline, corpus, one, [item.as_of for item in items])
+        rank = partial(_rank_by_pg_textsearch, index=index, corpus=corpus, one=one, k=k)
         for item in items:  # the index answers one query a statement
-            found += run(
-                store,
-                deadline,
-                partial(
-                    _rank_by_pg_textsearch, item=item, index=index, corpus=corpus, one=one, k=k
-                ),
-            )
+            found += run(store, deadline, partial(rank, item=item))
     return _lists(found)
 
 
@@ -211,14 +198,9 @@ def _statistics(conn: Connection, corpus: str, terms: list[int]) -> tuple[int, d
 
 def _weigh(item: _Text, query: bm25.QueryTerms) -> _Weighed:
     pairs = ",".join(f"{term}:{weight!r}" for term, weight in sorted(query.weights.items()))
-    return _Weighed(
-        item.query_id,
-        item.text_no,
-        item.as_of,
-        item.text,
-        f"{{{pairs}}}/{bm25.DIMENSIONS}",
-        "{" + ",".join(map(str, query.candidates)) + "}",
-    )
+    candidates = ",".join(map(str, query.candidates))
+    weights = f"{{{pairs}}}/{bm25.DIMENSIONS}"
+    return _Weighed(**vars(item), weights=weights, candidates=f"{{{candidates}}}")
 
 
 def _score(
@@ -230,12 +212,8 @@ def _score(
     }
     moments = [item.as_of for item in items]
     if pick:
-        at = moment_of(moments, parameters)
-        scan = ""
-        source = f"""postings p
-            WHERE p.corpus = %(corpus)s AND {condition(one, "p", parameters)}
-              AND {created_before(one, "p", at)} AND {up_to_date(one, "p", parameters, moment=at)}
-              AND p.terms && q.candidates"""
+        visible = seen(one, "p", parameters, moment_of(moments, parameters))
+        scan, source = "", f"postings p WHERE {visible} AND p.terms && q.candidates"
     else:
         columns = "p.chunk_id, p.bm25, p.created_at"
         visible, dated = visible_rows(one, "p", "postings", columns, parameters, moments)
@@ -266,7 +244,6 @@ def _rank_plainly(
         "texts": [clean_text(item.text[: bm25.MAX_QUERY_CHARACTERS]) for item in items]
     }
     at = moment_of([item.as_of for item in items], parameters)
-    dated, current = created_before(one, "c", at), up_to_date(one, "c", parameters, moment=at)
     words = words_of(conn, "c")
     statement = f"""
         WITH q AS MATERIALIZED (
@@ -277,8 +254,7 @@ def _rank_plainly(
         )
         SELECT q.query_id, q.text_no, h.chunk_id, h.score FROM q CROSS JOIN LATERAL (
             SELECT c.chunk_id, ts_rank({words}, q.words)::float8 AS score FROM chunks c
-            WHERE c.corpus = %(corpus)s AND {condition(one, "c", parameters)} AND {dated}
-              AND {current} AND {words} @@ q.words
+            WHERE {seen(one, "c", parameters, at)} AND {words} @@ q.words
             ORDER BY score DESC, c.chunk_id LIMIT %(k)s
         ) AS h
     """
@@ -306,13 +282,11 @@ def _rank_by_pg_textsearch(
         "as_of": moment(item.as_of),
     }
     at = "%(as_of)s::timestamptz"
-    current = up_to_date(one, "c", parameters, moment=at, each=True)
     words = "to_bm25query(%(text)s::text, %(index)s::text)"
     statement = f"""
         SELECT h.chunk_id, -h.score FROM (
             SELECT c.chunk_id, (c.text <@> {words})::float8 AS score FROM chunks c
-            WHERE c.corpus = %(corpus)s AND {condition(one, "c", parameters)}
-              AND {created_before(one, "c", at)} AND {current}
+            WHERE {seen(one, "c", parameters, at, each=True)}
             ORDER BY c.text <@> {words} LIMIT %(k)s
         ) AS h WHERE h.score < 0
     """

@@ -21,16 +21,9 @@ from operators.errors import CrosscorpusError
 from operators.frames import VECTOR_LISTS, empty
 from operators.postgres.schema.indexes import EXACT_SCAN_MAX_ROWS
 from operators.postgres.search.batches import Deadline, fetch, run, run_slices
-from operators.postgres.search.filters import (
-    Filter,
-    condition,
-    created_before,
-    moment,
-    moment_of,
-    scopes,
-)
+from operators.postgres.search.filters import Filter, moment, moment_of, scopes
 from operators.postgres.search.ranked_list import ranked_lists
-from operators.postgres.search.version_filters import up_to_date, visible_rows
+from operators.postgres.search.version_filters import seen, visible_rows
 from operators.postgres.search.version_pins import with_pinned_chunks
 from operators.postgres.search.visible_chunks import visible_counts, with_visible_chunks
 from operators.postgres.store import (
@@ -183,14 +176,12 @@ def _by_index(
     # are sorted (pgvector issue 862): `+ 0` makes it sort them.
     parameters = _parameters(items, corpus, space, k)
     at = moment_of([item.as_of for item in items], parameters)
-    current = up_to_date(one, "c", parameters, moment=at, each=True)
     statement = f"""
         WITH q AS MATERIALIZED ({_QUERIES})
         SELECT q.number, h.chunk_id, h.distance FROM q CROSS JOIN LATERAL (
             SELECT nearest.chunk_id, nearest.distance FROM (
                 SELECT c.chunk_id, c.embedding <=> q.vector AS distance FROM chunks c
-                WHERE c.corpus = %(corpus)s AND {condition(one, "c", parameters)}
-                  AND {created_before(one, "c", at)} AND {current}
+                WHERE {seen(one, "c", parameters, at, each=True)}
                 ORDER BY c.embedding <=> q.vector LIMIT %(wanted)s
             ) AS nearest
             ORDER BY nearest.distance + 0, nearest.chunk_id LIMIT %(k)s

@@ -51,6 +51,19 @@ def up_to_date(
     return _or_pinned(one, alias, newest, parameters)
 
 
+def seen(
+    one: Filter, alias: str, parameters: dict[str, Any], at: str | None, *, each: bool = False
+) -> str:
+    """The whole clause for the rows of ``alias`` that ``one`` lets through at the moment ``at``."""
+    clauses = (
+        f"{alias}.corpus = %(corpus)s",
+        condition(one, alias, parameters),
+        created_before(one, alias, at),
+        up_to_date(one, alias, parameters, moment=at, each=each),
+    )
+    return " AND ".join(clauses)
+
+
 def visible_rows(
     one: Filter,
     alias: str,

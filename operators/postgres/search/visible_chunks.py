@@ -12,8 +12,8 @@ from datetime import datetime
 from typing import Any
 
 from operators.postgres.search.batches import Deadline, run
-from operators.postgres.search.filters import Filter, condition, created_before, moment, moment_of
-from operators.postgres.search.version_filters import up_to_date
+from operators.postgres.search.filters import Filter, moment, moment_of
+from operators.postgres.search.version_filters import seen, up_to_date
 from operators.postgres.store import Connection, Store, collection_info
 
 LISTED_ABOVE = 5_000
@@ -87,9 +87,7 @@ def count_visible(
     at = moment_of(moments, parameters)
     statement = f"""
         SELECT q.at, (SELECT count(*) FROM (
-            SELECT 1 FROM chunks c
-            WHERE c.corpus = %(corpus)s AND {condition(one, "c", parameters)}
-              AND {created_before(one, "c", at)} AND {up_to_date(one, "c", parameters, moment=at)}
+            SELECT 1 FROM chunks c WHERE {seen(one, "c", parameters, at)}
             LIMIT %(limit)s) AS visible)
         FROM (SELECT m.at, m.at::timestamptz AS as_of FROM unnest(%(moments)s::text[]) AS m(at)) q
     """
