@@ -194,7 +194,8 @@ def test_no_test_reads_a_private_attribute_of_another_module() -> None:
 
 
 def test_a_program_that_is_not_there_is_not_taken_for_an_old_python(tmp_path: Path) -> None:
-    command = ["make", "-f", str(ROOT / "Makefile"), "PYTHON=/no/python3", ".venv/bin/python"]
+    command = ["make", "--no-print-directory", "-f", str(ROOT / "Makefile")]
+    command += ["PYTHON=/no/python3", ".venv/bin/python"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout.splitlines()[0]) == (
         2,
