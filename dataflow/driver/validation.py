@@ -104,14 +104,15 @@ def check_call(
 
 
 def watch_own_nodes(graph: FunctionGraph, own: Collection[str]) -> None:
-    """Have each node of the modules ``own`` say what is wrong with the frame that it gives.
+    """Have each node of the modules ``own`` say whose it is, and what its frame lacks.
 
     It reads copies of its frames, which cost nothing: so a change in place changes no other node's.
     """
     for node in graph.nodes.values():
         if node.tags.get("module") in own and node.callable is not None:
             function = (node.originating_functions or (node.callable,))[0]
-            where = f"{shown_name(str(node.tags['module']))}: {function.__code__.co_name}"
+            node.tags["owner"] = owner = shown_name(str(node.tags["module"]))
+            where = f"{owner}: {function.__code__.co_name}"
             node._callable = partial(_watched, node.callable, where, node.name.rpartition(".")[2])
 
 

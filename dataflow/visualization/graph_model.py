@@ -32,6 +32,7 @@ class Described:
         inputs: the run-time inputs it reads, sorted.
         parameters: the values that the configuration gives it, by name.
         type: the type of its value.
+        owner: its tag ``owner``, or "": who brought the node.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Described:
     inputs: tuple[str, ...]
     parameters: dict[str, Any]
     type: str
+    owner: str = ""
 
     @property
     def variant(self) -> str:
@@ -179,6 +181,7 @@ def _described(
         inputs=tuple(sorted(inputs)),
         parameters=dict(sorted(parameters.items())),
         type=spell(node.type),
+        owner=str(tags.get("owner", "")),
     )
 
 

@@ -87,7 +87,7 @@ def picture(description: Description, marks: Mapping[str, str] | None = None) ->
             given.setdefault(node.field_of, given[name])
     return Picture(
         boxes={
-            name: Box(node, (node.variant,) if node.variant else (), given.get(name, ""))
+            name: Box(node, tuple(filter(None, (node.variant, node.owner))), given.get(name, ""))
             for name, node in shown.items()
         },
         arrows=dict.fromkeys(sorted(arrows), ""),
