@@ -127,12 +127,12 @@ def _watched(function: Callable[..., Any], where: str, node: str, **arguments: A
         return value
     if not isinstance(value, pl.DataFrame):
         raise GraphError(f"{where}: expected a polars DataFrame, got {type(value).__name__}")
+    given = value.schema
     for column, dtype in _FRAMES[node].items():
-        if column not in value.columns:
+        if column not in given:
             raise GraphError(f"{where}: its frame lacks the column {column!r} ({dtype})")
-        if value.schema[column] != dtype and dtype != frames.EMBEDDING:
-            given = value.schema[column]
-            raise GraphError(f"{where}: the column {column!r} is {given}, expected {dtype}")
+        if given[column] != dtype and dtype != frames.EMBEDDING:
+            raise GraphError(f"{where}: the column {column!r} is {given[column]}, expected {dtype}")
     return value
 
 
