@@ -20,8 +20,10 @@ from operators.postgres.store import collections, drop_collection
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-COMMAND = re.compile(r"^    (crosscorpus .*)$", re.MULTILINE)
+COMMAND = re.compile(r"^    ((?:PYTHONPATH=\. )?crosscorpus .*)$", re.MULTILINE)
 COLLECTIONS = ("default", "team")
+MADE = ("letters",)
+"""Collections that the pages themselves make."""
 LEARNED_NOTHING = 3
 """Exit code of `learn` where the fit loses on the queries that it did not see, as it does here."""
 
@@ -74,7 +76,7 @@ def project(server_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         for source in ("git src/app", "documents manual.jsonl"):
             assert run(home, f"crosscorpus ingest {source} -C {name}") == 0
     yield home
-    for name in {*COLLECTIONS} & {*collections(server_dsn)}:
+    for name in {*COLLECTIONS, *MADE} & {*collections(server_dsn)}:
         drop_collection(server_dsn, name)
     os.environ.pop("CROSSCORPUS_DSN")
     os.environ.update({} if before is None else {"CROSSCORPUS_DSN": before})
@@ -83,8 +85,9 @@ def project(server_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 def run(home: Path, command: str) -> int:
     words = shlex.split(command.replace("~", str(home)), comments=True)
     done = subprocess.run(
-        [sys.executable, "-m", "dataflow", *words[1:]],
+        [sys.executable, "-m", "dataflow", *words[words.index("crosscorpus") + 1 :]],
         cwd=home,
+        env=os.environ | ({"PYTHONPATH": "."} if "=" in words[0] else {}),
         capture_output=True,
         text=True,
         timeout=300,

@@ -29,7 +29,10 @@ MassDelete = Annotated[
 ]
 Model = Annotated[
     str | None,
-    typer.Option(help="minilm, static, onnx:DIR or openai:MODEL@URL; else the configuration's."),
+    typer.Option(
+        help="minilm, static, onnx:DIR, openai:MODEL@URL or python:MODULE:FUNCTION; else the"
+        " configuration's."
+    ),
 ]
 
 

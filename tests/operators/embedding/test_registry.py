@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from operators.embedding.protocol import ModelNotInstalled
+from operators.embedding.protocol import EmbeddingError, ModelNotInstalled
 from operators.embedding.registry import load_embedder
 from operators.errors import UnknownName
 
@@ -27,3 +27,23 @@ def test_a_directory_without_a_model_is_not_installed(tmp_path: Path) -> None:
 
 def test_a_model_is_loaded_by_its_name() -> None:
     assert load_embedder("minilm").model == "minilm"
+
+
+def test_a_model_of_ones_own_is_loaded_and_what_it_lacks_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = [name for name in dir(load_embedder("minilm")) if not name.startswith("_")]
+    assert {"space", "embed_queries"} <= {*whole}
+    (tmp_path / "own_models.py").write_text(
+        "from operators.embedding.minilm import load_minilm as load\n"
+        "class Half:\n    model, space, dimensions, max_tokens = 'half', 'x', 2, 9\n"
+        "    def embed_documents(self, texts): return texts\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert load_embedder("python:own_models:load").model == "minilm"
+    lacking = "its Half lacks count_tokens, embed_queries, token_offsets"
+    with pytest.raises(EmbeddingError, match=lacking):
+        load_embedder("python:own_models:Half")
+    for name, said in (("no_models:load", "No module named"), ("own_models:laod", "'laod'")):
+        with pytest.raises(ModelNotInstalled, match=said):
+            load_embedder(f"python:{name}")
