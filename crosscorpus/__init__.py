@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from dataflow.driver.retrieval_driver import RetrievalDriver, build_driver
     from dataflow.execution.graph_checks import GraphError
     from dataflow.ingestion import sources
-    from dataflow.ingestion.loop import ingest
     from dataflow.ingestion.report import IngestReport
+    from dataflow.ingestion.sources import ingest_into as ingest
     from operators.embedding.protocol import EmbeddingError
     from operators.errors import CrosscorpusError, SearchError, UnknownName
     from operators.postgres.errors import DatabaseError
@@ -50,7 +50,6 @@ _HOMES = {
     "dataflow.driver.retrieval_driver": ("RetrievalDriver", "build_driver"),
     "dataflow.execution.graph_checks": ("GraphError",),
     "dataflow.ingestion": ("sources",),
-    "dataflow.ingestion.loop": ("ingest",),
     "dataflow.ingestion.report": ("IngestReport",),
     "operators.embedding.protocol": ("EmbeddingError",),
     "operators.errors": ("CrosscorpusError", "SearchError", "UnknownName"),
@@ -69,6 +68,8 @@ for _name in ("dataflow", "operators"):
 
 def __getattr__(name: str) -> Any:
     """Import on first use: Hamilton and Polars take a second."""
+    if name == "ingest":
+        return import_module("dataflow.ingestion.sources").ingest_into
     for home, names in _HOMES.items():
         if name in names:
             return getattr(import_module(home), name)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import crosscorpus
+from operators.postgres.store import collections, drop_collection
 
 USER_FILE = """
 import crosscorpus
@@ -41,6 +42,27 @@ def test_a_user_s_file_has_types_for_what_is_public(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
     assert '"int | None"' in done.stdout
     assert 'Revealed type is "int"' in done.stdout.replace("builtins.int", "int")
+
+
+def test_a_program_ingests_by_a_collection_s_name_and_asks(
+    server_dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CROSSCORPUS_DSN", server_dsn)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/cache.md").write_text("# Cache\n\nThe cache is flushed twice.\n")
+    source = crosscorpus.sources.folder(tmp_path / "docs")
+    events = []
+    report = crosscorpus.ingest("one-door", source, on_event=events.append)
+    assert (report.ok, report.documents_new, report.unsearched) == (True, 1, [])
+    assert events[-1].stage == "done"
+    with crosscorpus.build_driver("default", collection="one-door") as driver:
+        assert driver.ask("why is the cache flushed?")[0].path == "cache.md"
+    (tmp_path / "none").mkdir()
+    empty = crosscorpus.sources.folder(tmp_path / "none")
+    with pytest.raises(crosscorpus.CrosscorpusError, match="is empty: is it mounted"):
+        crosscorpus.ingest("one-door-more", empty)
+    assert "one-door-more" not in collections(server_dsn)
+    drop_collection(server_dsn, "one-door")
 
 
 @pytest.mark.parametrize("name", ["dataflow", "operators"])

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,8 +20,6 @@ from operators.errors import CrosscorpusError
 
 if TYPE_CHECKING:
     from dataflow.ingestion import IngestReport
-    from operators.embedding.protocol import Embedder
-    from operators.postgres.store import Store
     from operators.sources.protocol import Source
 
 ingest_app = typer.Typer(
@@ -238,72 +234,38 @@ def ingest_memory(
     ingest_source(memory_source(file, repo), options, prune=prune)
 
 
-def ingest_source(
-    source: Source, options: IngestOptions, *, stop_after_s: float | None = None, **how: Any
-) -> None:
-    """Ingest ``source`` as `dataflow.ingestion.ingest` does, which takes ``how``; print the report.
-
-    ``stop_after_s`` counts from here: to load the model and to start the server takes time too.
-
-    The functions that a Python user calls for one kind of source open no collection; this does. It
-    makes a new one only for a source that can be read: where the collection is new, the scan is
-    begun before it is made.
-    """
-    from dataflow.ingestion import ingest
-    from operators.postgres.store import collections
-
-    ends = None if stop_after_s is None else monotonic() + stop_after_s
-
-    def run(store: Store, embedder: Embedder, **more: Any) -> IngestReport:
-        left = None if ends is None else max(ends - monotonic(), 0.0)
-        return ingest(store, embedder, source, stop_after_s=left, **how, **more)
-
-    if options.collection not in collections():
-        next(source.scan(), None)
-    run_ingestion(run, options)
-
-
-def run_ingestion(run: Callable[..., IngestReport], options: IngestOptions) -> None:
-    """Open the collection, call ``run`` and print its report.
-
-    Args:
-        run: takes store, embedder, allow_mass_delete, secrets and on_event, as the functions of
-            `dataflow.ingestion` do.
-        options: of the command.
+def ingest_source(source: Source, options: IngestOptions, **how: Any) -> None:
+    """Ingest ``source`` as `dataflow.ingestion.sources` does; print the report.
 
     Raises:
         typer.Exit: 3, where a document failed. A run that ``--stop-after`` ended is a success.
     """
-    from dataflow import load_config
+    from dataflow.cli.console import terminal
+    from dataflow.ingestion.sources import ingest_into
+
+    with terminal.ingest_progress(options.as_json) as on_event:
+        report = ingest_into(
+            options.collection,
+            source,
+            config=options.config,
+            model=options.model,
+            on_event=on_event,
+            **options.of_a_run,
+            **how,
+        )
+    print_report(report, options)
+
+
+def print_report(report: IngestReport, options: IngestOptions) -> None:
+    """Print what a run did; end with 3 where a document failed."""
     from dataflow.cli.console import terminal
     from dataflow.cli.doctor import advice_on_unsearched
-    from dataflow.configuration.hamilton_config import corpora_with
-    from operators.embedding.registry import load_embedder
-    from operators.postgres.schema.plain_text import index_plain_text
-    from operators.postgres.store import collection_info, open_store
 
-    config = load_config(options.config)
-    embedder = load_embedder(options.model or config.embedding)
-    with (
-        open_store(collection=options.collection, create=True) as store,
-        terminal.ingest_progress(options.as_json) as on_event,
-    ):
-        report = run(
-            store,
-            embedder,
-            allow_mass_delete=options.allow_mass_delete,
-            secrets=options.secrets and options.secrets.value,
-            wait=options.wait,
-            on_event=on_event,
-        )
-        index_plain_text(store, corpora_with(config, "text_search", "plain"))
-        store.forget_info()
-        unsearched = sorted(set(collection_info(store).corpora) - set(config.corpora))
     if options.as_json:
         terminal.print_json(terminal.report_as_json(report))
     else:
         terminal.show_report(report)
-    for corpus in unsearched:
+    for corpus in report.unsearched:
         message = f"corpus {corpus}: {advice_on_unsearched(corpus)}"
         typer.secho(message, fg="yellow", err=True)
     if not report.ok:

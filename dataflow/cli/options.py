@@ -93,6 +93,13 @@ class IngestOptions:
     collection: Collection = "default"
     as_json: AsJson = False
 
+    @property
+    def of_a_run(self) -> dict[str, Any]:
+        """Those that every run over a source takes."""
+        secrets = self.secrets and self.secrets.value
+        wait, mass = self.wait, self.allow_mass_delete
+        return {"allow_mass_delete": mass, "secrets": secrets, "wait": wait}
+
 
 def takes_ingest_options(command: Callable[..., None]) -> Callable[..., None]:
     """``command`` for Typer: its parameter ``options`` becomes the options of `IngestOptions`."""

@@ -1,11 +1,11 @@
 """Commands that keep a collection up to date with a forge: GitHub, live."""
 
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from dataflow.cli.ingest import run_ingestion
+from dataflow.cli.ingest import print_report
 from dataflow.cli.options import IngestOptions, takes_ingest_options
 from dataflow.cli.renamed import CommandGroup
 
@@ -50,23 +50,20 @@ def sync_github(
 
     Example: crosscorpus sync github org/app
     """
-    from dataflow.cli.console.terminal import fetch_progress
+    from dataflow.cli.console.terminal import fetch_progress, ingest_progress
     from dataflow.ingestion import sync_github as sync
+    from dataflow.ingestion.sources import run_into
     from operators.sources.github.github_api import open_github
     from operators.sources.github.github_mirror import find_repository
 
     on_fetched, on_wait = fetch_progress(options.as_json)
-    with open_github(api_url, on_wait=on_wait) as api:
+    with (
+        open_github(api_url, on_wait=on_wait) as api,
+        ingest_progress(options.as_json) as on_event,
+    ):
+        how: dict[str, Any] = {"repo": repo, "full": full, "reviews": reviews}
+        how |= {"on_fetched": on_fetched, "on_event": on_event, **options.of_a_run}
         found = find_repository(api, repository)  # before the collection is made
-        run_ingestion(
-            partial(
-                sync,
-                repository=found,
-                api=api,
-                repo=repo,
-                full=full,
-                reviews=reviews,
-                on_fetched=on_fetched,
-            ),
-            options,
-        )
+        run = partial(sync, repository=found, api=api, **how)
+        report = run_into(options.collection, run, config=options.config, model=options.model)
+    print_report(report, options)

@@ -59,6 +59,7 @@ class IngestReport:
         replaced: characters that no database can hold, read as U+FFFD.
         seconds: of the whole run.
         embedding_seconds: of these, making vectors.
+        unsearched: corpora of the collection that the configuration has no entry for.
     """
 
     documents_new: int = 0
@@ -75,6 +76,7 @@ class IngestReport:
     replaced: int = 0
     seconds: float = 0.0
     embedding_seconds: float = 0.0
+    unsearched: list[str] = field(default_factory=list)
 
     @property
     def ok(self) -> bool:

@@ -1,13 +1,23 @@
-"""The sources as a user names them: a call reads one and brings the collection to its state."""
+"""The sources as a user names them: ``git`` and its kin say what :func:`ingest_into` reads.
 
-from collections.abc import Sequence
+A function such as ``ingest_git`` reads one into a store that is open. A sync with GitHub keeps what
+it fetched in the store, so that it has no source before that is open.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
+from dataflow.configuration.config_model import Config, as_config
+from dataflow.configuration.hamilton_config import corpora_with
 from dataflow.ingestion.loop import ingest
 from dataflow.ingestion.report import IngestReport
+from dataflow.ingestion.run import OnEvent
 from operators.embedding.protocol import Embedder
-from operators.postgres.store import Store
+from operators.embedding.registry import load_embedder
+from operators.postgres.schema.plain_text import index_plain_text
+from operators.postgres.store import Store, collection_info, collections, open_store
 from operators.sources.findings import memory_source
 from operators.sources.folder import folder_source
 from operators.sources.git.git_source import git_source
@@ -16,7 +26,71 @@ from operators.sources.github.github_issues import issues_source
 from operators.sources.github.github_mirror import Found, OnFetched, mirror_source, refresh
 from operators.sources.github.review_threads import reviews_source
 from operators.sources.jsonl import documents_source
+from operators.sources.protocol import Source
 from operators.sources.wiki.wiki_source import wiki_source
+
+documents, git, folder, wiki = documents_source, git_source, folder_source, wiki_source
+reviews, issues, memory = reviews_source, issues_source, memory_source
+
+
+def ingest_into(
+    collection: str,
+    source: Source,
+    *,
+    config: Config | str | Path | Mapping[str, Any] = "default",
+    model: str | None = None,
+    dsn: str | None = None,
+    stop_after_s: float | None = None,
+    on_event: OnEvent | None = None,
+    **how: Any,
+) -> IngestReport:
+    """Bring a collection to the state of ``source``; it is made if there is none.
+
+    Args:
+        collection: its name.
+        source: from :mod:`crosscorpus.sources`, such as ``sources.git("~/src/app")``.
+        config: says the model and the corpora.
+        model: instead of the configuration's.
+        dsn: the server; None: ``CROSSCORPUS_DSN``, else the user's embedded server.
+        stop_after_s: seconds after which no more is read; loading the model counts.
+        on_event: receives how far the run is.
+        how: as for :func:`dataflow.ingestion.loop.ingest`: ``prune``, ``secrets``, ``wait``, ...
+
+    Returns:
+        What was done. Faults of single documents are in it, not raised.
+
+    Raises:
+        CrosscorpusError: the source can't be read (then no collection is made for it), or nothing
+            can be done: another model, no server.
+    """
+    ends = None if stop_after_s is None else monotonic() + stop_after_s
+    if collection not in collections(dsn):
+        next(source.scan(), None)
+
+    def run(store: Store, embedder: Embedder) -> IngestReport:
+        left = None if ends is None else max(ends - monotonic(), 0.0)
+        return ingest(store, embedder, source, stop_after_s=left, on_event=on_event, **how)
+
+    return run_into(collection, run, config=config, model=model, dsn=dsn)
+
+
+def run_into(
+    collection: str,
+    run: Callable[[Store, Embedder], IngestReport],
+    *,
+    config: Config | str | Path | Mapping[str, Any] = "default",
+    model: str | None = None,
+    dsn: str | None = None,
+) -> IngestReport:
+    """The report of ``run`` on the opened collection; arguments as for :func:`ingest_into`."""
+    settings = as_config(config)
+    embedder = load_embedder(model or settings.embedding)
+    with open_store(dsn, collection, create=True) as store:
+        report = run(store, embedder)
+        index_plain_text(store, corpora_with(settings, "text_search", "plain"))
+        store.forget_info()
+        report.unsearched = sorted(set(collection_info(store).corpora) - set(settings.corpora))
+    return report
 
 
 def ingest_documents(

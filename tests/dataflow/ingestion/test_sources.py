@@ -17,13 +17,20 @@ from ingested import git, texts
 
 from dataflow.ingestion import ingest_documents, ingest_folder, ingest_git, ingest_wiki
 from dataflow.ingestion.removal import drop_documents
-from dataflow.ingestion.sources import ingest_issues, ingest_memory, ingest_reviews, sync_github
+from dataflow.ingestion.sources import (
+    ingest_into,
+    ingest_issues,
+    ingest_memory,
+    ingest_reviews,
+    sync_github,
+)
 from operators.postgres.inspect.status import status
-from operators.postgres.store import Store, collection_info, open_store
+from operators.postgres.store import Store, collection_info, drop_collection, open_store
 from operators.postgres.write.ledger import ledger
 from operators.postgres.write.sync_state import stored_items
 from operators.sources.formats.pdf import PdfReader
 from operators.sources.github.github_api import GithubApi, GithubError, open_github
+from operators.sources.jsonl import documents_source
 
 _DATA = Path(os.environ.get("CROSSCORPUS_TEST_DATA", Path(__file__).parents[4] / "shared/data"))
 
@@ -697,3 +704,30 @@ def test_findings_come_from_a_file(store: Store, embedder: Any, tmp_path: Path) 
     assert ingest_memory(store, embedder, file, repo="org/app").ok
     assert collection_info(store).repos == {"memory": {"org/app": 1}}
     assert list(thread_texts(store).values()) == ["Fork first."]
+
+
+def test_a_collection_is_made_and_what_no_question_finds_is_told(
+    server_dsn: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "documents.jsonl"
+    rows = [{"doc_id": c, "corpus": c, "text": "a page"} for c in ("docs", "tickets")]
+    file.write_text("\n".join(map(json.dumps, rows)))
+    try:
+        report = ingest_into("into", documents_source(file), dsn=server_dsn, stop_after_s=60)
+        assert (report.documents_new, report.unsearched) == (2, ["tickets"])
+        with open_store(server_dsn, "into") as store:
+            assert store.row("SELECT count(*) FROM documents") == (2,)
+        known = {"extends": "default", "corpora": {"tickets": {}}}
+        again = ingest_into("into", documents_source(file), dsn=server_dsn, config=known)
+        assert (again.documents_unchanged, again.unsearched) == (2, [])
+    finally:
+        drop_collection(server_dsn, "into")
+
+
+def test_an_unknown_option_of_a_run_is_refused(server_dsn: str, tmp_path: Path) -> None:
+    (tmp_path / "documents.jsonl").write_text("")
+    with pytest.raises(TypeError, match="prunee"):
+        ingest_into(
+            "into-not", documents_source(tmp_path / "documents.jsonl"), dsn=server_dsn, prunee=1
+        )
+    drop_collection(server_dsn, "into-not")
