@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+
+from dataflow.configuration.json_schema import json_schema
+from dataflow.configuration.loader import shipped
+
+jsonschema = pytest.importorskip("jsonschema", reason="the extra evaluate brings jsonschema")
+SCHEMA = json_schema()
+
+
+def faults(content: Any) -> list[str]:
+    check = jsonschema.Draft202012Validator(SCHEMA)
+    return sorted(".".join(map(str, one.absolute_path)) for one in check.iter_errors(content))
+
+
+@pytest.mark.parametrize("name", sorted(shipped()))
+def test_every_shipped_configuration_fits(name: str) -> None:
+    assert faults(yaml.safe_load(shipped()[name].read_text())) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "where"),
+    [
+        ({"variants": {"fused": "rff"}}, "variants.fused"),
+        ({"variants": {"fusde": "rrf"}}, "variants"),
+        ({"parameters": {"rrf_k": -1}}, "parameters.rrf_k"),
+        ({"parameters": {"top_k": "5"}}, "parameters.top_k"),
+        ({"corpora": {"code": {"variants": {"merged": "x"}}}}, "corpora.code"),
+        ({"wrokers": 3}, ""),
+    ],
+)
+def test_what_the_loader_refuses_an_editor_marks(content: Any, where: str) -> None:
+    assert faults({"extends": "default", **content}) == [where]
+
+
+def test_the_command_prints_it(crosscorpus: Any) -> None:
+    done = crosscorpus("config", "schema")
+    assert json.loads(done.stdout) == json.loads(json.dumps(SCHEMA))
