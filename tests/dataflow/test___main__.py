@@ -69,7 +69,8 @@ main()
     assert (done.returncode, done.stderr) == (130, "crosscorpus: interrupted\n")
 
 
-def test_a_second_ctrl_c_changes_nothing(crosscorpus_home: Path, tmp_path: Path) -> None:
+def ingesting(tmp_path: Path) -> subprocess.Popen[str]:
+    """A command in the middle of an ingestion that takes long."""
     one = {"corpus": "docs", "text": "a page of words " * 20}
     lines = [json.dumps({"doc_id": str(n), **one, "title": str(n)}) for n in range(20_000)]
     (tmp_path / "documents.jsonl").write_text("\n".join(lines))
@@ -82,33 +83,25 @@ def test_a_second_ctrl_c_changes_nothing(crosscorpus_home: Path, tmp_path: Path)
     )
     assert running.stderr is not None
     assert json.loads(running.stderr.readline())["stage"] == "scan"
+    return running
+
+
+def test_a_second_ctrl_c_changes_nothing(crosscorpus_home: Path, tmp_path: Path) -> None:
+    running = ingesting(tmp_path)
     for pause in (0, 0.02, 0.1, 0.3):
         time.sleep(pause)
         running.send_signal(signal.SIGINT)
     _, said = running.communicate(timeout=60)
     assert running.returncode == 130
-    assert said.endswith(
-        "crosscorpus: interrupted; what was stored stays, and the same command goes on\n"
-    )
+    assert said.endswith("interrupted; what was stored stays, and the same command goes on\n")
     assert "Traceback" not in said
 
 
 def test_a_command_that_is_terminated_releases_the_embedded_server(
     crosscorpus_home: Path, tmp_path: Path
 ) -> None:
-    one = {"corpus": "docs", "text": "a page of words " * 20}
-    lines = [json.dumps({"doc_id": str(n), **one, "title": str(n)}) for n in range(20_000)]
-    (tmp_path / "documents.jsonl").write_text("\n".join(lines))
-    command = ["ingest", "documents", "documents.jsonl", "--json", "--model", "static"]
-    running = subprocess.Popen(
-        [sys.executable, "-m", "dataflow", *command],
-        cwd=tmp_path,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert running.stderr is not None
+    running = ingesting(tmp_path)
     running_server = crosscorpus_home / "postgres" / "cluster" / "postmaster.pid"
-    assert json.loads(running.stderr.readline())["stage"] == "scan"
     assert running_server.exists()
     running.terminate()
     _, said = running.communicate(timeout=60)
