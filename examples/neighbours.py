@@ -1,0 +1,36 @@
+"""A stage put in between: neighbouring passages of a document are read as one.
+
+A long function or section is cut to what the embedding model's window holds, and its pieces are
+found apart: a reader gets them in the order of their scores, each with a header of its own. Here
+they become one passage, in the order of the document, at the place of the best of them.
+"""
+
+import polars as pl
+
+from dataflow.retrieval.branches import from_each_corpus
+from operators.dedup import across
+from operators.dedup.representatives import absorb
+from operators.dedup.similarity_index import SimilarityIndex
+
+_DOCUMENT = ["query_id", "corpus", "repo", "document_id"]
+
+
+@from_each_corpus(known="similarity_index", chunks="chunks")
+def unique__joined(
+    reranked: pl.DataFrame,
+    known: dict[str, SimilarityIndex],
+    chunks: dict[str, pl.DataFrame],
+    most_joined: int = 3,
+) -> pl.DataFrame:
+    """The list without copies, where up to ``most_joined`` neighbours are one passage."""
+    hits = across.guarded(reranked, list(known.values())).with_row_index("row")
+    numbered = pl.concat([one["chunk_id", "ordinal"] for one in chunks.values()]).unique("chunk_id")
+    rows = hits.join(numbered, on="chunk_id", how="left").sort(*_DOCUMENT, "ordinal", "row")
+    step = pl.col("ordinal").cast(pl.Int64).diff().over(_DOCUMENT)
+    rows = rows.with_columns(run=(step != 1).fill_null(True).cum_sum())
+    rows = rows.with_columns(piece=pl.int_range(pl.len()).over("run") // max(most_joined, 1))
+    text = pl.col("text").str.join("\n").over("run", "piece")
+    first = pl.col("row").min().over("run", "piece")
+    rows = rows.with_columns(text, first=first).sort("row")
+    kept = absorb(rows.select(reranked.columns), rows["first"].cast(pl.Int64).to_numpy())
+    return kept.with_columns(rank=pl.int_range(pl.len(), dtype=pl.UInt32).over("query_id"))

@@ -1,0 +1,260 @@
+"""The examples of the graph's openness do what they say, on a real server."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dataflow import build_driver, load_config
+from dataflow.configuration.own_modules import own_module
+from dataflow.driver.retrieval_driver import RetrievalDriver
+from dataflow.ingestion import ingest_documents
+from operators.embedding.protocol import Embedder
+from operators.frames import FUSED, QUERIES
+from operators.postgres.store import Store, drop_collection, open_store
+from operators.ranking.total_order import ranked
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+CONFIGS = sorted(EXAMPLES.glob("*.yaml"))
+QUERY = "why does CacheStore.flush write max_age twice?"
+HYBRID = EXAMPLES / "hybrid_search.py"
+
+each = pytest.mark.parametrize("file", CONFIGS, ids=lambda file: file.stem)
+
+
+@pytest.fixture(scope="module")
+def filled(server_dsn: str, minilm: Embedder, tmp_path_factory: Any) -> Iterator[Store]:
+    long = [f"Step {n}: the cache is flushed and written again, generation {n}." for n in range(90)]
+    texts = [
+        ("docs", "flushing.md", "# Flushing\n\n" + "\n".join(long)),
+        (
+            "code",
+            "store.py",
+            "class CacheStore:\n    def flush(self):\n        write(self.max_age)",
+        ),
+        ("code", "other.py", "def flush_cache(): write the age twice, why not flush it twice"),
+        ("wiki", "Caching", "why the cache is flushed twice: it keeps two generations"),
+    ]
+    rows = [{"doc_id": d, "corpus": c, "path": d, "title": d, "text": t} for c, d, t in texts]
+    file = tmp_path_factory.mktemp("examples") / "documents.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    with open_store(server_dsn, "worked-examples", create=True) as store:
+        ingest_documents(store, minilm, file)
+        yield store
+    drop_collection(server_dsn, "worked-examples")
+
+
+@pytest.fixture
+def driver_of(filled: Store, minilm: Embedder) -> Callable[..., RetrievalDriver]:
+    def built(config: str | Path, **parameters: Any) -> RetrievalDriver:
+        changed = load_config(config).with_changes({"parameters": parameters})
+        return build_driver(changed, store=filled, embedder=minilm)
+
+    return built
+
+
+def module(name: str) -> Any:
+    return own_module(str(EXAMPLES / f"{name}.py"))
+
+
+def hits(*rows: dict[str, Any]) -> pl.DataFrame:
+    """``FUSED`` rows of one question, empty where a test says nothing."""
+    plain = {"query_id": 1, "corpus": "code", "source_label": "a", "score": 1.0}
+    nothing = dict.fromkeys(FUSED)
+    every = [{**nothing, "chunk_id": n, "rank": n, **plain, **row} for n, row in enumerate(rows)]
+    return pl.DataFrame(every, schema=FUSED)
+
+
+def aged(*rows: dict[str, Any]) -> pl.DataFrame:
+    """As :func:`hits`, as they come to a fusion."""
+    recency = pl.Series("recency", [row.pop("recency", 1.0) for row in rows], pl.Float64)
+    return hits(*rows).drop("score").hstack([recency])
+
+
+def test_each_example_is_a_short_file_whose_functions_are_told_in_a_sentence() -> None:
+    assert len(CONFIGS) == 3
+    for config in CONFIGS:
+        text = config.with_suffix(".py").read_text("utf-8")
+        assert len(text.splitlines()) <= 40
+        tree = ast.parse(text)
+        functions = [one for one in tree.body if isinstance(one, ast.FunctionDef)]
+        assert all(ast.get_docstring(one) for one in (tree, *functions))
+    code = [line for line in HYBRID.read_text("utf-8").partition('"""\n\n')[2].splitlines() if line]
+    assert len(code) <= 50
+
+
+@each
+def test_an_example_answers_in_a_total_order_and_a_batch_as_single_questions(
+    driver_of: Callable[..., RetrievalDriver], file: Path
+) -> None:
+    texts = [QUERY, "generation 7", "caching"]
+    with driver_of(file) as driver:
+        single = [driver.execute(["unique", "explain"], {"query": text}) for text in texts]
+        asked = pl.DataFrame({"query_id": [1, 2, 3], "text": texts})
+        batch = driver.execute(["unique"], overrides={"queries": asked})["unique"]
+        told = driver.execute(["provenance"], {"query": QUERY})["provenance"]
+    for number, out in enumerate(single, start=1):
+        found, same = out["unique"].drop("query_id"), batch.filter(query_id=number)
+        assert found.equals(same.drop("query_id"))
+        assert found["rank"].to_list() == [*range(found.height)]
+        again = ranked(out["unique"].reverse(), out["unique"]["score"].to_numpy()[::-1])
+        assert again["chunk_id"].to_list() == found["chunk_id"].to_list()
+        assert out["explain"].height
+    assert list(told["modules"]) == [f"{file.stem}.py"]
+
+
+def test_comb_mnz_puts_a_hit_of_both_lists_before_one_of_a_single_list_with_the_same_sum() -> None:
+    best = {"vector_rank": 0, "vector_distance": 0.0}
+    half = {"vector_rank": 1, "vector_distance": 0.5, "text_rank": 1, "text_score": 2.0}
+    words = {"corpus": "wiki", "text_rank": 0, "text_score": 4.0}
+    rows_of_both = aged(best, half, words)
+    fused = module("comb_mnz").fused__comb_mnz(rows_of_both)
+    assert fused["chunk_id"].to_list() == [1, 0, 2]  # between equals the vector's rank decides
+    assert fused["score"].to_list() == [2.0, 1.0, 1.0]
+    assert fused.schema == FUSED
+    plain = module("comb_mnz").fused__comb_mnz(rows_of_both, agreement=0.0)
+    assert plain["score"].to_list() == [1.0, 1.0, 1.0]
+
+
+def test_comb_mnz_scales_by_the_best_of_each_question_and_counts_age() -> None:
+    rows = [{"query_id": q, "text_rank": 0, "text_score": s} for q, s in ((1, 8.0), (2, 2.0))]
+    older = {"query_id": 2, "text_rank": 1, "text_score": 2.0, "recency": 0.7}
+    fused = module("comb_mnz").fused__comb_mnz(aged(*rows, older))
+    assert fused["score"].to_list() == [1.0, 1.0, 0.7]
+    assert module("comb_mnz").fused__comb_mnz(aged()).is_empty()
+
+
+def asked(*texts: str) -> pl.DataFrame:
+    row = {**dict.fromkeys(QUERIES), "query_id": 1, "texts": list(texts)}
+    return pl.DataFrame([row], schema=QUERIES)
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("what is max_size for?", "max_size = 3"),
+        ("who calls makeFile", "x = makeFile()"),
+        ("how ctx.exit differs", "class ctx:\n  def exit(self): pass"),
+        ("what does cache.py do?", "nothing"),
+    ],
+)
+def test_passages_with_the_identifiers_of_a_question_come_first(question: str, first: str) -> None:
+    others = ("the maximum size of a file", "MAX_SIZE makefile", "exit", None)
+    label = "[code: cache.py]" if "cache.py" in question else "b"
+    rows = [{"text": text, "score": 0.5} for text in others]
+    last = {"text": first, "source_label": label, "score": 0.4}
+    found = module("identifier_reranker").reranked__identifiers(
+        hits(*rows, last), asked("a", question)
+    )
+    assert found["chunk_id"].to_list() == [4, 0, 1, 2, 3]
+    assert found["rank"].to_list() == [*range(5)]
+
+
+@pytest.mark.parametrize(
+    "question", ["why is it flushed twice?", "in 3.5.3, e.g. on Monday. So", ""]
+)
+def test_a_question_without_identifiers_changes_nothing(question: str) -> None:
+    plain = hits({"text": "it is 3.5.3"}, {"text": "flushed"}, {"text": None})
+    found = module("identifier_reranker").reranked__identifiers(plain, asked(question))
+    assert found.equals(plain)
+
+
+def test_a_named_class_comes_first_on_a_real_collection(
+    driver_of: Callable[..., RetrievalDriver],
+) -> None:
+    file = EXAMPLES / "identifier_reranker.yaml"
+    with driver_of(file, identifier_boost=5.0) as driver:
+        found = driver.execute(["results", "weighted"], {"query": QUERY})
+    assert found["results"]["document_id"][0] == "store.py"
+    before = found["weighted"].filter(document_id="store.py")["score"]
+    after = found["results"].filter(document_id="store.py")["score"]
+    assert np.allclose(after / before, 6.0)
+
+
+def test_neighbours_become_one_passage_and_no_text_is_lost(
+    driver_of: Callable[..., RetrievalDriver],
+) -> None:
+    file = EXAMPLES / "neighbours.yaml"
+    with driver_of("default") as plain, driver_of(file) as driver:
+        before = plain.execute(["unique"], {"query": QUERY})["unique"]
+        found = driver.execute(["unique", "docs.chunks"], {"query": QUERY})
+    with driver_of(file, most_joined=1) as alone:
+        assert alone.execute(["unique"], {"query": QUERY})["unique"].equals(before)
+    after, chunks = found["unique"], found["docs.chunks"].sort("ordinal")
+    pieces = before.filter(document_id="flushing.md").height
+    joined = after.filter(document_id="flushing.md")
+    assert pieces > 3
+    assert joined.height == -(-pieces // 3)
+
+    def lines(frame: pl.DataFrame) -> list[str]:
+        return sorted("\n".join(frame["text"]).split("\n"))
+
+    assert [line for line in lines(after) if line] == [line for line in lines(before) if line]
+    by_document = chunks["text"].to_list()
+    assert any(text == "\n".join(by_document[:3]) for text in joined["text"])
+    carried = joined["alternate_sources"].explode().struct.field("chunk_id").drop_nulls()
+    assert {*carried, *joined["chunk_id"]} == {*chunks["chunk_id"]}
+    best = before.filter(document_id="flushing.md")["chunk_id"][0]
+    assert joined["chunk_id"][0] == best
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 8)), unique=True, min_size=1),
+    st.integers(1, 4),
+)
+def test_only_neighbours_are_joined_and_each_at_the_place_of_the_best(
+    found: list[tuple[str, int]], most: int
+) -> None:
+    rows = [
+        {"chunk_id": 10 * ord(name) + n, "document_id": name, "text": f"{name}{n}"}
+        for name, n in found
+    ]
+    plain = hits(*({**row, "repo": "", "alternate_sources": []} for row in rows))
+    chunks = plain.select("chunk_id", ordinal=(pl.col("chunk_id") % 10).cast(pl.UInt32))
+    joined = module("neighbours").unique__joined(plain, {}, {"x": chunks, "y": chunks}, most)
+    passages = [text.split("\n") for text in joined["text"]]
+    assert sorted(itertools.chain(*passages)) == sorted(plain["text"])
+    places = {text: rank for rank, text in enumerate(plain["text"])}
+    best = [min(map(places.__getitem__, passage)) for passage in passages]
+    assert best == sorted(best)
+    assert joined["chunk_id"].to_list() == plain["chunk_id"].gather(best).to_list()
+    assert joined["rank"].to_list() == [*range(joined.height)]
+    for passage in passages:
+        first = int(passage[0][1:])
+        assert passage == [f"{passage[0][0]}{first + n}" for n in range(len(passage))]
+        assert len(passage) <= most
+    ends = {passage[-1]: passage for passage in passages}
+    for passage in passages:  # what could have been one passage is two only for its length
+        before = f"{passage[0][0]}{int(passage[0][1:]) - 1}"
+        assert before not in ends or len(ends[before]) == most
+    assert joined.schema == plain.schema
+
+
+@pytest.mark.parametrize(
+    "question", ["why is the cache flushed twice?", "", "\N{EURO SIGN} \N{SNOWMAN}"]
+)
+def test_the_plain_graph_prints_the_three_best_for_any_question(question: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(HYBRID), question],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [line[:3] for line in done.stdout.splitlines()] == ["1. ", "2. ", "3. "]
+    if question.startswith("why"):
+        assert done.stdout.startswith("1. README.md: ## From Python")
