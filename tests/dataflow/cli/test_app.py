@@ -298,3 +298,15 @@ def _commands(command: Any) -> Iterator[Any]:
             yield from _commands(part)
     else:
         yield command
+
+
+def test_a_shell_can_complete_the_commands() -> None:
+    asked = {"_CROSSCORPUS_COMPLETE": "complete_bash", "COMP_WORDS": "crosscorpus coll"}
+    done = subprocess.run(
+        [Path(sys.executable).with_name("crosscorpus")],
+        env=os.environ | asked | {"COMP_CWORD": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["collections"]
