@@ -137,10 +137,8 @@ def _retrieval_catalog(own: Modules, inside: Modules) -> Catalog:
     if not own and not inside:
         return read_catalog(shipped, corpus)
     ours = _retrieval_catalog((), ())
-    for module in own:
-        check_functions(module, ours.top.functions)
-    for module in inside:
-        check_functions(module, ours.corpus.functions)
+    check_functions(own, ours.top.functions, ours.top.variants)
+    check_functions(inside, ours.corpus.functions, ours.corpus.variants)
     try:
         both = read_catalog((*shipped, *own), (*corpus, *inside))
     except ValueError as error:

@@ -15,7 +15,7 @@ import sys
 import traceback
 import typing
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
@@ -40,6 +40,8 @@ def own_module(name: str) -> ModuleType:
         ConfigError: there is none, it does not import (says where and why), or it defines two
             functions of one name.
     """
+    if name.endswith(".py") and not Path(name).is_file():
+        raise ConfigError(f"modules: there is no file {name}")
     try:
         module = _of_file(Path(name)) if name.endswith(".py") else importlib.import_module(name)
     except Exception as error:
@@ -70,16 +72,24 @@ def config_keys(function: Any) -> set[str]:
     return {key for resolver in resolvers for key in resolver.optional_config() or ()}
 
 
-def check_functions(module: ModuleType, ours: Mapping[str, Any]) -> None:
-    """Raise unless the module's functions fit those of ``ours``, the functions by node.
+def check_functions(
+    modules: Sequence[ModuleType], ours: Mapping[str, Any], variants: Mapping[str, Sequence[str]]
+) -> None:
+    """Raise unless the modules' functions fit ``ours``, the functions by node, and each other.
 
     Raises:
-        ConfigError: a function has the name of a node of ours, no type, or another type than the
-            node whose variant it is.
+        ConfigError: a function has the name of a node or a variant of ours or of another module, no
+            type, or another type than the node whose variant it is.
     """
-    for name, function in find_functions(module):
-        where = f"{shown_name(module.__name__)}: {name}"
+    homes: dict[str, str] = {}
+    for module, name, function in ((m, *one) for m in modules for one in find_functions(m)):
+        home = shown_name(module.__name__)
+        where = f"{home}: {name}"
         node, variant = variant_of(function, name)
+        if homes.setdefault(name, home) != home:
+            raise ConfigError(f"{where}: {homes[name]} has that name too: choose another")
+        if variant in variants.get(node, ()):
+            raise ConfigError(f"{where}: is a variant of ours: choose another name behind __")
         if not variant and node in ours:
             raise ConfigError(
                 f"{where}: {node!r} is a node of ours: call yours {node}__NAME and choose it, "

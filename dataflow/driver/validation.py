@@ -5,6 +5,7 @@ Hamilton takes an unknown override or input and does nothing with it.
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
+from traceback import extract_tb
 from typing import Any
 
 import polars as pl
@@ -17,7 +18,7 @@ from dataflow.configuration.value_checks import fits, out_of_bounds
 from dataflow.execution.annotations import spell
 from dataflow.execution.graph_checks import GraphError
 from operators import frames
-from operators.errors import UnknownName, suggest
+from operators.errors import CrosscorpusError, UnknownName, suggest
 
 _FRAMES = {
     "scoped_queries": frames.SCOPED_QUERIES,
@@ -119,7 +120,14 @@ def watch_own_nodes(graph: FunctionGraph, own: Collection[str]) -> None:
 def _watched(function: Callable[..., Any], where: str, node: str, **arguments: Any) -> Any:
     frames_read = {n: v for n, v in arguments.items() if isinstance(v, pl.DataFrame)}
     copies = {name: frame.clone() for name, frame in frames_read.items()}
-    value = function(**{**arguments, **copies})
+    try:
+        value = function(**{**arguments, **copies})
+    except CrosscorpusError:
+        raise
+    except Exception as error:
+        place = extract_tb(error.__traceback__)[-1]
+        what = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+        raise GraphError(f"{where} raises {what} ({place.filename} line {place.lineno})") from error
     for name, frame in frames_read.items():
         if copies[name].schema != frame.schema or copies[name].height != frame.height:
             raise GraphError(f"{where} changes its input {name!r}: make a new frame of it")
@@ -133,6 +141,8 @@ def _watched(function: Callable[..., Any], where: str, node: str, **arguments: A
             raise GraphError(f"{where}: its frame lacks the column {column!r} ({dtype})")
         if given[column] != dtype and dtype != frames.EMBEDDING:
             raise GraphError(f"{where}: the column {column!r} is {given[column]}, expected {dtype}")
+    if given.get("score") == pl.Float64 and (wrong := int(value["score"].is_nan().sum())):
+        raise GraphError(f"{where}: 'score' is NaN in {wrong} of {value.height} rows")
     return value
 
 
