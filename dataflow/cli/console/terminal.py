@@ -217,6 +217,8 @@ def ingest_progress(as_json: bool) -> AbstractContextManager[Callable[[Event], N
     """Show how far an ingestion is, as `event_display` does."""
 
     def draw(update: Callable[..., None], event: Event) -> None:
+        if event.stage.startswith("wait"):  # said at once, also without a terminal
+            ERR.print(event.stage, markup=False)
         unchanged = f"{event.unchanged} unchanged, " if event.unchanged else ""
         details = (
             f"{event.read} documents read, {unchanged}{event.embedded} chunks embedded, "

@@ -88,8 +88,8 @@ def as_spelled(
 ) -> tuple[dict[str, Any], list[str]]:
     """``filters`` as the visible documents spell them, for a person who typed them.
 
-    A value that no document has is taken for the one that is equal but for its case, or, of a
-    repository, but for its owner; where there are several such, it stays.
+    A value that no document has is taken for the one that is equal but for its case, or, where it
+    is typed without an owner, for the repository of that name; with several such, it stays.
 
     Args:
         store: the open collection.
@@ -105,7 +105,10 @@ def as_spelled(
     rows = store.run(lambda conn: _values(conn, visible)[0])
 
     def spelled(what: str, value: str, known: set[str]) -> str:
-        same = _same(value, sorted(known)) if value not in known else []
+        folded = value.casefold()
+        same = [name for name in sorted(known) if name.casefold() == folded]
+        same = same or [name for name in sorted(known) if name.casefold().endswith(f"/{folded}")]
+        same = [] if value in known else same
         if len(same) != 1:
             return value
         said.append(f"{what} {value!r} is taken for {same[0]!r}")
@@ -169,12 +172,8 @@ def _sentence(what: str, value: str | None, known: Collection[str | None]) -> st
 def _nearest(value: str, known: Sequence[str]) -> Sequence[str]:
     """The ``known`` names equal to ``value`` but for case or owner, else like it, else all."""
     cases = sorted({name.casefold() for name in known})
-    close = difflib.get_close_matches(value.casefold(), cases, 3)
-    return _same(value, known) or [n for n in known if n.casefold() in close] or known
-
-
-def _same(value: str, known: Sequence[str]) -> list[str]:
-    """The ``known`` names equal to ``value`` but for case, else also but for the owner."""
     folded = value.casefold()
+    close = difflib.get_close_matches(folded, cases, 3)
     same = [name for name in known if name.casefold() == folded]
-    return same or [n for n in known if n.casefold().split("/")[-1] == folded.split("/")[-1]]
+    same = same or [n for n in known if n.casefold().split("/")[-1] == folded.split("/")[-1]]
+    return same or [name for name in known if name.casefold() in close] or known

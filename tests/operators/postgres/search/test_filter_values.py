@@ -103,6 +103,7 @@ def test_no_filter_of_the_configuration_lets_a_hidden_value_be_named(
         ({"repos": ["CC"], "language": "GO"}, {"repos": ["cc"], "language": "go"}, 2),
         ({"state": "OPEN"}, {"state": "open"}, ["state 'OPEN' is taken for 'open'"]),
         ({"repos": ["cc"]}, {"repos": ["cc"]}, []),
+        ({"repos": ["me/app", "org/cc"]}, {"repos": ["me/app", "org/cc"]}, []),  # others' own
         ({"repos": ["secret"]}, {"repos": ["secret"]}, []),  # of a corpus that is not searched
         ({"repos": ["pp"], "language": "pyhton"}, {"repos": ["pp"], "language": "pyhton"}, []),
         ({}, {}, []),
