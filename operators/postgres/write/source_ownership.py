@@ -110,7 +110,11 @@ def source_turn(
             while conn.execute(lock, (name,)).fetchone() != (True,):
                 if time.monotonic() > give_up:
                     who, since = conn.execute(_HOLDER, (name,)).fetchone() or (None, None)
-                    holder = f"{who or 'a process'}, since {since:%H:%M}" if since else "a process"
+                    holder = (
+                        f"{who or 'a process'}, since {since.astimezone():%H:%M}"
+                        if since
+                        else "a process"
+                    )
                     if on_wait is None:
                         raise CrosscorpusError(
                             f"another run reads this source ({holder}): end it, or wait for its"
