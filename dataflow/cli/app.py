@@ -24,7 +24,6 @@ from dataflow.cli.renamed import CommandGroup
 from dataflow.cli.sync import sync_app
 from dataflow.cli.versions import versions_app
 from operators.errors import CrosscorpusError, UnknownName
-from operators.sources.protocol import printable
 
 _OF_THE_MACHINE = (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.EROFS)
 
@@ -59,14 +58,19 @@ def main() -> None:
     try:
         app()
     except CrosscorpusError as error:
-        typer.secho(f"crosscorpus: {printable(str(error))}", fg="red", err=True)
+        _say(str(error))
         sys.exit(WRONG_USAGE if isinstance(error, UnknownName) else FAILED)
     except OSError as error:
         if error.filename is None and error.errno not in _OF_THE_MACHINE:
             raise
-        what = ": ".join(filter(None, (error.filename, error.strerror)))
-        typer.secho(f"crosscorpus: {printable(what)}", fg="red", err=True)
+        _say(": ".join(filter(None, (error.filename, error.strerror))))
         sys.exit(FAILED)
+
+
+def _say(error: str) -> None:
+    from operators.sources.protocol import printable  # loads Polars, which not every command does
+
+    typer.secho(f"crosscorpus: {printable(error)}", fg="red", err=True)
 
 
 def _print_version(wanted: bool) -> None:

@@ -9,7 +9,6 @@ import typer
 from dataflow.cli.options import AsJson, Collection
 from dataflow.cli.renamed import CommandGroup
 from operators.errors import CrosscorpusError
-from operators.sources.protocol import printable
 
 collections_app = typer.Typer(
     cls=CommandGroup, no_args_is_help=True, help="The collections of the server: list or drop them."
@@ -76,6 +75,7 @@ def drop(
     from dataflow.cli.console.terminal import print_json
     from dataflow.ingestion.removal import drop_documents
     from operators.postgres.store import open_store
+    from operators.sources.protocol import printable
 
     with open_store(collection=collection) as store:
         run = partial(drop_documents, store, corpus=corpus, repo=repo, document=document)

@@ -108,8 +108,9 @@ def check_functions(
 def origin(module: ModuleType) -> str:
     """The state of a module: the version of its distribution, else a hash of its file."""
     top = module.__name__.partition(".")[0]
-    for distribution in metadata.packages_distributions().get(top, ()):
-        return f"{distribution} {metadata.version(distribution)}"
+    if not top.startswith(_OF_FILES):
+        for distribution in metadata.packages_distributions().get(top, ()):
+            return f"{distribution} {metadata.version(distribution)}"
     file = getattr(module, "__file__", None)
     return f"sha256 {_digest(Path(file))}" if file and Path(file).is_file() else "unknown"
 

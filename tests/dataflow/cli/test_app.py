@@ -245,6 +245,12 @@ def test_what_runs_no_graph_does_not_wait_for_hamilton_to_be_loaded() -> None:
     assert done.stdout == "False\n"
 
 
+def test_the_command_starts_without_polars() -> None:
+    shown = "import sys, dataflow.cli.app; print('polars' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
 def test_every_command_that_takes_something_teaches_it_by_an_example() -> None:
     taking = [
         command
