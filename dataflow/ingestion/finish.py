@@ -14,7 +14,9 @@ from operators.postgres.schema.pending_indexes import pending_corpora
 from operators.postgres.write.document_writer import delete_documents
 from operators.postgres.write.ingestion_runs import end_run
 from operators.postgres.write.ledger import forget_failed_version
+from operators.postgres.write.left_out import record_left_out
 from operators.sources.protocol import ReadIssue
+from operators.sources.secrets import redacted
 
 LARGEST_VANISHED_SHARE = 0.3
 """Of a repository's documents in one corpus; more are deleted only if the caller says so."""
@@ -33,6 +35,21 @@ def delete_vanished(run: Run, allow_mass_delete: bool) -> None:
         return
     for scope in run.source.scopes or run.known.scopes:
         _delete_vanished(run, scope, allow_mass_delete)
+
+
+def keep_left_out(run: Run) -> None:
+    """Have the store say what a complete scan left out on purpose, and why.
+
+    A name that holds a secret is not kept.
+    """
+    found = [
+        (issue.key, issue.reason)
+        for issue in run.report.skipped
+        if issue.key is not None
+        and (issue.withdrawn or issue.state == "left_out")
+        and redacted(issue.key[2]) == issue.key[2]
+    ]
+    record_left_out(run.store, run.source.reader, run.source.scopes or (), found)
 
 
 def finish(run: Run) -> IngestReport:

@@ -8,7 +8,7 @@ keeps vectors from the moment they are made, and the next run takes up what the 
 from contextlib import closing
 from typing import Any
 
-from dataflow.ingestion.finish import delete_vanished, finish
+from dataflow.ingestion.finish import delete_vanished, finish, keep_left_out
 from dataflow.ingestion.ownership import owned_source
 from dataflow.ingestion.report import IngestReport, Progress
 from dataflow.ingestion.run import OnEvent, Run
@@ -80,6 +80,8 @@ def ingest(
             run.stop_at = run.began + stop_after_s
         with closing(run.known):
             complete = scan(run, batch_documents, batch_characters)
+            if complete:
+                keep_left_out(run)
             if prune and complete:
                 delete_vanished(run, allow_mass_delete)
         return finish(run)

@@ -37,7 +37,9 @@ def _scan(run: Run, batch_documents: int, batch_characters: int) -> bool:
             break
         if item is None:
             break
-        run.met |= not isinstance(item, ReadIssue) or item.key is not None
+        run.met |= not isinstance(item, ReadIssue) or (
+            item.key is not None and item.state != "left_out"
+        )
         if isinstance(item, LazyDocument) and _is_new(run, item.key, item.content):
             item = item.read()
         if isinstance(item, ReadIssue):
@@ -86,6 +88,6 @@ def _take_issue(run: Run, issue: ReadIssue) -> bool:
         return not issue.failed
     if issue.withdrawn:
         withdraw(run, issue.key)
-        return True
-    record_issue(run, issue.key, issue.state, issue.reason, issue.content)
+    elif issue.state != "left_out":
+        record_issue(run, issue.key, issue.state, issue.reason, issue.content)
     return True

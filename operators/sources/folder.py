@@ -149,7 +149,7 @@ class _Folder:
             if kind not in ("pdf", "html", "docx"):
                 check_text(content.data)
         except Skipped as reason:
-            return ReadIssue(shown, str(reason), failed=False)
+            return ReadIssue(shown, str(reason), failed=False, key=key, state="left_out")
         except OSError as exc:
             return ReadIssue(shown, f"cannot be read: {exc.strerror or exc}", key=key)
         hashed = content_key(content, shown, self.base_url)

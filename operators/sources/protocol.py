@@ -75,7 +75,8 @@ class ReadIssue:
     its source, so its last good version stays. A failure without a key could be any document, so
     that a scan with one is not complete and deletes nothing. ``content`` is the hash of what
     failed, if it will fail again until that changes: then it is not tried again. ``state`` is what
-    the ledger says of the document: ``failed``, ``no_text`` (scanned) or ``encrypted``.
+    the ledger says of the document: ``failed``, ``no_text`` (scanned) or ``encrypted``; or it is
+    ``left_out``, on purpose, so that a complete scan that meets it so deletes its last version.
     ``withdrawn`` says that no version may stay in the store: the document holds a secret.
     """
 
@@ -89,7 +90,7 @@ class ReadIssue:
 
     def __str__(self) -> str:
         """One printable line."""
-        state = "" if self.state == "failed" else f"{self.state}: "
+        state = "" if self.state in ("failed", "left_out") else f"{self.state}: "
         return f"{printable(self.where)}: {state}{printable(self.reason)}"
 
 

@@ -11,6 +11,7 @@ from operators.postgres.search.batches import Deadline, run
 from operators.postgres.search.code_links import link_findings
 from operators.postgres.search.filters import within_border
 from operators.postgres.store import Connection, Store
+from operators.postgres.write.left_out import LEFT_OUT
 
 MOST = 1_000
 """Chunks of one call; a document may have thousands."""
@@ -80,7 +81,7 @@ def locate(
 def unread_reason(
     store: Store, names: Sequence[str], repos: Sequence[str] | None, visible: Mapping[str, Any]
 ) -> str | None:
-    """Why the ledger says that a document has no chunks; None: it knows none that has none.
+    """Why a document has no chunks: the ledger says it, or it was left out; None: none is known.
 
     ``names`` are ids, or their ends behind a ``/``; ``repos`` and ``visible`` are as :func:`locate`
     takes them. The ledger has no path of what was not read: a filter of paths hides it.
@@ -91,7 +92,8 @@ def unread_reason(
     }
     row = store.row(
         f"""
-        SELECT coalesce(d.reason, 'it has no text') FROM documents d, unnest(%(names)s::text[]) name
+        SELECT coalesce(d.reason, 'it has no text')
+        FROM (SELECT * FROM documents UNION ALL {LEFT_OUT}) d, unnest(%(names)s::text[]) name
         WHERE d.chunks = 0 AND (d.document_id = name
             OR right(d.document_id, length(name) + 1) = '/' || name)
           AND (%(repos)s::text[] IS NULL OR d.repo = ANY(%(repos)s::text[]))

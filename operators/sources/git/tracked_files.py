@@ -101,15 +101,14 @@ def read_tree(
         if plain != file.path and plain in tracked:
             yield ReadIssue(path, "another file has this very name", failed=False)
             continue
+        key = ("code" if prose_format(path) is None else "docs", repository.name, path)
         try:
             yield _document(repository, file, path, last.get(file.path))
         except Gone:
             yield ReadIssue(path, "not in the working tree", failed=False)
         except Skipped as reason:
-            yield ReadIssue(path, str(reason), failed=False)
+            yield ReadIssue(path, str(reason), failed=False, key=key, state="left_out")
         except (OSError, ValueError) as exc:
-            corpus = "code" if prose_format(path) is None else "docs"
-            key = (corpus, repository.name, path)
             yield ReadIssue(
                 path, f"cannot be read: {getattr(exc, 'strerror', None) or exc}", key=key
             )

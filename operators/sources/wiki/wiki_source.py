@@ -152,7 +152,7 @@ class _Pages:
             content = read_file(self.root, path, MAX_PAGE)
             source = decode_text(content.data)
         except Skipped as reason:
-            return ReadIssue(shown, str(reason), failed=False)
+            return ReadIssue(shown, str(reason), failed=False, key=key, state="left_out")
         except OSError as exc:
             return ReadIssue(shown, f"cannot be read: {exc.strerror or exc}", key=key)
         target = redirect_target(source) if suffix in _MEDIAWIKI else None

@@ -1,0 +1,59 @@
+"""What a source has and a scan left out on purpose: ``--explain-chunk`` then says why.
+
+It is no part of the ledger, whose documents are counted and deleted when they vanish.
+"""
+
+import json
+from collections.abc import Collection, Iterable
+
+from operators.foundation.sanitize import clean_text
+from operators.postgres.store import Connection, Store
+from operators.postgres.write.source_ownership import owner_key
+
+LEFT_OUT = """
+    SELECT (jsonb_populate_record(NULL::documents, value::jsonb)).*
+    FROM sync_state WHERE starts_with(source, 'left_out:')
+"""
+"""Statement: what was left out, as rows of the ledger without chunks."""
+
+
+def record_left_out(
+    store: Store,
+    reader: str,
+    scopes: Collection[tuple[str, str]],
+    found: Iterable[tuple[tuple[str, str, str], str]],
+) -> None:
+    """Record what a complete scan left out, in place of what the scan before it did.
+
+    Args:
+        store: the open collection.
+        reader: of the source.
+        scopes: the (corpus, repo) pairs that were scanned.
+        found: the keys of documents, and why each is left out.
+    """
+    rows = {}
+    for (corpus, repo, document_id), reason in found:
+        row = {"corpus": corpus, "repo": repo, "document_id": document_id, "reason": reason}
+        value = {name: clean_text(text) for name, text in row.items()} | {"chunks": 0}
+        rows[_source(reader, corpus, repo), value["document_id"]] = json.dumps(value)
+
+    def work(conn: Connection) -> None:
+        sources, names = [list(part) for part in zip(*rows, strict=True)] or ([], [])
+        conn.execute(
+            "DELETE FROM sync_state WHERE source = ANY(%s)"
+            " AND (source, name) NOT IN (SELECT * FROM unnest(%s::text[], %s::text[]))",
+            ([_source(reader, *scope) for scope in scopes], sources, names),
+        )
+        conn.execute(
+            "INSERT INTO sync_state AS held (source, name, value)"
+            " SELECT * FROM unnest(%s::text[], %s::text[], %s::text[])"
+            " ON CONFLICT (source, name) DO UPDATE SET value = excluded.value"
+            " WHERE held.value <> excluded.value",
+            (sources, names, list(rows.values())),
+        )
+
+    store.run(work)
+
+
+def _source(reader: str, corpus: str, repo: str) -> str:
+    return f"left_out:{owner_key(reader, corpus, repo)}"
