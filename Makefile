@@ -58,7 +58,7 @@ render: $(RUN)  ## draw dag.png again
 
 lock: $(TEST)  ## resolve the locked environments again
 	echo 'uv>=0.13,<1' | $(LOCK) - -o requirements/uv.lock
-	$(LOCK) pyproject.toml --extra models --extra render -o requirements/run.lock
+	$(LOCK) pyproject.toml --extra code --extra render -o requirements/run.lock
 	$(LOCK) pyproject.toml --all-extras -o requirements/test.lock
 
 $(BIN)/python:

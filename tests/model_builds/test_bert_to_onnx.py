@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -154,3 +155,11 @@ def test_another_architecture_is_refused_by_name(
     with pytest.raises(EmbeddingError, match=next(iter(change.values()))):
         convert_bert(model[0], model[1], tmp_path / "m.onnx")
     assert not (tmp_path / "m.onnx").exists()
+
+
+def test_the_conversion_needs_no_onnx_package(
+    model: tuple[Path, Path, Tensors], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    convert_bert(model[0], model[1], tmp_path / "m.onnx")
+    assert (tmp_path / "m.onnx").stat().st_size

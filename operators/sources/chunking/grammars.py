@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from posixpath import splitext
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -118,6 +119,12 @@ def grammar_name(language: str | None, path: str | None, text: str) -> str | Non
     if language == "c" and suffix == ".h" and _CPP_IN_A_HEADER.search(text):
         return "cpp"
     return language if language in GRAMMARS else None
+
+
+@cache
+def installed(name: str) -> bool:
+    """Whether this environment has the grammar ``name`` of ``GRAMMARS``: the extra ``code``."""
+    return all(find_spec(module) for module in ("tree_sitter", GRAMMARS[name].module))
 
 
 @cache

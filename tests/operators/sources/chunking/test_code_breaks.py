@@ -1,5 +1,6 @@
 """"""
 
+import re
 import resource
 import time
 from textwrap import dedent
@@ -9,6 +10,7 @@ from code_samples import SAMPLES, check, parsed, sample
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from operators.sources.chunking import grammars
 from operators.sources.chunking.code_breaks import (
     MAX_PARSED,
     Breaks,
@@ -111,3 +113,19 @@ def test_the_symbol_of_lines_is_the_definition_that_has_most_of_them() -> None:
     assert symbol(found, 21, 30) == "h"
     assert symbol(found, 24, 30) is None
     assert symbol([], 0, 9) is None
+
+
+def test_without_the_grammars_code_is_cut_as_text_and_the_reason_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    real = grammars.find_spec
+    monkeypatch.setattr(
+        grammars, "find_spec", lambda name: None if name.startswith("tree_sitter") else real(name)
+    )
+    grammars.installed.cache_clear()
+    try:
+        found = breaks("def f():\n    pass\n", "python")
+        assert isinstance(found, Unparsed)
+        assert re.fullmatch(r"no grammar of python is installed: .*\[code\].*", found.reason)
+    finally:
+        grammars.installed.cache_clear()

@@ -1,0 +1,50 @@
+"""The bytes are those that the ``onnx`` package makes of the same model."""
+
+import numpy as np
+import onnx
+from hypothesis import given
+from hypothesis import strategies as st
+from onnx import TensorProto, helper, numpy_helper
+
+from model_builds import onnx_file
+
+NAMES = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=200)
+NUMBERS = st.integers(-(2**63), 2**63 - 1)
+VALUES = st.one_of(NUMBERS, st.floats(width=32, allow_nan=False), st.lists(NUMBERS, min_size=1))
+
+
+@given(NAMES, st.lists(NAMES), st.dictionaries(NAMES, VALUES))
+def test_a_node_is_the_one_of_the_package(out, inputs, attributes) -> None:  # type: ignore[no-untyped-def]
+    made = onnx.NodeProto.FromString(onnx_file.node("Op", inputs, out, attributes))
+    assert made == helper.make_node("Op", inputs, [out], name=f"{out}.Op", **attributes)
+
+
+@given(
+    NAMES, st.sampled_from(["float32", "int8", "int64"]), st.lists(st.integers(0, 4), max_size=4)
+)
+def test_a_tensor_is_the_one_of_the_package(name: str, kind: str, shape: list[int]) -> None:
+    value = np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(kind)
+    made = onnx.TensorProto.FromString(onnx_file.tensor(name, value))
+    assert made == numpy_helper.from_array(value, name)
+
+
+def test_a_model_is_the_one_of_the_package_byte_for_byte() -> None:
+    weight = np.eye(3, dtype=np.float32)
+    made = onnx_file.model(
+        [onnx_file.node("MatMul", ["x", "w"], "y", {})],
+        [onnx_file.tensor("w", weight)],
+        [onnx_file.value_info("x", onnx_file.FLOAT, ["rows", 3])],
+        [onnx_file.value_info("y", onnx_file.FLOAT, ["rows", 3])],
+        name="one",
+        opset=20,
+        ir_version=9,
+    )
+    x, y = (
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["rows", 3]) for name in ("x", "y")
+    )
+    node = helper.make_node("MatMul", ["x", "w"], ["y"], name="y.MatMul")
+    graph = helper.make_graph([node], "one", [x], [y], [numpy_helper.from_array(weight, "w")])
+    opset = [helper.make_opsetid("", 20)]
+    model = helper.make_model(graph, opset_imports=opset, ir_version=9)
+    onnx.checker.check_model(model)
+    assert made == model.SerializeToString(deterministic=True)
