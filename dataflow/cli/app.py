@@ -15,6 +15,7 @@ import typer
 
 from dataflow.cli.collections import collections_app, drop
 from dataflow.cli.config import config_app
+from dataflow.cli.demo import demo
 from dataflow.cli.evaluate import evaluate, sweep
 from dataflow.cli.ingest import ingest_app
 from dataflow.cli.learn import learn
@@ -313,7 +314,7 @@ def diff(
 
 
 # The help lists the commands in this order, and the groups of commands after them.
-for command in (doctor, status, verify, drop, evaluate, sweep, learn):
+for command in (demo, doctor, status, verify, drop, evaluate, sweep, learn):
     app.command()(command)
 app.add_typer(models_app, name="models")
 app.add_typer(ingest_app, name="ingest")

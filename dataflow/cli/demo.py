@@ -1,0 +1,53 @@
+"""The demonstration that is in the package: it needs no project of the user's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import perf_counter
+
+import typer
+
+_DOCUMENTS = Path(__file__).parents[2] / "crosscorpus" / "demo.jsonl"
+_COLLECTION = "tollgate"
+_QUESTIONS = (
+    "why are buckets not refilled by a timer?",
+    "how many requests a minute does the default limit let through?",
+    "what happens while Redis is away?",
+)
+
+
+def demo() -> None:
+    """Ask three questions about a small project that comes along: code, history, reviews, docs.
+
+    The project (a rate limiter that does not exist) goes into the collection `tollgate`. The model
+    is installed first where it is not yet.
+
+    Example: crosscorpus demo
+    """
+    from dataflow import build_driver, load_config
+    from dataflow.cli.console import terminal
+    from dataflow.ingestion.sources import ingest_into
+    from model_builds.install_minilm import install_minilm
+    from operators.embedding.minilm import minilm_directory, minilm_status
+    from operators.sources.jsonl import documents_source
+
+    if minilm_status(minilm_directory()).state != "installed":
+        install_minilm(say=lambda line: typer.echo(line, err=True))
+    with terminal.ingest_progress(as_json=False) as on_event:
+        report = ingest_into(
+            _COLLECTION, documents_source(_DOCUMENTS), prune=True, on_event=on_event
+        )
+    terminal.show_report(report)
+    settings = load_config("default").with_changes({"parameters": {"top_k": 3}})
+    with build_driver(settings, collection=_COLLECTION) as driver:
+        for question in _QUESTIONS:
+            typer.echo(f'\n$ crosscorpus query "{question}" -C {_COLLECTION} --top-k 3\n')
+            began = perf_counter()
+            answer = driver.execute(
+                ["results", "citations", "notes", "provenance"], inputs={"query": question}
+            )
+            terminal.show_answer(answer, seconds=perf_counter() - began)
+    typer.echo(
+        "\nYour own: crosscorpus ingest git PATH, then crosscorpus query ... --context; this one"
+        f" goes with crosscorpus collections drop {_COLLECTION}"
+    )

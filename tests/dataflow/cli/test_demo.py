@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+
+def test_each_question_of_the_demonstration_is_answered_first_by_what_answers_it(
+    crosscorpus: Any,
+) -> None:
+    crosscorpus("collections", "drop", "tollgate", "--yes")
+    done = crosscorpus("demo")
+    assert done.returncode == 0, done.stderr
+    assert "27 new, 0 changed" in done.stdout
+    _, *answers = done.stdout.split("\n$ crosscorpus query ")
+    wanted = [
+        ("[history: Refill buckets lazily, when a request comes]", "[code: tollgate/bucket.py"),
+        ("[history: Raise the default limit to 120", "[docs: docs/2.0/limits.md"),
+        ("[docs: docs/2.0/stores.md (2026-06-15, v2.0) > When Redis is away]", "[history: Let"),
+    ]
+    for answer, labels in zip(answers, wanted, strict=True):
+        places = [answer.index(f" {label}") for label in labels]
+        assert all(first < second for first, second in pairwise(places)), answer
+        assert f" 1  {labels[0]}" in answer
+        assert "https://example.org/tollgate/" in answer.partition("citations")[2]
+        assert "docs/1.0" not in answer
+    again = crosscorpus("demo")
+    assert "0 new, 0 changed, 27 unchanged" in again.stdout
+    assert crosscorpus("collections", "drop", "tollgate", "--yes").returncode == 0
