@@ -66,6 +66,8 @@ def project(server_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     (home / "manual.jsonl").write_text("\n".join(map(json.dumps, rows)))
     asked = [{"query_id": n, "text": f"why is the cache flushed {n} times?"} for n in range(1, 9)]
     (home / "q.jsonl").write_text("\n".join(map(json.dumps, asked)))
+    ticket = "number,opened,title,text\n1,2026-01-05,Login loops,It reloads for ever.\n"
+    (home / "tickets.csv").write_text(ticket)
     (home / "q.tsv").write_text("".join(f"{n} 0 docs/cache.md 1\n" for n in range(1, 9)))
     for page in PAGES:
         for _, code in FENCED.findall(page.read_text("utf-8")):

@@ -234,6 +234,26 @@ def ingest_memory(
     ingest_source(memory_source(file, repo), options, prune=prune)
 
 
+@ingest_app.command("from")
+@takes_ingest_options
+def ingest_from(
+    reader: Annotated[str, typer.Argument(help="A name that a package registers, or python:M:C.")],
+    arguments: Annotated[
+        list[str] | None, typer.Argument(help="What it is made with: VALUE or KEY=VALUE.")
+    ] = None,
+    stop_after: StopAfter = None,
+    *,
+    options: IngestOptions,
+) -> None:
+    """Read with a reader of your own or of an installed package (docs/extend.md).
+
+    Example: crosscorpus ingest from tickets export.csv project=ops -C team
+    """
+    from operators.sources.reader import named_reader
+
+    ingest_source(named_reader(reader, arguments or []), options, stop_after_s=stop_after)
+
+
 def ingest_source(source: Source, options: IngestOptions, **how: Any) -> None:
     """Ingest ``source`` as `dataflow.ingestion.sources` does; print the report.
 

@@ -65,6 +65,7 @@ CONFIG_INPUTS = frozenset(
         "source_weights",
         "triggers",
         "embedding",
+        "reranker_model",
         "chosen_variants",
         "top_parameters",
         "corpus_modules",

@@ -74,6 +74,7 @@ class Config(_Strict):
     """A complete configuration of the retrieval graph."""
 
     embedding: str = "minilm"
+    reranker: str | None = None
     on_corpus_error: Literal["skip", "raise"] = "skip"
     deadline_s: float | None = Field(5.0, gt=0, allow_inf_nan=False)
     workers: int = Field(8, ge=1, le=256)
@@ -175,6 +176,8 @@ def check_names(config: Config, catalog: Catalog) -> None:
     _check_stages(config, catalog.top, catalog.corpus, "", "corpus_defaults.")
     _check_stages(config.corpus_defaults, catalog.corpus, catalog.top, "corpus_defaults.", "")
     _check_chosen(config.variants, catalog.top, "")
+    if config.reranker and config.variants.get("reranked") != "cross_encoder":
+        raise ConfigError("reranker: only variants.reranked: cross_encoder asks one")
     for corpus, options in config.corpora.items():
         if fault := name_fault(corpus, catalog):
             raise ConfigError(f"corpora: {fault}; choose another")

@@ -13,12 +13,12 @@ def hamilton_config(config: Config, catalog: Catalog | None = None) -> dict[str,
 
     Returns:
         ``<stage>_variant`` for every stage around the corpora, every parameter by its name,
-        ``source_weights`` (corpus -> trigger -> weight), ``triggers``, ``embedding``, and
-        ``corpora``: for each corpus, by name, the ``config`` (``<stage>_variant``) and the
-        ``inputs`` (every parameter, ``corpus``, ``label``, ``link``, ``filters`` and
-        ``deadline_s``) of its sub-graph. Corpora are in alphabetical order, so that the order in a
-        file changes no result. For the provenance: ``chosen_variants``, ``top_parameters`` (names)
-        and ``own_modules`` (their version or hash by name).
+        ``source_weights`` (corpus -> trigger -> weight), ``triggers``, ``embedding``,
+        ``reranker_model`` and ``corpora``: for each corpus, by name, the ``config``
+        (``<stage>_variant``) and the ``inputs`` (every parameter, ``corpus``, ``label``, ``link``,
+        ``filters`` and ``deadline_s``) of its sub-graph. Corpora are in alphabetical order, so that
+        the order in a file changes no result. For the provenance: ``chosen_variants``,
+        ``top_parameters`` (names) and ``own_modules`` (their version or hash by name).
     """
     catalog = catalog or config.catalog
     parameters = _filled(catalog.top, config.parameters)
@@ -51,6 +51,7 @@ def hamilton_config(config: Config, catalog: Catalog | None = None) -> dict[str,
         "source_weights": {name: dict(config.corpora[name].weights) for name in names},
         "triggers": list(config.triggers),
         "embedding": config.embedding,
+        "reranker_model": config.reranker,
         "corpora": corpora,
     }
 

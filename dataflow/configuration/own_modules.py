@@ -27,12 +27,14 @@ from hamilton.graph_utils import find_functions
 
 from dataflow.configuration.loader import ConfigError
 from dataflow.execution.annotations import spell
+from operators.errors import CrosscorpusError
+from operators.foundation.plugins import plugin
 
 _OF_FILES = "own_nodes_"
 
 
 def own_module(name: str) -> ModuleType:
-    """The module of a dotted name, or of a file whose path ends in ``.py``.
+    """The module that ``name`` says: a dotted name, a name of a package's, or a path of a ``.py``.
 
     A file is read again when it has changed.
 
@@ -43,7 +45,12 @@ def own_module(name: str) -> ModuleType:
     if name.endswith(".py") and not Path(name).is_file():
         raise ConfigError(f"modules: there is no file {name}")
     try:
-        module = _of_file(Path(name)) if name.endswith(".py") else importlib.import_module(name)
+        if name.endswith(".py"):
+            module = _of_file(Path(name))
+        else:
+            module = plugin("nodes", name) or importlib.import_module(name)
+    except CrosscorpusError as error:
+        raise ConfigError(f"modules: {error}") from error
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
         place = f" ({frames[-1].filename} line {frames[-1].lineno})" if len(frames) > 1 else ""

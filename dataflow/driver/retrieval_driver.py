@@ -166,6 +166,10 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         self.config = config
         self.hamilton = graph
         self._bound = dict(bound)
+        if config.reranker:
+            from operators.embedding.cross_encoder import load_reranker
+
+            self._bound["reranker"] = load_reranker(config.reranker)
         self._owned = owned
         self._hooked = hooked
         self._lock = threading.Lock()

@@ -28,7 +28,7 @@ def ingest(
     embedder: Embedder,
     source: Source,
     *,
-    prune: bool = True,
+    prune: bool | None = None,
     allow_mass_delete: bool = False,
     relocated: bool = False,
     wait: bool = False,
@@ -45,7 +45,7 @@ def ingest(
         store: the open collection.
         embedder: its model; the first run sets it.
         source: what to read.
-        prune: delete the documents that a complete scan has not met.
+        prune: delete the documents that a complete scan has not met; None: if ``source`` is whole.
         allow_mass_delete: even if they are more than
             :data:`dataflow.ingestion.finish.LARGEST_VANISHED_SHARE`.
         relocated: the source moved: documents read under its name at another place are its own.
@@ -82,6 +82,6 @@ def ingest(
             complete = scan(run, batch_documents, batch_characters)
             if complete:
                 keep_left_out(run)
-            if prune and complete:
+            if complete and (source.whole if prune is None else prune):
                 delete_vanished(run, allow_mass_delete)
         return finish(run)

@@ -27,6 +27,7 @@ from operators.sources.github.github_mirror import Found, OnFetched, mirror_sour
 from operators.sources.github.review_threads import reviews_source
 from operators.sources.jsonl import documents_source
 from operators.sources.protocol import Source
+from operators.sources.reader import reader_source
 from operators.sources.wiki.wiki_source import wiki_source
 
 documents, git, folder, wiki = documents_source, git_source, folder_source, wiki_source
@@ -35,7 +36,7 @@ reviews, issues, memory = reviews_source, issues_source, memory_source
 
 def ingest_into(
     collection: str,
-    source: Source,
+    source: Source | Any,
     *,
     config: Config | str | Path | Mapping[str, Any] = "default",
     model: str | None = None,
@@ -48,7 +49,8 @@ def ingest_into(
 
     Args:
         collection: its name.
-        source: from :mod:`crosscorpus.sources`, such as ``sources.git("~/src/app")``.
+        source: from :mod:`crosscorpus.sources`, such as ``sources.git("~/src/app")``, or a reader
+            of your own (:func:`operators.sources.reader.reader_source`).
         config: says the model and the corpora.
         model: instead of the configuration's.
         dsn: the server; None: ``CROSSCORPUS_DSN``, else the user's embedded server.
@@ -63,6 +65,7 @@ def ingest_into(
         CrosscorpusError: the source can't be read (then no collection is made for it), or nothing
             can be done: another model, no server.
     """
+    source = source if isinstance(source, Source) else reader_source(source)
     ends = None if stop_after_s is None else monotonic() + stop_after_s
     if collection not in collections(dsn):
         next(source.scan(), None)

@@ -143,6 +143,7 @@ def provenance(
     chosen_variants: dict[str, str],
     top_parameters: list[str],
     own_modules: dict[str, str],
+    reranker_model: str | None = None,
     max_citations: int = 8,  # what a terminal shows of them
     timings: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
@@ -161,6 +162,7 @@ def provenance(
             ["version_policy", "pinned", "versions_as_of", "basis"]
         ].to_dicts(),
         "model": embedder.model,
+        "reranker": reranker_model,
         "counts": {
             "corpora": stage_counts,
             **{name: frame.height for name, frame in stages.items()},

@@ -232,7 +232,7 @@ def load_directory(directory: Path, *, model: str | None = None) -> DirectoryEmb
     settings = read_settings(directory)
     hashes = check_files(directory, settings)
     tokenizer, padding = read_tokenizer(directory / "tokenizer.json")
-    session = _session(directory / "model.onnx")
+    session = open_session(directory / "model.onnx")
     name = model or f"onnx:{settings.name or directory.name}"
     markers = _markers(tokenizer)
     reserved = len(tokenizer.encode(settings.document_prefix, add_special_tokens=False))
@@ -337,7 +337,12 @@ def _markers(tokenizer: Any) -> tuple[list[int], list[int]]:
     return encoding.ids[:first], encoding.ids[len(mask) - last :]
 
 
-def _session(path: Path) -> Any:
+def open_session(path: Path) -> Any:
+    """The graph at ``path``, loaded to run on this machine's cores.
+
+    Raises:
+        EmbeddingError: the file is no graph that the runtime takes.
+    """
     import onnxruntime
 
     options = onnxruntime.SessionOptions()

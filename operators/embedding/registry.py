@@ -1,11 +1,12 @@
 """Loading an embedding model by its name."""
 
-import importlib
 import inspect
 from pathlib import Path
 
-from operators.embedding.protocol import Embedder, EmbeddingError, ModelNotInstalled
+from operators.embedding.own_models import own_model
+from operators.embedding.protocol import Embedder, EmbeddingError
 from operators.errors import UnknownName, suggest
+from operators.foundation.plugins import plugin_names
 
 
 def load_embedder(name: str, *, home: Path | None = None) -> Embedder:
@@ -15,9 +16,10 @@ def load_embedder(name: str, *, home: Path | None = None) -> Embedder:
         name: ``minilm`` (all-MiniLM-L6-v2, 384 dimensions, installed once by
             ``crosscorpus models install``), ``static`` (wordllama, extra ``static``),
             ``onnx:DIR`` (any model directory, see :mod:`operators.embedding.onnx`),
-            ``openai:MODEL@URL`` (an OpenAI-compatible endpoint) or ``python:MODULE:FUNCTION`` (a
+            ``openai:MODEL@URL`` (an OpenAI-compatible endpoint), ``python:MODULE:FUNCTION`` (a
             function of your own without arguments that returns an
-            :class:`operators.embedding.protocol.Embedder`).
+            :class:`operators.embedding.protocol.Embedder`), or the name that a package registers
+            (:mod:`operators.foundation.plugins`).
         home: where models are installed; default: :func:`operators.foundation.data_dir.data_home`.
 
     Raises:
@@ -42,18 +44,11 @@ def load_embedder(name: str, *, home: Path | None = None) -> Embedder:
         from operators.embedding.openai import load_openai
 
         return load_openai(rest)
-    if kind == "python" and ":" in rest:
-        return _own(name, *rest.rsplit(":", 1))
-    known = ["minilm", "static", "onnx:DIR", "openai:MODEL@URL", "python:MODULE:FUNCTION"]
-    raise UnknownName(f"unknown embedding model {name!r}{suggest(name, known)}")
-
-
-def _own(name: str, module: str, function: str) -> Embedder:
-    try:
-        load = getattr(importlib.import_module(module), function)
-    except (ImportError, AttributeError) as error:
-        raise ModelNotInstalled(f"{name}: {error}") from error
-    embedder: Embedder = load()
+    embedder: Embedder | None = own_model("embedders", name)
+    if embedder is None:
+        known = ["minilm", "static", "onnx:DIR", "openai:MODEL@URL", "python:MODULE:FUNCTION"]
+        known += plugin_names("embedders")
+        raise UnknownName(f"unknown embedding model {name!r}{suggest(name, known)}")
     parts = inspect.getmembers(
         Embedder, lambda one: inspect.isfunction(one) or type(one) is property
     )

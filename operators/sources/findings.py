@@ -78,7 +78,7 @@ def memory_source(path: Path | str, repo: str | None = None) -> Source:
         except OSError as exc:
             raise SourceError(f"{file}: {exc.strerror or exc}") from exc
 
-    return Source(READER, scan, None, lambda: progress)
+    return Source(READER, scan, None, lambda: progress, whole=False)
 
 
 def finding_document(finding: Mapping[str, Any], repo: str = "") -> Document:

@@ -23,9 +23,10 @@ Any other key becomes metadata. A metadata value whose JSON is longer than
 import gzip
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -80,7 +81,8 @@ def documents_source(path: Path | str) -> Source:
         except OSError as exc:
             raise SourceError(f"{file}: {exc.strerror or exc}") from exc
 
-    return Source(READER, scan, None, lambda: min(1.0, done / size) if size else 1.0)
+    fraction = lambda: min(1.0, done / size) if size else 1.0  # noqa: E731
+    return Source(READER, scan, None, fraction, whole=False)
 
 
 def is_corpus_name(name: str) -> bool:
@@ -92,44 +94,53 @@ def is_corpus_name(name: str) -> bool:
     return _CORPUS.fullmatch(name) is not None
 
 
-def read_documents(raw: BinaryIO) -> Iterator[Item]:
+def read_documents(raw: BinaryIO) -> Iterator[Document | ReadIssue]:
     """Documents and issues of a JSONL stream in line order; blank lines are passed over.
 
     A line that is no document is a :class:`ReadIssue` whose ``where`` is ``line N``; of two
     documents with one name the first counts. A damaged or cut gzip stream is an issue at the line
     where it breaks.
     """
-    with closing(DiskDict[None]()) as seen:
-        yield from _items(raw, seen)
+    return documents_of(_rows(raw))
 
 
-def _items(raw: BinaryIO, seen: DiskDict[None]) -> Iterator[Document | ReadIssue]:
-    number = 0
+def documents_of(rows: Iterable[tuple[str, Any]]) -> Iterator[Document | ReadIssue]:
+    """Documents and issues of rows, in their order; of two with one name the first counts.
+
+    Args:
+        rows: where each is, and its keys and values as a line of JSON has them; or its issue.
+    """
     named: set[str] = set()
+    with closing(DiskDict[None]()) as seen:
+        for where, row in rows:
+            item = row if isinstance(row, ReadIssue) else _item(where, row, named)
+            if (key := item.key) is not None:
+                name = "\0".join(key).encode()
+                if name in seen:
+                    item = ReadIssue(where, f"doc_id {key[2]!r} was given before", key=key)
+                else:
+                    seen[name] = None
+            yield item
+
+
+def _rows(raw: BinaryIO) -> Iterator[tuple[str, Any]]:
     lines = _lines(raw)
-    while True:
-        number += 1
+    for number in count(1):
+        where = f"line {number}"
         try:
             line = next(lines, None)
         except (EOFError, gzip.BadGzipFile, zlib.error) as exc:
-            yield ReadIssue(f"line {number}", f"the gzip data are damaged or end early: {exc}")
+            yield where, ReadIssue(where, f"the gzip data are damaged or end early: {exc}")
             return
         if line is None:
             return
         if len(line) > MAX_LINE:
-            yield ReadIssue(f"line {number}", f"longer than {MAX_LINE} bytes")
-            continue
-        if not line.strip():
-            continue
-        item = _item(line, number, named)
-        key = item.key
-        if key is not None:
-            name = "\0".join(key).encode()
-            if name in seen:
-                item = ReadIssue(f"line {number}", f"doc_id {key[2]!r} was given before", key=key)
-            else:
-                seen[name] = None
-        yield item
+            yield where, ReadIssue(where, f"longer than {MAX_LINE} bytes")
+        elif line.strip():
+            try:
+                yield where, read_json(line.decode("utf-8-sig", "replace"))
+            except ValueError as exc:
+                yield where, ReadIssue(where, f"not JSON: {exc}")
 
 
 def parse_moment(text: str) -> datetime:
@@ -170,13 +181,8 @@ def _lines(raw: BinaryIO) -> Iterator[bytes]:
         yield line
 
 
-def _item(line: bytes, number: int, named: set[str]) -> Document | ReadIssue:
-    where = f"line {number}"
-    try:
-        fields = read_json(line.decode("utf-8-sig", "replace"))
-    except ValueError as exc:
-        return ReadIssue(where, f"not JSON: {exc}")
-    if not isinstance(fields, dict):
+def _item(where: str, fields: Any, named: set[str]) -> Document | ReadIssue:
+    if not isinstance(fields, Mapping):
         return ReadIssue(where, f"not a JSON object but {_kind(fields)}")
     key = None
     try:
@@ -186,9 +192,11 @@ def _item(line: bytes, number: int, named: set[str]) -> Document | ReadIssue:
         return ReadIssue(where, str(exc), key=key)
     except RecursionError:
         return ReadIssue(where, "nested too deeply", key=key)
+    except TypeError as exc:  # a value that came from no JSON
+        return ReadIssue(where, f"metadata: {exc}", key=key)
 
 
-def _key(fields: dict[str, Any]) -> Key:
+def _key(fields: Mapping[str, Any]) -> Key:
     document_id = _string(fields, "doc_id", required=True)
     corpus = _string(fields, "corpus", required=True)
     if not is_corpus_name(corpus or ""):
@@ -199,7 +207,7 @@ def _key(fields: dict[str, Any]) -> Key:
     return (corpus or "", repo or "", document_id or "")
 
 
-def _document(fields: dict[str, Any], key: Key, named: set[str]) -> Document:
+def _document(fields: Mapping[str, Any], key: Key, named: set[str]) -> Document:
     """The document; ``named`` are the unknown fields that an earlier one noted, and grows."""
     text = fields.get("text")
     if not isinstance(text, str):
@@ -249,7 +257,7 @@ def _unknown(extras: set[str], named: set[str]) -> str | None:
     return f"unknown fields, kept in the metadata: {'; '.join(said)}"
 
 
-def _string(fields: dict[str, Any], name: str, *, required: bool = False) -> str | None:
+def _string(fields: Mapping[str, Any], name: str, *, required: bool = False) -> str | None:
     value = fields.get(name)
     if isinstance(value, str) and (value or not required):
         return clean_text(value)
@@ -260,8 +268,9 @@ def _string(fields: dict[str, Any], name: str, *, required: bool = False) -> str
     raise _BadLine(f"{name} is {_kind(value)}, not a string")
 
 
-def _moment(fields: dict[str, Any]) -> datetime | None:
-    text = _string(fields, "created_at")
+def _moment(fields: Mapping[str, Any]) -> datetime | None:
+    given = fields.get("created_at")
+    text = given.isoformat() if isinstance(given, date) else _string(fields, "created_at")
     if text is None or not text.strip():
         return None
     try:
@@ -273,4 +282,4 @@ def _moment(fields: dict[str, Any]) -> datetime | None:
 def _kind(value: object) -> str:
     names = {bool: "a boolean", int: "a number", float: "a number", str: "a string"}
     names |= {list: "a list", dict: "an object", type(None): "null"}
-    return names[type(value)]
+    return names.get(type(value), f"a {type(value).__name__}")

@@ -133,6 +133,7 @@ class Source:
         based: makes the same source with another ``base_url``; None where there is no such thing.
         left_out: whether the caller asked not to read a document: that it goes is no surprise.
         judged: what became of secrets, by which rules; part of every document's fingerprint.
+        whole: a document that a complete scan lacks has vanished; else it may be in another file.
     """
 
     reader: str
@@ -144,6 +145,7 @@ class Source:
     based: Callable[[str], Source] | None = None
     left_out: Callable[[Key], bool] = lambda key: False
     judged: str = "secrets allowed"
+    whole: bool = True
 
 
 def bounded_title(text: str) -> str:

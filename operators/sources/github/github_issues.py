@@ -55,7 +55,7 @@ def issues_source(
     scopes = None if repo is None else ((CORPUS, repo),)
     kinds = (ISSUE, ISSUE_COMMENT, PULL)
     scan, fraction = exported(paths, repo, kinds, documents, "`crosscorpus ingest reviews`")
-    return Source(READER, scan, scopes, fraction)
+    return Source(READER, scan, scopes, fraction, whole=whole)
 
 
 def issue_documents(

@@ -59,7 +59,7 @@ def reviews_source(
     scopes = None if repo is None else ((CORPUS, repo),)
     kinds = (COMMENT, REVIEW, PULL, ISSUE_COMMENT)
     scan, fraction = exported(paths, repo, kinds, documents, "`crosscorpus ingest issues`")
-    return Source(READER, scan, scopes, fraction)
+    return Source(READER, scan, scopes, fraction, whole=whole)
 
 
 def review_documents(

@@ -1,0 +1,98 @@
+"""A reranker: a model that reads question and passage together, from a directory or of one's own.
+
+A directory has ``model.onnx`` (a cross-encoder with one score a pair) and ``tokenizer.json``, in
+the form that Hugging Face's exporters write. A pair runs alone, so that its score does not depend
+on the others.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from operators.embedding.onnx import open_session
+from operators.embedding.own_models import own_model
+from operators.embedding.protocol import EmbeddingError, ModelNotInstalled, readable
+from operators.embedding.word_pieces import read_tokenizer
+from operators.errors import UnknownName, suggest
+from operators.foundation.plugins import plugin_names
+from operators.ranking.rerank import Reranker
+
+MAX_TOKENS = 512
+"""Word-pieces of question and passage together; what is longer loses the passage's end."""
+
+
+@dataclass(frozen=True)
+class CrossEncoder:
+    """A loaded directory; takes pairs of a question and a passage, returns a score a pair."""
+
+    name: str
+    _session: Any
+    _tokenizer: Any
+
+    def __call__(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """The scores of ``pairs``, higher is better.
+
+        Raises:
+            EmbeddingError: the model fails, or gives more than one number a pair.
+        """
+        return [self._score(*readable(pair)) for pair in pairs]
+
+    def _score(self, question: str, passage: str) -> float:
+        encoding = self._tokenizer.encode(question, passage)
+        known = {
+            "input_ids": encoding.ids,
+            "attention_mask": encoding.attention_mask,
+            "token_type_ids": encoding.type_ids,
+        }
+        wanted = [tensor.name for tensor in self._session.get_inputs()]
+        try:
+            given = {name: np.array([known[name]], np.int64) for name in wanted}
+            scores = self._session.run(None, given)[0]
+        except Exception as error:  # the runtime's exceptions share no base
+            reason = f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"
+            raise EmbeddingError(f"the reranker {self.name!r} failed: {reason}") from error
+        if scores.size != 1:
+            shape = scores.shape[1:]
+            raise EmbeddingError(f"{self.name!r} gives {shape} a pair; a reranker gives one number")
+        return float(scores.item())
+
+
+@cache
+def load_reranker(name: str) -> Reranker:
+    """Load a reranker by its name.
+
+    Args:
+        name: ``onnx:DIR``, ``python:MODULE:FUNCTION`` (a function of your own without arguments
+            that returns the reranker), or the name that a package registers.
+
+    Raises:
+        ModelNotInstalled: a file is missing.
+        EmbeddingError: the model does not load, or your own object cannot be called.
+        UnknownName: no such reranker.
+    """
+    kind, _, rest = name.partition(":")
+    if kind == "onnx" and rest:
+        return _directory(name, Path(rest).expanduser())
+    found = own_model("rerankers", name)
+    if found is None:
+        known = ["onnx:DIR", "python:MODULE:FUNCTION", *plugin_names("rerankers")]
+        raise UnknownName(f"unknown reranker {name!r}{suggest(name, known)}")
+    if not callable(found):
+        raise EmbeddingError(
+            f"{name}: its {type(found).__name__} cannot be called with pairs (question, passage)"
+        )
+    reranker: Reranker = found
+    return reranker
+
+
+def _directory(name: str, directory: Path) -> CrossEncoder:
+    for file in ("model.onnx", "tokenizer.json"):
+        if not (directory / file).is_file():
+            raise ModelNotInstalled(f"{str(directory)!r} has no {file}")
+    tokenizer, _ = read_tokenizer(directory / "tokenizer.json")
+    tokenizer.enable_truncation(MAX_TOKENS, strategy="only_second")
+    return CrossEncoder(name, open_session(directory / "model.onnx"), tokenizer)

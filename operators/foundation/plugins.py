@@ -1,0 +1,58 @@
+"""What other packages bring: objects that they register under a name, as Python packaging has it.
+
+A package names them in its ``pyproject.toml``, in a group of entry points: ``crosscorpus.nodes``,
+``crosscorpus.sources``, ``crosscorpus.embedders`` or ``crosscorpus.rerankers``. Nothing of a
+package is imported before a configuration or a command names it.
+"""
+
+import importlib
+from importlib.metadata import entry_points
+from typing import Any
+
+from operators.errors import CrosscorpusError
+
+
+def plugin(group: str, name: str) -> Any:
+    """The object that an installed package registers as ``name``; None: no package does.
+
+    Args:
+        group: ``nodes``, ``sources``, ``embedders`` or ``rerankers``.
+        name: as the package's ``pyproject.toml`` says it.
+
+    Raises:
+        CrosscorpusError: it does not import, or several packages have it; names them.
+    """
+    found = list(entry_points(group=f"crosscorpus.{group}", name=name))
+    homes = [one.dist.name if one.dist else one.module for one in found]
+    if len(found) > 1:
+        raise CrosscorpusError(f"several packages have {group} {name!r}: {', '.join(homes)}")
+    if not found:
+        return None
+    try:
+        return found[0].load()
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}"
+        raise CrosscorpusError(f"{name!r} of {homes[0]} does not import: {what}") from error
+
+
+def own_object(group: str, name: str) -> Any:
+    """What ``python:MODULE:OBJECT`` names, or a package registers as ``name``; None: nothing.
+
+    Raises:
+        CrosscorpusError: there is no such module or object, or it does not import.
+    """
+    kind, _, rest = name.partition(":")
+    if kind != "python":
+        return plugin(group, name)
+    module, _, attribute = rest.rpartition(":")
+    if not module:
+        return None
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise CrosscorpusError(f"{name}: {error}") from error
+
+
+def plugin_names(group: str) -> list[str]:
+    """The names in a group of what installed packages bring, sorted."""
+    return sorted({one.name for one in entry_points(group=f"crosscorpus.{group}")})

@@ -1,0 +1,83 @@
+"""A source of a user's own: any object whose ``scan()`` gives documents.
+
+It becomes a source like ours: what has not changed is neither embedded nor written, a run that was
+killed goes on, secrets are judged, and where the object says what it fills alone (``scopes``), a
+document that it lacks has vanished.
+"""
+
+import inspect
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from operators.errors import CrosscorpusError, UnknownName, suggest
+from operators.foundation.plugins import own_object, plugin_names
+from operators.sources.jsonl import SourceError, documents_of
+from operators.sources.protocol import Item, Source
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
+
+
+def reader_source(reader: Any) -> Source:
+    """The source of a reader.
+
+    Args:
+        reader: its ``scan()`` gives mappings with the keys that a line of ``ingest documents`` has
+            (:mod:`operators.sources.jsonl`). It may have ``name`` (else its class's, in lower
+            case), ``version`` (1; another one reads all again) and ``scopes``, the pairs of corpus
+            and repository that it fills alone.
+
+    Raises:
+        SourceError: it has no ``scan``, or a ``name`` or ``scopes`` that is none.
+    """
+    kind = type(reader).__name__
+    if not callable(getattr(reader, "scan", None)):
+        raise SourceError(f"{kind} is no reader: it lacks scan(), which gives documents")
+    name = getattr(reader, "name", kind.lower())
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise SourceError(f"the name of {kind} is lower-case letters, digits and _, not {name!r}")
+    scopes = getattr(reader, "scopes", None)
+    if scopes is not None:
+        try:
+            scopes = tuple((str(corpus), str(repo)) for corpus, repo in scopes)
+        except (TypeError, ValueError):
+            raise SourceError(f"{kind}.scopes are pairs (corpus, repo), not {scopes!r}") from None
+
+    def scan() -> Iterator[Item]:
+        rows = ((f"document {n}", row) for n, row in enumerate(reader.scan(), start=1))
+        try:
+            yield from documents_of(rows)
+        except CrosscorpusError:
+            raise
+        except Exception as error:  # whatever a reader stumbles over
+            raise SourceError(f"{name}: {type(error).__name__}: {error}") from error
+
+    version = getattr(reader, "version", 1)
+    whole = scopes is not None
+    return Source(f"own_{name}/{version}", scan, scopes, lambda: 0.0, whole=whole)
+
+
+def named_reader(name: str, arguments: Sequence[str]) -> Source:
+    """The source of a reader that a package registers, or of a class of one's own.
+
+    Args:
+        name: as registered in ``crosscorpus.sources``, or ``python:MODULE:CLASS``.
+        arguments: what it is made with: ``VALUE``, or ``KEY=VALUE`` where it has such an argument.
+
+    Raises:
+        UnknownName: nothing is called so.
+        SourceError: it takes other arguments; says which.
+    """
+    make = own_object("sources", name)
+    if make is None:
+        known = ["python:MODULE:CLASS", *plugin_names("sources")]
+        raise UnknownName(f"unknown source {name!r}{suggest(name, known)}")
+    signature = inspect.signature(make)
+    pairs = [one.partition("=") for one in arguments]
+    keyed = {key: value for key, equals, value in pairs if equals and key in signature.parameters}
+    plain = [one for one, (key, *_) in zip(arguments, pairs, strict=True) if key not in keyed]
+    try:
+        signature.bind(*plain, **keyed)
+    except TypeError as error:
+        raise SourceError(f"{name} takes {signature}: {error}") from None
+    return reader_source(make(*plain, **keyed))
