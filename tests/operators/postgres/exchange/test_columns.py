@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from operators.errors import CrosscorpusError
+from operators.postgres.binary_copy import halfvec_bytes
+from operators.postgres.exchange.columns import (
+    TABLES,
+    Column,
+    from_arrow,
+    table_columns,
+    to_arrow,
+)
+from operators.postgres.store import Store
+
+HALF = st.floats(width=16, allow_nan=False, allow_infinity=False)
+
+
+def vectors(size: int) -> Column:
+    return Column("embedding", "halfvec", pa.list_(pa.float16(), size))
+
+
+def test_every_table_of_a_collection_is_written_or_stands_in_the_manifest(store: Store) -> None:
+    made = store.rows(
+        "SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND NOT relispartition"
+        " AND relnamespace = quote_ident(current_schema())::regnamespace"
+    )
+    assert {*TABLES, "collection", "migrations"} == {name for (name,) in made}
+
+
+def test_a_vector_is_a_list_of_the_collection_s_dimensions(store: Store) -> None:
+    columns = {c.name: c for c in store.run(lambda conn: table_columns(conn, "chunks"))}
+    assert columns["embedding"].type == pa.list_(pa.float16(), 8)
+    assert columns["embedding"].copied_as == "bytea"
+    assert columns["chunk_id"].type == pa.int64()
+
+
+@settings(deadline=None)
+@given(
+    st.integers(1, 5).flatmap(
+        lambda n: st.lists(st.none() | st.lists(HALF, min_size=n, max_size=n), min_size=1)
+    )
+)
+def test_vectors_come_back_as_the_bytes_that_the_server_gave(
+    given_: list[list[float] | None],
+) -> None:
+    size = next((len(v) for v in given_ if v), 1)
+    sent = [v and halfvec_bytes(np.array([v], dtype=np.float32))[0] for v in given_]
+    array = to_arrow(vectors(size), sent)
+    assert array.to_pylist() == given_
+    assert from_arrow(vectors(size), array) == sent
+
+
+@settings(deadline=None)
+@given(st.lists(st.none() | st.binary(min_size=16, max_size=16)))
+def test_keys_come_back_as_the_bytes_that_the_server_gave(keys: list[bytes | None]) -> None:
+    column = Column("document_key", "uuid", pa.binary(16))
+    assert from_arrow(column, to_arrow(column, keys)) == keys
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), None])
+def test_a_vector_with_a_number_that_is_none_is_refused(number: float | None) -> None:
+    array = pa.array([[1.0, 2.0], [number, 0.0]], vectors(2).type)
+    with pytest.raises(CrosscorpusError, match="'embedding' has a vector that is not finite"):
+        from_arrow(vectors(2), array)
