@@ -1,7 +1,7 @@
-"""How a table's columns are written in Arrow: the server's catalogue names them and their types.
+"""The columns of the exported tables in Arrow. The server's catalogue names them and their types.
 
-A vector and a key travel as the bytes that the server sends and takes; in Arrow a vector is a list
-of fixed size. What follows from other columns stays out: a collection that is imported makes it.
+A key travels as its bytes and a vector as a list of fixed size. What follows from other columns
+stays out: the import makes it.
 """
 
 from collections.abc import Sequence
@@ -9,34 +9,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from psycopg import sql
 
-from operators.errors import CrosscorpusError
 from operators.postgres.binary_copy import halfvec_bytes
 from operators.postgres.store import Connection
 
 TABLES = (
-    "corpora",
-    "repos",
-    "documents",
-    "chunks",
-    "postings",
-    "terms",
-    "embedding_cache",
-    "sync_items",
-    "sync_state",
-    "runs",
-    "document_versions",
-    "superseded_chunks",
-    "document_sketches",
-    "versioned_corpora",
+    *("corpora", "repos", "documents", "chunks", "postings", "terms", "embedding_cache"),
+    *("sync_items", "sync_state", "runs"),
+    *("document_versions", "superseded_chunks", "document_sketches", "versioned_corpora"),
 )
-"""What is written, in the order in which rows can refer to each other. The rest of a collection is
-``collection`` and ``migrations``, which stand in the manifest."""
+"""All tables but two, which the manifest is made from. A row refers to earlier tables alone."""
 
 LEFT_OUT = ["bm25", "search_tsv", "next_embedding"]
-"""Weights follow from the counts, words from the text; other vectors belong to an unfinished
-migration to another model."""
+"""The last one belongs to an unfinished migration to another model."""
 
 _ARROW = {
     "boolean": pa.bool_(),
@@ -50,65 +35,55 @@ _ARROW = {
     "integer[]": pa.list_(pa.int32()),
     "text[]": pa.list_(pa.string()),
 }
-_AS_BYTES = {"halfvec", "uuid"}
 
 
 class Column(NamedTuple):
-    """A column: its name, its type as Postgres calls it, and its type in Arrow."""
+    """A column: its name, its type for ``copy_rows``, and its type in Arrow."""
 
     name: str
     kind: str
     type: pa.DataType
 
-    @property
-    def copied_as(self) -> str:
-        """The type under which :func:`operators.postgres.binary_copy.copy_rows` takes it."""
-        return "bytea" if self.kind in _AS_BYTES else self.kind
-
-    @property
-    def selected(self) -> sql.Composable:
-        """The SQL expression that reads it."""
-        name = sql.Identifier(self.name)
-        send = sql.SQL(f"{self.kind}_send({{}})" if self.kind in _AS_BYTES else "{}")
-        return send.format(name)
-
 
 def table_columns(conn: Connection, table: str) -> list[Column]:
-    """The columns of ``table`` that are written."""
+    """The columns of ``table`` that are exported."""
     rows = conn.execute(
         "SELECT attname, split_part(format_type(atttypid, NULL), '.', -1), atttypmod"
         " FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped"
         " AND attname <> ALL (%s) ORDER BY attnum",
         (table, LEFT_OUT),
-    ).fetchall()
+    )
     return [
-        Column(name, kind, pa.list_(pa.float16(), size) if kind == "halfvec" else _ARROW[kind])
+        Column(
+            name,
+            "bytea" if kind in ("halfvec", "uuid") else kind,
+            pa.list_(pa.float16(), size) if kind == "halfvec" else _ARROW[kind],
+        )
         for name, kind, size in rows
     ]
 
 
 def to_arrow(column: Column, values: Sequence[Any]) -> pa.Array:
-    """The values that the server gave for a column, as an array of its type."""
-    if column.kind != "halfvec":
+    """``values`` that the server gave, keys and vectors as bytes, as an array of the column."""
+    if not pa.types.is_fixed_size_list(column.type):
         return pa.array(values, column.type)
-    size = column.type.list_size
-    lacking = bytes(4 + 2 * size)  # two numbers of 16 bits stand before a vector
-    raw = np.frombuffer(b"".join(value or lacking for value in values), ">f2")
-    flat = raw.reshape(-1, size + 2)[:, 2:].astype(np.float16).ravel()
-    mask = pa.array([value is None for value in values])
-    return pa.FixedSizeListArray.from_arrays(pa.array(flat), type=column.type, mask=mask)
+    width = column.type.list_size + 2  # two numbers of 16 bits stand before a vector
+    raw = np.frombuffer(b"".join(value or bytes(2 * width) for value in values), ">f2")
+    flat = pa.array(raw.reshape(-1, width)[:, 2:].astype(np.float16).ravel())
+    lacking = pa.array([value is None for value in values])
+    return pa.FixedSizeListArray.from_arrays(flat, type=column.type, mask=lacking)
 
 
-def from_arrow(column: Column, array: pa.Array) -> list[Any]:
-    """The values of an array of a column's type, as the server takes them.
+def from_arrow(array: pa.Array) -> list[Any]:
+    """The values of an array for ``copy_rows``.
 
     Raises:
-        CrosscorpusError: a number of a vector is missing, infinite or NaN.
+        ValueError: a number of a vector is missing, infinite or NaN.
     """
-    if column.kind != "halfvec":
+    if not pa.types.is_fixed_size_list(array.type):
         return list(array.to_pylist())
     flat = array.flatten().to_numpy(zero_copy_only=False).astype(np.float32)
     if not np.isfinite(flat).all():
-        raise CrosscorpusError(f"column {column.name!r} has a vector that is not finite")
-    vectors = iter(halfvec_bytes(flat.reshape(-1, column.type.list_size)))
+        raise ValueError("a vector is not finite")
+    vectors = iter(halfvec_bytes(flat.reshape(-1, array.type.list_size)))
     return [next(vectors) if there else None for there in array.is_valid().to_pylist()]

@@ -1,9 +1,8 @@
 """``collection.json``: what an export holds. It is written last: with it, an export is complete."""
 
-import json
 from pathlib import Path
 
-from pydantic import BaseModel, NonNegativeInt, PositiveInt, ValidationError
+from pydantic import BaseModel, Field, NonNegativeInt, PositiveInt, ValidationError
 
 from operators.errors import CrosscorpusError
 
@@ -11,20 +10,10 @@ FORMAT = 1
 MANIFEST = "collection.json"
 
 
-class Manifest(BaseModel, frozen=True):
-    """What an export holds.
+class Manifest(BaseModel):
+    """What an export holds; ``rows`` are those of each table, in the file ``TABLE.parquet``."""
 
-    Attributes:
-        format: the version of the format.
-        name: of the collection that was exported.
-        model: the name of its embedding model; None before one was set, as the next two.
-        space: the fingerprint of its vector space.
-        dimensions: of its vectors.
-        migrations: the migrations of its schema.
-        rows: the rows of each table, which is in the file ``TABLE.parquet``.
-    """
-
-    format: PositiveInt
+    format: int = Field(FORMAT, ge=1, le=FORMAT)
     name: str
     model: str | None
     space: str | None
@@ -34,28 +23,19 @@ class Manifest(BaseModel, frozen=True):
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of the export in ``folder``.
-
-    Raises:
-        CrosscorpusError: there is none, it is damaged, or its format is newer than ``FORMAT``.
-    """
-    path = folder / MANIFEST
-    if not path.is_file():
-        raise CrosscorpusError(f"{folder} has no complete export: there is no {MANIFEST} in it")
+    """The manifest in ``folder``; a CrosscorpusError if it is missing, damaged or newer."""
     try:
-        data = json.loads(path.read_bytes())
-        version = data.get("format") if isinstance(data, dict) else None
-        if isinstance(version, int) and version > FORMAT:
-            raise newer(folder, f"format {version}; this one reads {FORMAT}")
-        return Manifest.model_validate(data)
+        return Manifest.model_validate_json((folder / MANIFEST).read_bytes())
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise CrosscorpusError(f"{folder} is no complete export: it has no {MANIFEST}") from error
     except ValidationError as error:
         first = error.errors()[0]
-        why = f"{'.'.join(map(str, first['loc'])) or MANIFEST}: {first['msg']}"
-    except ValueError as error:
-        why = str(error)
-    raise CrosscorpusError(f"{path} is damaged ({why}): export the collection again")
+        if first["loc"] == ("format",) and first["type"] == "less_than_equal":
+            raise newer(folder, f"format {first['input']}") from error
+        why = " ".join(map(str, (*first["loc"], first["msg"])))
+        raise CrosscorpusError(f"{folder / MANIFEST} is damaged ({why}): export again") from error
 
 
 def newer(folder: Path, what: str) -> CrosscorpusError:
-    """The error for an export that a newer version has made, as ``what`` shows."""
+    """The error for an export with ``what`` only a newer version makes."""
     return CrosscorpusError(f"{folder} was made by a newer version ({what}): upgrade this one")

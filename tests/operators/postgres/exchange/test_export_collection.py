@@ -52,7 +52,7 @@ def test_only_a_new_or_an_empty_folder_is_written(full: Store, tmp_path: Path) -
     export_collection(full, tmp_path / "empty")
     (tmp_path / "file").write_text("mine")
     for name in ("empty", "file"):
-        with pytest.raises(CrosscorpusError, match="name a new or an empty folder"):
+        with pytest.raises(CrosscorpusError, match="name a new or empty folder"):
             export_collection(full, tmp_path / name)
     assert (tmp_path / "file").read_text() == "mine"
 

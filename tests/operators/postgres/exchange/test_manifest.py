@@ -27,14 +27,14 @@ def test_a_manifest_comes_back_as_it_was_written(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_a_manifest_is_no_complete_export(tmp_path: Path) -> None:
-    with pytest.raises(CrosscorpusError, match=r"no complete export: there is no collection\.json"):
+    with pytest.raises(CrosscorpusError, match=r"no complete export: it has no collection\.json"):
         read_manifest(tmp_path)
 
 
 @pytest.mark.parametrize("version", [2, 99])
 def test_a_newer_format_is_refused_whatever_else_it_says(tmp_path: Path, version: int) -> None:
     (tmp_path / MANIFEST).write_text(json.dumps({"format": version}))
-    with pytest.raises(CrosscorpusError, match=f"newer version .format {version}.*: upgrade"):
+    with pytest.raises(CrosscorpusError, match=f"newer version .format {version}.: upgrade"):
         read_manifest(tmp_path)
 
 
