@@ -4,8 +4,8 @@ A key travels as its bytes and a vector as a list of fixed size. What follows fr
 stays out: the import makes it.
 """
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -37,15 +37,10 @@ _ARROW = {
 }
 
 
-class Column(NamedTuple):
-    """A column: its name, its type for ``copy_rows``, and its type in Arrow."""
-
-    name: str
-    kind: str
-    type: pa.DataType
+_KINDS = {arrow: kind for kind, arrow in _ARROW.items() if kind != "uuid"}
 
 
-def table_columns(conn: Connection, table: str) -> list[Column]:
+def table_schema(conn: Connection, table: str) -> pa.Schema:
     """The columns of ``table`` that are exported."""
     rows = conn.execute(
         "SELECT attname, split_part(format_type(atttypid, NULL), '.', -1), atttypmod"
@@ -53,33 +48,30 @@ def table_columns(conn: Connection, table: str) -> list[Column]:
         " AND attname <> ALL (%s) ORDER BY attnum",
         (table, LEFT_OUT),
     )
-    return [
-        Column(
-            name,
-            "bytea" if kind in ("halfvec", "uuid") else kind,
-            pa.list_(pa.float16(), size) if kind == "halfvec" else _ARROW[kind],
-        )
+    return pa.schema(
+        (name, pa.list_(pa.float16(), size) if kind == "halfvec" else _ARROW[kind])
         for name, kind, size in rows
-    ]
+    )
 
 
-def to_arrow(column: Column, values: Sequence[Any]) -> pa.Array:
-    """``values`` that the server gave, keys and vectors as bytes, as an array of the column."""
-    if not pa.types.is_fixed_size_list(column.type):
-        return pa.array(values, column.type)
-    width = column.type.list_size + 2  # two numbers of 16 bits stand before a vector
+def copied_as(fields: Iterable[pa.Field]) -> dict[str, str]:
+    """The type under which ``copy_rows`` takes each column."""
+    return {field.name: _KINDS.get(field.type, "bytea") for field in fields}
+
+
+def to_arrow(values: Sequence[Any], arrow: pa.DataType) -> pa.Array:
+    """``values`` that the server gave, keys and vectors as bytes, as an array."""
+    if not pa.types.is_fixed_size_list(arrow):
+        return pa.array(values, arrow)
+    width = arrow.list_size + 2  # two numbers of 16 bits stand before a vector
     raw = np.frombuffer(b"".join(value or bytes(2 * width) for value in values), ">f2")
     flat = pa.array(raw.reshape(-1, width)[:, 2:].astype(np.float16).ravel())
     lacking = pa.array([value is None for value in values])
-    return pa.FixedSizeListArray.from_arrays(flat, type=column.type, mask=lacking)
+    return pa.FixedSizeListArray.from_arrays(flat, type=arrow, mask=lacking)
 
 
 def from_arrow(array: pa.Array) -> list[Any]:
-    """The values of an array for ``copy_rows``.
-
-    Raises:
-        ValueError: a number of a vector is missing, infinite or NaN.
-    """
+    """The values of an array for ``copy_rows``; a ValueError if a vector is not finite."""
     if not pa.types.is_fixed_size_list(array.type):
         return list(array.to_pylist())
     flat = array.flatten().to_numpy(zero_copy_only=False).astype(np.float32)

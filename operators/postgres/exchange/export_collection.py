@@ -19,7 +19,7 @@ from psycopg.types.string import ByteaBinaryLoader
 from operators.errors import CrosscorpusError
 from operators.postgres.connection import connect
 from operators.postgres.errors import explained
-from operators.postgres.exchange.columns import TABLES, table_columns, to_arrow
+from operators.postgres.exchange.columns import TABLES, table_schema, to_arrow
 from operators.postgres.exchange.manifest import MANIFEST, Manifest
 from operators.postgres.server_cursor import ROWS_AT_ONCE
 from operators.postgres.store import Connection, Store
@@ -30,10 +30,8 @@ _PARTS = """
     WHERE c.relkind = 'r' AND c.relnamespace = quote_ident(current_schema())::regnamespace
     ORDER BY c.relname COLLATE "C"
 """
-_HEAD = """
-    SELECT name, model, space, dimensions, ARRAY(SELECT name FROM migrations ORDER BY 1) migrations
-    FROM collection
-"""
+_HEAD = """SELECT name, model, space, dimensions,
+    ARRAY(SELECT name FROM migrations ORDER BY 1) AS migrations FROM collection"""
 
 
 def export_collection(
@@ -43,8 +41,6 @@ def export_collection(
 
     The files are one state of the collection, also while an ingestion writes. They are made beside
     ``folder`` and get its name when they are complete. ``progress`` gets each table and its rows.
-
-    Example: ``export_collection(open_store(collection="team"), "backup/team")``
 
     Raises:
         CrosscorpusError: the folder is not empty, or the server fails.
@@ -87,17 +83,15 @@ def _snapshot(store: Store) -> Iterator[Connection]:
 
 
 def _write(conn: Connection, table: str, parts: Sequence[str], path: Path) -> int:
-    columns = table_columns(conn, table)
-    schema = pa.schema([(column.name, column.type) for column in columns])
-    chosen = sql.SQL(", ").join(sql.Identifier(column.name) for column in columns)
-    count = 0
+    schema, count = table_schema(conn, table), 0
+    chosen = sql.SQL(", ").join(map(sql.Identifier, schema.names))
     with pq.ParquetWriter(path, schema, compression="zstd", write_page_checksum=True) as writer:
         for part in parts:
             with conn.cursor(name="rows", binary=True) as cursor:
                 cursor.adapters.register_loader("uuid", ByteaBinaryLoader)
                 cursor.execute(sql.SQL("SELECT {} FROM {}").format(chosen, sql.Identifier(part)))
                 while rows := cursor.fetchmany(ROWS_AT_ONCE):
-                    values = list(map(to_arrow, columns, zip(*rows, strict=True)))
+                    values = list(map(to_arrow, zip(*rows, strict=True), schema.types))
                     writer.write_batch(pa.record_batch(values, schema=schema))
                     count += len(rows)
     return count

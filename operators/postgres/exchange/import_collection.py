@@ -18,7 +18,7 @@ from operators.errors import CrosscorpusError
 from operators.postgres.binary_copy import copy_rows
 from operators.postgres.connection import connect, resolve_dsn
 from operators.postgres.errors import explained
-from operators.postgres.exchange.columns import TABLES, from_arrow, table_columns
+from operators.postgres.exchange.columns import TABLES, copied_as, from_arrow, table_schema
 from operators.postgres.exchange.manifest import Manifest, newer, read_manifest
 from operators.postgres.schema.indexes import build_indexes
 from operators.postgres.schema.partitions import ensure_partitions
@@ -42,11 +42,9 @@ def import_collection(
     name: str | None = None,
     progress: Callable[[str, int], None] = lambda *_: None,
 ) -> str:
-    """Make the collection ``name`` (default: the exported name) from ``folder``; return its name.
+    """Make a collection from ``folder`` on the server ``dsn`` (default: your own); return its name.
 
-    ``dsn``: the server (default: the user's own); ``progress`` gets each table and its rows.
-
-    Example: ``import_collection("backup/team", name="team-2024")``
+    ``name``: default is the exported name. ``progress`` gets each table and its rows.
 
     Raises:
         CrosscorpusError: the collection exists, or the export is incomplete, damaged, of a newer
@@ -105,12 +103,11 @@ def _copy(conn: Connection, table: str, path: Path, count: int, older: bool) -> 
     """Copy a file into its table; a column that an ``older`` one lacks gets its default."""
     with _sound(path):
         held = {field.name: field.type for field in pq.read_schema(path)}
-        columns = [c for c in table_columns(conn, table) if c.name in held or not older]
-        needed = {column.name: column.type for column in columns}
+        fields = [f for f in table_schema(conn, table) if f.name in held or not older]
+        needed = {field.name: field.type for field in fields}
         for name in held | needed:
             if held.get(name) != needed.get(name):
-                is_not = f"is {held.get(name)} and must be {needed.get(name)}"
-                raise ValueError(f"column {name!r} {is_not}")
+                raise ValueError(f"{name} is {held.get(name)} instead of {needed.get(name)}")
     averages: dict[str, float] = dict(conn.execute("SELECT corpus, average_length FROM corpora"))
 
     def rows() -> Iterator[tuple[Any, ...]]:
@@ -118,7 +115,7 @@ def _copy(conn: Connection, table: str, path: Path, count: int, older: bool) -> 
             if file.metadata.num_rows != count:
                 raise ValueError(f"{file.metadata.num_rows} rows instead of {count}")
             for batch in file.iter_batches(ROWS_AT_ONCE):
-                values = {c.name: from_arrow(batch.column(c.name)) for c in columns}
+                values = {name: from_arrow(batch.column(name)) for name in needed}
                 if table == "postings":
                     counted = map(values.get, ("corpus", "length", "terms", "counts"))
                     values["bm25"] = [
@@ -127,8 +124,8 @@ def _copy(conn: Connection, table: str, path: Path, count: int, older: bool) -> 
                     ]
                 yield from zip(*values.values(), strict=True)
 
-    kinds = {column.name: column.kind for column in columns}
-    copy_rows(conn, table, kinds | ({"bm25": "bytea"} if table == "postings" else {}), rows())
+    weights = {"bm25": "bytea"} if table == "postings" else {}
+    copy_rows(conn, table, copied_as(fields) | weights, rows())
 
 
 @contextmanager

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from operators.postgres.binary_copy import halfvec_bytes
 from operators.postgres.exchange.columns import (
     TABLES,
-    Column,
+    copied_as,
     from_arrow,
-    table_columns,
+    table_schema,
     to_arrow,
 )
 from operators.postgres.store import Store
@@ -19,8 +19,8 @@ from operators.postgres.store import Store
 HALF = st.floats(width=16, allow_nan=False, allow_infinity=False)
 
 
-def vectors(size: int) -> Column:
-    return Column("embedding", "bytea", pa.list_(pa.float16(), size))
+def vectors(size: int) -> pa.DataType:
+    return pa.list_(pa.float16(), size)
 
 
 def test_every_table_of_a_collection_is_written_or_stands_in_the_manifest(store: Store) -> None:
@@ -32,10 +32,12 @@ def test_every_table_of_a_collection_is_written_or_stands_in_the_manifest(store:
 
 
 def test_a_vector_is_a_list_of_the_collection_s_dimensions(store: Store) -> None:
-    columns = {c.name: c for c in store.run(lambda conn: table_columns(conn, "chunks"))}
-    assert columns["embedding"].type == pa.list_(pa.float16(), 8)
-    assert columns["embedding"].kind == "bytea"
-    assert columns["chunk_id"].type == pa.int64()
+    schema = store.run(lambda conn: table_schema(conn, "chunks"))
+    assert schema.field("embedding").type == pa.list_(pa.float16(), 8)
+    assert schema.field("chunk_id").type == pa.int64()
+    kinds = copied_as(schema)
+    assert (kinds["embedding"], kinds["document_key"]) == ("bytea", "bytea")
+    assert (kinds["chunk_id"], kinds["created_at"]) == ("bigint", "timestamp with time zone")
 
 
 @settings(deadline=None)
@@ -49,7 +51,7 @@ def test_vectors_come_back_as_the_bytes_that_the_server_gave(
 ) -> None:
     size = next((len(v) for v in given_ if v), 1)
     sent = [v and halfvec_bytes(np.array([v], dtype=np.float32))[0] for v in given_]
-    array = to_arrow(vectors(size), sent)
+    array = to_arrow(sent, vectors(size))
     assert array.to_pylist() == given_
     assert from_arrow(array) == sent
 
@@ -57,12 +59,11 @@ def test_vectors_come_back_as_the_bytes_that_the_server_gave(
 @settings(deadline=None)
 @given(st.lists(st.none() | st.binary(min_size=16, max_size=16)))
 def test_keys_come_back_as_the_bytes_that_the_server_gave(keys: list[bytes | None]) -> None:
-    column = Column("document_key", "bytea", pa.binary(16))
-    assert from_arrow(to_arrow(column, keys)) == keys
+    assert from_arrow(to_arrow(keys, pa.binary(16))) == keys
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), None])
 def test_a_vector_with_a_number_that_is_none_is_refused(number: float | None) -> None:
-    array = pa.array([[1.0, 2.0], [number, 0.0]], vectors(2).type)
+    array = pa.array([[1.0, 2.0], [number, 0.0]], vectors(2))
     with pytest.raises(ValueError, match="a vector is not finite"):
         from_arrow(array)

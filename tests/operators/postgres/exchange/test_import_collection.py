@@ -185,9 +185,12 @@ BAD: dict[str, tuple[Change, str]] = {
     "a newer table": (manifest(rows={"later": 1}), "newer version .later"),
     "rows of no table": (manifest(rows={}), "corpora.parquet is damaged .3 rows instead of 0"),
     "a name that is none": (manifest(name="../x"), "collection name '../x': use"),
-    "a dimension too many": (manifest(dimensions=9), "'embedding' is .*8.* and must be .*9"),
+    "a dimension too many": (
+        manifest(dimensions=9),
+        "embedding is .*8.* instead of .*9",
+    ),
     "far too many dimensions": (manifest(dimensions=10**9), "dimensions"),
-    "vectors without a model": (manifest(model=None), "'embedding' is .*8.* and must be None"),
+    "vectors without a model": (manifest(model=None), "embedding is .*8.* instead of None"),
     "a missing file": (without("terms"), "terms.parquet is damaged"),
     "a file cut off": (cut("chunks", 2000), "chunks.parquet is damaged"),
     "an empty file": (cut("runs", 0), "runs.parquet is damaged"),
@@ -195,7 +198,7 @@ BAD: dict[str, tuple[Change, str]] = {
     "a row too few": (fewer_rows, "terms.parquet is damaged .* rows instead of"),
     "a wrong type": (
         column("repos", "chunks", lambda held: held.cast(pa.string())),
-        "repos.parquet is damaged .column 'chunks' is string and must be int64",
+        "repos.parquet is damaged .chunks is string instead of int64",
     ),
     "NaN in a vector": (
         column("chunks", "embedding", vectors_with(float("nan"))),
@@ -207,7 +210,7 @@ BAD: dict[str, tuple[Change, str]] = {
     ),
     "vectors of another dimension": (
         column("chunks", "embedding", vectors_with(1, 4)),
-        "'embedding' is .*4.* and must be .*8",
+        "embedding is .*4.* instead of .*8",
     ),
     "a text that no server takes": (
         column("sync_state", "value", lambda held: pa.array(["\0"] * len(held))),
