@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -67,3 +70,15 @@ def test_a_vector_with_a_number_that_is_none_is_refused(number: float | None) ->
     array = pa.array([[1.0, 2.0], [number, 0.0]], vectors(2))
     with pytest.raises(ValueError, match="a vector is not finite"):
         from_arrow(array)
+
+
+def test_the_page_of_the_format_names_every_file_and_column(store: Store) -> None:
+    page = (Path(__file__).parents[4] / "docs/exchange.md").read_text("utf-8")
+    told: dict[str, set[str]] = {}
+    for line in page.partition("| file |")[2].splitlines():
+        if (cells := line.split(" | "))[0].startswith("| `"):
+            told[cells[0].strip("| `")] = rows = set()
+        if len(cells) == 4:
+            rows |= set(re.findall(r"`(\w+)`", cells[1]))
+    made = {t: {*store.run(lambda conn, t=t: table_schema(conn, t)).names} for t in TABLES}
+    assert told == made
