@@ -1,7 +1,8 @@
-"""Commands that list collections, and that take out what must not stay."""
+"""Commands that list and carry collections, and that take out what must not stay."""
 
 import sys
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,7 +12,9 @@ from dataflow.cli.renamed import CommandGroup
 from operators.errors import CrosscorpusError
 
 collections_app = typer.Typer(
-    cls=CommandGroup, no_args_is_help=True, help="The collections of the server: list or drop them."
+    cls=CommandGroup,
+    no_args_is_help=True,
+    help="The collections of the server: list them, drop them, carry them to another server.",
 )
 
 _SHOWN = 20
@@ -52,6 +55,41 @@ def collections_drop(
     drop_collection(dsn, name)
     typer.echo(f"{name} is dropped")
     _warn(erase_log(dsn))
+
+
+@collections_app.command("export")
+def collections_export(
+    name: Annotated[str, typer.Argument(help="The collection.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new or an empty folder.")],
+) -> None:
+    """Write a collection as Parquet files: one state of it, also while an ingestion runs.
+
+    Example: crosscorpus collections export team backup/team
+    """
+    from operators.postgres.exchange.export_collection import export_collection
+    from operators.postgres.store import open_store
+
+    with open_store(collection=name) as store:
+        export_collection(store, folder, _tell_table)
+    typer.echo(f"{name} is exported to {folder}")
+
+
+@collections_app.command("import")
+def collections_import(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of an export.")],
+    name: Annotated[str | None, typer.Option("--as", help="Another name for it.")] = None,
+) -> None:
+    """Make a collection from an export. It answers as that one did, and its ingestions go on.
+
+    Example: crosscorpus collections import backup/team --as team-2024
+    """
+    from operators.postgres.exchange.import_collection import import_collection
+
+    typer.echo(f"{import_collection(folder, name=name, progress=_tell_table)} is imported")
+
+
+def _tell_table(table: str, rows: int) -> None:
+    typer.secho(f"  {table}: {rows:,} rows", dim=True, err=True)
 
 
 def drop(

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 
 def test_a_dry_run_says_how_many_documents_it_does_not_list(
     crosscorpus: Any, tmp_path: Path
@@ -54,3 +56,42 @@ def test_documents_and_collections_are_listed_and_dropped(crosscorpus: Any, tmp_
     assert (unknown.returncode, "did you mean 'to-drop'" in unknown.stderr) == (2, True)
     assert crosscorpus("collections", "drop", "to-drop", "--yes").stdout == "to-drop is dropped\n"
     assert "to-drop" not in json.loads(crosscorpus("collections", "list", "--json").stdout)
+
+
+def test_an_imported_collection_answers_as_the_exported_one_and_its_ingestion_goes_on(
+    crosscorpus: Any, collection: str, repository: Path, tmp_path: Path
+) -> None:
+    folder = str(tmp_path / "backup" / "team")
+    done = crosscorpus("collections", "export", collection, folder)
+    assert (done.returncode, done.stdout) == (0, f"{collection} is exported to {folder}\n")
+    assert "  documents: 4 rows\n" in done.stderr
+    refused = crosscorpus("collections", "export", collection, folder)
+    assert (refused.returncode, "name a new or empty folder" in refused.stderr) == (1, True)
+    refused = crosscorpus("collections", "import", folder)
+    assert (refused.returncode, "'cli' exists" in refused.stderr) == (1, True)
+    done = crosscorpus("collections", "import", folder, "--as", "carried")
+    assert (done.returncode, done.stdout) == (0, "carried is imported\n"), done.stderr
+
+    def ask(name: str) -> list[dict[str, Any]]:
+        told = crosscorpus("query", "how often is the cache flushed?", "-C", name, "--json").stdout
+        results: list[dict[str, Any]] = json.loads(told)["results"]
+        return results
+
+    assert ask("carried") == ask(collection) != []
+    again = crosscorpus(
+        "ingest", "git", str(repository), "--repo", "org/app", "-C", "carried", "--json"
+    )
+    counts = json.loads(again.stdout)
+    assert counts["documents_unchanged"] == 4
+    assert counts["documents_new"] == counts["documents_changed"] == counts["embedded"] == 0
+    assert crosscorpus("collections", "drop", "carried", "--yes").returncode == 0
+
+
+@pytest.mark.parametrize("command", ["export", "import"])
+def test_the_help_of_an_exchange_has_an_example(crosscorpus: Any, command: str) -> None:
+    assert (
+        f"crosscorpus collections {command} "
+        in crosscorpus("collections", command, "--help")
+        .stdout.replace("Usage: ", "", 1)
+        .partition("Example")[2]
+    )

@@ -1,0 +1,81 @@
+"""The columns of the exported tables in Arrow. The server's catalogue names them and their types.
+
+A key travels as its bytes and a vector as a list of fixed size. What follows from other columns
+stays out: the import makes it.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from operators.postgres.binary_copy import halfvec_bytes
+from operators.postgres.store import Connection
+
+TABLES = (
+    *("corpora", "repos", "documents", "chunks", "postings", "terms", "embedding_cache"),
+    *("sync_items", "sync_state", "runs"),
+    *("document_versions", "superseded_chunks", "document_sketches", "versioned_corpora"),
+)
+"""All tables but two, which the manifest is made from. A row refers to earlier tables alone."""
+
+LEFT_OUT = ["bm25", "search_tsv", "next_embedding"]
+"""The last one belongs to an unfinished migration to another model."""
+
+_ARROW = {
+    "boolean": pa.bool_(),
+    "integer": pa.int32(),
+    "bigint": pa.int64(),
+    "double precision": pa.float64(),
+    "text": pa.string(),
+    "timestamp with time zone": pa.timestamp("us", tz="UTC"),
+    "bytea": pa.binary(),
+    "uuid": pa.binary(16),
+    "integer[]": pa.list_(pa.int32()),
+    "text[]": pa.list_(pa.string()),
+}
+
+
+_KINDS = {arrow: kind for kind, arrow in _ARROW.items() if kind != "uuid"}
+
+
+def table_schema(conn: Connection, table: str) -> pa.Schema:
+    """The columns of ``table`` that are exported."""
+    rows = conn.execute(
+        "SELECT attname, split_part(format_type(atttypid, NULL), '.', -1), atttypmod"
+        " FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped"
+        " AND attname <> ALL (%s) ORDER BY attnum",
+        (table, LEFT_OUT),
+    )
+    return pa.schema(
+        (name, pa.list_(pa.float16(), size) if kind == "halfvec" else _ARROW[kind])
+        for name, kind, size in rows
+    )
+
+
+def copied_as(fields: Iterable[pa.Field]) -> dict[str, str]:
+    """The type under which ``copy_rows`` takes each column."""
+    return {field.name: _KINDS.get(field.type, "bytea") for field in fields}
+
+
+def to_arrow(values: Sequence[Any], arrow: pa.DataType) -> pa.Array:
+    """``values`` that the server gave, keys and vectors as bytes, as an array."""
+    if not pa.types.is_fixed_size_list(arrow):
+        return pa.array(values, arrow)
+    width = arrow.list_size + 2  # two numbers of 16 bits stand before a vector
+    raw = np.frombuffer(b"".join(value or bytes(2 * width) for value in values), ">f2")
+    flat = pa.array(raw.reshape(-1, width)[:, 2:].astype(np.float16).ravel())
+    lacking = pa.array([value is None for value in values])
+    return pa.FixedSizeListArray.from_arrays(flat, type=arrow, mask=lacking)
+
+
+def from_arrow(array: pa.Array) -> list[Any]:
+    """The values of an array for ``copy_rows``; a ValueError if a vector is not finite."""
+    if not pa.types.is_fixed_size_list(array.type):
+        return list(array.to_pylist())
+    flat = array.flatten().to_numpy(zero_copy_only=False).astype(np.float32)
+    if not np.isfinite(flat).all():
+        raise ValueError("a vector is not finite")
+    vectors = iter(halfvec_bytes(flat.reshape(-1, array.type.list_size)))
+    return [next(vectors) if there else None for there in array.is_valid().to_pylist()]

@@ -1,0 +1,137 @@
+"""Makes a collection from an export, whole or not at all, on any server that has pgvector.
+
+What an export leaves out is made here: BM25 weights from the counts, indexes when all rows are in.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psycopg
+import pyarrow as pa
+import pyarrow.parquet as pq
+from psycopg import sql
+
+from operators.errors import CrosscorpusError
+from operators.postgres.binary_copy import copy_rows
+from operators.postgres.connection import connect, resolve_dsn
+from operators.postgres.errors import explained
+from operators.postgres.exchange.columns import TABLES, copied_as, from_arrow, table_schema
+from operators.postgres.exchange.manifest import Manifest, newer, read_manifest
+from operators.postgres.schema.indexes import build_indexes
+from operators.postgres.schema.partitions import ensure_partitions
+from operators.postgres.server_cursor import ROWS_AT_ONCE
+from operators.postgres.store import (
+    Connection,
+    Store,
+    drop_collection,
+    open_store,
+    schema_of,
+    set_model,
+)
+from operators.postgres.write.postings import weights_bytes
+from operators.ranking.bm25 import TermCounts
+
+
+def import_collection(
+    folder: str | Path,
+    dsn: str | None = None,
+    *,
+    name: str | None = None,
+    progress: Callable[[str, int], None] = lambda *_: None,
+) -> str:
+    """Make a collection from ``folder`` on the server ``dsn`` (default: your own); return its name.
+
+    ``name``: default is the exported name. ``progress`` gets each table and its rows.
+
+    Raises:
+        CrosscorpusError: the collection exists, or the export is incomplete, damaged, of a newer
+            version or refused by the server; nothing is left of it.
+    """
+    folder = Path(folder)
+    export = read_manifest(folder)
+    dsn, name = dsn or resolve_dsn(), name or export.name
+    _claim(dsn, name)
+    try:
+        with open_store(dsn, name, create=True, max_size=2) as store:
+            _fill(store, folder, export, progress)
+            build_indexes(store)
+    except BaseException:
+        drop_collection(dsn, name)
+        raise
+    return name
+
+
+def _claim(dsn: str, name: str) -> None:
+    """Make the schema: of several imports under one name, one gets it."""
+    with explained(dsn), connect(dsn) as conn:
+        try:
+            conn.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema_of(name))))
+        except (psycopg.errors.DuplicateSchema, psycopg.errors.UniqueViolation) as error:
+            raise CrosscorpusError(
+                f"collection {name!r} exists, or its import was killed: import under another name "
+                f"(--as), or drop it first (crosscorpus collections drop {name})"
+            ) from error
+
+
+def _fill(
+    store: Store, folder: Path, export: Manifest, progress: Callable[[str, int], None]
+) -> None:
+    ours = {row[0] for row in store.rows("SELECT name FROM migrations")}
+    if unknown := ({*export.migrations} - ours) | (export.rows.keys() - {*TABLES}):
+        raise newer(folder, ", ".join(sorted(unknown)))
+    older = ours != {*export.migrations}
+    if export.model and export.space and export.dimensions:
+        set_model(store, export.model, export.space, export.dimensions)
+
+    def copy(conn: Connection) -> None:
+        for table in export.rows if older else TABLES:
+            _copy(conn, table, folder / f"{table}.parquet", export.rows.get(table, 0), older)
+            if table == "corpora":
+                ensure_partitions(store, [row[0] for row in conn.execute("SELECT * FROM corpora")])
+            progress(table, export.rows.get(table, 0))
+        conn.execute(
+            "SELECT setval(pg_get_serial_sequence('runs', 'run_id'), max(run_id)) FROM runs"
+        )
+
+    store.run(copy)
+
+
+def _copy(conn: Connection, table: str, path: Path, count: int, older: bool) -> None:
+    """Copy a file into its table; a column that an ``older`` one lacks gets its default."""
+    with _sound(path):
+        held = {field.name: field.type for field in pq.read_schema(path)}
+        fields = [f for f in table_schema(conn, table) if f.name in held or not older]
+        needed = {field.name: field.type for field in fields}
+        for name in held | needed:
+            if held.get(name) != needed.get(name):
+                raise ValueError(f"{name} is {held.get(name)} instead of {needed.get(name)}")
+    averages: dict[str, float] = dict(conn.execute("SELECT corpus, average_length FROM corpora"))
+
+    def rows() -> Iterator[tuple[Any, ...]]:
+        with _sound(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
+            if file.metadata.num_rows != count:
+                raise ValueError(f"{file.metadata.num_rows} rows instead of {count}")
+            for batch in file.iter_batches(ROWS_AT_ONCE):
+                values = {name: from_arrow(batch.column(name)) for name in needed}
+                if table == "postings":
+                    counted = map(values.get, ("corpus", "length", "terms", "counts"))
+                    values["bm25"] = [
+                        weights_bytes(TermCounts(np.array(terms), np.array(n), length), averages[c])
+                        for c, length, terms, n in zip(*counted, strict=True)
+                    ]
+                yield from zip(*values.values(), strict=True)
+
+    weights = {"bm25": "bytea"} if table == "postings" else {}
+    copy_rows(conn, table, copied_as(fields) | weights, rows())
+
+
+@contextmanager
+def _sound(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
+        why = " ".join(str(error).split())
+        raise CrosscorpusError(f"{path} is damaged ({why}): export the collection again") from error

@@ -1,0 +1,258 @@
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psycopg
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from psycopg.conninfo import make_conninfo
+
+from operators.errors import CrosscorpusError
+from operators.postgres.exchange.export_collection import export_collection
+from operators.postgres.exchange.import_collection import import_collection
+from operators.postgres.exchange.manifest import MANIFEST
+from operators.postgres.inspect.verify import verify
+from operators.postgres.store import Store, collections, drop_collection, open_store
+from operators.postgres.write.ingestion_runs import begin_run
+from operators.postgres.write.ledger import ledger
+
+Change = Callable[[Path], None]
+
+
+@pytest.fixture
+def exported(full: Store, tmp_path: Path) -> Path:
+    export_collection(full, tmp_path / "team")
+    return tmp_path / "team"
+
+
+@pytest.fixture
+def again(server_dsn: str) -> Iterator[str]:
+    """The name of a collection to make; it is dropped afterwards."""
+    yield "again"
+    if "again" in collections(server_dsn):
+        drop_collection(server_dsn, "again")
+
+
+def indexes(store: Store) -> set[str]:
+    named = "SELECT indexname FROM pg_indexes WHERE schemaname = current_schema()"
+    return {name for (name,) in store.rows(named)}
+
+
+def test_an_import_has_every_row_weight_and_index_of_the_exported_collection(
+    full: Store, exported: Path, again: str, server_dsn: str, tables: Any
+) -> None:
+    told: dict[str, int] = {}
+    assert import_collection(exported, server_dsn, name=again, progress=told.__setitem__) == again
+    with open_store(server_dsn, again) as store:
+        assert tables(store) == tables(full)
+        assert indexes(store) == indexes(full)
+        assert store.row("SELECT name, model, space, dimensions FROM collection") == (
+            *(again, "test", "test-space", 8),
+        )
+        assert verify(store).rows() == verify(full).rows()
+        assert ledger(store, "docs", "o/r").equals(ledger(full, "docs", "o/r"))
+        runs = [run for (run,) in store.rows("SELECT run_id FROM runs")]
+        assert begin_run(store, "next", []) == max(runs) + 1
+    assert told == json.loads((exported / MANIFEST).read_text())["rows"]
+
+
+def test_an_export_of_an_import_is_the_same_export(
+    exported: Path, again: str, server_dsn: str, tmp_path: Path
+) -> None:
+    import_collection(exported, server_dsn, name=again)
+    with open_store(server_dsn, again) as store:
+        export_collection(store, tmp_path / "second")
+    for path in exported.glob("*.parquet"):
+        first, second = pq.read_table(path), pq.read_table(tmp_path / "second" / path.name)
+        rows = [sorted(t.select(first.column_names).to_pylist(), key=repr) for t in (first, second)]
+        assert rows[0] == rows[1], path.name
+
+
+def test_a_collection_without_a_model_is_imported_into_another_database_under_its_name(
+    make_store: Any, tmp_path: Path, server_dsn: str, database: str
+) -> None:
+    with make_store(None) as store:
+        export_collection(store, tmp_path / "none")
+        name = store.collection
+    other = make_conninfo(server_dsn, dbname=database)
+    assert import_collection(tmp_path / "none", other) == name
+    assert collections(other) == [name]
+
+
+def test_a_collection_that_exists_is_refused_and_stays(
+    full: Store, exported: Path, server_dsn: str, tables: Any
+) -> None:
+    before = tables(full)
+    with pytest.raises(CrosscorpusError, match=f"{full.collection}' exists.*--as.*or drop it"):
+        import_collection(exported, server_dsn)
+    assert tables(full) == before
+
+
+def test_of_two_imports_under_one_name_at_once_one_is_refused_and_one_is_whole(
+    full: Store, exported: Path, again: str, server_dsn: str, tables: Any
+) -> None:
+    with ThreadPoolExecutor(2) as threads:
+        done = [threads.submit(import_collection, exported, server_dsn, name=again) for _ in "ab"]
+        refused = [d.exception() for d in done if d.exception()]
+    assert len(refused) == 1
+    assert "exists" in str(refused[0])
+    with open_store(server_dsn, again) as store:
+        assert tables(store) == tables(full)
+
+
+def test_a_column_and_a_table_that_an_older_export_lacks_get_their_defaults(
+    full: Store, exported: Path, again: str, server_dsn: str, tables: Any
+) -> None:
+    head = json.loads((exported / MANIFEST).read_text())
+    head["migrations"].remove("0041_failed_versions.sql")
+    del head["rows"]["document_sketches"]
+    (exported / MANIFEST).write_text(json.dumps(head))
+    (exported / "document_sketches.parquet").unlink()
+    documents = pq.read_table(exported / "documents.parquet")
+    old = documents.drop_columns(["failed_with", "failed_reason"])
+    pq.write_table(old, exported / "documents.parquet")
+    import_collection(exported, server_dsn, name=again)
+    with open_store(server_dsn, again) as store:
+        assert store.rows("SELECT * FROM document_sketches") == []
+        assert store.rows("SELECT DISTINCT failed_with FROM documents") == [(None,)]
+        assert tables(store)["chunks"] == tables(full)["chunks"]
+
+
+def manifest(**changed: Any) -> Change:
+    def change(folder: Path) -> None:
+        path = folder / MANIFEST
+        path.write_text(json.dumps(json.loads(path.read_text()) | changed))
+
+    return change
+
+
+def column(table: str, name: str, make: Callable[[pa.ChunkedArray], Any]) -> Change:
+    def change(folder: Path) -> None:
+        path = folder / f"{table}.parquet"
+        held = pq.read_table(path)
+        place = held.column_names.index(name)
+        pq.write_table(held.set_column(place, name, make(held[name])), path)
+
+    return change
+
+
+def cut(table: str, end: int) -> Change:
+    def change(folder: Path) -> None:
+        path = folder / f"{table}.parquet"
+        path.write_bytes(path.read_bytes()[:end])
+
+    return change
+
+
+def flip(folder: Path) -> None:
+    path = folder / "chunks.parquet"
+    pages = pq.read_metadata(path).row_group(0).column(6)
+    data = bytearray(path.read_bytes())
+    data[pages.dictionary_page_offset + pages.total_compressed_size - 1] ^= 0xFF
+    path.write_bytes(data)
+
+
+def fewer_rows(folder: Path) -> None:
+    path = folder / "terms.parquet"
+    pq.write_table(pq.read_table(path).slice(1), path)
+
+
+def without(table: str) -> Change:
+    return lambda folder: (folder / f"{table}.parquet").unlink()
+
+
+def vectors_with(number: float, size: int = 8) -> Callable[[pa.ChunkedArray], pa.Array]:
+    def make(held: pa.ChunkedArray) -> pa.Array:
+        rows = np.ones((len(held), size), dtype=np.float16)
+        rows[-1, -1] = number
+        return pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), size)
+
+    return make
+
+
+BAD: dict[str, tuple[Change, str]] = {
+    "no manifest": (lambda folder: (folder / MANIFEST).unlink(), "no complete export"),
+    "no folder": (lambda folder: shutil.rmtree(folder), "no complete export"),
+    "a newer format": (manifest(format=2), "newer version .format 2.: upgrade"),
+    "a newer migration": (manifest(migrations=["9999_later.sql"]), "newer version .9999_later"),
+    "a newer table": (manifest(rows={"later": 1}), "newer version .later"),
+    "rows of no table": (manifest(rows={}), "corpora.parquet is damaged .3 rows instead of 0"),
+    "a name that is none": (manifest(name="../x"), "collection name '../x': use"),
+    "a dimension too many": (
+        manifest(dimensions=9),
+        "embedding is .*8.* instead of .*9",
+    ),
+    "far too many dimensions": (manifest(dimensions=10**9), "dimensions"),
+    "vectors without a model": (manifest(model=None), "embedding is .*8.* instead of None"),
+    "a missing file": (without("terms"), "terms.parquet is damaged"),
+    "a file cut off": (cut("chunks", 2000), "chunks.parquet is damaged"),
+    "an empty file": (cut("runs", 0), "runs.parquet is damaged"),
+    "a page that is not what was written": (flip, "chunks.parquet is damaged"),
+    "a row too few": (fewer_rows, "terms.parquet is damaged .* rows instead of"),
+    "a wrong type": (
+        column("repos", "chunks", lambda held: held.cast(pa.string())),
+        "repos.parquet is damaged .chunks is string instead of int64",
+    ),
+    "NaN in a vector": (
+        column("chunks", "embedding", vectors_with(float("nan"))),
+        "chunks.parquet is damaged .a vector is not finite",
+    ),
+    "infinity in a vector": (
+        column("chunks", "embedding", vectors_with(float("inf"))),
+        "a vector is not finite",
+    ),
+    "vectors of another dimension": (
+        column("chunks", "embedding", vectors_with(1, 4)),
+        "embedding is .*4.* instead of .*8",
+    ),
+    "a text that no server takes": (
+        column("sync_state", "value", lambda held: pa.array(["\0"] * len(held))),
+        r"\w",
+    ),
+    "a posting of no corpus": (
+        column("postings", "corpus", lambda held: pa.array(["other"] * len(held))),
+        "postings.parquet is damaged .'other'",
+    ),
+    "a posting with fewer counts than terms": (
+        column("postings", "counts", lambda held: pa.array([[1]] * len(held), held.type)),
+        r"\w",
+    ),
+    "a posting without terms": (
+        column("postings", "terms", lambda held: pa.nulls(len(held), held.type)),
+        r"\w",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_a_bad_export_is_refused_in_one_line_and_leaves_nothing(
+    what: str, exported: Path, again: str, server_dsn: str
+) -> None:
+    spoil, said = BAD[what]
+    spoil(exported)
+    name = None if what == "a name that is none" else again
+    with pytest.raises(CrosscorpusError, match=said) as refused:
+        import_collection(exported, server_dsn, name=name)
+    assert "\n" not in str(refused.value)
+    assert "exists" not in str(refused.value)
+    with psycopg.connect(server_dsn) as conn:
+        assert not conn.execute("SELECT FROM pg_namespace WHERE nspname ~ 'again'").fetchall()
+
+
+def test_an_import_that_is_stopped_half_way_leaves_nothing(
+    exported: Path, again: str, server_dsn: str
+) -> None:
+    def stop(table: str, rows: int) -> None:
+        if table == "postings":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        import_collection(exported, server_dsn, name=again, progress=stop)
+    assert again not in collections(server_dsn)
