@@ -1,24 +1,18 @@
-"""Binary COPY: psycopg writes the rows, this module writes pgvector's types.
+"""Binary COPY: psycopg writes the rows, the package pgvector the bytes of a vector.
 
-A vector travels as the bytes that the server stores, under the type ``bytea``. So no type must be
-registered with a connection, whatever schema pgvector is in.
+Those bytes travel under the type ``bytea``. So no type must be registered with a connection,
+whatever schema pgvector is in.
 """
 
-import struct
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from psycopg import sql
 
 from operators.postgres.store import Connection
 
 LARGEST_HALF = 65_504.0
 """The largest number of half precision. Vectors are stored in it."""
-
-_HALFVEC = struct.Struct(">hh")  # dimensions, reserved
-_SPARSEVEC = struct.Struct(">iii")  # dimensions, entries, reserved
 
 
 def copy_rows(
@@ -29,7 +23,7 @@ def copy_rows(
     Args:
         conn: the open transaction.
         table: its name.
-        columns: the type of each column as Postgres names it, ``bytea`` for a vector.
+        columns: the type of each column as Postgres names it, ``bytea`` for a vector's bytes.
         rows: a value a column, in the order of ``columns``; integers of Python, not of NumPy.
     """
     statement = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT binary)").format(
@@ -39,17 +33,3 @@ def copy_rows(
         copy.set_types(list(columns.values()))
         for row in rows:
             copy.write_row(row)
-
-
-def halfvec_bytes(vectors: NDArray[np.float32]) -> list[bytes]:
-    """Each row of an array of shape (rows, dimensions) as a ``halfvec``."""
-    head = _HALFVEC.pack(vectors.shape[1], 0)
-    return [head + row.tobytes() for row in vectors.astype(">f2")]
-
-
-def sparsevec_bytes(
-    indices: NDArray[np.int64], values: NDArray[np.float32], dimensions: int
-) -> bytes:
-    """A ``sparsevec``; ``indices`` ascend and count from 1, as in its text form."""
-    head = _SPARSEVEC.pack(dimensions, len(indices), 0)
-    return head + (indices - 1).astype(">i4").tobytes() + values.astype(">f4").tobytes()

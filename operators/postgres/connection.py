@@ -165,7 +165,7 @@ def retrying(work: Callable[[], T], *, attempts: int = 6, pause_s: float = 0.05)
     for attempt in range(1, attempts):
         try:
             return work()
-        except psycopg.OperationalError as error:
+        except psycopg.Error as error:
             if not is_transient(error):
                 raise
             time.sleep(pause_s * 2**attempt * random.uniform(0.5, 1.0))

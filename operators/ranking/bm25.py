@@ -16,11 +16,12 @@ Taylor, CIKM 2004).
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from pgvector import SparseVector
 
 from operators.foundation import tokenizer
 
@@ -87,6 +88,15 @@ def weights(counts: NDArray[np.int64], length: int, average: float) -> NDArray[n
     """
     f = counts.astype(np.float64)
     return (f / (f + K1 * (1 - B + B * length / average))).astype(np.float32)
+
+
+def sparse(terms: Iterable[int], weights: Iterable[float]) -> SparseVector:
+    """The weights of ``terms`` as pgvector keeps them: it counts from 0, term ids from 1.
+
+    >>> sparse([7, 1], [2.0, 0.5]).to_text()
+    '{1:0.5,7:2.0}/1000000000'
+    """
+    return SparseVector({t - 1: w for t, w in zip(terms, weights, strict=True)}, DIMENSIONS)
 
 
 def snapped_average(total_length: int, chunks: int) -> float:

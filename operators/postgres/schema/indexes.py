@@ -11,7 +11,7 @@ import numpy as np
 import psycopg
 from psycopg import sql
 
-from operators.postgres.binary_copy import copy_rows, sparsevec_bytes
+from operators.postgres.binary_copy import copy_rows
 from operators.postgres.connection import retrying
 from operators.postgres.errors import explained
 from operators.postgres.schema.partitions import (
@@ -98,7 +98,7 @@ def _copy_weights(
     weighed = []
     for chunk_id, terms, counts, length in rows:
         weights = bm25.weights(np.array(counts), length, average)
-        weighed.append((chunk_id, sparsevec_bytes(np.array(terms), weights, bm25.DIMENSIONS)))
+        weighed.append((chunk_id, bm25.sparse(terms, weights.tolist()).to_binary()))
     copy_rows(conn, "weighed", {"chunk_id": "int8", "bm25": "bytea"}, weighed)
 
 

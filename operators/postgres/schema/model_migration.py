@@ -18,11 +18,12 @@ import numpy as np
 import polars as pl
 import psycopg
 from numpy.typing import NDArray
+from pgvector import HalfVector
 from psycopg import sql
 
 from operators.embedding.protocol import as_given
 from operators.errors import CrosscorpusError
-from operators.postgres.binary_copy import LARGEST_HALF, copy_rows, halfvec_bytes
+from operators.postgres.binary_copy import LARGEST_HALF, copy_rows
 from operators.postgres.errors import explain
 from operators.postgres.schema.indexes import EXACT_SCAN_MAX_ROWS, build_vector_index, vector_index
 from operators.postgres.schema.partitions import exists, index_name
@@ -122,7 +123,7 @@ def fill(store: Store, space: str, chunks: pl.DataFrame, vectors: NDArray[np.flo
         raise CrosscorpusError("the new model gave a vector that is not finite")
     columns = {"corpus": "text", "chunk_id": "int8", "row_version": "int8"}
     named = chunks.select(list(columns)).rows()
-    rows = [(*row, vector) for row, vector in zip(named, halfvec_bytes(vectors), strict=True)]
+    rows = [(*row, HalfVector(one).to_binary()) for row, one in zip(named, vectors, strict=True)]
 
     def work(conn: Connection) -> int:
         head = conn.execute("SELECT next_space FROM collection FOR SHARE").fetchone()

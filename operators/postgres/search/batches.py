@@ -12,6 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from pgvector import HalfVector, SparseVector
+from pgvector.psycopg.halfvec import HalfVectorBinaryDumper
+from pgvector.psycopg.sparsevec import SparseVectorBinaryDumper
+
 from operators.errors import CrosscorpusError
 from operators.postgres.connection import retrying
 from operators.postgres.errors import DatabaseError, explained
@@ -128,8 +132,20 @@ def run_slices(
             spare.release()
 
 
+def array_of(kind: str, values: Sequence[Any], parameters: dict[str, Any]) -> str:
+    """The SQL of an array of pgvector's type ``kind``; its ``values`` go into ``parameters``.
+
+    Each value is a parameter. The server knows their type from the cast, whatever number it has in
+    this database; a binary array would have to name that number.
+    """
+    parameters |= {f"{kind}_{number}": value for number, value in enumerate(values)}
+    return f"ARRAY[{','.join(f'%({kind}_{number})s::{kind}' for number in range(len(values)))}]"
+
+
 def fetch(conn: Connection, statement: str, parameters: dict[str, Any]) -> list[Any]:
-    """All rows of ``statement``, in the binary format."""
+    """All rows of ``statement``; they and pgvector's types travel in the binary format."""
     with conn.cursor(binary=True) as cursor:
+        cursor.adapters.register_dumper(HalfVector, HalfVectorBinaryDumper)
+        cursor.adapters.register_dumper(SparseVector, SparseVectorBinaryDumper)
         cursor.execute(statement, parameters)
         return cursor.fetchall()

@@ -20,7 +20,7 @@ from operators.foundation.sanitize import clean_text
 from operators.frames import TEXT_LISTS, empty
 from operators.postgres.schema.indexes import has_pg_textsearch, pg_textsearch_index
 from operators.postgres.schema.plain_text import words_of
-from operators.postgres.search.batches import Deadline, fetch, run, run_slices
+from operators.postgres.search.batches import Deadline, array_of, fetch, run, run_slices
 from operators.postgres.search.filters import Filter, moment, moment_of, scopes
 from operators.postgres.search.ranked_list import ranked_lists
 from operators.postgres.search.version_filters import seen, visible_rows
@@ -50,8 +50,7 @@ class _Text:
 
 @dataclass(frozen=True)
 class _Weighed(_Text):
-    weights: str
-    candidates: str
+    query: bm25.QueryTerms
 
 
 def bm25_search(
@@ -108,7 +107,7 @@ def bm25_search(
             cap = candidate_cap * chunks / max(at_least, 1)
             query = bm25.query_terms(counts[item.text], df, chunks, cap=cap, k=k)
             if query.weights:
-                (everything if size <= cap else some).append(_weigh(item, query))
+                (everything if size <= cap else some).append(_Weighed(**vars(item), query=query))
         if everything:
             listed = with_visible_chunks(store, deadline, corpus, one, moments)
             work = partial(_score, corpus=corpus, one=listed, k=k, pick=False)
@@ -196,20 +195,15 @@ def _statistics(conn: Connection, corpus: str, terms: list[int]) -> tuple[int, d
     return df.pop(0, 0), df
 
 
-def _weigh(item: _Text, query: bm25.QueryTerms) -> _Weighed:
-    pairs = ",".join(f"{term}:{weight!r}" for term, weight in sorted(query.weights.items()))
-    candidates = ",".join(map(str, query.candidates))
-    weights = f"{{{pairs}}}/{bm25.DIMENSIONS}"
-    return _Weighed(**vars(item), weights=weights, candidates=f"{{{candidates}}}")
-
-
 def _score(
     conn: Connection, items: Sequence[_Weighed], *, corpus: str, one: Filter, k: int, pick: bool
 ) -> list[Found]:
+    asked = [item.query for item in items]
     parameters = _parameters(items, corpus, k) | {
-        "weights": [item.weights for item in items],
-        "candidates": [item.candidates for item in items],
+        "candidates": [f"{{{','.join(map(str, query.candidates))}}}" for query in asked]
     }
+    sparse = [bm25.sparse(query.weights, query.weights.values()) for query in asked]
+    weights = array_of("sparsevec", sparse, parameters)
     moments = [item.as_of for item in items]
     if pick:
         visible = seen(one, "p", parameters, moment_of(moments, parameters))
@@ -220,9 +214,9 @@ def _score(
         scan, source = f", {visible}", f"f AS p WHERE {dated}"
     statement = f"""
         WITH q AS MATERIALIZED (
-            SELECT t.query_id, t.text_no, t.weights::sparsevec AS weights,
-                   t.candidates::int[] AS candidates, t.as_of::timestamptz AS as_of
-            FROM unnest(%(query_ids)s::bigint[], %(text_nos)s::int[], %(weights)s::text[],
+            SELECT t.query_id, t.text_no, t.weights, t.candidates::int[] AS candidates,
+                   t.as_of::timestamptz AS as_of
+            FROM unnest(%(query_ids)s::bigint[], %(text_nos)s::int[], {weights},
                         %(candidates)s::text[], %(moments)s::text[])
                  AS t(query_id, text_no, weights, candidates, as_of)
         ){scan}

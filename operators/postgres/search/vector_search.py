@@ -7,20 +7,22 @@ searches a larger one. If that gives fewer rows than requested, an exact scan fo
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from pgvector import HalfVector
 
 from operators.errors import CrosscorpusError
 from operators.frames import VECTOR_LISTS, empty
+from operators.postgres.binary_copy import LARGEST_HALF
 from operators.postgres.schema.indexes import EXACT_SCAN_MAX_ROWS
-from operators.postgres.search.batches import Deadline, fetch, run, run_slices
+from operators.postgres.search.batches import Deadline, array_of, fetch, run, run_slices
 from operators.postgres.search.filters import Filter, moment, moment_of, scopes
 from operators.postgres.search.ranked_list import ranked_lists
 from operators.postgres.search.version_filters import seen, visible_rows
@@ -46,7 +48,7 @@ Found = tuple[int, int, float]  # item number, chunk_id, distance
 @dataclass(frozen=True)
 class _Item:
     number: int
-    vector: str
+    vector: HalfVector
     as_of: datetime | None
 
 
@@ -99,9 +101,7 @@ def search_vectors(
     groups: dict[Filter, list[_Item]] = defaultdict(list)
     for scope in scopes(queries, corpus, info.superseded.get(corpus)):
         for place in places.get(scope.query_id, ()):
-            groups[scope.filter].append(
-                _Item(place, _literal(vectors[place].tobytes()), scope.as_of)
-            )
+            groups[scope.filter].append(_Item(place, HalfVector(vectors[place]), scope.as_of))
 
     deadline = Deadline.after(timeout_s, f"the vector search of corpus {corpus!r}")
     breadth = max(ef_search or max(2 * k, 100), k)
@@ -110,7 +110,7 @@ def search_vectors(
         "hnsw.ef_search": str(min(LARGEST_EF_SEARCH, breadth)),
         "hnsw.max_scan_tuples": str(MAX_SCAN_TUPLES),
     }
-    asked: dict[str, Any] = {"corpus": corpus, "space": store.space}
+    asked: dict[str, Any] = {"corpus": corpus, "space": store.space, "k": k}
     found: list[Found] = []
     for one, items in groups.items():
         exactly, by_index = items, list[_Item]()
@@ -122,9 +122,8 @@ def search_vectors(
             )
             exactly = [i for i, n in zip(items, visible, strict=True) if n <= exact_scan_max_rows]
             by_index = [i for i, n in zip(items, visible, strict=True) if n > exact_scan_max_rows]
-        indexed = run_slices(
-            store, deadline, by_index, partial(_by_index, **asked, one=one, k=k), settings
-        )
+        work = partial(_by_index, asked=asked, one=one)
+        indexed = run_slices(store, deadline, by_index, work, settings)
         listed = with_visible_chunks(store, deadline, corpus, one, moments) if exactly else one
         far: dict[int, list[float]] = defaultdict(list)
         for number, _, distance in indexed:
@@ -132,9 +131,8 @@ def search_vectors(
         short = [item for item in by_index if _may_lack(far[item.number], k)]
         again = {item.number for item in short}
         found += [row for row in indexed if row[0] not in again]
-        found += run_slices(
-            store, deadline, [*exactly, *short], partial(_exactly, **asked, one=listed, k=k)
-        )
+        work = partial(_exactly, asked=asked, one=listed)
+        found += run_slices(store, deadline, [*exactly, *short], work)
     if {row[0] for row in found} != set(range(len(texts))):
         run(store, deadline, lambda conn: check_space(store, conn))
     numbers, chunk_ids, distances = zip(*found, strict=True) if found else ((),) * 3
@@ -151,15 +149,15 @@ def _may_lack(distances: Sequence[float], k: int) -> bool:
 
 
 def _exactly(
-    conn: Connection, items: Sequence[_Item], *, corpus: str, space: str | None, one: Filter, k: int
+    conn: Connection, items: Sequence[_Item], *, asked: Mapping[str, Any], one: Filter
 ) -> list[Found]:
     # `+ 0` makes an expression that no index answers.
-    parameters = _parameters(items, corpus, space, k)
+    queries, parameters = _queries(items, asked)
     columns = "c.chunk_id, c.embedding, c.created_at"
     moments = [item.as_of for item in items]
     visible, dated = visible_rows(one, "c", "chunks", columns, parameters, moments)
     statement = f"""
-        WITH q AS MATERIALIZED ({_QUERIES}), {visible}
+        WITH q AS MATERIALIZED ({queries}), {visible}
         SELECT q.number, h.chunk_id, h.distance FROM q CROSS JOIN LATERAL (
             SELECT c.chunk_id, (c.embedding <=> q.vector) + 0 AS distance FROM f AS c
             WHERE {dated}
@@ -170,14 +168,14 @@ def _exactly(
 
 
 def _by_index(
-    conn: Connection, items: Sequence[_Item], *, corpus: str, space: str | None, one: Filter, k: int
+    conn: Connection, items: Sequence[_Item], *, asked: Mapping[str, Any], one: Filter
 ) -> list[Found]:
     # An index scan in relaxed order delivers nearly sorted rows, but the planner believes that they
     # are sorted (pgvector issue 862): `+ 0` makes it sort them.
-    parameters = _parameters(items, corpus, space, k)
+    queries, parameters = _queries(items, asked)
     at = moment_of([item.as_of for item in items], parameters)
     statement = f"""
-        WITH q AS MATERIALIZED ({_QUERIES})
+        WITH q AS MATERIALIZED ({queries})
         SELECT q.number, h.chunk_id, h.distance FROM q CROSS JOIN LATERAL (
             SELECT nearest.chunk_id, nearest.distance FROM (
                 SELECT c.chunk_id, c.embedding <=> q.vector AS distance FROM chunks c
@@ -187,27 +185,23 @@ def _by_index(
             ORDER BY nearest.distance + 0, nearest.chunk_id LIMIT %(k)s
         ) AS h
     """
-    return fetch(conn, statement, parameters | {"wanted": k * MORE_FROM_INDEX})
+    return fetch(conn, statement, parameters | {"wanted": asked["k"] * MORE_FROM_INDEX})
 
 
-# A statement sees one state of the collection: if it has another model, there are no queries.
-_QUERIES = """
-    SELECT t.number, t.vector::halfvec AS vector, t.as_of::timestamptz AS as_of
-    FROM unnest(%(numbers)s::int[], %(vectors)s::text[], %(moments)s::text[])
-         AS t(number, vector, as_of)
-    WHERE %(space)s::text IS NULL OR (SELECT space FROM collection) = %(space)s
-"""
-
-
-def _parameters(items: Sequence[_Item], corpus: str, space: str | None, k: int) -> dict[str, Any]:
-    return {
+def _queries(items: Sequence[_Item], asked: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    # A statement sees one state of the collection: if it has another model, there are no queries.
+    parameters = {
+        **asked,
         "numbers": [item.number for item in items],
-        "vectors": [item.vector for item in items],
         "moments": [moment(item.as_of) for item in items],
-        "corpus": corpus,
-        "space": space,
-        "k": k,
     }
+    vectors = array_of("halfvec", [item.vector for item in items], parameters)
+    queries = f"""
+        SELECT t.number, t.vector, t.as_of::timestamptz AS as_of
+        FROM unnest(%(numbers)s::int[], {vectors}, %(moments)s::text[]) AS t(number, vector, as_of)
+        WHERE %(space)s::text IS NULL OR (SELECT space FROM collection) = %(space)s
+    """
+    return queries, parameters
 
 
 def _matrix(
@@ -228,12 +222,6 @@ def _matrix(
         flat = embeddings.to_numpy().astype(np.float32, copy=False)
     else:
         flat = embeddings.explode().to_numpy().astype(np.float32, copy=False)
-    if not np.isfinite(flat).all():
-        raise CrosscorpusError("a query vector is not finite (NaN or infinity)")
+    if not (np.abs(flat) <= LARGEST_HALF).all():
+        raise CrosscorpusError("a query vector is not finite in half precision (NaN or over 65504)")
     return cast("NDArray[np.float32]", flat.reshape(len(embeddings), -1))
-
-
-@lru_cache(maxsize=64)  # all corpora get the same vectors
-def _literal(vector: bytes) -> str:
-    """The text form of these float32 numbers."""
-    return "[" + ",".join(map(repr, np.frombuffer(vector, np.float32).tolist())) + "]"

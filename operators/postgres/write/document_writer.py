@@ -15,11 +15,12 @@ from uuid import UUID
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from pgvector import HalfVector
 
 from operators.errors import CrosscorpusError
 from operators.foundation.sanitize import clean_frame, clean_text
 from operators.frames import CHUNKS, DOCUMENTS, FrameError
-from operators.postgres.binary_copy import LARGEST_HALF, copy_rows, halfvec_bytes
+from operators.postgres.binary_copy import LARGEST_HALF, copy_rows
 from operators.postgres.schema.partitions import ensure_partitions, lock_writers
 from operators.postgres.store import (
     Connection,
@@ -210,7 +211,7 @@ def _copy_chunks(conn: Connection, batch: _Batch) -> None:
         **dict.fromkeys(_TIMES, "timestamptz"),
     }
     plain = batch.chunks.select(list(columns)[2:]).iter_rows()
-    vectors = halfvec_bytes(batch.vectors)
+    vectors = [HalfVector(vector).to_binary() for vector in batch.vectors]
     rows = zip(batch.chunk_keys, vectors, plain, strict=True)
     copy_rows(conn, "chunks", columns, ((key, vector, *row) for key, vector, row in rows))
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from operators.postgres.binary_copy import copy_rows, sparsevec_bytes
+from operators.postgres.binary_copy import copy_rows
 from operators.postgres.store import Connection
 from operators.postgres.write.term_statistics import Deltas, apply_deltas
 from operators.ranking import bm25
@@ -68,7 +68,7 @@ def write_postings(
 def weights_bytes(counted: bm25.TermCounts, average: float) -> bytes:
     """A chunk's BM25 weights in the server's format (``sparsevec``)."""
     weights = bm25.weights(counted.counts, counted.length, average)
-    return sparsevec_bytes(counted.terms, weights, bm25.DIMENSIONS)
+    return bm25.sparse(counted.terms.tolist(), weights.tolist()).to_binary()
 
 
 def rebuild_postings(conn: Connection, corpus: str) -> None:

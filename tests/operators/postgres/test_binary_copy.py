@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 import numpy as np
+from pgvector import HalfVector, SparseVector
 
-from operators.postgres.binary_copy import copy_rows, halfvec_bytes, sparsevec_bytes
+from operators.postgres.binary_copy import copy_rows
 from operators.postgres.store import Store
 
 
 def test_vectors_arrive_as_the_server_s_own_text_form_gives_them(store: Store) -> None:
-    halves = halfvec_bytes(np.array([[1.5, -2.0, 65504.0], [0.0, 0.25, 1.0]], np.float32))
-    sparse = sparsevec_bytes(np.array([1, 7]), np.array([0.5, 2.0], np.float32), 10)
+    vectors = np.array([[1.5, -2.0, 65504.0], [0.0, 0.25, 1.0]], np.float32)
+    halves = [HalfVector(vector).to_binary() for vector in vectors]
+    sparse = SparseVector({0: 0.5, 6: 2.0}, 10).to_binary()
 
     def work(conn):
         conn.execute("CREATE TEMP TABLE made (n int, h halfvec(3), s sparsevec(10))")

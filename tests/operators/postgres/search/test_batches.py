@@ -6,9 +6,22 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
+import numpy as np
+import psycopg
 import pytest
+from pgvector import HalfVector, SparseVector
+from psycopg.conninfo import make_conninfo
 
-from operators.postgres.search.batches import SLICE, Deadline, SearchTimeout, run, run_slices
+from operators.postgres.errors import DatabaseError
+from operators.postgres.search.batches import (
+    SLICE,
+    Deadline,
+    SearchTimeout,
+    array_of,
+    fetch,
+    run,
+    run_slices,
+)
 from operators.postgres.store import Connection, Store, open_store
 
 
@@ -83,3 +96,52 @@ def test_searches_that_hang_in_many_slices_leave_connections_to_others(
             let_go.set()
         assert [one.result() for one in hung] == [list(items)] * 4
         assert run_slices(own, never, items, hang) == list(items)
+
+
+def arrived(conn: Connection, kind: str, values: Sequence[HalfVector | SparseVector]) -> list[str]:
+    parameters: dict[str, object] = {}
+    statement = f"SELECT v::text FROM unnest({array_of(kind, values, parameters)}) AS v"
+    return [text for (text,) in fetch(conn, statement, parameters)]
+
+
+def test_vectors_arrive_as_the_server_reads_their_decimal_text(store: Store) -> None:
+    random_ = np.random.default_rng(8)
+    halves = random_.normal(size=(9, 4_000)) * 2.0 ** random_.integers(-30, 14, size=(9, 4_000))
+    sparse = [dict(enumerate(random_.random(500) * 2.0**n, start=n)) for n in range(-9, 9)]
+    given = {
+        "halfvec": [HalfVector(row) for row in halves.astype(np.float32)],
+        "sparsevec": [SparseVector({abs(n): w for n, w in row.items()}, 10**9) for row in sparse],
+    }
+    decimal = {
+        "halfvec": [str(row.tolist()) for row in halves.astype(np.float32)],
+        "sparsevec": [vector.to_text() for vector in given["sparsevec"]],
+    }
+    for kind, values in given.items():
+        with store.transaction() as conn:
+            read = f"SELECT v::{kind}::text FROM unnest(%(texts)s::text[]) AS v"
+            expected = [text for (text,) in fetch(conn, read, {"texts": decimal[kind]})]
+            assert arrived(conn, kind, values) == expected
+
+
+def test_a_prepared_search_outlives_a_new_creation_of_pgvector(
+    server_dsn: str, database: str
+) -> None:
+    dsn = make_conninfo(server_dsn, dbname=database)
+    with open_store(dsn, create=True, max_size=1) as one, psycopg.connect(dsn) as admin:
+
+        def search() -> list[str]:
+            return run(
+                one,
+                Deadline.after(None, "the search"),
+                lambda conn: arrived(conn, "halfvec", [HalfVector([1.0, 2.0])]),
+            )
+
+        for _ in range(7):  # psycopg prepares a statement that comes so often
+            assert search() == ["[1,2]"]
+        admin.execute("DROP EXTENSION vector CASCADE; CREATE EXTENSION vector")
+        admin.commit()
+        assert search() == ["[1,2]"]
+        admin.execute("DROP EXTENSION vector CASCADE")
+        admin.commit()
+        with pytest.raises(DatabaseError, match="CREATE EXTENSION vector"):
+            search()

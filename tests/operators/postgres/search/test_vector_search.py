@@ -203,9 +203,12 @@ def test_vectors_of_another_dimension_are_a_clear_error(store: Store, filling: A
         search_vectors(store, "code", filling.queries([{}]), filling.embeddings([[1.0] * 4]), k=5)
 
 
-def test_a_query_vector_that_is_not_finite_is_refused(store: Store, filling: Any) -> None:
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -1e5])
+def test_a_query_vector_that_is_not_finite_is_refused(
+    store: Store, filling: Any, number: float
+) -> None:
     filling.write(store, [{}])
-    vectors = filling.embeddings([[float("nan")] * 8])
+    vectors = filling.embeddings([[number] * 8])
     with pytest.raises(CrosscorpusError, match="not finite"):
         search_vectors(store, "code", filling.queries([{}]), vectors, k=5)
 
