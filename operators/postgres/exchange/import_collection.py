@@ -111,7 +111,8 @@ def _copy(conn: Connection, table: str, path: Path, count: int, older: bool) -> 
     averages: dict[str, float] = dict(conn.execute("SELECT corpus, average_length FROM corpora"))
 
     def rows() -> Iterator[tuple[Any, ...]]:
-        with _sound(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
+        options = {"page_checksum_verification": True, "pre_buffer": False}  # that keeps it whole
+        with _sound(path), pq.ParquetFile(path, **options) as file:
             if file.metadata.num_rows != count:
                 raise ValueError(f"{file.metadata.num_rows} rows instead of {count}")
             for batch in file.iter_batches(ROWS_AT_ONCE):
