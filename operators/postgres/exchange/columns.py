@@ -1,7 +1,6 @@
 """The columns of the exported tables in Arrow. The server's catalogue names them and their types.
 
-A key travels as its bytes and a vector as a list of fixed size. What follows from other columns
-stays out: the import makes it.
+A key and BM25 weights travel as their bytes, a vector as a list of fixed size.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,8 +19,8 @@ TABLES = (
 )
 """All tables but two, which the manifest is made from. A row refers to earlier tables alone."""
 
-LEFT_OUT = ["bm25", "search_tsv", "next_embedding"]
-"""The last one belongs to an unfinished migration to another model."""
+LEFT_OUT = ["search_tsv", "next_embedding"]
+"""Words that are read from the text anew; vectors of an unfinished migration to another model."""
 
 _ARROW = {
     "boolean": pa.bool_(),
@@ -31,13 +30,14 @@ _ARROW = {
     "text": pa.string(),
     "timestamp with time zone": pa.timestamp("us", tz="UTC"),
     "bytea": pa.binary(),
+    "sparsevec": pa.binary(),
     "uuid": pa.binary(16),
     "integer[]": pa.list_(pa.int32()),
     "text[]": pa.list_(pa.string()),
 }
 
 
-_KINDS = {arrow: kind for kind, arrow in _ARROW.items() if kind != "uuid"}
+_KINDS = {arrow: kind for kind, arrow in _ARROW.items() if kind not in ("uuid", "sparsevec")}
 
 
 def table_schema(conn: Connection, table: str) -> pa.Schema:

@@ -1,14 +1,8 @@
-"""Makes a collection from an export, whole or not at all, on any server that has pgvector.
+"""Makes a collection from an export, whole or not at all; indexes are built last."""
 
-What an export leaves out is made here: BM25 weights from the counts, indexes when all rows are in.
-"""
-
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import psycopg
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -31,8 +25,6 @@ from operators.postgres.store import (
     schema_of,
     set_model,
 )
-from operators.postgres.write.postings import weights_bytes
-from operators.ranking.bm25 import TermCounts
 
 
 def import_collection(
@@ -87,11 +79,12 @@ def _fill(
         set_model(store, export.model, export.space, export.dimensions)
 
     def copy(conn: Connection) -> None:
-        for table in export.rows if older else TABLES:
-            _copy(conn, table, folder / f"{table}.parquet", export.rows.get(table, 0), older)
+        for table in (name for name in TABLES if name in export.rows or not older):
+            count = export.rows.get(table, 0)
+            _copy(conn, table, folder / f"{table}.parquet", count, older)
             if table == "corpora":
-                ensure_partitions(store, [row[0] for row in conn.execute("SELECT * FROM corpora")])
-            progress(table, export.rows.get(table, 0))
+                ensure_partitions(store, [c for (c,) in conn.execute("SELECT corpus FROM corpora")])
+            progress(table, count)
         conn.execute(
             "SELECT setval(pg_get_serial_sequence('runs', 'run_id'), max(run_id)) FROM runs"
         )
@@ -101,37 +94,20 @@ def _fill(
 
 def _copy(conn: Connection, table: str, path: Path, count: int, older: bool) -> None:
     """Copy a file into its table; a column that an ``older`` one lacks gets its default."""
-    with _sound(path):
-        held = {field.name: field.type for field in pq.read_schema(path)}
-        fields = [f for f in table_schema(conn, table) if f.name in held or not older]
-        needed = {field.name: field.type for field in fields}
-        for name in held | needed:
-            if held.get(name) != needed.get(name):
-                raise ValueError(f"{name} is {held.get(name)} instead of {needed.get(name)}")
-    averages: dict[str, float] = dict(conn.execute("SELECT corpus, average_length FROM corpora"))
-
-    def rows() -> Iterator[tuple[Any, ...]]:
-        with _sound(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
+    options = {"page_checksum_verification": True, "pre_buffer": False}  # a buffer holds the file
+    try:
+        with pq.ParquetFile(path, **options) as file:
+            held = {field.name: field.type for field in file.schema_arrow}
+            fields = [f for f in table_schema(conn, table) if f.name in held or not older]
+            needed = {field.name: field.type for field in fields}
+            for name in held | needed:
+                if held.get(name) != needed.get(name):
+                    raise ValueError(f"{name} is {held.get(name)} instead of {needed.get(name)}")
             if file.metadata.num_rows != count:
                 raise ValueError(f"{file.metadata.num_rows} rows instead of {count}")
-            for batch in file.iter_batches(ROWS_AT_ONCE):
-                values = {name: from_arrow(batch.column(name)) for name in needed}
-                if table == "postings":
-                    counted = map(values.get, ("corpus", "length", "terms", "counts"))
-                    values["bm25"] = [
-                        weights_bytes(TermCounts(np.array(terms), np.array(n), length), averages[c])
-                        for c, length, terms, n in zip(*counted, strict=True)
-                    ]
-                yield from zip(*values.values(), strict=True)
-
-    weights = {"bm25": "bytea"} if table == "postings" else {}
-    copy_rows(conn, table, copied_as(fields) | weights, rows())
-
-
-@contextmanager
-def _sound(path: Path) -> Iterator[None]:
-    try:
-        yield
+            pieces = (map(batch.column, needed) for batch in file.iter_batches(ROWS_AT_ONCE))
+            rows = (row for piece in pieces for row in zip(*map(from_arrow, piece), strict=True))
+            copy_rows(conn, table, copied_as(fields), rows)
     except (pa.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
         why = " ".join(str(error).split())
         raise CrosscorpusError(f"{path} is damaged ({why}): export the collection again") from error
