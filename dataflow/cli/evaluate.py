@@ -51,8 +51,8 @@ def evaluate(
     """Run judged queries with configurations, and show what differs and whether it is luck.
 
     A line of the queries has query_id, text and, where known, kind, trigger, as_of and
-    judged_corpora. Writes runs/NAME.trec, per_query.csv, tables.md, evaluation.json and
-    report.html.
+    judged_corpora. Writes runs/NAME.trec, per_query.csv, tables.md, evaluation.json, report.html,
+    and runs.parquet and per_query.parquet for other tools.
 
     Example: crosscorpus evaluate default rrf -C team --queries q.jsonl --qrels q.tsv --out tried
     """

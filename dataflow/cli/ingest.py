@@ -48,7 +48,9 @@ _ADDRESS = re.compile(
 @ingest_app.command("documents")
 @takes_ingest_options
 def ingest_documents(
-    file: Annotated[Path, typer.Argument(help="JSON, one document a line; may be gzipped.")],
+    file: Annotated[
+        Path, typer.Argument(help="JSON, one document a line, may be gzipped; or Parquet or Arrow.")
+    ],
     prune: Annotated[
         bool,
         typer.Option("--prune", help="Delete documents that an earlier file had and this lacks."),
@@ -59,8 +61,8 @@ def ingest_documents(
 ) -> None:
     """Read documents in the generic form.
 
-    A line has doc_id, corpus and text; optionally title, path, url, created_at, repo, version,
-    language, state and metadata.
+    A line, or a row of a Parquet or Arrow file, has doc_id, corpus and text; optionally title,
+    path, url, created_at, repo, version, language, state and metadata.
 
     Example: crosscorpus ingest documents export.jsonl.gz -C team
     """

@@ -8,9 +8,12 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 from functools import partial
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
+
+if TYPE_CHECKING:
+    import pyarrow
 
 NODES = ("results", "context_window", "citations", "notes", "provenance")
 """What an answer is made of."""
@@ -76,6 +79,13 @@ class Answer:
     def __getitem__(self, place: int) -> Passage:
         """The passage at ``place``, from 0."""
         return self.passages[place]
+
+    def to_arrow(self) -> "pyarrow.Table":
+        """The results as an Arrow table: the columns ``operators.frames.FUSED``, one row a passage.
+
+        ``pyarrow.parquet.write_table(answer.to_arrow(), "answer.parquet")`` keeps them.
+        """
+        return self.frame.to_arrow()
 
     def _repr_html_(self) -> str:
         """A table with links, for a notebook."""

@@ -75,7 +75,7 @@ def write_evaluation(
         evaluation: what was found.
         configs: its configurations, for the pictures of their graphs.
         directory: made if need be. Gets ``runs/NAME.trec``, ``per_query.csv``, ``tables.md``,
-            ``evaluation.json`` and ``report.html``.
+            ``evaluation.json``, ``report.html``, ``runs.parquet`` and ``per_query.parquet``.
 
     Returns:
         The files, in that order.
@@ -93,7 +93,8 @@ def write_evaluation(
             run = evaluation.runs.filter(pl.col("config") == name)
             write_run(run, paths[-1], tag=name)
         paths.append(directory / "per_query.csv")
-        per_query(evaluation).write_csv(paths[-1])
+        table = per_query(evaluation)
+        table.write_csv(paths[-1])
         paths.append(directory / "tables.md")
         paths[-1].write_text(as_markdown(evaluation), encoding="utf-8")
         paths.append(directory / "evaluation.json")
@@ -101,6 +102,9 @@ def write_evaluation(
         paths[-1].write_text(plain + "\n", encoding="utf-8")
         paths.append(directory / "report.html")
         paths[-1].write_text(report_page(evaluation, graphs), encoding="utf-8")
+        for name, frame in (("runs", evaluation.runs), ("per_query", table)):
+            paths.append(directory / f"{name}.parquet")
+            frame.write_parquet(paths[-1])
     return paths
 
 

@@ -33,6 +33,7 @@ from typing import Any, BinaryIO
 from operators.errors import CrosscorpusError, suggest
 from operators.foundation.disk_dict import DiskDict
 from operators.foundation.sanitize import clean_text
+from operators.sources.arrow_documents import arrow_rows, is_arrow
 from operators.sources.formats.json_stream import read_json
 from operators.sources.formats.languages import code_language
 from operators.sources.protocol import Document, Item, Key, ReadIssue, Source, metadata_json
@@ -59,7 +60,7 @@ class _BadLine(ValueError):
 
 
 def documents_source(path: Path | str) -> Source:
-    """The documents of a JSONL file, gzipped or not.
+    """The documents of a JSONL file, gzipped or not, or of a Parquet or Arrow file.
 
     Raises:
         SourceError: ``path`` is not a readable file.
@@ -67,13 +68,20 @@ def documents_source(path: Path | str) -> Source:
     file = Path(path)
     if not file.is_file():
         what = "is not a file" if file.exists() else "does not exist"
-        raise SourceError(f"{file} {what}; give a JSONL file, plain or gzipped")
+        raise SourceError(f"{file} {what}; give a JSONL file, plain or gzipped, or Parquet")
     size = file.stat().st_size
     done = 0
+
+    def read_to(share: float) -> None:
+        nonlocal done
+        done = int(share * size)
 
     def scan() -> Iterator[Item]:
         nonlocal done
         try:
+            if is_arrow(file):
+                yield from documents_of(arrow_rows(file, read_to))
+                return
             with file.open("rb") as raw:
                 for item in read_documents(raw):
                     done = raw.tell()

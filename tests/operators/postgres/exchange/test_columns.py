@@ -3,13 +3,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pgvector import HalfVector
 
-from operators.postgres.binary_copy import halfvec_bytes
 from operators.postgres.exchange.columns import (
     TABLES,
     copied_as,
@@ -53,7 +52,7 @@ def test_vectors_come_back_as_the_bytes_that_the_server_gave(
     given_: list[list[float] | None],
 ) -> None:
     size = next((len(v) for v in given_ if v), 1)
-    sent = [v and halfvec_bytes(np.array([v], dtype=np.float32))[0] for v in given_]
+    sent = [v and HalfVector(v).to_binary() for v in given_]
     array = to_arrow(sent, vectors(size))
     assert array.to_pylist() == given_
     assert from_arrow(array) == sent
