@@ -95,9 +95,19 @@ TEXT_LISTS = pl.Schema(
     }
 )
 
+"""A search that knows it adds ``coverage``: the score over that of a passage full of all words."""
+
 # One list a query: the lists of its texts fused.
 VECTOR_HITS = pl.Schema({k: v for k, v in VECTOR_LISTS.items() if k != "text_no"})
 TEXT_HITS = pl.Schema({k: v for k, v in TEXT_LISTS.items() if k != "text_no"})
+
+BEST_MATCH = pl.Schema(
+    {
+        "query_id": pl.UInt32(),
+        "similarity": pl.Float64(),  # of the nearest passage; null: not searched by meaning
+        "coverage": pl.Float64(),  # the share of the question that a passage covers; null: unknown
+    }
+)
 
 SCORE_FACTORS = {
     "vector_weight": pl.Float64(),
@@ -123,7 +133,7 @@ other corpora that found the chunk. ``part`` is ``vector_weight * vector_value +
 * text_value * lexical_weight`` where these are not null; ``FUSED.score`` is the sum of a chunk's
 parts, in the order of their corpora, times its own ``recency``."""
 
-TOLD = frozenset((*SCORE_FACTORS, "part", "other_parts"))
+TOLD = frozenset((*SCORE_FACTORS, "part", "other_parts", "coverage"))
 """Columns that a frame may have beside those of its schema."""
 
 MERGED = pl.Schema(

@@ -108,7 +108,8 @@ def query(
     trigger: Annotated[
         str | None,
         typer.Option(
-            help="What asks: a name (`pr_review`) or a mix (`pr_review=0.7,question=0.3`)."
+            help="What asks: a name (`pr_review`), a mix (`pr_review=0.7,question=0.3`) or `none`;"
+            " you do, so that it is `question`."
         ),
     ] = None,
     repo: Annotated[
@@ -204,7 +205,7 @@ def query(
             outputs,
             inputs={
                 "query": text,
-                "trigger": _trigger(trigger),
+                "trigger": _trigger(trigger) or settings.usual_trigger,
                 "path_prefix": path,
                 **filters,
                 "as_of": as_of,

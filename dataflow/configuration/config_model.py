@@ -91,6 +91,11 @@ class Config(_Strict):
         """The stages that it may name: the shipped ones, and those of its own modules."""
         return retrieval_catalog(self.modules, self.corpus_modules)
 
+    @property
+    def usual_trigger(self) -> str | None:
+        """What asks where a person does not say: ``question``, if that is a trigger here."""
+        return "question" if "question" in self.triggers else None
+
     def deadline_of(self, corpus: str) -> float | None:
         """Seconds that one search of ``corpus`` may take; None: no limit."""
         own = self.corpora[corpus].deadline_s if corpus in self.corpora else None

@@ -27,6 +27,7 @@ BOUNDS: dict[str, Any] = {
     "ef_search": _AtLeastOne,
     "exact_scan_max_rows": NotNegative,
     "full_weight_terms": NotNegative,
+    "lexical_margin": NotNegative,
     "superseded_weight": NotNegative,
     "jaccard_threshold": _Threshold,
     "max_citations": NotNegative,
@@ -37,6 +38,7 @@ BOUNDS: dict[str, Any] = {
     "rerank_depth": NotNegative,
     "rrf_k": _Positive,
     "top_k": NotNegative,
+    "context_depth": NotNegative,
     "vector_weight": _Share,
 }
 """The bounds of each parameter that is a number; without an entry it may be any that is finite."""

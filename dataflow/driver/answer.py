@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from dataflow.configuration.config_model import Config
+
 if TYPE_CHECKING:
     import pyarrow
 
@@ -102,6 +104,7 @@ class AnswerMethods(ABC):
     """Asking one question; a driver has it."""
 
     _askers: Executor
+    config: Config
 
     @abstractmethod
     def execute(
@@ -128,7 +131,8 @@ class AnswerMethods(ABC):
         """The answer to one question, put in one way or in several.
 
         Arguments are the inputs of ``execute`` of the same names; ``more`` takes the others, and
-        parameters by name (``top_k=5``).
+        parameters by name (``top_k=5``). People ask, so that the trigger is ``question`` where none
+        is given; ``none`` is a name too.
 
         Raises:
             CrosscorpusError: as ``execute``.
@@ -138,7 +142,11 @@ class AnswerMethods(ABC):
             name: list(one) if isinstance(one, Sequence) and not isinstance(one, str) else one
             for name, one in lists.items()
         }
-        inputs |= {"trigger": trigger, "path_prefix": path_prefix, "language": language}
+        inputs |= {
+            "trigger": trigger or self.config.usual_trigger,
+            "path_prefix": path_prefix,
+            "language": language,
+        }
         inputs |= {"as_of": as_of, **more}
         given = {name: value for name, value in inputs.items() if value is not None}
         return answer_of(self.execute(NODES, inputs=given))

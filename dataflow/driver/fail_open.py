@@ -11,6 +11,7 @@ from hamilton.node import Node
 from operators.context.search_outcomes import overridden, unsuccessful
 from operators.dedup.token_index import index_tokens
 from operators.frames import (
+    BEST_MATCH,
     DEDUPED,
     MERGED,
     NOTES,
@@ -70,6 +71,8 @@ def not_searched(given: Mapping[str, Any], corpora: Collection[str]) -> dict[str
         for channel in ("vector", "text"):
             if own.keys() & {f"{channel}_lists", f"{channel}_hits", "merged", "unified"}:
                 instead[f"{corpus}.{channel}_outcome"] = overridden(corpus, channel)
+        if own.keys() & {"vector_hits", "text_hits", "merged", "unified"}:
+            instead[f"{corpus}.best_match"] = empty(BEST_MATCH)  # it would read the lists
         if own.keys() & {"chunks", "unified"}:
             instead[f"{corpus}.chunks_outcome"] = empty(OUTCOMES)
         if "unified" in own:

@@ -23,7 +23,7 @@ from operators.errors import CrosscorpusError, UnknownName, suggest
 _FRAMES = {
     "scoped_queries": frames.SCOPED_QUERIES,
     "version_scope": frames.VERSION_SCOPE,
-    "lexical_weight": frames.LEXICAL_WEIGHT,
+    **dict.fromkeys(("lexical_prior", "lexical_weight"), frames.LEXICAL_WEIGHT),
     "trigger_weights": frames.TRIGGER_WEIGHTS,
     "query_embeddings": frames.QUERY_EMBEDDINGS,
     "vector_lists": frames.VECTOR_LISTS,

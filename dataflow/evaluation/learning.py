@@ -37,6 +37,7 @@ from operators.evaluation.candidates import Candidates, candidates, together
 from operators.evaluation.evaluation_frames import Evaluation, measures_of
 from operators.evaluation.judgements import check_judged, lines, read_qrels, read_queries
 from operators.postgres.store import Store, collection_info
+from operators.ranking.lexical_weight import match_weights
 
 METHODS = ("convex", "rrf")
 _STAGES = {  # as changes of a configuration
@@ -247,23 +248,29 @@ def fetched(
     The corpora are those of ``config`` that the collection has. ``judged`` has the columns
     ``JUDGED_QUERIES``, ``qrels`` has ``QRELS``.
     """
-    held, settings = collection_info(store).corpora, hamilton_config(config)["corpora"]
+    chosen = hamilton_config(config)
+    held, settings = collection_info(store).corpora, chosen["corpora"]
     corpora = sorted(name for name in config.corpora if name in held)
     embeddings = embed_judged_queries(judged, embedder, vectors_directory)
     columns = ["query_id", "corpus", "document_id", "vector_rank", "text_rank", "vector_distance"]
-    parts = []
+    wanted = ["aged_hits", *(f"{name}.best_match" for name in corpora)]
+    parts, matches = [], []
     with build_driver(for_evaluation(config), store=store, embedder=embedder) as driver:
         for batch in batches(questions(judged, corpora, all_corpora=True), BATCH_SIZE):
             overrides = overrides_of(driver, batch, embeddings)
-            out = driver.execute(["aged_hits"], overrides=overrides)["aged_hits"]
-            parts.append(out.select(*columns, "text_score", "recency"))
+            hits, *of_batch = driver.execute(wanted, overrides=overrides).values()
+            parts.append(hits.select(*columns, "text_score", "recency"))
+            matches += of_batch
             if on_batch:
                 on_batch("training", batch.height)
     hits, grades = pl.concat(parts), qrels.join(judged, on="query_id", how="semi")
     depths = {name: settings[name]["inputs"]["search_depth"] for name in corpora}
+    nothing = judged.select(query_id="number", lexical_weight=pl.lit(0.0))
+    match = match_weights(nothing, matches, margin=chosen["lexical_margin"])
+    known: dict[str, Any] = {"depths": depths, "match": match}
     return (
-        candidates(hits, judged, grades, corpora, depths=depths),
-        candidates(hits, judged, grades, corpora, depths=depths, all_corpora=True),
+        candidates(hits, judged, grades, corpora, **known),
+        candidates(hits, judged, grades, corpora, all_corpora=True, **known),
     )
 
 

@@ -21,14 +21,20 @@ from operators.versions import version_choice
 
 @tag(stage="results")
 def results(unique: pl.DataFrame, top_k: int = 10) -> pl.DataFrame:
-    """The best of the list: the only cut."""
+    """The best of the list, as many as are shown."""
     return cut(unique.drop("part", "other_parts", strict=False), top_k)
 
 
 @tag(stage="context")
-def context_order(results: pl.DataFrame) -> pl.DataFrame:
-    """The results as they are read: of versions of one passage the newest first, each marked."""
-    return passage_versions.newest_first(results)
+def context_candidates(unique: pl.DataFrame, context_depth: int = 30) -> pl.DataFrame:
+    """The best of the list, as many as may fill the budget of a context."""
+    return cut(unique.drop("part", "other_parts", strict=False), context_depth)
+
+
+@tag(stage="context")
+def context_order(context_candidates: pl.DataFrame) -> pl.DataFrame:
+    """The passages as they are read: of versions of one the newest first, each marked."""
+    return passage_versions.newest_first(context_candidates)
 
 
 @tag(stage="outcomes", io="postgres", fail_open="yes")
@@ -69,7 +75,7 @@ def packed__characters(
     context_budget: int = 12_000,
     inert_markdown: bool = False,
 ) -> pl.DataFrame:
-    """The results and notes that fit a budget of characters."""
+    """The passages and notes that fit a budget of characters."""
     return packing.pack(
         context_order,
         queries,
@@ -92,7 +98,7 @@ def packed__tokens(
     inert_markdown: bool = False,
     vocabulary: str = "o200k_base",
 ) -> pl.DataFrame:
-    """The results and notes that fit a budget of tokens."""
+    """The passages and notes that fit a budget of tokens."""
     return packing.pack(
         context_order,
         queries,

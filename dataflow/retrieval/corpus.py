@@ -4,6 +4,7 @@ The graph has these nodes once for each corpus of the configuration, under the c
 is tagged ``fail_open`` may fail without taking the other corpora along.
 """
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -34,7 +35,7 @@ from operators.postgres.search.text_search import (
 )
 from operators.postgres.search.vector_search import search_vectors
 from operators.postgres.store import CollectionInfo, Store
-from operators.ranking import merge
+from operators.ranking import lexical_weight, merge
 from operators.ranking.multi_query import fuse_texts
 from operators.ranking.query_filters import narrowed
 
@@ -196,7 +197,7 @@ def merged__weighted_rrf(
 def merged__convex(
     vector_hits: pl.DataFrame,
     text_hits: pl.DataFrame,
-    lexical_weight: pl.DataFrame,
+    lexical_prior: pl.DataFrame,
     vector_weight: float = 0.5,
     vector_norm: str = "min_max",
     text_norm: str = "min_max",
@@ -205,7 +206,7 @@ def merged__convex(
     return merge.convex(
         vector_hits,
         text_hits,
-        lexical_weight,
+        lexical_prior,
         vector_weight=vector_weight,
         vector_norm=vector_norm,
         text_norm=text_norm,
@@ -332,18 +333,33 @@ def unified(
     return unify(deduped, chunks, corpus=corpus, label=label, link=link, many_repos=many_repos)
 
 
-def _channels(merged_variant: str) -> Any:
-    """The outcomes of the searches that the merge needs: no other runs for its outcome."""
+def _of_searches(merged_variant: str, *, value: str, also: Sequence[str] = ()) -> Any:
+    """What the searches give that the merge needs: no other runs for it."""
     alone = {"vector_only": ["vector"], "text_only": ["text"]}
-    channels = [*alone.get(merged_variant, ["vector", "text"]), "chunks"]
-    return inject(channel_outcomes=group(**{name: source(f"{name}_outcome") for name in channels}))
+    channels = [*alone.get(merged_variant, ["vector", "text"]), *also]
+    return inject(**{f"channel_{value}": group(**{c: source(f"{c}_{value}") for c in channels})})
+
+
+def _lists(merged_variant: str) -> Any:
+    return _of_searches(merged_variant, value="lists")
+
+
+def _outcomes(merged_variant: str) -> Any:
+    return _of_searches(merged_variant, value="outcome", also=["chunks"])
+
+
+@tag(stage="search")
+@resolve_from_config(decorate_with=_lists)
+def best_match(channel_lists: dict[str, pl.DataFrame]) -> pl.DataFrame:
+    """How near each question's nearest passage is, and how much of it the best by words covers."""
+    return lexical_weight.best_match(channel_lists)
 
 
 @tag(stage="outcomes")
-@resolve_from_config(decorate_with=_channels)
-def search_outcomes(channel_outcomes: dict[str, pl.DataFrame]) -> pl.DataFrame:
+@resolve_from_config(decorate_with=_outcomes)
+def search_outcomes(channel_outcome: dict[str, pl.DataFrame]) -> pl.DataFrame:
     """What happened to the corpus's searches."""
-    return stacked(channel_outcomes.values())
+    return stacked(channel_outcome.values())
 
 
 @tag(stage="outcomes")

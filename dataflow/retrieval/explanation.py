@@ -43,6 +43,7 @@ def stages(
     reranked: pl.DataFrame,
     unique: pl.DataFrame,
     results: pl.DataFrame,
+    context_candidates: pl.DataFrame,
     packed: pl.DataFrame,
     citations: pl.DataFrame,
     explain_targets: pl.DataFrame,
@@ -59,6 +60,7 @@ def stages(
         reranked=reranked,
         unique=unique,
         results=results,
+        context_candidates=context_candidates,
         packed=packed,
         citations=citations,
         explain_targets=explain_targets,
@@ -71,6 +73,7 @@ def dispositions(
     corpora: dict[str, Any],
     packed_variant: str,
     top_k: int = 10,
+    context_depth: int = 30,
     context_budget: int = 12_000,
     inert_markdown: bool = False,
 ) -> pl.DataFrame:
@@ -78,6 +81,7 @@ def dispositions(
     limits = reasons.Limits(
         candidates={name: one["inputs"]["search_depth"] for name, one in corpora.items()},
         top_k=top_k,
+        context_depth=context_depth,
         budget=context_budget,
         unit=packed_variant,
         label_names=label_names(corpora),

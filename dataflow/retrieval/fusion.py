@@ -15,6 +15,7 @@ from operators.dedup.token_index import TokenIndex
 from operators.frames import UNIFIED, stacked
 from operators.postgres.store import CollectionInfo, Store, collection_info
 from operators.ranking import fusion, recency, rerank
+from operators.ranking.lexical_weight import match_weights
 from operators.ranking.weighting import weigh
 
 
@@ -100,6 +101,15 @@ def aged_hits__half_life(
 def aged_hits__off(pooled_hits: pl.DataFrame, superseded_factor: pl.Series) -> pl.DataFrame:
     """The hits with no factor of their age."""
     return pooled_hits.hstack([superseded_factor.alias("recency")])
+
+
+@tag(stage="fusion")
+@from_each_corpus(matches="best_match")
+def lexical_weight(
+    lexical_prior: pl.DataFrame, matches: dict[str, pl.DataFrame], lexical_margin: float = 0.25
+) -> pl.DataFrame:
+    """How much the words of each question count beside its meaning."""
+    return match_weights(lexical_prior, matches.values(), margin=lexical_margin)
 
 
 @config.when(fused_variant="rrf")

@@ -57,8 +57,8 @@ def trigger_weights(
 
 
 @tag(stage="queries")
-def lexical_weight(queries: pl.DataFrame, full_weight_terms: int = 8) -> pl.DataFrame:
-    """How much the words of each question count beside its meaning."""
+def lexical_prior(queries: pl.DataFrame, full_weight_terms: int = 8) -> pl.DataFrame:
+    """How much the words of each question count, by how it is put."""
     return lexical_weights(queries, full_weight_terms=full_weight_terms)
 
 

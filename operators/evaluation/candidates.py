@@ -51,6 +51,7 @@ class Candidates:
     gain: Floats  # 2 ** grade - 1 of the hit's document
     counted: Column  # whether the hit is in a corpus that counts for its question
     ideal: Floats  # of each question: the best possible DCG@10
+    match: Floats  # of each question: the least weight of its words, by what they found
     _values: dict[tuple[float, float], tuple[Floats, Floats]] = field(
         init=False, default_factory=dict
     )
@@ -90,7 +91,8 @@ class Candidates:
         """The factor of each question's text scores."""
         if full_weight_terms not in self._confidence:
             factors = lexical_weights(self.texts, full_weight_terms=full_weight_terms)
-            self._confidence[full_weight_terms] = _floats(factors["lexical_weight"])
+            prior = _floats(factors["lexical_weight"])
+            self._confidence[full_weight_terms] = np.fmax(prior, self.match)
         return self._confidence[full_weight_terms]
 
     def part(self, numbers: Sequence[int] | Integers) -> Candidates:
@@ -107,6 +109,7 @@ class Candidates:
             trigger=self.trigger[chosen],
             query=place[self.query[kept]],
             ideal=self.ideal[chosen],
+            match=self.match[chosen],
             **columns,
         )
 
@@ -175,6 +178,7 @@ def candidates(
     *,
     depths: Mapping[str, int] | None = None,
     all_corpora: bool = False,
+    match: pl.DataFrame | None = None,
 ) -> Candidates:
     """The candidates of judged queries.
 
@@ -185,6 +189,7 @@ def candidates(
         corpora: all corpora of ``hits``.
         depths: the length at which the lists of each corpus were cut; None: all were cut.
         all_corpora: the hits of every corpus count; False: those of the judged corpora.
+        match: columns ``LEXICAL_WEIGHT`` of ``queries``, in their order; None: 0 each.
     """
     ids = queries["query_id"].to_list()
     known = sorted(corpora)
@@ -230,6 +235,7 @@ def candidates(
         gain=np.where(counted, gain.fill_null(0.0).to_numpy(), 0.0),
         counted=counted,
         ideal=ideal,
+        match=np.zeros(len(ids)) if match is None else _floats(match["lexical_weight"]),
     )
 
 
@@ -241,7 +247,7 @@ def together(first: Candidates, second: Candidates) -> Candidates:
     count = len(first.query_ids)
     joined: dict[str, Any] = {
         name: np.concatenate([getattr(first, name), getattr(second, name)])
-        for name in (*_OF_HITS, "trigger", "ideal")
+        for name in (*_OF_HITS, "trigger", "ideal", "match")
     }
     return replace(
         first,

@@ -50,6 +50,7 @@ class Run:
     reranked: pl.DataFrame
     unique: pl.DataFrame
     results: pl.DataFrame
+    context_candidates: pl.DataFrame
     packed: pl.DataFrame
     citations: pl.DataFrame
     explain_targets: pl.DataFrame
@@ -66,6 +67,7 @@ class Limits:
 
     candidates: Mapping[str, int]
     top_k: int
+    context_depth: int
     budget: int
     unit: str
     label_names: frozenset[str] = frozenset()
@@ -161,8 +163,8 @@ class _Lookups:
 
     @cached_property
     def costs(self) -> dict[int, list[tuple[int, int, int]]]:
-        """The entries of each context: the result's rank (-1: the notes), number and cost."""
-        ranks = self.run.results.select(*_KEY, "rank")
+        """The entries of each context: the passage's rank (-1: the notes), number and cost."""
+        ranks = self.run.context_candidates.select(*_KEY, "rank")
         rows = self.run.packed.join(ranks, on=_KEY, how="left")
         found: dict[int, list[tuple[int, int, int]]] = {}
         for query_id, rank, number, cost in rows["query_id", "rank", "number", "cost"].iter_rows():
@@ -235,6 +237,8 @@ def _in_context(row: Mapping[str, Any], lookups: _Lookups) -> str:
 def _too_long(row: Mapping[str, Any], lookups: _Lookups) -> str:
     """Why a result is not in the context; its cost is known where the unit is characters."""
     limits = lookups.limits
+    if row["result_rank"] >= limits.context_depth:
+        return f"the context is filled from the first {limits.context_depth} alone"
     packed = lookups.costs.get(row["query_id"], [])
     before = [one for one in packed if one[0] < row["result_rank"]]
     left = limits.budget - sum(cost for *_, cost in before)

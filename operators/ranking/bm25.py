@@ -148,6 +148,14 @@ def query_terms(
     )
 
 
+def ceiling(counts: Mapping[int, int], df: Mapping[int, int], chunks: int) -> float:
+    """What no chunk's score exceeds: that of one with each term of the query at full saturation.
+
+    Terms that the corpus lacks count too: no chunk covers them.
+    """
+    return sum(count * idf(df.get(term, 0), chunks) for term, count in counts.items())
+
+
 def idf(df: int, chunks: int) -> float:
     """How much a term says that ``df`` of ``chunks`` chunks have.
 

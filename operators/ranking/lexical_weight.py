@@ -5,14 +5,19 @@ passages, and which of those has all of them is chance: its meaning should decid
 question has, the more a passage that shares many of them says. Two kinds of short questions are the
 other way round: one or two words, and a name as code has them (``makeFile``, ``max_size``), are
 looked up to the letter, and an embedding model has never seen them.
+
+The lists say more than the question does: where the best passage by words covers as much of the
+question as the best by meaning is near to it, the words count after all.
 """
+
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import polars as pl
 
 from operators.arrays.segments import Column, Floats, positions
 from operators.foundation import tokenizer
-from operators.frames import LEXICAL_WEIGHT
+from operators.frames import BEST_MATCH, LEXICAL_WEIGHT, frame_of
 
 LOOKED_UP = 2
 """So many words are looked up to the letter."""
@@ -63,6 +68,44 @@ def confidence(text: str, full_weight_terms: int) -> float:
             return 1.0
     share = min(len(words) / full_weight_terms, 1.0)
     return 1.0 if len(words) <= LOOKED_UP else float(share**STEEPNESS)
+
+
+def best_match(lists: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """``BEST_MATCH``: what the best passage of a corpus has of each question.
+
+    Args:
+        lists: under ``vector`` columns ``VECTOR_LISTS``; under ``text`` ``TEXT_LISTS``, with
+            ``coverage`` where the search knows it. A channel that was not searched is not there.
+    """
+    found = []
+    if "vector" in lists:
+        found.append(lists["vector"].select("query_id", similarity=1 - pl.col("distance")))
+    if "coverage" in lists.get("text", pl.DataFrame()).columns:
+        found.append(lists["text"].select("query_id", "coverage"))
+    schema = pl.DataFrame(schema=BEST_MATCH)
+    return pl.concat([schema, *found], how="diagonal").group_by("query_id").max().sort("query_id")
+
+
+def match_weights(
+    prior: pl.DataFrame, matches: Iterable[pl.DataFrame], *, margin: float
+) -> pl.DataFrame:
+    """The lexical weight of each question, raised where the words found as good a match.
+
+    ``max(prior, min(1, 1 + (C - V) / margin))``: ``C`` is the share of the question that the best
+    passage of all corpora covers, ``V`` the similarity of the nearest one.
+
+    Args:
+        prior: columns ``LEXICAL_WEIGHT``.
+        matches: the ``BEST_MATCH`` of each corpus.
+        margin: the words count a little as soon as ``C`` is so near to ``V``; 0: only ``prior``
+            counts.
+    """
+    best = pl.concat(matches).group_by("query_id").max()
+    known = prior.join(best, on="query_id", how="left", maintain_order="left")
+    lead = known["coverage"] - known["similarity"]
+    raised = (1 + lead / margin).clip(0, 1).fill_null(0.0) if margin else lead * 0.0
+    weight = np.fmax(known["lexical_weight"].to_numpy(), raised.to_numpy())
+    return frame_of([known["query_id"], pl.Series("lexical_weight", weight)], LEXICAL_WEIGHT)
 
 
 def of_rows(factors: pl.DataFrame | None, query_id: Column) -> Floats:

@@ -74,9 +74,9 @@ def bm25_search(
         timeout_s: seconds for the whole batch.
 
     Returns:
-        Columns ``TEXT_LISTS``, ordered by query, text and rank; a list by score, then chunk_id.
-        Only chunks that share a term with the query. A text without terms (stop words only) has no
-        rows; of over ``bm25.MAX_QUERY_TERMS`` distinct terms the rarest count.
+        Columns ``TEXT_LISTS`` and ``coverage``, ordered by query, text and rank; a list by score,
+        then chunk_id. Only chunks that share a term with the query. A text without terms (stop
+        words only) has no rows; of over ``bm25.MAX_QUERY_TERMS`` distinct terms the rarest count.
 
     Raises:
         SearchTimeout: ``timeout_s`` has passed.
@@ -114,7 +114,14 @@ def bm25_search(
             found += run_slices(store, deadline, everything, work)
         work = partial(_score, corpus=corpus, one=one, k=k, pick=True)
         found += run_slices(store, deadline, some, work, {"enable_seqscan": "off"})
-    return _lists(found)
+    ceilings = {
+        (item.query_id, item.text_no): bm25.ceiling(counts[item.text], df, chunks)
+        for items in groups.values()
+        for item in items
+    }
+    lists = _lists(found)
+    of = [ceilings[text] for text in lists["query_id", "text_no"].iter_rows()]
+    return lists.with_columns(coverage=pl.col("score") / pl.Series(of, dtype=pl.Float64))
 
 
 def plain_search(

@@ -29,6 +29,12 @@ def test_an_answer_has_its_passages_context_citations_and_notes(driver: Any) -> 
     assert answer.provenance["parameters"]["top_k"] == 2
 
 
+def test_people_ask_so_that_the_trigger_is_question_and_none_is_a_name(driver: Any) -> None:
+    answers = [driver.ask(QUERY, **of) for of in ({}, {"trigger": "question"}, {"trigger": "none"})]
+    mixes = [one.provenance["trigger"] for one in answers]
+    assert mixes == [[[{"trigger": "question", "share": 1.0}]]] * 2 + [[[]]]
+
+
 def test_a_question_may_be_put_in_several_ways_and_filtered(driver: Any) -> None:
     answer = driver.ask([QUERY, "cache generations"], only_corpora=("wiki",))
     assert {one.corpus for one in answer} == {"wiki"}

@@ -359,7 +359,9 @@ def test_a_named_chunk_is_explained_whether_it_was_found_or_not(driver):
     labels = found["results"]["source_label"].to_list()
     chunk = found["code.merged"]["chunk_id"][0]
     wanted = ["explain", "dispositions"]
-    out = driver.execute(wanted, {**ASK, "top_k": 0, "explain_chunks": [labels[0], chunk]})
+    out = driver.execute(
+        wanted, {**ASK, "top_k": 0, "context_depth": 0, "explain_chunks": [labels[0], chunk]}
+    )
     assert set(out["dispositions"]["disposition"]) == {"below_top_k"}
     narrow = {**ASK, "only_corpora": ["wiki"], "explain_chunks": ["guide.md"]}
     told = driver.execute(wanted, narrow)["dispositions"].filter(corpus="docs")

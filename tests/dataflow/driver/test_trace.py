@@ -123,7 +123,7 @@ def test_every_stage_is_what_a_fresh_run_of_the_other_configuration_gives(
     ("change", "first", "untouched"),
     [
         ({}, set(), {"queries", "wiki.merged", "results", "provenance"}),
-        ({"parameters": {"top_k": 3}}, {"results", "packed", "provenance"}, {"unique", "fused"}),
+        ({"parameters": {"top_k": 3}}, {"results", "provenance"}, {"unique", "packed"}),
         (
             {"variants": {"aged_hits": "off"}},
             {"aged_hits", "fused"},

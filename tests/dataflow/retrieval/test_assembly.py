@@ -22,6 +22,16 @@ def test_the_cut_comes_after_the_copies_are_gone(run: Any, driver_of: Drivers, w
         assert out["results"].height == left
 
 
+def test_a_context_is_filled_from_more_than_the_results_that_are_shown(
+    run: Any, driver_of: Drivers, world: Any
+) -> None:
+    for top_k, depth in ((1, 30), (4, 2), (0, 1)):
+        wanted = ["results", "packed", "unique"]
+        out = run(driver_of(), wanted, world, 0, top_k=top_k, context_depth=depth)
+        assert out["results"].height == top_k
+        assert out["packed"].height == min(depth, out["unique"].height)
+
+
 def test_no_hit_anywhere_is_an_answer_and_no_search_anywhere_an_error(
     run: Any, driver_of: Drivers, make_world: Any
 ) -> None:

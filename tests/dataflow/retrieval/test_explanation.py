@@ -175,7 +175,12 @@ def test_a_near_duplicate_within_a_corpus_names_what_represents_it(
 @pytest.mark.parametrize(
     ("case", "disposition", "reason"),
     [
-        ({"top_k": 1}, "below_top_k", "5th without the near-duplicates; the results end after 1"),
+        (
+            {"top_k": 1, "context_depth": 1},
+            "below_top_k",
+            "5th without the near-duplicates; the results end after 1",
+        ),
+        ({"context_depth": 1}, "over_budget", "the context is filled from the first 1 alone"),
         ({"context_budget": 99}, "over_budget", "were left"),
         ({"max_citations": 1}, "context", "; cited"),
         ({}, "context", "of 12,000 characters; cited"),

@@ -42,9 +42,9 @@ def test_a_trigger_raises_its_sources(driver_of: Drivers, world: Any, make_queri
         overrides = {**world.overrides(1), "queries": make_queries(1, **columns)}
         weighted = driver.execute(["weighted"], {"now": NOW}, overrides=overrides)["weighted"]
         scores[trigger] = dict(weighted.select("chunk_id", "score").iter_rows())
-    assert scores["pr_review"][2] == scores[None][2] * 1.2
+    assert scores["pr_review"][2] == scores[None][2] * 1.1
     assert scores["pr_review"][21] == scores[None][21]
-    assert scores["question"][21] == scores[None][21] * 1.2
+    assert scores["question"][21] == scores[None][21] * 1.1
 
 
 def test_recent_chunks_are_raised(run: Any, driver_of: Drivers, world: Any) -> None:

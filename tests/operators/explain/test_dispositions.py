@@ -5,13 +5,13 @@ import polars as pl
 from operators import frames
 from operators.explain.dispositions import DISPOSITION_MEANINGS, Limits, Run, dispositions, of_all
 
-LIMITS = Limits({"code": 50}, top_k=10, budget=12_000, unit="characters")
+LIMITS = Limits({"code": 50}, top_k=10, context_depth=30, budget=12_000, unit="characters")
 
 
 def run(explain_targets: pl.DataFrame) -> Run:
     empty = {
         name: frames.empty(frames.FUSED)
-        for name in ("fused", "weighted", "reranked", "unique", "results")
+        for name in ("fused", "weighted", "reranked", "unique", "results", "context_candidates")
     }
     return Run(
         queries=frames.empty(frames.QUERIES),

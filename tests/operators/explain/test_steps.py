@@ -20,6 +20,7 @@ def test_what_no_stage_reached_has_no_numbers() -> None:
         reranked=fused,
         unique=fused,
         results=fused,
+        context_candidates=fused,
         packed=frames.empty(frames.PACKED),
         citations=frames.empty(frames.CITATIONS),
         explain_targets=frames.empty(frames.EXPLAIN_TARGETS),

@@ -9,8 +9,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.foundation.tokenizer import STOP_WORDS
-from operators.frames import LEXICAL_WEIGHT, QUERIES, check
-from operators.ranking.lexical_weight import confidence, lexical_weights, of_rows
+from operators.frames import (
+    BEST_MATCH,
+    LEXICAL_WEIGHT,
+    QUERIES,
+    TEXT_LISTS,
+    VECTOR_LISTS,
+    check,
+    empty,
+)
+from operators.ranking.lexical_weight import (
+    best_match,
+    confidence,
+    lexical_weights,
+    match_weights,
+    of_rows,
+)
 
 PLAIN = [f"word{letter}" for letter in "abcdefghijkl"]
 words = st.lists(st.sampled_from(PLAIN), min_size=3, max_size=12, unique=True)
@@ -73,3 +87,51 @@ def test_rows_get_the_factor_of_their_question_and_one_where_none_is_known() -> 
     rows = np.array([3, 3, 7, 9], np.uint32)
     assert of_rows(factors, rows).tolist() == [0.25, 0.25, 0.5, 1.0]
     assert of_rows(None, rows).tolist() == [1.0] * 4
+
+
+NEAR = pl.DataFrame([(3, 0, 1, 0, 0.25), (3, 1, 2, 0, 0.5)], schema=VECTOR_LISTS, orient="row")
+WORDS = pl.DataFrame(
+    [(3, 0, 1, 0, 5.0, 0.5), (4, 0, 9, 0, 2.0, 0.25)],
+    schema={**TEXT_LISTS, "coverage": pl.Float64},
+    orient="row",
+)
+
+
+def test_the_best_match_of_a_question_is_that_of_all_its_texts() -> None:
+    found = check(best_match({"vector": NEAR, "text": WORDS}), BEST_MATCH, "best_match")
+    assert found.rows() == [(3, 0.75, 0.5), (4, None, 0.25)]
+
+
+@pytest.mark.parametrize(
+    "lists",
+    [{"vector": NEAR}, {"vector": NEAR, "text": WORDS.drop("coverage")}],
+    ids=["not searched by words", "a search that does not know it"],
+)
+def test_without_a_coverage_none_is_known(lists: dict[str, pl.DataFrame]) -> None:
+    assert best_match(lists).rows() == [(3, 0.75, None)]
+    empties = {"vector": empty(VECTOR_LISTS), "text": empty(TEXT_LISTS)}
+    assert best_match(empties).is_empty()
+
+
+shares = st.none() | st.floats(0, 1)
+
+
+@given(st.floats(0, 1), st.lists(st.tuples(shares, shares), max_size=3), st.floats(0.01, 1))
+def test_words_that_find_as_good_a_match_count_in_full_and_never_less_than_before(
+    weight: float, found: list[tuple[float | None, float | None]], margin: float
+) -> None:
+    prior = pl.DataFrame([(5, weight)], schema=LEXICAL_WEIGHT, orient="row")
+    matches = [
+        pl.DataFrame([(5, near, share)], schema=BEST_MATCH, orient="row") for near, share in found
+    ]
+    raised = match_weights(prior, [*matches, empty(BEST_MATCH)], margin=margin)
+    check(raised, LEXICAL_WEIGHT, "lexical_weight")
+    (value,) = raised["lexical_weight"]
+    assert weight <= value <= 1
+    nearest = max((near for near, _ in found if near is not None), default=None)
+    covered = max((share for _, share in found if share is not None), default=None)
+    if nearest is None or covered is None or covered <= nearest - margin:
+        assert value == weight
+    elif covered >= nearest:
+        assert value == 1
+    assert match_weights(prior, matches or [empty(BEST_MATCH)], margin=0).equals(prior)

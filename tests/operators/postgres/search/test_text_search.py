@@ -63,6 +63,21 @@ def oracle(texts: list[str], query: str, k: int) -> list[tuple[int, float]]:
     return [(n, -score) for score, n in ranked[:k]]
 
 
+def test_a_score_is_told_over_that_of_a_chunk_full_of_all_words(
+    held: tuple[Store, list[str]], filling: Any
+) -> None:
+    store, _ = held
+    text = zipf_text(random.Random(2), 12)
+    asked = [[text], [text, f"{text} unheard-of"], ["unheard-of"]]
+    found = bm25_search(store, "code", filling.queries([{"texts": one} for one in asked]), k=50)
+    assert found["coverage"].is_between(0, 1, closed="right").all()
+    share = found["score"] / found["coverage"]
+    ceilings = found.with_columns(ceiling=share.round(9)).group_by("query_id", "text_no")
+    of_each = {key: one["ceiling"].unique().to_list() for key, one in ceilings}
+    assert of_each[0, 0] == of_each[1, 0]
+    assert of_each[1, 1][0] > of_each[0, 0][0]  # no chunk covers a word that none has
+
+
 def test_scores_are_those_of_bm25(held: tuple[Store, list[str]], filling: Any) -> None:
     store, texts = held
     random_ = random.Random(1)
@@ -144,7 +159,7 @@ def test_a_text_without_known_words_has_no_rows(
     store, _ = held
     found = search(store, "code", filling.queries([{"texts": [text]}]), k=10)
     assert found.is_empty()
-    assert found.schema == TEXT_LISTS
+    check(found, TEXT_LISTS, "text_lists")
 
 
 @pytest.mark.parametrize("search", [bm25_search, plain_search])
