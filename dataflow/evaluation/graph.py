@@ -5,6 +5,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import polars as pl
 from hamilton import driver
 
 from dataflow.configuration.config_model import Config
@@ -67,8 +68,8 @@ def build_evaluation_graph(config: Mapping[str, Any] | None = None) -> driver.Dr
 def evaluate(
     store: Store,
     configs: Mapping[str, Config],
-    queries: Path,
-    qrels: Path,
+    queries: Path | pl.DataFrame,
+    qrels: Path | pl.DataFrame,
     *,
     embedder: Embedder | None = None,
     depth: int = 100,
@@ -83,8 +84,8 @@ def evaluate(
     Args:
         store: the open collection.
         configs: by name; the first is what the others are compared with.
-        queries: see :func:`operators.evaluation.judgements.read_queries`.
-        qrels: see :func:`operators.evaluation.judgements.read_qrels`.
+        queries: see :func:`operators.evaluation.judgements.read_queries`; or what it gives.
+        qrels: see :func:`operators.evaluation.judgements.read_qrels`; or what it gives.
         embedder: the collection's model; None: it is loaded.
         depth: documents of each corpus in a run, at least; 0: what a user would get.
         alternates: ``expand``: a near-duplicate that dedup dropped follows its representative;
