@@ -12,7 +12,7 @@ from dataflow.configuration.config_model import Config
 from dataflow.evaluation import comparisons, runs
 from dataflow.execution.graph_checks import LooseInputs, check_declared
 from dataflow.execution.hamilton_logs import quiet_hamilton
-from dataflow.execution.releasing_executor import ReleasingExecutor
+from dataflow.execution.scheduler import Scheduler
 from operators.embedding.protocol import Embedder
 from operators.embedding.registry import load_embedder
 from operators.errors import CrosscorpusError
@@ -60,7 +60,7 @@ def build_evaluation_graph(config: Mapping[str, Any] | None = None) -> driver.Dr
             .with_adapters(LooseInputs())
             .build()
         )
-    built.graph_executor = ReleasingExecutor(built.adapter)
+    built.graph_executor = Scheduler(0, adapter=built.adapter)
     check_declared(built.graph, INPUTS | PARAMETERS)
     return built
 
