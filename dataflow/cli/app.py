@@ -21,7 +21,6 @@ from dataflow.cli.ingest import ingest_app
 from dataflow.cli.learn import learn
 from dataflow.cli.maintenance import doctor, models_app, status, verify
 from dataflow.cli.options import FAILED, PARTLY, WRONG_USAGE, AsJson, Collection, Config
-from dataflow.cli.renamed import CommandGroup
 from dataflow.cli.sync import sync_app
 from dataflow.cli.versions import versions_app
 from operators.errors import CrosscorpusError, UnknownName
@@ -30,7 +29,6 @@ _OF_THE_MACHINE = (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno
 
 app = typer.Typer(
     name="crosscorpus",
-    cls=CommandGroup,
     no_args_is_help=True,
     add_completion=True,
     rich_markup_mode="markdown",

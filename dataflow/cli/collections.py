@@ -8,11 +8,9 @@ from typing import Annotated
 import typer
 
 from dataflow.cli.options import AsJson, Collection
-from dataflow.cli.renamed import CommandGroup
 from operators.errors import CrosscorpusError
 
 collections_app = typer.Typer(
-    cls=CommandGroup,
     no_args_is_help=True,
     help="The collections of the server: list them, drop them, carry them to another server.",
 )

@@ -15,16 +15,13 @@ from dataflow.cli.options import (
     StopAfter,
     takes_ingest_options,
 )
-from dataflow.cli.renamed import CommandGroup
 from operators.errors import CrosscorpusError
 
 if TYPE_CHECKING:
     from dataflow.ingestion import IngestReport
     from operators.sources.protocol import Source
 
-ingest_app = typer.Typer(
-    cls=CommandGroup, no_args_is_help=True, help="Read sources into a collection."
-)
+ingest_app = typer.Typer(no_args_is_help=True, help="Read sources into a collection.")
 
 _Exports = Annotated[
     list[Path], typer.Argument(help="JSON as the API gives it or `gh api --paginate` writes it.")

@@ -6,11 +6,8 @@ from typing import Annotated
 import typer
 
 from dataflow.cli.options import FAILED, PARTLY, AsJson, Collection, Config
-from dataflow.cli.renamed import CommandGroup
 
-models_app = typer.Typer(
-    cls=CommandGroup, no_args_is_help=True, help="The embedding models on this machine."
-)
+models_app = typer.Typer(no_args_is_help=True, help="The embedding models on this machine.")
 
 
 def doctor(

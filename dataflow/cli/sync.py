@@ -7,11 +7,8 @@ import typer
 
 from dataflow.cli.ingest import print_report
 from dataflow.cli.options import IngestOptions, takes_ingest_options
-from dataflow.cli.renamed import CommandGroup
 
-sync_app = typer.Typer(
-    cls=CommandGroup, no_args_is_help=True, help="Keep a collection up to date with a forge."
-)
+sync_app = typer.Typer(no_args_is_help=True, help="Keep a collection up to date with a forge.")
 
 
 @sync_app.command("github")

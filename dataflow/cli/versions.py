@@ -5,10 +5,9 @@ from typing import Annotated
 import typer
 
 from dataflow.cli.options import AsJson, Collection
-from dataflow.cli.renamed import CommandGroup
 
 versions_app = typer.Typer(
-    cls=CommandGroup, no_args_is_help=True, help="The versions of documents, and their differences."
+    no_args_is_help=True, help="The versions of documents, and their differences."
 )
 
 _Corpus = Annotated[str | None, typer.Option("--corpus", help="Only topics of this corpus.")]

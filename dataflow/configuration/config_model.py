@@ -24,14 +24,6 @@ from dataflow.configuration.catalog import (
     retrieval_catalog,
 )
 from dataflow.configuration.loader import ConfigError, read_chain
-from dataflow.configuration.renamed import (
-    IN_A_FILE,
-    PARAMETERS,
-    STAGES,
-    TEMPLATE_FIELDS,
-    VARIANTS,
-    renamed,
-)
 from dataflow.configuration.value_checks import NotNegative, expectation, fits, out_of_bounds
 from dataflow.execution.annotations import spell
 from operators.context.templates import parse
@@ -218,11 +210,9 @@ def name_fault(corpus: str, catalog: Catalog | None = None) -> str | None:
 
 def _check_template(template: str, where: str) -> None:
     try:
-        parts = parse(template)
+        parse(template)
     except CrosscorpusError as error:
         raise ConfigError(f"{where}: {error}") from None
-    for field in (field for part in parts for way in part.ways for field in way.fields):
-        _refuse_old_name(field.name, TEMPLATE_FIELDS, where)
 
 
 def _check_stages(
@@ -232,18 +222,15 @@ def _check_stages(
         if node not in layer.variants:
             if node in other.variants:
                 raise ConfigError(f"{where}variants.{node}: belongs under {elsewhere}variants")
-            _refuse_old_name(node, STAGES, f"{where}variants")
             hint = suggest(node, layer.variants)
             raise UnknownName(f"no stage {node!r} with variants, under {where}variants{hint}")
         if variant not in layer.variants[node]:
-            _refuse_old_name(variant, VARIANTS.get(node, {}), f"{where}variants.{node}")
             hint = suggest(variant, layer.variants[node])
             raise UnknownName(f"unknown variant {variant!r} of {where}variants.{node}{hint}")
     for name, value in options.parameters.items():
         if name not in layer.parameters:
             if name in other.parameters:
                 raise ConfigError(f"{where}parameters.{name}: belongs under {elsewhere}parameters")
-            _refuse_old_name(name, PARAMETERS, f"{where}parameters")
             hint = suggest(name, layer.parameters)
             raise UnknownName(f"unknown parameter {name!r} under {where}parameters{hint}")
         annotation = layer.parameters[name].annotation
@@ -253,11 +240,6 @@ def _check_stages(
             )
         if fault := out_of_bounds(name, value):
             raise ConfigError(f"{where}parameters.{name}: {fault}")
-
-
-def _refuse_old_name(name: str, renames: Mapping[str, str], where: str) -> None:
-    if line := renamed(name, renames):
-        raise UnknownName(f"{where}: {line}{IN_A_FILE}")
 
 
 def _check_chosen(chosen: Mapping[str, str], layer: Layer, where: str) -> None:

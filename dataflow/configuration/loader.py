@@ -8,7 +8,6 @@ from typing import Any
 
 import yaml
 
-from dataflow.configuration.renamed import EXPERIMENTS, IN_A_FILE, renamed
 from operators.errors import CrosscorpusError, UnknownName, suggest
 
 MAX_NODES = 10_000
@@ -91,8 +90,6 @@ def find(source: str | Path, folder: Path = Path()) -> Path:
     path = folder / Path(source).expanduser()
     if path.is_file():
         return path.resolve()
-    if line := renamed(str(source), EXPERIMENTS):
-        raise ConfigError(f"{line}{IN_A_FILE}")
     raise UnknownName(
         f"no configuration {str(source)!r}: give a path to a YAML file or a shipped name"
         f"{suggest(str(source), named)}"
@@ -120,23 +117,13 @@ def seen_from(source: str, file: Path) -> str:
 
 def read_yaml(path: Path) -> dict[str, Any]:
     """The mapping in ``path``; a key given twice is an error, as YAML says and PyYAML does not."""
-    return parse_yaml(read_text(path), path.name)
-
-
-def read_text(path: Path) -> str:
-    """The text of a file as it is, its line ends too."""
+    name = path.name
     try:
-        return path.read_bytes().decode()
+        content = yaml.load(path.read_bytes().decode(), Loader=_Checked)
     except OSError as error:
-        raise ConfigError(f"{path.name}: {error.strerror}") from None
+        raise ConfigError(f"{name}: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise ConfigError(f"{path.name}: not YAML") from None
-
-
-def parse_yaml(text: str, name: str) -> dict[str, Any]:
-    """The mapping that ``text`` holds; ``name`` is what an error calls it."""
-    try:
-        content = yaml.load(text, Loader=_Checked)
+        raise ConfigError(f"{name}: not YAML") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f" line {mark.line + 1}" if mark else ""

@@ -9,7 +9,6 @@ from typing import Any
 
 from dataflow.configuration.catalog import Catalog, Layer
 from dataflow.configuration.config_model import Config
-from dataflow.configuration.renamed import PARAMETERS, STAGES, renamed
 from operators.errors import UnknownName, suggest
 
 
@@ -60,8 +59,6 @@ def _has(layer: Layer, key: str) -> bool:
 
 def _kind(layer: Layer, key: str, name: str, catalog: Catalog) -> str:
     if not _has(layer, key):
-        if line := renamed(name, PARAMETERS | STAGES):
-            raise UnknownName(line)
         known = {k for one in (catalog.top, catalog.corpus) for k in one.parameters | one.variants}
         raise UnknownName(f"no parameter or stage {name!r}{suggest(key, known)}")
     return "variants" if key in layer.variants else "parameters"

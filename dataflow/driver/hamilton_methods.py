@@ -9,11 +9,10 @@ Hamilton's take: style function, attributes, orientation.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias, Unpack
+from typing import Any, Unpack
 
 from hamilton.driver import Driver
 from hamilton.graph_types import HamiltonNode
-from hamilton.io.materialization import ExtractorFactory, MaterializerFactory
 
 from dataflow.driver.node_drawing import Drawing, Look, draw_nodes
 from dataflow.driver.retrieval_description import describe_retrieval
@@ -24,7 +23,6 @@ from dataflow.visualization.graph_drawing import GraphDrawing
 
 Checked = tuple[list[str], dict[str, Any], dict[str, Any]]
 Given = Mapping[str, Any] | None
-Materializer: TypeAlias = "MaterializerFactory | ExtractorFactory"
 
 
 class HamiltonMethods(ABC):

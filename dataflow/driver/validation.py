@@ -13,7 +13,6 @@ from hamilton.graph import FunctionGraph
 
 from dataflow.configuration.catalog import DRIVER_INPUTS, RUN_INPUTS
 from dataflow.configuration.own_modules import shown_name
-from dataflow.configuration.renamed import COLUMNS, NODES, PARAMETERS, new_name, renamed
 from dataflow.configuration.value_checks import fits, out_of_bounds
 from dataflow.execution.annotations import spell
 from dataflow.execution.graph_checks import GraphError
@@ -74,14 +73,11 @@ def check_call(
         if not isinstance(name, str):
             raise GraphError(f"an output is asked for by its name, got {type(name).__name__}")
         if name not in nodes or name in fixed:
-            _refuse_old_name(name)
             raise UnknownName(f"unknown output {name!r}{suggest(name, _shown(graph, fixed))}")
     for name, value in inputs.items():
         node = nodes.get(name)
         if node is None and name in RUN_INPUTS:  # a chosen variant has no use for it
             continue
-        if node is None:
-            _refuse_old_name(name)
         if node is None and (of_one := next((n for n in nodes if n.endswith(f".{name}")), None)):
             raise UnknownName(f"unknown input {name!r}: each corpus has its own, such as {of_one}")
         if node is None:
@@ -94,7 +90,6 @@ def check_call(
         _check_type("input", name, value, node.type)
     for name, value in overrides.items():
         if name not in nodes:
-            _refuse_old_name(name)
             raise UnknownName(f"unknown override {name!r}{suggest(name, _shown(graph, fixed))}")
         if name in fixed:
             raise GraphError(f"{name!r} is chosen by the configuration, not by a run")
@@ -146,11 +141,6 @@ def _watched(function: Callable[..., Any], where: str, node: str, **arguments: A
     return value
 
 
-def _refuse_old_name(name: str) -> None:
-    if line := renamed(name, NODES | PARAMETERS):
-        raise UnknownName(line)
-
-
 def _shown(graph: FunctionGraph, fixed: Collection[str]) -> list[str]:
     return [name for name in graph.nodes if name not in fixed]
 
@@ -168,9 +158,6 @@ def _check_columns(name: str, node: str, value: Any) -> None:
             _check_columns(f"{name}[{field}]", str(field), part)
     if isinstance(value, pl.DataFrame) and node in _FRAMES:
         missing = [column for column in _FRAMES[node] if column not in value.columns]
-        for column in value.columns:
-            if new_name(column, COLUMNS) in missing:
-                raise GraphError(f"override {name!r}: the column {renamed(column, COLUMNS)}")
         if missing:
             raise GraphError(
                 f"override {name!r} lacks columns: {', '.join(missing)}; operators/frames.py says "

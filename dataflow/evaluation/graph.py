@@ -5,13 +5,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import polars as pl
 from hamilton import driver
 
 from dataflow.configuration.config_model import Config
 from dataflow.evaluation import comparisons, runs
 from dataflow.execution.graph_checks import LooseInputs, check_declared
 from dataflow.execution.hamilton_logs import quiet_hamilton
-from dataflow.execution.releasing_executor import ReleasingExecutor
+from dataflow.execution.scheduler import Scheduler
 from operators.embedding.protocol import Embedder
 from operators.embedding.registry import load_embedder
 from operators.errors import CrosscorpusError
@@ -59,7 +60,7 @@ def build_evaluation_graph(config: Mapping[str, Any] | None = None) -> driver.Dr
             .with_adapters(LooseInputs())
             .build()
         )
-    built.graph_executor = ReleasingExecutor(built.adapter)
+    built.graph_executor = Scheduler(0, adapter=built.adapter)
     check_declared(built.graph, INPUTS | PARAMETERS)
     return built
 
@@ -67,8 +68,8 @@ def build_evaluation_graph(config: Mapping[str, Any] | None = None) -> driver.Dr
 def evaluate(
     store: Store,
     configs: Mapping[str, Config],
-    queries: Path,
-    qrels: Path,
+    queries: Path | pl.DataFrame,
+    qrels: Path | pl.DataFrame,
     *,
     embedder: Embedder | None = None,
     depth: int = 100,
@@ -83,8 +84,8 @@ def evaluate(
     Args:
         store: the open collection.
         configs: by name; the first is what the others are compared with.
-        queries: see :func:`operators.evaluation.judgements.read_queries`.
-        qrels: see :func:`operators.evaluation.judgements.read_qrels`.
+        queries: see :func:`operators.evaluation.judgements.read_queries`; or what it gives.
+        qrels: see :func:`operators.evaluation.judgements.read_qrels`; or what it gives.
         embedder: the collection's model; None: it is loaded.
         depth: documents of each corpus in a run, at least; 0: what a user would get.
         alternates: ``expand``: a near-duplicate that dedup dropped follows its representative;

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import polars as pl
@@ -143,18 +142,18 @@ def learn(
     )
     experiment = as_experiment(learned, base, method, config, extends)
     tried = config.with_changes({k: v for k, v in experiment.items() if k != "extends"})
-    with TemporaryDirectory() as folder:
-        files = _written(Path(folder), queries, set(judged["query_id"][test]), grades)
-        evaluation = evaluate(
-            store,
-            {"base": config, "learned": tried},
-            *files,
-            embedder=model,
-            all_corpora=all_corpora,
-            depth=depth,
-            vectors_directory=vectors_directory,
-            on_batch=on_batch,
-        )
+    asked_later = judged[test].with_columns(number=pl.int_range(len(test), dtype=pl.UInt32))
+    evaluation = evaluate(
+        store,
+        {"base": config, "learned": tried},
+        asked_later,
+        grades.join(asked_later, on="query_id", how="semi", maintain_order="left"),
+        embedder=model,
+        all_corpora=all_corpora,
+        depth=depth,
+        vectors_directory=vectors_directory,
+        on_batch=on_batch,
+    )
     return FitResult(learned, base, experiment, len(training), evaluation)
 
 
@@ -279,16 +278,3 @@ def groups_of(path: Path, query_ids: Sequence[str]) -> list[str]:
     rows = (json.loads(line) for _, line in lines(path))
     groups = {str(row["query_id"]): row.get("group") for row in rows}
     return [str(groups.get(name) or name) for name in query_ids]
-
-
-def _written(
-    folder: Path, queries: Path, wanted: set[str], qrels: pl.DataFrame
-) -> tuple[Path, Path]:
-    """Files of the wanted queries and their judgements."""
-    kept = [line for _, line in lines(queries) if str(json.loads(line)["query_id"]) in wanted]
-    grades = qrels.filter(pl.col("query_id").is_in(sorted(wanted)))
-    rows = [f"{query}\t0\t{document}\t{grade}" for query, document, grade in grades.iter_rows()]
-    files = folder / "queries.jsonl", folder / "qrels.tsv"
-    files[0].write_text("\n".join(kept) + "\n", encoding="utf-8")
-    files[1].write_text("\n".join(rows) + "\n", encoding="utf-8")
-    return files

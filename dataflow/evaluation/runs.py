@@ -28,15 +28,15 @@ from operators.postgres.store import Store, collection_info
 
 
 @tag(stage="judgements", io="disk")
-def given_queries(queries_file: Path) -> pl.DataFrame:
+def given_queries(queries_file: Path | pl.DataFrame) -> pl.DataFrame:
     """All queries of the file."""
-    return read_queries(queries_file)
+    return queries_file if isinstance(queries_file, pl.DataFrame) else read_queries(queries_file)
 
 
 @tag(stage="judgements", io="disk")
-def given_qrels(qrels_file: Path) -> pl.DataFrame:
+def given_qrels(qrels_file: Path | pl.DataFrame) -> pl.DataFrame:
     """All judgements of the file."""
-    return read_qrels(qrels_file)
+    return qrels_file if isinstance(qrels_file, pl.DataFrame) else read_qrels(qrels_file)
 
 
 @tag(stage="judgements")

@@ -63,7 +63,7 @@ class Scheduler(GraphExecutor):
     Args:
         workers: threads for ``io`` nodes, shared by all runs; the nodes of one sub-graph, all runs
             together, hold at most half of them (see
-            :class:`dataflow.execution.worker_pool.Workers`).
+            :class:`dataflow.execution.worker_pool.Workers`). 0: the calling thread runs all.
         limit: seconds that an ``io`` node with these arguments may take, from the moment it is
             ready (time spent queued counts); None: no limit.
         fallback: gives the value of a node tagged ``fail_open`` that failed or timed out, from the
@@ -88,7 +88,7 @@ class Scheduler(GraphExecutor):
             self.adapter.does_hook(hook, is_async=False)
             for hook in ("pre_node_execute", "post_node_execute")
         ) or self.adapter.does_method("do_node_execute", is_async=False)
-        self._pool = Workers(workers, "scheduler")
+        self._pool = Workers(max(workers, 1), "scheduler")
         self._process = os.getpid()
         self._plans: WeakKeyDictionary[FunctionGraph, dict[Any, Plan]] = WeakKeyDictionary()
 
@@ -194,7 +194,7 @@ class _Run:
 
     def _start(self, number: int) -> None:
         step = self.plan.steps[number]
-        if not step.io:
+        if not (step.io and self.scheduler.workers):
             self.inline.append(number)
             return
         arguments = self._arguments(step)
@@ -282,13 +282,13 @@ class _Run:
 
     def _settle(self, number: int, value: Any, error: BaseException | None, seconds: float) -> None:
         step = self.plan.steps[number]
+        self.timings[step.name] = seconds * 1000
         if error is not None:
             fallback = self.scheduler.fallback
             if not (step.fail_open and fallback and isinstance(error, Exception)):
                 error.add_note(f"in node {step.name}")
                 raise error
             value = fallback(step.node, error, seconds)
-        self.timings[step.name] = seconds * 1000
         if self.memo is not None:
             self.memo.keep(step.node, self.read[number], value)
         self._finished(step, value)

@@ -66,7 +66,6 @@ def finish(run: Run) -> IngestReport:
         end_run(run.store, run.number, report.ok, report.counts())
     report.replaced += replaced_characters() - run.replaced_before
     report.seconds = time.monotonic() - run.began
-    report.embedding_seconds = run.nodes.seconds.get("new_vectors", 0.0)
     run.tell("done")
     return report
 

@@ -3,7 +3,6 @@
 A function here is a node, and its arguments are nodes or inputs of the graph.
 """
 
-import hashlib
 from collections.abc import Callable
 
 import numpy as np
@@ -11,6 +10,7 @@ import polars as pl
 from hamilton.function_modifiers import tag
 from numpy.typing import NDArray
 
+from operators.embedding.cache import text_hash
 from operators.embedding.passage import embedded_text
 from operators.embedding.protocol import Embedder
 from operators.frames import CHUNKS, DOCUMENTS, check
@@ -52,7 +52,7 @@ def chunks(dated_documents: pl.DataFrame, embedder: Embedder) -> pl.DataFrame:
 def embedded_texts(chunks: pl.DataFrame) -> pl.DataFrame:
     """What the model reads of each chunk, and its SHA-256: columns ``text``, ``text_hash``."""
     texts = [embedded_text(*row) for row in chunks.select("title", "anchor", "text").iter_rows()]
-    hashes = [hashlib.sha256(text.encode()).hexdigest() for text in texts]
+    hashes = [text_hash(text).hex() for text in texts]
     return pl.DataFrame(
         {"text": texts, "text_hash": hashes}, schema={"text": pl.String, "text_hash": pl.String}
     )

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from dataflow.ingestion.graph_builder import NodeSeconds, build_ingestion_graph
+from dataflow.ingestion.graph_builder import build_ingestion_graph
 from dataflow.ingestion.ledger_snapshot import LedgerSnapshot
 from dataflow.ingestion.report import IngestReport, Progress
 from operators.embedding.protocol import Embedder
@@ -62,10 +62,7 @@ class Run:
         self.store = store.embedding_in(embedder.space)  # another model may come in meanwhile
         self.embedder, self.source, self.on_event = embedder, source, on_event
         self.fingerprint = fingerprint(source, embedder.space)
-        options = dict(graph or {})
-        self.nodes = NodeSeconds()
-        adapters = [self.nodes, *options.pop("adapters", ())]
-        self.graph = build_ingestion_graph(adapters=adapters, **options)
+        self.graph = build_ingestion_graph(**graph or {})
         self.report = IngestReport()
         self.waiting: list[Document] = []
         self.changed_corpora: set[str] = set()

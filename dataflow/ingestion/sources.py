@@ -4,10 +4,11 @@ A function such as ``ingest_git`` reads one into a store that is open. A sync wi
 it fetched in the store, so that it has no source before that is open.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from inspect import signature
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, ParamSpec
 
 from dataflow.configuration.config_model import Config, as_config
 from dataflow.configuration.hamilton_config import corpora_with
@@ -30,8 +31,38 @@ from operators.sources.protocol import Source
 from operators.sources.reader import reader_source
 from operators.sources.wiki.wiki_source import wiki_source
 
-documents, git, folder, wiki = documents_source, git_source, folder_source, wiki_source
-reviews, issues, memory = reviews_source, issues_source, memory_source
+_P = ParamSpec("_P")
+
+
+def _named(
+    source: Callable[_P, Source],
+) -> tuple[Callable[_P, Source], Callable[..., IngestReport]]:
+    """``source``, and a function that ingests what it reads into a store that is open."""
+    own = signature(source).parameters
+
+    def run(store: Store, embedder: Embedder, *args: Any, **options: Any) -> IngestReport:
+        if "whole" in own:
+            options["whole"] = bool(options.get("prune"))
+        kept = {name: options.pop(name) for name in own.keys() & options.keys()}
+        return ingest(store, embedder, source(*args, **kept), **options)
+
+    run.__name__ = f"ingest_{source.__name__.removesuffix('_source')}"
+    run.__doc__ = f"""Ingest what :func:`{source.__module__}.{source.__name__}` reads.
+
+    Its arguments follow the open store and the embedder; options as in :func:`ingest`. ``prune``
+    says of exported files that they are all there is: what they lack is deleted.
+    """
+    return source, run
+
+
+documents, ingest_documents = _named(documents_source)
+git, ingest_git = _named(git_source)
+folder, ingest_folder = _named(folder_source)
+wiki, ingest_wiki = _named(wiki_source)
+reviews, ingest_reviews = _named(reviews_source)
+issues, ingest_issues = _named(issues_source)
+memory, ingest_memory = _named(memory_source)
+"""Every source once: what names it, and what reads it into a store."""
 
 
 def ingest_into(
@@ -94,112 +125,6 @@ def run_into(
         store.forget_info()
         report.unsearched = sorted(set(collection_info(store).corpora) - set(settings.corpora))
     return report
-
-
-def ingest_documents(
-    store: Store, embedder: Embedder, path: Path | str, *, prune: bool = False, **options: Any
-) -> IngestReport:
-    """Ingest a JSONL file (:mod:`operators.sources.jsonl`); options as in `ingest`.
-
-    Args:
-        store: the open collection.
-        embedder: its model.
-        path: the file, plain or gzipped.
-        prune: the file is all there is of the corpora and repos in it: a document that an earlier
-            file brought in and this one lacks is deleted.
-    """
-    return ingest(store, embedder, documents_source(path), prune=prune, **options)
-
-
-def ingest_git(
-    store: Store,
-    embedder: Embedder,
-    path: Path | str,
-    *,
-    repo: str | None = None,
-    exclude: Sequence[str] = (),
-    **options: Any,
-) -> IngestReport:
-    """Ingest a git working tree; options as in :func:`ingest`."""
-    return ingest(store, embedder, git_source(path, repo, exclude=exclude), **options)
-
-
-def ingest_folder(
-    store: Store,
-    embedder: Embedder,
-    path: Path | str,
-    *,
-    corpus: str = "docs",
-    repo: str | None = None,
-    base_url: str | None = None,
-    **options: Any,
-) -> IngestReport:
-    """Ingest a folder of documents (:mod:`operators.sources.folder`); options as in `ingest`.
-
-    ``base_url`` is kept for later runs that give none; an empty one drops it.
-    """
-    return ingest(store, embedder, folder_source(path, corpus, repo, base_url=base_url), **options)
-
-
-def ingest_wiki(
-    store: Store,
-    embedder: Embedder,
-    path: Path | str,
-    *,
-    repo: str | None = None,
-    base_url: str | None = None,
-    **options: Any,
-) -> IngestReport:
-    """Ingest a wiki; options as in :func:`ingest_folder`."""
-    return ingest(store, embedder, wiki_source(path, repo, base_url=base_url), **options)
-
-
-def ingest_reviews(
-    store: Store,
-    embedder: Embedder,
-    paths: Sequence[Path | str],
-    *,
-    repo: str | None = None,
-    prune: bool = False,
-    **options: Any,
-) -> IngestReport:
-    """Ingest exported review comments and reviews (:mod:`operators.sources.github.review_threads`).
-
-    ``prune``: the files are all there is of their repositories, so a document that they lack is
-    deleted. Other options as in :func:`dataflow.ingestion.loop.ingest`.
-    """
-    source = reviews_source(paths, repo, whole=prune)
-    return ingest(store, embedder, source, prune=prune, **options)
-
-
-def ingest_issues(
-    store: Store,
-    embedder: Embedder,
-    paths: Sequence[Path | str],
-    *,
-    repo: str | None = None,
-    prune: bool = False,
-    **options: Any,
-) -> IngestReport:
-    """Ingest exported issues and their comments (:mod:`operators.sources.github.github_issues`).
-
-    Options as in :func:`ingest_reviews`.
-    """
-    source = issues_source(paths, repo, whole=prune)
-    return ingest(store, embedder, source, prune=prune, **options)
-
-
-def ingest_memory(
-    store: Store,
-    embedder: Embedder,
-    path: Path | str,
-    *,
-    repo: str | None = None,
-    prune: bool = False,
-    **options: Any,
-) -> IngestReport:
-    """Ingest learned findings (:mod:`operators.sources.findings`); options as elsewhere."""
-    return ingest(store, embedder, memory_source(path, repo), prune=prune, **options)
 
 
 def sync_github(

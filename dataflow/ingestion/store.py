@@ -100,15 +100,20 @@ def _store(run: Run, batch: list[Document]) -> None:
         if share < 1 and run.report_is_due:
             run.tell("scan", share)
 
+    timings: dict[str, float] = {}
     inputs = {
         "batch": batch,
         "fingerprint": run.fingerprint,
         "store": run.store,
         "embedder": run.embedder,
         "on_embedded": on_embedded,
+        "timings": timings,
     }
-    with quiet_hamilton():
-        made = run.graph.execute(["written", "ledger_entries"], inputs=inputs)
+    try:
+        with quiet_hamilton():
+            made = run.graph.execute(["written", "ledger_entries"], inputs=inputs)
+    finally:
+        run.report.embedding_seconds += timings.get("new_vectors", 0.0) / 1000
     written: Written = made["written"]
     run.report.chunks += written.chunks
     run.report.replaced += written.replaced

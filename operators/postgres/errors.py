@@ -202,15 +202,6 @@ def is_transient(error: BaseException) -> bool:
     return state.startswith(("57P0", "08")) or state in {"40001", "40P01"}
 
 
-def masked(dsn: str) -> str:
-    """Return the server and the database of a DSN for people, without secrets."""
-    try:
-        parts = conninfo_to_dict(dsn)
-    except psycopg.ProgrammingError:
-        return "(unreadable DSN)"
-    return f"{_target({k: str(v) for k, v in parts.items() if v})}/{parts.get('dbname') or ''}"
-
-
 def _has_no_room(host: str) -> bool:
     """Whether ``host`` is the folder of a local server whose disk cannot take one more log file.
 

@@ -194,11 +194,6 @@ def _clean_value(value: Any) -> Any:
     return value
 
 
-def read_all(source: Source) -> list[Document | ReadIssue]:
-    """Everything that one scan of ``source`` gives, parsed."""
-    return [item.read() if isinstance(item, LazyDocument) else item for item in source.scan()]
-
-
 def content_hash(document: Document) -> str:
     """SHA-256 (hex) over every field of ``document``: a change of any makes a new version.
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from operators.sources.protocol import Document, ReadIssue, read_all
+from whole_scan import read_all
+
+from operators.sources.protocol import Document, ReadIssue
 from operators.sources.wiki.wiki_source import wiki_source
 
 PAGE = """<page><title>{title}</title><ns>{ns}</ns><id>7</id>{redirect}

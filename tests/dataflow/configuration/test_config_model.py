@@ -1,9 +1,7 @@
 """Configurations: what they say together, and one readable line for every mistake."""
 
 import pytest
-from hamilton import ad_hoc_utils
 
-from dataflow.configuration.catalog import read_catalog
 from dataflow.configuration.config_model import load_config
 from dataflow.configuration.loader import ConfigError
 from operators.errors import CrosscorpusError
@@ -67,66 +65,6 @@ WRONG = [
     ({"corpora": {"code": {"deadline_s": -1.0}}}, "corpora.code.deadline_s: "),
     ({"corpora": {"code": {"label": "{path"}}}, "corpora.code.label: "),
 ]
-
-
-UPGRADE = "; `crosscorpus config upgrade FILE` rewrites a file"
-RENAMED = [
-    (
-        {"parameters": {"own_scale": 1.0}},
-        "parameters: 'own_scale' is called 'corpus_normalization' now",
-    ),
-    (
-        {"corpus_defaults": {"parameters": {"candidates": 9}}},
-        "corpus_defaults.parameters: 'candidates' is called 'search_depth' now",
-    ),
-    (
-        {"corpora": {"code": {"parameters": {"exact_below": 9}}}},
-        "corpora.code.parameters: 'exact_below' is called 'exact_scan_max_rows' now",
-    ),
-    ({"variants": {"recency": "step"}}, "variants: 'recency' is called 'aged_hits' now"),
-    ({"variants": {"fused": "score"}}, "variants.fused: 'score' is called 'comb_sum' now"),
-    (
-        {"corpora": {"code": {"variants": {"merged": "minmax"}}}},
-        "corpora.code.variants.merged: 'minmax' is called 'convex' now",
-    ),
-    (
-        {"corpora": {"code": {"label": "{path}[[ {only_up_to}]]"}}},
-        "corpora.code.label: 'only_up_to' is called 'last_version' now",
-    ),
-    (
-        {"corpora": {"code": {"link": "{uri}[[#{anchor}||?{gone_since}]]"}}},
-        "corpora.code.link: 'gone_since' is called 'superseded_at' now",
-    ),
-]
-
-
-@pytest.mark.parametrize(("change", "message"), RENAMED, ids=[m for _, m in RENAMED])
-def test_an_old_name_in_a_file_or_in_changes_is_an_error_with_the_new_one(
-    tmp_path, change, message
-):
-    _write(tmp_path / "team.yaml", {"extends": "default", **change})
-    with pytest.raises(ConfigError) as error:
-        load_config(tmp_path / "team.yaml")
-    assert str(error.value) == f"team.yaml: {message}{UPGRADE}"
-    with pytest.raises(ConfigError) as error:
-        load_config("default").with_changes(change)
-    assert str(error.value) == f"changes: {message}{UPGRADE}"
-
-
-def test_a_parameter_of_the_graph_is_no_old_name_whatever_it_is_called():
-    def hits(query: str, candidates: int = 3) -> int:
-        return candidates
-
-    def unified(corpus: str) -> int:
-        return 1
-
-    modules = (
-        ad_hoc_utils.create_temporary_module(hits),
-        ad_hoc_utils.create_temporary_module(unified),
-    )
-    own = read_catalog(modules[:1], modules[1:])
-    config = load_config({"parameters": {"candidates": 4}, "corpora": {"code": {}}}, catalog=own)
-    assert config.parameters == {"candidates": 4}
 
 
 @pytest.mark.parametrize(("change", "message"), WRONG, ids=[m[:30] for _, m in WRONG])

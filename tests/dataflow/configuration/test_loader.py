@@ -10,8 +10,6 @@ from dataflow.configuration.config_model import load_config
 from dataflow.configuration.loader import ConfigError, find, read_chain, seen_from, shipped
 from operators.errors import UnknownName
 
-UPGRADE = "; `crosscorpus config upgrade FILE` rewrites a file"
-
 
 def _write(path, content):
     path.write_text(yaml.safe_dump(content))
@@ -60,13 +58,6 @@ def test_no_file_is_told_to_extend_itself(tmp_path):
     _write(tmp_path / "a.yaml", {"extends": "default"})
     with pytest.raises(ConfigError, match=r"a\.yaml: can't extend itself"):
         seen_from(str(tmp_path / "a.yaml"), tmp_path / "b" / ".." / "a.yaml")
-
-
-@pytest.mark.parametrize("source", ["candidates_10", {"extends": "candidates_10"}], ids=str)
-def test_the_old_name_of_an_experiment_is_an_error_with_the_new_one(source):
-    with pytest.raises(ConfigError) as error:
-        load_config(source)
-    assert str(error.value) == f"'candidates_10' is called 'search_depth_10' now{UPGRADE}"
 
 
 def test_a_missing_file_is_named_with_the_nearest_shipped_name():

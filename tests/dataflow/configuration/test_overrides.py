@@ -55,17 +55,3 @@ def test_an_unknown_name_is_an_error_with_the_nearest(name, said):
 def test_a_value_of_another_type_is_an_error(name, value):
     with pytest.raises((ConfigError, UnknownName)):
         with_setting(DEFAULT, name, value)
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "said"),
-    [
-        ("candidates", 9, "'candidates' is called 'search_depth' now"),
-        ("code.candidates", 9, "'code.candidates' is called 'code.search_depth' now"),
-        ("recency", "off", "'recency' is called 'aged_hits' now"),
-        ("fused", "score", "variants.fused: 'score' is called 'comb_sum' now"),
-    ],
-)
-def test_an_old_name_is_an_error_with_the_new_one(name, value, said):
-    with pytest.raises((ConfigError, UnknownName), match=said):
-        with_setting(DEFAULT, name, value)

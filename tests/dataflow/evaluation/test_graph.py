@@ -10,7 +10,7 @@ from dataflow.evaluation.answers import for_evaluation
 from dataflow.evaluation.graph import build_evaluation_graph, check_models, evaluate
 from operators.errors import CrosscorpusError, UnknownName
 from operators.evaluation import evaluation_frames
-from operators.evaluation.judgements import JudgementError
+from operators.evaluation.judgements import JudgementError, read_qrels, read_queries
 from operators.evaluation.measures import scores
 from operators.frames import check
 from operators.postgres.store import ModelMismatch
@@ -69,6 +69,14 @@ def test_a_run_has_every_corpus_and_only_the_judged_ones_count_unless_all_do(jud
     assert not all_corpora.scores.equals(
         found.scores.filter(pl.col("config") == all_corpora.configs[0])
     )
+
+
+def test_frames_stand_for_the_files_that_they_were_read_from(judged):
+    read = {"queries": read_queries(judged.queries), "qrels": read_qrels(judged.qrels)}
+    of_frames, of_files = asked(judged, **read), asked(judged)
+    for name in ("queries", "qrels", "runs", "scores", "corpus_scores", "summary"):
+        assert getattr(of_frames, name).equals(getattr(of_files, name))
+    assert of_frames.notes == of_files.notes
 
 
 def test_a_query_that_judges_a_corpus_that_is_switched_off_has_no_answer_and_score_0(judged):

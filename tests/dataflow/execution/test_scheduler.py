@@ -1,10 +1,12 @@
 """The scheduler, on small Hamilton graphs whose nodes sleep, fail, hang and nest."""
 
 import contextvars
+import gc
 import itertools
 import threading
 import time
 import types
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -304,3 +306,70 @@ def _copy(function):
     made = types.FunctionType(function.__code__, globals(), function.__name__)
     made.__annotations__ = function.__annotations__
     return made
+
+
+def test_without_workers_the_calling_thread_runs_every_node():
+    @tag(io="test")
+    def fetched(seed: int) -> int:
+        return threading.get_ident()
+
+    out = graph(fetched, workers=0).execute(["fetched"], inputs={"seed": 1})
+    assert out == {"fetched": threading.get_ident()}
+
+
+def test_a_node_that_fails_leaves_its_milliseconds_too():
+    def bad(seed: int) -> int:
+        time.sleep(0.02)
+        raise RuntimeError("boom")
+
+    timings = {}
+    with pytest.raises(RuntimeError, match="boom"):
+        graph(bad).execute(["bad"], inputs={"seed": 1, "timings": timings})
+    assert timings["bad"] >= 19
+
+
+class Batch(list):
+    """A list that can be watched."""
+
+
+@pytest.fixture
+def no_collector():
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("no_collector")
+def test_a_run_of_the_graph_leaves_none_of_its_values_behind():
+    made = []
+
+    def watched(batch: list) -> Batch:
+        value = Batch(batch)
+        made.append(weakref.ref(value))
+        return value
+
+    def asked(watched: Batch) -> int:
+        return len(watched)
+
+    module = ad_hoc_utils.create_temporary_module(watched, asked, module_name="watched")
+    built = driver.Builder().with_modules(module).build()
+    built.graph_executor = Scheduler(0, adapter=built.adapter)
+    handed = Batch([1, 2])
+    assert built.execute(["asked"], inputs={"batch": handed}) == {"asked": 2}
+    made.append(weakref.ref(handed))
+    del handed
+    assert [ref() for ref in made] == [None, None]
+
+
+def test_inputs_and_overrides_can_be_asked_for():
+    def doubled(number: int) -> int:
+        return 2 * number
+
+    module = ad_hoc_utils.create_temporary_module(doubled, module_name="doubling")
+    built = driver.Builder().with_modules(module).build()
+    built.graph_executor = Scheduler(0, adapter=built.adapter)
+    assert built.execute(["doubled", "number"], inputs={"number": 2}) == {"doubled": 4, "number": 2}
+    assert built.execute(["doubled"], inputs={"number": 2}, overrides={"doubled": 7}) == {
+        "doubled": 7
+    }

@@ -9,11 +9,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from whole_scan import read_all
 
 from operators.sources.files import Skipped, decode_text, read_file
 from operators.sources.folder import MAX_TEXT, document_format, folder_source
 from operators.sources.jsonl import SourceError
-from operators.sources.protocol import Document, LazyDocument, ReadIssue, read_all
+from operators.sources.protocol import Document, LazyDocument, ReadIssue
 
 MakePdf = Callable[..., bytes]
 

@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from whole_scan import read_all
 
 from operators.sources.folder import folder_source
 from operators.sources.git.git_source import git_source
 from operators.sources.ignore_file import NAME
 from operators.sources.jsonl import SourceError
-from operators.sources.protocol import Document, ReadIssue, Source, read_all
+from operators.sources.protocol import Document, ReadIssue, Source
 from operators.sources.wiki.wiki_source import wiki_source
 
 IGNORED = "# drafts stay home\ndrafts/\n*.env.md\n!keep.env.md\n/secret.md\n"

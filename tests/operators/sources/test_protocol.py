@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from hypothesis import given
 from hypothesis import strategies as st
+from whole_scan import read_all
 
 from operators.frames import DOCUMENTS, check
 from operators.sources.protocol import (
@@ -18,7 +19,6 @@ from operators.sources.protocol import (
     content_hash,
     document_frame,
     metadata_json,
-    read_all,
 )
 
 DOCUMENT = Document(

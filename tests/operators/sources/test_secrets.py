@@ -13,10 +13,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from whole_scan import read_all
 
 from operators.errors import UnknownName
 from operators.sources import secrets
-from operators.sources.protocol import Document, Item, LazyDocument, ReadIssue, Source, read_all
+from operators.sources.protocol import Document, Item, LazyDocument, ReadIssue, Source
 from operators.sources.secrets import found_secrets, redacted, without_secrets
 
 HEX = "0123456789abcdef"

@@ -3,10 +3,11 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from whole_scan import read_all
 
 from operators.sources.dates.release_dates import stated_release
 from operators.sources.folder import folder_source
-from operators.sources.protocol import Document, read_all
+from operators.sources.protocol import Document
 
 RAW = Path(os.environ.get("CROSSCORPUS_TEST_DATA", Path(__file__).parents[5] / "shared/data"))
 RAW = RAW / "versionrag" / "raw"
