@@ -43,7 +43,7 @@ EXPERIMENTS = {
     "comb_sum": "`fused: convex` instead of the merged scores as they are",
     "rrf": "`merged: convex`: scores instead of ranks, within and over corpora",
     "min_max": "scores over the best of a list instead of min-max, within and over corpora",
-    "missing_score_fraction": "what a list lacks counts 0 there instead of 0.75 of the list's last",
+    "missing_score_fraction": "`missing_score_fraction: 0.75` of a list's last for what it lacks",
     "vector_lean": "`vector_weight: 0.5`: meaning and words alike",
     "text_only": "vectors beside the words",
     "vector_only": "words beside the vectors",
@@ -56,7 +56,7 @@ EXPERIMENTS = {
     "newest_dedup": "copies by what they say instead of the newest of near-copies",
     "no_recency": "`aged_hits: step`",
     "half_life": "`aged_hits: step` instead of a boost that halves every 30 days",
-    "no_weights": "`weighted: by_trigger`, `weights` of 1.2",
+    "no_weights": "`weighted: by_trigger`, `weights` of 1.1",
     "static_model": "`embedding: minilm` instead of the static model",
 }
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
@@ -101,7 +101,7 @@ def configurations() -> dict[str, tuple[str, Config]]:
         corpus: {"weights": dict.fromkeys(options.weights, WEAKER)}
         for corpus, options in base.corpora.items()
     }
-    made[f"`weights` of {WEAKER}"] = "`weights` of 1.2", base.with_changes({"corpora": weaker})
+    made[f"`weights` of {WEAKER}"] = "`weights` of 1.1", base.with_changes({"corpora": weaker})
     return made
 
 
