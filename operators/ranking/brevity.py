@@ -1,8 +1,7 @@
 """How much a passage's length lets its score count: a commit of one short line says little.
 
-Both scores favour what is short: a subject of five words is near in meaning to any question that
-shares two of them, and BM25 takes these two for a large part of it. So the subject comes before the
-passage that answers.
+A subject of five words is near in meaning to any question that shares two of them, and BM25 takes
+these two for a large part of it. So it comes before the passage that answers.
 """
 
 from collections.abc import Sequence

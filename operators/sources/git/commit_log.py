@@ -134,11 +134,8 @@ def told_once(commits: Iterable[Commit], merges: MutableMapping[bytes, Commit]) 
 
     A forge gives a merge the title of its pull request, which often is the subject of a commit in
     it. That commit then also has the merge's line, with the request's number. A merge without a
-    text of its own is left out.
-
-    Args:
-        commits: newest first, a merge before what it merges.
-        merges: those that wait for such a commit; filled.
+    text of its own is left out. A merge comes before what it merges; ``merges`` holds those that
+    wait for such a commit.
     """
     for commit in commits:
         is_merge = len(commit.parents) > 1

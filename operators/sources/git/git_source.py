@@ -84,9 +84,8 @@ def git_source(path: Path | str, repo: str | None = None, *, exclude: Sequence[s
 
     @cache
     def every_merge() -> frozenset[str]:
-        return frozenset(
-            git_output(repository.root, "rev-list", "--merges", repository.head).split()
-        )
+        ids = git_output(repository.root, "rev-list", "--merges", repository.head)
+        return frozenset(ids.split())
 
     def left_out(key: Key) -> bool:
         if key[0] == HISTORY:
