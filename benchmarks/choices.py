@@ -66,7 +66,7 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "`vector_norm: max`": {"vector_norm": "min_max"},
     "`text_norm: max`": {"text_norm": "min_max"},
 }
-WEAKER = 1.1
+STRONGER = 1.2
 
 
 def main() -> None:
@@ -97,11 +97,11 @@ def configurations() -> dict[str, tuple[str, Config]]:
     for choice, setting in SETTINGS.items():
         undoing = ", ".join(f"`{name}: {value}`" for name, value in setting.items())
         made[undoing] = choice, with_settings(base, setting)
-    weaker = {
-        corpus: {"weights": dict.fromkeys(options.weights, WEAKER)}
+    stronger = {
+        corpus: {"weights": dict.fromkeys(options.weights, STRONGER)}
         for corpus, options in base.corpora.items()
     }
-    made[f"`weights` of {WEAKER}"] = "`weights` of 1.1", base.with_changes({"corpora": weaker})
+    made[f"`weights` of {STRONGER}"] = "`weights` of 1.1", base.with_changes({"corpora": stronger})
     return made
 
 

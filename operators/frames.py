@@ -66,6 +66,9 @@ EMBEDDING = pl.List(pl.Float32)
 # The weight of a question's words beside its meaning, 0..1.
 LEXICAL_WEIGHT = pl.Schema({"query_id": pl.UInt32(), "lexical_weight": pl.Float64()})
 
+# The factor of a short chunk's score, 0..1.
+BREVITY = pl.Schema({"chunk_id": pl.Int64(), "brevity": pl.Float64()})
+
 TRIGGER_WEIGHTS = pl.Schema(
     {"query_id": pl.UInt32(), "corpus": pl.String(), "weight": pl.Float64()}
 )

@@ -26,6 +26,7 @@ BOUNDS: dict[str, Any] = {
     "cosine_threshold": _Threshold,
     "ef_search": _AtLeastOne,
     "exact_scan_max_rows": NotNegative,
+    "full_length_words": NotNegative,
     "full_weight_terms": NotNegative,
     "lexical_margin": NotNegative,
     "superseded_weight": NotNegative,

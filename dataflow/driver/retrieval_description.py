@@ -11,7 +11,7 @@ from hamilton.graph import FunctionGraph
 
 from dataflow.visualization.graph_model import Description, describe
 
-CORPUS_IDENTITY = frozenset({"label", "link"})
+CORPUS_IDENTITY = frozenset({"label", "link", "full_length_words"})
 """Parameters that every corpus has its own value of; corpora that differ by them only are alike."""
 
 

@@ -31,6 +31,7 @@ _FRAMES = {
     "text_hits": frames.TEXT_HITS,
     "merged": frames.MERGED,
     "chunks": frames.READ_CHUNKS,
+    "short_chunks": frames.BREVITY,
     "deduped": frames.DEDUPED,
     "unified": frames.UNIFIED,
     "pooled_hits": frames.UNIFIED,

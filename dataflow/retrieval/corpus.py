@@ -36,6 +36,7 @@ from operators.postgres.search.text_search import (
 from operators.postgres.search.vector_search import search_vectors
 from operators.postgres.store import CollectionInfo, Store
 from operators.ranking import lexical_weight, merge
+from operators.ranking.brevity import brevity
 from operators.ranking.multi_query import fuse_texts
 from operators.ranking.query_filters import narrowed
 
@@ -249,6 +250,12 @@ def read_chunks(
         else empty(READ_CHUNKS)
     )
     return {"chunks": chunks, "chunks_outcome": empty(OUTCOMES)}
+
+
+@tag(stage="chunks")
+def short_chunks(chunks: pl.DataFrame, full_length_words: int = 0) -> pl.DataFrame:
+    """The factor of each chunk that is too short to count in full."""
+    return brevity(chunks, full_length_words=full_length_words)
 
 
 @tag(stage="dedup")

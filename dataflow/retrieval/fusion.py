@@ -14,7 +14,7 @@ from operators.dedup.similarity_index import SimilarityIndex
 from operators.dedup.token_index import TokenIndex
 from operators.frames import UNIFIED, stacked
 from operators.postgres.store import CollectionInfo, Store, collection_info
-from operators.ranking import fusion, recency, rerank
+from operators.ranking import brevity, fusion, recency, rerank
 from operators.ranking.lexical_weight import match_weights
 from operators.ranking.weighting import weigh
 
@@ -64,12 +64,21 @@ def superseded_factor(
     )
 
 
+@tag(stage="fusion")
+@from_each_corpus(short_chunks="short_chunks")
+def passage_factor(
+    pooled_hits: pl.DataFrame, superseded_factor: pl.Series, short_chunks: dict[str, pl.DataFrame]
+) -> pl.Series:
+    """The factor of each hit: below 1 where it is superseded or short."""
+    return superseded_factor * brevity.of_hits(pooled_hits, list(short_chunks.values()))
+
+
 @config.when(aged_hits_variant="step")
 @tag(stage="fusion")
 def aged_hits__step(
     pooled_hits: pl.DataFrame,
     queries: pl.DataFrame,
-    superseded_factor: pl.Series,
+    passage_factor: pl.Series,
     now: datetime | None = None,
     recency_days: float = 30.0,
     recency_boost: float = 1.15,
@@ -77,7 +86,7 @@ def aged_hits__step(
     """The hits with the factor of their age: a boost up to a number of days."""
     age = recency.ages(pooled_hits, queries, now)
     factor = recency.step(age, days=recency_days, boost=recency_boost)
-    return pooled_hits.hstack([pl.Series("recency", factor) * superseded_factor])
+    return pooled_hits.hstack([pl.Series("recency", factor) * passage_factor])
 
 
 @config.when(aged_hits_variant="half_life")
@@ -85,7 +94,7 @@ def aged_hits__step(
 def aged_hits__half_life(
     pooled_hits: pl.DataFrame,
     queries: pl.DataFrame,
-    superseded_factor: pl.Series,
+    passage_factor: pl.Series,
     now: datetime | None = None,
     recency_days: float = 30.0,
     recency_boost: float = 1.15,
@@ -93,14 +102,14 @@ def aged_hits__half_life(
     """The hits with the factor of their age: a boost that halves with each number of days."""
     age = recency.ages(pooled_hits, queries, now)
     factor = recency.half_life(age, days=recency_days, boost=recency_boost)
-    return pooled_hits.hstack([pl.Series("recency", factor) * superseded_factor])
+    return pooled_hits.hstack([pl.Series("recency", factor) * passage_factor])
 
 
 @config.when(aged_hits_variant="off")
 @tag(stage="fusion")
-def aged_hits__off(pooled_hits: pl.DataFrame, superseded_factor: pl.Series) -> pl.DataFrame:
+def aged_hits__off(pooled_hits: pl.DataFrame, passage_factor: pl.Series) -> pl.DataFrame:
     """The hits with no factor of their age."""
-    return pooled_hits.hstack([superseded_factor.alias("recency")])
+    return pooled_hits.hstack([passage_factor.alias("recency")])
 
 
 @tag(stage="fusion")

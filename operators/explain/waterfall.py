@@ -13,7 +13,7 @@ FACTORS = {
     "corpus": "its score in its corpus",
     "fusion": "what its fusion gave it, which does not tell why",
     "others": "the same passage in other corpora",
-    "recency": "how new it is",
+    "recency": "how new it is, and how short",
     "weight": "the weight of its source for what asks",
     "reranker": "the reranking model",
 }

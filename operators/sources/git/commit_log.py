@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import IO, TYPE_CHECKING, NamedTuple
@@ -16,6 +17,13 @@ if TYPE_CHECKING:
 
 MAX_FILES = 100
 """Paths named in a commit's text; a commit that touches more says how many more."""
+
+_GIVEN_NAME = re.compile(r"'[^']*'|`[^`]*`|\S+ into \S+|\b(?:of|in|into|from) \S+|#\d+")
+_BARE_MERGE = re.compile(
+    r"Merged?\b(?:\W|(?:and|branch(?:es)?|commits?|pull request|remote-tracking|tags?|the)\b)*"
+)
+_PULL_REQUEST = re.compile(r"\s*\(#\d+\)$")
+_NOT_OWN = re.compile(r"#|\t|(?:conflicts|[a-z-]+-by):|see merge request ", re.IGNORECASE)
 
 _FIELDS = ("%H", "%P", "%at", "%ct", "%an", "%s", "%B")
 _LOG = (
@@ -106,6 +114,40 @@ def parse_log(stream: IO[bytes], on_file: OnFile | None = None) -> Iterator[Comm
         else:
             token = None
         yield replace(commit, paths=tuple(paths), files=files)
+
+
+def own_text(message: str) -> str:
+    """What a merge's message says beside the line that git or a forge writes for it.
+
+    >>> own_text("Merge branch 'main' into cache"), own_text("Take both fixes")
+    ('', 'Take both fixes')
+    >>> own_text("Merge pull request #12 from ann/cache\\n\\nFix the cache")
+    'Fix the cache'
+    """
+    subject, _, body = message.strip().partition("\n")
+    lines = body.split("\n") if _BARE_MERGE.fullmatch(_GIVEN_NAME.sub("", subject)) else [message]
+    return "\n".join(line for line in lines if not _NOT_OWN.match(line)).strip()
+
+
+def told_once(commits: Iterable[Commit], merges: MutableMapping[bytes, Commit]) -> Iterator[Commit]:
+    """The commits, then the merges that say what no commit before them does.
+
+    A forge gives a merge the title of its pull request, which often is the subject of a commit in
+    it. That commit then also has the merge's line, with the request's number. A merge without a
+    text of its own is left out. A merge comes before what it merges; ``merges`` holds those that
+    wait for such a commit.
+    """
+    for commit in commits:
+        is_merge = len(commit.parents) > 1
+        own = own_text(commit.message) if is_merge else commit.subject
+        key = " ".join(_PULL_REQUEST.sub("", own).casefold().split()).encode()
+        if not is_merge:
+            merge = merges.pop(key, None)
+            line = f"\n\n{merge.message.strip().splitlines()[0]}" if merge else ""
+            yield replace(commit, message=commit.message.rstrip("\n") + line)
+        elif key:
+            merges[key] = replace(commit, subject=own.partition("\n")[0])
+    yield from merges.values()
 
 
 def history_document(repository: Repository, commit: Commit) -> Document:

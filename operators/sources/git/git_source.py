@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from posixpath import normpath
 
@@ -12,10 +12,12 @@ from operators.foundation.sanitize import shown_path
 from operators.sources.files import text_size
 from operators.sources.formats.languages import code_language, prose_format
 from operators.sources.git.commit_log import (
+    Commit,
     LastCommit,
     history_document,
     read_commits,
     remember_last_commit,
+    told_once,
 )
 from operators.sources.git.repository import GitError, git_output, open_repository
 from operators.sources.git.tracked_files import MAX_FILE, is_excluded, read_tree, tracked_files
@@ -23,7 +25,7 @@ from operators.sources.ignore_file import without_ignored
 from operators.sources.ignore_patterns import glob
 from operators.sources.protocol import Item, Key, ReadIssue, Source
 
-READER = "git/2"
+READER = "git/3"
 HISTORY = "history"
 CORPORA = ("code", HISTORY, "docs")
 
@@ -34,9 +36,11 @@ _OF_A_COMMIT = 400
 def git_source(path: Path | str, repo: str | None = None, *, exclude: Sequence[str] = ()) -> Source:
     """The working tree at ``path``: sources as ``code``, commits as ``history``, prose as ``docs``.
 
-    Commits come first, newest first: the one pass over the log also finds the last commit of every
-    file. The file bears its date, and the file's link leads to it. That commit stays the same while
-    the file does: a new commit changes only the documents that it touched.
+    Commits come first, newest first, then merges that say what no commit does; other merges are
+    left out (:func:`~operators.sources.git.commit_log.told_once`). The one pass over the log also
+    finds the last commit of every file. The file bears its date, and the file's link leads to it.
+    That commit stays the same while the file does: a new commit changes only the documents that it
+    touched.
 
     Args:
         path: the top folder of a working tree.
@@ -61,6 +65,7 @@ def git_source(path: Path | str, repo: str | None = None, *, exclude: Sequence[s
         with (
             closing(tracked_files(repository, excluded)) as tracked,
             closing(DiskDict[LastCommit]()) as last,
+            closing(DiskDict[Commit]()) as merges,
         ):
             for pattern, files in excluded.items():
                 said = f"excluded, tracked files: {files}" if files else "matches no tracked file"
@@ -68,7 +73,8 @@ def git_source(path: Path | str, repo: str | None = None, *, exclude: Sequence[s
             size = partial(text_size, os.fsencode(repository.root), largest=MAX_FILE)
             texts = sum(size(path) for path, _ in tracked.starting(b"") if _is_text(path))
             done, found = 0, commits * _OF_A_COMMIT + texts
-            for commit in read_commits(repository, partial(remember_last_commit, tracked, last)):
+            log = read_commits(repository, partial(remember_last_commit, tracked, last))
+            for commit in told_once(log, merges):
                 done += _OF_A_COMMIT
                 yield history_document(repository, commit)
             for item in read_tree(repository, tracked, last):
@@ -76,8 +82,15 @@ def git_source(path: Path | str, repo: str | None = None, *, exclude: Sequence[s
                 yield item
             done = found
 
+    @cache
+    def every_merge() -> frozenset[str]:
+        ids = git_output(repository.root, "rev-list", "--merges", repository.head)
+        return frozenset(ids.split())
+
     def left_out(key: Key) -> bool:
-        return key[0] != HISTORY and any(is_excluded(key[2], pattern) for pattern in exclude)
+        if key[0] == HISTORY:
+            return key[2] in every_merge()
+        return any(is_excluded(key[2], pattern) for pattern in exclude)
 
     scopes = tuple((corpus, repository.name) for corpus in CORPORA)
     source = Source(

@@ -119,3 +119,56 @@ def test_a_subject_of_a_megabyte_makes_a_short_title(repo: Any, tmp_path: Path) 
     assert got.title == "fix the cache " * 21 + "fix…"
     chunks = chunk_documents(document_frame([got]), lambda texts: [len(t) // 4 for t in texts])
     assert chunks.select("title", "anchor").estimated_size() < 400 * len(chunks)
+
+
+def merge(repo: Any, message: str, *subjects: str) -> list[str]:
+    """The titles of the history after a branch with these commits was merged with ``message``."""
+    repo.commit("base", EPOCH, **{"a.py": "1"})
+    repo.git("checkout", "-q", "-b", "side")
+    for number, subject in enumerate(subjects, 1):
+        repo.commit(subject, EPOCH + number, **{"b.py": str(number)})
+    repo.git("checkout", "-q", "main")
+    repo.git("merge", "-q", "--no-ff", "-m", message, "side", when=EPOCH + 60)
+    return [document.title for document in repo.documents("history").values()]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Merge branch 'side'",
+        "Merge branch 'fix/a b' of host.example:ann/app into main",
+        "Merge branches 'a', 'b' and 'c'",
+        "Merge remote-tracking branch 'origin/side'\n\nConflicts:\n\ta.py\n\n# Conflicts:\n#\ta.py",
+        "Merge tag 'v1.0' into side",
+        "Merge stable into main (#9)",
+        "Merge pull request #12 from ann/side",
+        "Merged in ann/side (pull request #12)",
+        "Merge branch 'side' into 'main'\n\nSee merge request ann/app!12",
+        "Merge branch 'side'\n\nSigned-off-by: Ann <a@example.org>",
+    ],
+)
+def test_a_merge_without_a_text_of_its_own_is_no_document(repo: Any, message: str) -> None:
+    assert merge(repo, message, "fix") == ["fix", "base"]
+
+
+@pytest.mark.parametrize("message", ["Merge the two parsers", "Merge branch 'side' (keeps ours)"])
+def test_a_merge_that_says_more_than_git_does_is_a_document(repo: Any, message: str) -> None:
+    assert merge(repo, message, "fix") == ["fix", "base", message]
+
+
+def test_a_merge_bears_the_title_of_its_pull_request(repo: Any) -> None:
+    message = "Merge pull request #12 from ann/side\n\nKeep the cache warm\n\nIt was flushed."
+    assert merge(repo, message, "wip", "tests") == ["tests", "wip", "base", "Keep the cache warm"]
+    assert list(repo.documents("history").values())[-1].text == message + "\n"
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["Merge pull request #12 from ann/side\n\nfix  the cache", "Fix the cache (#12)"],
+)
+def test_a_merge_does_not_stand_beside_the_commit_that_says_the_same(
+    repo: Any, message: str
+) -> None:
+    assert merge(repo, message, "Fix the cache", "tests") == ["tests", "Fix the cache", "base"]
+    fix = list(repo.documents("history").values())[1]
+    assert fix.text == f"Fix the cache\n\n{message.splitlines()[0]}\n\nFiles:\nb.py\n"

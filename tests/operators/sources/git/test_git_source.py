@@ -94,6 +94,20 @@ def test_what_is_excluded_is_left_out_and_counted_and_its_commits_stay(
     assert not any(item.failed for item in items if isinstance(item, ReadIssue))
 
 
+def test_a_merge_that_an_earlier_reader_stored_may_go_and_no_other_commit(repo: Any) -> None:
+    base = repo.commit("base", **{"a.py": "1"})
+    repo.git("checkout", "-q", "-b", "side")
+    repo.commit("side", **{"b.py": "1"})
+    repo.git("checkout", "-q", "main")
+    repo.git("merge", "-q", "--no-ff", "side")
+    merge, left_out = repo.git("rev-parse", "HEAD").strip(), git_source(repo.path).left_out
+    assert [left_out(("history", "app", name)) for name in (merge, base, "gone")] == [
+        True,
+        False,
+        False,
+    ]
+
+
 @pytest.mark.parametrize(
     "pattern", ["", ":!a.py", "\0", "../other", "a/../../b", "/elsewhere", "[a"]
 )
