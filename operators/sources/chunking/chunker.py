@@ -15,6 +15,7 @@ its neighbours.
 import hashlib
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -26,11 +27,17 @@ from operators.foundation.front_matter import front_matter_lines
 from operators.frames import CHUNKS, DOCUMENTS, check
 from operators.sources.chunking.code_breaks import Breaks, Unparsed, breaks, symbol
 from operators.sources.dates.stated_version import document_version
-from operators.sources.formats.headings import Heading, headings, is_text, section_of
+from operators.sources.formats.headings import (
+    Heading,
+    heading_paths,
+    headings,
+    is_text,
+    section_of,
+)
 from operators.sources.formats.languages import code_language
 from operators.sources.protocol import bounded_title, metadata_json
 
-VERSION = "5"
+VERSION = "6"
 """Part of every document's fingerprint: another chunker means that documents are cut again."""
 
 
@@ -105,15 +112,14 @@ def _chunks_of(
         kept["metadata"] = metadata_json({**known, CUT_BY_LINES: code.reason})
         code = None
     lines = _LINE.findall(text)
-    names = [s.text for s in sections] + [d.name for d in (code.definitions if code else ())]
-    titles = list({chunk_heading(title, name): None for name in (None, *names)})
+    paths = [*heading_paths(sections, title), None]  # None: of what stands before all sections
+    places = range(len(lines))
+    inside = code.innermost() if code else [paths[bisect_right(starts, n) - 1] for n in places]
+    titles = list({chunk_heading(title, name): None for name in inside})
     counts = count_tokens([*titles, *lines])
     lengths = dict(zip(titles, counts, strict=False))
-    if code:
-        inside = [lengths[chunk_heading(title, name)] for name in code.innermost()]
-    else:
-        inside = [max(lengths.values())] * len(lines)
-    units = _units(lines, counts[len(titles) :], sections, code, inside, count_tokens, max_tokens)
+    above = [lengths[chunk_heading(title, name)] for name in inside]
+    units = _units(lines, counts[len(titles) :], sections, code, above, count_tokens, max_tokens)
     place = (str(document["corpus"]), str(document["repo"]), str(document["document_id"]))
     apart: list[Sequence[_Unit]] = [units]
     if code is None and _is_a_version(path, document["version"]):
@@ -130,7 +136,7 @@ def _chunks_of(
             anchor = _symbol_of(run, code)
         else:
             at = section_of(starts, run[0].line, body)
-            anchor = None if at is None else sections[at].text
+            anchor = None if at is None else paths[at]
         excess = count_tokens([embedded_text(title, anchor, body)])[0] - max_tokens
         if excess > 0 and len(run) > 1:  # pieces of one long word can count less apart than joined
             allowed = max(allowed - excess, 1)

@@ -221,6 +221,42 @@ def test_a_heading_of_a_megabyte_is_not_in_every_chunk_below_it() -> None:
     assert set(chunks["anchor"]) == {"one two " * 37 + "one…"}
 
 
+WORDS = "word " * 10
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        (
+            "a.md",
+            "# News\n\n## [1.2](http://a/1)\n\n### Removed\n\n"
+            + WORDS
+            + "\n\n## 1.1\n\n"
+            + WORDS
+            + "\n",
+        ),
+        (
+            "a.rst",
+            "News\n####\n\n1.2\n===\n\nRemoved\n-------\n\n"
+            + WORDS
+            + "\n\n1.1\n===\n\n"
+            + WORDS
+            + "\n",
+        ),
+        ("a.adoc", "= News\n\n== 1.2\n\n=== Removed\n\n" + WORDS + "\n\n== 1.1\n\n" + WORDS + "\n"),
+    ],
+)
+def test_an_anchor_says_the_headings_that_its_section_stands_under(path: str, text: str) -> None:
+    chunks = chunk_documents(documents(text, path=path, title="News"), count_words, 30)
+    assert chunks["anchor"].to_list() == ["1.2 > Removed", "1.1"]
+
+
+def test_a_long_path_of_headings_keeps_the_last() -> None:
+    text = "# Guide\n\n## " + "outer " * 15 + "\n\n### Middle\n\n#### Inner\n\nword\n"
+    chunks = chunk_documents(documents(text, path="a.md", title="A guide of things"), count_words)
+    assert chunks["anchor"].to_list() == ["Middle > Inner"]
+
+
 def test_ids_are_stable_and_differ_between_repositories() -> None:
     first = chunk_documents(documents("a\nb\n", "a\nb\n"), count_words, 1)
     assert first["chunk_id"].n_unique() == first.height
