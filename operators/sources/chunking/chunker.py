@@ -9,7 +9,8 @@ apart.
 
 Sections share a chunk where there is room, but for a document that has a version: versions are
 compared chunk by chunk, and a section that only an older one has must not pass for a revision of
-its neighbours.
+its neighbours. Nor do the releases of a changelog share one: each of its chunks has the version and
+the day of its release.
 """
 
 import hashlib
@@ -30,11 +31,11 @@ from operators.sources.dates.stated_version import document_version
 from operators.sources.formats.headings import (
     Heading,
     heading_paths,
-    headings,
     is_text,
     section_of,
 )
 from operators.sources.formats.languages import code_language
+from operators.sources.formats.releases import Release, release_sections
 from operators.sources.protocol import bounded_title, metadata_json
 
 VERSION = "6"
@@ -103,7 +104,9 @@ def _chunks_of(
     if not text.strip():
         return
     path = str(document["path"] or "")
-    sections = headings(text, path)
+    sections, releases = release_sections(text, path)
+    if versioned := _is_a_version(path, document["version"]):
+        releases = [None] * len(sections)
     starts = [section.line for section in sections]
     code = breaks(text, str(document["language"] or code_language(path)), path)
     kept = {k: v for k, v in document.items() if k in CHUNKS and k != "text"}
@@ -122,8 +125,12 @@ def _chunks_of(
     units = _units(lines, counts[len(titles) :], sections, code, above, count_tokens, max_tokens)
     place = (str(document["corpus"]), str(document["repo"]), str(document["document_id"]))
     apart: list[Sequence[_Unit]] = [units]
-    if code is None and _is_a_version(path, document["version"]):
+    if code is None and versioned:
         apart = _by_section(units, starts, front_matter_lines(text))
+    elif any(releases):
+        before = [None, *releases]
+        begins = [line for n, line in enumerate(starts) if before[n] != releases[n]]
+        apart = _by_section(units, begins, front_matter_lines(text))
     runs = [run for part in apart for run in _runs(part, max_tokens)]
     pending = [(run, max_tokens) for run in reversed(runs)]
     ordinal = 0
@@ -133,7 +140,7 @@ def _chunks_of(
         if not body.strip():
             continue
         if code:
-            anchor = _symbol_of(run, code)
+            at, anchor = None, _symbol_of(run, code)
         else:
             at = section_of(starts, run[0].line, body)
             anchor = None if at is None else paths[at]
@@ -147,6 +154,7 @@ def _chunks_of(
             continue
         yield {
             **kept,
+            **(_of_release(releases[at]) if at is not None else {}),
             "chunk_id": chunk_id(*place, ordinal),
             "ordinal": ordinal,
             "text": body,
@@ -155,6 +163,15 @@ def _chunks_of(
             "end_line": run[-1].line + 1,
         }
         ordinal += 1
+
+
+def _of_release(release: Release | None) -> dict[str, object]:
+    """The columns of a changelog's chunk that are not its document's; it is of no topic."""
+    if release is None:
+        return {}
+    source = "release" if release.date else None
+    dated = {"doc_date": release.date, "date_source": source}
+    return {"version": release.version, "lineage_id": None, **dated}
 
 
 def _symbol_of(run: Sequence[_Unit], code: Breaks) -> str | None:

@@ -1,4 +1,5 @@
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import polars as pl
@@ -255,6 +256,26 @@ def test_a_long_path_of_headings_keeps_the_last() -> None:
     text = "# Guide\n\n## " + "outer " * 15 + "\n\n### Middle\n\n#### Inner\n\nword\n"
     chunks = chunk_documents(documents(text, path="a.md", title="A guide of things"), count_words)
     assert chunks["anchor"].to_list() == ["Middle > Inner"]
+
+
+def test_a_chunk_of_a_changelog_has_version_and_day_of_its_release_and_no_topic() -> None:
+    text = "# Changes\n\nAbout.\n\n## 1.1 (2024-03-01)\n\n### Fixed\n\none\n\n## 1.0\n\ntwo\n"
+    dated = documents(text, path="CHANGES.md").with_columns(
+        doc_date=pl.lit(datetime(2025, 1, 1, tzinfo=UTC)), lineage_id=pl.lit("changes.md")
+    )
+    chunks = chunk_documents(dated, count_words)
+    assert chunks["version"].to_list() == [None, "1.1", "1.0"]
+    assert chunks["doc_date"].dt.year().to_list() == [2025, 2024, None]
+    assert chunks["lineage_id"].to_list() == ["changes.md", None, None]
+    assert chunks.select("start_line", "end_line").rows() == [(1, 4), (5, 10), (11, 13)]
+    assert "".join(chunks["text"]) == text
+
+
+def test_a_changelog_of_one_version_is_of_that_version_as_a_whole() -> None:
+    page = documents("# News\n\n## 1.1\n\none\n", path="v2/NEWS.md").with_columns(
+        version=pl.lit("2")
+    )
+    assert chunk_documents(page, count_words)["version"].to_list() == ["2"]
 
 
 def test_ids_are_stable_and_differ_between_repositories() -> None:
