@@ -125,12 +125,10 @@ def _chunks_of(
     units = _units(lines, counts[len(titles) :], sections, code, above, count_tokens, max_tokens)
     place = (str(document["corpus"]), str(document["repo"]), str(document["document_id"]))
     apart: list[Sequence[_Unit]] = [units]
-    if code is None and versioned:
-        apart = _by_section(units, starts, front_matter_lines(text))
-    elif any(releases):
-        before = [None, *releases]
-        begins = [line for n, line in enumerate(starts) if before[n] != releases[n]]
-        apart = _by_section(units, begins, front_matter_lines(text))
+    before = [None, *releases]
+    begins = {line for n, line in enumerate(starts) if versioned or before[n] != releases[n]}
+    if code is None and begins:
+        apart = _by_section(units, begins, set(starts), front_matter_lines(text))
     runs = [run for part in apart for run in _runs(part, max_tokens)]
     pending = [(run, max_tokens) for run in reversed(runs)]
     ordinal = 0
@@ -186,18 +184,16 @@ def _is_a_version(path: str, version: object) -> bool:
 
 
 def _by_section(
-    units: Sequence[_Unit], starts: Sequence[int], front_matter: int
+    units: Sequence[_Unit], begins: set[int], titles: set[int], front_matter: int
 ) -> list[Sequence[_Unit]]:
-    """The units of each section; headings that no text follows are with the next that has some."""
-    titles = set(starts)
+    """The units from each of ``begins`` on; ``titles`` that no text follows are with the next."""
     parts: list[Sequence[_Unit]] = []
     start, has_text = 0, False
     for at, unit in enumerate(units):
-        if unit.line in titles:
-            if has_text:
-                parts.append(units[start:at])
-                start, has_text = at, False
-        elif unit.line >= front_matter and is_text(unit.text):
+        if unit.line in begins and has_text:
+            parts.append(units[start:at])
+            start, has_text = at, False
+        elif unit.line not in titles and unit.line >= front_matter and is_text(unit.text):
             has_text = True
     if not has_text and parts:
         start -= len(parts.pop())
