@@ -9,6 +9,7 @@ from hamilton.function_modifiers import config, tag
 from dataflow.retrieval.branches import every_parameter, from_each_corpus
 from operators.context import packing, passage_versions, search_outcomes
 from operators.context.citations import cite
+from operators.context.named_releases import releases_first
 from operators.context.templates import label_names
 from operators.context.token_counts import token_measure
 from operators.frames import stacked
@@ -20,9 +21,10 @@ from operators.versions import version_choice
 
 
 @tag(stage="results")
-def results(unique: pl.DataFrame, top_k: int = 10) -> pl.DataFrame:
-    """The best of the list: the only cut."""
-    return cut(unique.drop("part", "other_parts", strict=False), top_k)
+def results(unique: pl.DataFrame, version_scope: pl.DataFrame, top_k: int = 10) -> pl.DataFrame:
+    """The best of the list, a release that the question names first: the only cut."""
+    best = releases_first(unique.drop("part", "other_parts", strict=False), version_scope)
+    return cut(best, top_k)
 
 
 @tag(stage="context")

@@ -16,12 +16,12 @@ the day of its release.
 import hashlib
 import json
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import polars as pl
 
+from operators.context.named_releases import IN_CHANGELOG
 from operators.embedding.passage import chunk_heading, embedded_text
 from operators.foundation.filename_dates import filename_date
 from operators.foundation.front_matter import front_matter_lines
@@ -38,7 +38,7 @@ from operators.sources.formats.languages import code_language
 from operators.sources.formats.releases import Release, release_sections
 from operators.sources.protocol import bounded_title, metadata_json
 
-VERSION = "6"
+VERSION = "8"
 """Part of every document's fingerprint: another chunker means that documents are cut again."""
 
 
@@ -115,14 +115,17 @@ def _chunks_of(
         kept["metadata"] = metadata_json({**known, CUT_BY_LINES: code.reason})
         code = None
     lines = _LINE.findall(text)
-    paths = [*heading_paths(sections, title), None]  # None: of what stands before all sections
-    places = range(len(lines))
-    inside = code.innermost() if code else [paths[bisect_right(starts, n) - 1] for n in places]
-    titles = list({chunk_heading(title, name): None for name in inside})
+    paths = heading_paths(sections, title)
+    anchors = paths if any(releases) else [section.text for section in sections]
+    names = [*anchors, *(d.name for d in (code.definitions if code else ()))]
+    titles = list({chunk_heading(title, name): None for name in (None, *names)})
     counts = count_tokens([*titles, *lines])
     lengths = dict(zip(titles, counts, strict=False))
-    above = [lengths[chunk_heading(title, name)] for name in inside]
-    units = _units(lines, counts[len(titles) :], sections, code, above, count_tokens, max_tokens)
+    if code:
+        inside = [lengths[chunk_heading(title, name)] for name in code.innermost()]
+    else:
+        inside = [max(lengths.values())] * len(lines)
+    units = _units(lines, counts[len(titles) :], sections, code, inside, count_tokens, max_tokens)
     place = (str(document["corpus"]), str(document["repo"]), str(document["document_id"]))
     apart: list[Sequence[_Unit]] = [units]
     before = [None, *releases]
@@ -141,7 +144,7 @@ def _chunks_of(
             at, anchor = None, _symbol_of(run, code)
         else:
             at = section_of(starts, run[0].line, body)
-            anchor = None if at is None else paths[at]
+            anchor = None if at is None else anchors[at]
         excess = count_tokens([embedded_text(title, anchor, body)])[0] - max_tokens
         if excess > 0 and len(run) > 1:  # pieces of one long word can count less apart than joined
             allowed = max(allowed - excess, 1)
@@ -152,7 +155,7 @@ def _chunks_of(
             continue
         yield {
             **kept,
-            **(_of_release(releases[at]) if at is not None else {}),
+            **({} if at is None else _of_section(paths[at], releases[at], kept["metadata"])),
             "chunk_id": chunk_id(*place, ordinal),
             "ordinal": ordinal,
             "text": body,
@@ -163,13 +166,18 @@ def _chunks_of(
         ordinal += 1
 
 
-def _of_release(release: Release | None) -> dict[str, object]:
-    """The columns of a changelog's chunk that are not its document's; it is of no topic."""
+def _of_section(path: str, release: Release | None, metadata: object) -> dict[str, object]:
+    """The columns of a chunk that its section has; that of a release belongs to no topic."""
+    known = json.loads(str(metadata or "{}")) | {"heading_path": path}
     if release is None:
-        return {}
-    source = "release" if release.date else None
-    dated = {"doc_date": release.date, "date_source": source}
-    return {"version": release.version, "lineage_id": None, **dated}
+        return {"metadata": metadata_json(known)}
+    return {
+        "metadata": metadata_json({**known, IN_CHANGELOG: True}),
+        "version": release.version,
+        "doc_date": release.date,
+        "date_source": "release" if release.date else None,
+        "lineage_id": None,
+    }
 
 
 def _symbol_of(run: Sequence[_Unit], code: Breaks) -> str | None:

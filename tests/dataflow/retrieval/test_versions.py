@@ -223,6 +223,7 @@ def test_a_release_that_is_asked_for_answers_alone_of_its_changelog(
         results["source_label"]
     )
     assert set(results["version"]) == {"1.10"}
+    assert out["results"]["path"][0] == "CHANGES.md"
     assert set(out["results"]["path"]) == {"CHANGES.md", "minutes.md"}
     assert any("answered for version 1.10" in note for note in out["notes"]["note"])
 

@@ -247,15 +247,18 @@ WORDS = "word " * 10
         ("a.adoc", "= News\n\n== 1.2\n\n=== Removed\n\n" + WORDS + "\n\n== 1.1\n\n" + WORDS + "\n"),
     ],
 )
-def test_an_anchor_says_the_headings_that_its_section_stands_under(path: str, text: str) -> None:
+def test_a_chunk_says_the_headings_that_its_section_stands_under(path: str, text: str) -> None:
     chunks = chunk_documents(documents(text, path=path, title="News"), count_words, 30)
-    assert chunks["anchor"].to_list() == ["1.2 > Removed", "1.1"]
+    said = [json.loads(metadata)["heading_path"] for metadata in chunks["metadata"]]
+    assert said == ["1.2 > Removed", "1.1"]
+    assert chunks["anchor"].to_list() == ["Removed", "1.1"]
 
 
 def test_a_long_path_of_headings_keeps_the_last() -> None:
     text = "# Guide\n\n## " + "outer " * 15 + "\n\n### Middle\n\n#### Inner\n\nword\n"
     chunks = chunk_documents(documents(text, path="a.md", title="A guide of things"), count_words)
-    assert chunks["anchor"].to_list() == ["Middle > Inner"]
+    assert json.loads(chunks["metadata"].item())["heading_path"] == "Middle > Inner"
+    assert chunks["anchor"].to_list() == ["Inner"]
 
 
 def test_a_chunk_of_a_changelog_has_version_and_day_of_its_release_and_no_topic() -> None:
@@ -265,6 +268,7 @@ def test_a_chunk_of_a_changelog_has_version_and_day_of_its_release_and_no_topic(
     )
     chunks = chunk_documents(dated, count_words)
     assert chunks["version"].to_list() == [None, "1.1", "1.0"]
+    assert chunks["anchor"].to_list() == ["Changes", "1.1 (2024-03-01) > Fixed", "1.0"]
     assert chunks["doc_date"].dt.year().to_list() == [2025, 2024, None]
     assert chunks["lineage_id"].to_list() == ["changes.md", None, None]
     assert chunks.select("start_line", "end_line").rows() == [(1, 4), (5, 10), (11, 13)]
