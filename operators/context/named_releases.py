@@ -16,8 +16,8 @@ def releases_first(unique: pl.DataFrame, scope: pl.DataFrame) -> pl.DataFrame:
 
     Its score there is just above the best of its question. Other passages of the release stay.
     """
-    columns = scope["query_id", "pinned"].rows()
-    pins = {query: {one for of in pinned or () for one in of} for query, pinned in columns}
+    asked = scope["query_id", "pinned"].rows()
+    pins = {query: {one for of in pinned or () for one in of} for query, pinned in asked}
     score = unique["score"].to_numpy().copy()
     best: dict[int, float] = {}
     led: set[tuple[int, str, str]] = set()
@@ -25,11 +25,8 @@ def releases_first(unique: pl.DataFrame, scope: pl.DataFrame) -> pl.DataFrame:
     for row, (*release, metadata) in enumerate(hits) if any(pins.values()) else ():
         query, _, version = key = tuple(release)
         top = best.setdefault(query, score[row])
-        if (
-            version in pins.get(query, ())
-            and key not in led
-            and IN_CHANGELOG in json.loads(metadata)
-        ):
+        named = version in pins.get(query, ()) and key not in led
+        if named and IN_CHANGELOG in json.loads(metadata):
             led.add(key)
             score[row] = np.nextafter(top, np.inf)
     return ranked(unique, score) if led else unique

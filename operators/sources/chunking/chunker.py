@@ -28,12 +28,7 @@ from operators.foundation.front_matter import front_matter_lines
 from operators.frames import CHUNKS, DOCUMENTS, check
 from operators.sources.chunking.code_breaks import Breaks, Unparsed, breaks, symbol
 from operators.sources.dates.stated_version import document_version
-from operators.sources.formats.headings import (
-    Heading,
-    heading_paths,
-    is_text,
-    section_of,
-)
+from operators.sources.formats.headings import Heading, heading_paths, is_text, section_of
 from operators.sources.formats.languages import code_language
 from operators.sources.formats.releases import Release, release_sections
 from operators.sources.protocol import bounded_title, metadata_json

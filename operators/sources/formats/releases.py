@@ -5,7 +5,7 @@ A changelog is one document about all versions. Its sections are no versions of 
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
 from posixpath import basename, splitext
@@ -19,7 +19,8 @@ _CHANGELOG = re.compile(
 )
 _HEADING = re.compile(
     r"[*\s]*(?:(?P<before>[0-9]{4}-[0-9]{2}-[0-9]{2})[\s,:/–—-]+)?"
-    r"(?:[\w' -]{1,40} in )?(?:(?P<name>(?!v?[0-9])[\w.-]{1,40})\s)?(?:(?:version|release)\s)?"
+    r"(?:[\w' -]{1,40} in )?(?:(?P<name>(?!v?[0-9]|(?:version|release|v)\s)[\w.-]{1,40})\s)?"
+    r"(?:(?:version|release|v)\s)?"
     r"\[?v?(?P<version>[0-9]{1,9}(?:\.[0-9]{1,9}){1,5}(?:[-.]?[a-z]{1,9}[-.]?[0-9]{0,9})?)\]?:?"
     r"(?P<after>\s*(?:[\[(,:/–—\'\"-].*|released\b.*)?)",
     re.I | re.ASCII,
@@ -27,9 +28,8 @@ _HEADING = re.compile(
 _RELEASED = re.compile(
     r"[*_]*releas\w+(?: date| on)?[*_:]*\s+([^*_]{4,60}?)(?:, codename.*)?[*_.]*\s*", re.I
 )
-_KINDS = ("version", "release", "v")
 _BELOW = 5  # lines below a heading in which the day of the release may stand
-_LONGEST = 300  # characters of a heading that names a release
+_LONGEST = 600  # characters of a heading that are read
 
 
 class Release(NamedTuple):
@@ -67,30 +67,26 @@ def release_sections(text: str, path: str) -> tuple[list[Heading], list[Release 
     if not named and len(sure) * 2 <= sum(section.level in levels for section in sections):
         return sections, [None] * len(sections)
     of_each: list[Release | None] = []
+    current: Release | None = None
     for place, section in enumerate(sections):
         if place in begins:
-            sections[place] = section._replace(level=level)
-            of_each.append(begins[place][1])
-        else:
-            of_each.append(of_each[-1] if of_each and section.level > level else None)
+            sections[place], current = section._replace(level=level), begins[place][1]
+        elif section.level <= level:
+            current = None
+        of_each.append(current)
     return sections, of_each
 
 
 def _release(heading: str, below: Sequence[str]) -> tuple[bool, Release] | None:
     """Whether it has a name before its version, and the release that ``heading`` begins."""
-    text = MARKDOWN_LINK.sub(r"\1", heading[: 2 * _LONGEST]).strip()
-    match = _HEADING.fullmatch(text) if len(text) <= _LONGEST else None
+    match = _HEADING.fullmatch(MARKDOWN_LINK.sub(r"\1", heading[:_LONGEST]).strip())
     if match is None:
         return None
-    after = match["after"].strip(" \t-–—/:,[]()")
-    said = [match["before"], *re.findall(r"\(([^()]*)\)", match["after"]), after]
-    said += [released[1] for line in below if (released := _RELEASED.fullmatch(line))]
-    name = (match["name"] or "").lower()
-    return bool(name) and name not in _KINDS, Release(match["version"], _first_date(said))
-
-
-def _first_date(said: Iterable[str | None]) -> datetime | None:
-    for text in filter(None, said):
+    said = [match["before"] or "", *re.findall(r"\(([^()]*)\)", match["after"]), match["after"]]
+    for written in [*said, *filter(_RELEASED.fullmatch, below)]:
+        date = written.strip(" \t-–—/:,[]()")
+        released = _RELEASED.fullmatch(date)
         with suppress(DateRefused):
-            return parse_date(re.sub(r"^releas\w+(?: on)?[: ]+", "", text, flags=re.I))
-    return None
+            day = parse_date(released[1] if released else date)
+            return bool(match["name"]), Release(match["version"], day)
+    return bool(match["name"]), Release(match["version"], None)
