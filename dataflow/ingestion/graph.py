@@ -45,7 +45,7 @@ def dated_documents(documents: pl.DataFrame) -> pl.DataFrame:
 def chunks(dated_documents: pl.DataFrame, embedder: Embedder) -> pl.DataFrame:
     """The documents' chunks, cut to the model's window: frame CHUNKS without ``embedding``."""
     cut = chunk_documents(dated_documents, embedder.count_tokens, embedder.max_tokens)
-    return add_places(cut, dated_documents)
+    return add_places(without_future_dates(cut), dated_documents)
 
 
 @tag(stage="chunk")

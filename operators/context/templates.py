@@ -4,7 +4,7 @@
   last part of the path), ``{release}`` (the version as ``v3.5``), ``{short_title}`` (without ``PR
   #12`` before it, cut at a word), and any key of the chunk's metadata (``{pr_number}``); a list of
   one item counts as the item. ``{doc_date}`` has no value where only the file system gives it: that
-  is the day of a copy.
+  is the day of a copy. ``{anchor}`` in a label is with the headings that it stands under.
 - Optional parts: ``{title}[[ ({doc_date}, {release})|| ({doc_date})]][[ > {anchor}]]``. A part in
   double brackets vanishes when one of its fields has no value. ``||`` separates alternatives: the
   first with all values is taken. Outside of brackets, a field without a value vanishes with the
@@ -268,11 +268,15 @@ def _segments(parts: tuple[Part, ...]) -> frozenset[str]:
 def _columns(chunks: pl.DataFrame, names: list[str], *, of_label: bool) -> list[Column]:
     """Each field's values as text; None where a row has none."""
     metadata = [name for name in names if name not in _DERIVED and name not in _COLUMNS]
-    texts = chunks["metadata"].to_list() if metadata else []
+    texts = chunks["metadata"].to_list() if metadata or "anchor" in names else []
     read = {text: json.loads(text or "{}") for text in set(texts)}  # chunks of a document share it
     keyed = [read[text] for text in texts]
     columns: list[Column] = []
     for name in names:
+        if name == "anchor" and of_label:
+            pairs = zip(keyed, chunks[name].to_list(), strict=True)
+            columns.append([_text(keys.get("heading_path")) or anchor for keys, anchor in pairs])
+            continue
         if name in metadata:
             columns.append([_text(keys.get(name)) for keys in keyed])
             continue

@@ -39,7 +39,7 @@ class SupersededCounts:
 def count_superseded(
     conn: psycopg.Connection[Any], corpora: Sequence[str]
 ) -> dict[str, SupersededCounts]:
-    """The superseded chunks of each of ``corpora`` whose topics have versions.
+    """The superseded chunks of each of ``corpora`` whose topics or changelogs have versions.
 
     A chunk with an unknown moment counts as superseded from the beginning.
     """
@@ -53,6 +53,9 @@ def count_superseded(
         (list(corpora),),
     ):
         counted.setdefault(corpus, []).append((day, chunks))
+    releases = "SELECT DISTINCT corpus FROM releases WHERE corpus = ANY(%s)"
+    for (corpus,) in conn.execute(releases, (list(corpora),)):
+        counted.setdefault(corpus, [])
     return {
         corpus: SupersededCounts(
             tuple(day for day, _ in days), tuple(accumulate(chunks for _, chunks in days))

@@ -14,8 +14,8 @@ Meaning of a query's filter columns:
 - ``versions_as_of``: likewise, but only for documents that have versions
 - ``version_policy``: which versions of a topic answer. ``newest`` (null too): all chunks but those
   that a newer version replaces; with an ``as_of``, the newest of that time. ``pinned``: if a topic
-  has one of the versions, only those, else as ``newest``. ``all``: all. Corpora whose topics have
-  no versions ignore it.
+  has one of the versions, only those, else as ``newest``; a changelog likewise shows only those
+  releases. ``all``: all. Corpora whose topics have no versions ignore it.
 """
 
 from collections.abc import Collection, Mapping

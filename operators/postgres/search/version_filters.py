@@ -117,7 +117,9 @@ def by_documents(one: Filter, parameters: dict[str, Any], *, moment: str, number
     asked = pinned_documents(one, parameters, number=number)
     return f"""(c.document_key IN (SELECT a.document_key FROM ({asked}) AS a)
         OR ({newest} AND (v.lineage_id IS NULL
-            OR v.lineage_id NOT IN (SELECT a.lineage_id FROM ({asked}) AS a))))"""
+            OR v.lineage_id NOT IN (SELECT a.lineage_id FROM ({asked}) AS a))))
+        AND (c.version IS NULL OR c.version = ANY(%(pins_{number})s::text[])
+            OR c.document_key NOT IN ({PINNED_CHANGELOGS.format(number)}))"""
 
 
 def pinned_documents(one: Filter, parameters: dict[str, Any], *, number: int = 0) -> str:
@@ -142,6 +144,12 @@ def pinned_documents(one: Filter, parameters: dict[str, Any], *, number: int = 0
         ) AS m WHERE m.version = m.newest
     """
 
+
+PINNED_CHANGELOGS = (
+    "SELECT r.document_key FROM releases r"
+    " WHERE r.corpus = %(corpus)s AND r.version = ANY(%(pins_{})s::text[])"
+)
+"""The changelogs with a pinned release, after :func:`pinned_documents` with the same number."""
 
 _SINCE = "coalesce(s.superseded_at, '-infinity')"
 

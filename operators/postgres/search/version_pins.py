@@ -12,7 +12,7 @@ from datetime import datetime
 
 from operators.postgres.search.batches import Deadline, run
 from operators.postgres.search.filters import Filter
-from operators.postgres.search.version_filters import pinned_documents
+from operators.postgres.search.version_filters import PINNED_CHANGELOGS, pinned_documents
 from operators.postgres.store import Connection, Store, collection_info
 
 MOST_KEPT = 64
@@ -46,7 +46,10 @@ def with_pinned_chunks(
 
 
 def _chunks(conn: Connection, corpus: str, one: Filter, *, dated: bool) -> tuple[str, str]:
-    """Array literals of the chunks of the pinned versions, and of the others of their topics."""
+    """Array literals of the chunks of the pinned versions, and of the others of their topics.
+
+    The others of a changelog are the releases that are not pinned.
+    """
     parameters = {"corpus": corpus, "dated": dated}
     statement = f"""
         WITH asked AS MATERIALIZED ({pinned_documents(one, parameters)})
@@ -57,7 +60,10 @@ def _chunks(conn: Connection, corpus: str, one: Filter, *, dated: bool) -> tuple
             AND s.chunk_id = n.chunk_id AND s.relation <> 'gone'
         WHERE v.lineage_id IN (SELECT a.lineage_id FROM asked a)
           AND (s.chunk_id IS NULL OR v.document_key IN (SELECT a.document_key FROM asked a))
-        ORDER BY n.chunk_id
+        UNION SELECT r.chunk_id, r.version = ANY(%(pins_0)s::text[])
+        FROM releases r
+        WHERE r.corpus = %(corpus)s AND r.document_key IN ({PINNED_CHANGELOGS.format(0)})
+        ORDER BY 1
     """
     rows = conn.execute(statement, parameters).fetchall()
     return _literal(rows, inside=True), _literal(rows, inside=False)

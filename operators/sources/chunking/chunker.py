@@ -9,7 +9,8 @@ apart.
 
 Sections share a chunk where there is room, but for a document that has a version: versions are
 compared chunk by chunk, and a section that only an older one has must not pass for a revision of
-its neighbours.
+its neighbours. Nor do the releases of a changelog share one: each of its chunks has the version and
+the day of its release.
 """
 
 import hashlib
@@ -20,17 +21,19 @@ from typing import NamedTuple
 
 import polars as pl
 
+from operators.context.named_releases import IN_CHANGELOG
 from operators.embedding.passage import chunk_heading, embedded_text
 from operators.foundation.filename_dates import filename_date
 from operators.foundation.front_matter import front_matter_lines
 from operators.frames import CHUNKS, DOCUMENTS, check
 from operators.sources.chunking.code_breaks import Breaks, Unparsed, breaks, symbol
 from operators.sources.dates.stated_version import document_version
-from operators.sources.formats.headings import Heading, headings, is_text, section_of
+from operators.sources.formats.headings import Heading, heading_paths, is_text, section_of
 from operators.sources.formats.languages import code_language
+from operators.sources.formats.releases import Release, release_sections
 from operators.sources.protocol import bounded_title, metadata_json
 
-VERSION = "5"
+VERSION = "8"
 """Part of every document's fingerprint: another chunker means that documents are cut again."""
 
 
@@ -96,7 +99,9 @@ def _chunks_of(
     if not text.strip():
         return
     path = str(document["path"] or "")
-    sections = headings(text, path)
+    sections, releases = release_sections(text, path)
+    if versioned := _is_a_version(path, document["version"]):
+        releases = [None] * len(sections)
     starts = [section.line for section in sections]
     code = breaks(text, str(document["language"] or code_language(path)), path)
     kept = {k: v for k, v in document.items() if k in CHUNKS and k != "text"}
@@ -105,7 +110,9 @@ def _chunks_of(
         kept["metadata"] = metadata_json({**known, CUT_BY_LINES: code.reason})
         code = None
     lines = _LINE.findall(text)
-    names = [s.text for s in sections] + [d.name for d in (code.definitions if code else ())]
+    paths = heading_paths(sections, title)
+    anchors = paths if any(releases) else [section.text for section in sections]
+    names = [*anchors, *(d.name for d in (code.definitions if code else ()))]
     titles = list({chunk_heading(title, name): None for name in (None, *names)})
     counts = count_tokens([*titles, *lines])
     lengths = dict(zip(titles, counts, strict=False))
@@ -116,8 +123,10 @@ def _chunks_of(
     units = _units(lines, counts[len(titles) :], sections, code, inside, count_tokens, max_tokens)
     place = (str(document["corpus"]), str(document["repo"]), str(document["document_id"]))
     apart: list[Sequence[_Unit]] = [units]
-    if code is None and _is_a_version(path, document["version"]):
-        apart = _by_section(units, starts, front_matter_lines(text))
+    before = [None, *releases]
+    begins = {line for n, line in enumerate(starts) if versioned or before[n] != releases[n]}
+    if code is None and begins:
+        apart = _by_section(units, begins, set(starts), front_matter_lines(text))
     runs = [run for part in apart for run in _runs(part, max_tokens)]
     pending = [(run, max_tokens) for run in reversed(runs)]
     ordinal = 0
@@ -127,10 +136,10 @@ def _chunks_of(
         if not body.strip():
             continue
         if code:
-            anchor = _symbol_of(run, code)
+            at, anchor = None, _symbol_of(run, code)
         else:
             at = section_of(starts, run[0].line, body)
-            anchor = None if at is None else sections[at].text
+            anchor = None if at is None else anchors[at]
         excess = count_tokens([embedded_text(title, anchor, body)])[0] - max_tokens
         if excess > 0 and len(run) > 1:  # pieces of one long word can count less apart than joined
             allowed = max(allowed - excess, 1)
@@ -141,6 +150,7 @@ def _chunks_of(
             continue
         yield {
             **kept,
+            **({} if at is None else _of_section(paths[at], releases[at], kept["metadata"])),
             "chunk_id": chunk_id(*place, ordinal),
             "ordinal": ordinal,
             "text": body,
@@ -149,6 +159,20 @@ def _chunks_of(
             "end_line": run[-1].line + 1,
         }
         ordinal += 1
+
+
+def _of_section(path: str, release: Release | None, metadata: object) -> dict[str, object]:
+    """The columns of a chunk that its section has; that of a release belongs to no topic."""
+    known = json.loads(str(metadata or "{}")) | {"heading_path": path}
+    if release is None:
+        return {"metadata": metadata_json(known)}
+    return {
+        "metadata": metadata_json({**known, IN_CHANGELOG: True}),
+        "version": release.version,
+        "doc_date": release.date,
+        "date_source": "release" if release.date else None,
+        "lineage_id": None,
+    }
 
 
 def _symbol_of(run: Sequence[_Unit], code: Breaks) -> str | None:
@@ -163,18 +187,16 @@ def _is_a_version(path: str, version: object) -> bool:
 
 
 def _by_section(
-    units: Sequence[_Unit], starts: Sequence[int], front_matter: int
+    units: Sequence[_Unit], begins: set[int], titles: set[int], front_matter: int
 ) -> list[Sequence[_Unit]]:
-    """The units of each section; headings that no text follows are with the next that has some."""
-    titles = set(starts)
+    """The units from each of ``begins`` on; ``titles`` that no text follows are with the next."""
     parts: list[Sequence[_Unit]] = []
     start, has_text = 0, False
     for at, unit in enumerate(units):
-        if unit.line in titles:
-            if has_text:
-                parts.append(units[start:at])
-                start, has_text = at, False
-        elif unit.line >= front_matter and is_text(unit.text):
+        if unit.line in begins and has_text:
+            parts.append(units[start:at])
+            start, has_text = at, False
+        elif unit.line not in titles and unit.line >= front_matter and is_text(unit.text):
             has_text = True
     if not has_text and parts:
         start -= len(parts.pop())

@@ -163,7 +163,7 @@ def document_date(
 
 
 def without_future_dates(documents: pl.DataFrame, now: datetime | None = None) -> pl.DataFrame:
-    """``documents`` (DOCUMENTS) without the dates that lie more than a day after ``now``.
+    """``documents`` (DOCUMENTS or CHUNKS) without the dates that lie more than a day after ``now``.
 
     ``doc_date`` and ``date_source`` become null there: such a document is of unknown age, and never
     the newest of its kind.

@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterator
 from posixpath import splitext
 from typing import NamedTuple
 
-from operators.sources.formats.headings import headings
+from operators.sources.formats.headings import MARKDOWN_LINK, headings
 
-_MARKDOWN_LINK = re.compile(r"!?\[([^\]\[]*)\]\([^)\s]*(?:[ \t][^)]*)?\)")
 _TAG = re.compile(r"<[^<>]*>")
 _WIKI_LINK = re.compile(r"\[\[:?(?:[^\]\[|]*\|)?([^\]\[|]*)\]\]")
 _EXPLICIT = re.compile(r"\s*\{:?\s*#([\w:.-]+)[^{}]*\}\s*$")
@@ -67,7 +66,7 @@ def _numbered(
 def _github(heading: str) -> str:
     if explicit := _EXPLICIT.search(heading):
         return explicit[1]
-    text = _TAG.sub("", _MARKDOWN_LINK.sub(r"\1", heading))
+    text = _TAG.sub("", MARKDOWN_LINK.sub(r"\1", heading))
     return _DROPPED.sub("", text.strip().lower()).replace(" ", "-")
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from markdown_it import MarkdownIt
 
+from operators.embedding.passage import MAX_HEADING
 from operators.foundation.front_matter import find_front_matter, front_matter_lines
 
 
@@ -20,6 +21,7 @@ class Heading(NamedTuple):
     text: str
 
 
+MARKDOWN_LINK = re.compile(r"!?\[([^\]\[]*)\]\([^)\s]*(?:[ \t][^)]*)?\)")
 _ASCIIDOC = re.compile(r"(={1,6}|#{1,6})[ \t]+(\S.*)")
 ASCIIDOC_FENCE = re.compile(r"-{4,}|\.{4,}|\+{4,}|/{4,}|={4,}|\*{4,}|_{4,}|```\S*|--|[|!,:]={3,}")
 """A line that opens an AsciiDoc block; the same line (of back-ticks the first three) closes it."""
@@ -88,6 +90,33 @@ def headings(text: str, path: str) -> list[Heading]:
             return _derived(text)
         case _:
             return []
+
+
+def heading_paths(sections: Sequence[Heading], title: str) -> list[str]:
+    """Each of ``sections`` after the headings that it stands under, without the targets of links.
+
+    The heading of the whole document is left out, and so are outer ones for which ``MAX_HEADING``
+    has no room beside the document's ``title``.
+
+    >>> heading_paths([Heading(0, 1, "News"), Heading(2, 2, "1.0"), Heading(4, 3, "Fixed")], "a.md")
+    ['News', '1.0', '1.0 > Fixed']
+    """
+    least = min((section.level for section in sections), default=0)
+    alone = sum(section.level == least for section in sections) == 1
+    above: list[tuple[int, str]] = []
+    paths: list[str] = []
+    for _, level, text in sections:
+        path = text = MARKDOWN_LINK.sub(r"\1", text)
+        while above and above[-1][0] >= level:
+            above.pop()
+        for _, outer in reversed(above):
+            if len(title) + len(outer) + len(path) + 6 > MAX_HEADING:
+                break
+            path = f"{outer} > {path}"
+        if not (alone and level == least):
+            above.append((level, text))
+        paths.append(path)
+    return paths
 
 
 def _markdown(text: str) -> list[Heading]:

@@ -176,6 +176,67 @@ def test_an_input_beats_the_question_and_the_question_the_configuration(
         assert versions(every, f"{LIMITS_QUESTION}?") == set(DATES)
 
 
+CHANGES = """# Changes
+
+## [2.0] - 2022-01-01
+
+### Removed
+
+- The cache of the client was removed.
+
+## [1.10] - 2021-01-01
+
+### Added
+
+- The cache of the client has a limit.
+
+### Removed
+
+- The cache of the server was removed.
+
+## [1.9] - 2020-01-01
+
+### Removed
+
+- The cache was removed from the client, the server and the cache of the cache.
+"""
+
+
+@pytest.fixture(scope="module")
+def changelog(
+    server_dsn: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[RetrievalDriver]:
+    news = {**PLAIN, "doc_id": "CHANGES.md", "path": "CHANGES.md", "text": CHANGES}
+    folder = tmp_path_factory.mktemp("documents")
+    yield from opened(server_dsn, folder, "versions-changelog", [news, PLAIN])
+
+
+@pytest.mark.parametrize("inputs", [{}, {"versions": ["1.10"]}])
+def test_a_release_that_is_asked_for_answers_alone_of_its_changelog(
+    changelog: RetrievalDriver, inputs: dict[str, Any]
+) -> None:
+    question = "What was removed from the cache in version 1.10?" if not inputs else "removed cache"
+    asked = {"query": question, **inputs}
+    out = changelog.execute(["results", "notes"], inputs=asked)
+    results = out["results"].filter(pl.col("path") == "CHANGES.md")
+    assert "[docs: CHANGES.md (2021-01-01, v1.10) > [1.10] - 2021-01-01 > Added]" in set(
+        results["source_label"]
+    )
+    assert set(results["version"]) == {"1.10"}
+    assert out["results"]["path"][0] == "CHANGES.md"
+    assert set(out["results"]["path"]) == {"CHANGES.md", "minutes.md"}
+    assert any("answered for version 1.10" in note for note in out["notes"]["note"])
+
+
+def test_no_release_of_a_changelog_is_outdated_or_hidden_by_a_newer_one(
+    changelog: RetrievalDriver,
+) -> None:
+    results = changelog.execute(["results"], inputs={"query": "removed cache"})["results"]
+    assert set(results["version"]) == {"2.0", "1.10", "1.9", None}
+    assert results["last_version"].null_count() == results.height
+    assert not results["source_label"].str.contains(f"{NEWEST}|{OLDER}").any()
+
+
 def test_a_passage_that_only_an_old_version_has_stays_and_says_so(driver: RetrievalDriver) -> None:
     found = driver.execute(["results"], inputs={"query": "Which floor is the spooler on?"})
     (label,) = found["results"].filter(pl.col("text").str.contains("spooler"))["source_label"]

@@ -389,3 +389,12 @@ def test_a_hostile_name_is_one_bounded_line_and_no_template(
     assert len(label) < 10 * LONGEST
     assert label_text(label) == label
     assert said[:50] in label or label_text(said)[:50] in label
+
+
+def test_a_heading_in_a_label_is_with_those_that_it_stands_under_and_a_link_goes_to_it(
+    make_chunks: Make,
+) -> None:
+    row = {"title": "News", "anchor": "Removed", "metadata": '{"heading_path": "1.2 > Removed"}'}
+    assert label_of(make_chunks, DOCS, **row) == "[docs: News > 1.2 > Removed]"
+    assert link_of(make_chunks, "https://a.b/c#{anchor}", **row) == "https://a.b/c#Removed"
+    assert label_of(make_chunks, DOCS, **{**row, "metadata": "{}"}) == "[docs: News > Removed]"

@@ -1,4 +1,5 @@
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import polars as pl
@@ -219,6 +220,66 @@ def test_a_heading_of_a_megabyte_is_not_in_every_chunk_below_it() -> None:
     text = "# " + "one two " * 50_000 + "\n" + "word " * 1000
     chunks = chunk_documents(documents(text, path="a.md"), count_words, 50)
     assert set(chunks["anchor"]) == {"one two " * 37 + "one…"}
+
+
+WORDS = "word " * 10
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        (
+            "a.md",
+            "# News\n\n## [1.2](http://a/1)\n\n### Removed\n\n"
+            + WORDS
+            + "\n\n## 1.1\n\n"
+            + WORDS
+            + "\n",
+        ),
+        (
+            "a.rst",
+            "News\n####\n\n1.2\n===\n\nRemoved\n-------\n\n"
+            + WORDS
+            + "\n\n1.1\n===\n\n"
+            + WORDS
+            + "\n",
+        ),
+        ("a.adoc", "= News\n\n== 1.2\n\n=== Removed\n\n" + WORDS + "\n\n== 1.1\n\n" + WORDS + "\n"),
+    ],
+)
+def test_a_chunk_says_the_headings_that_its_section_stands_under(path: str, text: str) -> None:
+    chunks = chunk_documents(documents(text, path=path, title="News"), count_words, 30)
+    said = [json.loads(metadata)["heading_path"] for metadata in chunks["metadata"]]
+    assert said == ["1.2 > Removed", "1.1"]
+    assert chunks["anchor"].to_list() == ["Removed", "1.1"]
+
+
+def test_a_long_path_of_headings_keeps_the_last() -> None:
+    text = "# Guide\n\n## " + "outer " * 15 + "\n\n### Middle\n\n#### Inner\n\nword\n"
+    chunks = chunk_documents(documents(text, path="a.md", title="A guide of things"), count_words)
+    assert json.loads(chunks["metadata"].item())["heading_path"] == "Middle > Inner"
+    assert chunks["anchor"].to_list() == ["Inner"]
+
+
+def test_a_chunk_of_a_changelog_has_version_and_day_of_its_release_and_no_topic() -> None:
+    text = "# Changes\n\nAbout.\n\n## 1.1 (2024-03-01)\n\n### Fixed\n\none\n\n## 1.0\n\ntwo\n"
+    dated = documents(text, path="CHANGES.md").with_columns(
+        doc_date=pl.lit(datetime(2025, 1, 1, tzinfo=UTC)), lineage_id=pl.lit("changes.md")
+    )
+    chunks = chunk_documents(dated, count_words)
+    assert chunks["version"].to_list() == [None, "1.1", "1.0"]
+    assert chunks["anchor"].to_list() == ["Changes", "1.1 (2024-03-01) > Fixed", "1.0"]
+    assert chunks["doc_date"].dt.year().to_list() == [2025, 2024, None]
+    assert chunks["lineage_id"].to_list() == ["changes.md", None, None]
+    assert chunks.select("start_line", "end_line").rows() == [(1, 4), (5, 10), (11, 13)]
+    assert "".join(chunks["text"]) == text
+
+
+def test_a_changelog_of_one_version_is_of_that_version_as_a_whole() -> None:
+    page = documents("# News\n\n## 1.1\n\none\n", path="v2/NEWS.md").with_columns(
+        version=pl.lit("2")
+    )
+    assert chunk_documents(page, count_words)["version"].to_list() == ["2"]
 
 
 def test_ids_are_stable_and_differ_between_repositories() -> None:

@@ -1,0 +1,32 @@
+"""A release that a question names leads the answer: its notes may share few words with it."""
+
+import json
+
+import numpy as np
+import polars as pl
+
+from operators.ranking.total_order import ranked
+
+IN_CHANGELOG = "in_changelog"
+"""In the metadata of a changelog's chunk that is of a release."""
+
+
+def releases_first(unique: pl.DataFrame, scope: pl.DataFrame) -> pl.DataFrame:
+    """``unique`` (``FUSED``) with the best passage of each release that ``scope`` pins at its head.
+
+    Its score there is just above the best of its question. Other passages of the release stay.
+    """
+    asked = scope["query_id", "pinned"].rows()
+    pins = {query: {one for of in pinned or () for one in of} for query, pinned in asked}
+    score = unique["score"].to_numpy().copy()
+    best: dict[int, float] = {}
+    led: set[tuple[int, str, str]] = set()
+    hits = unique["query_id", "document_id", "version", "metadata"].iter_rows()
+    for row, (*release, metadata) in enumerate(hits) if any(pins.values()) else ():
+        query, _, version = key = tuple(release)
+        top = best.setdefault(query, score[row])
+        named = version in pins.get(query, ()) and key not in led
+        if named and IN_CHANGELOG in json.loads(metadata):
+            led.add(key)
+            score[row] = np.nextafter(top, np.inf)
+    return ranked(unique, score) if led else unique
