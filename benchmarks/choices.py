@@ -43,7 +43,7 @@ EXPERIMENTS = {
     "comb_sum": "`fused: convex` instead of the merged scores as they are",
     "rrf": "`merged: convex`: scores instead of ranks, within and over corpora",
     "min_max": "scores over the best of a list instead of min-max, within and over corpora",
-    "missing_score_fraction": "`missing_score_fraction: 0.75` of a list's last for what it lacks",
+    "missing_score_fraction": "`missing_score_fraction: 0.5` of a list's last for what it lacks",
     "vector_lean": "`vector_weight: 0.5`: meaning and words alike",
     "text_only": "vectors beside the words",
     "vector_only": "words beside the vectors",

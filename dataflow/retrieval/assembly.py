@@ -9,7 +9,6 @@ from hamilton.function_modifiers import config, tag
 from dataflow.retrieval.branches import every_parameter, from_each_corpus
 from operators.context import packing, passage_versions, search_outcomes
 from operators.context.citations import cite
-from operators.context.named_releases import releases_first
 from operators.context.templates import label_names
 from operators.context.token_counts import token_measure
 from operators.frames import stacked
@@ -21,21 +20,15 @@ from operators.versions import version_choice
 
 
 @tag(stage="results")
-def version_order(unique: pl.DataFrame, version_scope: pl.DataFrame) -> pl.DataFrame:
-    """The list with each release that the question names at its head."""
-    return releases_first(unique.drop("part", "other_parts", strict=False), version_scope)
-
-
-@tag(stage="results")
-def results(version_order: pl.DataFrame, top_k: int = 10) -> pl.DataFrame:
+def results(unique: pl.DataFrame, top_k: int = 10) -> pl.DataFrame:
     """The best of the list, as many as are shown."""
-    return cut(version_order, top_k)
+    return cut(unique.drop("part", "other_parts", strict=False), top_k)
 
 
 @tag(stage="context")
-def context_candidates(version_order: pl.DataFrame, context_depth: int = 30) -> pl.DataFrame:
+def context_candidates(unique: pl.DataFrame, context_depth: int = 30) -> pl.DataFrame:
     """The best of the list, as many as may fill the budget of a context."""
-    return cut(version_order, context_depth)
+    return cut(unique.drop("part", "other_parts", strict=False), context_depth)
 
 
 @tag(stage="context")

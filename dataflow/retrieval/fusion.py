@@ -8,6 +8,7 @@ from hamilton.function_modifiers import config, tag
 
 from dataflow.retrieval.branches import from_each_corpus, one_branch_each
 from operators.context.distinct_labels import tell_corpora_apart
+from operators.context.named_releases import releases_first
 from operators.context.search_outcomes import collect, sole_channels
 from operators.dedup import across
 from operators.dedup.similarity_index import SimilarityIndex
@@ -15,6 +16,7 @@ from operators.dedup.token_index import TokenIndex
 from operators.frames import UNIFIED, stacked
 from operators.postgres.store import CollectionInfo, Store, collection_info
 from operators.ranking import brevity, fusion, recency, rerank
+from operators.ranking.current_version import newest_stands
 from operators.ranking.lexical_weight import match_weights
 from operators.ranking.weighting import weigh
 
@@ -189,38 +191,46 @@ def reranked__cross_encoder(
     return rerank.rerank(weighted, queries, reranker, depth=rerank_depth)
 
 
+@tag(stage="rerank")
+def version_order(
+    reranked: pl.DataFrame, queries: pl.DataFrame, version_scope: pl.DataFrame
+) -> pl.DataFrame:
+    """The list with the newest version of each topic before older ones, a named release first."""
+    return releases_first(newest_stands(reranked, queries, version_scope), version_scope)
+
+
 @config.when(unique_variant="jaccard")
 @tag(stage="dedup")
 @from_each_corpus(sets="token_index")
 def unique__jaccard(
-    reranked: pl.DataFrame, sets: dict[str, TokenIndex], jaccard_threshold: float = 0.9
+    version_order: pl.DataFrame, sets: dict[str, TokenIndex], jaccard_threshold: float = 0.9
 ) -> pl.DataFrame:
     """The list without copies across corpora, by tokens."""
-    return across.jaccard(reranked, list(sets.values()), threshold=jaccard_threshold)
+    return across.jaccard(version_order, list(sets.values()), threshold=jaccard_threshold)
 
 
 @config.when(unique_variant="cosine")
 @tag(stage="dedup")
 @from_each_corpus(chunks="chunks")
 def unique__cosine(
-    reranked: pl.DataFrame, chunks: dict[str, pl.DataFrame], cosine_threshold: float = 0.95
+    version_order: pl.DataFrame, chunks: dict[str, pl.DataFrame], cosine_threshold: float = 0.95
 ) -> pl.DataFrame:
     """The list without copies in other documents, by embeddings."""
-    return across.cosine(reranked, list(chunks.values()), threshold=cosine_threshold)
+    return across.cosine(version_order, list(chunks.values()), threshold=cosine_threshold)
 
 
 @config.when(unique_variant="guarded")
 @tag(stage="dedup")
 @from_each_corpus(known="similarity_index")
 def unique__guarded(
-    reranked: pl.DataFrame,
+    version_order: pl.DataFrame,
     known: dict[str, SimilarityIndex],
     jaccard_threshold: float = 0.9,
     cosine_threshold: float = 0.95,
 ) -> pl.DataFrame:
     """The list without copies that say the same, to the number and the negation."""
     return across.guarded(
-        reranked,
+        version_order,
         list(known.values()),
         jaccard_threshold=jaccard_threshold,
         cosine_threshold=cosine_threshold,
@@ -231,14 +241,14 @@ def unique__guarded(
 @tag(stage="dedup")
 @from_each_corpus(chunks="chunks")
 def unique__newest(
-    reranked: pl.DataFrame, chunks: dict[str, pl.DataFrame], cosine_threshold: float = 0.95
+    version_order: pl.DataFrame, chunks: dict[str, pl.DataFrame], cosine_threshold: float = 0.95
 ) -> pl.DataFrame:
     """The list without near-copies in other documents of a later date."""
-    return across.newest(reranked, list(chunks.values()), threshold=cosine_threshold)
+    return across.newest(version_order, list(chunks.values()), threshold=cosine_threshold)
 
 
 @config.when(unique_variant="off")
 @tag(stage="dedup")
-def unique__off(reranked: pl.DataFrame) -> pl.DataFrame:
+def unique__off(version_order: pl.DataFrame) -> pl.DataFrame:
     """The list as it is."""
-    return reranked
+    return version_order

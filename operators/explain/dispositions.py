@@ -48,6 +48,7 @@ class Run:
     fused: pl.DataFrame
     weighted: pl.DataFrame
     reranked: pl.DataFrame
+    version_order: pl.DataFrame
     unique: pl.DataFrame
     results: pl.DataFrame
     context_candidates: pl.DataFrame

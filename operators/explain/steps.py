@@ -8,7 +8,8 @@ The numbers of a passage give its score to the last bit, by these formulas, each
 - fused ``score`` = the sum of its parts, in their order, times ``recency``
 - weighted ``score`` = fused score times ``weight``
 - reranked ``score`` = the model's, or the weighted score where no model read it
-- the results' ``score`` = the reranked one
+- version_order ``score`` = the reranked one, or that of the place to which its version moved it
+- the results' ``score`` = the one of version_order
 """
 
 import polars as pl
@@ -42,6 +43,7 @@ def explain(
     - ``fused``: likewise, ``part`` for each corpus (``detail``) and ``recency``; ``score``, whose
       ``detail`` is the fusion's name
     - ``weighted``: ``weight``, ``score``; ``reranked``: ``score``; neither where it is off
+    - ``version_order``: ``score``
     - ``unique``: ``score``; ``near-duplicate``, ``near-duplicate of``
     - ``results``: ``score``
     - ``context``: ``number``, ``cost``, ``budget``; ``citations``: ``number``
@@ -85,6 +87,7 @@ def explain(
         stages["weighted"] = [("weight", _of(weighed, "weight")), _score(run.weighted)]
     if reranked:
         stages["reranked"] = [_score(run.reranked)]
+    stages["version_order"] = [_score(run.version_order)]
     stages["unique"] = [
         _score(run.unique),
         ("near-duplicate", duplicates.filter(~pl.col("within"))),

@@ -16,6 +16,7 @@ FACTORS = {
     "recency": "how new it is, and how short",
     "weight": "the weight of its source for what asks",
     "reranker": "the reranking model",
+    "version": "a newer or a named version that goes before it, or it before others",
 }
 """Every factor and its meaning, in the order in which they apply."""
 
@@ -85,6 +86,9 @@ def waterfall(explained: pl.DataFrame) -> list[Step]:
     reranked = numbers.get(("reranked", "score"))
     if reranked is not None and reranked != steps[-1].after:
         step("reranker", reranked, "the model's own score in its place")
+    moved = numbers.get(("version_order", "score"))
+    if moved is not None and moved != steps[-1].after:
+        step("version", moved, "moved up or down by its version")
     return steps
 
 

@@ -11,7 +11,15 @@ LIMITS = Limits({"code": 50}, top_k=10, context_depth=30, budget=12_000, unit="c
 def run(explain_targets: pl.DataFrame) -> Run:
     empty = {
         name: frames.empty(frames.FUSED)
-        for name in ("fused", "weighted", "reranked", "unique", "results", "context_candidates")
+        for name in (
+            "fused",
+            "weighted",
+            "reranked",
+            "version_order",
+            "unique",
+            "results",
+            "context_candidates",
+        )
     }
     return Run(
         queries=frames.empty(frames.QUERIES),

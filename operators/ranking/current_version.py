@@ -1,0 +1,69 @@
+"""The newest version stands for its topic: what only an older one has makes room for it.
+
+A section that is edited in every version leaves passages behind that no newer one has word for
+word. They say nearly what the newest says; one is an answer where the newest lacks it, but together
+they push the newest down.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+import numpy as np
+import polars as pl
+
+from operators.arrays.rows import listed
+from operators.foundation import tokenizer
+from operators.ranking.total_order import ranked
+
+HEAD = 10
+"""So many documents stand before a passage that the newest version replaces."""
+
+
+def newest_stands(hits: pl.DataFrame, queries: pl.DataFrame, scope: pl.DataFrame) -> pl.DataFrame:
+    """``hits`` (``FUSED``) with the newest version of a topic in the place of its older ones.
+
+    A passage that newer versions lack comes behind the first ``HEAD`` other documents, and the best
+    passage of its topic's newest version takes its place, if the list has one. The old passage
+    stays if a word of the question is in it and in no newest version of the list: nothing newer
+    says it then. So for questions that ask for no version and no moment.
+
+    Args:
+        hits: columns ``FUSED``, ranked.
+        queries: columns ``QUERIES``.
+        scope: columns ``VERSION_SCOPE``.
+    """
+    if hits["last_version"].null_count() == hits.height:
+        return hits
+    hits = listed(hits)
+    plain = set(scope.filter(version_policy="newest")["query_id"])
+    undated = queries.filter(pl.col("as_of").is_null() & pl.col("query_id").is_in(plain))
+    score = hits["score"].to_numpy().copy()
+    topic, last = hits["lineage_id"].to_list(), hits["last_version"].to_list()
+    document = hits["document_id"].to_list()
+    texts = pl.concat_str("title", "anchor", "path", "text", separator="\n", ignore_nulls=True)
+    said = hits.select(texts).to_series()
+    rows_of = defaultdict[int, list[int]](list)
+    for row, query_id in enumerate(hits["query_id"].to_list()):
+        rows_of[query_id].append(row)
+    for query_id, asked in undated["query_id", "texts"].iter_rows():
+        rows = rows_of[query_id]
+        old = [row for row in rows if last[row] is not None]
+        if not old:
+            continue
+        current = [row for row in rows if last[row] is None]
+        only_old = set(_tokens(asked)).difference(_tokens(said[current]))
+        replaced = [row for row in old if only_old.isdisjoint(_tokens([said[row]]))]
+        first = {topic[row]: row for row in reversed(current)}
+        for row in replaced:
+            if (newest := first.get(topic[row])) is not None:
+                score[newest] = max(score[newest], score[row])
+        others = sorted(set(rows).difference(replaced), key=lambda row: float(score[row]))
+        best = sorted({document[row]: score[row] for row in others}.values(), reverse=True)
+        if best:
+            limit = np.nextafter(best[:HEAD][-1], -np.inf)
+            score[replaced] = np.minimum(score[replaced], limit)
+    return ranked(hits, score)
+
+
+def _tokens(texts: Iterable[str]) -> list[str]:
+    return tokenizer.tokens("\n".join(texts))

@@ -1,0 +1,110 @@
+"""The newest version of a topic stands before what only older ones have."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from operators.frames import FUSED, QUERIES, VERSION_SCOPE
+from operators.ranking.current_version import HEAD, newest_stands
+
+QUESTION = "how are jobs retried?"
+
+
+def hits(*rows: dict[str, Any]) -> pl.DataFrame:
+    plain = {"query_id": 0, "text": "jobs are retried"}
+    made = [
+        {"chunk_id": n, "document_id": f"page {n}", "rank": n, "score": 1 - n / 100, **plain, **row}
+        for n, row in enumerate(rows)
+    ]
+    return pl.DataFrame(made, schema=FUSED)
+
+
+def asked(text: str = QUESTION, policy: str = "newest", **columns: Any) -> list[pl.DataFrame]:
+    queries = pl.DataFrame([{"query_id": 0, "texts": [text], **columns}], schema=QUERIES)
+    scope = pl.DataFrame([{"query_id": 0, "version_policy": policy}], schema=VERSION_SCOPE)
+    return [queries, scope]
+
+
+def order(frame: pl.DataFrame) -> list[int]:
+    return frame["chunk_id"].to_list()
+
+
+OLD = {"lineage_id": "guide", "last_version": "1.0"}
+NEW = {"lineage_id": "guide"}
+LIST = hits({}, OLD, {}, OLD, NEW, {}, NEW)
+
+
+def test_the_newest_takes_the_place_of_the_first_older_one_and_they_follow_the_others() -> None:
+    found = newest_stands(LIST, *asked())
+    assert order(found) == [0, 4, 2, 5, 6, 1, 3]
+    assert found["rank"].to_list() == list(range(7))
+    assert found["score"].is_sorted(descending=True)
+
+
+def test_an_older_passage_stands_behind_ten_documents_and_no_further() -> None:
+    others = [{"document_id": f"page {n // 2}"} for n in range(2 * HEAD + 5)]
+    found = newest_stands(hits(OLD, *others), *asked())
+    assert order(found).index(0) == 2 * HEAD - 1  # the tenth document has one passage before it
+
+
+def test_what_nothing_newer_says_stays_where_it_is() -> None:
+    rows = [{**OLD, "text": "bashcomplete is set for jobs"}, {"text": "another"}, NEW]
+    assert order(newest_stands(hits(*rows), *asked("set bashcomplete"))) == [0, 1, 2]
+    rows[1] = {"text": "bashcomplete went away; set it no more"}
+    assert order(newest_stands(hits(*rows), *asked("set bashcomplete"))) == [2, 1, 0]
+
+
+def test_a_topic_whose_newest_version_is_not_in_the_list_gives_way_too() -> None:
+    assert order(newest_stands(hits(OLD, {}), *asked())) == [1, 0]
+    assert order(newest_stands(hits(OLD, OLD), *asked())) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        asked(policy="all"),
+        asked(policy="pinned"),
+        asked(policy="as_of"),
+        asked(as_of=datetime(2020, 1, 1, tzinfo=UTC)),
+    ],
+    ids=["all", "pinned", "as of", "a moment"],
+)
+def test_a_question_for_a_version_or_a_moment_is_left_alone(question: list[pl.DataFrame]) -> None:
+    assert newest_stands(LIST, *question).equals(LIST)
+
+
+rows_of = st.lists(
+    st.fixed_dictionaries(
+        {
+            "lineage_id": st.sampled_from([None, "a", "b"]),
+            "last_version": st.sampled_from([None, None, "1.0"]),
+            "document_id": st.sampled_from("pqrs"),
+            "text": st.sampled_from(["jobs", "retried", "nothing"]),
+            "query_id": st.sampled_from([0, 3]),
+        }
+    ),
+    max_size=8,
+)
+
+
+@given(rows_of)
+def test_nothing_is_lost_and_what_is_current_keeps_its_order_but_for_what_moves_up(
+    rows: list[dict[str, Any]],
+) -> None:
+    frame = hits(*sorted(rows, key=lambda row: row["query_id"]))
+    found = newest_stands(frame, *asked())
+    assert sorted(order(found)) == sorted(order(frame))
+    unasked = pl.col("query_id") == 3
+    assert found.filter(unasked)["score"].equals(frame.filter(unasked)["score"])
+    kept = found.join(frame, on="chunk_id", suffix="_before", maintain_order="left")
+    current = kept.filter(pl.col("last_version").is_null())
+    assert (current["score"] >= current["score_before"]).all()
+    if frame["last_version"].null_count() != frame.height:
+        for _, of in found.group_by("query_id"):
+            assert of["score"].is_sorted(descending=True)
