@@ -117,6 +117,9 @@ def query(
     language: Annotated[
         str | None, typer.Option(help="Only this language, such as `python`.")
     ] = None,
+    languages: Annotated[
+        str | None, typer.Option(help="What a language weighs: `rust=1.1,python=1.05`.")
+    ] = None,
     state: Annotated[str | None, typer.Option(help="Only items in this state.")] = None,
     as_of: Annotated[
         datetime | None,
@@ -169,7 +172,7 @@ def query(
     """
     from dataflow import build_driver, load_config
     from dataflow.cli.console import terminal
-    from operators.postgres.search.filter_values import as_spelled
+    from operators.postgres.search.filter_values import absent_values, as_spelled
     from operators.postgres.store import open_store
 
     if versions is not None and (version or versions not in ("newest", "all")):
@@ -188,6 +191,8 @@ def query(
     settings = load_config(config)
     if top_k:
         settings = settings.with_changes({"parameters": {"top_k": top_k}})
+    if languages:
+        settings = settings.with_changes({"languages": _mix(languages)})
     outputs = ["results", "context_window", "citations", "notes", "provenance", "unmet_filters"]
     if explain or explain_chunk:
         outputs += ["queries", "outcomes", "dispositions", "explain"]
@@ -198,12 +203,14 @@ def query(
     ):
         typed = {"repos": repo or None, "language": language, "state": state}
         filters, taken = as_spelled(store, visible, typed)
+        for name in _mix(languages) or ():
+            taken += absent_values(store, visible, language=name)
         began = perf_counter()
         answer = driver.execute(
             outputs,
             inputs={
                 "query": text,
-                "trigger": _trigger(trigger) or settings.usual_trigger,
+                "trigger": _mix(trigger) or settings.usual_trigger,
                 "path_prefix": path,
                 **filters,
                 "as_of": as_of,
@@ -323,7 +330,7 @@ app.add_typer(sync_app, name="sync")
 app.add_typer(config_app, name="config")
 
 
-def _trigger(text: str | None) -> str | dict[str, float] | None:
+def _mix(text: str | None) -> str | dict[str, float] | None:
     """Read ``name`` or ``name=share,name=share``."""
     if text is None or "=" not in text:
         return text
@@ -334,5 +341,5 @@ def _trigger(text: str | None) -> str | dict[str, float] | None:
         }
     except ValueError:
         raise typer.BadParameter(
-            f"{text!r}: write a name, or a mix such as pr_review=0.7,question=0.3"
+            f"{text!r}: write a name, or numbers such as pr_review=0.7,question=0.3"
         ) from None

@@ -71,6 +71,7 @@ class Config(_Strict):
     deadline_s: float | None = Field(5.0, gt=0, allow_inf_nan=False)
     workers: int = Field(8, ge=1, le=256)
     triggers: list[str] = []
+    languages: dict[str, NotNegative] = {}
     modules: list[str] = []
     corpus_modules: list[str] = []
     variants: dict[str, str] = {}

@@ -13,8 +13,8 @@ def hamilton_config(config: Config, catalog: Catalog | None = None) -> dict[str,
 
     Returns:
         ``<stage>_variant`` for every stage around the corpora, every parameter by its name,
-        ``source_weights`` (corpus -> trigger -> weight), ``triggers``, ``embedding``,
-        ``reranker_model`` and ``corpora``: for each corpus, by name, the ``config``
+        ``source_weights`` (corpus -> trigger -> weight), ``triggers``, ``languages``,
+        ``embedding``, ``reranker_model`` and ``corpora``: for each corpus, by name, the ``config``
         (``<stage>_variant``) and the ``inputs`` (every parameter, ``corpus``, ``label``, ``link``,
         ``filters`` and ``deadline_s``) of its sub-graph. Corpora are in alphabetical order, so that
         the order in a file changes no result. For the provenance: ``chosen_variants``,
@@ -45,7 +45,8 @@ def hamilton_config(config: Config, catalog: Catalog | None = None) -> dict[str,
         **{f"{node}_variant": variant for node, variant in sorted(config.variants.items())},
         **parameters,
         "chosen_variants": dict(sorted(config.variants.items())),
-        "top_parameters": list(parameters),
+        "languages": dict(config.languages),
+        "top_parameters": [*parameters, "languages"],
         "corpus_modules": catalog.inside,
         "own_modules": {shown_name(name): state for name, state in catalog.own.items()},
         "source_weights": {name: dict(config.corpora[name].weights) for name in names},

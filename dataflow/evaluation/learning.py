@@ -37,6 +37,7 @@ from operators.evaluation.evaluation_frames import Evaluation, measures_of
 from operators.evaluation.judgements import check_judged, lines, read_qrels, read_queries
 from operators.postgres.store import Store, collection_info
 from operators.ranking.lexical_weight import match_weights
+from operators.ranking.weighting import language_factors
 
 METHODS = ("convex", "rrf")
 _STAGES = {  # as changes of a configuration
@@ -258,7 +259,8 @@ def fetched(
         for batch in batches(questions(judged, corpora, all_corpora=True), BATCH_SIZE):
             overrides = overrides_of(driver, batch, embeddings)
             hits, *of_batch = driver.execute(wanted, overrides=overrides).values()
-            parts.append(hits.select(*columns, "text_score", "recency"))
+            recency = hits["recency"] * language_factors(hits, config.languages)
+            parts.append(hits.select(*columns, "text_score", recency))
             matches += of_batch
             if on_batch:
                 on_batch("training", batch.height)

@@ -18,7 +18,7 @@ from operators.postgres.store import CollectionInfo, Store, collection_info
 from operators.ranking import brevity, fusion, recency, rerank
 from operators.ranking.current_version import newest_stands
 from operators.ranking.lexical_weight import match_weights
-from operators.ranking.weighting import weigh
+from operators.ranking.weighting import weigh, weigh_languages
 
 
 @tag(stage="queries", io="postgres")
@@ -163,16 +163,18 @@ def fused__convex(
 
 @config.when(weighted_variant="by_trigger")
 @tag(stage="weight")
-def weighted__by_trigger(fused: pl.DataFrame, trigger_weights: pl.DataFrame) -> pl.DataFrame:
-    """The list with each corpus's weight for what triggered the question."""
-    return weigh(fused, trigger_weights)
+def weighted__by_trigger(
+    fused: pl.DataFrame, trigger_weights: pl.DataFrame, languages: dict[str, float]
+) -> pl.DataFrame:
+    """The list with each corpus's weight for what triggered the question, and each language's."""
+    return weigh_languages(weigh(fused, trigger_weights), languages)
 
 
 @config.when(weighted_variant="off")
 @tag(stage="weight")
-def weighted__off(fused: pl.DataFrame) -> pl.DataFrame:
-    """The list with all sources alike."""
-    return fused
+def weighted__off(fused: pl.DataFrame, languages: dict[str, float]) -> pl.DataFrame:
+    """The list with all sources alike, and each language's weight."""
+    return weigh_languages(fused, languages)
 
 
 @config.when(reranked_variant="off")

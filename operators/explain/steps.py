@@ -6,7 +6,7 @@ The numbers of a passage give its score to the last bit, by these formulas, each
 - fused ``part`` = ``vector_weight * vector_value + text_weight * text_value * lexical_weight``
   where these are known; by ranks ``1 / (k + corpus rank)``, by scores the merged score
 - fused ``score`` = the sum of its parts, in their order, times ``recency``
-- weighted ``score`` = fused score times ``weight``
+- weighted ``score`` = fused score times ``weight``, times ``language``
 - reranked ``score`` = the model's, or the weighted score where no model read it
 - version_order ``score`` = the reranked one, or that of the place to which its version moved it
 - the results' ``score`` = the one of version_order
@@ -17,6 +17,7 @@ import polars as pl
 from operators.explain.dispositions import Run
 from operators.explain.score_parts import fusion_parts, merge_factors
 from operators.frames import EXPLAIN, SCORE_FACTORS, empty
+from operators.ranking.weighting import language_factors
 
 _KEY = ["query_id", "chunk_id"]
 _ORDER = ["query_id", "place", "stage_no", "quantity_no", "rank", "other"]
@@ -27,6 +28,7 @@ def explain(
     dispositions: pl.DataFrame,
     weights: pl.DataFrame | None,
     *,
+    languages: dict[str, float] | None = None,
     fused_by: str,
     reranked: bool,
     budget: int,
@@ -42,7 +44,7 @@ def explain(
       ``near-duplicate of`` its representative (``other`` is that chunk, ``detail`` its label)
     - ``fused``: likewise, ``part`` for each corpus (``detail``) and ``recency``; ``score``, whose
       ``detail`` is the fusion's name
-    - ``weighted``: ``weight``, ``score``; ``reranked``: ``score``; neither where it is off
+    - ``weighted``: ``weight``, ``language``, ``score``; ``reranked``: ``score``; none where off
     - ``version_order``: ``score``
     - ``unique``: ``score``; ``near-duplicate``, ``near-duplicate of``
     - ``results``: ``score``
@@ -53,6 +55,7 @@ def explain(
         run: the frames of the run.
         dispositions: columns ``DISPOSITIONS``.
         weights: query_id, corpus and weight; None where sources are not weighted.
+        languages: the weights of languages; None: none has one.
         fused_by: the name of the fusion.
         reranked: whether a model gave scores.
     """
@@ -84,7 +87,12 @@ def explain(
     }
     if weights is not None:
         weighed = run.weighted.select(*_KEY, "corpus").join(weights, on=["query_id", "corpus"])
-        stages["weighted"] = [("weight", _of(weighed, "weight")), _score(run.weighted)]
+        stages["weighted"] = [("weight", _of(weighed, "weight"))]
+    if languages:
+        told = run.weighted.with_columns(language_factors(run.weighted, languages))
+        stages["weighted"] = [*stages.get("weighted", []), ("language", _of(told, "language"))]
+    if "weighted" in stages:
+        stages["weighted"].append(_score(run.weighted))
     if reranked:
         stages["reranked"] = [_score(run.reranked)]
     stages["version_order"] = [_score(run.version_order)]

@@ -15,6 +15,7 @@ FACTORS = {
     "others": "the same passage in other corpora",
     "recency": "how new it is, and how short",
     "weight": "the weight of its source for what asks",
+    "language": "the weight of its language",
     "reranker": "the reranking model",
     "version": "a newer or a named version that goes before it, or it before others",
 }
@@ -80,9 +81,12 @@ def waterfall(explained: pl.DataFrame) -> list[Step]:
     recency = numbers.get(("fused", "recency"))
     if parts and recency is not None and recency != 1:
         step("recency", fused, f"× {spell(recency)}")
-    weight = numbers.get(("weighted", "weight"))
-    if weight is not None and weight != 1:
-        step("weight", numbers.get(("weighted", "score")), f"× {spell(weight)}")
+    weight, language = (numbers.get(("weighted", name), 1.0) for name in ("weight", "language"))
+    weighed = numbers.get(("weighted", "score"))
+    if weight != 1:
+        step("weight", steps[-1].after * weight if language != 1 else weighed, f"× {spell(weight)}")
+    if language != 1:
+        step("language", weighed, f"× {spell(language)}")
     reranked = numbers.get(("reranked", "score"))
     if reranked is not None and reranked != steps[-1].after:
         step("reranker", reranked, "the model's own score in its place")

@@ -1,7 +1,8 @@
 """What asked decides what weighs: a pull-request review trusts code and reviews more than a wiki.
 
 A trigger is a name or a mix, ``{pr_review: 0.7, question: 0.3}``; a mix's weight is the mean of the
-weights of its triggers, so that the change from one trigger to another is a gradient.
+weights of its triggers, so that the change from one trigger to another is a gradient. A language
+may weigh too, ``{rust: 1.1}``, whatever asks.
 """
 
 from collections.abc import Mapping, Sequence
@@ -92,3 +93,17 @@ def weigh(hits: pl.DataFrame, weights: pl.DataFrame) -> pl.DataFrame:
     keys = ["query_id", "corpus"]
     weight = hits[keys].join(weights, on=keys, how="left", maintain_order="left")["weight"]
     return ranked(hits, hits["score"].to_numpy() * weight.fill_null(1.0).to_numpy())
+
+
+def language_factors(hits: pl.DataFrame, languages: Mapping[str, float]) -> pl.Series:
+    """The weight of the language of each hit; 1 where ``languages`` does not name it."""
+    for name, weight in languages.items():
+        if not (np.isfinite(weight) and weight >= 0):
+            raise CrosscorpusError(f"the weight of {name!r} must be 0 or more, got {weight!r}")
+    return pl.Series("language", [float(languages.get(one, 1)) for one in hits["language"]])
+
+
+def weigh_languages(hits: pl.DataFrame, languages: Mapping[str, float]) -> pl.DataFrame:
+    """``hits`` (``FUSED``) with each score times the weight of its language."""
+    factors = language_factors(hits, languages).to_numpy()
+    return ranked(hits, hits["score"].to_numpy() * factors) if languages else hits

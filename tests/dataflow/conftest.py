@@ -348,6 +348,7 @@ class World:
                 "title": f"Title {chunk}",
                 "path": f"src/{chunk}.py",
                 "uri": f"https://example.org/{chunk}",
+                "language": "python" if chunk % 2 else None,
                 "start_line": 1,
                 "end_line": 9,
                 "created_at": self.dates.get(chunk),

@@ -79,6 +79,25 @@ def test_a_filter_that_is_no_utf_8_matches_nothing(crosscorpus: Any, collection:
     assert done.stderr.startswith("crosscorpus: no chunk or document '\N{REPLACEMENT CHARACTER}'")
 
 
+def test_a_typed_weight_of_a_language_counts_and_a_language_that_nothing_has_is_noted(
+    crosscorpus: Any, collection: str
+) -> None:
+    def scores(*options: str) -> tuple[dict[str, float], str]:
+        done = crosscorpus("query", "cache", "-C", collection, "--json", *options)
+        found = {r["source_label"]: r["score"] for r in json.loads(done.stdout)["results"]}
+        return found, done.stderr
+
+    label = "[code: src/cache.py:1-3]"
+    plain, _ = scores()
+    weighed, said = scores("--languages", "python=1.2, ruts=2")
+    assert weighed == plain | {label: plain[label] * 1.2}
+    assert said == "note: no document in language 'ruts' here; there are 'markdown', 'python'\n"
+    for wrong, fault in (("python=x", "numbers such as"), ("python", "languages: expected")):
+        done = crosscorpus("query", "cache", "-C", collection, "--languages", wrong)
+        assert done.returncode != 0
+        assert fault in done.stderr
+
+
 def test_an_empty_answer_names_what_was_searched_and_not_more(
     crosscorpus: Any, collection: str
 ) -> None:

@@ -10,6 +10,7 @@ WRONG = [
     ({"corpra": {}}, "unknown key 'corpra', did you mean 'corpora'?"),
     ({"dsn": "postgresql://u:secret@h/d"}, "'dsn': no secret goes into a configuration"),
     ({"workers": "eight"}, "workers: expected a valid integer, got 'eight'"),
+    ({"languages": {"rust": -1.0}}, "languages.rust: expected greater than or equal to 0, got"),
     ({"workers": 0}, "workers: expected greater than or equal to 1, got 0"),
     ({"deadline_s": "soon"}, "deadline_s: expected a valid number, got 'soon'"),
     ({"on_corpus_error": "ignore"}, "on_corpus_error: expected 'skip' or 'raise', got 'ignore'"),

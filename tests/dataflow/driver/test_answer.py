@@ -10,7 +10,7 @@ import pytest
 from pyarrow import parquet
 
 from dataflow import Answer, Passage
-from operators.errors import UnknownName
+from operators.errors import CrosscorpusError, UnknownName
 
 QUERY = "why is the cache flushed?"
 
@@ -33,6 +33,28 @@ def test_people_ask_so_that_the_trigger_is_question_and_none_is_a_name(driver: A
     answers = [driver.ask(QUERY, **of) for of in ({}, {"trigger": "question"}, {"trigger": "none"})]
     mixes = [one.provenance["trigger"] for one in answers]
     assert mixes == [[[{"trigger": "question", "share": 1.0}]]] * 2 + [[[]]]
+
+
+def test_a_language_weighs_for_one_run_and_in_a_configuration_and_both_are_told(
+    driver: Any, open_driver: Any
+) -> None:
+    def scores(answer: Answer) -> dict[str | None, float]:
+        return {one.path: one.score for one in answer}
+
+    plain, python = driver.ask(QUERY), {"python": 1.3, "cobol": 9.0}
+    asked = driver.ask(QUERY, languages=python)
+    weighed = scores(plain) | {"cache.py": scores(plain)["cache.py"] * 1.3}
+    assert scores(asked) == weighed
+    assert driver.ask(QUERY).frame.equals(plain.frame)
+    told = [one.provenance["parameters"]["languages"] for one in (plain, asked)]
+    assert told == [{}, python]
+    with open_driver({"extends": "default", "languages": python}) as configured:
+        assert configured.ask(QUERY).frame.equals(asked.frame)
+    with open_driver({"extends": "default", "variants": {"weighted": "off"}}) as off:
+        weighs = [scores(off.ask(QUERY, languages=of))["cache.py"] for of in ({}, python)]
+    assert weighs[1] == weighs[0] * 1.3
+    with pytest.raises(CrosscorpusError, match="weight of 'python' must be 0 or more, got -1"):
+        driver.ask(QUERY, languages={"python": -1.0})
 
 
 def test_a_question_may_be_put_in_several_ways_and_filtered(driver: Any) -> None:

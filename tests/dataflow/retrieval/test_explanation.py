@@ -47,6 +47,8 @@ def given_score(told: pl.DataFrame) -> dict[str, float]:
     last = scores["fused"]
     if ("weighted", "weight") in numbers:
         last = scores["weighted"] = last * numbers["weighted", "weight"]
+    if ("weighted", "language") in numbers:
+        last = scores["weighted"] = last * numbers["weighted", "language"]
     scores["results"] = numbers.get(("reranked", "score"), last)
     return scores
 
@@ -61,6 +63,7 @@ def given_score(told: pl.DataFrame) -> dict[str, float]:
     share=st.sampled_from([0.0, 0.1, 0.5, 0.6, 0.7, 1.0]),
     absent=st.sampled_from([0.0, 0.3, 1.0]),
     trigger=st.sampled_from(["none", "pr_review", "question"]),
+    languages=st.sampled_from([{}, {"python": 1.3}]),
 )
 @settings(
     max_examples=150,
@@ -81,12 +84,14 @@ def test_the_numbers_of_every_result_give_its_score_to_the_last_bit(
     share: float,
     absent: float,
     trigger: str,
+    languages: dict[str, float],
 ) -> None:
     assume(not (fused == "convex" and merged.endswith("rrf")))  # refused by the configuration
     driver = driver_of({"fused": fused, "aged_hits": recency, "weighted": weighted}, merged=merged)
     world = make_world(**data.draw(worlds))
     ids = sorted(world.found)
     overrides = {**world.overrides(*ids), "queries": make_queries(*ids, trigger=trigger)}
+    overrides["languages"] = languages
     if merged in ("convex", "weighted_rrf"):
         overrides |= {f"{corpus}.vector_weight": share for corpus in world.texts}
     if merged == "convex":

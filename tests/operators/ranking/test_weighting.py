@@ -12,7 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from operators.errors import CrosscorpusError, UnknownName
-from operators.ranking.weighting import mix_weight, read_trigger, trigger_weights, weigh
+from operators.ranking.weighting import (
+    mix_weight,
+    read_trigger,
+    trigger_weights,
+    weigh,
+    weigh_languages,
+)
 
 Make = Callable[..., pl.DataFrame]
 KNOWN = ["pr_review", "issue", "question", "slack"]
@@ -116,3 +122,26 @@ def test_each_score_is_times_the_mean_weight_of_its_querys_mix(
 def test_without_a_trigger_the_list_is_the_very_same(make_hits: Make, make_queries: Make) -> None:
     hits = make_hits({"score": 0.5})
     assert weigh(hits, trigger_weights(make_queries(), WEIGHTS)) is hits
+
+
+@given(st.lists(st.tuples(st.sampled_from(["rust", "go", None]), st.floats(0.1, 1.0)), min_size=1))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_each_score_is_times_the_weight_of_its_language(
+    make_hits: Make, found: list[tuple[str | None, float]]
+) -> None:
+    rows = [{"chunk_id": n, "language": of, "score": s} for n, (of, s) in enumerate(found)]
+    result = weigh_languages(make_hits(*rows), {"rust": 1.1, "cobol": 9.0})
+    expected = {n: s * 1.1 if of == "rust" else s for n, (of, s) in enumerate(found)}
+    assert dict(result["chunk_id", "score"].iter_rows()) == expected
+    assert result["chunk_id"].to_list() == sorted(expected, key=lambda n: (-expected[n], n))
+
+
+def test_without_languages_the_list_is_the_very_same(make_hits: Make) -> None:
+    hits = make_hits({"score": 0.5, "language": "rust"})
+    assert weigh_languages(hits, {}) is hits
+
+
+@pytest.mark.parametrize("weight", [-0.1, math.nan, math.inf])
+def test_a_weight_of_a_language_that_is_none_is_refused(make_hits: Make, weight: float) -> None:
+    with pytest.raises(CrosscorpusError, match="weight of 'rust' must be 0 or more"):
+        weigh_languages(make_hits({"score": 0.5}), {"rust": weight})
