@@ -1,7 +1,8 @@
 """The near-duplicates across corpora, after fusion: the best-ranked stays, whatever its source.
 
-Every rule takes ``hits`` (``FUSED``) and returns ``FUSED``, ranked again; what stays carries the
-labels and links of what went, see :func:`operators.dedup.representatives.absorb`.
+Before them go those of one change (:mod:`operators.dedup.changes`). Every rule takes ``hits``
+(``FUSED``) and returns ``FUSED``, ranked again; what stays carries the labels and links of what
+went, see :func:`operators.dedup.representatives.absorb`.
 """
 
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ import polars as pl
 
 from operators.arrays.rows import index, listed, replaced
 from operators.arrays.segments import Floats, Integers, places, positions
+from operators.dedup.changes import change_representatives
 from operators.dedup.cosine import cosine_representatives, unit_vectors
 from operators.dedup.guarded import guarded_representatives
 from operators.dedup.hit_lookup import of_hits
@@ -31,7 +33,7 @@ def jaccard(
         known: token sets that were made before; other texts are hashed here.
         threshold: a Jaccard index.
     """
-    hits = listed(hits)
+    hits = _one_place_a_change(hits)
     sets, number = of_hits(hits, known, index_tokens)
     query_id = hits["query_id"].to_numpy()
     return _unique(hits, jaccard_representatives(query_id, number, sets, threshold=threshold))
@@ -47,7 +49,7 @@ def cosine(
         chunks: frames of ``CHUNKS`` that have the hits' embeddings.
         threshold: a cosine.
     """
-    hits = listed(hits)
+    hits = _one_place_a_change(hits)
     vectors, number = _vectors(hits["chunk_id"].to_numpy(), chunks)
     representative = cosine_representatives(
         hits["query_id"].to_numpy(), number, vectors, documents(hits), threshold=threshold
@@ -70,7 +72,7 @@ def guarded(
         jaccard_threshold: the least Jaccard index of near-duplicates.
         cosine_threshold: the least cosine of near-duplicates.
     """
-    hits = listed(hits)
+    hits = _one_place_a_change(hits)
     indexes, number = of_hits(hits, known, index_similarity)
     representative = guarded_representatives(
         hits["query_id"].to_numpy(),
@@ -90,7 +92,7 @@ def newest(
     What stays keeps its own place. As no ranking decides who stays, this may come before reranking
     or after it.
     """
-    hits = listed(hits)
+    hits = _one_place_a_change(hits)
     vectors, number = _vectors(hits["chunk_id"].to_numpy(), chunks)
     representative = newest_representatives(
         hits["query_id"].to_numpy(),
@@ -102,6 +104,11 @@ def newest(
         threshold=threshold,
     )
     return _unique(hits, representative)
+
+
+def _one_place_a_change(hits: pl.DataFrame) -> pl.DataFrame:
+    hits = listed(hits)
+    return _unique(hits, change_representatives(hits))
 
 
 def _unique(hits: pl.DataFrame, representative: Integers) -> pl.DataFrame:

@@ -5,10 +5,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import polars as pl
 
+from operators.arrays.rows import index, listed
 from operators.context.packing import SEPARATOR, boundary, entry, headers
 from operators.context.search_outcomes import channels
+from operators.dedup.changes import change_representatives
 from operators.foundation.defusing import defused
 from operators.frames import DISPOSITIONS
 
@@ -16,7 +19,7 @@ DISPOSITION_MEANINGS = {
     "context": "in the context",
     "over_budget": "a result, but too long for what was left of the context",
     "below_top_k": "below the last result",
-    "near_duplicate_across": "a near-duplicate of a better-placed passage",
+    "near_duplicate_across": "a near-duplicate of a better-placed passage, or of its change",
     "near_duplicate_within": "a near-duplicate of a better-placed passage of its corpus",
     "unread": "found, but its text could not be read",
     "dropped": "left out by a stage that the caller overrode or swapped",
@@ -163,6 +166,13 @@ class _Lookups:
         return {(query, gone["chunk_id"]): (other, label) for query, gone, other, label in rows}
 
     @cached_property
+    def of_changes(self) -> set[tuple[int, int]]:
+        """The hits whose place a better one of the same change has."""
+        hits = listed(self.run.reranked)
+        gone = np.flatnonzero(change_representatives(hits) != np.arange(hits.height))
+        return set(hits[index(gone)].select(_KEY).iter_rows())
+
+    @cached_property
     def costs(self) -> dict[int, list[tuple[int, int, int]]]:
         """The entries of each context: the passage's rank (-1: the notes), number and cost."""
         ranks = self.run.context_candidates.select(*_KEY, "rank")
@@ -216,7 +226,8 @@ def _disposition(row: Mapping[str, Any], lookups: _Lookups) -> tuple[str, str, i
         if key not in lookups.across:
             return "dropped", DISPOSITION_MEANINGS["dropped"], None
         other, label = lookups.across[key]
-        return "near_duplicate_across", f"it says what {label} says, which is better placed", other
+        one = "is of one change with {}" if key in lookups.of_changes else "says what {} says"
+        return "near_duplicate_across", f"it {one.format(label)}, which is better placed", other
     if row["deduped_rank"] is not None:
         return "dropped", DISPOSITION_MEANINGS["dropped"], None
     if row["merged_rank"] is not None:

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 
 from operators import frames
+from operators.dedup import across
 from operators.explain.dispositions import DISPOSITION_MEANINGS, Limits, Run, dispositions, of_all
 
 LIMITS = Limits({"code": 50}, top_k=10, context_depth=30, budget=12_000, unit="characters")
@@ -43,6 +46,29 @@ def test_a_named_chunk_that_a_question_may_not_see_is_hidden_and_says_why() -> N
     frames.check(found, frames.DISPOSITIONS, "dispositions")
     assert found.select("disposition", "reason").rows() == [("hidden", row["hidden"])]
     assert "hidden" in DISPOSITION_MEANINGS
+
+
+def test_a_passage_of_a_change_says_which_place_stands_for_it() -> None:
+    shared = {"query_id": 0, "repo": "org/app", "start_line": 1, "score": 0.5}
+    rows = [
+        {"corpus": "history", "document_id": "1c9a", "text": "Take less (#1)", "chunk_id": 7},
+        {"corpus": "review", "document_id": "pull/1", "text": "@ann: Why.", "chunk_id": 8},
+    ]
+    labelled = {"alternate_sources": [], "source_label": "[history: 1c9a Take less]"}
+    hits = pl.DataFrame(
+        [{**shared, **labelled, **row, "rank": n} for n, row in enumerate(rows)], frames.FUSED
+    )
+    named = pl.DataFrame(
+        [{name: {**shared, **rows[1]}.get(name) for name in frames.EXPLAIN_TARGETS}],
+        schema=frames.EXPLAIN_TARGETS,
+    )
+    unique = across.jaccard(hits)
+    given = replace(run(named), fused=hits, weighted=hits, reranked=hits, unique=unique)
+    (found,) = dispositions(given, LIMITS).to_dicts()
+    assert (found["disposition"], found["near_duplicate_of"]) == ("near_duplicate_across", 7)
+    assert found["reason"] == (
+        "it is of one change with [history: 1c9a Take less], which is better placed"
+    )
 
 
 def test_a_run_without_results_and_names_has_no_dispositions() -> None:

@@ -1,0 +1,62 @@
+"""A commit, its pull request and the issue that they close are one change: one place of an answer.
+
+The best ranked stays and carries the others. Of each only the first passage counts: the commit's
+message, the request's title and description, the issue's opening. A thread, a review, a later
+comment and a diff are remarks of their own, and so are two commits of one request: a place has at
+most one document of each kind.
+"""
+
+import re
+
+import numpy as np
+import polars as pl
+
+from operators.arrays.segments import Integers
+
+_OF_REQUEST = re.compile(
+    r"\A[^\n]*\([#!](\d+)\)$|^Merge pull request #(\d+) |^See merge request \S*!(\d+)$", re.M
+)
+_CLOSES = re.compile(r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?\s+#(\d+)\b", re.I)
+_CONVERSATION = re.compile(r"(pull|issues)/(\d+)")
+_CORPORA = {"review": "pull", "history": "commit", "issue": "issues"}
+"""The kind of document that each corpus may have; a request comes first, it names both others."""
+
+
+def change_representatives(hits: pl.DataFrame) -> Integers:
+    """For each row the row that represents it: itself, or the best ranked of its change.
+
+    Args:
+        hits: columns ``FUSED``, sorted by query and rank.
+    """
+    found: dict[tuple[object, ...], list[dict[str, int]]] = {}  # a name -> changes: kind -> row
+    columns = hits.select("query_id", "repo", "document_id", "text")
+    first = hits["start_line"].eq(1).fill_null(value=False)
+    corpora = hits["corpus"]
+    representative = np.arange(hits.height)
+    for corpus, kind in _CORPORA.items():
+        for row in np.flatnonzero((first & (corpora == corpus)).to_numpy()).tolist():
+            query_id, repo, document_id, text = columns.row(row)
+            named = [(query_id, repo.lower(), *name) for name in _names(kind, document_id, text)]
+            near = [change for name in named for change in found.get(name, ())]
+            change = next((one for one in near if kind not in one), {})
+            change[kind] = row
+            for name in named:
+                found.setdefault(name, []).append(change)
+            representative[list(change.values())] = min(change.values())
+    return representative
+
+
+def _names(kind: str, document_id: str, text: str) -> set[tuple[str, str]]:
+    """The pull requests and issues whose change a document is of, as kind and number.
+
+    >>> sorted(_names("commit", "1c9a", "Take less memory (#12)\\n\\nFixes #7, see #3."))
+    [('issues', '7'), ('pull', '12')]
+    """
+    named = _CONVERSATION.fullmatch(document_id)
+    if kind == "commit":
+        found = {("pull", "".join(numbers)) for numbers in _OF_REQUEST.findall(text)}
+    elif named is None or named[1] != kind:  # a thread on a line, a review
+        return set()
+    else:
+        found = {(kind, named[2])}
+    return found if kind == "issues" else found | {("issues", n) for n in _CLOSES.findall(text)}
