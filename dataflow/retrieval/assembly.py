@@ -7,7 +7,7 @@ import polars as pl
 from hamilton.function_modifiers import config, tag
 
 from dataflow.retrieval.branches import every_parameter, from_each_corpus
-from operators.context import packing, passage_versions, search_outcomes
+from operators.context import exact_phrase, packing, passage_versions, search_outcomes
 from operators.context.citations import cite
 from operators.context.named_releases import releases_first
 from operators.context.templates import label_names
@@ -21,9 +21,12 @@ from operators.versions import version_choice
 
 
 @tag(stage="results")
-def version_order(unique: pl.DataFrame, version_scope: pl.DataFrame) -> pl.DataFrame:
-    """The list with each release that the question names at its head."""
-    return releases_first(unique.drop("part", "other_parts", strict=False), version_scope)
+def version_order(
+    unique: pl.DataFrame, queries: pl.DataFrame, version_scope: pl.DataFrame
+) -> pl.DataFrame:
+    """The list with what the question names at its head: a release, then an exact phrase."""
+    phrased = exact_phrase.phrases_first(unique, queries)
+    return releases_first(phrased.drop("part", "other_parts", strict=False), version_scope)
 
 
 @tag(stage="results")
@@ -58,10 +61,11 @@ def context_notes(
     queries: pl.DataFrame,
     version_scope: pl.DataFrame,
     unmet_filters: pl.DataFrame,
+    version_order: pl.DataFrame,
 ) -> pl.DataFrame:
     """What a reader of the context must know: what failed, was cut or is not here."""
     said = [search_outcomes.notes(outcomes, queries), version_choice.notes(version_scope)]
-    return stacked([*said, unmet_filters])
+    return stacked([*said, exact_phrase.notes(version_order, queries), unmet_filters])
 
 
 @tag(stage="outcomes")
