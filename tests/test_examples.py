@@ -42,7 +42,9 @@ def test_the_notebook_compares_explains_sweeps_and_learns(told: str) -> None:
 
 def test_what_if_runs_again_only_what_lies_behind_the_swapped_node(told: str) -> None:
     (line,) = [line for line in told.splitlines() if line.startswith("ran again: ")]
-    assert line == "ran again: fused, weighted, reranked, version_order, unique, results"
+    assert (
+        line == "ran again: fused, weighted, reranked, version_order, phrase_order, unique, results"
+    )
 
 
 def test_the_notebook_has_ten_cells() -> None:

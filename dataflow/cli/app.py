@@ -101,8 +101,8 @@ def _moment(text: str) -> datetime:
 @app.command()
 def query(
     text: Annotated[
-        list[str], typer.Argument(help="The question; more texts put it in other ways.")
-    ],
+        list[str] | None, typer.Argument(help="The question; more texts put it in other ways.")
+    ] = None,
     trigger: Annotated[
         str | None,
         typer.Option(
@@ -121,6 +121,13 @@ def query(
         str | None, typer.Option(help="What a language weighs: `rust=1.1,python=1.05`.")
     ] = None,
     state: Annotated[str | None, typer.Option(help="Only items in this state.")] = None,
+    regex: Annotated[
+        str | None,
+        typer.Option(metavar="PATTERN", help="Only passages with a text that matches this."),
+    ] = None,
+    words: Annotated[
+        bool, typer.Option("--words", help="By words alone, whatever they mean.")
+    ] = False,
     as_of: Annotated[
         datetime | None,
         typer.Option(
@@ -166,15 +173,18 @@ def query(
 
     Example: crosscorpus query "why is the cache flushed twice?" --trigger pr_review --repo org/app
 
+    To the letter: crosscorpus query '"not a number"'; by a pattern: --regex 'raise .+Error'
+
     Another version: crosscorpus query "how are jobs retried?" --version 3.5.3
 
     Why is a page missing? crosscorpus query "..." --explain why.html --explain-chunk docs/cache.md
     """
     from dataflow import build_driver, load_config
     from dataflow.cli.console import terminal
-    from operators.postgres.search.filter_values import absent_values, as_spelled
+    from operators.postgres.search.filter_values import absent_values, as_spelled, check_pattern
     from operators.postgres.store import open_store
 
+    text = text or [regex or ""]
     if versions is not None and (version or versions not in ("newest", "all")):
         raise typer.BadParameter("--versions is `newest` or `all`; name one with --version alone")
     if second := next((one for one in text[1:] if one.isdigit()), None):
@@ -193,6 +203,9 @@ def query(
         settings = settings.with_changes({"parameters": {"top_k": top_k}})
     if languages:
         settings = settings.with_changes({"languages": _mix(languages)})
+    if words:
+        alone = {"variants": {"merged": "text_only"}}
+        settings = settings.with_changes({"corpora": dict.fromkeys(settings.corpora, alone)})
     outputs = ["results", "context_window", "citations", "notes", "provenance", "unmet_filters"]
     if explain or explain_chunk:
         outputs += ["queries", "outcomes", "dispositions", "explain"]
@@ -201,6 +214,7 @@ def query(
         open_store(collection=collection, max_size=settings.workers) as store,
         build_driver(settings, store=store) as driver,
     ):
+        check_pattern(store, regex)
         typed = {"repos": repo or None, "language": language, "state": state}
         filters, taken = as_spelled(store, visible, typed)
         for name in _mix(languages) or ():
@@ -212,6 +226,7 @@ def query(
                 "query": text,
                 "trigger": _mix(trigger) or settings.usual_trigger,
                 "path_prefix": path,
+                "pattern": regex,
                 **filters,
                 "as_of": as_of,
                 "only_corpora": corpus or None,

@@ -44,6 +44,7 @@ RUN_INPUTS = frozenset(
         "path_prefix",
         "language",
         "state",
+        "pattern",
         "as_of",
         "only_corpora",
         "versions",

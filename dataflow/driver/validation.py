@@ -36,7 +36,9 @@ _FRAMES = {
     "unified": frames.UNIFIED,
     "pooled_hits": frames.UNIFIED,
     "aged_hits": pl.Schema({**frames.UNIFIED, "recency": pl.Float64()}),
-    **dict.fromkeys(("fused", "weighted", "reranked", "unique", "version_order"), frames.FUSED),
+    **dict.fromkeys(
+        ("fused", "weighted", "reranked", "unique", "version_order", "phrase_order"), frames.FUSED
+    ),
     **dict.fromkeys(("context_candidates", "results"), frames.FUSED),
     **dict.fromkeys(("vector_outcome", "text_outcome", "chunks_outcome"), frames.OUTCOMES),
     **dict.fromkeys(("search_outcomes", "outcomes"), frames.OUTCOMES),

@@ -7,7 +7,7 @@ import polars as pl
 from hamilton.function_modifiers import config, tag
 
 from dataflow.retrieval.branches import every_parameter, from_each_corpus
-from operators.context import packing, passage_versions, search_outcomes
+from operators.context import exact_phrase, packing, passage_versions, search_outcomes
 from operators.context.citations import cite
 from operators.context.templates import label_names
 from operators.context.token_counts import token_measure
@@ -51,10 +51,11 @@ def context_notes(
     queries: pl.DataFrame,
     version_scope: pl.DataFrame,
     unmet_filters: pl.DataFrame,
+    version_order: pl.DataFrame,
 ) -> pl.DataFrame:
     """What a reader of the context must know: what failed, was cut or is not here."""
     said = [search_outcomes.notes(outcomes, queries), version_choice.notes(version_scope)]
-    return stacked([*said, unmet_filters])
+    return stacked([*said, exact_phrase.notes(version_order, queries), unmet_filters])
 
 
 @tag(stage="outcomes")

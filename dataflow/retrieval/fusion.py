@@ -8,6 +8,7 @@ from hamilton.function_modifiers import config, tag
 
 from dataflow.retrieval.branches import from_each_corpus, one_branch_each
 from operators.context.distinct_labels import tell_corpora_apart
+from operators.context.exact_phrase import phrases_first
 from operators.context.named_releases import releases_first
 from operators.context.search_outcomes import collect, sole_channels
 from operators.dedup import across
@@ -201,38 +202,44 @@ def version_order(
     return releases_first(newest_stands(reranked, queries, version_scope), version_scope)
 
 
+@tag(stage="rerank")
+def phrase_order(version_order: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
+    """The list with the passages at its head that have a phrase of the question as it stands."""
+    return phrases_first(version_order, queries)
+
+
 @config.when(unique_variant="jaccard")
 @tag(stage="dedup")
 @from_each_corpus(sets="token_index")
 def unique__jaccard(
-    version_order: pl.DataFrame, sets: dict[str, TokenIndex], jaccard_threshold: float = 0.9
+    phrase_order: pl.DataFrame, sets: dict[str, TokenIndex], jaccard_threshold: float = 0.9
 ) -> pl.DataFrame:
     """The list without copies across corpora, by tokens."""
-    return across.jaccard(version_order, list(sets.values()), threshold=jaccard_threshold)
+    return across.jaccard(phrase_order, list(sets.values()), threshold=jaccard_threshold)
 
 
 @config.when(unique_variant="cosine")
 @tag(stage="dedup")
 @from_each_corpus(chunks="chunks")
 def unique__cosine(
-    version_order: pl.DataFrame, chunks: dict[str, pl.DataFrame], cosine_threshold: float = 0.95
+    phrase_order: pl.DataFrame, chunks: dict[str, pl.DataFrame], cosine_threshold: float = 0.95
 ) -> pl.DataFrame:
     """The list without copies in other documents, by embeddings."""
-    return across.cosine(version_order, list(chunks.values()), threshold=cosine_threshold)
+    return across.cosine(phrase_order, list(chunks.values()), threshold=cosine_threshold)
 
 
 @config.when(unique_variant="guarded")
 @tag(stage="dedup")
 @from_each_corpus(known="similarity_index")
 def unique__guarded(
-    version_order: pl.DataFrame,
+    phrase_order: pl.DataFrame,
     known: dict[str, SimilarityIndex],
     jaccard_threshold: float = 0.9,
     cosine_threshold: float = 0.95,
 ) -> pl.DataFrame:
     """The list without copies that say the same, to the number and the negation."""
     return across.guarded(
-        version_order,
+        phrase_order,
         list(known.values()),
         jaccard_threshold=jaccard_threshold,
         cosine_threshold=cosine_threshold,
@@ -243,14 +250,14 @@ def unique__guarded(
 @tag(stage="dedup")
 @from_each_corpus(chunks="chunks")
 def unique__newest(
-    version_order: pl.DataFrame, chunks: dict[str, pl.DataFrame], cosine_threshold: float = 0.95
+    phrase_order: pl.DataFrame, chunks: dict[str, pl.DataFrame], cosine_threshold: float = 0.95
 ) -> pl.DataFrame:
     """The list without near-copies in other documents of a later date."""
-    return across.newest(version_order, list(chunks.values()), threshold=cosine_threshold)
+    return across.newest(phrase_order, list(chunks.values()), threshold=cosine_threshold)
 
 
 @config.when(unique_variant="off")
 @tag(stage="dedup")
-def unique__off(version_order: pl.DataFrame) -> pl.DataFrame:
+def unique__off(phrase_order: pl.DataFrame) -> pl.DataFrame:
     """The list as it is."""
-    return version_order
+    return phrase_order

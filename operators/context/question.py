@@ -26,6 +26,7 @@ def ask(
     path_prefix: str | None = None,
     language: str | None = None,
     state: str | None = None,
+    pattern: str | None = None,
     as_of: datetime | None = None,
     corpora: str | Sequence[str] | None = None,
     versions: str | Sequence[str] | None = None,
@@ -42,6 +43,8 @@ def ask(
         trigger: what asks, a name or a mix of shares; None: nothing in particular.
         repos: the repositories that may be searched; None: every one, empty: none.
         path_prefix: only paths that begin with it.
+        pattern: only passages that match it, a regular expression of Postgres; ``^`` and ``$`` are
+            the ends of a line.
         as_of: only documents created before this moment; a naive moment is UTC.
         corpora: only these corpora; None: all.
         versions: the versions to answer for, or a policy (``newest``, ``all``); None: those that
@@ -72,6 +75,7 @@ def ask(
         "path_prefix": path_prefix and clean_text(path_prefix),
         "language": language and clean_text(language),
         "state": state and clean_text(state),
+        "pattern": pattern and clean_text(pattern),
         "as_of": as_of and in_utc(as_of),
         "corpora": only,
         "version_policy": policy,

@@ -52,6 +52,7 @@ class Run:
     weighted: pl.DataFrame
     reranked: pl.DataFrame
     version_order: pl.DataFrame
+    phrase_order: pl.DataFrame
     unique: pl.DataFrame
     results: pl.DataFrame
     context_candidates: pl.DataFrame

@@ -9,7 +9,8 @@ The numbers of a passage give its score to the last bit, by these formulas, each
 - weighted ``score`` = fused score times ``weight``, times ``language``
 - reranked ``score`` = the model's, or the weighted score where no model read it
 - version_order ``score`` = the reranked one, or that of the place to which its version moved it
-- the results' ``score`` = the one of version_order
+- phrase_order ``score`` = that one, or just above the best for a phrase of the question
+- the results' ``score`` = the one of phrase_order
 """
 
 import polars as pl
@@ -45,7 +46,7 @@ def explain(
     - ``fused``: likewise, ``part`` for each corpus (``detail``) and ``recency``; ``score``, whose
       ``detail`` is the fusion's name
     - ``weighted``: ``weight``, ``language``, ``score``; ``reranked``: ``score``; none where off
-    - ``version_order``: ``score``
+    - ``version_order``: ``score``; ``phrase_order``: ``score``
     - ``unique``: ``score``; ``near-duplicate``, ``near-duplicate of``
     - ``results``: ``score``
     - ``context``: ``number``, ``cost``, ``budget``; ``citations``: ``number``
@@ -96,6 +97,7 @@ def explain(
     if reranked:
         stages["reranked"] = [_score(run.reranked)]
     stages["version_order"] = [_score(run.version_order)]
+    stages["phrase_order"] = [_score(run.phrase_order)]
     stages["unique"] = [
         _score(run.unique),
         ("near-duplicate", duplicates.filter(~pl.col("within"))),

@@ -18,6 +18,7 @@ FACTORS = {
     "language": "the weight of its language",
     "reranker": "the reranking model",
     "version": "a newer or a named version that goes before it, or it before others",
+    "phrase": "a phrase of the question that stands in it",
 }
 """Every factor and its meaning, in the order in which they apply."""
 
@@ -90,9 +91,10 @@ def waterfall(explained: pl.DataFrame) -> list[Step]:
     reranked = numbers.get(("reranked", "score"))
     if reranked is not None and reranked != steps[-1].after:
         step("reranker", reranked, "the model's own score in its place")
-    moved = numbers.get(("version_order", "score"))
-    if moved is not None and moved != steps[-1].after:
-        step("version", moved, "moved up or down by its version")
+    for factor in ("version", "phrase"):
+        moved = numbers.get((f"{factor}_order", "score"))
+        if moved is not None and moved != steps[-1].after:
+            step(factor, moved, f"moved up or down by its {factor}")
     return steps
 
 

@@ -1,8 +1,9 @@
 """The analyzer: text to index terms, the same at ingestion and at query time.
 
 Code and prose share one vocabulary: an identifier gives its parts and the whole, so that both "make
-a file" and its exact name find ``makeFile``. Parts are stemmed (Snowball English, the second Porter
-stemmer), wholes are not. Stop words are left out: they carry no weight and cost the most.
+a file" and its exact name find ``makeFile``. A number with dots, such as a version, does so too.
+Parts are stemmed (Snowball English, the second Porter stemmer), wholes are not. Stop words are left
+out: they carry no weight and cost the most.
 """
 
 import hashlib
@@ -13,7 +14,7 @@ from itertools import chain
 
 import Stemmer
 
-VERSION = "3"
+VERSION = "4"
 """Part of every document's fingerprint: a change of the analysis must raise it."""
 
 MAX_TOKEN_LENGTH = 64
@@ -31,7 +32,8 @@ STOP_WORDS = frozenset(
     which while who whom why will with would you your""".split()  # noqa: SIM905 - a list of 140 quoted words is no easier to read
 )
 
-_PIECE = re.compile(r"\w+", re.UNICODE)
+_PIECE = re.compile(r"\w+(?:(?<=\d)\.\d\w*){0,7}")
+_DOTTED = re.compile(r"(?<!\d)\d+(?:\.\d+)+")
 _ASCII_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _PART = re.compile(r"[^\W\d_]+|\d+")  # cannot tell upper from lower case beyond ASCII
 _STEM = Stemmer.Stemmer("english")
@@ -40,8 +42,8 @@ _STEM = Stemmer.Stemmer("english")
 def tokens(text: str) -> list[str]:
     """The index terms of ``text`` in reading order, repeated as often as they occur.
 
-    >>> tokens("HTTPServer.makeFile is flushed twice")
-    ['http', 'server', 'httpserver', 'make', 'file', 'makefile', 'flush', 'twice']
+    >>> tokens("HTTPServer.makeFile is flushed in 3.12")
+    ['http', 'server', 'httpserver', 'make', 'file', 'makefile', 'flush', '3', '12', '3.12']
     """
     return list(chain.from_iterable(map(_terms_of_word, _PIECE.findall(text))))
 
@@ -49,16 +51,16 @@ def tokens(text: str) -> list[str]:
 def words(text: str) -> Iterator[str]:
     """The unchanged words of ``text`` in reading order.
 
-    >>> list(words("open_file() fails"))
-    ['open_file', 'fails']
+    >>> list(words("open_file() fails in 3.12."))
+    ['open_file', 'fails', 'in', '3.12']
     """
     return (found.group() for found in _PIECE.finditer(text))
 
 
 def is_name(word: str) -> bool:
-    """Whether ``word`` has several parts, as names in code do.
+    """Whether ``word`` has several parts, as names in code and version numbers do.
 
-    >>> is_name("makeFile"), is_name("sha256"), is_name("Makefile")
+    >>> is_name("makeFile"), is_name("3.12"), is_name("Makefile")
     (True, True, False)
     """
     pattern = _ASCII_PART if word.isascii() else _PART
@@ -77,6 +79,9 @@ def term_id(term: str) -> int:
 
 @lru_cache(maxsize=8_192)  # larger ones hit no more of real text
 def _terms_of_word(word: str) -> tuple[str, ...]:
+    if dotted := _DOTTED.search(word):
+        parts_of = map(_terms_of_word, word.split("."))
+        return (*chain.from_iterable(parts_of), dotted.group()[:MAX_TOKEN_LENGTH])
     word = word[:MAX_TOKEN_LENGTH]
     pattern = _ASCII_PART if word.isascii() else _PART
     parts = [part.lower() for part in pattern.findall(word)] or [word.lower()]

@@ -83,6 +83,11 @@ def absent_values(
     return store.run(read)
 
 
+def check_pattern(store: Store, pattern: str | None) -> None:
+    """Raise DatabaseError, which says why, unless ``pattern`` is a regular expression or None."""
+    store.row("SELECT regexp_match('', %(pattern)s, 'n')", {"pattern": clean_text(pattern or "")})
+
+
 def as_spelled(
     store: Store, visible: Mapping[str, Mapping[str, Any]], filters: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:

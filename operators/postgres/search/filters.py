@@ -10,6 +10,7 @@ Meaning of a query's filter columns:
 - ``repos``: null is every repo, an empty list is none
 - ``path_prefix``: the path begins exactly so; a chunk without a path does not match
 - ``language``, ``state``: equal
+- ``pattern``: the chunk's text matches this regular expression somewhere, line by line
 - ``as_of``: created strictly before. A chunk of unknown creation time stays, because it may be old
 - ``versions_as_of``: likewise, but only for documents that have versions
 - ``version_policy``: which versions of a topic answer. ``newest`` (null too): all chunks but those
@@ -63,6 +64,7 @@ class Filter:
     path_prefix: str | None = None
     language: str | None = None
     state: str | None = None
+    pattern: str | None = None
     superseded: SupersededCounts | None = None
     pinned: tuple[tuple[str, ...], ...] = ()
     inside: str | None = None
@@ -78,7 +80,7 @@ class Filter:
     @property
     def only_repos(self) -> bool:
         """Whether only the repo list and the versions decide."""
-        return self.path_prefix is None and self.language is None and self.state is None
+        return (self.path_prefix, self.language, self.state, self.pattern) == (None,) * 4
 
 
 @dataclass(frozen=True)
@@ -139,6 +141,7 @@ def scopes(queries: pl.DataFrame, corpus: str, superseded: SupersededCounts | No
             _cleaned(row["path_prefix"]),
             _cleaned(row["language"]),
             _cleaned(row["state"]),
+            _cleaned(row["pattern"]),
             superseded if current else None,
             tuple(tuple(sorted(map(clean_text, of))) for of in pinned or ()) if current else (),
             only_versions=moments[0] is None and moments[1] is not None,
@@ -169,6 +172,13 @@ def condition(one: Filter, alias: str, parameters: dict[str, Any], *, number: in
         add("language", one.language, "$language = ?::text")
     if one.state is not None:
         add("state", one.state, "$item_state = ?::text")
+    if one.pattern is not None:
+        matches = "x.corpus = $corpus AND regexp_match(x.text, ?::text, 'n') IS NOT NULL"
+        add(
+            "pattern",
+            one.pattern,
+            f"$chunk_id IN (SELECT x.chunk_id FROM chunks x WHERE {matches})",
+        )
     return " AND ".join(clauses) or "true"
 
 

@@ -67,6 +67,19 @@ def test_filters_of_the_command_reach_the_searches(crosscorpus: Any, collection:
     assert corpora_of("--corpus", "docs") == {"docs"}
     assert corpora_of("--path", "src/") == {"code"}
     assert corpora_of("--as-of", "2001-01-01") == set()
+    assert corpora_of("--regex", "^no such li[n]e") == set()
+    assert corpora_of("--regex", r"^def \w+\(") == {"code"}
+
+
+def test_a_pattern_needs_no_question(crosscorpus: Any, collection: str) -> None:
+    done = crosscorpus("query", "-C", collection, "--json", "--regex", r"^def \w+\(")
+    assert {result["corpus"] for result in json.loads(done.stdout)["results"]} == {"code"}
+
+
+def test_words_alone_are_searched_without_meaning(crosscorpus: Any, collection: str) -> None:
+    done = crosscorpus("query", "flush the cache", "-C", collection, "--json", "--words")
+    searched = json.loads(done.stdout)["provenance"]["searched"]
+    assert searched["code"] == {"text": "ok"}
 
 
 def test_a_filter_that_is_no_utf_8_matches_nothing(crosscorpus: Any, collection: str) -> None:
@@ -190,6 +203,8 @@ def test_a_collection_may_have_capital_letters_and_dots_in_its_name(
         (2, ("query", "cache", "-C", "cli", "--trigger", "pr_reviw"), "did you mean 'pr_review'"),
         (2, ("query", "cache", "-C", "cli", "--corpus", "wki"), "did you mean 'wiki'"),
         (1, ("query", " ", "-C", "cli"), "empty"),
+        (1, ("query", "-C", "cli"), "empty"),
+        (1, ("query", "-C", "cli", "--regex", "a("), "invalid regular expression: parentheses"),
         (2, ("query", "cache", "-C", "cli", "--config", "defualt"), "did you mean 'default'"),
         (1, ("ingest", "git", "/nowhere/at/all", "-C", "cli"), "/nowhere/at/all"),
         (1, ("status", "-C", "no/such"), "letters, digits"),

@@ -33,7 +33,15 @@ def test_what_comes_before_and_after_a_node_is_what_hamilton_says(driver: Any) -
     assert {"results", "explain", "fused"} <= names(after)
     assert names(before) == names(driver.hamilton.what_is_upstream_of("fused"))
     between = names(driver.what_is_the_path_between("fused", "results"))
-    assert between == {"fused", "weighted", "reranked", "unique", "version_order", "results"}
+    assert between == {
+        "fused",
+        "weighted",
+        "reranked",
+        "unique",
+        "version_order",
+        "phrase_order",
+        "results",
+    }
 
 
 def test_the_graph_has_no_cycles(driver: Any) -> None:

@@ -19,6 +19,7 @@ def run(explain_targets: pl.DataFrame) -> Run:
             "weighted",
             "reranked",
             "version_order",
+            "phrase_order",
             "unique",
             "results",
             "context_candidates",

@@ -19,6 +19,7 @@ def test_what_no_stage_reached_has_no_numbers() -> None:
         weighted=fused,
         reranked=fused,
         version_order=fused,
+        phrase_order=fused,
         unique=fused,
         results=fused,
         context_candidates=fused,

@@ -1,3 +1,5 @@
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -6,8 +8,10 @@ from operators.foundation.tokenizer import (
     MAX_TOKEN_LENGTH,
     STOP_WORDS,
     TERM_ID_LIMIT,
+    is_name,
     term_id,
     tokens,
+    words,
 )
 
 
@@ -38,6 +42,33 @@ def test_a_stop_word_inside_an_identifier_does_not_hide_the_identifier() -> None
 
 def test_letters_beyond_ascii_stay_together() -> None:
     assert tokens("Größe 日本語 naïve") == ["größe", "日本語", "naïv"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["httpx 0.28.0", "v0.28.0", "in 0.28.0.", "(0.28.0)", "httpx-0.28.0.tar.gz", "0.28.0rc1"],
+)
+def test_a_number_with_dots_is_a_term_beside_its_parts(text: str) -> None:
+    assert {"0.28.0", "0", "28"} <= set(tokens(text))
+
+
+@given(st.lists(st.integers(0, 10_000), min_size=2, max_size=8))
+def test_every_number_with_dots_is_one_word_and_one_term(numbers: list[int]) -> None:
+    dotted = ".".join(map(str, numbers))
+    assert list(words(f"at {dotted}.")) == ["at", dotted]
+    assert is_name(dotted)
+    assert tokens(f"at {dotted}.") == [*map(str, numbers), dotted[:MAX_TOKEN_LENGTH]]
+
+
+def test_dots_between_words_and_a_sentences_last_dot_join_nothing() -> None:
+    assert tokens("config.py x.y.z is 3. 4 1..5") == ["config", "py", *"xyz3415"]
+
+
+@pytest.mark.parametrize("text", ["1." * 50_000, "1" * 100_000 + ".1", "1.1a" * 50_000])
+def test_a_hostile_row_of_digits_and_dots_is_read_at_once(text: str) -> None:
+    begin = time.monotonic()
+    tokens(text)
+    assert time.monotonic() - begin < 5
 
 
 @given(st.text())

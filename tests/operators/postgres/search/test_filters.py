@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -27,6 +28,7 @@ PATHS = [None, "src/a.py", "src/b_c.py", "src/b%c.py", "src\\d.py", "SRC/a.py", 
 LANGUAGES = [None, "python", "Python", "c"]
 STATES = [None, "open", "closed"]
 MOMENTS = [None, START, START + timedelta(microseconds=1), START + timedelta(days=9)]
+TEXTS = ["common words here", "some common\nwords: 3.12"]
 HOSTILE = "x') OR true; DROP TABLE chunks; --"
 
 
@@ -36,7 +38,7 @@ def held(make_store: Callable[..., Store], filling: Any) -> tuple[Store, list[di
     rows = [
         {
             "chunk_id": number,
-            "text": "common words here",
+            "text": TEXTS[number % 2],
             "repo": random_.choice(REPOS),
             "path": random_.choice(PATHS),
             "language": random_.choice(LANGUAGES),
@@ -63,6 +65,7 @@ def visible(row: dict[str, Any], query: dict[str, Any]) -> bool:
         and (not prefix or (path is not None and path.startswith(prefix)))
         and (not query.get("language") or row["language"] == query["language"])
         and (not query.get("state") or row["state"] == query["state"])
+        and re.search(query.get("pattern") or "", row["text"], re.MULTILINE) is not None
         and (as_of is None or row["created_at"] is None or row["created_at"] < as_of)
     )
 
@@ -79,6 +82,7 @@ QUERY = st.fixed_dictionaries(
         "path_prefix": maybe(["src/", "src/b_", "src/b%", "src\\", "S", "ü", "", HOSTILE, "%"]),
         "language": maybe(["python", "Python", HOSTILE, "c\0"]),
         "state": maybe(["open", HOSTILE]),
+        "pattern": maybe([r"^words: \d", "common$", "(?i)SOME|x", "Some", "", "o", r"'\); DROP"]),
         "as_of": maybe([moment for moment in MOMENTS if moment]),
         "corpora": maybe([["code"], ["wiki"], ["wiki", "code"], []]),
     }

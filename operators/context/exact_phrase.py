@@ -1,0 +1,113 @@
+"""A passage that has an exact phrase of the question leads: a person who quotes it looks for it.
+
+What stands in double quotes is a phrase. A line that is plainly an error message is one as well: as
+it stands, and up to its first quoted or listed part, which a message fills in where it is raised.
+"""
+
+import re
+
+import numpy as np
+import polars as pl
+
+from operators.foundation.escape import label_text
+from operators.frames import NOTES
+from operators.ranking.total_order import ranked
+
+MOST = 8
+"""Phrases of one question that count."""
+
+LONGEST = 300
+"""Characters of a phrase."""
+
+FEWEST_WORDS = 3
+"""Of an error message; fewer stand everywhere."""
+
+_QUOTED = re.compile(rf'(?<!\S)(?:"([^"]{{1,{LONGEST}}})"|“([^”]{{1,{LONGEST}}})”)(?!\w)')
+_PREFIX = re.compile(r"^(?:[\w.]*(?:error|exception|warning|panic|fatal)(?:\[\w+\])?:\s+)+", re.I)
+_OPENS = re.compile(
+    r"(?:attempted to|cannot|can't|could not|couldn't|failed to|got (?:an )?unexpected|invalid|"
+    r"missing|no such|unable to|unexpected|unknown|unsupported|was not able) ",
+    re.I,
+)
+_ASKS = re.compile(r"(?:how|what|when|where|which|who|why)\b|.*\?$", re.I)
+_FILLED = re.compile(r":(?:\s|$)|(?<!\w)['\"`“{(]")
+_CODE_BREAK = re.compile(r"""["'][ \t]*\\?\n[ \t]*\w{0,2}["']""")
+
+
+def quoted(text: str) -> list[str]:
+    """The phrases that ``text`` has in double quotes; of several lines, it is pasted and has none.
+
+    >>> quoted('where is "not a number" raised?')
+    ['not a number']
+    """
+    found = [] if "\n" in text.strip() else map("".join, _QUOTED.findall(text))
+    return [flat for flat in map(_flat, found) if re.search(r"\w", flat)][:MOST]
+
+
+def message_phrases(text: str) -> list[str]:
+    """The lines of ``text`` that are plainly error messages, and what each says before its values.
+
+    >>> message_phrases("ValueError: No such option: --nmae"), message_phrases("parse a date")
+    (['no such option: --nmae', 'no such option'], [])
+    """
+    found: dict[str, None] = {}
+    for line in text.splitlines():
+        line = line.strip()[:LONGEST]
+        said = _PREFIX.sub("", line)
+        fixed = _FILLED.split(said, maxsplit=1)[0]
+        named = said != line or _OPENS.match(said)
+        if not _ASKS.match(said) and (named or (said[:1].isupper() and said[-1:] in ".!")):
+            found |= {_flat(p): None for p in (said, fixed) if len(p.split()) >= FEWEST_WORDS}
+    return list(found)[:MOST]
+
+
+def phrases_first(unique: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
+    """``unique`` (``FUSED``) with the passages that have a phrase of their question at its head.
+
+    Those with more of its phrases come first, then the order of before counts; their scores there
+    are just above the best of the question. Case and white space aside, a phrase stands as it is.
+    """
+    score, top, lead = unique["score"].to_numpy().copy(), dict[int, float](), []
+    asked = {query: _phrases(texts) for query, texts in queries["query_id", "texts"].iter_rows()}
+    hits = unique["query_id", "text"].iter_rows() if any(asked.values()) else ()
+    for row, (query, text) in enumerate(hits):
+        top.setdefault(query, score[row])
+        if phrases := asked.get(query):
+            passage = _flat(_CODE_BREAK.sub("", text))
+            if count := sum(_stands(phrase, passage) for phrase in phrases):
+                lead.append((count, -row, query))
+    for _, row, query in sorted(lead):
+        score[-row] = top[query] = np.nextafter(top[query], np.inf)
+    return ranked(unique, score) if lead else unique
+
+
+def notes(unique: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
+    """``NOTES``: the phrases in double quotes that no passage of ``unique`` has."""
+    rows = []
+    for query, texts in queries["query_id", "texts"].iter_rows():
+        phrases = [phrase for text in texts or () for phrase in quoted(text)]
+        found = unique.filter(pl.col("query_id") == query)["text"] if phrases else ()
+        passages = [_flat(_CODE_BREAK.sub("", text)) for text in found]
+        rows += [
+            (query, f'no passage found has "{label_text(phrase)}" as it stands')
+            for phrase in phrases
+            if not any(_stands(phrase, passage) for passage in passages)
+        ]
+    return pl.DataFrame(rows, schema=NOTES, orient="row")
+
+
+def _phrases(texts: list[str] | None) -> list[str]:
+    found: list[str] = []
+    for text in texts or ():
+        said = quoted(text)
+        found += [*said, *message_phrases("\n".join([text, *said]))]
+    return list(dict.fromkeys(found))[:MOST]
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def _stands(phrase: str, passage: str) -> bool:
+    whole = rf"(?:(?<!\w)|(?=\W)){re.escape(phrase)}(?:(?!\w)|(?<=\W))"
+    return phrase in passage and re.search(whole, passage) is not None
