@@ -198,18 +198,20 @@ def open_store(
     *,
     create: bool = False,
     max_size: int = 8,
+    schema: str | None = None,
 ) -> Store:
     """Open ``collection`` on the server that ``dsn`` names (default: the user's own).
 
     ``create`` makes the collection if there is none; ``max_size`` is the largest number of
-    connections. A pooler such as pgbouncer may stand between.
+    connections. A pooler such as pgbouncer may stand between. ``schema`` is another one than the
+    collection's own, while it is made.
 
     Raises:
         UnknownName: there is no such collection; names the nearest one.
         CrosscorpusError: the name is invalid, pgvector is missing, the collection has lost its
             vectors, or the server does not answer.
     """
-    schema = schema_of(collection)
+    schema = schema or schema_of(collection)
     dsn = dsn or resolve_dsn()
     with connect(dsn, autocommit=True) as conn, explained(dsn):
         pooler = is_pooled(conn)

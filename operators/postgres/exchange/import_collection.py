@@ -1,9 +1,12 @@
-"""Makes a collection from an export, whole or not at all; indexes are built last."""
+"""Makes a collection from an export, whole or not at all; indexes are built last.
+
+It grows in a schema that is no collection's, and gets the collection's name at the end: a killed
+import leaves no collection, and the next one of that name removes what it left.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
 
-import psycopg
 import pyarrow as pa
 import pyarrow.parquet as pq
 from psycopg import sql
@@ -20,7 +23,7 @@ from operators.postgres.server_cursor import ROWS_AT_ONCE
 from operators.postgres.store import (
     Connection,
     Store,
-    drop_collection,
+    identifier,
     open_store,
     schema_of,
     set_model,
@@ -45,27 +48,40 @@ def import_collection(
     folder = Path(folder)
     export = read_manifest(folder)
     dsn, name = dsn or resolve_dsn(), name or export.name
-    _claim(dsn, name)
-    try:
-        with open_store(dsn, name, create=True, max_size=2) as store:
-            _fill(store, folder, export, progress)
-            build_indexes(store)
-    except BaseException:
-        drop_collection(dsn, name)
-        raise
+    schema = schema_of(name)
+    half = identifier(f"import_{schema}")
+    rename = sql.SQL("ALTER SCHEMA {} RENAME TO {}").format(*map(sql.Identifier, (half, schema)))
+    with connect(dsn) as conn:
+        _claim(conn, name, schema, half)
+        _drop(dsn, half)
+        try:
+            with open_store(dsn, name, create=True, max_size=2, schema=half) as store:
+                _fill(store, folder, export, progress)
+                build_indexes(store)
+                store.run(lambda conn: conn.execute(rename))
+        except BaseException:
+            _drop(dsn, half)
+            raise
     return name
 
 
-def _claim(dsn: str, name: str) -> None:
-    """Make the schema: of several imports under one name, one gets it."""
+def _claim(conn: Connection, name: str, schema: str, half: str) -> None:
+    """Hold the name until the transaction ends: of several imports under one name, one gets it."""
+    free = conn.execute(
+        "SELECT pg_try_advisory_xact_lock(hashtextextended(%s, 0))"
+        " AND NOT EXISTS (SELECT FROM pg_namespace WHERE nspname = %s)",
+        (half, schema),
+    ).fetchone()
+    if free != (True,):
+        raise CrosscorpusError(
+            f"collection {name!r} exists, or is being imported: import under another name (--as), "
+            f"or drop it first (crosscorpus collections drop {name})"
+        )
+
+
+def _drop(dsn: str, schema: str) -> None:
     with explained(dsn), connect(dsn) as conn:
-        try:
-            conn.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema_of(name))))
-        except (psycopg.errors.DuplicateSchema, psycopg.errors.UniqueViolation) as error:
-            raise CrosscorpusError(
-                f"collection {name!r} exists, or its import was killed: import under another name "
-                f"(--as), or drop it first (crosscorpus collections drop {name})"
-            ) from error
+        conn.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(schema)))
 
 
 def _fill(

@@ -46,6 +46,7 @@ def _documents() -> Iterator[dict[str, Any]]:
             yield {
                 "doc_id": f"code/{word}{number}.py",
                 "corpus": "code",
+                "language": "python",
                 "text": f"def {word}_{number}(): return {word} {'x' * (number + 1)} {number}",
             }
         long = " ".join(f"The {word} is explained in part {n} of the page." for n in range(30))

@@ -2,8 +2,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
-from dataflow.evaluation.learning import groups_of
+import numpy as np
+
+from dataflow import load_config
+from dataflow.evaluation.learning import fetched, groups_of
+from operators.evaluation.judgements import check_judged, read_qrels, read_queries
 
 
 def test_a_query_without_a_group_is_a_group_of_its_own(tmp_path: Path) -> None:
@@ -11,3 +16,15 @@ def test_a_query_without_a_group_is_a_group_of_its_own(tmp_path: Path) -> None:
     file = tmp_path / "queries.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert groups_of(file, ["b", "a"]) == ["b", "g"]
+
+
+def test_what_is_fitted_has_the_weights_of_languages_as_a_question_has_them(judged: Any) -> None:
+    asked = check_judged(read_queries(judged.queries), read_qrels(judged.qrels))
+    default = load_config("default")
+    plain, weighed = (
+        fetched(judged.store, default.with_changes(more), *asked, judged.embedder)[1]
+        for more in ({}, {"languages": {"python": 1.3}})
+    )
+    factors = np.where(plain.corpus == plain.corpora.index("code"), 1.3, 1.0)
+    assert (weighed.recency == plain.recency * factors).all()
+    assert (factors > 1).any()

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -105,6 +109,30 @@ def test_of_two_imports_under_one_name_at_once_one_is_refused_and_one_is_whole(
     assert "exists" in str(refused[0])
     with open_store(server_dsn, again) as store:
         assert tables(store) == tables(full)
+
+
+@pytest.mark.parametrize("table", ["corpora", "chunks", "versioned_corpora"])
+def test_a_killed_import_leaves_no_collection_and_the_next_one_is_whole(
+    full: Store, exported: Path, again: str, server_dsn: str, tables: Any, table: str
+) -> None:
+    program = f"""
+import os, signal
+from operators.postgres.exchange.import_collection import import_collection
+def die(table, rows):
+    if table == {table!r}:
+        os.kill(os.getpid(), signal.SIGKILL)
+import_collection({str(exported)!r}, {server_dsn!r}, name={again!r}, progress=die)
+"""
+    environment = os.environ | {"PYTHONPATH": os.getcwd()}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert again not in collections(server_dsn)
+    import_collection(exported, server_dsn, name=again)
+    with open_store(server_dsn, again) as store:
+        assert tables(store) == tables(full)
+        assert indexes(store) == indexes(full)
+        left = "SELECT nspname FROM pg_namespace WHERE starts_with(nspname, 'import_')"
+        assert store.rows(left) == []
 
 
 def test_a_column_and_a_table_that_an_older_export_lacks_get_their_defaults(
