@@ -51,12 +51,14 @@ def message_phrases(text: str) -> list[str]:
     (['no such option: --nmae', 'no such option'], [])
     """
     found: dict[str, None] = {}
-    for line in text.splitlines():
+    lines = text.strip().splitlines()
+    for line in lines:
         line = line.strip()[:LONGEST]
         said = _PREFIX.sub("", line)
         fixed = _FILLED.split(said, maxsplit=1)[0]
         named = said != line or _OPENS.match(said)
-        if not _ASKS.match(said) and (named or (said[:1].isupper() and said[-1:] in ".!")):
+        alone = len(lines) == 1 and said[:1].isupper() and said[-1:] in ".!"  # prose has many such
+        if not _ASKS.match(said) and (named or alone):
             found |= {_flat(p): None for p in (said, fixed) if len(p.split()) >= FEWEST_WORDS}
     return list(found)[:MOST]
 
@@ -100,7 +102,7 @@ def _phrases(texts: list[str] | None) -> list[str]:
     found: list[str] = []
     for text in texts or ():
         said = quoted(text)
-        found += [*said, *message_phrases("\n".join([text, *said]))]
+        found += [*said, *(phrase for one in (text, *said) for phrase in message_phrases(one))]
     return list(dict.fromkeys(found))[:MOST]
 
 

@@ -84,6 +84,7 @@ def test_an_error_message_is_a_phrase_up_to_what_is_filled_in(message: str, fixe
         "Error: x",
         "What is new: the client",
         "a module of three words",
+        "This moves the logic of fields.\nIt is not yet done.",
     ],
 )
 def test_a_plain_question_is_no_error_message(question: str) -> None:
