@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 
 from operators.foundation.sanitize import clean_text, shown_path
 from operators.sources.git.repository import Repository, git_stream, split
-from operators.sources.protocol import Document, metadata_json, utc_from_timestamp
+from operators.sources.protocol import APART_FROM, Document, metadata_json, utc_from_timestamp
 
 if TYPE_CHECKING:
     from operators.sources.git.repository import TrackedFile
@@ -25,13 +25,16 @@ _BARE_MERGE = re.compile(
 _PULL_REQUEST = re.compile(r"\s*\(#\d+\)$")
 _NOT_OWN = re.compile(r"#|\t|(?:conflicts|[a-z-]+-by):|see merge request ", re.IGNORECASE)
 
+ORDER = "--date-order"
+"""A child always before its parents, whatever the clocks said."""
+
 _FIELDS = ("%H", "%P", "%at", "%ct", "%an", "%s", "%B")
 _LOG = (
     "log",
     "-z",
     "--raw",
     "-c",  # a merge names the files that differ from all its parents: what it decided itself
-    "--date-order",  # a child always before its parents, whatever the clocks said
+    ORDER,
     "--no-abbrev",
     "--no-renames",
     "--no-ext-diff",
@@ -63,6 +66,7 @@ class Commit:
     Attributes:
         paths: the first ``MAX_FILES`` of them.
         files: how many they are.
+        diff: see :mod:`operators.sources.git.commit_diffs`; empty where nobody asked for it.
     """
 
     commit: str
@@ -74,6 +78,7 @@ class Commit:
     message: str
     paths: tuple[bytes, ...]
     files: int
+    diff: str = ""
 
 
 OnFile = Callable[[Commit, bytes, str], None]
@@ -151,12 +156,13 @@ def told_once(commits: Iterable[Commit], merges: MutableMapping[bytes, Commit]) 
 
 
 def history_document(repository: Repository, commit: Commit) -> Document:
-    """A commit as a document: its message and the paths it touched."""
+    """A commit as a document: its message and the paths it touched; then, apart, its diff."""
     listed = [shown_path(path) for path in commit.paths]
     if commit.files > MAX_FILES:
         listed.append(f"and {commit.files - MAX_FILES} more")
     message = commit.message.strip("\n")
     text = f"{message}\n\nFiles:\n" + "\n".join(listed) + "\n" if listed else message + "\n"
+    begins = text.count("\n") if commit.diff else None
     subject = commit.subject or "(no message)"
     committed = commit.committed_at
     return Document(
@@ -164,7 +170,7 @@ def history_document(repository: Repository, commit: Commit) -> Document:
         corpus="history",
         repo=repository.name,
         title=subject,
-        text=text,
+        text=text + commit.diff,
         uri=repository.commit_link(commit.commit),
         created_at=commit.authored_at,
         doc_date=commit.authored_at,
@@ -177,6 +183,7 @@ def history_document(repository: Repository, commit: Commit) -> Document:
                 "author": commit.author[:200],
                 "committed_at": committed.isoformat() if committed else None,
                 "files": commit.files,
+                APART_FROM: begins,
                 "merge": True if len(commit.parents) > 1 else None,
             }
         ),
