@@ -11,7 +11,7 @@ from typing import IO
 
 from operators.foundation.sanitize import clean_text
 from operators.sources.formats.languages import is_generated
-from operators.sources.git.commit_log import ORDER, Commit
+from operators.sources.git.commit_log import Commit
 from operators.sources.git.repository import Repository, git_stream
 
 MAX_DIFF = 4000
@@ -21,7 +21,7 @@ _VENDORED = re.compile(r"(^|/)(_?vendor(ed)?|third[_-]party|node_modules)/")
 _LOG = (
     "-c", "core.bigFileThreshold=1m",  # a larger file is binary: git compares no lines of it
     "-c", "core.quotePath=false",
-    "log", ORDER, "--format=%x00%H", "--no-notes", "--no-decorate", "--no-color",
+    "log", "--date-order", "--format=%x00%H", "--no-notes", "--no-decorate", "--no-color",
     "--patch", "--no-diff-merges", "--no-ext-diff", "--no-textconv", "--diff-algorithm=myers",
     "--unified=0", "--inter-hunk-context=0", "--src-prefix=a/", "--dst-prefix=b/", "--no-relative",
     "--find-renames", "-l400", "--submodule=short",  # 400 files at most are compared for a rename
@@ -39,8 +39,8 @@ def with_diffs(repository: Repository, commits: Iterable[Commit]) -> Iterator[Co
 def parse_diffs(stream: IO[bytes]) -> Iterator[tuple[str, str]]:
     """The id and the diff of each commit, from patches below lines of NUL and an id.
 
-    A hunk is ``@@ path function`` and its lines. A line of a patch begins with one of ``+-\\ ``, so
-    that nothing in a file can be taken for structure. What is too long is read and not kept.
+    A hunk is ``@@ path function`` and its lines. Each begins with one of ``+-\\``, so that nothing
+    in a file can be taken for structure.
     """
     commit, path, diff = "", "", ""
     hunk: str | None = None  # None: not in a hunk, or in one that is left out

@@ -25,16 +25,13 @@ _BARE_MERGE = re.compile(
 _PULL_REQUEST = re.compile(r"\s*\(#\d+\)$")
 _NOT_OWN = re.compile(r"#|\t|(?:conflicts|[a-z-]+-by):|see merge request ", re.IGNORECASE)
 
-ORDER = "--date-order"
-"""A child always before its parents, whatever the clocks said."""
-
 _FIELDS = ("%H", "%P", "%at", "%ct", "%an", "%s", "%B")
 _LOG = (
     "log",
     "-z",
     "--raw",
     "-c",  # a merge names the files that differ from all its parents: what it decided itself
-    ORDER,
+    "--date-order",  # a child always before its parents, whatever the clocks said
     "--no-abbrev",
     "--no-renames",
     "--no-ext-diff",
@@ -162,7 +159,6 @@ def history_document(repository: Repository, commit: Commit) -> Document:
         listed.append(f"and {commit.files - MAX_FILES} more")
     message = commit.message.strip("\n")
     text = f"{message}\n\nFiles:\n" + "\n".join(listed) + "\n" if listed else message + "\n"
-    begins = text.count("\n") if commit.diff else None
     subject = commit.subject or "(no message)"
     committed = commit.committed_at
     return Document(
@@ -183,7 +179,7 @@ def history_document(repository: Repository, commit: Commit) -> Document:
                 "author": commit.author[:200],
                 "committed_at": committed.isoformat() if committed else None,
                 "files": commit.files,
-                APART_FROM: begins,
+                APART_FROM: text.count("\n") if commit.diff else None,
                 "merge": True if len(commit.parents) > 1 else None,
             }
         ),
