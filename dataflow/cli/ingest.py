@@ -81,6 +81,10 @@ def ingest_git(
             help="A folder, or a pattern such as '*.min.js', to leave out; may be given repeatedly."
         ),
     ] = None,
+    diffs: Annotated[
+        bool | None,
+        typer.Option(help="Also search what each commit changed; kept for later runs."),
+    ] = None,
     relocated: Relocated = False,
     stop_after: StopAfter = None,
     *,
@@ -99,7 +103,7 @@ def ingest_git(
             "that is the address of a repository: `git clone` it, then give the clone's path, such "
             f"as ./{printable(address['name'])}"
         )
-    source = git_source(path, repo, exclude=exclude or ())
+    source = git_source(path, repo, exclude=exclude or (), diffs=diffs)
     ingest_source(source, options, relocated=relocated, stop_after_s=stop_after)
 
 

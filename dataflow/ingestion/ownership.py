@@ -9,7 +9,7 @@ from operators.sources.secrets import without_secrets
 def owned_source(
     store: Store, source: Source, *, relocated: bool = False, secrets: str | None = None
 ) -> tuple[Source, list[ReadIssue]]:
-    """``source`` with the web address and the way with secrets that the caller or a run chose.
+    """``source`` with the option and the way with secrets that the caller or a run chose.
 
     Args:
         store: the open collection; it keeps both choices for the next run of this source.
@@ -31,9 +31,9 @@ def owned_source(
     )
     notes = [ReadIssue(source.addresses[0], why.format(repo), failed=False) for repo in others]
     owner = owner_key(source.reader, *min(scopes, default=("", "")))
-    if source.based is not None and source.scopes:
-        base_url = kept_choice(store, owner, "base_url", source.base_url)
-        source = source if base_url == source.base_url else source.based(base_url or "")
+    if source.choosing is not None and source.scopes:
+        choice = kept_choice(store, owner, source.option, source.choice)
+        source = source if choice == source.choice else source.choosing(choice or "")
     judged = without_secrets(
         source, secrets or kept_choice(store, owner, "secrets", None) or "skip"
     )

@@ -107,8 +107,7 @@ def newest(
 
 
 def _one_place_a_change(hits: pl.DataFrame) -> pl.DataFrame:
-    hits = listed(hits)
-    return _unique(hits, change_representatives(hits))
+    return _unique(hits := listed(hits), change_representatives(hits))
 
 
 def _unique(hits: pl.DataFrame, representative: Integers) -> pl.DataFrame:

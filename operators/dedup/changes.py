@@ -2,8 +2,7 @@
 
 The best ranked stays and carries the others. Of each only the first passage counts: the commit's
 message, the request's title and description, the issue's opening. A thread, a review, a later
-comment and a diff are remarks of their own, and so are two commits of one request: a place has at
-most one document of each kind.
+comment, a diff and another commit are remarks of their own: a place has one document of each kind.
 """
 
 import re
@@ -31,10 +30,9 @@ def change_representatives(hits: pl.DataFrame) -> Integers:
     found: dict[tuple[object, ...], list[dict[str, int]]] = {}  # a name -> changes: kind -> row
     columns = hits.select("query_id", "repo", "document_id", "text")
     first = hits["start_line"].eq(1).fill_null(value=False)
-    corpora = hits["corpus"]
     representative = np.arange(hits.height)
     for corpus, kind in _CORPORA.items():
-        for row in np.flatnonzero((first & (corpora == corpus)).to_numpy()).tolist():
+        for row in np.flatnonzero((first & (hits["corpus"] == corpus)).to_numpy()).tolist():
             query_id, repo, document_id, text = columns.row(row)
             named = [(query_id, repo.lower(), *name) for name in _names(kind, document_id, text)]
             near = [change for name in named for change in found.get(name, ())]
@@ -52,11 +50,8 @@ def _names(kind: str, document_id: str, text: str) -> set[tuple[str, str]]:
     >>> sorted(_names("commit", "1c9a", "Take less memory (#12)\\n\\nFixes #7, see #3."))
     [('issues', '7'), ('pull', '12')]
     """
-    named = _CONVERSATION.fullmatch(document_id)
+    closed = set() if kind == "issues" else {("issues", n) for n in _CLOSES.findall(text)}
     if kind == "commit":
-        found = {("pull", "".join(numbers)) for numbers in _OF_REQUEST.findall(text)}
-    elif named is None or named[1] != kind:  # a thread on a line, a review
-        return set()
-    else:
-        found = {(kind, named[2])}
-    return found if kind == "issues" else found | {("issues", n) for n in _CLOSES.findall(text)}
+        return closed | {("pull", "".join(numbers)) for numbers in _OF_REQUEST.findall(text)}
+    named = _CONVERSATION.fullmatch(document_id)  # not a thread on a line, nor a review
+    return closed | {(kind, named[2])} if named and named[1] == kind else set()

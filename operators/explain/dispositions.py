@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import polars as pl
 
-from operators.arrays.rows import index, listed
+from operators.arrays.rows import listed
 from operators.context.packing import SEPARATOR, boundary, entry, headers
 from operators.context.search_outcomes import channels
 from operators.dedup.changes import change_representatives
@@ -169,9 +168,8 @@ class _Lookups:
     @cached_property
     def of_changes(self) -> set[tuple[int, int]]:
         """The hits whose place a better one of the same change has."""
-        hits = listed(self.run.reranked)
-        gone = np.flatnonzero(change_representatives(hits) != np.arange(hits.height))
-        return set(hits[index(gone)].select(_KEY).iter_rows())
+        keys = (hits := listed(self.run.reranked)).select(_KEY).rows()
+        return {keys[row] for row, of in enumerate(change_representatives(hits)) if row != of}
 
     @cached_property
     def costs(self) -> dict[int, list[tuple[int, int, int]]]:

@@ -28,6 +28,9 @@ METADATA_VALUE_LIMIT = 500
 LONGEST_TITLE = 300
 """Characters of a title or a heading: each of the chunks that stand below it bears it."""
 
+APART_FROM = "apart_from"
+"""In a document's metadata: its first line, from 0, that shares no chunk with those before it."""
+
 Key = tuple[str, str, str]
 """corpus, repo, document_id: what names a document."""
 
@@ -129,11 +132,12 @@ class Source:
         addresses: where it is found, the path first; another source with its name shares none of
             them (:mod:`operators.postgres.write.source_ownership`). Empty where no address
             distinguishes two sources.
-        base_url: the web address that the caller gave it; empty: none, whatever it had before.
-        based: makes the same source with another ``base_url``; None where there is no such thing.
+        choice: what the caller chose; empty: nothing, whatever it was before; None: he did not say.
+        choosing: makes the same source with another ``choice``; None where there is no such thing.
         left_out: whether the caller asked not to read a document: that it goes is no surprise.
         judged: what became of secrets, by which rules; part of every document's fingerprint.
         whole: a document that a complete scan lacks has vanished; else it may be in another file.
+        option: what is chosen; the store keeps the choice under this name.
     """
 
     reader: str
@@ -141,11 +145,12 @@ class Source:
     scopes: tuple[tuple[str, str], ...] | None
     fraction: Callable[[], float]
     addresses: tuple[str, ...] = ()
-    base_url: str | None = None
-    based: Callable[[str], Source] | None = None
+    choice: str | None = None
+    choosing: Callable[[str], Source] | None = None
     left_out: Callable[[Key], bool] = lambda key: False
     judged: str = "secrets allowed"
     whole: bool = True
+    option: str = "base_url"
 
 
 def bounded_title(text: str) -> str:

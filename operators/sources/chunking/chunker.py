@@ -31,7 +31,7 @@ from operators.sources.dates.stated_version import document_version
 from operators.sources.formats.headings import Heading, heading_paths, is_text, section_of
 from operators.sources.formats.languages import code_language
 from operators.sources.formats.releases import Release, release_sections
-from operators.sources.protocol import bounded_title, metadata_json
+from operators.sources.protocol import APART_FROM, bounded_title, metadata_json
 
 VERSION = "8"
 """Part of every document's fingerprint: another chunker means that documents are cut again."""
@@ -105,8 +105,8 @@ def _chunks_of(
     starts = [section.line for section in sections]
     code = breaks(text, str(document["language"] or code_language(path)), path)
     kept = {k: v for k, v in document.items() if k in CHUNKS and k != "text"}
+    known = json.loads(str(document["metadata"] or "{}"))
     if isinstance(code, Unparsed):
-        known = json.loads(str(document["metadata"] or "{}"))
         kept["metadata"] = metadata_json({**known, CUT_BY_LINES: code.reason})
         code = None
     lines = _LINE.findall(text)
@@ -127,6 +127,8 @@ def _chunks_of(
     begins = {line for n, line in enumerate(starts) if versioned or before[n] != releases[n]}
     if code is None and begins:
         apart = _by_section(units, begins, set(starts), front_matter_lines(text))
+    elif isinstance(first := known.get(APART_FROM), int):
+        apart = [[u for u in units if u.line < first], [u for u in units if u.line >= first]]
     runs = [run for part in apart for run in _runs(part, max_tokens)]
     pending = [(run, max_tokens) for run in reversed(runs)]
     ordinal = 0

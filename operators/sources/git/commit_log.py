@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 
 from operators.foundation.sanitize import clean_text, shown_path
 from operators.sources.git.repository import Repository, git_stream, split
-from operators.sources.protocol import Document, metadata_json, utc_from_timestamp
+from operators.sources.protocol import APART_FROM, Document, metadata_json, utc_from_timestamp
 
 if TYPE_CHECKING:
     from operators.sources.git.repository import TrackedFile
@@ -63,6 +63,7 @@ class Commit:
     Attributes:
         paths: the first ``MAX_FILES`` of them.
         files: how many they are.
+        diff: see :mod:`operators.sources.git.commit_diffs`; empty where nobody asked for it.
     """
 
     commit: str
@@ -74,6 +75,7 @@ class Commit:
     message: str
     paths: tuple[bytes, ...]
     files: int
+    diff: str = ""
 
 
 OnFile = Callable[[Commit, bytes, str], None]
@@ -151,7 +153,7 @@ def told_once(commits: Iterable[Commit], merges: MutableMapping[bytes, Commit]) 
 
 
 def history_document(repository: Repository, commit: Commit) -> Document:
-    """A commit as a document: its message and the paths it touched."""
+    """A commit as a document: its message and the paths it touched; then, apart, its diff."""
     listed = [shown_path(path) for path in commit.paths]
     if commit.files > MAX_FILES:
         listed.append(f"and {commit.files - MAX_FILES} more")
@@ -164,7 +166,7 @@ def history_document(repository: Repository, commit: Commit) -> Document:
         corpus="history",
         repo=repository.name,
         title=subject,
-        text=text,
+        text=text + commit.diff,
         uri=repository.commit_link(commit.commit),
         created_at=commit.authored_at,
         doc_date=commit.authored_at,
@@ -177,6 +179,7 @@ def history_document(repository: Repository, commit: Commit) -> Document:
                 "author": commit.author[:200],
                 "committed_at": committed.isoformat() if committed else None,
                 "files": commit.files,
+                APART_FROM: text.count("\n") if commit.diff else None,
                 "merge": True if len(commit.parents) > 1 else None,
             }
         ),

@@ -11,6 +11,7 @@ from operators.foundation.disk_dict import DiskDict
 from operators.foundation.sanitize import shown_path
 from operators.sources.files import text_size
 from operators.sources.formats.languages import code_language, prose_format
+from operators.sources.git.commit_diffs import with_diffs
 from operators.sources.git.commit_log import (
     Commit,
     LastCommit,
@@ -33,7 +34,13 @@ _OF_A_COMMIT = 400
 """Characters of a commit, about: a file has ten times as many, and progress is told by them."""
 
 
-def git_source(path: Path | str, repo: str | None = None, *, exclude: Sequence[str] = ()) -> Source:
+def git_source(
+    path: Path | str,
+    repo: str | None = None,
+    *,
+    exclude: Sequence[str] = (),
+    diffs: bool | None = None,
+) -> Source:
     """The working tree at ``path``: sources as ``code``, commits as ``history``, prose as ``docs``.
 
     Commits come first, newest first, then merges that say what no commit does; other merges are
@@ -47,6 +54,8 @@ def git_source(path: Path | str, repo: str | None = None, *, exclude: Sequence[s
         repo: the name to store it under, instead of ``owner/name`` of ``origin``.
         exclude: tracked files to leave out, each a folder, a file or a pattern in which ``*``
             matches any characters, slashes too. Commits stay, whatever they touch.
+        diffs: each commit also has what it changed, at most ``commit_diffs.MAX_DIFF`` characters;
+            None: as the last run into the same collection, at first not.
 
     Raises:
         GitError: not such a folder, no commits, or git is missing; an empty pattern, or one that
@@ -74,6 +83,7 @@ def git_source(path: Path | str, repo: str | None = None, *, exclude: Sequence[s
             texts = sum(size(path) for path, _ in tracked.starting(b"") if _is_text(path))
             done, found = 0, commits * _OF_A_COMMIT + texts
             log = read_commits(repository, partial(remember_last_commit, tracked, last))
+            log = with_diffs(repository, log) if diffs else log
             for commit in told_once(log, merges):
                 done += _OF_A_COMMIT
                 yield history_document(repository, commit)
@@ -94,7 +104,15 @@ def git_source(path: Path | str, repo: str | None = None, *, exclude: Sequence[s
 
     scopes = tuple((corpus, repository.name) for corpus in CORPORA)
     source = Source(
-        READER, scan, scopes, lambda: done / max(found, 1), repository.addresses, left_out=left_out
+        f"{READER}+diffs" if diffs else READER,
+        scan,
+        scopes,
+        lambda: done / max(found, 1),
+        repository.addresses,
+        choice=None if diffs is None else "on" * diffs,
+        choosing=lambda on: git_source(path, repo, exclude=exclude, diffs=bool(on)),
+        left_out=left_out,
+        option="diffs",
     )
     return without_ignored(source, repository.root, no_files=HISTORY)
 

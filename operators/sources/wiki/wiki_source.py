@@ -78,7 +78,7 @@ def wiki_source(
     """
     found = _wiki(path, repo, base_url)
     return replace(
-        found, base_url=base_url, based=lambda url: wiki_source(path, repo, base_url=url)
+        found, choice=base_url, choosing=lambda url: wiki_source(path, repo, base_url=url)
     )
 
 

@@ -191,6 +191,26 @@ def test_a_web_address_holds_until_another_is_given(
     assert links() == (0, {None})
 
 
+def test_diffs_of_commits_are_read_until_a_run_says_no(
+    store: Store, embedder: Any, tmp_path: Path
+) -> None:
+    root = repository(tmp_path / "x/app", "index")
+
+    def changed(**options: Any) -> tuple[int, list[str]]:
+        report = ingest_git(store, embedder, root, **options)
+        assert report.ok
+        with store.transaction() as conn:
+            rows = conn.execute("SELECT text FROM chunks WHERE corpus = 'history' ORDER BY ordinal")
+            return report.documents_changed, [text for (text,) in rows.fetchall()]
+
+    message = "First\n\nFiles:\nindex.md\n"
+    added = "@@ index.md\n+# index\n+\n+The index page of x.\n"
+    assert changed() == (0, [message])
+    for wanted, passages in ((True, [message, added]), (False, [message])):
+        assert changed(diffs=wanted) == (2, passages)
+        assert changed() == (0, passages)
+
+
 def test_the_way_with_secrets_is_kept_and_a_stored_secret_goes_with_the_next_way(
     store: Store, embedder: Any, tmp_path: Path
 ) -> None:

@@ -1,0 +1,81 @@
+"""What each commit changed, as text: the functions that its hunks are in, lines removed and added.
+
+One git gives the diffs of all commits. A merge has none: its commits have theirs. A rename counts
+what it changed beside the name.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import IO
+
+from operators.foundation.sanitize import clean_text
+from operators.sources.formats.languages import is_generated
+from operators.sources.git.commit_log import Commit
+from operators.sources.git.repository import Repository, git_stream
+
+MAX_DIFF = 4000
+"""Characters of a commit's diff: of hunks that make it longer none is taken, nor a part of one."""
+
+_VENDORED = re.compile(r"(^|/)(_?vendor(ed)?|third[_-]party|node_modules)/")
+_LOG = (
+    "-c", "core.bigFileThreshold=1m",  # a larger file is binary: git compares no lines of it
+    "-c", "core.quotePath=false",
+    "log", "--date-order", "--format=%x00%H", "--no-notes", "--no-decorate", "--no-color",
+    "--patch", "--no-diff-merges", "--no-ext-diff", "--no-textconv", "--diff-algorithm=myers",
+    "--unified=0", "--inter-hunk-context=0", "--src-prefix=a/", "--dst-prefix=b/", "--no-relative",
+    "--find-renames", "-l400", "--submodule=short",  # 400 files at most are compared for a rename
+)  # fmt: skip
+
+
+def with_diffs(repository: Repository, commits: Iterable[Commit]) -> Iterator[Commit]:
+    """``commits``, as ``read_commits`` gives all of them, each with its ``diff``."""
+    with git_stream(repository.root, *_LOG, repository.head, "--") as stream:
+        for commit, (of, diff) in zip(commits, parse_diffs(stream), strict=True):
+            assert commit.commit == of
+            yield replace(commit, diff=diff)
+
+
+def parse_diffs(stream: IO[bytes]) -> Iterator[tuple[str, str]]:
+    """The id and the diff of each commit, from patches below lines of NUL and an id.
+
+    A hunk is ``@@ path function`` and its lines. Each begins with one of ``+-\\``, so that nothing
+    in a file can be taken for structure.
+    """
+    commit, path, diff = "", "", ""
+    hunk: str | None = None  # None: not in a hunk, or in one that is left out
+    head = False
+    for line in _lines(stream):
+        if line[:1] in b"+-" and not head:
+            if hunk is not None:
+                hunk += _text(line) + "\n"
+                hunk = hunk if len(diff) + len(hunk) <= MAX_DIFF else None
+            continue
+        if line[:1] in b"\0d@":
+            diff, hunk = diff + (hunk or ""), None
+        if line.startswith(b"\0"):
+            if commit:
+                yield commit, diff
+            commit, diff = line[1:].decode().strip(), ""
+        elif line.startswith(b"diff "):
+            head, path = True, ""
+        elif line.startswith((b"--- ", b"+++ ")) and b"/dev/null" not in line:
+            path = _text(line[4:]).strip('\t"')[2:]
+        elif line.startswith(b"@@ "):
+            head = False
+            if not is_generated(path) and not _VENDORED.search(path):
+                hunk = f"@@ {path} {_text(line.split(b'@@', 2)[2]).strip()}".rstrip() + "\n"
+    if commit:
+        yield commit, diff + (hunk or "")
+
+
+def _lines(stream: IO[bytes]) -> Iterator[bytes]:
+    """The lines of a stream, each cut where it is longer than a whole diff may be."""
+    while line := stream.readline(8 * MAX_DIFF):
+        yield line
+        while line and not line.endswith(b"\n"):
+            line = stream.readline(1 << 16)
+
+
+def _text(line: bytes) -> str:
+    return clean_text(line.decode("utf-8", "replace")).rstrip("\r\n")
