@@ -1,7 +1,7 @@
 """Makes a collection from an export, whole or not at all; indexes are built last.
 
 It grows in a schema that is no collection's, and gets the collection's name at the end: a killed
-import leaves no collection, and the next one of that name removes what it left.
+import leaves no collection, and the next one, of whatever name, removes what it left.
 """
 
 from collections.abc import Callable
@@ -21,6 +21,7 @@ from operators.postgres.schema.indexes import build_indexes
 from operators.postgres.schema.partitions import ensure_partitions
 from operators.postgres.server_cursor import ROWS_AT_ONCE
 from operators.postgres.store import (
+    PREFIX,
     Connection,
     Store,
     identifier,
@@ -52,8 +53,8 @@ def import_collection(
     half = identifier(f"import_{schema}")
     rename = sql.SQL("ALTER SCHEMA {} RENAME TO {}").format(*map(sql.Identifier, (half, schema)))
     with connect(dsn) as conn:
-        _claim(conn, name, schema, half)
-        _drop(dsn, half)
+        for left in _claim(conn, name, schema, half):
+            _drop(dsn, left)
         try:
             with open_store(dsn, name, create=True, max_size=2, schema=half) as store:
                 _fill(store, folder, export, progress)
@@ -65,8 +66,12 @@ def import_collection(
     return name
 
 
-def _claim(conn: Connection, name: str, schema: str, half: str) -> None:
-    """Hold the name until the transaction ends: of several imports under one name, one gets it."""
+def _claim(conn: Connection, name: str, schema: str, half: str) -> list[str]:
+    """What killed imports left; the name is held until the transaction ends.
+
+    Of several imports under one name, one gets it. No timeout of the server ends the transaction.
+    """
+    conn.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
     free = conn.execute(
         "SELECT pg_try_advisory_xact_lock(hashtextextended(%s, 0))"
         " AND NOT EXISTS (SELECT FROM pg_namespace WHERE nspname = %s)",
@@ -77,6 +82,12 @@ def _claim(conn: Connection, name: str, schema: str, half: str) -> None:
             f"collection {name!r} exists, or is being imported: import under another name (--as), "
             f"or drop it first (crosscorpus collections drop {name})"
         )
+    left = conn.execute(
+        "SELECT nspname FROM pg_namespace WHERE starts_with(nspname, %s)"
+        " AND pg_try_advisory_xact_lock(hashtextextended(nspname, 0))",
+        (f"import_{PREFIX}",),
+    ).fetchall()
+    return [schema for (schema,) in left]
 
 
 def _drop(dsn: str, schema: str) -> None:

@@ -19,6 +19,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from operators.errors import CrosscorpusError
+from operators.postgres.connection import connect
 from operators.postgres.exchange.export_collection import export_collection
 from operators.postgres.exchange.import_collection import import_collection
 from operators.postgres.exchange.manifest import MANIFEST
@@ -111,6 +112,12 @@ def test_of_two_imports_under_one_name_at_once_one_is_refused_and_one_is_whole(
         assert tables(store) == tables(full)
 
 
+def leftovers(dsn: str) -> list[str]:
+    left = "SELECT nspname FROM pg_namespace WHERE starts_with(nspname, 'import_')"
+    with connect(dsn) as conn:
+        return [name for (name,) in conn.execute(left).fetchall()]
+
+
 @pytest.mark.parametrize("table", ["corpora", "chunks", "versioned_corpora"])
 def test_a_killed_import_leaves_no_collection_and_the_next_one_is_whole(
     full: Store, exported: Path, again: str, server_dsn: str, tables: Any, table: str
@@ -127,12 +134,13 @@ import_collection({str(exported)!r}, {server_dsn!r}, name={again!r}, progress=di
     done = subprocess.run([sys.executable, "-c", program], env=environment, check=False)
     assert done.returncode == -signal.SIGKILL
     assert again not in collections(server_dsn)
+    import_collection(exported, server_dsn, name=f"{again}2")  # clears up after every other name
+    drop_collection(server_dsn, f"{again}2")
+    assert leftovers(server_dsn) == []
     import_collection(exported, server_dsn, name=again)
     with open_store(server_dsn, again) as store:
         assert tables(store) == tables(full)
         assert indexes(store) == indexes(full)
-        left = "SELECT nspname FROM pg_namespace WHERE starts_with(nspname, 'import_')"
-        assert store.rows(left) == []
 
 
 def test_a_column_and_a_table_that_an_older_export_lacks_get_their_defaults(
