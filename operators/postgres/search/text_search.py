@@ -125,12 +125,7 @@ def bm25_search(
 
 
 def plain_search(
-    store: Store,
-    corpus: str,
-    queries: pl.DataFrame,
-    *,
-    k: int,
-    timeout_s: float | None = None,
+    store: Store, corpus: str, queries: pl.DataFrame, *, k: int, timeout_s: float | None = None
 ) -> pl.DataFrame:
     """The ``k`` chunks that have all words of a query text, by Postgres's own ``ts_rank``.
 
@@ -151,12 +146,7 @@ def plain_search(
 
 
 def pg_textsearch_search(
-    store: Store,
-    corpus: str,
-    queries: pl.DataFrame,
-    *,
-    k: int,
-    timeout_s: float | None = None,
+    store: Store, corpus: str, queries: pl.DataFrame, *, k: int, timeout_s: float | None = None
 ) -> pl.DataFrame:
     """The ``k`` chunks with the highest score of the extension pg_textsearch.
 

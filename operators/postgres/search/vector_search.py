@@ -28,13 +28,7 @@ from operators.postgres.search.ranked_list import ranked_lists
 from operators.postgres.search.version_filters import seen, visible_rows
 from operators.postgres.search.version_pins import with_pinned_chunks
 from operators.postgres.search.visible_chunks import visible_counts, with_visible_chunks
-from operators.postgres.store import (
-    Connection,
-    Store,
-    check_space,
-    collection_info,
-    space_changed,
-)
+from operators.postgres.store import Connection, Store, check_space, collection_info, space_changed
 
 LARGEST_EF_SEARCH = 1_000  # pgvector's own limit
 MAX_SCAN_TUPLES = 100_000

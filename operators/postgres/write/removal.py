@@ -83,11 +83,7 @@ _ON_GITHUB = {"review": "pr_number", "issue": "issue_number"}
 
 
 def choose_documents(
-    store: Store,
-    *,
-    corpus: str | None = None,
-    repo: str | None = None,
-    document: str | None = None,
+    store: Store, *, corpus: str | None = None, repo: str | None = None, document: str | None = None
 ) -> pl.DataFrame:
     """``CHOSEN``: the documents that all given filters name, also those that could not be read.
 
