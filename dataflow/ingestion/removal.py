@@ -23,7 +23,6 @@ def drop_documents(
     leaves them out. While the server writes its tables into new files, nobody else reads them.
 
     Args:
-        store: the open collection.
         corpus: only of this corpus; so are ``repo`` and ``document`` (an id or a path).
         repo: only of this repository.
         document: only with this id or path.

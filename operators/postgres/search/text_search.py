@@ -65,7 +65,6 @@ def bm25_search(
     """The ``k`` chunks of ``corpus`` with the highest BM25 score for each query text.
 
     Args:
-        store: the open collection.
         corpus: the corpus to search; one that the collection lacks gives no rows.
         queries: columns ``SCOPED_QUERIES``; their filters hold exactly.
         k: rows a list.

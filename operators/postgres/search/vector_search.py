@@ -60,7 +60,6 @@ def search_vectors(
     """The ``k`` nearest chunks of ``corpus`` to each query text, by cosine distance.
 
     Args:
-        store: the open collection.
         corpus: the corpus to search; one that the collection lacks gives no rows.
         queries: columns ``SCOPED_QUERIES``; their filters hold exactly.
         query_embeddings: columns ``QUERY_EMBEDDINGS``.

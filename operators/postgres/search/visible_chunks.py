@@ -92,9 +92,6 @@ def with_visible_chunks(
     """``one`` with the list of chunks of ``corpus`` that its versions leave, if a list is faster.
 
     Args:
-        store: the open collection.
-        deadline: of the search.
-        corpus: the corpus.
         one: what the search may see, with the chunks of its pinned versions.
         moments: the ``as_of`` of its queries; a list holds only for the present.
 

@@ -88,7 +88,6 @@ def choose_documents(
     """``CHOSEN``: the documents that all given filters name, also those that could not be read.
 
     Args:
-        store: the open collection.
         corpus: only of this corpus.
         repo: only of this repository.
         document: only with this id or path.
@@ -123,7 +122,6 @@ def delete_for_good(store: Store, chosen: pl.DataFrame) -> int:
     The mark stays until the server has erased what is left: also after a kill.
 
     Args:
-        store: the open collection.
         chosen: columns ``CHOSEN``.
 
     Returns:
