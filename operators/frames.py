@@ -75,30 +75,14 @@ TRIGGER_WEIGHTS = pl.Schema(
 )
 """The weight of each corpus for the trigger of a question."""
 
-QUERY_EMBEDDINGS = pl.Schema(
-    {"query_id": pl.UInt32(), "text_no": pl.UInt32(), "text": pl.String(), "embedding": EMBEDDING}
-)
+_TEXT = {"query_id": pl.UInt32(), "text_no": pl.UInt32()}
+QUERY_EMBEDDINGS = pl.Schema({**_TEXT, "text": pl.String(), "embedding": EMBEDDING})
 
 # One list a query text, as a search returns it, best first.
-VECTOR_LISTS = pl.Schema(
-    {
-        "query_id": pl.UInt32(),
-        "text_no": pl.UInt32(),
-        "chunk_id": pl.Int64(),
-        "rank": pl.UInt32(),
-        "distance": pl.Float64(),  # cosine distance, 0..2
-    }
-)
-TEXT_LISTS = pl.Schema(
-    {
-        "query_id": pl.UInt32(),
-        "text_no": pl.UInt32(),
-        "chunk_id": pl.Int64(),
-        "rank": pl.UInt32(),
-        "score": pl.Float64(),  # higher is better; comparable within one list only
-    }
-)
-
+# ``distance``: cosine distance, 0..2; ``score``: higher is better, comparable within one list only.
+_PLACE = {"chunk_id": pl.Int64(), "rank": pl.UInt32()}
+VECTOR_LISTS = pl.Schema({**_TEXT, **_PLACE, "distance": pl.Float64()})
+TEXT_LISTS = pl.Schema({**_TEXT, **_PLACE, "score": pl.Float64()})
 """A search that knows it adds ``coverage``: the score over that of a passage full of all words."""
 
 # One list a query: the lists of its texts fused.
@@ -155,6 +139,17 @@ MERGED = pl.Schema(
 
 DEDUPED = pl.Schema({**MERGED, "duplicates": pl.List(pl.Int64)})
 
+_OF_DOCUMENT = {
+    "language": pl.String(),
+    "state": pl.String(),
+    "created_at": UTC,
+    "doc_date": UTC,
+    "date_source": pl.String(),
+    "version": pl.String(),
+    "lineage_id": pl.String(),
+    "metadata": pl.String(),  # a JSON object
+}
+
 CHUNKS = pl.Schema(
     {
         "chunk_id": pl.Int64(),
@@ -169,14 +164,7 @@ CHUNKS = pl.Schema(
         "anchor": pl.String(),  # section heading, or null
         "start_line": pl.UInt32(),
         "end_line": pl.UInt32(),
-        "language": pl.String(),
-        "state": pl.String(),
-        "created_at": UTC,
-        "doc_date": UTC,
-        "date_source": pl.String(),
-        "version": pl.String(),
-        "lineage_id": pl.String(),
-        "metadata": pl.String(),  # a JSON object
+        **_OF_DOCUMENT,
         "embedding": EMBEDDING,
     }
 )
@@ -234,14 +222,18 @@ OUTCOMES = pl.Schema(
     }
 )
 
+_LABELLED = {
+    "chunk_id": pl.Int64(),
+    "corpus": pl.String(),
+    "source_label": pl.String(),
+    "source_url": pl.String(),
+}
+
 PACKED = pl.Schema(
     {
         "query_id": pl.UInt32(),
         "number": pl.UInt32(),  # place in the context, from 1; null: the notes
-        "chunk_id": pl.Int64(),
-        "corpus": pl.String(),
-        "source_label": pl.String(),
-        "source_url": pl.String(),
+        **_LABELLED,
         "alternate_sources": pl.List(SOURCE),
         "boundary": pl.String(),  # begins every header of the query's context, and no other line
         "entry": pl.String(),  # header and text, as they stand in the context
@@ -263,10 +255,7 @@ CITATIONS = pl.Schema(
     {
         "query_id": pl.UInt32(),
         "number": pl.UInt32(),  # place in the context, from 1
-        "chunk_id": pl.Int64(),
-        "corpus": pl.String(),
-        "source_label": pl.String(),
-        "source_url": pl.String(),
+        **_LABELLED,
         "citation": pl.String(),  # Markdown: link, and where else it was found
     }
 )
@@ -283,25 +272,12 @@ DOCUMENTS = pl.Schema(
         "text": pl.String(),
         "path": pl.String(),
         "uri": pl.String(),
-        "language": pl.String(),
-        "state": pl.String(),
-        "created_at": UTC,
-        "doc_date": UTC,
-        "date_source": pl.String(),
-        "version": pl.String(),
-        "lineage_id": pl.String(),
-        "metadata": pl.String(),
+        **_OF_DOCUMENT,
     }
 )
 
 # The explanation of results, see operators/explain.
-LABELLED_CHUNK = {
-    "query_id": pl.UInt32(),
-    "chunk_id": pl.Int64(),
-    "corpus": pl.String(),
-    "source_label": pl.String(),
-    "source_url": pl.String(),
-}
+LABELLED_CHUNK = {"query_id": pl.UInt32(), **_LABELLED}
 
 EXPLAIN_TARGETS = pl.Schema(
     {

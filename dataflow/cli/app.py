@@ -144,8 +144,7 @@ def query(
         typer.Option(help="Answer for this version, such as `3.5.3`; may be given again."),
     ] = None,
     versions: Annotated[
-        str | None,
-        typer.Option(help="`newest` or `all`, whatever version the question names."),
+        str | None, typer.Option(help="`newest` or `all`, whatever version the question names.")
     ] = None,
     top_k: Annotated[int | None, typer.Option(min=1, help="How many results.")] = None,
     context: Annotated[

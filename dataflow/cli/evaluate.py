@@ -135,10 +135,7 @@ def sweep(
     varied = read_settings(settings)
     base = load_config(config)
     total = read_queries(queries).height
-    with (
-        open_store(collection=collection) as store,
-        batch_progress(["sweep"], total) as on_batch,
-    ):
+    with open_store(collection=collection) as store, batch_progress(["sweep"], total) as on_batch:
         found = run(
             store,
             base,

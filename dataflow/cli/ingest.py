@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dataflow.cli.options import (
-    PARTLY,
-    IngestOptions,
-    Relocated,
-    StopAfter,
-    takes_ingest_options,
-)
+from dataflow.cli.options import PARTLY, IngestOptions, Relocated, StopAfter, takes_ingest_options
 from operators.errors import CrosscorpusError
 
 if TYPE_CHECKING:
@@ -82,8 +76,7 @@ def ingest_git(
         ),
     ] = None,
     diffs: Annotated[
-        bool | None,
-        typer.Option(help="Also search what each commit changed; kept for later runs."),
+        bool | None, typer.Option(help="Also search what each commit changed; kept for later runs.")
     ] = None,
     relocated: Relocated = False,
     stop_after: StopAfter = None,

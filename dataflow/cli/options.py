@@ -24,8 +24,7 @@ Config = Annotated[
 
 # What reads sources into a collection.
 MassDelete = Annotated[
-    bool,
-    typer.Option("--allow-mass-delete", help="Delete even more than 30 % of what was there."),
+    bool, typer.Option("--allow-mass-delete", help="Delete even more than 30 % of what was there.")
 ]
 Model = Annotated[
     str | None,
@@ -54,8 +53,7 @@ Secrets = Annotated[
 Relocated = Annotated[
     bool,
     typer.Option(
-        "--relocated",
-        help="The source moved: what was read elsewhere under this name is its own.",
+        "--relocated", help="The source moved: what was read elsewhere under this name is its own."
     ),
 ]
 Wait = Annotated[

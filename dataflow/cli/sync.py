@@ -54,10 +54,7 @@ def sync_github(
     from operators.sources.github.github_mirror import find_repository
 
     on_fetched, on_wait = fetch_progress(options.as_json)
-    with (
-        open_github(api_url, on_wait=on_wait) as api,
-        ingest_progress(options.as_json) as on_event,
-    ):
+    with open_github(api_url, on_wait=on_wait) as api, ingest_progress(options.as_json) as on_event:
         how: dict[str, Any] = {"repo": repo, "full": full, "reviews": reviews}
         how |= {"on_fetched": on_fetched, "on_event": on_event, **options.of_a_run}
         found = find_repository(api, repository)  # before the collection is made

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from html import escape
 from pathlib import Path
-from types import ModuleType, TracebackType
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
@@ -20,12 +20,7 @@ from hamilton.graph import FunctionGraph
 from hamilton.lifecycle.base import LifecycleAdapter
 from hamilton.node import Node
 
-from dataflow.configuration.catalog import (
-    CONFIG_INPUTS,
-    DRIVER_INPUTS,
-    RUN_INPUTS,
-    Catalog,
-)
+from dataflow.configuration.catalog import CONFIG_INPUTS, DRIVER_INPUTS, RUN_INPUTS, Catalog
 from dataflow.configuration.config_model import Config, as_config
 from dataflow.configuration.hamilton_config import hamilton_config
 from dataflow.driver.answer import AnswerMethods
@@ -110,10 +105,7 @@ def build_driver(
 
 
 def build_graph(
-    config: Config,
-    catalog: Catalog | None = None,
-    *,
-    adapters: Sequence[LifecycleAdapter] = (),
+    config: Config, catalog: Catalog | None = None, *, adapters: Sequence[LifecycleAdapter] = ()
 ) -> hamilton_driver.Driver:
     """The retrieval graph alone, without a server or a model: for drawing and comparing.
 
@@ -390,12 +382,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         """Return the driver itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Close the driver."""
         self.close()
 

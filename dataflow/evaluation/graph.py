@@ -82,7 +82,6 @@ def evaluate(
     """Have every configuration answer judged queries, and compare each with the first.
 
     Args:
-        store: the open collection.
         configs: by name; the first is what the others are compared with.
         queries: see :func:`operators.evaluation.judgements.read_queries`; or what it gives.
         qrels: see :func:`operators.evaluation.judgements.read_qrels`; or what it gives.

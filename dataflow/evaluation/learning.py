@@ -91,7 +91,6 @@ def learn(
     """Fit the fusion's weights to judged queries.
 
     Args:
-        store: the open collection.
         config: where the fit begins.
         queries: see :func:`operators.evaluation.judgements.read_queries`; queries with the same
             ``group`` are on one side.

@@ -74,7 +74,6 @@ def sweep(
     what a setting costs.
 
     Args:
-        store: the open collection.
         config: what the settings change, and what every combination is compared with.
         settings: names as of :func:`dataflow.configuration.overrides.with_setting`, and their
             values.

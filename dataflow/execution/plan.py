@@ -41,10 +41,7 @@ class Plan:
 
 
 def make_plan(
-    graph: FunctionGraph,
-    final_vars: list[str],
-    overrides: dict[str, Any],
-    inputs: dict[str, Any],
+    graph: FunctionGraph, final_vars: list[str], overrides: dict[str, Any], inputs: dict[str, Any]
 ) -> Plan:
     """Work out which nodes run, what each waits for, and which are mere constants.
 

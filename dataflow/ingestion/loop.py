@@ -42,8 +42,7 @@ def ingest(
     """Bring the collection to the state of ``source``; what has not changed costs only its scan.
 
     Args:
-        store: the open collection.
-        embedder: its model; the first run sets it.
+        embedder: the collection's model; the first run sets it.
         source: what to read.
         prune: delete the documents that a complete scan has not met; None: if ``source`` is whole.
         allow_mass_delete: even if they are more than

@@ -75,7 +75,6 @@ def migrate_model(
     next ingestion of each source cuts it again. A run that was killed is taken up where it was.
 
     Args:
-        store: the open collection.
         embedder: the new model.
         fill_only: leave the old model in place when all vectors are there.
         on_event: called with how far it is.

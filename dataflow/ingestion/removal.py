@@ -6,12 +6,7 @@ from dataflow.ingestion.version_discovery import find_versions
 from operators.postgres.inspect.verify import FINDINGS
 from operators.postgres.schema.indexes import build_indexes
 from operators.postgres.store import Store
-from operators.postgres.write.removal import (
-    choose_documents,
-    delete_for_good,
-    erase,
-    to_be_erased,
-)
+from operators.postgres.write.removal import choose_documents, delete_for_good, erase, to_be_erased
 
 
 def drop_documents(
@@ -28,7 +23,6 @@ def drop_documents(
     leaves them out. While the server writes its tables into new files, nobody else reads them.
 
     Args:
-        store: the open collection.
         corpus: only of this corpus; so are ``repo`` and ``document`` (an id or a path).
         repo: only of this repository.
         document: only with this id or path.

@@ -142,8 +142,7 @@ def sync_github(
     """Bring the corpora ``review`` and ``issue`` of one repository to what GitHub has of it.
 
     Args:
-        store: the open collection.
-        embedder: its model.
+        embedder: the collection's model.
         repository: ``owner/name``, or what was found under it.
         api: an open connection; None: the one that the environment names.
         repo: see :func:`operators.sources.github.github_mirror.refresh`, as the next three.

@@ -4,7 +4,6 @@ The graph has these nodes once for each corpus of the configuration, under the c
 is tagged ``fail_open`` may fail without taking the other corpora along.
 """
 
-from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -340,30 +339,26 @@ def unified(
     return unify(deduped, chunks, corpus=corpus, label=label, link=link, many_repos=many_repos)
 
 
-def _of_searches(merged_variant: str, *, value: str, also: Sequence[str] = ()) -> Any:
+def _of_searches(value: str, *also: str) -> Any:
     """What the searches give that the merge needs: no other runs for it."""
-    alone = {"vector_only": ["vector"], "text_only": ["text"]}
-    channels = [*alone.get(merged_variant, ["vector", "text"]), *also]
-    return inject(**{f"channel_{value}": group(**{c: source(f"{c}_{value}") for c in channels})})
 
+    def given(merged_variant: str) -> Any:
+        alone = {"vector_only": ["vector"], "text_only": ["text"]}
+        names = [*alone.get(merged_variant, ["vector", "text"]), *also]
+        return inject(**{f"channel_{value}": group(**{n: source(f"{n}_{value}") for n in names})})
 
-def _lists(merged_variant: str) -> Any:
-    return _of_searches(merged_variant, value="lists")
-
-
-def _outcomes(merged_variant: str) -> Any:
-    return _of_searches(merged_variant, value="outcome", also=["chunks"])
+    return resolve_from_config(decorate_with=given)
 
 
 @tag(stage="search")
-@resolve_from_config(decorate_with=_lists)
+@_of_searches("lists")
 def best_match(channel_lists: dict[str, pl.DataFrame]) -> pl.DataFrame:
     """How near each question's nearest passage is, and how much of it the best by words covers."""
     return lexical_weight.best_match(channel_lists)
 
 
 @tag(stage="outcomes")
-@resolve_from_config(decorate_with=_outcomes)
+@_of_searches("outcome", "chunks")
 def search_outcomes(channel_outcome: dict[str, pl.DataFrame]) -> pl.DataFrame:
     """What happened to the corpus's searches."""
     return stacked(channel_outcome.values())

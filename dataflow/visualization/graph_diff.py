@@ -77,9 +77,8 @@ def compare(
     a, b = first.nodes, second.nodes
     both = sorted(a.keys() & b.keys())
     edges_a, edges_b = _edges(first), _edges(second)
-    parameters = _changes(
-        {f"{n}.{k}": v for n in both for k, v in a[n].parameters.items()},
-        {f"{n}.{k}": v for n in both for k, v in b[n].parameters.items()},
+    given, taken = (
+        {f"{n}.{k}": v for n in both for k, v in nodes[n].parameters.items()} for nodes in (a, b)
     )
     return Diff(
         added=sorted(b.keys() - a.keys()),
@@ -89,7 +88,7 @@ def compare(
         implementations=_changes(
             {n: a[n].implementation for n in both}, {n: b[n].implementation for n in both}
         ),
-        parameters=parameters,
+        parameters=_changes(given, taken),
         settings=_changes(settings_before or {}, settings_after or {}),
         subgraphs=sorted(first.outputs.keys() & second.outputs.keys()),
     )
@@ -113,21 +112,19 @@ def to_text(found: Diff) -> str:
     """
     if not found:
         return "no difference\n"
+    edges = [f"- {a} -> {b}" for a, b in found.edges_removed]
+    edges += [f"+ {a} -> {b}" for a, b in found.edges_added]
     blocks = [
         ("nodes", [f"- {n}" for n in found.removed] + [f"+ {n}" for n in found.added]),
-        (
-            "edges",
-            [f"- {a} -> {b}" for a, b in found.edges_removed]
-            + [f"+ {a} -> {b}" for a, b in found.edges_added],
-        ),
-        ("variants", [_line(c) for c in found.implementations]),
-        ("parameters", [_line(c) for c in found.parameters]),
-        ("settings", [_line(c) for c in found.settings]),
+        ("edges", edges),
+        ("variants", map(_line, found.implementations)),
+        ("parameters", map(_line, found.parameters)),
+        ("settings", map(_line, found.settings)),
     ]
     lines = []
     for title, rows in blocks:
-        if rows:
-            lines += [title, *(f"  {row}" for row in _once(rows, found.subgraphs))]
+        if said := _once(list(rows), found.subgraphs):
+            lines += [title, *(f"  {row}" for row in said)]
     return "\n".join(lines) + "\n"
 
 

@@ -115,9 +115,7 @@ def in_utc(as_of: datetime) -> datetime:
         ) from None
 
 
-def read_versions(
-    versions: str | Sequence[str] | None,
-) -> tuple[str | None, list[str] | None]:
+def read_versions(versions: str | Sequence[str] | None) -> tuple[str | None, list[str] | None]:
     """The policy and the list of versions that a caller asks for.
 
     >>> read_versions("all"), read_versions(["3.5.3"]), read_versions(None)

@@ -151,11 +151,9 @@ def channels(outcomes: pl.DataFrame) -> dict[str, dict[str, str]]:
 
 def sole_channels(outcomes: pl.DataFrame) -> dict[str, str]:
     """The channel that answered, for each corpus where only one did."""
-    answered: dict[str, list[str]] = {}
-    for corpus, channel, status in outcomes["corpus", "channel", "status"].rows():
-        if channel != "chunks" and status in _ANSWERED:
-            answered.setdefault(corpus, []).append(channel)
-    return {corpus: found[0] for corpus, found in answered.items() if len(found) == 1}
+    searches = pl.col("channel") != "chunks"
+    answered = channels(outcomes.filter(searches, pl.col("status").is_in(_ANSWERED)))
+    return {corpus: next(iter(found)) for corpus, found in answered.items() if len(found) == 1}
 
 
 def _sentence(

@@ -271,37 +271,32 @@ def _columns(chunks: pl.DataFrame, names: list[str], *, of_label: bool) -> list[
     texts = chunks["metadata"].to_list() if metadata or "anchor" in names else []
     read = {text: json.loads(text or "{}") for text in set(texts)}  # chunks of a document share it
     keyed = [read[text] for text in texts]
-    columns: list[Column] = []
-    for name in names:
+
+    def column(name: str) -> Column:
         if name == "anchor" and of_label:
             pairs = zip(keyed, chunks[name].to_list(), strict=True)
-            columns.append([_text(keys.get("heading_path")) or anchor for keys, anchor in pairs])
-            continue
+            return [_text(keys.get("heading_path")) or anchor for keys, anchor in pairs]
         if name in metadata:
-            columns.append([_text(keys.get(name)) for keys in keyed])
-            continue
-        column = _DERIVED.get(name, name)
-        if column not in chunks.columns:
-            columns.append([None] * chunks.height)
-            continue
-        values = chunks[column]
+            return [_text(keys.get(name)) for keys in keyed]
+        if (origin := _DERIVED.get(name, name)) not in chunks.columns:
+            return [None] * chunks.height
+        values = chunks[origin]
         if values.dtype == UTC:  # by numpy: what Polars does to dates wakes threads
             days = np.datetime_as_string(values.to_numpy(), unit="D").tolist()
             sources = chunks["date_source"].to_list() if name == "doc_date" else []
             if _OF_COPY in sources:
                 days = ["NaT" if s == _OF_COPY else d for d, s in zip(days, sources, strict=True)]
-            columns.append([None if day == "NaT" else day for day in days])
-            continue
+            return [None if day == "NaT" else day for day in days]
         listed = values.to_list()
         if name == "file":
-            columns.append([p and (p.rstrip("/").rpartition("/")[2] or None) for p in listed])
-        elif name == "short_title":
-            columns.append([title and _short_title(title) for title in listed])
-        elif name == "release" or (of_label and name in ("version", "last_version")):
-            columns.append([v and _version(v, name) for v in listed])
-        else:
-            columns.append([None if v is None or v == "" else str(v) for v in listed])
-    return columns
+            return [p and (p.rstrip("/").rpartition("/")[2] or None) for p in listed]
+        if name == "short_title":
+            return [title and _short_title(title) for title in listed]
+        if name == "release" or (of_label and name in ("version", "last_version")):
+            return [v and _version(v, name) for v in listed]
+        return [None if v is None or v == "" else str(v) for v in listed]
+
+    return [column(name) for name in names]
 
 
 def _version(version: str, name: str) -> str | None:

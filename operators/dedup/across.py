@@ -17,7 +17,7 @@ from operators.dedup.cosine import cosine_representatives, unit_vectors
 from operators.dedup.guarded import guarded_representatives
 from operators.dedup.hit_lookup import of_hits
 from operators.dedup.jaccard import jaccard_representatives
-from operators.dedup.newest import dates, documents, newest_representatives
+from operators.dedup.newest import documents, newest_representatives
 from operators.dedup.representatives import absorb
 from operators.dedup.similarity_index import SimilarityIndex, index_similarity, joined
 from operators.dedup.token_index import TokenIndex, index_tokens
@@ -29,7 +29,6 @@ def jaccard(
     """Without what shares at least ``threshold`` of its tokens with a better hit that stays.
 
     Args:
-        hits: columns ``FUSED``.
         known: token sets that were made before; other texts are hashed here.
         threshold: a Jaccard index.
     """
@@ -45,7 +44,6 @@ def cosine(
     """Without what another document says with a cosine of at least ``threshold``.
 
     Args:
-        hits: columns ``FUSED``.
         chunks: frames of ``CHUNKS`` that have the hits' embeddings.
         threshold: a cosine.
     """
@@ -67,7 +65,6 @@ def guarded(
     """Without what says the same, by :mod:`operators.dedup.guarded`.
 
     Args:
-        hits: columns ``FUSED``.
         known: similarity indexes of the hits' chunks; of other hits only the texts are compared.
         jaccard_threshold: the least Jaccard index of near-duplicates.
         cosine_threshold: the least cosine of near-duplicates.
@@ -94,15 +91,8 @@ def newest(
     """
     hits = _one_place_a_change(hits)
     vectors, number = _vectors(hits["chunk_id"].to_numpy(), chunks)
-    representative = newest_representatives(
-        hits["query_id"].to_numpy(),
-        number,
-        vectors,
-        documents(hits),
-        dates(hits["doc_date"]),
-        hits["chunk_id"].to_numpy(),
-        threshold=threshold,
-    )
+    query_id = hits["query_id"].to_numpy()
+    representative = newest_representatives(hits, query_id, number, vectors, threshold=threshold)
     return _unique(hits, representative)
 
 

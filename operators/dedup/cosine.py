@@ -20,12 +20,7 @@ _ROUNDING = 1e-12  # of a product of unit vectors: two equal ones may have a cos
 
 
 def cosine_representatives(
-    query_id: Column,
-    number: Integers,
-    vectors: Floats,
-    document: Integers,
-    *,
-    threshold: float,
+    query_id: Column, number: Integers, vectors: Floats, document: Integers, *, threshold: float
 ) -> Integers:
     """For each row the row that represents it: itself, or the best that it nearly repeats.
 

@@ -39,46 +39,30 @@ def deduplicate_near_duplicates(chunks: pl.DataFrame, threshold: float = 0.95) -
     >>> deduplicate_near_duplicates(chunks)["document_id"].to_list()
     ['new']
     """
-    rows = np.arange(len(chunks))
-    representative = newest_representatives(
-        np.zeros(len(chunks)),
-        rows,
-        unit_vectors(chunks["embedding"]),
-        documents(chunks),
-        dates(chunks["doc_date"]),
-        chunks["chunk_id"].to_numpy(),
-        threshold=threshold,
-    )
+    rows, vectors = np.arange(len(chunks)), unit_vectors(chunks["embedding"])
+    representative = newest_representatives(chunks, 0 * rows, rows, vectors, threshold=threshold)
     return chunks[index(np.flatnonzero(representative == rows))]
 
 
 def newest_representatives(
-    query_id: Column,
-    number: Integers,
-    vectors: Floats,
-    document: Integers,
-    date: Floats,
-    chunk_id: Column,
-    *,
-    threshold: float,
+    rows: pl.DataFrame, query_id: Column, number: Integers, vectors: Floats, *, threshold: float
 ) -> Integers:
     """For each row the row that represents it, taken from the latest date on.
 
     Args:
+        rows: columns as for :func:`deduplicate_near_duplicates`. Rows of one file are not compared.
         query_id: the query of each row, in any order.
         number: each row's vector in ``vectors``.
         vectors: unit vectors, as :func:`operators.dedup.cosine.unit_vectors` gives them.
-        document: a number for each row's file; rows of one file are no duplicates.
-        date: of each row, as :func:`dates` gives them.
-        chunk_id: decides between rows of one date: the smaller stays.
         threshold: the cosine from which on two rows are near-duplicates, above 0 and at most 1.
 
     Raises:
         ValueError: the threshold is out of range.
     """
-    order = np.lexsort((chunk_id, -date, query_id))
+    date = rows["doc_date"].cast(pl.Int64).cast(pl.Float64).fill_null(-np.inf).to_numpy()
+    order = np.lexsort((rows["chunk_id"].to_numpy(), -date, query_id))
     found = cosine_representatives(
-        query_id[order], number[order], vectors, document[order], threshold=threshold
+        query_id[order], number[order], vectors, documents(rows)[order], threshold=threshold
     )
     representative = np.empty(len(order), np.int64)
     representative[order] = order[found]
@@ -89,8 +73,3 @@ def documents(rows: pl.DataFrame) -> Integers:
     """A number for the file of each row, from ``corpus``, ``repo`` and ``document_id``."""
     identity = pl.struct("corpus", "repo", "document_id").rank("dense")
     return rows.select(identity.cast(pl.Int64)).to_series().to_numpy()
-
-
-def dates(column: pl.Series) -> Floats:
-    """Dates as numbers that grow with time; minus infinity where there is none."""
-    return column.cast(pl.Int64).cast(pl.Float64).fill_null(-np.inf).to_numpy()

@@ -12,7 +12,7 @@ from operators.arrays.segments import Integers, positions
 from operators.dedup.cosine import cosine_representatives, unit_vectors
 from operators.dedup.guarded import guarded_representatives
 from operators.dedup.jaccard import jaccard_representatives
-from operators.dedup.newest import dates, documents, newest_representatives
+from operators.dedup.newest import documents, newest_representatives
 from operators.dedup.representatives import drop_duplicates
 from operators.dedup.similarity_index import SimilarityIndex
 from operators.dedup.token_index import TokenIndex
@@ -24,28 +24,21 @@ def jaccard(
     """Without what shares at least ``threshold`` of its tokens with a better hit that stays.
 
     Args:
-        merged: columns ``MERGED``.
-        chunks: columns ``CHUNKS``.
         sets: the token sets of ``chunks``, in its order.
         threshold: a Jaccard index, see :func:`operators.dedup.jaccard.jaccard_representatives`.
     """
     hits, row = _found(merged, chunks)
     query_id = hits["query_id"].to_numpy()
-    return drop_duplicates(
-        hits, jaccard_representatives(query_id, row, [sets], threshold=threshold)
-    )
+    representative = jaccard_representatives(query_id, row, [sets], threshold=threshold)
+    return drop_duplicates(hits, representative)
 
 
 def cosine(merged: pl.DataFrame, chunks: pl.DataFrame, *, threshold: float = 0.95) -> pl.DataFrame:
     """Without what another document says with a cosine of at least ``threshold``."""
     hits, row = _found(merged, chunks)
-    representative = cosine_representatives(
-        hits["query_id"].to_numpy(),
-        row,
-        unit_vectors(chunks["embedding"]),
-        documents(chunks)[row],
-        threshold=threshold,
-    )
+    query_id, vectors = hits["query_id"].to_numpy(), unit_vectors(chunks["embedding"])
+    of = documents(chunks)[row]
+    representative = cosine_representatives(query_id, row, vectors, of, threshold=threshold)
     return drop_duplicates(hits, representative)
 
 
@@ -60,8 +53,6 @@ def guarded(
     """Without what says the same, by :mod:`operators.dedup.guarded`.
 
     Args:
-        merged: columns ``MERGED``.
-        chunks: columns ``CHUNKS``.
         known: the similarity index of ``chunks``, in its order.
         jaccard_threshold: the least Jaccard index of near-duplicates.
         cosine_threshold: the least cosine of near-duplicates.
@@ -80,15 +71,9 @@ def guarded(
 def newest(merged: pl.DataFrame, chunks: pl.DataFrame, *, threshold: float = 0.95) -> pl.DataFrame:
     """Without what another document of a later date says, by :mod:`operators.dedup.newest`."""
     hits, row = _found(merged, chunks)
-    representative = newest_representatives(
-        hits["query_id"].to_numpy(),
-        row,
-        unit_vectors(chunks["embedding"]),
-        documents(chunks)[row],
-        dates(chunks["doc_date"])[row],
-        hits["chunk_id"].to_numpy(),
-        threshold=threshold,
-    )
+    rows = chunks["chunk_id", "corpus", "repo", "document_id", "doc_date"][index(row)]
+    query_id, vectors = hits["query_id"].to_numpy(), unit_vectors(chunks["embedding"])
+    representative = newest_representatives(rows, query_id, row, vectors, threshold=threshold)
     return drop_duplicates(hits, representative)
 
 

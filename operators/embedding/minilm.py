@@ -6,12 +6,7 @@ The room ``model_builds`` puts it there, once a machine.
 from dataclasses import dataclass
 from pathlib import Path
 
-from operators.embedding.onnx import (
-    DirectoryEmbedder,
-    check_files,
-    load_directory,
-    read_settings,
-)
+from operators.embedding.onnx import DirectoryEmbedder, check_files, load_directory, read_settings
 from operators.embedding.protocol import EmbeddingError, ModelNotInstalled
 from operators.foundation.data_dir import data_home
 

@@ -182,10 +182,7 @@ def labelled(
 
 
 def meant(
-    name: str | int,
-    known: pl.DataFrame,
-    found: Mapping[int, int],
-    distances: Mapping[int, float],
+    name: str | int, known: pl.DataFrame, found: Mapping[int, int], distances: Mapping[int, float]
 ) -> list[int]:
     """The chunks that ``name`` stands for in one question.
 

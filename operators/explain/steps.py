@@ -86,14 +86,15 @@ def explain(
             ("score", _score(run.fused)[1].with_columns(detail=pl.lit(fused_by))),
         ],
     }
+    weighted = []
     if weights is not None:
         weighed = run.weighted.select(*_KEY, "corpus").join(weights, on=["query_id", "corpus"])
-        stages["weighted"] = [("weight", _of(weighed, "weight"))]
+        weighted.append(("weight", _of(weighed, "weight")))
     if languages:
         told = run.weighted.with_columns(language_factors(run.weighted, languages))
-        stages["weighted"] = [*stages.get("weighted", []), ("language", _of(told, "language"))]
-    if "weighted" in stages:
-        stages["weighted"].append(_score(run.weighted))
+        weighted.append(("language", _of(told, "language")))
+    if weighted:
+        stages["weighted"] = [*weighted, _score(run.weighted)]
     if reranked:
         stages["reranked"] = [_score(run.reranked)]
     stages["version_order"] = [_score(run.version_order)]

@@ -16,13 +16,7 @@ from psycopg.rows import TupleRow
 from psycopg_pool import ConnectionPool
 
 from operators.foundation.data_dir import server_directory
-from operators.postgres.errors import (
-    ENABLE_VECTOR,
-    DatabaseError,
-    explain,
-    explained,
-    is_transient,
-)
+from operators.postgres.errors import ENABLE_VECTOR, DatabaseError, explain, explained, is_transient
 from operators.postgres.server.pg_environment import undisturbed
 
 if TYPE_CHECKING:

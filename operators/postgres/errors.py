@@ -108,12 +108,7 @@ RULES = (
         "the vectors are of another embedding model than the stored ones ({said}): use the "
         "collection's model, or ingest into a new collection",
     ),
-    Rule(
-        "disk_full",
-        frozenset({"53100"}),
-        r"No space left on device",
-        _DISK_FULL,
-    ),
+    Rule("disk_full", frozenset({"53100"}), r"No space left on device", _DISK_FULL),
     Rule(
         "timed_out",
         frozenset({"57014"}),
@@ -143,8 +138,7 @@ def explain(error: BaseException, dsn: str) -> CrosscorpusError:
         parts = {k: str(v) for k, v in conninfo_to_dict(dsn).items() if v is not None}
     except psycopg.ProgrammingError:
         return DatabaseError(
-            "bad_dsn",
-            f"CROSSCORPUS_DSN is not a Postgres address: write it as {WRITTEN}",
+            "bad_dsn", f"CROSSCORPUS_DSN is not a Postgres address: write it as {WRITTEN}"
         )
     facts = {
         "to": _target(parts),

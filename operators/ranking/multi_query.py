@@ -16,10 +16,7 @@ from operators.ranking.total_order import permutation
 
 
 def fuse_texts(
-    lists: pl.DataFrame,
-    value: Literal["distance", "score"],
-    *,
-    rrf_k: float = 60,
+    lists: pl.DataFrame, value: Literal["distance", "score"], *, rrf_k: float = 60
 ) -> pl.DataFrame:
     """One list a query from the lists of its texts.
 

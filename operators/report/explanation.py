@@ -234,14 +234,10 @@ def _searches(outcomes: pl.DataFrame) -> Html:
 
 
 def _settings(provenance: Mapping[str, Any]) -> Html:
-    variants = [
-        [stage, str(variant)]
-        for stage, variant in provenance["variants"].items()
-        if stage != "corpora"
-    ]
-    parameters = [
-        [name, str(value)] for name, value in provenance["parameters"].items() if name != "corpora"
-    ]
+    variants, parameters = (
+        [[name, str(value)] for name, value in provenance[part].items() if name != "corpora"]
+        for part in ("variants", "parameters")
+    )
     chosen = provenance["variants"]["corpora"]
     stages = sorted({stage for one in chosen.values() for stage in one})
     of_corpora = [

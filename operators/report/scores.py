@@ -84,9 +84,7 @@ def slices_body(summary: pl.DataFrame, configs: Sequence[str]) -> Html:
         "the results of every corpus, even where a query names the corpora that it judges.",
     )
     numbers = element(
-        "details",
-        element("summary", "All numbers of all slices"),
-        summary_table(summary, configs),
+        "details", element("summary", "All numbers of all slices"), summary_table(summary, configs)
     )
     return join([charts.choice("Measure", "measure", [(m, m) for m in measures]), picture, numbers])
 

@@ -33,8 +33,7 @@ def sweep_page(
     """
     sections = [
         Section(
-            measure,
-            join([_curve(points, settings, measure, unchanged), _numbers(points, measure)]),
+            measure, join([_curve(points, settings, measure, unchanged), _numbers(points, measure)])
         )
         for measure in measures_of(points)
     ]
@@ -76,10 +75,7 @@ def _curve(
     along = alt.X("x:Q" if numeric else "x:O", title=first).sort(None)
     if numeric:
         along = along.scale(zero=False, nice=False, padding=12)
-    shown = [
-        alt.Tooltip("point:N", title="setting"),
-        *charts.intervals(),
-    ]
+    shown = [alt.Tooltip("point:N", title="setting"), *charts.intervals()]
     base = alt.Chart(charts.rows(records))
     bars = base.mark_rule(strokeWidth=2, opacity=0.45).encode(
         x=along,

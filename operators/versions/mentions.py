@@ -187,8 +187,8 @@ def _asks(sentence: str) -> bool:
 
 
 def _versions(sentence: str) -> list[Mention]:
-    found: list[tuple[int, int, Mention]] = []
-    moving: list[tuple[int, int, Mention]] = []  # from one version, until it says to which
+    found: list[tuple[int, Mention]] = []  # with its end
+    moving: list[tuple[int, Mention]] = []  # from one version, until it says to which
     for match in _VERSION.finditer(sentence):
         before, after = sentence[: match.start()], sentence[match.end() :]
         if _AFTERWARDS.match(after) or _PLANNED.search(_clause(before)):
@@ -196,32 +196,23 @@ def _versions(sentence: str) -> list[Mention]:
         mention = Mention(match["v"], "marked" if match["mark"] else "bare")
         leading = [word.strip("'’:.") for word in _WORD.findall(before)][-7:]
         last = leading[-1].lower() if leading else ""
-        joined = (
-            last in _JOINS
-            or (not leading and before.strip() == "")
-            or before.rstrip().endswith(",")
-        )
-        linked = bool(found) and len(_WORD.findall(sentence[found[-1][1] : match.start()])) <= 3
+        joined = last in _JOINS or not before.strip() or before.rstrip().endswith(",")
+        linked = bool(found) and len(_WORD.findall(sentence[found[-1][0] : match.start()])) <= 3
         if last in _NO_PRODUCT and not match["mark"]:
             continue
         if last == "from":
-            moving = [(match.start(), match.end(), mention)]
+            moving = [(match.end(), mention)]
             continue
         if moving and last == "to":
-            found += [
-                *moving,
-                (match.start(), match.end(), replace(mention, strength=_plain(mention))),
-            ]
-            moving = []
-            continue
-        if joined and linked and last not in _LATER:
-            earlier = found[-1][2]
-            strength = earlier.strength if mention.strength == "bare" else mention.strength
-            found.append((match.start(), match.end(), replace(mention, strength=strength)))
-            continue
-        if (placed := _placed(mention, leading)) is not None:
-            found.append((match.start(), match.end(), placed))
-    return [mention for _, _, mention in found if _is_sure(mention)]
+            placed: Mention | None = replace(mention, strength=_strongest(mention, None))
+            found, moving = [*found, *moving], []
+        elif joined and linked and last not in _LATER:
+            strength = found[-1][1].strength if mention.strength == "bare" else mention.strength
+            placed = replace(mention, strength=strength)
+        else:
+            placed = _placed(mention, leading)
+        found += [(match.end(), placed)] if placed else []
+    return [mention for _, mention in found if _is_sure(mention)]
 
 
 def _is_sure(mention: Mention) -> bool:
@@ -248,11 +239,10 @@ def _placed(mention: Mention, leading: list[str]) -> Mention | None:
     previous = leading[at - 2] if at > 1 else ""
     if previous.lower() in _NO_PRODUCT or (governor == "to" and _MOVES.fullmatch(previous)):
         return None
-    if governor in _BEFORE or (governor == "to" and previous.lower() == "prior"):
-        return replace(mention, before=True, strength=_strongest(mention, product), product=product)
-    if _CHANGED.fullmatch(previous) and not _asked_about(leading[: at - 2]):
+    before = governor in _BEFORE or (governor == "to" and previous.lower() == "prior")
+    if not before and _CHANGED.fullmatch(previous) and not _asked_about(leading[: at - 2]):
         return None
-    return replace(mention, strength=_strongest(mention, product), product=product)
+    return replace(mention, before=before, strength=_strongest(mention, product), product=product)
 
 
 def _asked_about(leading: list[str]) -> bool:
@@ -281,10 +271,6 @@ def _strongest(mention: Mention, product: str | None) -> Strength:
     return "product" if product else "plain"
 
 
-def _plain(mention: Mention) -> Strength:
-    return "marked" if mention.strength == "marked" else "plain"
-
-
 def _clause(before: str) -> str:
     return re.split(r"[,;:]", before)[-1]
 
@@ -309,14 +295,9 @@ def _until(match: re.Match[str]) -> datetime | None:
     year = int(match["year"] or match["year2"] or match["year3"])
     month = int(match["m"] or 0)
     if match["month"]:
-        month = next(
-            n for n, m in enumerate(_MONTHS, 1) if m.startswith(match["month"][:3].lower())
-        )
+        month = 1 + [m[:3] for m in _MONTHS].index(match["month"][:3].lower())
     day = int(match["d"] or match["day1"] or match["day2"] or 0)
-    early = (
-        match["when"].lower() in ("before", "by", "until", "till")
-        or "prior" in match["when"].lower()
-    )
+    early = match["when"].lower().startswith(("before", "by", "until", "till", "prior"))
     if match["edge"]:
         early = match["edge"].lower() != "end"
     try:
@@ -327,9 +308,8 @@ def _until(match: re.Match[str]) -> datetime | None:
         return begin
     if day:
         return datetime.fromtimestamp(begin.timestamp() + 86_400, UTC)
-    if month:
-        return datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
-    return datetime(year + 1, 1, 1, tzinfo=UTC)
+    month = month or 12
+    return datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
 
 
 def _code(match: re.Match[str]) -> str:

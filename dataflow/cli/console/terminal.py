@@ -229,9 +229,7 @@ def ingest_progress(as_json: bool) -> AbstractContextManager[Callable[[Event], N
     return event_display(as_json, draw, TextColumn("{task.fields[details]}"))
 
 
-def fetch_progress(
-    as_json: bool,
-) -> tuple[Callable[[Fetched], None], Callable[[float, str], None]]:
+def fetch_progress(as_json: bool) -> tuple[Callable[[Fetched], None], Callable[[float, str], None]]:
     """Show how far fetching is: return the callbacks ``on_fetched`` and ``on_wait``.
 
     They print JSON lines, or overwrite one line of a terminal, or nothing without a terminal.

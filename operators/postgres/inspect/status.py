@@ -1,5 +1,6 @@
 """What a collection holds, by corpus: shows a person whether something is wrong."""
 
+from collections import defaultdict
 from typing import LiteralString
 
 import polars as pl
@@ -102,18 +103,12 @@ def _read_status(conn: Connection) -> list[TupleRow]:
     reasons = _counted(conn, _WHY)
     notes = _counted(conn, "CASE WHEN chunks_made THEN reason END")
     return [
-        (
-            *row[:10],
-            *_sizes(conn, row[0]),
-            *row[10:],
-            reasons.get(row[0], []),
-            notes.get(row[0], []),
-        )
+        (*row[:10], *_sizes(conn, row[0]), *row[10:], reasons[row[0]], notes[row[0]])
         for row in rows
     ]
 
 
-def _counted(conn: Connection, said: LiteralString) -> dict[str, list[str]]:
+def _counted(conn: Connection, said: LiteralString) -> defaultdict[str, list[str]]:
     """The values of ``said`` by corpus with their counts, the most frequent first."""
     rows = conn.execute(
         f"""
@@ -130,9 +125,9 @@ def _counted(conn: Connection, said: LiteralString) -> dict[str, list[str]]:
         """,
         (LONGEST_REASON, TOP_REASONS),
     )
-    found: dict[str, list[str]] = {}
+    found: defaultdict[str, list[str]] = defaultdict(list)
     for corpus, documents, reason in rows:
-        found.setdefault(corpus, []).append(f"{documents} x {reason}")
+        found[corpus].append(f"{documents} x {reason}")
     return found
 
 

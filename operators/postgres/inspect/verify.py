@@ -71,7 +71,6 @@ def verify(store: Store, *, repair: bool = False) -> pl.DataFrame:
     """What is wrong between a collection's ledger, its chunks and its text index.
 
     Args:
-        store: the open collection.
         repair: remove whole documents that have lost a part or a vector and mark them as failed, so
             that the next ingestion of their source brings them back; rebuild wrong text indexes.
 

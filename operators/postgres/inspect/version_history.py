@@ -73,7 +73,6 @@ def diff_versions(
     """The changes of a topic from version ``older`` to ``newer``.
 
     Args:
-        store: the open collection.
         name: of the topic, as for :func:`operators.postgres.inspect.version_topics.lineage_named`.
         older: a version; None: the one before ``newer``.
         newer: a version; None: the newest.

@@ -79,7 +79,6 @@ def lineage_named(store: Store, name: str, corpus: str | None = None) -> pl.Data
     """The versions of the topic that ``name`` names, oldest first: columns ``MEMBERS``.
 
     Args:
-        store: the open collection.
         name: a lineage's name or a part of it, or the path (its end, or with folders before it),
             title or identifier of one of its documents.
         corpus: its corpus; None: any.

@@ -134,9 +134,7 @@ def build_index(store: Store, name: str, table: str, definition: str, *, rows: i
     if store.run(lambda conn: exists(conn, name)):
         return
     statement = sql.SQL("CREATE INDEX {} ON {} {}").format(
-        sql.Identifier(name),
-        sql.Identifier(table),
-        sql.SQL(definition),
+        sql.Identifier(name), sql.Identifier(table), sql.SQL(definition)
     )
     # With about 1.5 KB a row the graph grows in memory; with less it grows through the disk.
     megabytes = min(max(_SMALLEST_MEMORY_MB, rows * 3 // 2048), _LARGEST_MEMORY_MB)

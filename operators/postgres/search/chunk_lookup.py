@@ -40,7 +40,6 @@ def locate(
     """The chunks with one of these ids, and those of documents with one of ``names``.
 
     Args:
-        store: the open collection.
         chunk_ids: of single chunks.
         names: each is exactly a document's id, path, title or link.
         repos: the repositories that the caller may see; None: every one, empty: none. Other filters

@@ -54,7 +54,6 @@ def absent_values(
     """A sentence for each filter value that no visible document has.
 
     Args:
-        store: the open collection.
         corpora: the searched corpora -> what may be seen of them, as
             :func:`operators.ranking.query_filters.visible_parts` gives it. The sentences do not
             even name other values.
@@ -97,7 +96,6 @@ def as_spelled(
     is typed without an owner, for the repository of that name; with several such, it stays.
 
     Args:
-        store: the open collection.
         visible: as for :func:`absent_values`.
         filters: ``repos``, ``language`` and ``state``, each where it is asked for.
 

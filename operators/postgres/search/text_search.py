@@ -65,7 +65,6 @@ def bm25_search(
     """The ``k`` chunks of ``corpus`` with the highest BM25 score for each query text.
 
     Args:
-        store: the open collection.
         corpus: the corpus to search; one that the collection lacks gives no rows.
         queries: columns ``SCOPED_QUERIES``; their filters hold exactly.
         k: rows a list.
@@ -125,12 +124,7 @@ def bm25_search(
 
 
 def plain_search(
-    store: Store,
-    corpus: str,
-    queries: pl.DataFrame,
-    *,
-    k: int,
-    timeout_s: float | None = None,
+    store: Store, corpus: str, queries: pl.DataFrame, *, k: int, timeout_s: float | None = None
 ) -> pl.DataFrame:
     """The ``k`` chunks that have all words of a query text, by Postgres's own ``ts_rank``.
 
@@ -151,12 +145,7 @@ def plain_search(
 
 
 def pg_textsearch_search(
-    store: Store,
-    corpus: str,
-    queries: pl.DataFrame,
-    *,
-    k: int,
-    timeout_s: float | None = None,
+    store: Store, corpus: str, queries: pl.DataFrame, *, k: int, timeout_s: float | None = None
 ) -> pl.DataFrame:
     """The ``k`` chunks with the highest score of the extension pg_textsearch.
 

@@ -28,13 +28,7 @@ from operators.postgres.search.ranked_list import ranked_lists
 from operators.postgres.search.version_filters import seen, visible_rows
 from operators.postgres.search.version_pins import with_pinned_chunks
 from operators.postgres.search.visible_chunks import visible_counts, with_visible_chunks
-from operators.postgres.store import (
-    Connection,
-    Store,
-    check_space,
-    collection_info,
-    space_changed,
-)
+from operators.postgres.store import Connection, Store, check_space, collection_info, space_changed
 
 LARGEST_EF_SEARCH = 1_000  # pgvector's own limit
 MAX_SCAN_TUPLES = 100_000
@@ -66,7 +60,6 @@ def search_vectors(
     """The ``k`` nearest chunks of ``corpus`` to each query text, by cosine distance.
 
     Args:
-        store: the open collection.
         corpus: the corpus to search; one that the collection lacks gives no rows.
         queries: columns ``SCOPED_QUERIES``; their filters hold exactly.
         query_embeddings: columns ``QUERY_EMBEDDINGS``.

@@ -7,13 +7,7 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
-from operators.postgres.search.filters import (
-    SHARED,
-    Filter,
-    condition,
-    created_before,
-    moment_of,
-)
+from operators.postgres.search.filters import SHARED, Filter, condition, created_before, moment_of
 
 HASHED_BELOW = 20_000
 """A search hashes up to this many superseded chunks of a corpus, which costs a quarter of a

@@ -20,11 +20,7 @@ MOST_KEPT = 64
 
 
 def with_pinned_chunks(
-    store: Store,
-    deadline: Deadline,
-    corpus: str,
-    one: Filter,
-    moments: Collection[datetime | None],
+    store: Store, deadline: Deadline, corpus: str, one: Filter, moments: Collection[datetime | None]
 ) -> Filter:
     """``one`` with the chunks of ``corpus`` that its pinned versions let in and leave out.
 

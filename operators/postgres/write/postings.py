@@ -21,12 +21,7 @@ _FILTERED = {  # the columns of a chunk that a posting repeats, for searches to 
     "item_state": "text",
     "created_at": "timestamptz",
 }
-_POSTING = _FILTERED | {
-    "length": "int4",
-    "terms": "int4[]",
-    "counts": "int4[]",
-    "bm25": "bytea",
-}
+_POSTING = _FILTERED | {"length": "int4", "terms": "int4[]", "counts": "int4[]", "bm25": "bytea"}
 _READ = (*_FILTERED, "title", "anchor", "text")
 
 

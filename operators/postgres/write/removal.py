@@ -83,16 +83,11 @@ _ON_GITHUB = {"review": "pr_number", "issue": "issue_number"}
 
 
 def choose_documents(
-    store: Store,
-    *,
-    corpus: str | None = None,
-    repo: str | None = None,
-    document: str | None = None,
+    store: Store, *, corpus: str | None = None, repo: str | None = None, document: str | None = None
 ) -> pl.DataFrame:
     """``CHOSEN``: the documents that all given filters name, also those that could not be read.
 
     Args:
-        store: the open collection.
         corpus: only of this corpus.
         repo: only of this repository.
         document: only with this id or path.
@@ -127,7 +122,6 @@ def delete_for_good(store: Store, chosen: pl.DataFrame) -> int:
     The mark stays until the server has erased what is left: also after a kill.
 
     Args:
-        store: the open collection.
         chosen: columns ``CHOSEN``.
 
     Returns:

@@ -59,7 +59,6 @@ def take_ownership(
     """Record that the source at ``addresses`` fills ``scopes``.
 
     Args:
-        store: the open collection.
         reader: of the source. Sources of different kinds leave each other's documents alone.
         scopes: the (corpus, repo) pairs.
         addresses: the places of the source. It is the same source if it shares one with the last
@@ -87,7 +86,6 @@ def source_turn(
     """The right to read the source of ``scopes``, which one run at a time has.
 
     Args:
-        store: the open collection.
         reader: of the source.
         scopes: the (corpus, repo) pairs. Empty: any number of runs may read.
         on_wait: called once where another run has the turn, with what is known of it; this one

@@ -101,12 +101,7 @@ def _keep_places(
         JOIN last l ON l.document_key = w.document_key
         ON CONFLICT DO NOTHING
         """,
-        {
-            "keys": keys,
-            "corpora": corpora,
-            "written": list(written),
-            "of": list(written.values()),
-        },
+        {"keys": keys, "corpora": corpora, "written": list(written), "of": list(written.values())},
     )
 
 

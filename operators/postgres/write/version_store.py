@@ -17,7 +17,7 @@ from operators.postgres.schema.partitions import lock
 from operators.postgres.server_cursor import over_rows
 from operators.postgres.store import Connection, Store, collection_info
 from operators.versions.alignment import Passage
-from operators.versions.lineage import CANDIDATES
+from operators.versions.lineage import CANDIDATES, LINEAGES
 
 KNOWN_VERSIONS = pl.Schema(
     {
@@ -36,12 +36,7 @@ KNOWN_VERSIONS = pl.Schema(
 
 PLACED = pl.Schema(
     {
-        "document_key": pl.String(),
-        "lineage_id": pl.String(),
-        "version": pl.String(),
-        "position": pl.Int64(),
-        "newest": pl.Boolean(),
-        "released_at": UTC,
+        **LINEAGES,
         "compared": pl.Boolean(),  # the document has not changed since its passages were compared
     }
 )
@@ -262,7 +257,6 @@ def write_lineages(
     """Replace the stored lineages of these documents, in one transaction.
 
     Args:
-        store: the open collection.
         corpus: of all these documents.
         versions: columns of ``operators.versions.lineage.LINEAGES``, of whole lineages.
         indexed_at: of each document, from the reading of its passages; None: it is gone.

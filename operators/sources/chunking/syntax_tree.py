@@ -140,9 +140,7 @@ def _walk(cursor: TreeCursor, grammar: Grammar) -> tuple[set[Span], list[Found]]
 
 
 def _distrust(
-    levels: Sequence[_Level],
-    spans: set[Span],
-    definitions: dict[tuple[Span, str], Found],
+    levels: Sequence[_Level], spans: set[Span], definitions: dict[tuple[Span, str], Found]
 ) -> None:
     """Forget the pieces in whose head, not their body, lines make no sense."""
     for level in reversed(levels):

@@ -87,9 +87,7 @@ def is_excluded(path: str, pattern: str) -> bool:
 
 
 def read_tree(
-    repository: Repository,
-    tracked: DiskDict[TrackedFile],
-    last: Mapping[bytes, LastCommit],
+    repository: Repository, tracked: DiskDict[TrackedFile], last: Mapping[bytes, LastCommit]
 ) -> Iterator[Item]:
     """Documents of the tracked files, and a ReadIssue for each that is left out or cannot be read.
 

@@ -150,7 +150,6 @@ def refresh(
     """Fetch what has changed since the last time, or everything the first time.
 
     Args:
-        store: the open collection.
         api: the connection.
         repository: ``owner/name``, or what :func:`find_repository` found under it.
         repo: the name to store its documents under, fixed the first time; default: its name then.

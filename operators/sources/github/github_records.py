@@ -195,13 +195,7 @@ def _issue(value: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-_COMMON = {
-    COMMENT: _comment,
-    REVIEW: _review,
-    PULL: _pull,
-    ISSUE: _issue,
-    ISSUE_COMMENT: _written,
-}
+_COMMON = {COMMENT: _comment, REVIEW: _review, PULL: _pull, ISSUE: _issue, ISSUE_COMMENT: _written}
 
 
 def _number(value: Mapping[str, Any], kind: str) -> int:
