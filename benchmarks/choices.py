@@ -35,7 +35,7 @@ from operators.postgres.store import Store, collection_info, open_store
 
 BASE = "default"
 EXPERIMENTS = {
-    "length_weight": "`lexical_margin: 0.25`: words that find as good a match as meaning count",
+    "length_weight": "`lexical_margin: 0.27`: words that find as good a match as meaning count",
     "full_text_weight": "`full_weight_terms: 8`: few plain words lean on the vectors",
     "corpus_normalization": "`corpus_normalization: 0.5` instead of a scale for each corpus",
     "one_scale": "`corpus_normalization: 0.5` instead of one scale for all corpora",

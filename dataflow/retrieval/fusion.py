@@ -118,7 +118,7 @@ def aged_hits__off(pooled_hits: pl.DataFrame, passage_factor: pl.Series) -> pl.D
 @tag(stage="fusion")
 @from_each_corpus(matches="best_match")
 def lexical_weight(
-    lexical_prior: pl.DataFrame, matches: dict[str, pl.DataFrame], lexical_margin: float = 0.25
+    lexical_prior: pl.DataFrame, matches: dict[str, pl.DataFrame], lexical_margin: float = 0.27
 ) -> pl.DataFrame:
     """How much the words of each question count beside its meaning."""
     return match_weights(lexical_prior, matches.values(), margin=lexical_margin)

@@ -2,6 +2,7 @@
 
 What stands in double quotes is a phrase. A line that is plainly an error message is one as well: as
 it stands, and up to its first quoted or listed part, which a message fills in where it is raised.
+Who asks for a name alone looks for what it is: the passage that defines it leads.
 """
 
 import re
@@ -31,6 +32,12 @@ _OPENS = re.compile(
 )
 _ASKS = re.compile(r"(?:how|what|when|where|which|who|why)\b|.*\?$", re.I)
 _FILLED = re.compile(r":(?:\s|$)|(?<!\w)['\"`“{(]")
+_NAME = re.compile(r"\s*`?([^\W\d]\w{2,})(?:\(\))?`?\s*")
+_DEFINES = (
+    r"^[ \t]*(?:(?:abstract|async|const|data|declare|default|export|final|inline|internal|open|"
+    r"override|private|protected|pub|public|sealed|static|unsafe|virtual)[ \t]+){0,4}"
+    r"(?:class|def|#define|enum|fn|func|function|interface|module|struct|trait|type)[ \t]+"
+)
 _CODE_BREAK = re.compile(r"""["'][ \t]*\\?\n[ \t]*\w{0,2}["']""")
 
 
@@ -66,18 +73,24 @@ def message_phrases(text: str) -> list[str]:
 def phrases_first(unique: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
     """``unique`` (``FUSED``) with the passages that have a phrase of their question at its head.
 
+    Or that define the name that is the question.
+
     Those with more of its phrases come first, then the order of before counts; their scores there
     are just above the best of the question. Case and white space aside, a phrase stands as it is.
     """
     score, top, lead = unique["score"].to_numpy().copy(), dict[int, float](), []
     asked = {query: _phrases(texts) for query, texts in queries["query_id", "texts"].iter_rows()}
-    hits = unique["query_id", "text"].iter_rows() if any(asked.values()) else ()
+    named = {query: _named(texts) for query, texts in queries["query_id", "texts"].iter_rows()}
+    wanted = any(asked.values()) or any(named.values())
+    hits = unique["query_id", "text"].iter_rows() if wanted else ()
     for row, (query, text) in enumerate(hits):
         top.setdefault(query, score[row])
         if phrases := asked.get(query):
             passage = _flat(_CODE_BREAK.sub("", text))
             if count := sum(_stands(phrase, passage) for phrase in phrases):
                 lead.append((count, -row, query))
+        elif (name := named.get(query)) and re.search(rf"{_DEFINES}{name}\b", text, re.M):
+            lead.append((1, -row, query))
     for _, row, query in sorted(lead):
         score[-row] = top[query] = np.nextafter(top[query], np.inf)
     return ranked(unique, score) if lead else unique
@@ -96,6 +109,11 @@ def notes(unique: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
             if not any(_stands(phrase, passage) for passage in passages)
         ]
     return pl.DataFrame(rows, schema=NOTES, orient="row")
+
+
+def _named(texts: list[str] | None) -> str | None:
+    found = _NAME.fullmatch(texts[0]) if texts and len(texts) == 1 else None
+    return found and found[1]
 
 
 def _phrases(texts: list[str] | None) -> list[str]:

@@ -123,3 +123,29 @@ def test_a_hostile_question_is_read_at_once(text: str) -> None:
     begin = time.monotonic()
     phrases_first(hits(text, '"\n' * 10_000), asked(text, text.replace("\n", " ")))
     assert time.monotonic() - begin < 5
+
+
+@pytest.mark.parametrize(
+    ("name", "definition"),
+    [
+        ("CliRunner", "import io\n\nclass CliRunner:\n    pass"),
+        ("`strip_ansi()`", "def strip_ansi(value):"),
+        ("fetch", "    async def fetch(self):"),
+        ("parse", "pub(crate) x\npub const unsafe fn parse() {"),
+        ("Store", "export default class Store {"),
+        ("MAX_SIZE", "#define MAX_SIZE 4"),
+    ],
+)
+def test_the_passage_that_defines_the_name_that_is_asked_for_leads(
+    name: str, definition: str
+) -> None:
+    bare = name.strip("`()")
+    others = (f"Fix {bare}", f"uses {bare}()", f"def {bare}_too():", f"the class {bare}")
+    assert order(name, *others, definition) == [4, 0, 1, 2, 3]
+    assert order(f"what is {bare}", *others, definition) == [0, 1, 2, 3, 4]
+
+
+def test_the_search_for_a_definition_takes_linear_time() -> None:
+    began = time.perf_counter()
+    assert order("name", "a " * 200_000, "def " * 100_000, "\n" * 200_000) == [0, 1, 2]
+    assert time.perf_counter() - began < 5
