@@ -54,7 +54,6 @@ def not_searched(given: Mapping[str, Any], corpora: Collection[str]) -> dict[str
 
     Args:
         given: what the caller overrides, by node.
-        corpora: the corpora.
 
     Returns:
         Values by node: the outcome ``overridden`` in place of a search, and no rows in place of

@@ -95,6 +95,7 @@ def learn(
         queries: see :func:`operators.evaluation.judgements.read_queries`; queries with the same
             ``group`` are on one side.
         qrels: see :func:`operators.evaluation.judgements.read_qrels`.
+        embedder, vectors_directory: see :func:`dataflow.evaluation.graph.evaluate`.
         extends: what the experiment file calls ``config``.
         method: ``convex``: ``full_weight_terms``, ``corpus_normalization``,
             ``missing_score_fraction``, vector weights and corpus weights by trigger; ``rrf``:
@@ -104,8 +105,6 @@ def learn(
         all_corpora: on the test half, judge the documents of every corpus; the training half
             counts both ways.
         depth: documents of each corpus in a run on the test half, at least.
-        embedder: the collection's model; None: it is loaded.
-        vectors_directory: keeps the vectors of the queries.
         on_batch: takes a name and how many more queries are done.
 
     Raises:

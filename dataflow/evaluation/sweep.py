@@ -79,11 +79,9 @@ def sweep(
             values.
         queries: see :func:`operators.evaluation.judgements.read_queries`.
         qrels: see :func:`operators.evaluation.judgements.read_qrels`.
-        embedder: the collection's model; None: it is loaded.
+        embedder, all_corpora, vectors_directory: see :func:`dataflow.evaluation.graph.evaluate`.
         measures: what is measured.
-        all_corpora: judge the documents of every corpus, also where a query names its corpora.
         batch_size: queries a batch.
-        vectors_directory: keeps the vectors of the queries from one run to the next.
         on_batch: takes how many more queries are done with all combinations.
 
     Raises:

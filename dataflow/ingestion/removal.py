@@ -23,9 +23,7 @@ def drop_documents(
     leaves them out. While the server writes its tables into new files, nobody else reads them.
 
     Args:
-        corpus: only of this corpus; so are ``repo`` and ``document`` (an id or a path).
-        repo: only of this repository.
-        document: only with this id or path.
+        corpus, repo, document: as for :func:`operators.postgres.write.removal.choose_documents`.
         dry_run: delete nothing.
 
     Returns:

@@ -39,11 +39,7 @@ class _BadFinding(ValueError):
 
 
 def memory_source(path: Path | str, repo: str | None = None) -> Source:
-    """The findings in a file, gzipped or not.
-
-    Args:
-        path: the file.
-        repo: of the findings that name none.
+    """The findings in a file, gzipped or not; ``repo`` is that of findings that name none.
 
     Raises:
         SourceError: ``path`` is not a readable file.

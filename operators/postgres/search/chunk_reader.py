@@ -68,7 +68,6 @@ def fetch_chunks(
     """The chunks of ``corpus`` among ``chunk_ids`` that at least one of ``queries`` may see.
 
     Args:
-        corpus: the corpus to read.
         chunk_ids: Int64, in any order and with repeats.
         queries: columns ``SCOPED_QUERIES``. Their filters hold; of versions, a filter lets through
             what any moment from its earliest to its latest ``as_of`` does.

@@ -122,7 +122,6 @@ def scopes(queries: pl.DataFrame, corpus: str, superseded: SupersededCounts | No
 
     Args:
         queries: columns ``SCOPED_QUERIES``, or ``QUERIES``, whose versions then are exact names.
-        corpus: the corpus.
         superseded: chunks of the corpus; None: its topics have no versions.
     """
     found = []

@@ -85,9 +85,7 @@ def search_vectors(
     if not sizes or k < 1 or query_embeddings.is_empty():
         return empty(VECTOR_LISTS)
     vectors = _matrix(query_embeddings["embedding"], info.dimensions, store.collection, info.model)
-    texts = list(
-        zip(*(query_embeddings[n].to_list() for n in ("query_id", "text_no")), strict=True)
-    )
+    texts = query_embeddings["query_id", "text_no"].rows()
     places = defaultdict(list)
     for place, (query_id, _) in enumerate(texts):
         places[query_id].append(place)
@@ -200,11 +198,10 @@ def _queries(items: Sequence[_Item], asked: Mapping[str, Any]) -> tuple[str, dic
 def _matrix(
     embeddings: pl.Series, dimensions: int | None, collection: str, model: str | None
 ) -> NDArray[np.float32]:
-    lengths = embeddings.list.len() if embeddings.dtype == pl.List else None
     if isinstance(embeddings.dtype, pl.Array):
         found = {embeddings.dtype.size}
     else:
-        found = set() if lengths is None else set(lengths.to_list())
+        found = set(embeddings.list.len()) if embeddings.dtype == pl.List else set()
     if found != {dimensions}:
         raise CrosscorpusError(
             f"the query vectors have {'/'.join(map(str, sorted(found, key=str)))} dimensions, but "
