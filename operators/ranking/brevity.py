@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from operators.arrays.segments import Floats, positions
-from operators.frames import BREVITY
+from operators.frames import BREVITY, empty
 
 STEEPNESS = 0.15
 """The power of the share of words: at 16 words in full, 2 words count 73 %, 5 words 84 %."""
@@ -30,6 +30,8 @@ def brevity(chunks: pl.DataFrame, *, full_length_words: float = 0) -> pl.DataFra
     >>> brevity(chunks, full_length_words=16).with_columns(pl.col("brevity").round(2)).rows()
     [(7, 0.73)]
     """
+    if not full_length_words:
+        return empty(BREVITY)
     words = 1 + pl.col("text").str.count_matches(r"\S[^\S\n]+")
     short = chunks.select("chunk_id", words.cast(pl.Float64).alias("brevity"))
     short = short.filter(pl.col("brevity") < full_length_words)
