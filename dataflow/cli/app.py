@@ -180,6 +180,7 @@ def query(
     """
     from dataflow import build_driver, load_config
     from dataflow.cli.console import terminal
+    from operators.postgres.errors import DatabaseError
     from operators.postgres.search.filter_values import absent_values, as_spelled, check_pattern
     from operators.postgres.store import open_store
 
@@ -213,7 +214,11 @@ def query(
         open_store(collection=collection, max_size=settings.workers) as store,
         build_driver(settings, store=store) as driver,
     ):
-        check_pattern(store, regex)
+        try:
+            check_pattern(store, regex)
+        except DatabaseError as error:
+            said = str(error).rpartition("says: ")[2]
+            raise CrosscorpusError(f"--regex {regex!r}: {said}") from None
         typed = {"repos": repo or None, "language": language, "state": state}
         filters, taken = as_spelled(store, visible, typed)
         for name in _mix(languages) or ():
@@ -355,5 +360,5 @@ def _mix(text: str | None) -> str | dict[str, float] | None:
         }
     except ValueError:
         raise typer.BadParameter(
-            f"{text!r}: write a name, or numbers such as pr_review=0.7,question=0.3"
+            f"{text!r}: write a name, or names with numbers such as name=0.7,another=0.3"
         ) from None

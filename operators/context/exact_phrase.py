@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from operators.foundation.escape import label_text
+from operators.foundation.tokenizer import is_name
 from operators.frames import NOTES
 from operators.ranking.total_order import ranked
 
@@ -32,7 +33,10 @@ _OPENS = re.compile(
 )
 _ASKS = re.compile(r"(?:how|what|when|where|which|who|why)\b|.*\?$", re.I)
 _FILLED = re.compile(r":(?:\s|$)|(?<!\w)['\"`“{(]")
-_NAME = re.compile(r"\s*`?([^\W\d]\w{2,})(?:\(\))?`?\s*")
+_NAME = re.compile(
+    r"\s*(?:where is )?((?:class|def|fn|func|function|struct) )?`?(?:\w+\.)*([^\W\d]\w{2,})"
+    r"(\(\))?`?(?: defined)?\??\s*"
+)
 _DEFINES = (
     r"^[ \t]*(?:(?:abstract|async|const|data|declare|default|export|final|inline|internal|open|"
     r"override|private|protected|pub|public|sealed|static|unsafe|virtual)[ \t]+){0,4}"
@@ -113,7 +117,10 @@ def notes(unique: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
 
 def _named(texts: list[str] | None) -> str | None:
     found = _NAME.fullmatch(texts[0]) if texts and len(texts) == 1 else None
-    return found and found[1]
+    if not found:
+        return None
+    keyword, name, call = found.groups()  # a plain word alone is a subject, not a name
+    return name if keyword or call or is_name(name) or name.lower() != name else None
 
 
 def _phrases(texts: list[str] | None) -> list[str]:

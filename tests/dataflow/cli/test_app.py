@@ -204,7 +204,11 @@ def test_a_collection_may_have_capital_letters_and_dots_in_its_name(
         (2, ("query", "cache", "-C", "cli", "--corpus", "wki"), "did you mean 'wiki'"),
         (1, ("query", " ", "-C", "cli"), "empty"),
         (1, ("query", "-C", "cli"), "empty"),
-        (1, ("query", "-C", "cli", "--regex", "a("), "invalid regular expression: parentheses"),
+        (
+            2,
+            ("query", "-C", "cli", "--regex", "a("),
+            "--regex 'a(': invalid regular expression: parent",
+        ),
         (2, ("query", "cache", "-C", "cli", "--config", "defualt"), "did you mean 'default'"),
         (1, ("ingest", "git", "/nowhere/at/all", "-C", "cli"), "/nowhere/at/all"),
         (1, ("status", "-C", "no/such"), "letters, digits"),

@@ -130,8 +130,10 @@ def test_a_hostile_question_is_read_at_once(text: str) -> None:
     [
         ("CliRunner", "import io\n\nclass CliRunner:\n    pass"),
         ("`strip_ansi()`", "def strip_ansi(value):"),
-        ("fetch", "    async def fetch(self):"),
-        ("parse", "pub(crate) x\npub const unsafe fn parse() {"),
+        ("fetch()", "    async def fetch(self):"),
+        ("fn parse", "pub(crate) x\npub const unsafe fn parse() {"),
+        ("Flask.run_all", "    def run_all(self):"),
+        ("where is StaticFiles defined?", "class StaticFiles:"),
         ("Store", "export default class Store {"),
         ("MAX_SIZE", "#define MAX_SIZE 4"),
     ],
@@ -139,10 +141,14 @@ def test_a_hostile_question_is_read_at_once(text: str) -> None:
 def test_the_passage_that_defines_the_name_that_is_asked_for_leads(
     name: str, definition: str
 ) -> None:
-    bare = name.strip("`()")
+    bare = name.strip("`()?").split(".")[-1].removesuffix(" defined").split()[-1]
     others = (f"Fix {bare}", f"uses {bare}()", f"def {bare}_too():", f"the class {bare}")
     assert order(name, *others, definition) == [4, 0, 1, 2, 3]
     assert order(f"what is {bare}", *others, definition) == [0, 1, 2, 3, 4]
+
+
+def test_a_plain_word_alone_is_a_subject_and_no_name() -> None:
+    assert order("middleware", "All about middleware", "def middleware(self):") == [0, 1]
 
 
 def test_the_search_for_a_definition_takes_linear_time() -> None:
