@@ -205,7 +205,7 @@ def test_a_collection_may_have_capital_letters_and_dots_in_its_name(
         (1, ("query", " ", "-C", "cli"), "empty"),
         (1, ("query", "-C", "cli"), "empty"),
         (
-            2,
+            1,
             ("query", "-C", "cli", "--regex", "a("),
             "--regex 'a(': invalid regular expression: parent",
         ),

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -24,10 +25,16 @@ class Machine:
     def processes_in(directory: Path) -> list[psutil.Process]:
         return [
             process
-            for process in psutil.process_iter(["cwd", "status"])
+            for process in psutil.process_iter(["cwd", "status", "uids", "exe"])
             if process.info["cwd"] == str(directory.resolve() / "cluster")
             and process.info["status"] != psutil.STATUS_ZOMBIE
         ]
+
+    @staticmethod
+    def kill_all(directory: Path) -> None:
+        for process in Machine.processes_in(directory):
+            with suppress(psutil.NoSuchProcess):  # they end as their parent does
+                process.kill()
 
     @staticmethod
     def postmaster(server: Server) -> int:

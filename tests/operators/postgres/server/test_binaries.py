@@ -50,8 +50,8 @@ def test_a_wheel_in_a_closed_place_is_copied_beside_the_database(
     user = machine.program(directory, "sys.stdin.read()", PYTHONPATH=str(closed))
     assert user.stdout is not None
     assert user.stdout.readline().split()[0] == "created"
-    assert {Path(p.exe()).is_relative_to(directory) for p in machine.processes_in(directory)} == {
-        True
-    }
+    assert {
+        Path(p.info["exe"]).is_relative_to(directory) for p in machine.processes_in(directory)
+    } == {True}
     user.communicate("")
     assert stat.S_IMODE(closed.stat().st_mode) == 0o700

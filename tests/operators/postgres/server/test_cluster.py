@@ -62,7 +62,7 @@ class Writer:
 def test_never_runs_as_root_and_opens_no_directory(machine: Any, directory: Path) -> None:
     before = {p: p.stat().st_mode for p in directory.parents}
     with start(directory) as server:
-        uids = {process.uids().effective for process in machine.processes_in(directory)}
+        uids = {process.info["uids"].effective for process in machine.processes_in(directory)}
         assert 0 not in uids
         assert uids == {server.cluster.data.stat().st_uid}
     assert {p: p.stat().st_mode for p in directory.parents} == before
@@ -87,7 +87,9 @@ def test_as_root_serves_an_ordinary_users_database_as_that_user(
         os.chown(path, 54321, 54321)
     directory.chmod(0o700)
     with start(directory):
-        assert {process.uids().effective for process in machine.processes_in(directory)} == {54321}
+        assert {process.info["uids"].effective for process in machine.processes_in(directory)} == {
+            54321
+        }
     assert {path.stat().st_uid for path in directory.rglob("*")} == {54321}
 
 
@@ -131,8 +133,7 @@ def test_loses_no_commit_when_every_process_of_it_is_killed_at_once(
     with start(directory) as server:
         writer = Writer(server.dsn)
         machine.wait_until(lambda: writer.acknowledged > 50)
-        for process in machine.processes_in(directory):
-            process.kill()
+        machine.kill_all(directory)
         with start(directory):
             writer.all_kept()
 
@@ -161,8 +162,7 @@ def test_sets_a_half_made_database_aside_and_makes_a_new_one(directory: Path) ->
 def test_believes_no_process_number_in_a_stale_lock_file(machine: Any, directory: Path) -> None:
     server = start(directory)
     lock = server.cluster.data / "postmaster.pid"
-    for process in machine.processes_in(directory):
-        process.kill()
+    machine.kill_all(directory)
     machine.wait_until(lambda: not machine.processes_in(directory))
     # The number now belongs to a living process of another kind: this one.
     lines = lock.read_text().split("\n")
