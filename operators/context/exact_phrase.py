@@ -70,7 +70,8 @@ def message_phrases(text: str) -> list[str]:
         named = said != line or _OPENS.match(said)
         alone = len(lines) == 1 and said[:1].isupper() and said[-1:] in ".!"  # prose has many such
         if not _ASKS.match(said) and (named or alone):
-            found |= {_flat(p): None for p in (said, fixed) if len(p.split()) >= FEWEST_WORDS}
+            fewest = FEWEST_WORDS - (said != line)  # what stands behind "Error:" is a message
+            found |= {_flat(p): None for p in (said, fixed) if len(p.split()) >= fewest}
     return list(found)[:MOST]
 
 

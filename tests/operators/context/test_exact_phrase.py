@@ -147,6 +147,12 @@ def test_the_passage_that_defines_the_name_that_is_asked_for_leads(
     assert order(f"what is {bare}", *others, definition) == [0, 1, 2, 3, 4]
 
 
+def test_behind_the_word_error_two_words_are_a_message_and_elsewhere_they_are_not() -> None:
+    texts = ("options are missing", "Missing option")
+    assert order("Error: Missing option '--name'.", *texts) == [1, 0]
+    assert message_phrases("Missing option '--name'.") == ["missing option '--name'."]
+
+
 def test_a_plain_word_alone_is_a_subject_and_no_name() -> None:
     assert order("middleware", "All about middleware", "def middleware(self):") == [0, 1]
 
