@@ -75,20 +75,18 @@ def message_phrases(text: str) -> list[str]:
     return list(found)[:MOST]
 
 
-def phrases_first(unique: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
-    """``unique`` (``FUSED``) with the passages that have a phrase of their question at its head.
+def phrases_first(hits: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
+    """``hits`` (``FUSED``) with the passages at its head that have a phrase of their question.
 
-    Or that define the name that is the question.
-
-    Those with more of its phrases come first, then the order of before counts; their scores there
+    Or that define the name that is the question. Those with more of its phrases come first, then the order of before counts; their scores there
     are just above the best of the question. Case and white space aside, a phrase stands as it is.
     """
-    score, top, lead = unique["score"].to_numpy().copy(), dict[int, float](), []
+    score, top, lead = hits["score"].to_numpy().copy(), dict[int, float](), []
     asked = {query: _phrases(texts) for query, texts in queries["query_id", "texts"].iter_rows()}
     named = {query: _named(texts) for query, texts in queries["query_id", "texts"].iter_rows()}
     wanted = any(asked.values()) or any(named.values())
-    hits = unique["query_id", "text"].iter_rows() if wanted else ()
-    for row, (query, text) in enumerate(hits):
+    texts_of = hits["query_id", "text"].iter_rows() if wanted else ()
+    for row, (query, text) in enumerate(texts_of):
         top.setdefault(query, score[row])
         if phrases := asked.get(query):
             passage = _flat(_CODE_BREAK.sub("", text))
@@ -98,15 +96,15 @@ def phrases_first(unique: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
             lead.append((1, -row, query))
     for _, row, query in sorted(lead):
         score[-row] = top[query] = np.nextafter(top[query], np.inf)
-    return ranked(unique, score) if lead else unique
+    return ranked(hits, score) if lead else hits
 
 
-def notes(unique: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
-    """``NOTES``: the phrases in double quotes that no passage of ``unique`` has."""
+def notes(hits: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
+    """``NOTES``: the phrases in double quotes that no passage of ``hits`` has."""
     rows = []
     for query, texts in queries["query_id", "texts"].iter_rows():
         phrases = [phrase for text in texts or () for phrase in quoted(text)]
-        found = unique.filter(pl.col("query_id") == query)["text"] if phrases else ()
+        found = hits.filter(pl.col("query_id") == query)["text"] if phrases else ()
         passages = [_flat(_CODE_BREAK.sub("", text)) for text in found]
         rows += [
             (query, f'no passage found has "{label_text(phrase)}" as it stands')

@@ -11,22 +11,22 @@ IN_CHANGELOG = "in_changelog"
 """In the metadata of a changelog's chunk that is of a release."""
 
 
-def releases_first(unique: pl.DataFrame, scope: pl.DataFrame) -> pl.DataFrame:
-    """``unique`` (``FUSED``) with the best passage of each release that ``scope`` pins at its head.
+def releases_first(hits: pl.DataFrame, scope: pl.DataFrame) -> pl.DataFrame:
+    """``hits`` (``FUSED``) with the best passage of each release that ``scope`` pins at its head.
 
     Its score there is just above the best of its question. Other passages of the release stay.
     """
     asked = scope["query_id", "pinned"].rows()
     pins = {query: {one for of in pinned or () for one in of} for query, pinned in asked}
-    score = unique["score"].to_numpy().copy()
+    score = hits["score"].to_numpy().copy()
     best: dict[int, float] = {}
     led: set[tuple[int, str, str]] = set()
-    hits = unique["query_id", "document_id", "version", "metadata"].iter_rows()
-    for row, (*release, metadata) in enumerate(hits) if any(pins.values()) else ():
+    told = hits["query_id", "document_id", "version", "metadata"].iter_rows()
+    for row, (*release, metadata) in enumerate(told) if any(pins.values()) else ():
         query, _, version = key = tuple(release)
         top = best.setdefault(query, score[row])
         named = version in pins.get(query, ()) and key not in led
         if named and IN_CHANGELOG in json.loads(metadata):
             led.add(key)
             score[row] = np.nextafter(top, np.inf)
-    return ranked(unique, score) if led else unique
+    return ranked(hits, score) if led else hits

@@ -51,7 +51,11 @@ def newest_stands(hits: pl.DataFrame, queries: pl.DataFrame, scope: pl.DataFrame
         if not old:
             continue
         current = [row for row in rows if last[row] is None]
-        only_old = set(_tokens(asked)).difference(_tokens(said[current]))
+        only_old = set(_tokens(asked)).intersection(_tokens(said[old]))
+        for row in current:  # the first few have nearly all words
+            if not only_old:
+                break
+            only_old.difference_update(_tokens([said[row]]))
         replaced = [row for row in old if only_old.isdisjoint(_tokens([said[row]]))]
         first = {topic[row]: row for row in reversed(current)}
         for row in replaced:
