@@ -78,8 +78,9 @@ def message_phrases(text: str) -> list[str]:
 def phrases_first(hits: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
     """``hits`` (``FUSED``) with the passages at its head that have a phrase of their question.
 
-    Or that define the name that is the question. Those with more of its phrases come first, then the order of before counts; their scores there
-    are just above the best of the question. Case and white space aside, a phrase stands as it is.
+    Or that define the name that is the question. Those with more of its phrases come first, then
+    the order of before counts; their scores there are just above the best of the question. Case and
+    white space aside, a phrase stands as it is.
     """
     score, top, lead = hits["score"].to_numpy().copy(), dict[int, float](), []
     asked = {query: _phrases(texts) for query, texts in queries["query_id", "texts"].iter_rows()}
