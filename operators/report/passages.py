@@ -28,7 +28,7 @@ STAGES = {
 
 # A score begins with one of meaning, place, corpus and fusion, so that these share a colour.
 _SHADES = {"meaning": 1, "place": 1, "corpus": 1, "words": 2, "weight": 3, "recency": 4}
-_SHADES |= {"fusion": 1, "others": 5, "reranker": 6}
+_SHADES |= {"fusion": 1, "others": 5, "language": 5, "reranker": 6, "version": 7, "phrase": 7}
 _ACROSS = "fused"  # the first list of all corpora
 _LABEL = 46  # characters
 _FROM_TO: dict[str, Any] = {
