@@ -26,7 +26,7 @@ def test_the_factors_that_some_passage_has_come_in_the_order_of_the_score() -> N
 def test_every_factor_has_a_colour_in_the_picture_of_the_scores() -> None:
     drawn = Passage(
         "1",
-        {"result_rank": 0, "chunk_id": 7, "source_label": "[code: a.py]"},
+        {"result_rank": 0, "chunk_id": 7, "source_label": "[code: a.py]", "score": 1.0},
         pl.DataFrame(),
         [Step(factor, 0.0, 1.0, "") for factor in FACTORS],
     )
