@@ -25,6 +25,7 @@ from operators.evaluation.ranked_documents import (
     DOCUMENTS,
     Alternates,
     continued,
+    judged_names,
     ranked_documents,
     shallow,
 )
@@ -108,6 +109,7 @@ def answer(
     name: str,
     queries: pl.DataFrame,
     holdings: Holdings,
+    qrels: pl.DataFrame,
     *,
     depth: int = 100,
     alternates: Alternates = "expand",
@@ -123,6 +125,7 @@ def answer(
         name: the configuration's name in the run.
         queries: columns ``JUDGED_QUERIES``.
         holdings: of the driver's collection.
+        qrels: columns ``QRELS``; they say which documents, and which passages, have a name.
         depth: at least so many documents for each query and corpus, where the corpus has as many
             that a search can reach; 0: what the configuration gives.
         alternates: whether near-duplicates that dedup dropped follow their representatives.
@@ -132,13 +135,14 @@ def answer(
         on_batch: takes the number of queries that are done.
     """
     given, clock = dict(inputs or {}), dict[str, float]()
+    judged = by_number(qrels, queries)
     corpora = sorted(driver.config.corpora)
     asked = questions(queries, corpora, all_corpora=True)
     sizes = {c: size for c, size in holdings.documents.items() if c in driver.config.corpora}
     found = [pl.DataFrame(schema=DOCUMENTS)]
     for batch in batches(asked, batch_size):
         known = overrides_of(driver, batch, query_embeddings)
-        head, held = _documents(driver, known, {**given, "timings": clock}, alternates)
+        head, held = _documents(driver, known, {**given, "timings": clock}, judged, alternates)
         for search_depth in _greater_depths(driver.config, holdings, depth):
             short = shallow(head, batch, sizes, depth)
             if short.is_empty():
@@ -147,7 +151,7 @@ def answer(
             known |= {f"{corpus}.search_depth": search_depth for corpus in corpora}
             if "rerank_depth" in driver.graph.nodes:
                 known["rerank_depth"] = 0  # the head is reranked already
-            tail, more = _documents(driver, known, given, alternates)
+            tail, more = _documents(driver, known, given, judged, alternates)
             tail = tail.join(held, on=["query_id", "doc_id"], how="anti")
             if tail.is_empty():
                 break
@@ -195,6 +199,7 @@ def _documents(
     driver: RetrievalDriver,
     overrides: Mapping[str, Any],
     inputs: Mapping[str, Any],
+    judged: pl.DataFrame,
     alternates: Alternates,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The documents, and (query_id, doc_id) of these and of all their near-duplicates."""
@@ -205,8 +210,8 @@ def _documents(
     )
     if clock is not None:
         clock.update({node: clock.get(node, 0.0) + ms for node, ms in own.items()})
-    documents = documents_of(out, alternates)
-    held = documents if alternates == "expand" else documents_of(out, "expand")
+    documents = documents_of(out, judged, alternates)
+    held = documents if alternates == "expand" else documents_of(out, judged, "expand")
     return documents, held.select("query_id", "doc_id")
 
 
@@ -215,14 +220,22 @@ def outputs(config: Config) -> list[str]:
     return ["unique", *(f"{corpus}.chunks" for corpus in sorted(config.corpora))]
 
 
-def documents_of(out: Mapping[str, Any], alternates: Alternates) -> pl.DataFrame:
-    """What a run of the graph found, as columns ``DOCUMENTS``."""
+def by_number(qrels: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
+    """The judged ids of each query's ``number``: query_id and doc_id."""
+    return qrels.join(queries, on="query_id").select("doc_id", query_id="number")
+
+
+def documents_of(
+    out: Mapping[str, Any], judged: pl.DataFrame, alternates: Alternates
+) -> pl.DataFrame:
+    """What a run of the graph found, as columns ``DOCUMENTS``; ``judged``: of ``by_number``."""
     chunks = pl.concat(
-        frame.select("chunk_id", "document_id", "corpus")
+        frame.select("chunk_id", "document_id", "corpus", "repo", "start_line", "end_line")
         for name, frame in out.items()
         if name != "unique"
     )
-    return ranked_documents(out["unique"], chunks, alternates=alternates)
+    names = judged_names(judged, chunks)
+    return ranked_documents(out["unique"], chunks, alternates=alternates, names=names)
 
 
 def overrides_of(

@@ -251,6 +251,7 @@ def fetched(
     corpora = sorted(name for name in config.corpora if name in held)
     embeddings = embed_judged_queries(judged, embedder, vectors_directory)
     columns = ["query_id", "corpus", "document_id", "vector_rank", "text_rank", "vector_distance"]
+    columns += ["chunk_id", "repo", "start_line", "end_line"]
     wanted = ["aged_hits", *(f"{name}.best_match" for name in corpora)]
     parts, matches = [], []
     with build_driver(for_evaluation(config), store=store, embedder=embedder) as driver:

@@ -20,6 +20,7 @@ from dataflow.evaluation.answers import (
     BATCH_SIZE,
     as_run,
     batches,
+    by_number,
     check_corpora,
     documents_of,
     embed_judged_queries,
@@ -103,7 +104,11 @@ def sweep(
             questions(asked, sorted(config.corpora), all_corpora=True), batch_size
         ):
             runs = _batch_runs(
-                driver, overrides_of(driver, batch, embedded), {n: configs[n] for n in order}, asked
+                driver,
+                overrides_of(driver, batch, embedded),
+                {n: configs[n] for n in order},
+                asked,
+                by_number(judged, asked),
             )
             runs = runs if all_corpora else of_judged_corpora(runs, asked)
             here = asked.join(batch, left_on="number", right_on="query_id", how="semi")
@@ -165,11 +170,12 @@ def _batch_runs(
     overrides: dict[str, Any],
     configs: Mapping[str, Config],
     queries: pl.DataFrame,
+    judged: pl.DataFrame,
 ) -> pl.DataFrame:
     """The runs of one batch, of the driver's configuration and of ``configs``."""
     trace = driver.trace(outputs(driver.config), overrides=overrides)
-    runs = [as_run(documents_of(trace, "expand"), queries, UNCHANGED)]
+    runs = [as_run(documents_of(trace, judged, "expand"), queries, UNCHANGED)]
     for name, config in configs.items():
         trace = driver.what_if(trace, for_evaluation(config))
-        runs.append(as_run(documents_of(trace, "expand"), queries, name))
+        runs.append(as_run(documents_of(trace, judged, "expand"), queries, name))
     return pl.concat(runs)

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from operators.arrays.segments import Column, Floats, Integers, changes, positions, starts
+from operators.evaluation.ranked_documents import judged_names
 from operators.ranking.fusion import combination
 from operators.ranking.lexical_weight import lexical_weights
 
@@ -204,11 +205,14 @@ def candidates(
     for (query_id,), part in graded.group_by("query_id"):
         best = np.sort(part["gain"].to_numpy())[::-1][:_CUT]
         ideal[place[str(query_id)]] = (best * _DISCOUNT[: len(best)]).sum()
-    key = pl.DataFrame(
-        {"query_id": [ids[number] for number in query.tolist()], "doc_id": hits["document_id"]},
-        schema={"query_id": pl.String, "doc_id": pl.String},
+    key = hits.select(
+        "chunk_id", query_id=pl.Series([ids[n] for n in query.tolist()], dtype=pl.String)
     )
-    gain = key.join(graded, on=["query_id", "doc_id"], how="left", maintain_order="left")["gain"]
+    found = judged_names(graded, hits.drop("query_id")).join(graded, on=["query_id", "doc_id"])
+    best_gain = found.group_by("query_id", "chunk_id").agg(pl.col("gain").max())
+    gain = key.join(best_gain, on=["query_id", "chunk_id"], how="left", maintain_order="left")[
+        "gain"
+    ]
     corpus = pl.Series(known).search_sorted(hits["corpus"]).to_numpy().astype(np.int64)
     counting = [
         [all_corpora or names is None or name in names for name in known]

@@ -115,8 +115,10 @@ def read_qrels(path: Path) -> pl.DataFrame:
 
     Args:
         path: ``query_id iteration doc_id grade`` a line, may be gzipped. Tabs separate the fields
-            (then an id may have spaces) or, in a line without tabs, spaces. A grade is a whole
-            number; 0 and less is "not relevant".
+            (then an id may have spaces) or, in a line without tabs, spaces. ``doc_id`` is a
+            document's id, or names one repository's (``acme/api:README.md``) or lines
+            (``README.md:10-42``): see :mod:`operators.evaluation.ranked_documents`. A grade is a
+            whole number; 0 and less is "not relevant".
 
     Returns:
         Columns ``QRELS``.

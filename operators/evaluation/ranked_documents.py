@@ -1,4 +1,8 @@
-"""From ranked chunks to ranked documents: a document counts once, at its best chunk."""
+"""From ranked chunks to ranked documents: what was judged counts once, at its best chunk.
+
+A judged id names a document (``README.md``), that of one repository (``acme/api:README.md``), or
+lines of either (``README.md:10-42``).
+"""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -10,10 +14,37 @@ Alternates = Literal["expand", "drop"]
 DOCUMENTS = pl.Schema(
     {"query_id": pl.UInt32(), "doc_id": pl.String(), "corpus": pl.String(), "rank": pl.UInt32()}
 )
+PASSAGE = r"(?s)^(.+):(\d+)-(\d+)$"
+
+
+def judged_names(qrels: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
+    """The judged ids that name a chunk: query_id, chunk_id and doc_id, in no order.
+
+    Args:
+        qrels: query_id and doc_id.
+        chunks: chunk_id, document_id, repo, start_line and end_line.
+    """
+    judged = qrels.select("query_id", "doc_id").unique()
+    part = pl.col("doc_id").str.extract
+    lines = judged.with_columns(
+        name=part(PASSAGE, 1),
+        first=part(PASSAGE, 2).cast(pl.UInt32, strict=False),
+        last=part(PASSAGE, 3).cast(pl.UInt32, strict=False),
+    ).drop_nulls()
+    ids = pl.concat([judged.with_columns(name="doc_id"), lines], how="diagonal")
+    of_repo = chunks.with_columns(name=pl.concat_str("repo", pl.lit(":"), "document_id"))
+    called = pl.concat([chunks.with_columns(name="document_id"), of_repo])
+    inside = (pl.col("start_line") <= pl.col("last")) & (pl.col("end_line") >= pl.col("first"))
+    named = ids.join(called, on="name").filter(pl.col("first").is_null() | inside)
+    return named.select("query_id", "chunk_id", "doc_id").unique()
 
 
 def ranked_documents(
-    ranked: pl.DataFrame, chunks: pl.DataFrame, *, alternates: Alternates = "expand"
+    ranked: pl.DataFrame,
+    chunks: pl.DataFrame,
+    *,
+    alternates: Alternates = "expand",
+    names: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """Chunks in ranking order as documents, each at the place of its best chunk.
 
@@ -22,6 +53,8 @@ def ranked_documents(
         chunks: chunk_id, document_id and corpus of every chunk that a list held.
         alternates: ``expand``: the near-duplicates that dedup dropped follow their representative,
             in the order of its ``alternate_sources``; ``drop``: they are left out.
+        names: of :func:`judged_names`. A chunk has all its judged names, one after the other; one
+            without any has its document's id.
 
     Returns:
         Columns ``DOCUMENTS``, by query and rank; ranks are 0-based.
@@ -40,9 +73,13 @@ def ranked_documents(
             )
         )
         held = pl.concat([held, dropped.select(held.columns)])
+    found = held.join(chunks.select("chunk_id", "document_id", "corpus").unique(), on="chunk_id")
+    if names is not None:
+        own = pl.coalesce("doc_id", "document_id")
+        found = found.join(names, on=["query_id", "chunk_id"], how="left")
+        found = found.with_columns(document_id=own).drop("doc_id")
     return (
-        held.join(chunks.select("chunk_id", "document_id", "corpus").unique(), on="chunk_id")
-        .sort("query_id", "rank", "place", "chunk_id", "corpus", "document_id")
+        found.sort("query_id", "rank", "place", "chunk_id", "corpus", "document_id")
         .unique(["query_id", "document_id"], keep="first", maintain_order=True)
         .with_columns(rank=pl.int_range(pl.len(), dtype=pl.UInt32).over("query_id"))
         .rename({"document_id": "doc_id"})

@@ -61,7 +61,8 @@ def made(
                 hits.append({**other, "text_rank": None, "chunk_id": 1000 + number})
                 row |= {"vector_rank": None, "vector_distance": None, "text_score": 30.0}
             hits.append(row)
-    frame = pl.DataFrame(hits, schema={n: t for n, t in UNIFIED.items() if n in hits[0]})
+    wanted = {*hits[0], "repo", "start_line", "end_line"}
+    frame = pl.DataFrame(hits, schema={n: t for n, t in UNIFIED.items() if n in wanted})
     return candidates(
         frame.with_columns(recency=pl.lit(1.0)),
         pl.DataFrame(queries, schema=JUDGED_QUERIES),

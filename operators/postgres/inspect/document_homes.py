@@ -16,12 +16,19 @@ def count_documents(store: Store) -> dict[str, int]:
     return {str(corpus): int(count) for corpus, count in rows}
 
 
-def document_homes(store: Store, document_ids: pl.Series) -> pl.DataFrame:
-    """The corpora of the documents that have one of the ids (columns ``HOMES``, in that order)."""
+def document_homes(store: Store, judged_ids: pl.Series) -> pl.DataFrame:
+    """The corpora of judged documents (columns ``HOMES``, in that order).
+
+    An id is a document's, ``REPOSITORY:ID``, or either with ``:FIRST-LAST`` (lines) behind it.
+    """
     rows = store.rows(
-        "SELECT DISTINCT document_id, corpus FROM documents"
-        " WHERE document_id = ANY(%s) AND state = 'indexed'",
-        (document_ids.unique().sort().to_list(),),
+        "WITH given AS (SELECT DISTINCT unnest(%s::text[]) AS id),"
+        " judged AS (SELECT id, id AS name FROM given UNION"
+        r" SELECT id, regexp_replace(id, ':\d+-\d+$', '') FROM given),"
+        " held AS (SELECT document_id, repo, corpus FROM documents WHERE state = 'indexed')"
+        " SELECT id, corpus FROM judged JOIN held ON document_id = name UNION"
+        " SELECT id, corpus FROM judged JOIN held ON repo || ':' || document_id = name",
+        (judged_ids.to_list(),),
     )
     return pl.DataFrame(rows, schema=HOMES, orient="row").sort("doc_id", "corpus")
 

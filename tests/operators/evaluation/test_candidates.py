@@ -50,17 +50,23 @@ def test_only_judged_corpora_count_unless_all_do() -> None:
 
 def test_a_document_of_two_corpora_has_its_gain_wherever_the_first_hit_is() -> None:
     row = {"query_id": 0, "document_id": "Home.md", "vector_rank": 0, "vector_distance": 0.1}
-    hits = [{**row, "corpus": corpus, "recency": 1.0} for corpus in ("code", "wiki")]
-    schema = {n: t for n, t in UNIFIED.items() if n in {*row, "corpus", "text_rank", "text_score"}}
+    row |= {"repo": "api", "start_line": 1, "end_line": 9}
+    hits = [
+        {**row, "chunk_id": n, "corpus": corpus, "recency": 1.0}
+        for n, corpus in enumerate(("code", "wiki"))
+    ]
+    wanted = {*hits[0], "text_rank", "text_score"}
+    schema = {n: t for n, t in UNIFIED.items() if n in wanted}
     question = {"query_id": "q", "number": 0, "texts": ["why"], "corpora": ["wiki"]}
-    one = candidates(
-        pl.DataFrame(hits, schema={**schema, "recency": pl.Float64}),
-        pl.DataFrame([question], schema=JUDGED_QUERIES),
-        pl.DataFrame([("q", "Home.md", 1)], schema=QRELS, orient="row"),
-        ["code", "wiki"],
-    )
-    for score in (np.ones(2), np.array([2.0, 1.0])):
-        assert one.ndcg(score).tolist() == one.smooth_ndcg(score).tolist() == [1.0]
+    for judged, right in (("Home.md", 1.0), ("api:Home.md:9-12", 1.0), ("web:Home.md", 0.0)):
+        one = candidates(
+            pl.DataFrame(hits, schema={**schema, "recency": pl.Float64}),
+            pl.DataFrame([question], schema=JUDGED_QUERIES),
+            pl.DataFrame([("q", judged, 1)], schema=QRELS, orient="row"),
+            ["code", "wiki"],
+        )
+        for score in (np.ones(2), np.array([2.0, 1.0])):
+            assert one.ndcg(score).tolist() == one.smooth_ndcg(score).tolist() == [right]
 
 
 def test_a_part_ranks_as_the_whole_does() -> None:

@@ -3,6 +3,7 @@ import polars as pl
 from operators.evaluation.ranked_documents import (
     DOCUMENTS,
     continued,
+    judged_names,
     of_judged_corpora,
     ranked_documents,
     shallow,
@@ -88,3 +89,38 @@ def test_only_documents_of_judged_corpora_count():
         {"query_id": ["a", "a", "b"], "doc_id": ["1", "2", "3"], "corpus": ["code", "docs", "code"]}
     )
     assert of_judged_corpora(run, queries).rows() == [("a", "2", "docs"), ("b", "3", "code")]
+
+
+def test_a_judged_id_may_name_a_repository_and_lines():
+    chunks = pl.DataFrame(
+        [
+            (1, "README.md", "api", 1, 9),
+            (2, "README.md", "api", 10, 30),
+            (3, "README.md", "web", 10, 30),
+            (4, "log:3-4", "", None, None),
+        ],
+        schema=["chunk_id", "document_id", "repo", "start_line", "end_line"],
+        orient="row",
+    ).cast({"start_line": pl.UInt32, "end_line": pl.UInt32})
+    judged = ["README.md", "web:README.md", "README.md:9-9", "api:README.md:30-99", "log:3-4", "x"]
+    qrels = pl.DataFrame({"query_id": [0] * 6, "doc_id": judged}).cast({"query_id": pl.UInt32})
+    found = judged_names(qrels, chunks).group_by("chunk_id").agg(pl.col("doc_id").sort())
+    assert dict(found.iter_rows()) == {
+        1: ["README.md", "README.md:9-9"],
+        2: ["README.md", "api:README.md:30-99"],
+        3: ["README.md", "web:README.md"],
+        4: ["log:3-4"],
+    }
+    huge = qrels.with_columns(doc_id=pl.lit("README.md:1-99999999999999999999"))
+    assert judged_names(huge, chunks).is_empty()
+
+
+def test_a_judged_passage_has_a_place_of_its_own_and_the_rest_is_the_document():
+    hits = ranked((0, 2, []), (0, 3, []), (0, 1, []), (1, 1, []))
+    names = pl.DataFrame(
+        [(0, 1, "a:1-5"), (0, 1, "x:a"), (0, 3, "x:b")],
+        schema={"query_id": pl.UInt32, "chunk_id": pl.Int64, "doc_id": pl.String},
+        orient="row",
+    )
+    found = ranked_documents(hits, CHUNKS, names=names)
+    assert listed(found) == [(0, ["a", "x:b", "a:1-5", "x:a"]), (1, ["a"])]

@@ -19,6 +19,8 @@ def test_documents_are_counted_by_corpus_and_found_by_their_ids(store, filling):
     homes = document_homes(store, pl.Series(["b page", "a", "a", "gone"]))
     assert homes.rows() == [("a", "code"), ("a", "wiki"), ("b page", "code")]
     assert document_homes(store, pl.Series([], dtype=pl.String)).is_empty()
+    named = document_homes(store, pl.Series(["y:a", "z:a", "b page:3-9", "x:a:1-2"]))
+    assert named.rows() == [("b page:3-9", "code"), ("x:a:1-2", "code"), ("y:a", "code")]
 
 
 def test_a_title_is_known_where_it_says_more_than_the_id(store, filling):
