@@ -33,7 +33,7 @@ CORPUS_MODULES = ("dataflow.retrieval.corpus",)
 
 Modules = tuple[ModuleType, ...]
 
-DRIVER_INPUTS = frozenset({"store", "embedder", "timings"})
+DRIVER_INPUTS = frozenset({"store", "embedder", "homes", "other_embedders", "timings"})
 """Inputs that the driver gives to every run."""
 
 RUN_INPUTS = frozenset(

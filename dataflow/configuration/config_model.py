@@ -53,10 +53,17 @@ class StageOptions(_Strict):
 
 
 class CorpusConfig(StageOptions):
-    """One corpus: how its results are labelled, linked and weighted, and what differs for it."""
+    """One corpus: how its results are labelled, linked and weighted, and what differs for it.
+
+    ``collection`` holds it where that is not the driver's own, under the name ``corpus`` if that
+    differs; ``embedding`` is that collection's model.
+    """
 
     label: str = "{title}"
     link: str = "{uri}"
+    collection: str | None = None
+    corpus: str | None = None
+    embedding: str | None = None
     weights: dict[str, NotNegative] = {}
     filters: Filters = Filters()
     deadline_s: float | None = Field(None, gt=0, allow_inf_nan=False)
@@ -77,6 +84,7 @@ class Config(_Strict):
     variants: dict[str, str] = {}
     parameters: dict[str, Any] = {}
     corpus_defaults: StageOptions = StageOptions()
+    collections: list[str] = []
     corpora: dict[str, CorpusConfig] = Field(min_length=1)
 
     @property
@@ -88,6 +96,12 @@ class Config(_Strict):
     def usual_trigger(self) -> str | None:
         """What asks where a person does not say: ``question``, if that is a trigger here."""
         return "question" if "question" in self.triggers else None
+
+    @property
+    def other_collections(self) -> dict[str, str]:
+        """The collections that it names, beside the driver's own, and the model of each."""
+        named = [own for own in self.corpora.values() if own.collection]
+        return {str(own.collection): own.embedding or self.embedding for own in named}
 
     def deadline_of(self, corpus: str) -> float | None:
         """Seconds that one search of ``corpus`` may take; None: no limit."""
@@ -148,6 +162,7 @@ def check(content: Mapping[str, Any], name: str, catalog: Catalog | None = None)
     """Turn a complete mapping into a :class:`Config`, or say in one line what is wrong with it."""
     if (entries := content.get("corpora")) and isinstance(entries, Mapping):
         _check_entries(entries, name)
+        content = {**content, "corpora": _with_copies(entries, content.get("collections") or ())}
     try:
         config = Config.model_validate(_unquote_switches(content))
     except ValidationError as error:
@@ -169,6 +184,18 @@ def _check_entries(entries: Mapping[str, Any], name: str) -> None:
         )
 
 
+def _with_copies(entries: Mapping[str, Any], collections: Sequence[str]) -> dict[str, Any]:
+    """``entries``, and each of the driver's own corpora again for every further collection."""
+    copies: dict[str, Any] = {}
+    for collection in collections:
+        prefix = re.sub("[^a-z0-9]+", "_", str(collection).lower()).strip("_")
+        for name, entry in entries.items():
+            if isinstance(entry, Mapping) and not entry.get("collection"):
+                held = {"collection": collection, "corpus": name}
+                copies[f"{prefix}_{name}"] = {**entry, **held}
+    return {**copies, **entries}
+
+
 def check_names(config: Config, catalog: Catalog) -> None:
     """Raise unless every variant, parameter, corpus name and trigger in ``config`` exists."""
     _check_stages(config, catalog.top, catalog.corpus, "", "corpus_defaults.")
@@ -180,6 +207,8 @@ def check_names(config: Config, catalog: Catalog) -> None:
         if fault := name_fault(corpus, catalog):
             raise ConfigError(f"corpora: {fault}; choose another")
         where = f"corpora.{corpus}."
+        if (options.corpus or options.embedding) and not options.collection:
+            raise ConfigError(f"{where}collection is missing: which one holds it?")
         _check_stages(options, catalog.corpus, catalog.top, where, "")
         chosen = {**config.corpus_defaults.variants, **options.variants}
         _check_chosen(chosen, catalog.corpus, where)

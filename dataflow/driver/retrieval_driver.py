@@ -9,6 +9,7 @@ import threading
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from html import escape
 from pathlib import Path
 from types import ModuleType
@@ -44,7 +45,7 @@ from operators.ranking.weighting import read_trigger
 
 if TYPE_CHECKING:
     from operators.embedding.protocol import Embedder
-    from operators.postgres.store import Store
+    from operators.postgres.store import Home, Store
 
 _SIBLINGS = 16  # graphs of other configurations that are kept for what-if
 _building = threading.Lock()  # Hamilton resolves decorators in place: one build at a time
@@ -66,7 +67,8 @@ def build_driver(
         config: from :func:`dataflow.load_config`, or the name, path or mapping that it takes.
         collection: the data set to search.
         dsn: the server; None: ``CROSSCORPUS_DSN``, else the user's embedded server.
-        store: an open collection to use instead; the caller closes it.
+        store: an open collection to use instead; the caller closes it. Other collections of the
+            configuration are opened on its server.
         embedder: a loaded model to use instead of the configuration's.
         modules: with nodes of your own, besides those that the configuration names: a module, its
             dotted name, or the path of a file; see docs/extend.md.
@@ -86,22 +88,23 @@ def build_driver(
     config = as_config(config, modules)
     graph = build_graph(config, adapters=adapters)
     embedder = embedder or load_embedder(config.embedding)
-    opened = None
-    if store is None:
-        store = opened = open_store(dsn, collection, max_size=config.workers)
-    try:
-        _check_model(store, embedder)
+    models = {config.embedding: embedder}
+    with ExitStack() as opened:
+        if store is None:
+            store = opened.enter_context(open_store(dsn, collection, max_size=config.workers))
+        bound = {"store": _with_model(store, embedder), "embedder": embedder}
+        others = {}
+        for name, model in config.other_collections.items():
+            if model not in models:
+                models[model] = load_embedder(model)
+            other = open_store(store.dsn, name, max_size=config.workers)
+            others[name] = _with_model(opened.enter_context(other), models[model])
+        bound["other_embedders"] = {
+            m.space: m for m in models.values() if m.space != embedder.space
+        }
         return RetrievalDriver(
-            config,
-            graph,
-            {"store": store.embedding_in(embedder.space), "embedder": embedder},
-            owned=opened,
-            hooked=bool(adapters),
+            config, graph, bound, others, owned=opened.pop_all(), hooked=bool(adapters)
         )
-    except BaseException:
-        if opened is not None:
-            opened.close()
-        raise
 
 
 def build_graph(
@@ -127,7 +130,7 @@ def build_graph(
     return built
 
 
-def _check_model(store: Store, embedder: Embedder) -> None:
+def _with_model(store: Store, embedder: Embedder) -> Store:
     from operators.postgres.store import collection_info, mismatch
 
     store.forget_info()
@@ -136,6 +139,27 @@ def _check_model(store: Store, embedder: Embedder) -> None:
     given = (embedder.model, embedder.space, embedder.dimensions)
     if info.space is not None and held[1:] != given[1:]:
         raise mismatch(store.collection, held, given)
+    return store.embedding_in(embedder.space)
+
+
+def _homes(config: Config, own: Store, others: Mapping[str, Store]) -> dict[str, Home]:
+    """Where each corpus of ``config`` is, by its name."""
+    from operators.postgres.store import Home
+
+    homes: dict[str, Home] = {}
+    for name, options in sorted(config.corpora.items()):
+        collection = options.collection or own.collection
+        if collection != own.collection and collection not in others:
+            raise GraphError(f"collection {collection!r} is not open: build another driver")
+        home = Home(others.get(collection, own), options.corpus or name)
+        for twin, known in homes.items():
+            if known == home:
+                raise GraphError(
+                    f"corpora {twin!r} and {name!r} are both {home.corpus!r} of collection "
+                    f"{collection!r}: leave one out"
+                )
+        homes[name] = home
+    return homes
 
 
 class RetrievalDriver(AnswerMethods, HamiltonMethods):
@@ -151,13 +175,16 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         config: Config,
         graph: hamilton_driver.Driver,
         bound: Mapping[str, Any],
+        others: Mapping[str, Store] | None = None,
         *,
-        owned: Store | None = None,
+        owned: ExitStack | None = None,
         hooked: bool = False,
     ) -> None:
         self.config = config
         self.hamilton = graph
-        self._bound = dict(bound)
+        self._others = others or {}
+        homes = _homes(config, bound["store"], self._others)
+        self._bound = {"other_embedders": {}, **bound, "homes": homes}
         if config.reranker:
             from operators.embedding.cross_encoder import load_reranker
 
@@ -299,7 +326,8 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
                 )
             hooks = [a for a in self.hamilton.adapter.adapters if not isinstance(a, LooseInputs)]
             graph = build_graph(config, adapters=hooks)
-            found = RetrievalDriver(config, graph, self._bound, hooked=self._hooked)
+            bound, others = self._bound, self._others
+            found = RetrievalDriver(config, graph, bound, others, hooked=self._hooked)
         with self._lock:
             self._siblings[key] = found
             while len(self._siblings) > _SIBLINGS:

@@ -18,7 +18,7 @@ from dataflow.driver.retrieval_driver import RetrievalDriver
 from dataflow.execution.plan import node_tags
 from operators.context.question import query_texts
 from operators.embedding.protocol import Embedder
-from operators.embedding.query_vectors import embed_kept_queries
+from operators.embedding.query_vectors import with_vectors
 from operators.errors import UnknownName, suggest
 from operators.evaluation.evaluation_frames import TIMINGS
 from operators.evaluation.ranked_documents import (
@@ -91,9 +91,7 @@ def embed_judged_queries(
         vectors_directory: keeps the vectors from one call to the next.
     """
     texts = query_texts(questions(queries, (), all_corpora=True))
-    vectors = embed_kept_queries(embedder, texts["text"].to_list(), vectors_directory)
-    dtype = pl.Array(pl.Float32, embedder.dimensions)
-    return texts.with_columns(pl.Series("embedding", vectors, dtype=dtype))
+    return with_vectors(texts, embedder, vectors_directory)
 
 
 def check_corpora(queries: pl.DataFrame, configs: Mapping[str, Config]) -> None:

@@ -13,7 +13,7 @@ from operators.context.templates import label_names
 from operators.context.token_counts import token_measure
 from operators.frames import stacked
 from operators.postgres.search import filter_values
-from operators.postgres.store import Store
+from operators.postgres.store import Home
 from operators.ranking.query_filters import visible_parts
 from operators.ranking.total_order import cut
 from operators.versions import version_choice
@@ -39,10 +39,10 @@ def context_order(context_candidates: pl.DataFrame) -> pl.DataFrame:
 
 @tag(stage="outcomes", io="postgres", fail_open="yes")
 def unmet_filters(
-    store: Store, queries: pl.DataFrame, results: pl.DataFrame, corpora: dict[str, Any]
+    homes: dict[str, Home], queries: pl.DataFrame, results: pl.DataFrame, corpora: dict[str, Any]
 ) -> pl.DataFrame:
     """What a question without results filters by and no document that it may see has."""
-    return filter_values.unmet_filters(store, queries, results, visible_parts(corpora))
+    return filter_values.unmet_filters(homes, queries, results, visible_parts(corpora))
 
 
 @tag(stage="outcomes")
@@ -146,6 +146,7 @@ def provenance(
     context_window: pl.DataFrame,
     citations: pl.DataFrame,
     embedder: Any,
+    homes: dict[str, Home],
     corpora: dict[str, Any],
     chosen_variants: dict[str, str],
     top_parameters: list[str],
@@ -169,6 +170,7 @@ def provenance(
             ["version_policy", "pinned", "versions_as_of", "basis"]
         ].to_dicts(),
         "model": embedder.model,
+        "collections": {corpus: home.store.collection for corpus, home in homes.items()},
         "reranker": reranker_model,
         "counts": {
             "corpora": stage_counts,

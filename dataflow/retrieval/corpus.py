@@ -33,13 +33,25 @@ from operators.postgres.search.text_search import (
     plain_search,
 )
 from operators.postgres.search.vector_search import search_vectors
-from operators.postgres.store import CollectionInfo, Store
+from operators.postgres.store import CollectionInfo, Home, collection_info
 from operators.ranking import lexical_weight, merge
 from operators.ranking.brevity import brevity
 from operators.ranking.multi_query import fuse_texts
 from operators.ranking.query_filters import narrowed
 
 Frames: TypeAlias = dict[str, pl.DataFrame]
+
+
+@tag(stage="search")
+def home(homes: dict[str, Home], corpus: str) -> Home:
+    """The collection that holds the corpus, and the corpus's name there."""
+    return homes[corpus]
+
+
+@tag(stage="search", io="postgres")
+def collection(home: Home) -> CollectionInfo:
+    """What the corpus's collection holds: its corpora and its model."""
+    return collection_info(home.store)
 
 
 @tag(stage="search")
@@ -59,11 +71,11 @@ def search_timeout_s(corpus_queries: pl.DataFrame, deadline_s: float | None) -> 
 @tag(stage="search", io="postgres", fail_open="yes")
 @extract_fields({"vector_lists": pl.DataFrame, "vector_outcome": pl.DataFrame})
 def vector_search(
-    store: Store,
+    home: Home,
     collection: CollectionInfo,
-    corpus: str,
     corpus_queries: pl.DataFrame,
     query_embeddings: pl.DataFrame,
+    other_embeddings: dict[str, pl.DataFrame],
     search_timeout_s: float | None,
     search_depth: int = 50,
     exact_scan_max_rows: int = EXACT_SCAN_MAX_ROWS,
@@ -73,10 +85,10 @@ def vector_search(
     return timed_search(
         "vector",
         search_vectors,
-        store,
-        corpus,
+        home.store,
+        home.corpus,
         corpus_queries,
-        query_embeddings,
+        other_embeddings.get(home.store.space or "", query_embeddings),
         present=collection.corpora,
         k=search_depth,
         exact_scan_max_rows=exact_scan_max_rows,
@@ -89,9 +101,8 @@ def vector_search(
 @tag(stage="search", io="postgres", fail_open="yes")
 @extract_fields({"text_lists": pl.DataFrame, "text_outcome": pl.DataFrame})
 def text_search__bm25(
-    store: Store,
+    home: Home,
     collection: CollectionInfo,
-    corpus: str,
     corpus_queries: pl.DataFrame,
     search_timeout_s: float | None,
     search_depth: int = 50,
@@ -101,8 +112,8 @@ def text_search__bm25(
     return timed_search(
         "text",
         bm25_search,
-        store,
-        corpus,
+        home.store,
+        home.corpus,
         corpus_queries,
         present=collection.corpora,
         k=search_depth,
@@ -115,9 +126,8 @@ def text_search__bm25(
 @tag(stage="search", io="postgres", fail_open="yes")
 @extract_fields({"text_lists": pl.DataFrame, "text_outcome": pl.DataFrame})
 def text_search__plain(
-    store: Store,
+    home: Home,
     collection: CollectionInfo,
-    corpus: str,
     corpus_queries: pl.DataFrame,
     search_timeout_s: float | None,
     search_depth: int = 50,
@@ -126,8 +136,8 @@ def text_search__plain(
     return timed_search(
         "text",
         plain_search,
-        store,
-        corpus,
+        home.store,
+        home.corpus,
         corpus_queries,
         present=collection.corpora,
         k=search_depth,
@@ -139,9 +149,8 @@ def text_search__plain(
 @tag(stage="search", io="postgres", fail_open="yes")
 @extract_fields({"text_lists": pl.DataFrame, "text_outcome": pl.DataFrame})
 def text_search__pg_textsearch(
-    store: Store,
+    home: Home,
     collection: CollectionInfo,
-    corpus: str,
     corpus_queries: pl.DataFrame,
     search_timeout_s: float | None,
     search_depth: int = 50,
@@ -150,8 +159,8 @@ def text_search__pg_textsearch(
     return timed_search(
         "text",
         pg_textsearch_search,
-        store,
-        corpus,
+        home.store,
+        home.corpus,
         corpus_queries,
         present=collection.corpora,
         k=search_depth,
@@ -236,7 +245,7 @@ def chunk_ids(merged: pl.DataFrame) -> pl.Series:
 @tag(stage="chunks", io="postgres", fail_open="yes")
 @extract_fields({"chunks": pl.DataFrame, "chunks_outcome": pl.DataFrame})
 def read_chunks(
-    store: Store,
+    home: Home,
     corpus: str,
     corpus_queries: pl.DataFrame,
     chunk_ids: pl.Series,
@@ -244,11 +253,12 @@ def read_chunks(
 ) -> Frames:
     """The chunks of the merged lists; an outcome only where the reading goes wrong."""
     chunks = (
-        fetch_chunks(store, corpus, chunk_ids, corpus_queries, timeout_s=search_timeout_s)
+        fetch_chunks(home.store, home.corpus, chunk_ids, corpus_queries, timeout_s=search_timeout_s)
         if len(chunk_ids)
         else empty(READ_CHUNKS)
     )
-    return {"chunks": chunks, "chunks_outcome": empty(OUTCOMES)}
+    named = chunks.with_columns(corpus=pl.lit(corpus))
+    return {"chunks": named, "chunks_outcome": empty(OUTCOMES)}
 
 
 @tag(stage="chunks")
@@ -352,9 +362,14 @@ def _of_searches(value: str, *also: str) -> Any:
 
 @tag(stage="search")
 @_of_searches("lists")
-def best_match(channel_lists: dict[str, pl.DataFrame]) -> pl.DataFrame:
+def best_match(
+    channel_lists: dict[str, pl.DataFrame],
+    collection: CollectionInfo,
+    other_embedders: dict[str, Any],
+) -> pl.DataFrame:
     """How near each question's nearest passage is, and how much of it the best by words covers."""
-    return lexical_weight.best_match(channel_lists)
+    comparable = collection.space not in other_embedders
+    return lexical_weight.best_match(channel_lists, comparable=comparable)
 
 
 @tag(stage="outcomes")

@@ -10,14 +10,15 @@ from operators.context.templates import label_names
 from operators.explain import dispositions as reasons
 from operators.explain import steps
 from operators.explain.explain_targets import find_targets
-from operators.postgres.store import Store
+from operators.postgres.store import Home
 
 
 @tag(stage="explanation", io="postgres")
 @from_each_corpus(merged="merged")
 def explain_targets(
-    store: Store,
+    homes: dict[str, Home],
     embedder: Any,
+    other_embedders: dict[str, Any],
     scoped_queries: pl.DataFrame,
     pooled_hits: pl.DataFrame,
     merged: dict[str, pl.DataFrame],
@@ -26,7 +27,14 @@ def explain_targets(
 ) -> pl.DataFrame:
     """The chunks that a caller names for an explanation, found or not; none by default."""
     return find_targets(
-        store, embedder, scoped_queries, pooled_hits, merged, corpora, names=explain_chunks or ()
+        homes,
+        embedder,
+        scoped_queries,
+        pooled_hits,
+        merged,
+        corpora,
+        names=explain_chunks or (),
+        other_embedders=other_embedders,
     )
 
 

@@ -15,17 +15,11 @@ from operators.dedup import across
 from operators.dedup.similarity_index import SimilarityIndex
 from operators.dedup.token_index import TokenIndex
 from operators.frames import UNIFIED, stacked
-from operators.postgres.store import CollectionInfo, Store, collection_info
+from operators.postgres.store import CollectionInfo
 from operators.ranking import brevity, fusion, recency, rerank
 from operators.ranking.current_version import newest_stands
 from operators.ranking.lexical_weight import match_weights
 from operators.ranking.weighting import weigh, weigh_languages
-
-
-@tag(stage="queries", io="postgres")
-def collection(store: Store) -> CollectionInfo:
-    """What the collection holds: its corpora and its model."""
-    return collection_info(store)
 
 
 @one_branch_each
@@ -140,13 +134,14 @@ def fused__comb_sum(aged_hits: pl.DataFrame) -> pl.DataFrame:
 
 @config.when(fused_variant="convex")
 @tag(stage="fusion")
-@from_each_corpus(vector_weights="vector_weight", depths="search_depth")
+@from_each_corpus(vector_weights="vector_weight", depths="search_depth", held="collection")
 def fused__convex(
     aged_hits: pl.DataFrame,
     lexical_weight: pl.DataFrame,
     lone_channels: dict[str, str],
     vector_weights: dict[str, float],
     depths: dict[str, int],
+    held: dict[str, CollectionInfo],
     corpus_normalization: float = 0.5,
     missing_score_fraction: float = 0.0,
 ) -> pl.DataFrame:
@@ -159,6 +154,7 @@ def fused__convex(
         missing_score_fraction=missing_score_fraction,
         depths=depths,
         alone=lone_channels,
+        spaces={corpus: one.space for corpus, one in held.items()},
     )
 
 

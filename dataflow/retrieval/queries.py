@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-import numpy as np
 import polars as pl
 from hamilton.function_modifiers import tag
 
 from operators.context.question import LONGEST_TEXT, ask, query_texts
+from operators.embedding.query_vectors import with_vectors
 from operators.ranking import weighting
 from operators.ranking.lexical_weight import lexical_weights
 
@@ -67,7 +67,13 @@ def lexical_prior(queries: pl.DataFrame, full_weight_terms: int = 8) -> pl.DataF
 @tag(stage="queries", io="embedding")
 def query_embeddings(queries: pl.DataFrame, embedder: Any) -> pl.DataFrame:
     """The vector of every query text."""
+    return with_vectors(query_texts(queries), embedder)
+
+
+@tag(stage="queries", io="embedding")
+def other_embeddings(
+    queries: pl.DataFrame, other_embedders: dict[str, Any]
+) -> dict[str, pl.DataFrame]:
+    """The vector of every query text in each other space that a corpus has, by the space."""
     texts = query_texts(queries)
-    vectors = np.asarray(embedder.embed_queries(texts["text"].to_list()), np.float32)
-    dtype = pl.Array(pl.Float32, vectors.shape[1])
-    return texts.with_columns(pl.Series("embedding", vectors, dtype=dtype))
+    return {space: with_vectors(texts, model) for space, model in other_embedders.items()}

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import polars as pl
 from hamilton.function_modifiers import tag
 
-from operators.frames import empty
-from operators.postgres.store import Store
+from operators.frames import empty, stacked
+from operators.postgres.store import Home
 from operators.postgres.write import version_store
 from operators.ranking.query_filters import visible_parts
 from operators.versions import version_choice
@@ -18,12 +18,17 @@ from operators.versions import version_choice
 
 @tag(stage="queries", io="postgres", fail_open="yes")
 def known_versions(
-    store: Store, queries: pl.DataFrame, understand_versions: bool = True
+    homes: dict[str, Home], queries: pl.DataFrame, understand_versions: bool = True
 ) -> pl.DataFrame | None:
     """Every version of every topic; read only where a question may ask for one."""
     if not version_choice.may_ask(queries, understand=understand_versions):
         return empty(version_store.KNOWN_VERSIONS)
-    return version_store.known_versions(store)
+    return stacked(
+        version_store.known_versions(home.store)
+        .filter(pl.col("corpus") == home.corpus)
+        .with_columns(corpus=pl.lit(corpus))
+        for corpus, home in homes.items()
+    )
 
 
 @tag(stage="queries")

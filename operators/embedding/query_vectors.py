@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 from operators.embedding.cache import text_hash
 from operators.embedding.protocol import Embedder, Vectors
@@ -22,6 +23,18 @@ LARGEST = 50_000
 """Vectors a file; the oldest go first."""
 
 _RULES = 2  # raised when questions are embedded in another way
+
+
+def with_vectors(
+    texts: pl.DataFrame, embedder: Embedder, directory: Path | None = None
+) -> pl.DataFrame:
+    """``texts`` (column text) with the column ``embedding``, the vector of each.
+
+    ``directory`` is as for :func:`embed_kept_queries`.
+    """
+    vectors = embed_kept_queries(embedder, texts["text"].to_list(), directory)
+    dtype = pl.Array(pl.Float32, np.asarray(vectors).shape[1])
+    return texts.with_columns(pl.Series("embedding", np.asarray(vectors, np.float32), dtype=dtype))
 
 
 def embed_kept_queries(embedder: Embedder, texts: Sequence[str], directory: Path | None) -> Vectors:

@@ -20,10 +20,10 @@ from operators.context.templates import describe
 from operators.embedding.protocol import Embedder
 from operators.errors import UnknownName
 from operators.foundation.sanitize import clean_text
-from operators.frames import EXPLAIN_TARGETS, empty
+from operators.frames import EXPLAIN_TARGETS, empty, stacked
 from operators.postgres.search.chunk_lookup import locate, unread_reason
 from operators.postgres.search.chunk_reader import fetch_chunks
-from operators.postgres.store import Store, collection_info
+from operators.postgres.store import Home, by_store, collection_info
 from operators.ranking.query_filters import narrowed, visible_parts
 
 MOST_OF_A_DOCUMENT = 3
@@ -35,7 +35,7 @@ _OFF += [r", (\S+:\d+|review by .*)$"]
 
 
 def find_targets(
-    store: Store,
+    homes: Mapping[str, Home],
     embedder: Embedder,
     queries: pl.DataFrame,
     hits: pl.DataFrame,
@@ -43,34 +43,37 @@ def find_targets(
     corpora: Mapping[str, Any],
     *,
     names: Sequence[str | int],
+    other_embedders: Mapping[str, Embedder] | None = None,
 ) -> pl.DataFrame:
     """``EXPLAIN_TARGETS``: the chunks that a caller names, for each question.
 
     Args:
-        embedder: the collection's model; it finds the nearest chunk of a document.
+        homes: where each corpus is.
+        embedder: the model; it finds the nearest chunk of a document.
         queries: columns ``SCOPED_QUERIES``.
         hits: columns ``UNIFIED``, of all corpora; their labels name chunks too.
         merged: ``MERGED`` by corpus.
         corpora: a corpus's name -> ``inputs`` with ``label``, ``link`` and ``filters``.
         names: chunk ids, labels, or names of documents.
+        other_embedders: the models of corpora in other vector spaces, by space.
 
     Raises:
         UnknownName: nothing visible to the caller's repositories has that name.
     """
     if not names:
         return empty(EXPLAIN_TARGETS)
+    models: dict[str | None, Embedder] = {None: embedder, **(other_embedders or {})}
     labels = dict(hits["source_label", "chunk_id"].iter_rows())
     plain = [clean_text(name) if isinstance(name, str) else name for name in names]
     wanted = [labels.get(name, name) if isinstance(name, str) else name for name in plain]
     found = pl.concat(merged.values())
-    many_repos = collection_info(store).many_repos
     columns = hits["query_id", "chunk_id", "source_label"]
     told = {(query_id, chunk_id): label for query_id, chunk_id, label in columns.iter_rows()}
     rows: list[dict[str, Any]] = []
     for query in queries.iter_rows(named=True):
         asked = queries.filter(query_id=query["query_id"])
-        known = _located(store, wanted, query["repos"], corpora, many_repos)
-        visible, distances = _visible(store, embedder, asked, known, corpora)
+        known = _located(homes, wanted, query["repos"], corpora)
+        visible, distances = _visible(homes, models, asked, known, corpora)
         own = found.filter(query_id=query["query_id"])
         ranks = dict(own["chunk_id", "rank"].iter_rows())
         for name in wanted:
@@ -90,48 +93,60 @@ def find_targets(
 
 
 def _located(
-    store: Store,
+    homes: Mapping[str, Home],
     wanted: Sequence[str | int],
     repos: list[str] | None,
     corpora: Mapping[str, Any],
-    many_repos: bool,
 ) -> pl.DataFrame:
     """The named chunks with their labels; an unknown name may be the end of a path."""
-    seen: dict[str, Any] = {"repos": repos, "visible": visible_parts(corpora)}
+    borders = visible_parts(corpora)
+
+    def found(ids: Sequence[int], names: Sequence[str], *, by_end: bool = False) -> pl.DataFrame:
+        parts = []
+        for store, of in by_store(homes):
+            visible = {held: borders[name] for held, name in of.items()}
+            rows = locate(store, ids, names, repos=repos, visible=visible, by_end=by_end)
+            rows = rows.with_columns(pl.col("corpus").replace(of))
+            many_repos = collection_info(store).many_repos
+            parts.append(labelled(rows, corpora, many_repos=many_repos))
+        return stacked(parts)
+
     ids = [int(name) for name in wanted if is_id(name)]
     texts = [text for name in wanted for text in spellings(str(name))]
     texts += [inside for text in texts for inside in _inside_repos(text)]
-    known = labelled(locate(store, ids, texts, **seen), corpora, many_repos=many_repos)
+    known = found(ids, texts)
     unknown = [name for name in wanted if not called(name, known)]
     if not unknown:
         return known
     ends = [text for name in unknown for text in spellings(str(name))]
-    at_end = locate(store, [], ends, by_end=True, **seen)
-    more = labelled(at_end, corpora, many_repos=many_repos)
+    more = found([], ends, by_end=True)
     for name in unknown:
-        reason = not _ending(name, more) and unread_reason(store, spellings(str(name)), **seen)
-        if reason:
-            raise UnknownName(f"{str(name)!r} is not here: {reason}")
+        for store, of in by_store(homes) if not _ending(name, more) else ():
+            visible = {held: borders[own] for held, own in of.items()}
+            if reason := unread_reason(store, spellings(str(name)), repos, visible):
+                raise UnknownName(f"{str(name)!r} is not here: {reason}")
     return pl.concat([known, more]).unique("chunk_id", keep="first", maintain_order=True)
 
 
 def _visible(
-    store: Store,
-    embedder: Embedder,
+    homes: Mapping[str, Home],
+    models: Mapping[str | None, Embedder],
     asked: pl.DataFrame,
     known: pl.DataFrame,
     corpora: Mapping[str, Any],
 ) -> tuple[set[int], dict[int, float]]:
     """The known chunks that one question may see, and their distances from it."""
-    vectors = np.asarray(embedder.embed_queries(asked["texts"].item().to_list()), np.float64)
+    texts = asked["texts"].item().to_list()
+    vectors = {space: np.asarray(m.embed_queries(texts), np.float64) for space, m in models.items()}
     distances: dict[int, float] = {}
     visible: set[int] = set()
     for (corpus,), some in known.group_by("corpus", maintain_order=True):
         if corpus in corpora:
             scope = narrowed(asked, str(corpus), corpora[str(corpus)]["inputs"]["filters"])
-            chunks = fetch_chunks(store, str(corpus), some["chunk_id"], scope)
+            store, held = homes[str(corpus)]
+            chunks = fetch_chunks(store, held, some["chunk_id"], scope)
             visible |= set(chunks["chunk_id"])
-            distances |= nearest(chunks, vectors)
+            distances |= nearest(chunks, vectors.get(store.space, vectors[None]))
     return visible, distances
 
 

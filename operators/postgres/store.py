@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import polars as pl
 import psycopg
@@ -190,6 +190,21 @@ class Store:
     def __exit__(self, *error: object) -> None:
         """Close the store."""
         self.close()
+
+
+class Home(NamedTuple):
+    """Where a corpus of a configuration is: the collection, and the corpus's name in it."""
+
+    store: Store
+    corpus: str
+
+
+def by_store(homes: Mapping[str, Home]) -> list[tuple[Store, dict[str, str]]]:
+    """Each collection once, with the corpora that it holds: its name for each to the caller's."""
+    found: dict[str, tuple[Store, dict[str, str]]] = {}
+    for name, home in homes.items():
+        found.setdefault(home.store.collection, (home.store, {}))[1][home.corpus] = name
+    return list(found.values())
 
 
 def open_store(

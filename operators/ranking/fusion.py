@@ -58,6 +58,7 @@ def fuse_convex(
     missing_score_fraction: float = 0.0,
     depths: Mapping[str, int] | None = None,
     alone: Mapping[str, str] | None = None,
+    spaces: Mapping[str, str | None] | None = None,
 ) -> pl.DataFrame:
     """A convex combination of similarity and text score, each on one scale.
 
@@ -85,6 +86,8 @@ def fuse_convex(
         missing_score_fraction: 0 to 1.
         depths: after how many hits the lists of each corpus were cut; None: all were cut.
         alone: the one channel, ``vector`` or ``text``, of each corpus that has no other.
+        spaces: the vector space of each corpus: only similarities of one space are compared; None:
+            all have the same.
     """
     parts = combination(
         hits,
@@ -94,6 +97,7 @@ def fuse_convex(
         missing_score_fraction=missing_score_fraction,
         depths=depths,
         alone=alone,
+        spaces=spaces,
     )
     listed = hits["vector_distance"].is_not_null() | hits["text_score"].is_not_null()
     factors = frame_of(pl.Series(name, getattr(parts, name)) for name in SCORE_FACTORS)
@@ -130,6 +134,7 @@ def combination(
     missing_score_fraction: float = 0.0,
     depths: Mapping[str, int] | None = None,
     alone: Mapping[str, str] | None = None,
+    spaces: Mapping[str, str | None] | None = None,
 ) -> Combination:
     """The parts of the scores that :func:`fuse_convex` gives ``hits``; arguments as there."""
     number = {name: place for place, name in enumerate(vector_weights)}
@@ -150,7 +155,10 @@ def combination(
         text_score = np.where(np.isnan(text_score), np.repeat(text_last, sizes), text_score)
 
     nearest = np.fmax.reduceat(similarity, begins)
-    best_of_corpus, best = _extreme(nearest, query_id, corpus), _extreme(nearest, query_id)
+    of_space = dict.fromkeys((spaces or {}).values())
+    numbers = [list(of_space).index((spaces or {}).get(name)) if spaces else 0 for name in number]
+    space = np.array(numbers, np.int64)[corpus]
+    best_of_corpus, best = _extreme(nearest, query_id, corpus), _extreme(nearest, query_id, space)
     near = np.divide(best_of_corpus, best, out=np.zeros_like(best), where=best > 0)
     near **= 1 - corpus_normalization
     best_text = _extreme(np.fmax.reduceat(text_score, begins), query_id)

@@ -70,15 +70,16 @@ def confidence(text: str, full_weight_terms: int) -> float:
     return 1.0 if len(words) <= LOOKED_UP else float(share**STEEPNESS)
 
 
-def best_match(lists: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+def best_match(lists: Mapping[str, pl.DataFrame], *, comparable: bool = True) -> pl.DataFrame:
     """``BEST_MATCH``: what the best passage of a corpus has of each question.
 
     Args:
         lists: under ``vector`` columns ``VECTOR_LISTS``; under ``text`` ``TEXT_LISTS``, with
             ``coverage`` where the search knows it. A channel that was not searched is not there.
+        comparable: whether the similarities may stand beside those of the other corpora.
     """
     found = []
-    if "vector" in lists:
+    if "vector" in lists and comparable:
         found.append(lists["vector"].select("query_id", similarity=1 - pl.col("distance")))
     if "coverage" in lists.get("text", pl.DataFrame()).columns:
         found.append(lists["text"].select("query_id", "coverage"))

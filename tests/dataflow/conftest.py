@@ -113,6 +113,8 @@ FRAME = pl.DataFrame
 class Recorder:
     """Stands where the store stands: says per corpus what its search does."""
 
+    collection, space = "recorded", None
+
     def __init__(self, **behaviour):
         self.behaviour = behaviour
         self.asked = []
@@ -313,8 +315,9 @@ class World:
         """What stands in for the searches, for these queries."""
         held = dict.fromkeys(CORPORA, 1)
         info = CollectionInfo("none", None, 3, held, {name: {"org/app": 1} for name in held})
-        given: dict[str, Any] = {"collection": info}
+        given: dict[str, Any] = {}
         for corpus in CORPORA:
+            given[f"{corpus}.collection"] = info
             chunks = self._chunks(corpus, queries)
             given[f"{corpus}.read_chunks"] = {"chunks": chunks, "chunks_outcome": empty(OUTCOMES)}
             for place, (channel, schema) in enumerate(

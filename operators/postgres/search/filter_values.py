@@ -10,14 +10,14 @@ from psycopg.rows import TupleRow
 from operators.foundation.sanitize import clean_text
 from operators.frames import NOTES
 from operators.postgres.search.filters import within_border
-from operators.postgres.store import Connection, Store
+from operators.postgres.store import Connection, Home, Store, by_store
 
 NAMED = 8
 """Values that a sentence names."""
 
 
 def unmet_filters(
-    store: Store,
+    homes: Mapping[str, Home],
     queries: pl.DataFrame,
     results: pl.DataFrame,
     visible: Mapping[str, Mapping[str, Any]],
@@ -25,7 +25,7 @@ def unmet_filters(
     """``NOTES``: for each query without a result, its filter values that no visible document has.
 
     Args:
-        store: the open collection; read only for such a query.
+        homes: where each corpus is; read only for such a query.
         queries: columns ``QUERIES``.
         results: has the column query_id.
         visible: what may be seen of each corpus, as :func:`absent_values` takes it.
@@ -37,9 +37,19 @@ def unmet_filters(
         if any(filters.values()):
             asked = query["corpora"]
             searched = {c: of for c, of in visible.items() if asked is None or c in asked}
-            found = absent_values(store, searched, **filters)
-            rows += [(query["query_id"], sentence) for sentence in found]
+            found = [
+                absent_values(store, {held: searched[c] for held, c in of.items()}, **filters)
+                for store, of in by_store({c: homes[c] for c in searched})
+            ]
+            rows += [(query["query_id"], sentence) for sentence in _in_all(found)]
     return pl.DataFrame(rows, schema=NOTES, orient="row")
+
+
+def _in_all(found: Sequence[Sequence[str]]) -> list[str]:
+    """The sentences of the first collection whose value no other has either."""
+    lacks = [{sentence.partition(" here")[0] for sentence in one} for one in found]
+    first = found[0] if found else ()
+    return [s for s in first if all(s.partition(" here")[0] in one for one in lacks)]
 
 
 def absent_values(

@@ -37,7 +37,9 @@ INTENDED = {
     "rrf_steep": LISTS | {"vector_hits", "text_hits"},
     "comb_sum": {"fused"},
     "static_model": set(),
-    "text_only": {"merged", "query_embeddings", "vector_search", "vector_hits"},
+    "text_only": {
+        *("merged", "query_embeddings", "other_embeddings", "vector_search", "vector_hits"),
+    },
     "vector_lean": {"merged"},
     "vector_only": {"merged", "text_search", "text_hits"},
     "weighted_rrf": LISTS,

@@ -3,6 +3,7 @@
 import json
 import re
 import zlib
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -100,6 +101,6 @@ def driver(open_driver):
 def whole_driver():
     """The driver of the default configuration, without a server."""
     config = load_config("default")
-    bound = {"store": None, "embedder": None}
+    bound = {"store": SimpleNamespace(collection="none"), "embedder": None}
     with RetrievalDriver(config, build_graph(config), bound) as made:
         yield made

@@ -67,7 +67,7 @@ def build() -> Iterator[Callable[..., RetrievalDriver]]:
     def make(config: Config) -> RetrievalDriver:
         key = config.model_dump_json()
         if key not in built:
-            bound = {"store": None, "embedder": embedder}
+            bound = {"store": SimpleNamespace(collection="none"), "embedder": embedder}
             built[key] = RetrievalDriver(config, build_graph(config), bound)
         return built[key]
 

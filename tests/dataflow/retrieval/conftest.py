@@ -51,7 +51,7 @@ def driver_of() -> Iterator[Callable[..., RetrievalDriver]]:
                 }
             )
             embedder = SimpleNamespace(model="none", count_tokens=lambda t: [len(x) for x in t])
-            bound = {"store": None, "embedder": embedder}
+            bound = {"store": SimpleNamespace(collection="none"), "embedder": embedder}
             built[key] = RetrievalDriver(config, build_graph(config), bound)
         return built[key]
 

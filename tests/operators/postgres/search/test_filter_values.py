@@ -7,7 +7,7 @@ import pytest
 
 from operators.frames import NOTES, QUERIES, check
 from operators.postgres.search.filter_values import NAMED, absent_values, as_spelled, unmet_filters
-from operators.postgres.store import Store
+from operators.postgres.store import Home, Store
 
 ALL: dict[str, dict[str, Any]] = {"code": {}, "docs": {}}
 
@@ -143,7 +143,8 @@ def test_only_a_query_without_results_hears_which_filter_nothing_has(
         {"query_id": 3},
     ]
     queries = pl.DataFrame(asked, schema=QUERIES)
-    found = unmet_filters(filled, queries, pl.DataFrame({"query_id": [0]}), ALL)
+    homes = {corpus: Home(filled, corpus) for corpus in ALL}
+    found = unmet_filters(homes, queries, pl.DataFrame({"query_id": [0]}), ALL)
     assert check(found, NOTES, "unmet_filters").rows() == [
         (1, "no document of repo 'cc/x' here; there is 'cc'"),
     ]
