@@ -258,7 +258,7 @@ def render(
         typer.Option(
             "--out",
             "-o",
-            help="Ends in .png, .svg, .dot or .mmd (Mermaid); else dag.png, or GRAPH.png.",
+            help="Ends in .png, .svg or .dot; else dag.png, or GRAPH.png.",
         ),
     ] = None,
     check: Annotated[
