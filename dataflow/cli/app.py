@@ -326,10 +326,9 @@ def diff(
     from dataflow.visualization.graph_diff import to_text
     from dataflow.visualization.render import render as write
 
-    first, second = load_config(before), load_config(after)
-    found = diff_configs(first, second)
+    found = diff_configs(load_config(before), load_config(after))
     if out:
-        write(draw_difference(first, second, unfold=unfold), out)
+        write(draw_difference(found, unfold=unfold), out)
     if as_json:
         terminal.print_json(found.to_json())
     else:

@@ -8,12 +8,10 @@ from typing import Any
 from dataflow.configuration.config_model import Config
 from dataflow.driver.retrieval_description import describe_retrieval
 from dataflow.driver.retrieval_driver import build_graph
-from dataflow.visualization.dot import to_dot
 from dataflow.visualization.folding import fold
 from dataflow.visualization.graph_diff import Diff, compare, difference_picture
 from dataflow.visualization.graph_model import Description
 from dataflow.visualization.picture import Picture, picture
-from dataflow.visualization.png import draw
 
 
 def describe_config(config: Config) -> Description:
@@ -37,19 +35,10 @@ def diff_configs(before: Config, after: Config) -> Diff:
     return compare(first, second, _settings(before), _settings(after))
 
 
-def draw_difference(before: Config, after: Config, *, unfold: bool = False) -> Picture:
-    """The picture of both graphs; corpora that changed alike are one cluster."""
-    shown = difference_picture(describe_config(before), describe_config(after))
+def draw_difference(found: Diff, *, unfold: bool = False) -> Picture:
+    """The picture of both graphs of a difference; corpora that changed alike are one cluster."""
+    shown = difference_picture(*found.graphs)
     return shown if unfold else fold(shown)
-
-
-def difference_svg(before: Config, after: Config) -> str:
-    """The picture of :func:`draw_difference` as the text of an SVG file.
-
-    Raises:
-        RenderError: Graphviz is missing.
-    """
-    return draw(to_dot(draw_difference(before, after), inputs=False), format="svg").decode()
 
 
 def _settings(config: Config) -> dict[str, Any]:
