@@ -258,7 +258,7 @@ def render(
         typer.Option(
             "--out",
             "-o",
-            help="Ends in .png, .svg, .dot or .mmd (Mermaid); else dag.png, or GRAPH.png.",
+            help="Ends in .png, .svg or .dot; else dag.png, or GRAPH.png.",
         ),
     ] = None,
     check: Annotated[
@@ -326,10 +326,9 @@ def diff(
     from dataflow.visualization.graph_diff import to_text
     from dataflow.visualization.render import render as write
 
-    first, second = load_config(before), load_config(after)
-    found = diff_configs(first, second)
+    found = diff_configs(load_config(before), load_config(after))
     if out:
-        write(draw_difference(first, second, unfold=unfold), out)
+        write(draw_difference(found, unfold=unfold), out)
     if as_json:
         terminal.print_json(found.to_json())
     else:

@@ -1,19 +1,11 @@
 """Commands that try configurations on judged queries."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from dataflow.cli.options import AllCorpora, AsJson, Collection, Qrels, Queries
-
-
-class Alternates(StrEnum):
-    """What becomes of a near-duplicate that dedup dropped."""
-
-    expand = "expand"
-    drop = "drop"
 
 
 def evaluate(
@@ -31,11 +23,11 @@ def evaluate(
         int, typer.Option(min=0, help="Documents a corpus in a run, at least; 0: as a user gets.")
     ] = 100,
     alternates: Annotated[
-        Alternates,
+        Literal["expand", "drop"],
         typer.Option(
             help="A near-duplicate that dedup dropped follows its representative or is left out."
         ),
-    ] = Alternates.expand,
+    ] = "expand",
     all_corpora: AllCorpora = False,
     reranker: Annotated[
         str | None,
@@ -67,18 +59,18 @@ def evaluate(
 
     settings = named_configs(configs)
     inputs = {"reranker": named_function(reranker)} if reranker else None
-    total = read_queries(queries).height
+    asked = read_queries(queries)
     with (
         open_store(collection=collection) as store,
-        batch_progress(list(settings), total) as on_batch,
+        batch_progress(list(settings), asked.height) as on_batch,
     ):
         found = run(
             store,
             settings,
-            queries,
+            asked,
             qrels,
             depth=depth,
-            alternates="drop" if alternates is Alternates.drop else "expand",
+            alternates=alternates,
             all_corpora=all_corpora,
             retrieval_inputs=inputs,
             vectors_directory=data_home() / "query_vectors",

@@ -1,19 +1,11 @@
 """The command that fits the fusion's weights to judged queries."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from dataflow.cli.options import PARTLY, AllCorpora, AsJson, Collection, Qrels
-
-
-class Method(StrEnum):
-    """What is fitted."""
-
-    convex = "convex"
-    rrf = "rrf"
 
 
 def learn(
@@ -28,8 +20,9 @@ def learn(
     qrels: Qrels,
     out: Annotated[Path, typer.Option("--out", "-o", help="Experiment file to write.")],
     method: Annotated[
-        Method, typer.Option(help="Fusion of scores (convex combination) or of ranks.")
-    ] = Method.convex,
+        Literal["convex", "rrf"],
+        typer.Option(help="Fusion of scores (convex combination) or of ranks."),
+    ] = "convex",
     training_queries: Annotated[
         int | None, typer.Option(min=4, help="Learn from so many at most; else from half.")
     ] = None,
@@ -70,14 +63,14 @@ def learn(
             queries,
             qrels,
             extends=extends,
-            method=method.value,
+            method=method,
             training_queries=training_queries,
             seed=seed,
             all_corpora=all_corpora,
             vectors_directory=data_home() / "query_vectors",
             on_batch=on_batch,
         )
-    text = experiment_text(fit, collection=collection, method=method.value, seed=seed)
+    text = experiment_text(fit, collection=collection, method=method, seed=seed)
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(text, encoding="utf-8")
     loss = fit.loss

@@ -3,10 +3,9 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from enum import StrEnum
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -33,18 +32,8 @@ Model = Annotated[
         " configuration's."
     ),
 ]
-
-
-class SecretsMode(StrEnum):
-    """What becomes of a document that holds a secret."""
-
-    skip = "skip"
-    redact = "redact"
-    allow = "allow"
-
-
 Secrets = Annotated[
-    SecretsMode | None,
+    Literal["skip", "redact", "allow"] | None,
     typer.Option(
         help="A document with a key or token of a well-known form: skip it and say so (the"
         " default), take it with marks instead, or as it is; kept for later runs."
@@ -94,9 +83,8 @@ class IngestOptions:
     @property
     def of_a_run(self) -> dict[str, Any]:
         """Those that every run over a source takes."""
-        secrets = self.secrets and self.secrets.value
-        wait, mass = self.wait, self.allow_mass_delete
-        return {"allow_mass_delete": mass, "secrets": secrets, "wait": wait}
+        names = ("allow_mass_delete", "secrets", "wait")
+        return {name: getattr(self, name) for name in names}
 
 
 def takes_ingest_options(command: Callable[..., None]) -> Callable[..., None]:

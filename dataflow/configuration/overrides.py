@@ -12,9 +12,7 @@ from dataflow.configuration.config_model import Config
 from operators.errors import UnknownName, suggest
 
 
-def with_setting(
-    config: Config, name: str, value: Any, *, catalog: Catalog | None = None
-) -> Config:
+def with_setting(config: Config, name: str, value: Any) -> Config:
     """``config`` with one parameter or variant set, in every place that the name stands for.
 
     Args:
@@ -22,19 +20,18 @@ def with_setting(
         name: ``parameter``, ``stage``, ``corpus.parameter`` or ``corpus.stage``. Without a corpus,
             a corpus's own value gives way too.
         value: of the parameter's type, or a variant's name.
-        catalog: the stages that exist; None: those of the shipped graph.
 
     Raises:
         UnknownName: no stage or parameter has the name.
         ConfigError: the value is of another type, or no variant.
     """
-    catalog = catalog or config.catalog
+    catalog = config.catalog
     corpus, _, key = name.rpartition(".")
     if corpus:
         if corpus not in config.corpora:
             raise UnknownName(f"unknown corpus {corpus!r}{suggest(corpus, config.corpora)}")
         kind = _kind(catalog.corpus, key, name, catalog)
-        return config.with_changes({"corpora": {corpus: {kind: {key: value}}}}, catalog=catalog)
+        return config.with_changes({"corpora": {corpus: {kind: {key: value}}}})
     changes: dict[str, Any] = {}
     if _has(catalog.top, key):
         changes[_kind(catalog.top, key, name, catalog)] = {key: value}
@@ -43,7 +40,7 @@ def with_setting(
         own = [c for c, options in config.corpora.items() if key in getattr(options, kind)]
         changes["corpus_defaults"] = {kind: {key: value}}
         changes["corpora"] = {c: {kind: {key: value}} for c in own}
-    return config.with_changes(changes, catalog=catalog)
+    return config.with_changes(changes)
 
 
 def with_settings(config: Config, settings: Mapping[str, Any]) -> Config:

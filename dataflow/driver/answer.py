@@ -137,19 +137,15 @@ class AnswerMethods(ABC):
         Raises:
             CrosscorpusError: as ``execute``.
         """
-        lists = {"query": query, "repos": repos, "only_corpora": only_corpora, "versions": versions}
-        inputs: dict[str, Any] = {
+        asked: dict[str, Any] = {"query": query, "repos": repos, "versions": versions}
+        asked |= {"only_corpora": only_corpora, "path_prefix": path_prefix, "language": language}
+        asked |= {"trigger": trigger or self.config.usual_trigger, "as_of": as_of, **more}
+        inputs = {
             name: list(one) if isinstance(one, Sequence) and not isinstance(one, str) else one
-            for name, one in lists.items()
+            for name, one in asked.items()
+            if one is not None
         }
-        inputs |= {
-            "trigger": trigger or self.config.usual_trigger,
-            "path_prefix": path_prefix,
-            "language": language,
-        }
-        inputs |= {"as_of": as_of, **more}
-        given = {name: value for name, value in inputs.items() if value is not None}
-        return answer_of(self.execute(NODES, inputs=given))
+        return answer_of(self.execute(NODES, inputs=inputs))
 
     async def aask(self, query: str | Sequence[str], **asked: Any) -> Answer:
         """As :meth:`ask`, for coroutines: all share as many threads as the driver has workers."""

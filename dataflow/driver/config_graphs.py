@@ -5,61 +5,40 @@ No server and no model is needed: a graph is built, not run.
 
 from typing import Any
 
-from dataflow.configuration.catalog import Catalog
 from dataflow.configuration.config_model import Config
 from dataflow.driver.retrieval_description import describe_retrieval
 from dataflow.driver.retrieval_driver import build_graph
-from dataflow.visualization.dot import to_dot
 from dataflow.visualization.folding import fold
 from dataflow.visualization.graph_diff import Diff, compare, difference_picture
 from dataflow.visualization.graph_model import Description
 from dataflow.visualization.picture import Picture, picture
-from dataflow.visualization.png import draw
 
 
-def describe_config(config: Config, catalog: Catalog | None = None) -> Description:
+def describe_config(config: Config) -> Description:
     """Describe the retrieval graph that ``config`` builds.
 
     Raises:
         GraphError: a stage needs what no node computes.
     """
-    return describe_retrieval(build_graph(config, catalog).graph)
+    return describe_retrieval(build_graph(config).graph)
 
 
-def draw_config(config: Config, catalog: Catalog | None = None, *, unfold: bool = False) -> Picture:
-    """The picture of the retrieval graph; corpora that are alike are one cluster.
-
-    Args:
-        config: what the graph is built from.
-        catalog: the stages that exist; None: those of the shipped retrieval graph.
-        unfold: give every corpus a cluster of its own.
-    """
-    shown = picture(describe_config(config, catalog))
+def draw_config(config: Config, *, unfold: bool = False) -> Picture:
+    """The picture of the retrieval graph; corpora that are alike are one cluster, or one each."""
+    shown = picture(describe_config(config))
     return shown if unfold else fold(shown)
 
 
-def diff_configs(before: Config, after: Config, catalog: Catalog | None = None) -> Diff:
+def diff_configs(before: Config, after: Config) -> Diff:
     """Compare the graphs that two configurations build, and the rest of what they say."""
-    first, second = describe_config(before, catalog), describe_config(after, catalog)
+    first, second = describe_config(before), describe_config(after)
     return compare(first, second, _settings(before), _settings(after))
 
 
-def draw_difference(
-    before: Config, after: Config, catalog: Catalog | None = None, *, unfold: bool = False
-) -> Picture:
-    """The picture of both graphs; corpora that changed alike are one cluster."""
-    first, second = describe_config(before, catalog), describe_config(after, catalog)
-    shown = difference_picture(first, second)
+def draw_difference(found: Diff, *, unfold: bool = False) -> Picture:
+    """The picture of both graphs of a difference; corpora that changed alike are one cluster."""
+    shown = difference_picture(*found.graphs)
     return shown if unfold else fold(shown)
-
-
-def difference_svg(before: Config, after: Config) -> str:
-    """The picture of :func:`draw_difference` as the text of an SVG file.
-
-    Raises:
-        RenderError: Graphviz is missing.
-    """
-    return draw(to_dot(draw_difference(before, after), inputs=False), format="svg").decode()
 
 
 def _settings(config: Config) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from hamilton.driver import Driver
 from hamilton.graph_types import HamiltonNode
 
 from dataflow.driver.node_drawing import Drawing, Look, draw_nodes
-from dataflow.driver.retrieval_description import describe_retrieval
 from dataflow.driver.validation import check_call
 from dataflow.execution.graph_checks import GraphError
 from dataflow.execution.plan import make_plan
@@ -97,11 +96,8 @@ class HamiltonMethods(ABC):
         **look: Unpack[Look],
     ) -> GraphDrawing:
         """Draw the whole graph."""
-        shown = describe_retrieval(self.hamilton.graph).nodes
-        names = {name for node in shown.values() for name in (node.name, *node.inputs)}
-        return draw_nodes(
-            self.hamilton.graph, names, output_file_path, render_kwargs, graphviz_kwargs, **look
-        )
+        files = (output_file_path, render_kwargs, graphviz_kwargs)
+        return draw_nodes(self.hamilton.graph, None, *files, **look)
 
     def display_upstream_of(self, *node_names: str, **drawing: Unpack[Drawing]) -> GraphDrawing:
         """Draw these nodes and all that they are computed from."""

@@ -39,7 +39,7 @@ class Drawing(Look, total=False):
 
 def draw_nodes(
     graph: FunctionGraph,
-    names: Collection[str],
+    names: Collection[str] | None,
     output_file_path: str | None = None,
     render_kwargs: Mapping[str, Any] | None = None,
     graphviz_kwargs: Mapping[str, Any] | None = None,
@@ -53,11 +53,11 @@ def draw_nodes(
     custom_style_function: StyleFunction | None = None,
     keep_dot: bool = False,
 ) -> GraphDrawing:
-    """Draw the nodes of ``graph`` that ``names`` lists, and write the file if one is named.
+    """Draw nodes of ``graph``, and write the file if one is named.
 
     Args:
         graph: a retrieval graph, perhaps with more nodes than the configuration's.
-        names: nodes and run-time inputs.
+        names: nodes and run-time inputs; None: all that the configuration has.
         output_file_path: the file to write; its suffix is the format, ``.png`` without one.
         render_kwargs: ``{"format": ...}`` beats the suffix.
         graphviz_kwargs: ``graph_attr``, ``node_attr``, ``edge_attr``: attributes beside ours.

@@ -349,9 +349,12 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         for name in self._parameters & given.keys():
             instead[name] = given.pop(name)
         wanted = [final_vars] if isinstance(final_vars, str) else node_names(final_vars)
-        self._refuse_bound(given, instead)
+        for name in sorted((DRIVER_INPUTS - {"timings"}) & (given.keys() | instead.keys())):
+            raise GraphError(f"{name!r} belongs to the driver: give it to build_driver")
         check_call(self.graph, wanted, given, instead, fixed=self._fixed)
-        self._check_names(given)
+        read_trigger(given.get("trigger"), self.config.triggers)
+        for name in given.get("only_corpora") or ():
+            check_known("corpus", name, self.config.corpora)
         for name, value in not_searched(instead, self.config.corpora).items():
             if name in self.graph.nodes and name not in wanted:
                 instead.setdefault(name, value)
@@ -385,15 +388,6 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         queries = arguments.get("scoped_queries", arguments.get("queries"))
         batch = queries.height if isinstance(queries, pl.DataFrame) else 1
         return None if seconds is None else seconds * max(batch, 1)
-
-    def _refuse_bound(self, given: Mapping[str, Any], instead: Mapping[str, Any]) -> None:
-        for name in sorted((DRIVER_INPUTS - {"timings"}) & (given.keys() | instead.keys())):
-            raise GraphError(f"{name!r} belongs to the driver: give it to build_driver")
-
-    def _check_names(self, given: Mapping[str, Any]) -> None:
-        read_trigger(given.get("trigger"), self.config.triggers)
-        for name in given.get("only_corpora") or ():
-            check_known("corpus", name, self.config.corpora)
 
     def close(self) -> None:
         """Stop the workers and close the store if the driver opened it."""

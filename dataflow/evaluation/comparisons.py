@@ -4,10 +4,9 @@ import polars as pl
 from hamilton.function_modifiers import tag
 
 from dataflow.configuration.config_model import Config
-from dataflow.evaluation.answers import Holdings
 from operators.evaluation import comparison as compared
 from operators.evaluation import measures, statistics
-from operators.evaluation.evaluation_frames import MEASURES, SCORES, Evaluation
+from operators.evaluation.evaluation_frames import MEASURES, SCORES
 from operators.evaluation.notes import evaluation_notes
 from operators.frames import empty
 from operators.postgres.inspect.document_homes import document_titles
@@ -120,39 +119,4 @@ def notes(
     """What a reader of the numbers must know."""
     return evaluation_notes(
         given_queries, given_qrels, judged_queries, qrels, homes, judged_runs, list(configs)
-    )
-
-
-@tag(stage="comparison")
-def evaluation(
-    configs: dict[str, Config],
-    store: Store,
-    holdings: Holdings,
-    judged_queries: pl.DataFrame,
-    qrels: pl.DataFrame,
-    runs: pl.DataFrame,
-    scores: pl.DataFrame,
-    corpus_scores: pl.DataFrame,
-    summary: pl.DataFrame,
-    comparison: pl.DataFrame,
-    changed: pl.DataFrame,
-    titles: dict[str, str],
-    timings: pl.DataFrame,
-    notes: tuple[str, ...],
-) -> Evaluation:
-    """Everything that the graph found."""
-    return Evaluation(
-        configs=tuple(configs),
-        queries=judged_queries,
-        qrels=qrels,
-        runs=runs,
-        scores=scores,
-        corpus_scores=corpus_scores,
-        summary=summary,
-        comparison=comparison,
-        changed=changed,
-        titles=titles,
-        timings=timings,
-        notes=notes,
-        collection={"name": store.collection, "documents": dict(holdings.documents)},
     )

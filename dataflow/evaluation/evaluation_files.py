@@ -10,13 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
-import polars as pl
-
 from dataflow.configuration.config_model import Config, load_config
-from dataflow.driver.config_graphs import diff_configs, difference_svg
+from dataflow.driver.config_graphs import diff_configs, draw_difference
 from dataflow.evaluation.sweep import Sweep
+from dataflow.visualization.dot import to_dot
 from dataflow.visualization.graph_diff import to_text
-from dataflow.visualization.png import RenderError
+from dataflow.visualization.png import RenderError, draw
 from operators.errors import CrosscorpusError
 from operators.evaluation.evaluation_frames import Evaluation
 from operators.evaluation.tables import as_json, as_markdown, per_query
@@ -85,27 +84,25 @@ def write_evaluation(
     """
     baseline = evaluation.configs[0]
     graphs = {c: _difference(configs[baseline], configs[c]) for c in evaluation.configs[1:]}
-    paths = []
+    table = per_query(evaluation)
+    plain = json.dumps(as_json(evaluation), indent=1, ensure_ascii=False)
+    texts = {
+        "tables.md": as_markdown(evaluation),
+        "evaluation.json": plain + "\n",
+        "report.html": report_page(evaluation, graphs),
+    }
+    runs = {f"runs/{name}.trec": name for name in evaluation.configs}
     with _writing(directory):
         (directory / "runs").mkdir(parents=True, exist_ok=True)
-        for name in evaluation.configs:
-            paths.append(directory / "runs" / f"{name}.trec")
-            run = evaluation.runs.filter(pl.col("config") == name)
-            write_run(run, paths[-1], tag=name)
-        paths.append(directory / "per_query.csv")
-        table = per_query(evaluation)
-        table.write_csv(paths[-1])
-        paths.append(directory / "tables.md")
-        paths[-1].write_text(as_markdown(evaluation), encoding="utf-8")
-        paths.append(directory / "evaluation.json")
-        plain = json.dumps(as_json(evaluation), indent=1, ensure_ascii=False)
-        paths[-1].write_text(plain + "\n", encoding="utf-8")
-        paths.append(directory / "report.html")
-        paths[-1].write_text(report_page(evaluation, graphs), encoding="utf-8")
-        for name, frame in (("runs", evaluation.runs), ("per_query", table)):
-            paths.append(directory / f"{name}.parquet")
-            frame.write_parquet(paths[-1])
-    return paths
+        for path, name in runs.items():
+            write_run(evaluation.runs.filter(config=name), directory / path, tag=name)
+        table.write_csv(directory / "per_query.csv")
+        for path, text in texts.items():
+            (directory / path).write_text(text, encoding="utf-8")
+        evaluation.runs.write_parquet(directory / "runs.parquet")
+        table.write_parquet(directory / "per_query.parquet")
+    files = (*runs, "per_query.csv", *texts, "runs.parquet", "per_query.parquet")
+    return [directory / name for name in files]
 
 
 def write_sweep(found: Sweep, directory: Path, *, title: str = "Sweep") -> list[Path]:
@@ -131,9 +128,10 @@ def _difference(before: Config, after: Config) -> GraphDifference:
     if not found:
         return GraphDifference("")
     try:
-        return GraphDifference(to_text(found), difference_svg(before, after))
+        svg = draw(to_dot(draw_difference(found), inputs=False), format="svg").decode()
     except RenderError:
-        return GraphDifference(to_text(found))
+        svg = None
+    return GraphDifference(to_text(found), svg)
 
 
 @contextmanager

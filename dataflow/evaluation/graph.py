@@ -10,7 +10,7 @@ from hamilton import driver
 
 from dataflow.configuration.config_model import Config
 from dataflow.evaluation import comparisons, runs
-from dataflow.execution.graph_checks import LooseInputs, check_declared
+from dataflow.execution.graph_checks import LooseInputs
 from dataflow.execution.hamilton_logs import quiet_hamilton
 from dataflow.execution.scheduler import Scheduler
 from operators.embedding.protocol import Embedder
@@ -21,47 +21,18 @@ from operators.evaluation.ranked_documents import Alternates
 from operators.postgres.store import ModelMismatch, Store, collection_info
 
 MODULES: tuple[ModuleType, ...] = (runs, comparisons)
-INPUTS = frozenset(
-    {
-        "queries_file",
-        "qrels_file",
-        "configs",
-        "baseline",
-        "store",
-        "embedder",
-        "vectors_directory",
-        "retrieval_inputs",
-        "on_batch",
-    }
+_FIELDS = (
+    *("qrels", "runs", "scores", "corpus_scores", "summary", "comparison", "changed"),
+    *("titles", "timings", "notes"),
 )
-
-PARAMETERS = frozenset(
-    {
-        "depth",
-        "alternates",
-        "all_corpora",
-        "batch_size",
-        "measure_names",
-        "resamples",
-        "permutations",
-        "seed",
-        "most_changed",
-    }
-)
+"""The fields of :class:`Evaluation` that are nodes of the same name."""
 
 
-def build_evaluation_graph(config: Mapping[str, Any] | None = None) -> driver.Driver:
-    """The experiment graph alone, without a server or a model; ``config``: parameters by name."""
+def build_evaluation_graph() -> driver.Driver:
+    """The experiment graph alone, without a server or a model."""
     with quiet_hamilton():
-        built = (
-            driver.Builder()
-            .with_modules(*MODULES)
-            .with_config(dict(config or {}))
-            .with_adapters(LooseInputs())
-            .build()
-        )
+        built = driver.Builder().with_modules(*MODULES).with_adapters(LooseInputs()).build()
     built.graph_executor = Scheduler(0, adapter=built.adapter)
-    check_declared(built.graph, INPUTS | PARAMETERS)
     return built
 
 
@@ -100,29 +71,32 @@ def evaluate(
         ModelMismatch: a configuration has another model than the collection.
         CrosscorpusError: a search failed, or the collection is not what was judged.
     """
-    model = embedder or check_models(store, configs)
+    built = build_evaluation_graph()
+    known = {node.name for node in built.graph.nodes.values() if node.user_defined}
+    if unknown := sorted(options.keys() - known):
+        raise CrosscorpusError(f"unknown option {unknown[0]!r} of an evaluation")
     given = {
+        **options,
         "queries_file": queries,
         "qrels_file": qrels,
         "configs": dict(configs),
         "baseline": next(iter(configs)),
         "store": store,
-        "embedder": model,
+        "embedder": embedder or check_models(store, configs),
         "vectors_directory": vectors_directory,
-        "retrieval_inputs": options.pop("retrieval_inputs", None),
         "on_batch": on_batch,
         "depth": depth,
         "alternates": alternates,
         "all_corpora": all_corpora,
-        **options,
     }
-    unknown = sorted(options.keys() - PARAMETERS)
-    if unknown:
-        raise CrosscorpusError(f"unknown option {unknown[0]!r} of an evaluation")
     with quiet_hamilton():
-        out = build_evaluation_graph().execute(["evaluation"], inputs=given)
-    found: Evaluation = out["evaluation"]
-    return found
+        found = built.execute(["judged_queries", "holdings", *_FIELDS], inputs=given)
+    return Evaluation(
+        configs=tuple(configs),
+        queries=found["judged_queries"],
+        collection={"name": store.collection, "documents": dict(found["holdings"].documents)},
+        **{name: found[name] for name in _FIELDS},
+    )
 
 
 def check_models(store: Store, configs: Mapping[str, Config]) -> Embedder:

@@ -22,7 +22,7 @@ from dataflow.evaluation.answers import (
 from operators.embedding.protocol import Embedder
 from operators.errors import CrosscorpusError
 from operators.evaluation.judgements import check_judged, read_qrels, read_queries
-from operators.evaluation.ranked_documents import of_judged_corpora
+from operators.evaluation.ranked_documents import Alternates, of_judged_corpora
 from operators.postgres.inspect.document_homes import count_documents, document_homes
 from operators.postgres.store import Store, collection_info
 
@@ -84,7 +84,7 @@ def answers(
     holdings: Holdings,
     qrels: pl.DataFrame,
     depth: int = 100,
-    alternates: str = "expand",
+    alternates: Alternates = "expand",
     batch_size: int = BATCH_SIZE,
     retrieval_inputs: Mapping[str, Any] | None = None,
     on_batch: Callable[[str, int], None] | None = None,
@@ -101,7 +101,7 @@ def answers(
                 holdings,
                 qrels,
                 depth=depth,
-                alternates="drop" if alternates == "drop" else "expand",
+                alternates=alternates,
                 batch_size=batch_size,
                 inputs=retrieval_inputs,
                 query_embeddings=query_embeddings,

@@ -7,7 +7,7 @@ a default is seen where it takes effect.
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from dataflow.visualization.graph_model import Described, Description
@@ -47,6 +47,7 @@ class Diff:
         parameters: ``node.parameter`` -> its value in the first and in the second.
         settings: whatever else the two are built from says differently, by name.
         subgraphs: the sub-graphs that both graphs have.
+        graphs: the first and the second graph, for the picture; no part of the JSON.
     """
 
     added: list[str]
@@ -57,14 +58,15 @@ class Diff:
     parameters: list[Change]
     settings: list[Change]
     subgraphs: list[str]
+    graphs: tuple[Description, ...] = field(default=(), repr=False, compare=False)
 
     def __bool__(self) -> bool:
         """Whether anything differs."""
-        return any(value for name, value in asdict(self).items() if name != "subgraphs")
+        return any(value for name, value in self.to_json().items() if name != "subgraphs")
 
     def to_json(self) -> dict[str, Any]:
         """The differences as plain dicts and lists."""
-        return asdict(self)
+        return {k: v for k, v in asdict(replace(self, graphs=())).items() if k != "graphs"}
 
 
 def compare(
@@ -91,6 +93,7 @@ def compare(
         parameters=_changes(given, taken),
         settings=_changes(settings_before or {}, settings_after or {}),
         subgraphs=sorted(first.outputs.keys() & second.outputs.keys()),
+        graphs=(first, second),
     )
 
 

@@ -1,6 +1,7 @@
 """Drawing DOT text as a picture, and the fingerprint inside the file that says what it shows."""
 
 import hashlib
+import re
 import shutil
 import struct
 import subprocess
@@ -18,18 +19,17 @@ class RenderError(CrosscorpusError):
     """A picture can't be drawn or read."""
 
 
-def draw(dot: str, *, dpi: int = 110, format: str = "png") -> bytes:
+def draw(dot: str, *, format: str = "png") -> bytes:
     """Lay ``dot`` out and return a picture, by pygraphviz if installed, else by a system ``dot``.
 
     Args:
         dot: the graph in the DOT language.
-        dpi: dots an inch; an SVG has none.
         format: of the picture: ``png``, ``svg`` or another that Graphviz knows.
 
     Raises:
         RenderError: neither is there, or the layout failed.
     """
-    options = [f"-Gdpi={dpi}"] if format == "png" else []
+    options = ["-Gdpi=110"] if format == "png" else []
     try:
         import pygraphviz
     except ImportError:
@@ -37,7 +37,7 @@ def draw(dot: str, *, dpi: int = 110, format: str = "png") -> bytes:
         if program is None:
             raise RenderError(
                 f"drawing needs Graphviz: {installing('render')}, or install the program dot; a "
-                "picture that ends in .dot or .mmd needs neither"
+                "picture that ends in .dot needs neither"
             ) from None
         command = [program, f"-T{format}", *options]
         done = subprocess.run(command, input=dot.encode(), capture_output=True, check=False)
@@ -58,7 +58,16 @@ def fingerprint(dot: str) -> str:
 
 def stamp(png: bytes, mark: str) -> bytes:
     """``png`` with ``mark`` in a text chunk behind its header."""
-    return png[:_HEAD] + _chunk(b"tEXt", _KEY + mark.encode()) + png[_HEAD:]
+    body = _KEY + mark.encode()
+    check = zlib.crc32(b"tEXt" + body)
+    return (
+        png[:_HEAD]
+        + struct.pack(">I", len(body))
+        + b"tEXt"
+        + body
+        + struct.pack(">I", check)
+        + png[_HEAD:]
+    )
 
 
 def read_stamp(png: bytes) -> str | None:
@@ -69,15 +78,5 @@ def read_stamp(png: bytes) -> str | None:
     """
     if not png.startswith(_SIGNATURE):
         raise RenderError("not a PNG file")
-    position = len(_SIGNATURE)
-    while position + 8 <= len(png):
-        size, kind = struct.unpack(">I4s", png[position : position + 8])
-        body = png[position + 8 : position + 8 + size]
-        if kind == b"tEXt" and body.startswith(_KEY):
-            return body[len(_KEY) :].decode()
-        position += 12 + size
-    return None
-
-
-def _chunk(kind: bytes, body: bytes) -> bytes:
-    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+    found = re.match(b"tEXt" + _KEY + b"([0-9a-f]{64})", png[_HEAD + 4 :])
+    return found[1].decode() if found else None

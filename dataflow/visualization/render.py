@@ -4,49 +4,34 @@ Nothing is run for a picture: it shows the built graph.
 """
 
 from pathlib import Path
-from typing import Literal
 
 from dataflow.visualization.dot import to_dot
-from dataflow.visualization.mermaid import to_mermaid
 from dataflow.visualization.picture import Picture
 from dataflow.visualization.png import RenderError, draw, fingerprint, read_stamp, stamp
 
-Format = Literal["png", "svg", "dot", "mermaid"]
-_SUFFIXES: dict[str, Format] = {
-    ".png": "png",
-    ".svg": "svg",
-    ".dot": "dot",
-    ".gv": "dot",
-    ".mmd": "mermaid",
-}
+_SUFFIXES = (".png", ".svg", ".dot", ".gv")
 
 
-def render(shown: Picture, path: Path, format: Format | None = None) -> str:
-    """Write a picture to ``path``.
-
-    Args:
-        shown: of a graph, or of the difference of two; folded or not.
-        path: the file to write.
-        format: ``png``, ``svg``, ``dot`` or ``mermaid``; None: by the file's suffix
-            (.png, .svg, .dot, .gv, .mmd).
+def render(shown: Picture, path: Path) -> str:
+    """Write a picture to ``path``, whose suffix says the format: .png, .svg, .dot or .gv.
 
     Returns:
         The picture's fingerprint: SHA-256 of its DOT text.
 
     Raises:
-        RenderError: the format is unknown, or it needs Graphviz and Graphviz is missing.
+        RenderError: the suffix is unknown, or it needs Graphviz and Graphviz is missing.
     """
-    kind = format or _SUFFIXES.get(path.suffix.lower())
-    if kind is None:
+    suffix = path.suffix.lower()
+    if suffix not in _SUFFIXES:
         raise RenderError(f"{path.name}: write a name that ends in {', '.join(_SUFFIXES)}")
     dot = to_dot(shown)
     mark = fingerprint(dot)
-    if kind == "png":
+    if suffix == ".png":
         path.write_bytes(stamp(draw(dot), mark))
-    elif kind == "svg":
+    elif suffix == ".svg":
         path.write_bytes(draw(dot, format="svg"))
     else:
-        path.write_text(dot if kind == "dot" else to_mermaid(shown), encoding="utf-8")
+        path.write_text(dot, encoding="utf-8")
     return mark
 
 

@@ -246,15 +246,6 @@ def _is_shown(kind: str, value: str) -> bool:
     )
 
 
-def found_secrets(text: str) -> list[tuple[str, int]]:
-    """The kind of each secret in ``text`` and its line, from 1.
-
-    >>> found_secrets("key:\\n  AKIA" + "Q3EGB7VFTOWXYZ5M")
-    [('AWS access key', 2)]
-    """
-    return [(found.kind, 1 + text.count("\n", 0, found.start)) for found in _secrets(text)]
-
-
 def redacted(text: str) -> str:
     """``text`` with ``[secret: KIND]`` in place of each secret; it keeps its number of lines."""
     parts, done = [], 0

@@ -55,11 +55,8 @@ def test_a_file_that_is_missing_or_no_png_says_so(tmp_path, shown):
         check(tmp_path / "text.png", shown)
 
 
-def test_the_format_follows_the_suffix_or_is_given(tmp_path, shown):
+def test_the_format_follows_the_suffix(tmp_path, shown):
     render(shown, tmp_path / "g.gv")
-    render(shown, tmp_path / "g.mmd")
-    render(shown, tmp_path / "g.txt", "mermaid")
     assert (tmp_path / "g.gv").read_text().startswith("digraph")
-    assert (tmp_path / "g.mmd").read_text() == (tmp_path / "g.txt").read_text()
     with pytest.raises(RenderError, match=r"\.png, \.svg, \.dot"):
         render(shown, tmp_path / "g.txt")

@@ -18,13 +18,18 @@ from whole_scan import read_all
 from operators.errors import UnknownName
 from operators.sources import secrets
 from operators.sources.protocol import Document, Item, LazyDocument, ReadIssue, Source
-from operators.sources.secrets import found_secrets, redacted, without_secrets
+from operators.sources.secrets import redacted, without_secrets
 
 HEX = "0123456789abcdef"
 UPPER = string.ascii_uppercase + string.digits
 WORD = string.ascii_letters + string.digits
 LINK = WORD + "_-"
 CODE = WORD + "+/"
+
+
+def found_secrets(text: str) -> list[tuple[str, int]]:
+    """The kind of each secret in ``text`` and its line, from 1."""
+    return [(one.kind, 1 + text.count("\n", 0, one.start)) for one in secrets._secrets(text)]
 
 
 def made(length: int, letters: str = WORD) -> str:
