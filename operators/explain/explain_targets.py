@@ -62,7 +62,8 @@ def find_targets(
     """
     if not names:
         return empty(EXPLAIN_TARGETS)
-    models: dict[str | None, Embedder] = {None: embedder, **(other_embedders or {})}
+    models: dict[str | None, Embedder] = dict(other_embedders or {})
+    models[None] = embedder
     labels = dict(hits["source_label", "chunk_id"].iter_rows())
     plain = [clean_text(name) if isinstance(name, str) else name for name in names]
     wanted = [labels.get(name, name) if isinstance(name, str) else name for name in plain]
