@@ -17,14 +17,11 @@
   field in the host's place that is no part of a host's name, gives no link.
 """
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import numpy as np
@@ -40,51 +37,46 @@ FALLBACK = ("title", "path", "document_id")
 
 _COLUMNS = frozenset(READ_CHUNKS) - {"metadata", "embedding"}
 _OF_COPY = "mtime"  # the date_source of a date that no document bears
-_DERIVED = {"file": "path", "release": "version", "short_title": "title"}
 _VERSION = re.compile(r"[\w.+-](?:[\w.+ -]{0,38}[\w.+-])?")  # no other version stands in a label
-_PLAIN_FIELD = re.compile(r"[A-Za-z0-9._~/-]*")
-_PLAIN_LABEL = re.compile(r"[ -~]*+")  # nothing that is unseen
 _IN_FRAGMENT = "/=&:,;"  # the page of a PDF is a fragment page=12
-_PLAIN_URL = re.compile(
-    r"https?://[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]{1,5})?"
-    # possessive ++ and *+: with backtracking, one forbidden character costs exponential time
-    r"(?:[/?#](?:[A-Za-z0-9._~!$&*+,;=:@/?#-]++|%[0-9A-Fa-f]{2})*+)?"
-)
 
 # What a browser takes for `.` or `..` and leaves the path by; also where a server decodes %2F, %5C.
 _DOTS = re.compile(r"(?:^|/|%2f|%5c)(?:\.|%2e){1,2}(?=/|%2f|%5c|$)", re.IGNORECASE)
 _IN_HOST = re.compile(r"(?:[^/?#]*://)?[^/?#]*")  # text after which a URL's host goes on
 
-_PIECE = re.compile(
-    r"\[\[(?P<group>.*?)\]\]|\{(?P<field>[^{}]*)\}|(?P<text>(?:[^{}\[\]]|\[|\])+?(?=\[\[|\{|\}|$))"
+_PLAIN_URL = re.compile(  # what the checks of a link leave as it is, and most links are
+    r"https?://[a-z0-9]{1,63}(?:\.[a-z0-9]{1,63})*"
+    r"(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*/?(?:#[A-Za-z0-9=_-]+)?"
 )
+
+_OPTIONAL = re.compile(r"\[\[(.*?)\]\]")
+_FIELD = re.compile(r"\{([A-Za-z_][\w.-]*)\}")
+_UNREAD = re.compile(r"[{}]|\[\[|\]\]")
 _WHOLE = re.compile(r"\[(\w+): (.*)\]", re.DOTALL)
-_NAME = re.compile(r"[A-Za-z_][\w.-]*")
 
-Column = list[str | None]
+Values = dict[str, str | None]
+"""The fields of one row."""
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(NamedTuple):
     """A field and the text before it."""
 
     before: str
     name: str
 
 
-@dataclass(frozen=True)
-class Part:
-    """Fields and text that stand or vanish together."""
+class Way(NamedTuple):
+    """Fields and the text after them, that stand or vanish together."""
 
     fields: tuple[Field, ...]
-    after: str
-    optional: bool = False
-    otherwise: tuple[Part, ...] = ()
+    after: str = ""
 
-    @property
-    def ways(self) -> tuple[Part, ...]:
-        """The part and its alternatives, in the order of choice."""
-        return (self, *self.otherwise)
+
+class Part(NamedTuple):
+    """Ways to say one thing, in the order of choice."""
+
+    ways: tuple[Way, ...]
+    optional: bool = False
 
 
 @cache
@@ -95,48 +87,25 @@ def parse(template: str) -> tuple[Part, ...]:
         CrosscorpusError: braces or double brackets do not match, or a field has no proper name.
     """
     parts: list[Part] = []
-    before = ""
-    for match in _pieces(template, template):
-        if match["text"]:
-            before += match["text"]
-        elif match["field"] is not None:
-            parts.append(Part((Field(before, match["field"]),), ""))
-            before = ""
+    for number, piece in enumerate(_OPTIONAL.split(template)):
+        if number % 2:
+            parts.append(Part(tuple(_way(one, template) for one in piece.split("||")), True))
         else:
-            if before:
-                parts.append(Part((), before))
-                before = ""
-            first, *rest = (_group(way, template) for way in match["group"].split("||"))
-            parts.append(replace(first, otherwise=tuple(rest)))
-    return tuple([*parts, Part((), before)] if before else parts)
+            fields, after = _way(piece, template)
+            parts += [Part((Way((field,)),)) for field in fields]
+            parts += [Part((Way((), after),))] if after else []
+    return tuple(parts)
 
 
-def _group(inside: str, template: str) -> Part:
-    fields: list[Field] = []
-    before = ""
-    for match in _pieces(inside, template):
-        if match["field"] is not None:
-            fields.append(Field(before, match["field"]))
-            before = ""
-        else:
-            before += match["text"] or ""
-    return Part(tuple(fields), before, optional=True)
-
-
-def _pieces(text: str, template: str) -> list[re.Match[str]]:
-    found, end = [], 0
-    for match in _PIECE.finditer(text):
-        name = match["field"]
-        if match.start() != end or (name is not None and not _NAME.fullmatch(name)):
-            break
-        found.append(match)
-        end = match.end()
-    if end != len(text) or any(m["text"] and re.search(r"\[\[|\]\]", m["text"]) for m in found):
-        raise CrosscorpusError(
-            f"the template {template!r} can't be read from {text[end:]!r} on: fields are {{name}}, "
-            "optional parts [[ ... ]]"
-        )
-    return found
+def _way(text: str, template: str) -> Way:
+    *fields, after = _FIELD.split(text)
+    for literal in (*fields[::2], after):
+        if wrong := _UNREAD.search(literal):
+            raise CrosscorpusError(
+                f"the template {template!r} can't be read from {literal[wrong.start() :]!r} on: "
+                "fields are {name}, optional parts [[ ... ]]"
+            )
+    return Way(tuple(map(Field, fields[::2], fields[1::2])), after)
 
 
 def describe(
@@ -160,13 +129,12 @@ def describe(
     bodies = _labels(chunks, parse(template))
     if many_repos and "repo" not in (names := _names(parse(template))):
         sign = "/" if names[:1] == ["path"] else " "
-        repos = _escaped(chunks["repo"].to_list())
+        repos = map(short_label, chunks["repo"].to_list())
         bodies = [f"{r}{sign}{body}" if r else body for r, body in zip(repos, bodies, strict=True)]
     labels = [f"[{begins}{body}]" for body in bodies]
-    urls = _urls(chunks, parse(link or ""))
     return (
         pl.Series("source_label", labels, dtype=pl.String),
-        pl.Series("source_url", urls, dtype=pl.String),
+        pl.Series("source_url", _urls(chunks, parse(link or "")), dtype=pl.String),
     )
 
 
@@ -179,138 +147,132 @@ def label_names(corpora: Mapping[str, Any]) -> frozenset[str]:
 
 def _labels(chunks: pl.DataFrame, parts: tuple[Part, ...]) -> list[str]:
     names = _names(parts)
-    columns = [_escaped(column) for column in _columns(chunks, names, of_label=True)]
-    bodies = _filled(parts, columns, names[:1], chunks.height)
-    if not names or all(bodies):
-        return bodies
-    return [
-        body or short_label(next((v for v in chunks[list(FALLBACK)].row(number) if v), ""))
-        for number, body in enumerate(bodies)
-    ]
-
-
-def _escaped(column: Column) -> Column:
-    """A field's values, safe for a label."""
-    there = [value for value in column if value]
-    if _PLAIN_LABEL.fullmatch("".join(there)) and max(map(len, there), default=0) <= LONGEST:
-        return column
-    return [value and short_label(value) for value in column]
+    rows, titles = _rows(chunks, names, of_label=True), chunks[list(FALLBACK)].iter_rows()
+    bodies = []
+    for row, title in zip(rows, titles, strict=True):
+        values = {name: value and short_label(value) for name, value in row.items()}
+        body = _filled(parts, values) if all(values[name] for name in names[:1]) else ""
+        bodies.append(body or short_label(next(filter(None, title), "")))
+    return bodies
 
 
 def short_label(text: str) -> str:
     """``text`` for a label: on one line, cut in its middle where it is long."""
     half = LONGEST // 2
-    return label_text(text if len(text) <= LONGEST else f"{text[:half]}…{text[1 - half :]}")
+    short = text if len(text) <= LONGEST else f"{text[:half]}…{text[1 - half :]}"
+    return short if short.isascii() and short.isprintable() else label_text(short)
 
 
-def _urls(chunks: pl.DataFrame, parts: tuple[Part, ...]) -> Sequence[str | None]:
-    names = _names(parts)
-    if not names:
-        return [None] * chunks.height
-    columns = _columns(chunks, names, of_label=False)
-    urls = map(_of_one_fragment, _filled(parts, columns, _needed(parts), chunks.height))
-    whole = _whole_urls(parts)
-    single = _segments(parts)
-    segments = [place for place, name in enumerate(names) if name in single]
-    found = []
-    for url, row in zip(urls, zip(*columns, strict=True), strict=True):
-        fields = "".join(filter(None, row[whole:]))
-        plain = _PLAIN_FIELD.fullmatch(fields) and "/." not in url and "%" not in url
-        whole_segments = "/" not in fields or all("/" not in (row[n] or "") for n in segments)
-        if not (plain and whole_segments and _PLAIN_URL.fullmatch(url)):
-            found.append(_careful_url(dict(zip(names, row, strict=True)), parts))
-        else:
-            found.append(url)
-    return found
+def _urls(chunks: pl.DataFrame, parts: tuple[Part, ...]) -> list[str | None]:
+    kept, needed = _of_link(parts)
+    return [_url(parts, row, kept, needed) for row in _rows(chunks, list(kept), of_label=False)]
 
 
-def _whole_urls(parts: tuple[Part, ...]) -> int:
-    """1 if the first field is a whole URL, 0 if it is a part of one."""
-    return int(parts[0].fields[:1] == (Field("", _names(parts)[0]),))
-
-
-def _careful_url(row: dict[str, str | None], parts: tuple[Part, ...]) -> str | None:
-    """A link with its fields escaped; None where it lacks a field or is not safe to follow."""
-    if any(row[name] is None for name in _needed(parts)):
+def _url(
+    parts: tuple[Part, ...], row: Values, kept: Mapping[str, str | None], needed: list[str]
+) -> str | None:
+    """A link; None where it lacks a field that it needs, or is not safe to follow."""
+    if not row or any(row[name] is None for name in needed):
         return None
-    whole = list(row)[: _whole_urls(parts)]
-    single = _segments(parts)
-    kept = {name: "" if name in single else "/" for name in _before_fragment(parts)}
-    encoded = {
-        name: value
-        if value is None or name in whole
-        else quote(value, safe=kept.get(name, _IN_FRAGMENT))
+    quoted = {
+        name: value if value is None or (safe := kept[name]) is None else quote(value, safe)
         for name, value in row.items()
     }
-    url = _of_one_fragment(_fill(parts, encoded))
-    return None if _DOTS.search(re.split(r"[?#]", url, maxsplit=1)[0]) else safe_url(url)
+    url = "#".join(_filled(parts, quoted).split("#")[:2])
+    if _PLAIN_URL.fullmatch(url):
+        return url
+    return None if _DOTS.search(re.split("[?#]", url, maxsplit=1)[0]) else safe_url(url)
 
 
 @cache
-def _segments(parts: tuple[Part, ...]) -> frozenset[str]:
-    """The fields in which no / can stand: keys of the metadata that are no paths; parts of a host.
+def _of_link(parts: tuple[Part, ...]) -> tuple[dict[str, str | None], list[str]]:
+    """The fields of a link, each with the characters that stay as they are, and those it needs.
 
-    A / in the host's place becomes %2F there, and no host has one.
+    All characters (None) stay in a field that is a whole URL. A key of the metadata that is no
+    path keeps no /; a field in the host's place neither, because no host has a %2F. A link needs
+    the fields before a # that are not in brackets.
     """
-    found = {n for n in _names(parts) if n not in _COLUMNS and not n.endswith("path")}
-    before = ""
+    kept: dict[str, str] = {}
+    needed: list[str] = []
+    before, in_fragment = "", False
     for part in parts:
         for way in part.ways:
             inside = before
             for field in way.fields:
                 inside += field.before
-                if _IN_HOST.fullmatch(inside):
-                    found.add(field.name)
-        before = before if part.optional else inside + part.after
-    return frozenset(found.difference(_names(parts)[: _whole_urls(parts)]))
+                in_fragment = in_fragment or "#" in field.before
+                key = field.name not in _COLUMNS and not field.name.endswith("path")
+                as_is = "" if key or _IN_HOST.fullmatch(inside) else "/"
+                as_is = _IN_FRAGMENT if in_fragment else as_is
+                kept[field.name] = min(as_is, kept.get(field.name, as_is))
+                if not (in_fragment or part.optional):
+                    needed.append(field.name)
+            in_fragment = in_fragment or "#" in way.after
+        before = before if part.optional else inside + part.ways[0].after
+    first = parts[0].ways[0].fields[:1] if parts else ()
+    whole = [field.name for field in first if not field.before]
+    return {**kept, **dict.fromkeys(whole)}, needed
 
 
-def _columns(chunks: pl.DataFrame, names: list[str], *, of_label: bool) -> list[Column]:
-    """Each field's values as text; None where a row has none."""
-    metadata = [name for name in names if name not in _DERIVED and name not in _COLUMNS]
-    texts = chunks["metadata"].to_list() if metadata or "anchor" in names else []
+def _rows(chunks: pl.DataFrame, names: list[str], *, of_label: bool) -> list[Values]:
+    """The fields ``names`` of each row as text; None where a row has none."""
+    made = _MADE | (_MADE_FOR_LABELS if of_label else {})
+    keys = {name for name in names if name not in made and name not in _COLUMNS}
+    texts = chunks["metadata"].to_list() if keys or "anchor" in names else []
     read = {text: json.loads(text or "{}") for text in set(texts)}  # chunks of a document share it
-    keyed = [read[text] for text in texts]
 
-    def column(name: str) -> Column:
-        if name == "anchor" and of_label:
-            pairs = zip(keyed, chunks[name].to_list(), strict=True)
-            return [_text(keys.get("heading_path")) or anchor for keys, anchor in pairs]
-        if name in metadata:
-            return [_text(keys.get(name)) for keys in keyed]
-        if (origin := _DERIVED.get(name, name)) not in chunks.columns:
+    def column(name: str) -> list[str | None]:
+        if name in keys:
+            return [_text(read[text].get(name)) for text in texts]
+        origin, make = made.get(name, (name, str))
+        if origin not in chunks.columns:
             return [None] * chunks.height
-        values = chunks[origin]
-        if values.dtype == UTC:  # by numpy: what Polars does to dates wakes threads
-            days = np.datetime_as_string(values.to_numpy(), unit="D").tolist()
-            sources = chunks["date_source"].to_list() if name == "doc_date" else []
-            if _OF_COPY in sources:
-                days = ["NaT" if s == _OF_COPY else d for d, s in zip(days, sources, strict=True)]
-            return [None if day == "NaT" else day for day in days]
-        listed = values.to_list()
-        if name == "file":
-            return [p and (p.rstrip("/").rpartition("/")[2] or None) for p in listed]
-        if name == "short_title":
-            return [title and _short_title(title) for title in listed]
-        if name == "release" or (of_label and name in ("version", "last_version")):
-            return [v and _version(v, name) for v in listed]
-        return [None if v is None or v == "" else str(v) for v in listed]
+        if chunks[origin].dtype == UTC:  # by numpy: what Polars does to dates wakes threads
+            days = np.datetime_as_string(chunks[origin].to_numpy(), unit="D").tolist()
+            values = [None if day == "NaT" else day for day in days]
+        else:
+            values = chunks[origin].to_list()
+        if name == "doc_date":
+            sources = chunks["date_source"]
+            values = [None if s == _OF_COPY else v for v, s in zip(values, sources, strict=True)]
+        found = [None if v in (None, "") else make(v) or None for v in values]
+        if name == "anchor" and of_label:
+            headings = (_text(read[text].get("heading_path")) for text in texts)
+            return [above or own for above, own in zip(headings, found, strict=True)]
+        return found
 
-    return [column(name) for name in names]
-
-
-def _version(version: str, name: str) -> str | None:
-    """A version for a label: without a leading ``v``, but with one for ``release``."""
-    plain = re.sub(r"\A[vV](?=[0-9])", "", version.strip())
-    if not _VERSION.fullmatch(plain):
-        return None
-    return f"v{plain}" if name == "release" and plain[0].isdigit() else plain
+    columns = {name: column(name) for name in names}
+    return [{name: columns[name][row] for name in names} for row in range(chunks.height)]
 
 
-def _short_title(title: str) -> str | None:
+def _file(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[2]
+
+
+def _bare_version(version: str) -> str | None:
+    bare = re.sub(r"\A[vV](?=[0-9])", "", version.strip())
+    return bare if _VERSION.fullmatch(bare) else None
+
+
+def _release(version: str) -> str | None:
+    bare = _bare_version(version)
+    return f"v{bare}" if bare and bare[0].isdigit() else bare
+
+
+def _short_title(title: str) -> str:
     topic = re.sub(r"\APR #\d+\s*", "", title)
     start = topic if len(topic) <= SHORT else topic[:SHORT].rpartition(" ")[0] or topic[:SHORT]
-    return start + "…" * (start != topic) or None
+    return start + "…" * (start != topic)
+
+
+_MADE: dict[str, tuple[str, Callable[[str], str | None]]] = {
+    "file": ("path", _file),
+    "release": ("version", _release),
+    "short_title": ("title", _short_title),
+}
+"""Fields that are made from a column."""
+
+_MADE_FOR_LABELS = {name: (name, _bare_version) for name in ("version", "last_version")}
 
 
 def _text(value: Any) -> str | None:
@@ -322,67 +284,19 @@ def _text(value: Any) -> str | None:
     return str(value) or None
 
 
-def _fill(parts: tuple[Part, ...], values: dict[str, str | None]) -> str:
+def _filled(parts: tuple[Part, ...], values: Values) -> str:
     """The parts one after the other; each takes the first way whose fields all have a value."""
     filled = ""
     for part in parts:
         for way in part.ways:
             if all(values[field.name] is not None for field in way.fields):
-                pieces = [f"{field.before}{values[field.name]}" for field in way.fields]
-                filled += "".join(pieces) + way.after
+                filled += "".join([f"{before}{values[name]}" for before, name in way.fields])
+                filled += way.after
                 break
     return filled
-
-
-def _filled(
-    parts: tuple[Part, ...], columns: list[Column], needed: Sequence[str], rows: int
-) -> list[str]:
-    """The parts filled with each row's values, unescaped; "" where one of ``needed`` is missing."""
-    names = _names(parts)
-    places = {name: f"{{{place}}}" for place, name in enumerate(names)}
-
-    @cache
-    def form(absent: tuple[bool, ...]) -> Callable[..., str]:
-        gone = {name for name, missing in zip(names, absent, strict=True) if missing}
-        there = {name: None if name in gone else place for name, place in places.items()}
-        return ("" if gone.intersection(needed) else _fill(parts, there)).format
-
-    if not names:
-        return [form(())()] * rows
-    gaps = [column.count(None) for column in columns]
-    if all(count in (0, rows) for count in gaps):  # all rows lack the same fields
-        return list(map(form(tuple([count > 0 for count in gaps])), *columns))
-    return [
-        form(tuple([value is None for value in row]))(*row) for row in zip(*columns, strict=True)
-    ]
 
 
 @cache
 def _names(parts: tuple[Part, ...]) -> list[str]:
     ways = (way for part in parts for way in part.ways)
     return list(dict.fromkeys(field.name for way in ways for field in way.fields))
-
-
-def _needed(parts: tuple[Part, ...]) -> list[str]:
-    """The fields that a link needs to lead to its page: those before a #, not in brackets."""
-    plain = [part for part in parts if part.fields and not part.optional]
-    inside = _before_fragment(parts)
-    return [part.fields[0].name for part in plain if part.fields[0].name in inside]
-
-
-def _before_fragment(parts: tuple[Part, ...]) -> set[str]:
-    """The fields before a #."""
-    names: set[str] = set()
-    for part in [way for one in parts for way in one.ways]:
-        for field in part.fields:
-            if "#" in field.before:
-                return names
-            names.add(field.name)
-        if "#" in part.after:
-            break
-    return names
-
-
-def _of_one_fragment(url: str) -> str:
-    """``url`` up to a second #."""
-    return url if url.count("#") < 2 else "#".join(url.split("#")[:2])

@@ -17,7 +17,7 @@ import polars as pl
 
 from operators.foundation.escape import label_text
 from operators.versions.mentions import Mention, words
-from operators.versions.version_key import VersionKey, version_key
+from operators.versions.version_key import version_key
 
 MOST_SHOWN = 8
 """How many of the versions that do exist a note names."""
@@ -57,31 +57,28 @@ class KnownVersions:
         corpora: Sequence[str] | None,
         repos: Sequence[str] | None,
     ) -> KnownVersions:
-        """Those that a question may see: of the others it neither hears nor pins any.
+        """The versions that a question may see; it neither names nor pins another.
 
         Args:
             allowed: the corpora that are searched, each with the filters ``repos``,
                 ``path_prefix``, ``language`` and ``state`` that are set; None: every one.
-            corpora: those that the question asks; None: all.
-            repos: the repositories that it asks; None: every one.
+            corpora, repos: those that the question asks; None: every one.
         """
-        seen = pl.lit(True)
+        seen = _is_among("corpus", corpora) & _is_among("repo", repos)
         if allowed is not None:
-            of_each = [
-                (pl.col("corpus") == corpus) & _may_be_seen(filters)
-                for corpus, filters in allowed.items()
-            ]
-            seen = pl.any_horizontal(pl.lit(False), *of_each)
-        seen &= _is_among("corpus", corpora) & _is_among("repo", repos)
+            of_each = ((pl.col("corpus") == c) & _may_be_seen(of) for c, of in allowed.items())
+            seen &= pl.any_horizontal(pl.lit(False), *of_each)
         return KnownVersions(self._frame.filter(seen))
 
-    def asked(self, version: str, question: str) -> tuple[list[str], str | None]:
+    def asked(self, version: str, question: str) -> tuple[list[str], str]:
         """How topics spell a ``version`` that a caller asks for, and what to say about it.
 
         Empty where none has it; ``question`` then chooses whose versions the sentence names.
         """
         found = self._exact(version) or self._series(version)
-        return found, _answered(version, found, "was asked for") or self._absent(version, question)
+        if not found:
+            return [], self._absent(version, question)
+        return found, _answered(version, found, "was asked for")
 
     def understood(
         self, named: Sequence[Mention], texts: Sequence[str]
@@ -90,40 +87,40 @@ class KnownVersions:
         pinned: list[list[str]] = []
         said: list[str] = []
         until: datetime | None = None
+        last = self._frame["released_at"].max()
         for mention in named[:MOST_NAMED]:
             if mention.until is not None:
-                if self._last_release is not None and mention.until <= self._last_release:
+                if isinstance(last, datetime) and mention.until <= last:
                     until = min(until or mention.until, mention.until)
                     said.append(self._dated(mention.written, mention.until))
                 continue
-            found = self._meant(mention)
-            if found:
+            if found := self._meant(mention):
                 pinned.append(found)
                 wording = f"before {mention.written}" if mention.before else mention.written
-                said.append(_answered(wording, found, "the question names") or "")
+                said.append(_answered(wording, found, "the question names"))
             elif self._is_surely_asked(mention):
                 said.append(self._absent(mention.written, " ".join(texts)))
         return pinned, until, said
 
     def has_origins(self, of: Sequence[str]) -> bool:
         """Whether the versions of ``of`` (words of a question) may be those that are here."""
-        return not any(word.lower() in _PLATFORMS and not self._names_a_topic(word) for word in of)
+        return not any(map(self._is_a_platform, of))
 
     def has_everywhere(self, pinned: Sequence[Sequence[str]]) -> bool:
         """Whether every topic has a version that is ``pinned``."""
         wanted = {spelling for spellings in pinned for spelling in spellings}
-        columns = [self._frame[name].to_list() for name in ("corpus", "lineage_id", "version")]
-        rows = list(zip(*columns, strict=True))
+        rows = self._frame["corpus", "lineage_id", "version"].rows()
         return {row[:2] for row in rows} == {row[:2] for row in rows if row[2] in wanted}
 
     def _meant(self, mention: Mention) -> list[str]:
         """The spellings that ``mention`` stands for, as far as its wording is sure enough."""
         version, parts = mention.written, mention.written.count(".")
-        if mention.strength != "marked" and self._is_of_a_platform(mention):
+        marked = mention.strength == "marked"
+        if not marked and self._is_a_platform(mention.product):
             return []
         if mention.before:
             return self._older(version)
-        if parts == 0 and mention.strength != "marked" and not self._names_a_topic(mention.product):
+        if parts == 0 and not marked and not self._names_a_topic(mention.product):
             return []
         exact = self._exact(version)
         if mention.strength == "bare":
@@ -132,15 +129,12 @@ class KnownVersions:
 
     def _is_surely_asked(self, mention: Mention) -> bool:
         parts = mention.written.count(".")
-        if self._is_of_a_platform(mention) or mention.before:
+        if self._is_a_platform(mention.product) or mention.before or mention.strength == "bare":
             return False
-        return (mention.strength == "marked" and parts >= 1) or (
-            mention.strength in ("product", "plain") and parts >= 2
-        )
+        return parts >= (1 if mention.strength == "marked" else 2)
 
-    def _is_of_a_platform(self, mention: Mention) -> bool:
-        product = (mention.product or "").lower()
-        return product in _PLATFORMS and not self._names_a_topic(product)
+    def _is_a_platform(self, product: str | None) -> bool:
+        return (product or "").lower() in _PLATFORMS and not self._names_a_topic(product)
 
     def _exact(self, version: str) -> list[str]:
         key = _key(version)
@@ -155,21 +149,17 @@ class KnownVersions:
         return [v for v in found if not re.search("[a-z]", v.lstrip("vV").lower())] or found
 
     def _older(self, version: str) -> list[str]:
-        key = _key(version)
-        place = bisect_left(self._keys, key)
-        return self._spellings[:place] if place < len(self._keys) else []
+        place = bisect_left(self._spellings, _key(version), key=_key)
+        return self._spellings[:place] if place < len(self._spellings) else []
 
     def _absent(self, version: str, question: str) -> str:
         """That there is no ``version``, and which the topics nearest to ``question`` have."""
         known = self._near(question)
-        place = bisect_left([_key(v) for v in known], _key(version))
+        place = bisect_left(known, _key(version), key=_key)
         begin = max(0, min(place - MOST_SHOWN // 2, len(known) - MOST_SHOWN))
-        some = known[begin : begin + MOST_SHOWN]
-        there = ", ".join(
-            ["…"] * (begin > 0)
-            + [shown(v) for v in some]
-            + ["…"] * (begin + MOST_SHOWN < len(known))
-        )
+        end = begin + MOST_SHOWN
+        there = ", ".join(map(shown, known[begin:end]))
+        there = "…, " * (begin > 0) + there + ", …" * (end < len(known))
         return f"version {shown(version)} is not here" + (f"; there are {there}" if there else "")
 
     def _near(self, question: str) -> list[str]:
@@ -190,7 +180,7 @@ class KnownVersions:
         return f'answered for the versions of "{written}"'
 
     def _names_a_topic(self, product: str | None) -> bool:
-        return bool(product) and bool(_tokens(product or "") & self._topic_words)
+        return not self._topic_words.isdisjoint(_tokens(product or ""))
 
     @cached_property
     def _spellings(self) -> list[str]:
@@ -198,17 +188,8 @@ class KnownVersions:
         return sorted(found, key=lambda version: (_key(version), version))
 
     @cached_property
-    def _keys(self) -> list[VersionKey]:
-        return [_key(version) for version in self._spellings]
-
-    @cached_property
     def _topic_words(self) -> frozenset[str]:
         return frozenset().union(*map(_topic_tokens, self._frame["lineage_id"].unique().to_list()))
-
-    @cached_property
-    def _last_release(self) -> datetime | None:
-        last = self._frame["released_at"].max()
-        return last if isinstance(last, datetime) else None
 
 
 def _is_among(column: str, values: Sequence[str] | None) -> pl.Expr:
@@ -223,9 +204,7 @@ def _may_be_seen(filters: Mapping[str, Any]) -> pl.Expr:
     return seen & pl.col("path").str.starts_with(prefix) if prefix else seen
 
 
-def _answered(version: str, found: list[str], who: str) -> str | None:
-    if not found:
-        return None
+def _answered(version: str, found: list[str], who: str) -> str:
     if _key(found[-1]) == _key(version):
         return f"answered for version {shown(version)}, which {who}"
     return f"answered for version {shown(found[-1])}, the newest of {shown(version)}, which {who}"

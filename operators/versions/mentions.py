@@ -11,7 +11,7 @@ from today.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 LONGEST = 2_000
@@ -84,9 +84,10 @@ _USES = re.compile(
 )
 
 _AT = words("in for of on under with at using running within inside until through by")
-_JOINS = words("and or to vs vs. versus & , than")
+_JOINS = words("and or to vs vs. versus & ,")
 _LATER = words("since after past beyond than above over starting newer later")
 _BEFORE = words("before pre predating preceding")
+_GOVERNORS = _AT | _LATER | _BEFORE | words("to from between")
 _MOVES = re.compile(r"(?:upgrad|updat|mov|migrat|switch|bump|port|go|jump|chang)\w*", _FLAGS)
 _CHANGED = re.compile(
     r"(?:add|introduc|deprecat|remov|chang|fix|releas|ship|regress|renam|drop|land|replac|creat|break|broke)\w*",
@@ -111,22 +112,21 @@ _NO_PRODUCT = words(
     ratio probability score top first last next"""
 )
 """Before a number they say that it is no version."""
-_HEDGED = words("and or the a an its their this that our my your latest newest older")
+_NO_NAME = _ASKS | _REQUESTS
+_NO_NAME |= words("and or the a an its their this that our my your latest newest older")
 
-_MONTHS = [
-    *("january", "february", "march", "april", "may", "june", "july", "august"),
-    *("september", "october", "november", "december"),
-]
+_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _MONTH = (
-    rf"(?P<month>{'|'.join(f'{m[:3]}(?:{m[3:]})?' if len(m) > 3 else m for m in _MONTHS)}|sept)\.?"
+    r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
 )
-_YEAR = r"(?P<year>(?:19|20)[0-9]{2})"
 _DATE = re.compile(
     rf"\b(?P<when>before|prior\s+to|until|till|up\s+to|as\s+of|as\s+at|in|during|by|at)\s+"
     rf"(?P<date>(?:the\s+)?(?:(?P<edge>start|beginning|end)\s+of\s+)?(?:the\s+year\s+)?"
-    rf"(?:{_YEAR}-(?P<m>[0-9]{{2}})(?:-(?P<d>[0-9]{{2}}))?"
-    rf"|(?:(?P<day1>[0-9]{{1,2}})(?:st|nd|rd|th)?\s+)?{_MONTH}\s+(?:(?P<day2>[0-9]{{1,2}})(?:st|nd|rd|th)?,?\s+)?"
-    rf"{_YEAR.replace('year', 'year2')}|{_YEAR.replace('year', 'year3')}))(?![\w%]|[-./:][\w])",
+    rf"(?:(?:(?P<day1>[0-9]{{1,2}})(?:st|nd|rd|th)?\s+)?{_MONTH}\s+"
+    rf"(?:(?P<day2>[0-9]{{1,2}})(?:st|nd|rd|th)?,?\s+)?)?"
+    rf"(?P<year>(?:19|20)[0-9]{{2}})(?(month)|(?:-(?P<m>[0-9]{{2}})(?:-(?P<d>[0-9]{{2}}))?)?))"
+    rf"(?![\w%]|[-./:][\w])",
     _FLAGS,
 )
 
@@ -151,10 +151,11 @@ def mentions(text: str) -> list[Mention]:
         return []
     found: list[Mention] = []
     for sentence in asking(text):
-        dated = list(_dates(sentence))
-        for start, end, _ in dated:
-            sentence = sentence[:start] + " " * (end - start) + sentence[end:]
-        found += [mention for _, _, mention in dated]
+        for match in _DATE.finditer(sentence):
+            if (until := _until(match)) is not None:
+                found.append(Mention(" ".join(match[0].split()), until=until))
+                gap = " " * len(match[0])
+                sentence = sentence[: match.start()] + gap + sentence[match.end() :]
         found += _versions(sentence)
     return list(dict.fromkeys(found))
 
@@ -187,129 +188,103 @@ def _asks(sentence: str) -> bool:
 
 
 def _versions(sentence: str) -> list[Mention]:
-    found: list[tuple[int, Mention]] = []  # with its end
-    moving: list[tuple[int, Mention]] = []  # from one version, until it says to which
+    found: list[Mention] = []
+    moving: list[Mention] = []  # from one version, until it says to which
+    end = 0
     for match in _VERSION.finditer(sentence):
         before, after = sentence[: match.start()], sentence[match.end() :]
-        if _AFTERWARDS.match(after) or _PLANNED.search(_clause(before)):
-            continue
         mention = Mention(match["v"], "marked" if match["mark"] else "bare")
         leading = [word.strip("'’:.") for word in _WORD.findall(before)][-7:]
         last = leading[-1].lower() if leading else ""
-        joined = last in _JOINS or not before.strip() or before.rstrip().endswith(",")
-        linked = bool(found) and len(_WORD.findall(sentence[found[-1][0] : match.start()])) <= 3
-        if last in _NO_PRODUCT and not match["mark"]:
+        joined = last not in _LATER and (last in _JOINS or before.rstrip()[-1:] in ("", ","))
+        linked = joined and len(_WORD.findall(sentence[end : match.start()])) <= 3
+        planned = _PLANNED.search(re.split("[,;:]", before)[-1])
+        placed: Mention | None
+        if planned or _AFTERWARDS.match(after) or (last in _NO_PRODUCT and not match["mark"]):
             continue
         if last == "from":
-            moving = [(match.end(), mention)]
+            moving = [mention]
             continue
         if moving and last == "to":
-            placed: Mention | None = replace(mention, strength=_strongest(mention, None))
-            found, moving = [*found, *moving], []
-        elif joined and linked and last not in _LATER:
-            strength = found[-1][1].strength if mention.strength == "bare" else mention.strength
+            found, moving, placed = found + moving, [], _named(mention, None)
+        elif found and linked:
+            strength = found[-1].strength if mention.strength == "bare" else mention.strength
             placed = replace(mention, strength=strength)
         else:
             placed = _placed(mention, leading)
-        found += [(match.end(), placed)] if placed else []
-    return [mention for _, mention in found if _is_sure(mention)]
-
-
-def _is_sure(mention: Mention) -> bool:
-    """Whether it is more than a whole number behind some word."""
-    named = mention.product is not None and mention.product[0].isupper()
-    return "." in mention.written or mention.strength == "marked" or named
+        if placed:
+            found, end = [*found, placed], match.end()
+    return [
+        mention  # a whole number behind some word is none
+        for mention in found
+        if "." in mention.written
+        or mention.strength == "marked"
+        or (mention.product or "")[:1].isupper()
+    ]
 
 
 def _placed(mention: Mention, leading: list[str]) -> Mention | None:
     """``mention`` by the words before it; None where they say that it is not asked for."""
-    product, at = None, len(leading)
-    while at and len(leading) - at < 4 and not _governs(leading[at - 1].lower()):
-        at -= 1
-        if product is None and _names(leading[at]):
-            product = leading[at]
-    governor = leading[at - 1].lower() if at and _governs(leading[at - 1].lower()) else None
-    if governor is None:
-        product = leading[-1] if leading and leading[-1] == product else None
-        if product is None and mention.strength == "bare":
-            return mention
-        return replace(mention, strength=_strongest(mention, product), product=product)
-    if governor in _LATER:
-        return None
-    previous = leading[at - 2] if at > 1 else ""
-    if previous.lower() in _NO_PRODUCT or (governor == "to" and _MOVES.fullmatch(previous)):
-        return None
-    before = governor in _BEFORE or (governor == "to" and previous.lower() == "prior")
-    if not before and _CHANGED.fullmatch(previous) and not _asked_about(leading[: at - 2]):
-        return None
-    return replace(mention, before=before, strength=_strongest(mention, product), product=product)
-
-
-def _asked_about(leading: list[str]) -> bool:
-    """Whether the change after ``leading`` is what the question is about: "was it added in ..."."""
     lower = [word.lower() for word in leading]
-    if lower[-1:] in (["what"], ["which"], ["who"]):
+    governors = [n for n, word in enumerate(lower) if word in _GOVERNORS and len(lower) - n <= 5]
+    if not governors:
+        product = next(filter(_names, leading[-1:]), None)
+        return _named(mention, product) if product else mention
+    at = governors[-1]
+    governor, previous, earlier = lower[at], lower[at - 1] if at else "", lower[: at - 1]
+    before = governor in _BEFORE or (previous, governor) == ("prior", "to")
+    refused = (
+        governor in _LATER
+        or previous in _NO_PRODUCT
+        or (governor == "to" and _MOVES.fullmatch(previous))
+        or (not before and _CHANGED.fullmatch(previous) and not _asked_about(earlier))
+    )
+    product = next(filter(_names, reversed(leading[at + 1 :])), None)
+    return None if refused else replace(_named(mention, product), before=before)
+
+
+def _asked_about(earlier: list[str]) -> bool:
+    """Whether the change after ``earlier`` is what the question is about: "was it added in ..."."""
+    to_be = [n for n, word in enumerate(earlier) if word in _TO_BE]
+    if earlier[-1:] in (["what"], ["which"], ["who"]):
         return True
-    for place in range(len(lower) - 1, max(len(lower) - 8, -1), -1):
-        if lower[place] in _TO_BE:
-            return place == 0 or lower[place - 1] not in _RELATIVE
-    return False
-
-
-def _governs(word: str) -> bool:
-    return word in _AT or word in _LATER or word in _BEFORE or word in ("to", "from", "between")
+    return bool(to_be) and _RELATIVE.isdisjoint(earlier[to_be[-1] - 1 : to_be[-1]])
 
 
 def _names(word: str) -> bool:
     lower = word.lower()
-    return lower not in _HEDGED | _ASKS | _REQUESTS and re.search("[a-z]", lower) is not None
+    return lower not in _NO_NAME and re.search("[a-z]", lower) is not None
 
 
-def _strongest(mention: Mention, product: str | None) -> Strength:
+def _named(mention: Mention, product: str | None) -> Mention:
     if mention.strength == "marked":
-        return "marked"
-    return "product" if product else "plain"
-
-
-def _clause(before: str) -> str:
-    return re.split(r"[,;:]", before)[-1]
-
-
-def _dates(sentence: str) -> Iterator[tuple[int, int, Mention]]:
-    for match in _DATE.finditer(sentence):
-        if not _counts(match, sentence) and (until := _until(match)) is not None:
-            yield match.start(), match.end(), Mention(" ".join(match[0].split()), until=until)
-
-
-def _counts(match: re.Match[str], sentence: str) -> bool:
-    """Whether what looks like a year by itself is some other number."""
-    if not match["year3"] or match["date"] != match["year3"]:
-        return False
-    follows = re.match(r"\s+([^\W\d_]\S*)", sentence[match.end() :])
-    word = follows[1].rstrip(",;:?!)").lower() if follows else ""
-    return match["when"].lower() in ("at", "by") or bool(word and word not in _AFTER_A_YEAR)
+        return replace(mention, product=product)
+    return replace(mention, product=product, strength="product" if product else "plain")
 
 
 def _until(match: re.Match[str]) -> datetime | None:
-    """The first moment that is too late for what ``match`` says."""
-    year = int(match["year"] or match["year2"] or match["year3"])
+    """The first moment that is too late for what ``match`` says; None: it is no date."""
+    when = match["when"].lower()
+    if match["date"] == match["year"]:
+        follows = re.match(r"\s+([^\W\d_]\S*)", match.string[match.end() :])
+        word = follows[1].rstrip(",;:?!)").lower() if follows else ""
+        if when in ("at", "by") or (word and word not in _AFTER_A_YEAR):
+            return None
     month = int(match["m"] or 0)
     if match["month"]:
-        month = 1 + [m[:3] for m in _MONTHS].index(match["month"][:3].lower())
+        month = 1 + _MONTHS.index(match["month"][:3].lower())
     day = int(match["d"] or match["day1"] or match["day2"] or 0)
-    early = match["when"].lower().startswith(("before", "by", "until", "till", "prior"))
+    early = when.startswith(("before", "by", "until", "till", "prior"))
     if match["edge"]:
         early = match["edge"].lower() != "end"
     try:
-        begin = datetime(year, month or 1, day or 1, tzinfo=UTC)
+        begin = datetime(int(match["year"]), month or 1, day or 1, tzinfo=UTC)
     except ValueError:
         return None
-    if early:
-        return begin
-    if day:
-        return datetime.fromtimestamp(begin.timestamp() + 86_400, UTC)
+    if early or day:
+        return begin if early else begin + timedelta(days=1)
     month = month or 12
-    return datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
+    return datetime(begin.year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
 
 
 def _code(match: re.Match[str]) -> str:

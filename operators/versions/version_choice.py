@@ -8,8 +8,9 @@ What a caller asks for explicitly beats what the question's text names, and that
 - ``all``: every version; so for a question that asks in which version something came or went
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 import polars as pl
@@ -47,10 +48,8 @@ def may_ask(queries: pl.DataFrame, *, understand: bool) -> bool:
         queries: columns ``QUERIES``.
         understand: whether the texts are read.
     """
-    asked: list[list[str] | None] = queries["versions"].to_list()
-    return any(asked) or (
-        understand and any(_named(t) or _origins(t) for t in queries["texts"].to_list())
-    )
+    texts = queries["texts"].to_list() if understand else []
+    return any(queries["versions"].to_list()) or any(any(_meant(tuple(t or ()))) for t in texts)
 
 
 def version_scope(
@@ -118,44 +117,41 @@ def degraded(scope: pl.DataFrame) -> list[str]:
     return list(dict.fromkeys(note for note in said if note.startswith(UNKNOWN)))
 
 
-def _named(texts: Sequence[str] | None) -> list[Mention]:
-    found = [mention for text in texts or () for mention in mentions(text)]
-    return found if len(found) <= MOST_MENTIONS else []
-
-
-def _origins(texts: Sequence[str] | None) -> list[list[str]]:
-    return [of for text in texts or () if (of := origin_asked(text)) is not None]
+@lru_cache(maxsize=256)
+def _meant(texts: tuple[str, ...]) -> tuple[list[Mention], list[list[str]]]:
+    """What ``texts`` name, and what the versions are of that they ask for the right one of."""
+    named = [mention for text in texts for mention in mentions(text)]
+    origins = [of for of in map(origin_asked, texts) if of is not None]
+    return named if len(named) <= MOST_MENTIONS else [], origins
 
 
 def _decide(
     row: Mapping[str, Any], known: KnownVersions | None, default: str, understand: bool
 ) -> tuple[Any, ...]:
-    policy, as_of = row["version_policy"], row["as_of"]
+    policy, as_of, asked = row["version_policy"], row["as_of"], row["versions"] or []
+    texts = tuple(row["texts"] or ())
+    named, origins = _meant(texts) if understand and not (policy or asked) else ([], [])
     pinned: list[list[str]] = []
     said: list[str] = []
     until: datetime | None = None
-    basis = "input" if policy or row["versions"] or as_of else "config"
-    if known is None and row["versions"]:
-        pinned = [[version] for version in row["versions"]]
-        said.append(f"{UNKNOWN}: {', '.join(map(shown, row['versions']))} is taken to the letter")
+    basis = "input" if policy or asked or as_of else "config"
+    if known is None and asked:
+        pinned = [[version] for version in asked]
+        said = [f"{UNKNOWN}: {', '.join(map(shown, asked))} is taken to the letter"]
     elif known is None:
-        if policy is None and understand and (_named(row["texts"]) or _origins(row["texts"])):
-            said.append(f"{UNKNOWN}: the newest answer")
-    elif row["versions"]:
-        for version in row["versions"]:
-            spellings, note = known.asked(version, " ".join(row["texts"] or ()))
-            pinned += [spellings] if spellings else []
-            said += [note] if note else []
-    elif policy is None and understand and known:
-        pinned, until, said = known.understood(_named(row["texts"]), row["texts"] or ())
+        said = [f"{UNKNOWN}: the newest answer"] if named or origins else []
+    elif asked:
+        found = [known.asked(version, " ".join(texts)) for version in asked]
+        pinned, said = [of for of, _ in found if of], [note for _, note in found]
+    elif known:
+        pinned, until, said = known.understood(named, texts)
         until = until if as_of is None else None
         basis = "question" if pinned or until else basis
-        if not pinned and not until and any(map(known.has_origins, _origins(row["texts"]))):
+        if not pinned and not until and any(map(known.has_origins, origins)):
             policy, basis = "all", "question"
             said.append(ORIGINS)
-    if understand and basis != "input" and until is None:
-        dated = [mention for mention in _named(row["texts"]) if mention.until is not None]
-        said += [NO_DATE.format(shown(m.written), m.until) for m in dated]
+    if basis != "input" and until is None:
+        said += [NO_DATE.format(shown(m.written), m.until) for m in named if m.until is not None]
     if pinned:
         chosen = "pinned"
         said += [ELSEWHERE] if known is not None and not known.has_everywhere(pinned) else []
