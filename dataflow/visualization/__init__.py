@@ -1,1 +1,1 @@
-"""Draws any Hamilton graph: DOT, Mermaid, PNG, and the difference of two."""
+"""Draws any Hamilton graph: DOT, PNG, and the difference of two."""

@@ -62,8 +62,6 @@ def find_targets(
     """
     if not names:
         return empty(EXPLAIN_TARGETS)
-    models: dict[str | None, Embedder] = dict(other_embedders or {})
-    models[None] = embedder
     labels = dict(hits["source_label", "chunk_id"].iter_rows())
     plain = [clean_text(name) if isinstance(name, str) else name for name in names]
     wanted = [labels.get(name, name) if isinstance(name, str) else name for name in plain]
@@ -74,7 +72,7 @@ def find_targets(
     for query in queries.iter_rows(named=True):
         asked = queries.filter(query_id=query["query_id"])
         known = _located(homes, wanted, query["repos"], corpora)
-        visible, distances = _visible(homes, models, asked, known, corpora)
+        visible, distances = _visible(homes, embedder, other_embedders or {}, asked, known, corpora)
         own = found.filter(query_id=query["query_id"])
         ranks = dict(own["chunk_id", "rank"].iter_rows())
         for name in wanted:
@@ -131,14 +129,16 @@ def _located(
 
 def _visible(
     homes: Mapping[str, Home],
-    models: Mapping[str | None, Embedder],
+    embedder: Embedder,
+    other_embedders: Mapping[str, Embedder],
     asked: pl.DataFrame,
     known: pl.DataFrame,
     corpora: Mapping[str, Any],
 ) -> tuple[set[int], dict[int, float]]:
     """The known chunks that one question may see, and their distances from it."""
     texts = asked["texts"].item().to_list()
-    vectors = {space: np.asarray(m.embed_queries(texts), np.float64) for space, m in models.items()}
+    vectors = np.asarray(embedder.embed_queries(texts), np.float64)
+    others = {s: np.asarray(e.embed_queries(texts), np.float64) for s, e in other_embedders.items()}
     distances: dict[int, float] = {}
     visible: set[int] = set()
     for (corpus,), some in known.group_by("corpus", maintain_order=True):
@@ -147,7 +147,7 @@ def _visible(
             store, held = homes[str(corpus)]
             chunks = fetch_chunks(store, held, some["chunk_id"], scope)
             visible |= set(chunks["chunk_id"])
-            distances |= nearest(chunks, vectors.get(store.space, vectors[None]))
+            distances |= nearest(chunks, others.get(store.space or "", vectors))
     return visible, distances
 
 
