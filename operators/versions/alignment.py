@@ -9,8 +9,8 @@ a partner was moved and revised, or is gone.
 
 import re
 from bisect import bisect_right
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise
 from typing import Literal, NamedTuple
 
@@ -75,10 +75,14 @@ def align(old: Sequence[Passage], new: Sequence[Passage]) -> list[Pair]:
     before, after = [folded(p.text) for p in old], [folded(p.text) for p in new]
     found: dict[int, Pair] = {}
     used: set[int] = set()
+
+    def keep(pairs: Iterable[tuple[int, int]], relation: Relation) -> None:
+        for i, j in pairs:
+            found[i] = Pair(i, j, relation)
+            used.add(j)
+
     equal = _equal(before, after)
-    for i, j in equal:
-        found[i] = Pair(i, j, "same")
-        used.add(j)
+    keep(equal, "same")
     text = _Joined(after)
     for i, passage in enumerate(before):
         if i not in found and (at := text.holder(passage)) is not None:
@@ -87,13 +91,9 @@ def align(old: Sequence[Passage], new: Sequence[Passage]) -> list[Pair]:
     for (i0, j0), (i1, j1) in pairwise(anchors):
         rows = [i for i in range(i0 + 1, i1) if i not in found]
         columns = [j for j in range(j0 + 1, j1) if j not in used]
-        for i, j in _revised(rows, columns, old, new):
-            found[i] = Pair(i, j, "revised")
-            used.add(j)
+        keep(_revised(rows, columns, old, new), "revised")
     lost = [i for i in range(len(old)) if i not in found]
-    for i, j in _moved(lost, set(range(len(new))) - used, before, after):
-        found[i] = Pair(i, j, "revised")
-        used.add(j)
+    keep(_moved(lost, set(range(len(new))) - used, before, after), "revised")
     result = [found.get(i, Pair(i, None, "gone")) for i in range(len(old))]
     used |= {pair.new for pair in result if pair.new is not None}
     was = _Joined(before)
@@ -134,14 +134,10 @@ def folded(text: str) -> str:
 
 def _equal(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int]]:
     """Equal texts, the n-th occurrence with the n-th, by place among the old."""
-    places: dict[str, list[int]] = defaultdict(list)
-    for j in range(len(after) - 1, -1, -1):
-        places[after[j]].append(j)
-    pairs = []
-    for i, text in enumerate(before):
-        if places.get(text):
-            pairs.append((i, places[text].pop()))
-    return pairs
+    places: dict[str, deque[int]] = defaultdict(deque)
+    for j, text in enumerate(after):
+        places[text].append(j)
+    return [(i, places[text].popleft()) for i, text in enumerate(before) if places[text]]
 
 
 def _in_order(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -197,19 +193,15 @@ def _part(places: list[int], number: int, parts: int) -> list[int]:
 
 def _dice(ones: Sequence[str], twos: Sequence[str]) -> NDArray[np.float64]:
     """The words in common of each pair of texts, twice, over the words of both."""
-    words: dict[str, int] = {}
-    sets = [{words.setdefault(w, len(words)) for w in _WORD.findall(t.lower())} for t in ones]
-    more = [{words.setdefault(w, len(words)) for w in _WORD.findall(t.lower())} for t in twos]
-    common = _flags(sets, len(words)) @ _flags(more, len(words)).T
-    sizes = np.array([[len(s) + len(t) for t in more] for s in sets], dtype=np.float64)
-    return np.where(sizes > 0, 2.0 * common / np.maximum(sizes, 1.0), 0.0)
-
-
-def _flags(sets: Sequence[set[int]], width: int) -> NDArray[np.float64]:
-    flags = np.zeros((len(sets), width))
-    for row, of in enumerate(sets):
-        flags[row, sorted(of)] = 1.0
-    return flags
+    sets = [set(_WORD.findall(text.lower())) for text in (*ones, *twos)]
+    numbers = {word: number for number, word in enumerate(set().union(*sets))}
+    flags = np.zeros((len(sets), len(numbers)))
+    for row, words in zip(flags, sets, strict=True):
+        row[[numbers[word] for word in words]] = 1.0
+    one, two = flags[: len(ones)], flags[len(ones) :]
+    common: NDArray[np.float64] = one @ two.T
+    sizes: NDArray[np.float64] = one.sum(axis=1)[:, None] + two.sum(axis=1)
+    return np.divide(2.0 * common, np.maximum(sizes, 1.0))
 
 
 def _best_in_order(scores: NDArray[np.float64]) -> list[tuple[int, int]]:
@@ -240,22 +232,15 @@ def _moved(
     if not lost:
         return []
     whole = _triples(" ".join(after))
-    holders: dict[_Triple, list[int]] | None = None
+    holders: dict[_Triple, list[int]] = defaultdict(list)
+    for j, text in enumerate(after):
+        for triple in _triples(text):
+            holders[triple].append(j)
     pairs = []
     for i in lost:
         triples = _triples(before[i])
-        if not triples or len(triples & whole) < STILL_THERE * len(triples):
-            continue
-        if holders is None:
-            holders = defaultdict(list)
-            for j, text in enumerate(after):
-                for triple in _triples(text):
-                    holders[triple].append(j)
-        votes: dict[int, int] = defaultdict(int)
-        for triple in triples:
-            for j in holders.get(triple, ()):
-                votes[j] += 1
-        if votes:
+        votes = Counter(j for triple in triples for j in holders.get(triple, ()))
+        if votes and len(triples & whole) >= STILL_THERE * len(triples):
             pairs.append((i, min(votes, key=lambda j: (-votes[j], j not in free, j))))
     return pairs
 

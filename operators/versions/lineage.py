@@ -12,9 +12,10 @@ Two documents of one version are never one topic.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from itertools import groupby, pairwise
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -105,19 +106,16 @@ def lineages(documents: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=LINEAGES, orient="row")
 
 
-def _page(row: dict[str, object]) -> Page:
-    text = {k: v if isinstance(v, str) else None for k, v in row.items()}
-    names = normalize_names(text["path"], text["title"], text["document_id"] or "", text["version"])
-    source = text["date_source"]
+def _page(row: dict[str, Any]) -> Page:
+    names = normalize_names(row["path"], row["title"], row["document_id"] or "", row["version"])
+    source = row["date_source"]
     date = row["doc_date"] if source not in _UNTRUSTED else None
-    date = date if isinstance(date, datetime) else None
     moment = date.timestamp() if date else float("inf")
-    sketch = row["sketch"]
-    hashes = np.frombuffer(sketch if isinstance(sketch, bytes) else b"", dtype="<u4")
+    hashes = np.frombuffer(row["sketch"] or b"", dtype="<u4")
     kind = 1 if names.version is not None else 2 if names.dated else 3
     # A page without a version is looked at last, and finds its place by its date.
     order = (kind, version_key(names.version), 0.0 if kind == 1 else moment)
-    return Page(text["document_key"] or "", text["repo"] or "", names, order, date, source, hashes)
+    return Page(row["document_key"] or "", row["repo"] or "", names, order, date, source, hashes)
 
 
 def _of_repo(pages: list[Page]) -> list[list[Page]]:
@@ -147,21 +145,20 @@ def _runs(pages: list[Page], least: float | None = None) -> list[list[Page]]:
         least = SAME_PAGE if several else SAME_NAMES if nameless else 0.0
     runs: list[list[Page]] = []
     for of in by_version:
-        for page, run in _matched(of, runs, least):
-            if run is None:
-                runs.append([page])
+        continued = _continued(of, runs, least)
+        for place, page in enumerate(of):
+            if place in continued:
+                runs[continued[place]].append(page)
             else:
-                run.append(page)
+                runs.append([page])
     return runs
 
 
-def _matched(
-    pages: list[Page], runs: list[list[Page]], least: float
-) -> Iterable[tuple[Page, list[Page] | None]]:
-    """Each page of a version with the run that it continues: the surest pairs first."""
+def _continued(pages: list[Page], runs: list[list[Page]], least: float) -> dict[int, int]:
+    """The places of a version's pages, with those of the runs that they continue: surest first."""
     ends = [run[-1] for run in runs]
     if least == 0.0 and len(pages) == 1 and len(runs) == 1:
-        return [(pages[0], runs[0])]
+        return {0: 0}
     pairs = set(likely([p.hashes for p in pages], [p.hashes for p in ends]))
     places: dict[str, list[int]] = defaultdict(list)
     for place, end in enumerate(ends):
@@ -180,23 +177,20 @@ def _matched(
         if i not in chosen and j not in used:
             chosen[i] = j
             used.add(j)
-    return [(p, runs[chosen[i]] if i in chosen else None) for i, p in enumerate(pages)]
+    return chosen
 
 
 def _settle(loose: Sequence[Page], runs: list[list[Page]]) -> None:
     """Put each page without a version into the run of its path: by its date, else as the newest."""
-    at: dict[str, list[list[Page]]] = defaultdict(list)
+    at: dict[str | None, list[list[Page]]] = defaultdict(list)
     for run in runs:
         for path in {p.names.path for p in run if p.order[0] == 1}:
-            at[path or ""].append(run)
-    by_path: dict[str, list[Page]] = defaultdict(list)
-    for page in loose:
-        if page.names.path:
-            by_path[page.names.path].append(page)
-    for path, pages in sorted(by_path.items()):
-        if len(pages) > 1 or path not in at:
+            at[path].append(run)
+    pages = Counter(page.names.path for page in loose)
+    for page in sorted(loose, key=lambda p: p.names.path or ""):
+        path = page.names.path
+        if not path or pages[path] > 1 or path not in at:
             continue
-        page = pages[0]
         close, run = max(
             ((max(alike(page.hashes, p.hashes) for p in run), run) for run in at[path]),
             key=lambda pair: pair[0],
@@ -221,11 +215,9 @@ def _released(run: Sequence[Page]) -> list[datetime | None]:
 
 
 def _name(run: list[Page]) -> str:
-    newest = run[-1]
-    names = newest.names
+    repo, names = run[-1].repo, run[-1].names
     name = names.path or names.title or names.identifier
-    name = f"{newest.repo}/{name}" if newest.repo else name
-    return name[:LONGEST_NAME]
+    return (f"{repo}/{name}" if repo else name)[:LONGEST_NAME]
 
 
 def _total(page: Page) -> tuple[tuple[int, VersionKey, float], str]:

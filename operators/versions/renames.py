@@ -1,17 +1,12 @@
 """Pages that were renamed or relocated between two versions: which runs of versions are one."""
 
-from __future__ import annotations
-
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
+from operators.versions.page import Page
 from operators.versions.text_sketches import alike, likely
-
-if TYPE_CHECKING:
-    from operators.versions.page import Page
-    from operators.versions.version_key import VersionKey
+from operators.versions.version_key import VersionKey
 
 RELOCATED = 0.2
 """Least likeness of two pages with one name and one title in different folders."""
@@ -36,27 +31,29 @@ def joined(runs: Sequence[list[Page]]) -> list[list[Page]]:
     Returns:
         The runs, each from its oldest version on.
     """
-    versions = _versions(runs)
     if not runs:
         return []
-    every = [key for keys in versions.values() for key in keys]
+    versions: dict[str, set[VersionKey]] = defaultdict(set)
+    for page in (page for run in runs for page in run):
+        versions[page.names.family].add(page.order[1])
+    every = set().union(*versions.values())
     newest, oldest = max(every), min(every)
     ended = [n for n, run in enumerate(runs) if run[-1].order[1] < newest]
     begun = [n for n, run in enumerate(runs) if run[0].order[1] > oldest]
     by_text = likely([runs[n][-1].hashes for n in ended], [runs[n][0].hashes for n in begun])
     pairs = {*_at_one_path(runs), *((ended[i], begun[j]) for i, j in by_text)}
+    held = {n: {p.order for p in run} for n, run in enumerate(runs)}
     scored = []
     alone = _alone_at_their_path(runs)
     for one, two in pairs:
         a, b = runs[one][-1], runs[two][0]
-        if one == two or a.order[0] != 1 or b.order[0] != 1 or _overlap(runs[one], runs[two]):
+        if one == two or a.order[0] != 1 or b.order[0] != 1 or held[one] & held[two]:
             continue
         rank = _evidence(a, b, alone, versions)
         if rank is not None:
             scored.append((rank, -alike(a.hashes, b.hashes), a.key, b.key, one, two))
     home = list(range(len(runs)))
     members = {n: [n] for n in range(len(runs))}
-    held = {n: {p.order for p in run} for n, run in enumerate(runs)}
     for *_, one, two in sorted(scored):
         left, right = home[one], home[two]
         if left == right or held[left] & held[right]:
@@ -72,7 +69,7 @@ def joined(runs: Sequence[list[Page]]) -> list[list[Page]]:
 
 
 def _evidence(
-    a: Page, b: Page, alone: set[str], versions: dict[str, list[VersionKey]]
+    a: Page, b: Page, alone: set[str], versions: dict[str, set[VersionKey]]
 ) -> int | None:
     """How sure it is that ``b`` continues ``a``, 0 the surest; None: it does not."""
     close = alike(a.hashes, b.hashes)
@@ -102,39 +99,17 @@ def _may_be_numbered(a: Page, b: Page) -> bool:
     return a.names.numbered and b.names.numbered and None not in titles and titles[0] != titles[1]
 
 
-def _follows(a: Page, b: Page, versions: dict[str, list[VersionKey]]) -> bool:
+def _follows(a: Page, b: Page, versions: dict[str, set[VersionKey]]) -> bool:
     """Whether no version of their surroundings lies between the two."""
-    between = {
-        key
-        for family in {a.names.family, b.names.family}
-        for key in versions[family]
-        if a.order[1] < key < b.order[1]
-    }
-    return not between
-
-
-def _overlap(one: Sequence[Page], two: Sequence[Page]) -> bool:
-    held = {p.order for p in one}
-    return any(p.order in held for p in two)
-
-
-def _versions(runs: Sequence[list[Page]]) -> dict[str, list[VersionKey]]:
-    found: dict[str, set[VersionKey]] = defaultdict(set)
-    for run in runs:
-        for page in run:
-            found[page.names.family].add(page.order[1])
-    return {family: sorted(keys) for family, keys in found.items()}
+    around = versions[a.names.family] | versions[b.names.family]
+    return not any(a.order[1] < key < b.order[1] for key in around)
 
 
 def _alone_at_their_path(runs: Sequence[list[Page]]) -> set[str]:
     """The paths at which no version has two pages."""
-    seen: set[tuple[str | None, object]] = set()
-    shared: set[str | None] = set()
-    for run in runs:
-        for page in run:
-            at = (page.names.path, page.order)
-            (shared.add(page.names.path) if at in seen else seen.add(at))
-    return {path for path, _ in seen if path is not None and path not in shared}
+    pages = Counter((page.names.path, page.order) for run in runs for page in run)
+    shared = {path for (path, _), count in pages.items() if count > 1}
+    return {path for path, _ in pages if path is not None and path not in shared}
 
 
 def _at_one_path(runs: Sequence[list[Page]]) -> set[tuple[int, int]]:
