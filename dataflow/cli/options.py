@@ -39,6 +39,12 @@ Secrets = Annotated[
         " default), take it with marks instead, or as it is; kept for later runs."
     ),
 ]
+OfCorpora = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--only-corpus", help="Take only what belongs in this corpus; may be given repeatedly."
+    ),
+]
 Relocated = Annotated[
     bool,
     typer.Option(
@@ -74,6 +80,7 @@ class IngestOptions:
 
     allow_mass_delete: MassDelete = False
     secrets: Secrets = None
+    corpora: OfCorpora = None
     wait: Wait = False
     model: Model = None
     config: Config = "default"
@@ -83,7 +90,7 @@ class IngestOptions:
     @property
     def of_a_run(self) -> dict[str, Any]:
         """Those that every run over a source takes."""
-        names = ("allow_mass_delete", "secrets", "wait")
+        names = ("allow_mass_delete", "secrets", "corpora", "wait")
         return {name: getattr(self, name) for name in names}
 
 

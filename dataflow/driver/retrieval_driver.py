@@ -27,6 +27,7 @@ from dataflow.configuration.hamilton_config import hamilton_config
 from dataflow.driver.answer import AnswerMethods
 from dataflow.driver.fail_open import failed_search, not_searched
 from dataflow.driver.hamilton_methods import HamiltonMethods, node_names
+from dataflow.driver.other_collections import homes_of, open_others, with_model
 from dataflow.driver.query_frame import check_known, complete_queries, refuse_ignored
 from dataflow.driver.retrieval_description import describe_retrieval
 from dataflow.driver.trace import Trace, changed, known_to
@@ -45,7 +46,7 @@ from operators.ranking.weighting import read_trigger
 
 if TYPE_CHECKING:
     from operators.embedding.protocol import Embedder
-    from operators.postgres.store import Home, Store
+    from operators.postgres.store import Store
 
 _SIBLINGS = 16  # graphs of other configurations that are kept for what-if
 _building = threading.Lock()  # Hamilton resolves decorators in place: one build at a time
@@ -88,20 +89,12 @@ def build_driver(
     config = as_config(config, modules)
     graph = build_graph(config, adapters=adapters)
     embedder = embedder or load_embedder(config.embedding)
-    models = {config.embedding: embedder}
     with ExitStack() as opened:
         if store is None:
             store = opened.enter_context(open_store(dsn, collection, max_size=config.workers))
-        bound = {"store": _with_model(store, embedder), "embedder": embedder}
-        others = {}
-        for name, model in config.other_collections.items():
-            if model not in models:
-                models[model] = load_embedder(model)
-            other = open_store(store.dsn, name, max_size=config.workers)
-            others[name] = _with_model(opened.enter_context(other), models[model])
-        bound["other_embedders"] = {
-            m.space: m for m in models.values() if m.space != embedder.space
-        }
+        own = with_model(store, embedder)
+        others, other_embedders = open_others(config, own, embedder, opened)
+        bound = {"store": own, "embedder": embedder, "other_embedders": other_embedders}
         return RetrievalDriver(
             config, graph, bound, others, owned=opened.pop_all(), hooked=bool(adapters)
         )
@@ -130,38 +123,6 @@ def build_graph(
     return built
 
 
-def _with_model(store: Store, embedder: Embedder) -> Store:
-    from operators.postgres.store import collection_info, mismatch
-
-    store.forget_info()
-    info = collection_info(store)
-    held = (info.model, info.space, info.dimensions)
-    given = (embedder.model, embedder.space, embedder.dimensions)
-    if info.space is not None and held[1:] != given[1:]:
-        raise mismatch(store.collection, held, given)
-    return store.embedding_in(embedder.space)
-
-
-def _homes(config: Config, own: Store, others: Mapping[str, Store]) -> dict[str, Home]:
-    """Where each corpus of ``config`` is, by its name."""
-    from operators.postgres.store import Home
-
-    homes: dict[str, Home] = {}
-    for name, options in sorted(config.corpora.items()):
-        collection = options.collection or own.collection
-        if collection != own.collection and collection not in others:
-            raise GraphError(f"collection {collection!r} is not open: build another driver")
-        home = Home(others.get(collection, own), options.corpus or name)
-        for twin, known in homes.items():
-            if known == home:
-                raise GraphError(
-                    f"corpora {twin!r} and {name!r} are both {home.corpus!r} of collection "
-                    f"{collection!r}: leave one out"
-                )
-        homes[name] = home
-    return homes
-
-
 class RetrievalDriver(AnswerMethods, HamiltonMethods):
     """A retrieval graph with its store and its model; from :func:`build_driver`.
 
@@ -183,7 +144,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         self.config = config
         self.hamilton = graph
         self._others = others or {}
-        homes = _homes(config, bound["store"], self._others)
+        homes = homes_of(config, bound["store"], self._others)
         self._bound = {"other_embedders": {}, **bound, "homes": homes}
         if config.reranker:
             from operators.embedding.cross_encoder import load_reranker

@@ -1,9 +1,9 @@
 """Nodes from files of queries and judgements to what every configuration answers."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 from hamilton.function_modifiers import extract_fields, tag
@@ -24,7 +24,9 @@ from operators.errors import CrosscorpusError
 from operators.evaluation.judgements import check_judged, read_qrels, read_queries
 from operators.evaluation.ranked_documents import Alternates, of_judged_corpora
 from operators.postgres.inspect.document_homes import count_documents, document_homes
-from operators.postgres.store import Store, collection_info
+from operators.postgres.store import Store, collection_info, open_store
+
+T = TypeVar("T")
 
 
 @tag(stage="judgements", io="disk")
@@ -47,16 +49,46 @@ def judged(given_queries: pl.DataFrame, given_qrels: pl.DataFrame) -> dict[str, 
     return {"judged_queries": queries, "qrels": qrels}
 
 
-@tag(stage="collection", io="postgres")
-def holdings(store: Store) -> Holdings:
-    """How many documents and chunks the collection has of each corpus."""
-    return Holdings(count_documents(store), collection_info(store).corpora)
+def _of_others(
+    store: Store, configs: Mapping[str, Config], read: Callable[[Store], T]
+) -> Iterator[tuple[str, str, T]]:
+    """Each corpus that is in another collection, its name there, and what ``read`` gives of it."""
+    for config in configs.values():
+        for collection in config.other_collections:
+            with open_store(store.dsn, collection, max_size=1) as other:
+                found = read(other)
+            for name, options in config.corpora.items():
+                if options.collection == collection:
+                    yield name, options.corpus or name, found
 
 
 @tag(stage="collection", io="postgres")
-def homes(store: Store, qrels: pl.DataFrame) -> pl.DataFrame:
+def holdings(store: Store, configs: dict[str, Config]) -> Holdings:
+    """How many documents and chunks there are of each corpus."""
+
+    def read(one: Store) -> Holdings:
+        return Holdings(count_documents(one), collection_info(one).corpora)
+
+    own = read(store)
+    documents, chunks = dict(own.documents), dict(own.chunks)
+    for corpus, held, found in _of_others(store, configs, read):
+        documents[corpus] = found.documents.get(held, 0)
+        chunks[corpus] = found.chunks.get(held, 0)
+    return Holdings(documents, chunks)
+
+
+@tag(stage="collection", io="postgres")
+def homes(store: Store, configs: dict[str, Config], qrels: pl.DataFrame) -> pl.DataFrame:
     """The corpora of the judged documents; an error if the collection has none of them."""
-    found = document_homes(store, qrels["doc_id"])
+
+    def read(one: Store) -> pl.DataFrame:
+        return document_homes(one, qrels["doc_id"])
+
+    others = [
+        found.filter(pl.col("corpus") == held).with_columns(corpus=pl.lit(corpus))
+        for corpus, held, found in _of_others(store, configs, read)
+    ]
+    found = pl.concat([read(store), *others]).unique().sort("doc_id", "corpus")
     if found.is_empty():
         raise CrosscorpusError(
             f"collection {store.collection!r} has none of the {qrels['doc_id'].n_unique()} judged "

@@ -5,6 +5,7 @@ The graph sees a bounded batch, so that memory does not grow with a source. What
 keeps vectors from the moment they are made, and the next run takes up what the ledger lacks.
 """
 
+from collections.abc import Sequence
 from contextlib import closing
 from typing import Any
 
@@ -16,7 +17,7 @@ from dataflow.ingestion.scan import scan
 from operators.embedding.protocol import Embedder
 from operators.postgres.store import Store, set_model
 from operators.postgres.write.source_ownership import source_turn
-from operators.sources.protocol import Source
+from operators.sources.protocol import Source, of_corpora
 
 BATCH_DOCUMENTS = 64
 BATCH_CHARACTERS = 400_000
@@ -33,6 +34,7 @@ def ingest(
     relocated: bool = False,
     wait: bool = False,
     secrets: str | None = None,
+    corpora: Sequence[str] | None = None,
     stop_after_s: float | None = None,
     on_event: OnEvent | None = None,
     batch_documents: int = BATCH_DOCUMENTS,
@@ -51,6 +53,7 @@ def ingest(
         wait: while another run reads this source, wait for its end instead of raising.
         secrets: what becomes of a document that holds one, see
             :func:`operators.sources.secrets.without_secrets`; kept for later runs of this source.
+        corpora: take only the documents of these; what the collection has of others stays.
         stop_after_s: seconds after which the run reads no more, once it has stored something. The
             documents that it stored are whole, their indexes are built, and the next run goes on.
         on_event: receives how far the run is, in this thread.
@@ -66,6 +69,7 @@ def ingest(
             cannot be opened, that another run reads, or whose name is another's.
     """
     set_model(store, embedder.model, embedder.space, embedder.dimensions)
+    source = source if corpora is None else of_corpora(source, corpora)
 
     def on_wait(holder: str) -> None:
         if on_event is not None:

@@ -44,7 +44,7 @@ _IN_FRAGMENT = "/=&:,;"  # the page of a PDF is a fragment page=12
 _DOTS = re.compile(r"(?:^|/|%2f|%5c)(?:\.|%2e){1,2}(?=/|%2f|%5c|$)", re.IGNORECASE)
 _IN_HOST = re.compile(r"(?:[^/?#]*://)?[^/?#]*")  # text after which a URL's host goes on
 
-_PLAIN_URL = re.compile(  # what the checks of a link leave as it is, and most links are
+PLAIN_URL = re.compile(  # what the checks of a link leave as it is, and most links are
     r"https?://[a-z0-9]{1,63}(?:\.[a-z0-9]{1,63})*"
     r"(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*/?(?:#[A-Za-z0-9=_-]+)?"
 )
@@ -179,7 +179,7 @@ def _url(
         for name, value in row.items()
     }
     url = "#".join(_filled(parts, quoted).split("#")[:2])
-    if _PLAIN_URL.fullmatch(url):
+    if PLAIN_URL.fullmatch(url):
         return url
     return None if _DOTS.search(re.split("[?#]", url, maxsplit=1)[0]) else safe_url(url)
 

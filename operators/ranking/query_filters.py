@@ -14,6 +14,9 @@ def narrowed(queries: pl.DataFrame, corpus: str, filters: Mapping[str, Any]) -> 
         corpus: queries that name other corpora only are left out.
         filters: ``repos``, ``path_prefix``, ``language``, ``state``, each where it narrows. A query
             whose own filter contradicts one is left out, because nothing can match both.
+
+    Returns:
+        The queries without their ``corpora``: the corpus may have another name where it is stored.
     """
     if not filters and queries["corpora"].null_count() == queries.height:
         return queries
@@ -23,7 +26,7 @@ def narrowed(queries: pl.DataFrame, corpus: str, filters: Mapping[str, Any]) -> 
             continue
         narrow = {name: _both(name, row[name], allowed) for name, allowed in filters.items()}
         if all(value not in ((), []) for value in narrow.values()):
-            rows.append({**row, **narrow})
+            rows.append({**row, **narrow, "corpora": None})
     return pl.DataFrame(rows, schema=queries.schema)
 
 

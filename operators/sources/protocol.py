@@ -10,14 +10,15 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any
 
 import polars as pl
 
+from operators.errors import CrosscorpusError
 from operators.foundation.escape import UNSEEN_IN_A_LINE
 from operators.foundation.sanitize import clean_text
 from operators.frames import DOCUMENTS
@@ -151,6 +152,30 @@ class Source:
     judged: str = "secrets allowed"
     whole: bool = True
     option: str = "base_url"
+
+
+def of_corpora(source: Source, corpora: Collection[str]) -> Source:
+    """``source`` without the documents of other corpora, and without what was said of them.
+
+    Raises:
+        CrosscorpusError: the source never fills one of ``corpora``; names those that it fills.
+    """
+    filled = {corpus for corpus, _ in source.scopes or ()}
+    for name in sorted(set(corpora) - filled if filled else ()):
+        there = ", ".join(sorted(filled))
+        raise CrosscorpusError(f"this source has no corpus {name!r}: it fills {there}")
+
+    def scan() -> Iterator[Item]:
+        return (item for item in source.scan() if item.key is None or item.key[0] in corpora)
+
+    scopes = source.scopes and tuple(scope for scope in source.scopes if scope[0] in corpora)
+    choosing = source.choosing
+
+    def chosen(choice: str) -> Source:
+        assert choosing is not None
+        return of_corpora(choosing(choice), corpora)
+
+    return replace(source, scan=scan, scopes=scopes, choosing=choosing and chosen)
 
 
 def bounded_title(text: str) -> str:

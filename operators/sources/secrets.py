@@ -179,29 +179,31 @@ _MARK = re.compile(_any_of(_FORMS))
 _WHOLE = [(kind, held, re.compile(form, re.ASCII)) for kind, held, form in _SHAPES]
 
 
-class _Secret(NamedTuple):
+class Secret(NamedTuple):
+    """Where a text has a secret, and of which kind."""
+
     start: int
     end: int
     kind: str
     value: str
 
 
-def _secrets(text: str) -> list[_Secret]:
+def secrets_in(text: str) -> list[Secret]:
     """The secrets of ``text`` in order, without what lies in another."""
     every = [*_plain(text), *_encoded(text)]
-    apart: list[_Secret] = []
+    apart: list[Secret] = []
     for secret in sorted(every):
         if not apart or secret.start >= apart[-1].end:
             apart.append(secret)
     return apart
 
 
-def _plain(text: str) -> Iterator[_Secret]:
+def _plain(text: str) -> Iterator[Secret]:
     for kind, held, form in _WHOLE:
         for match in form.finditer(text) if held in text else ():
             if not _is_shown(kind, match[1]):
                 start = match.start(1 if kind == _ADDRESS else 0)
-                yield _Secret(start, match.end(), kind, match[1])
+                yield Secret(start, match.end(), kind, match[1])
     done = 0
     for run in _RUN.finditer(text):
         for mark in _MARK.finditer(text, max(done, run.start() - _BEFORE), run.end()):
@@ -209,15 +211,15 @@ def _plain(text: str) -> Iterator[_Secret]:
                 if mark.start() >= done and (token := form.match(text, mark.start())):
                     done = token.end()
                     if not _is_shown(kind, token[1]):
-                        yield _Secret(token.start(), done, kind, token[1])
+                        yield Secret(token.start(), done, kind, token[1])
         done = max(done, run.end())
 
 
-def _encoded(text: str) -> Iterator[_Secret]:
+def _encoded(text: str) -> Iterator[Secret]:
     for run in _BASE64.finditer(text):
         plain = _decoded("".join(run[0].split()))
         if plain.isascii() and (secret := next(_plain(plain.decode()), None)):
-            yield _Secret(run.start(), run.end(), secret.kind, run[0])
+            yield Secret(run.start(), run.end(), secret.kind, run[0])
 
 
 def _decoded(code: str) -> bytes:
@@ -249,7 +251,7 @@ def _is_shown(kind: str, value: str) -> bool:
 def redacted(text: str) -> str:
     """``text`` with ``[secret: KIND]`` in place of each secret; it keeps its number of lines."""
     parts, done = [], 0
-    for start, end, kind, _ in _secrets(text):
+    for start, end, kind, _ in secrets_in(text):
         parts += [text[done:start], f"[secret: {kind}]", "\n" * text.count("\n", start, end)]
         done = end
     return "".join([*parts, text[done:]])
@@ -294,7 +296,7 @@ def _judged(item: Document | ReadIssue, *, redact: bool) -> Document | ReadIssue
     if isinstance(item, ReadIssue):
         return replace(item, where=redacted(item.where), reason=redacted(item.reason))
     fields = {name: value for name in ("text", *_LABELS, *_KEYS) if (value := getattr(item, name))}
-    found = [(name, secret) for name, value in fields.items() for secret in _secrets(value)]
+    found = [(name, secret) for name, value in fields.items() for secret in secrets_in(value)]
     if not found:
         return item
     name, first = found[0]

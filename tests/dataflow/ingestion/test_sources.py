@@ -24,6 +24,7 @@ from dataflow.ingestion.sources import (
     ingest_reviews,
     sync_github,
 )
+from operators.errors import CrosscorpusError
 from operators.postgres.inspect.status import status
 from operators.postgres.store import Store, collection_info, drop_collection, open_store
 from operators.postgres.write.ledger import ledger
@@ -245,6 +246,25 @@ def test_a_working_tree_fills_three_corpora_and_twice_changes_nothing(
     report = ingest_git(store, embedder, tree)
     assert (report.documents_unchanged, report.chunks, embedder.counted) == (8, 0, 0)
     assert row_versions(store) == before
+
+
+def test_only_the_named_corpora_are_taken_and_the_others_stay(
+    store: Store, embedder: Any, tree: Path
+) -> None:
+    first = ingest_git(store, embedder, tree, corpora=["code"])
+    assert first.ok
+    assert set(collection_info(store).corpora) == {"code"}
+    ingest_git(store, embedder, tree)
+    others = texts(store, "docs"), texts(store, "history")
+    git(tree, "rm", "-q", "-r", ".")
+    (tree / "left.py").write_text("left = 1\n")
+    git(tree, "add", ".")
+    git(tree, "commit", "-qm", "all but one file gone")
+    ingest_git(store, embedder, tree, corpora=["code"], allow_mass_delete=True)
+    assert set(texts(store, "code")) == {"left.py"}
+    assert (texts(store, "docs"), texts(store, "history")) == others
+    with pytest.raises(CrosscorpusError, match="no corpus 'cod': it fills code, docs, history"):
+        ingest_git(store, embedder, tree, corpora=["cod"])
 
 
 def test_edits_renames_and_deletions_follow(

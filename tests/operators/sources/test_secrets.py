@@ -29,7 +29,7 @@ CODE = WORD + "+/"
 
 def found_secrets(text: str) -> list[tuple[str, int]]:
     """The kind of each secret in ``text`` and its line, from 1."""
-    return [(one.kind, 1 + text.count("\n", 0, one.start)) for one in secrets._secrets(text)]
+    return [(one.kind, 1 + text.count("\n", 0, one.start)) for one in secrets.secrets_in(text)]
 
 
 def made(length: int, letters: str = WORD) -> str:

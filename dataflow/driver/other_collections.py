@@ -1,0 +1,83 @@
+"""The collections that a configuration names beside the driver's own, each with its model.
+
+So code may have a model for code, and one question may ask the collections of several teams: a
+corpus says which collection holds it, and each stays whole by itself. The text of a question is
+embedded once for each vector space.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from dataflow.execution.graph_checks import GraphError
+
+if TYPE_CHECKING:
+    from dataflow.configuration.config_model import Config
+    from operators.embedding.protocol import Embedder
+    from operators.postgres.store import Home, Store
+
+
+def open_others(
+    config: Config, own: Store, embedder: Embedder, opened: ExitStack
+) -> tuple[dict[str, Store], dict[str, Embedder]]:
+    """The other collections of ``config`` by name, and the models of other spaces by space.
+
+    Args:
+        own: the driver's collection; the others are on its server.
+        embedder: its model, that of ``config.embedding``.
+        opened: closes them.
+
+    Raises:
+        UnknownName: there is no such collection.
+        ModelMismatch: a collection was made with another model.
+    """
+    from operators.embedding.registry import load_embedder
+    from operators.postgres.store import open_store
+
+    models = {config.embedding: embedder}
+    others = {}
+    for name, model in config.other_collections.items():
+        if name != own.collection:
+            if model not in models:
+                models[model] = load_embedder(model)
+            other = open_store(own.dsn, name, max_size=config.workers)
+            others[name] = with_model(opened.enter_context(other), models[model])
+    return others, {one.space: one for one in models.values() if one.space != embedder.space}
+
+
+def with_model(store: Store, embedder: Embedder) -> Store:
+    """``store`` for vectors of ``embedder``; ``ModelMismatch`` if it holds those of another."""
+    from operators.postgres.store import collection_info, mismatch
+
+    store.forget_info()
+    info = collection_info(store)
+    held = (info.model, info.space, info.dimensions)
+    given = (embedder.model, embedder.space, embedder.dimensions)
+    if info.space is not None and held[1:] != given[1:]:
+        raise mismatch(store.collection, held, given)
+    return store.embedding_in(embedder.space)
+
+
+def homes_of(config: Config, own: Store, others: Mapping[str, Store]) -> dict[str, Home]:
+    """Where each corpus of ``config`` is, by its name.
+
+    Raises:
+        GraphError: a collection is not open, or two corpora are the same.
+    """
+    from operators.postgres.store import Home
+
+    homes: dict[str, Home] = {}
+    twins: dict[tuple[str, str], str] = {}
+    for name, options in sorted(config.corpora.items()):
+        collection, held = options.collection or own.collection, options.corpus or name
+        if collection != own.collection and collection not in others:
+            raise GraphError(f"collection {collection!r} is not open: build another driver")
+        if (twin := twins.setdefault((collection, held), name)) != name:
+            raise GraphError(
+                f"corpora {twin!r} and {name!r} are both {held!r} of "
+                f"collection {collection!r}: leave one out"
+            )
+        homes[name] = Home(others.get(collection, own), held)
+    return homes

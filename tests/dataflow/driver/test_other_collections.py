@@ -1,0 +1,145 @@
+"""Corpora of several collections in one question, each with its own model."""
+
+import json
+
+import polars as pl
+import pytest
+
+from dataflow import build_driver, load_config
+from dataflow.evaluation.graph import evaluate
+from dataflow.execution.graph_checks import GraphError
+from dataflow.ingestion import ingest_documents
+from operators.errors import CrosscorpusError, UnknownName
+from operators.evaluation.evaluation_frames import JUDGED_QUERIES, QRELS
+from operators.postgres.store import ModelMismatch, drop_collection, open_store
+
+ASK = {"query": "why is the cache flushed twice after a merge?"}
+MODEL = """
+import numpy as np
+
+class Letters:
+    model, dimensions, max_tokens, space = "letters", 26, 254, "letters-1"
+
+    def count_tokens(self, texts):
+        return [len(text.split()) for text in texts]
+
+    def token_offsets(self, text):
+        return None
+
+    def embed_documents(self, texts):
+        counts = [[0.01 + text.lower().count(chr(97 + n)) for n in range(26)] for text in texts]
+        vectors = np.array(counts, np.float32)
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+    embed_queries = embed_documents
+
+def load():
+    return Letters()
+"""
+
+
+@pytest.fixture(scope="module")
+def other(open_driver, words, server_dsn, tmp_path_factory):
+    """A collection of code with a model of letters, beside the driver tests' own of words."""
+    folder = tmp_path_factory.mktemp("other")
+    (folder / "letters_model.py").write_text(MODEL)
+    text = "def merge(cache): flush the cache twice, once for each generation"
+    lines = [
+        {"doc_id": "cache.py", "corpus": "code", "text": text, "path": "cache.py", "repo": "x"},
+        {"doc_id": "page", "corpus": "wiki", "text": "a page about zebras", "path": "page"},
+    ]
+    file = folder / "documents.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        import letters_model
+
+        with open_driver(), open_store(server_dsn, "other-tests", create=True) as store:
+            ingest_documents(store, letters_model.load(), file)
+            yield "python:letters_model:load"
+            drop_collection(store, "other-tests")
+
+
+def together(model, **corpora):
+    entry = {"collection": "other-tests", "embedding": model, "label": "{path}"}
+    changes = {"corpora": {"code": entry, "wiki": {}, "docs": {}, **corpora}}
+    return load_config("default").with_changes(changes)
+
+
+def test_a_corpus_of_another_collection_answers_beside_the_driver_s_own(open_driver, other):
+    with open_driver(together(other)) as driver:
+        out = driver.execute(["results", "outcomes", "provenance", "code.vector_hits"], ASK)
+    found = out["results"]["corpus", "document_id"].rows()
+    assert ("code", "cache.py") in found
+    assert "merge(cache)" in out["results"].filter(corpus="code")["text"].item()
+    assert ("wiki", "Caching") in found
+    assert out["code.vector_hits"].height == 1
+    assert set(out["outcomes"]["status"]) <= {"ok", "empty", "no_data", "absent"}
+    homes = out["provenance"]["collections"]
+    assert (homes["code"], homes["wiki"]) == ("other-tests", "driver-tests")
+
+
+def test_no_similarity_of_one_space_lessens_those_of_another(open_driver, other):
+    """The nearest passage of each space counts in full, however near those of the other are."""
+    with open_driver(together(other)) as driver:
+        fused = driver.execute(["fused"], ASK)["fused"]
+    parts = fused.select(pl.col("part").struct.unnest())
+    best = parts.group_by("corpus").agg(pl.col("vector_value").max())
+    assert dict(best.iter_rows())["code"] == pytest.approx(1.0)
+    assert best.filter(pl.col("corpus") != "code")["vector_value"].max() == pytest.approx(1.0)
+
+
+def test_a_further_collection_doubles_every_corpus_under_its_name(open_driver, words, other):
+    copies = load_config({"extends": "default", "collections": ["other-tests"]}).corpora
+    assert copies["other_tests_code"].corpus == "code"
+    wiki = {"collection": "other-tests", "corpus": "wiki", "embedding": other}
+    with open_driver(together(other, zoo=wiki)) as driver:
+        zoo = driver.execute(["results"], {"query": "zebras", "only_corpora": ["zoo"]})["results"]
+        assert zoo["corpus", "document_id"].rows() == [("zoo", "page")]
+        why = driver.execute(["explain_targets"], {**ASK, "explain_chunks": ["page"]})
+        assert why["explain_targets"]["corpus"].to_list() == ["zoo"]
+        asked = {"query": "zebras", "language": "cobol"}
+        notes = driver.execute(["notes"], asked)["notes"]
+        assert any("cobol" in note for note in notes["note"])
+
+
+@pytest.mark.parametrize(
+    ("corpora", "error", "says"),
+    [
+        ({"code": {"embedding": "static"}}, CrosscorpusError, "corpora.code.collection is missing"),
+        ({"code": {"collection": "othr-tests"}}, UnknownName, "no collection 'othr-tests'"),
+        ({"code": {"collection": "driver-tests", "corpus": "wiki"}}, GraphError, "leave one out"),
+    ],
+)
+def test_a_corpus_that_is_nowhere_or_twice_is_one_line(open_driver, other, corpora, error, says):
+    with pytest.raises(error, match=says):
+        open_driver(load_config("default").with_changes({"corpora": corpora}))
+
+
+def test_another_model_than_its_collection_s_is_refused(open_driver, other):
+    with pytest.raises(ModelMismatch, match="letters"):
+        open_driver(together("static"))
+
+
+def test_documents_of_another_collection_are_judged_like_its_own(server_dsn, words, other):
+    queries = pl.DataFrame(
+        [{"query_id": "q", "number": 0, "texts": [ASK["query"]], "text": ASK["query"]}],
+        schema=JUDGED_QUERIES,
+    )
+    qrels = pl.DataFrame([("q", "x:cache.py", 1)], schema=QRELS, orient="row")
+    with open_store(server_dsn, "driver-tests") as store:
+        given = {"embedder": words(), "resamples": 10, "permutations": 10}
+        found = evaluate(store, {"both": together(other)}, queries, qrels, **given)
+    assert not [note for note in found.notes if "not in the collection" in note]
+    assert ("x:cache.py", "code") in found.runs["doc_id", "corpus"].rows()
+
+
+def test_what_another_collection_holds_is_asked_without_a_second_model(server_dsn, words, other):
+    """Of two collections with one model, the question is embedded once."""
+    config = load_config("default").with_changes(
+        {"corpora": {"code": {"collection": "driver-tests"}}}
+    )
+    with build_driver(config, "driver-tests", dsn=server_dsn, embedder=words()) as driver:
+        out = driver.execute(["other_embeddings", "results"], ASK)
+    assert out["other_embeddings"] == {}
+    assert "code" in set(out["results"]["corpus"])
