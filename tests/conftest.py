@@ -68,9 +68,10 @@ def embedded_server() -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
-def server_dsn(embedded_server: Server) -> str:
-    """The server over its Unix socket, as superuser."""
-    return embedded_server.socket_dsn
+def server_dsn(request: pytest.FixtureRequest) -> str:
+    """The server over its Unix socket, as superuser; CROSSCORPUS_TEST_DSN names another one."""
+    other = os.environ.get("CROSSCORPUS_TEST_DSN")
+    return other or request.getfixturevalue("embedded_server").socket_dsn
 
 
 @pytest.fixture(scope="session")

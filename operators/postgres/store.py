@@ -113,6 +113,7 @@ class Store:
 
     Attributes:
         space: the vector space of its user; None: the store takes any.
+        clustered: whether a node of a Citus cluster holds the tables.
         cache: readings that hold until the collection changes.
     """
 
@@ -122,6 +123,7 @@ class Store:
     schema: str
     search_path: str
     space: str | None = None
+    clustered: bool = False
     cache: StoreCache = field(default_factory=StoreCache, repr=False)
 
     def embedding_in(self, space: str) -> Store:
@@ -147,6 +149,9 @@ class Store:
             values = {"search_path": self.search_path, "TimeZone": "UTC", **given}
             calls = ", ".join(["set_config(%s, %s, true)"] * len(values))
             conn.execute(f"SELECT {calls}", [part for pair in values.items() for part in pair])
+            if self.clustered and given:  # what a worker runs obeys only what is set in this way
+                each = (_set_locally(conn, name, value) for name, value in given.items())
+                conn.execute("; ".join(["SET LOCAL citus.propagate_set_commands = 'local'", *each]))
             yield conn
 
     def run(self, work: Callable[[Connection], T], settings: Mapping[str, str] | None = None) -> T:
@@ -241,8 +246,9 @@ def open_store(
         search_path = f"{first}, {row[0]}" if row and row[0] else first
         bring_up_to_date(conn, collection, schema, search_path)
         check_vectors(conn, collection, schema)
+        clustered = has_citus(conn)
     pool = open_pool(dsn, pooler=pooler, max_size=max_size)
-    return Store(pool, dsn, collection, schema, search_path)
+    return Store(pool, dsn, collection, schema, search_path, clustered=clustered)
 
 
 def collections(dsn: str | None = None) -> list[str]:
@@ -365,6 +371,15 @@ def space_changed(store: Store, model: str | None, space: str | None) -> ModelMi
     )
 
 
+def _set_locally(conn: Connection, name: str, value: str) -> str:
+    return f"SET LOCAL {name} = {sql.Literal(value).as_string(conn)}"
+
+
+def has_citus(conn: Connection) -> bool:
+    """Whether the database spreads its collections over the nodes of a Citus cluster."""
+    return conn.execute("SELECT 1 FROM pg_extension WHERE extname = 'citus'").fetchone() is not None
+
+
 def _set_model(conn: Connection, collection: str, model: str, space: str, dimensions: int) -> None:
     row = conn.execute("SELECT model, space, dimensions FROM collection FOR UPDATE").fetchone()
     held = row or (None, None, None)
@@ -386,7 +401,8 @@ def add_vectors(conn: Connection, column: str, dimensions: int) -> None:
             name, sql.Literal(int(dimensions))
         )
     )
-    if dimensions <= LONGEST_INLINE_DIMENSIONS:  # an exact scan reads it faster inside the row
+    # an exact scan reads it faster inside the row; Citus can't say so of its tables
+    if dimensions <= LONGEST_INLINE_DIMENSIONS and not has_citus(conn):
         conn.execute(sql.SQL("ALTER TABLE chunks ALTER COLUMN {} SET STORAGE PLAIN").format(name))
 
 

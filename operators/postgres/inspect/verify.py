@@ -55,7 +55,7 @@ _DOCUMENTS = """
 _STRANGERS = """
     SELECT c.repo, c.document_id, array_agg(c.chunk_id) FROM chunks c
     WHERE c.corpus = %(corpus)s AND NOT EXISTS (
-        SELECT FROM documents d WHERE d.document_key = c.document_key AND d.corpus = c.corpus
+        SELECT 1 FROM documents d WHERE d.document_key = c.document_key AND d.corpus = c.corpus
            AND d.repo = c.repo AND d.document_id = c.document_id)
     GROUP BY c.repo, c.document_id ORDER BY 1, 2
 """

@@ -22,7 +22,7 @@ _NO_POSTING = """
 """
 _NO_CHUNK = """
     SELECT count(*) FROM postings p WHERE p.corpus = %(corpus)s AND NOT EXISTS (
-        SELECT FROM chunks c WHERE c.corpus = p.corpus AND c.chunk_id = p.chunk_id)
+        SELECT 1 FROM chunks c WHERE c.corpus = p.corpus AND c.chunk_id = p.chunk_id)
 """
 _WRONG_TERMS = """
     SELECT count(*) FROM (

@@ -5,6 +5,7 @@ an error, and servers do not differ silently.
 """
 
 import hashlib
+import re
 import time
 from pathlib import Path
 
@@ -48,12 +49,23 @@ def apply_migrations(
             _check_unchanged(known, folder)
             if path.name in known:
                 continue
-            conn.execute(path.read_bytes())
+            for statement in statements(path.read_text("utf-8")):
+                conn.execute(statement.encode())
             conn.execute(
                 "INSERT INTO migrations (name, sha256) VALUES (%s, %s)", (path.name, _sha256(path))
             )
             applied.append(path.name)
     return applied
+
+
+def statements(text: str) -> list[str]:
+    """The statements of an SQL file, one by one: Citus takes no more at once.
+
+    >>> statements("CREATE TABLE a (b int); -- why; so\\nDO $$ BEGIN; END $$;")
+    ['CREATE TABLE a (b int)', 'DO $$ BEGIN; END $$']
+    """
+    parts = re.findall(r"(?:\$\$.*?\$\$|[^;])+", re.sub(r"--[^\n]*", "", text), re.DOTALL)
+    return [part.strip() for part in parts if part.strip()]
 
 
 def pending_migrations(
@@ -86,6 +98,8 @@ def _make_schema(conn: psycopg.Connection[TupleRow], schema: str) -> None:
     # IF NOT EXISTS would use what this session remembers from before its turn; a query doesn't.
     row = conn.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (schema,)).fetchone()
     if row is None:
+        # with Citus, a collection lives whole on one of its nodes; elsewhere nothing reads this
+        conn.execute("SET LOCAL citus.enable_schema_based_sharding = on")
         conn.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))
 
 

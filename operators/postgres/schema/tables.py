@@ -1,5 +1,7 @@
 """A collection's tables: making them, bringing them up to date, checking them."""
 
+import time
+
 import psycopg
 from psycopg import sql
 from psycopg.rows import TupleRow
@@ -14,7 +16,7 @@ _VECTORS = """
         FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
         WHERE a.attrelid = %s::regclass AND a.attname = 'embedding' AND NOT a.attisdropped
     ), EXISTS (
-        SELECT FROM pg_attribute a
+        SELECT 1 FROM pg_attribute a
         WHERE a.attrelid = %s::regclass AND a.attname = 'bm25' AND NOT a.attisdropped
     )
     FROM {} c
@@ -61,12 +63,14 @@ def check_vectors(conn: psycopg.Connection[TupleRow], collection: str, schema: s
     """
     tables = [sql.Identifier(schema, name).as_string(conn) for name in ("chunks", "postings")]
     head = sql.SQL(_VECTORS).format(sql.Identifier(schema, "collection"))
-    row = conn.execute(head, tables).fetchone()
-    if row is None:
-        return
-    dimensions, held, weighed = row
-    if weighed and (dimensions is None or held == f"halfvec({dimensions})"):
-        return
+    for wait_s in (0.1, 0.9, 0):  # what another process just made, a cluster shows table by table
+        row = conn.execute(head, tables).fetchone()
+        if row is None:
+            return
+        dimensions, held, weighed = row
+        if weighed and (dimensions is None or held == f"halfvec({dimensions})"):
+            return
+        time.sleep(wait_s)
     what = "has lost its vectors (DROP EXTENSION vector ... CASCADE takes them along)"
     if weighed and held is not None:
         what = f"should hold vectors of {dimensions} dimensions, and its table has {held}"

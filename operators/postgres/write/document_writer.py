@@ -189,7 +189,8 @@ def _upsert_documents(conn: Connection, batch: _Batch) -> int:
     statement = (
         f"INSERT INTO documents ({names}) SELECT * FROM unnest({arrays})"
         f" ON CONFLICT (document_key) DO UPDATE SET {changed},"
-        " failed_with = NULL, failed_reason = NULL, indexed_at = now() RETURNING xmax = 0"
+        " failed_with = NULL, failed_reason = NULL, indexed_at = excluded.indexed_at"
+        " RETURNING xmax = 0"
     )
     inserted = conn.execute(statement, [values for _, values in columns.values()])
     return sum(bool(is_new) for (is_new,) in inserted)

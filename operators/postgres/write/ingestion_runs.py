@@ -48,7 +48,6 @@ def end_run(store: Store, run: int, ok: bool, counts: Mapping[str, int]) -> None
     """Record the end of a run; ``counts`` has ``COUNTS``."""
     columns = ", ".join(f"{name} = %({name})s" for name in COUNTS)
     store.execute(
-        f"UPDATE runs SET finished_at = clock_timestamp(), ok = %(ok)s, {columns}"
-        " WHERE run_id = %(run)s",
+        f"UPDATE runs SET finished_at = now(), ok = %(ok)s, {columns} WHERE run_id = %(run)s",
         {**{name: counts[name] for name in COUNTS}, "ok": ok, "run": run},
     )

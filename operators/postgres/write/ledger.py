@@ -55,7 +55,7 @@ def record_failure(
             ON CONFLICT (document_key) DO UPDATE
             SET content_hash = excluded.content_hash, fingerprint = excluded.fingerprint,
                 state = excluded.state, reason = excluded.reason, chunks = 0,
-                failed_with = NULL, failed_reason = NULL, indexed_at = now()
+                failed_with = NULL, failed_reason = NULL, indexed_at = excluded.indexed_at
             """,
             (
                 key,

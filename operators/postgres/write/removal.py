@@ -59,7 +59,7 @@ _FORGET_PROGRESS = """
         WHERE name = 'repository' AND value::json->>'repo' = %s
     ), items AS (
         DELETE FROM sync_items i USING fetched f WHERE i.source = f.source AND NOT EXISTS (
-            SELECT FROM documents d WHERE d.repo = f.repo AND d.corpus IN ('review', 'issue')
+            SELECT 1 FROM documents d WHERE d.repo = f.repo AND d.corpus IN ('review', 'issue')
               AND i.number::text IN (d.metadata::json->>'pr_number',
                                      d.metadata::json->>'issue_number'))
     )
@@ -67,7 +67,7 @@ _FORGET_PROGRESS = """
 """
 _FORGET_RUNS = """
     UPDATE runs SET source = split_part(source, ' ', 1) WHERE strpos(source, ' ') > 0
-      AND NOT EXISTS (SELECT FROM documents WHERE repo = right(source, -strpos(source, ' ')))
+      AND NOT EXISTS (SELECT 1 FROM documents WHERE repo = right(source, -strpos(source, ' ')))
 """
 _CLEARS_STATISTICS = 180_000
 _CLEAR_STATISTICS = """
@@ -215,7 +215,7 @@ def _forget_source(conn: Connection, corpus: str, repo: str) -> None:
     """
     if corpus in _ON_GITHUB:
         conn.execute(_FORGET_PROGRESS, (repo,))
-    empty = "NOT EXISTS (SELECT FROM documents WHERE corpus = %(corpus)s AND repo = %(repo)s)"
+    empty = "NOT EXISTS (SELECT 1 FROM documents WHERE corpus = %(corpus)s AND repo = %(repo)s)"
     given = {"corpus": corpus, "repo": repo, "owner": f"{corpus} {repo}"}
     conn.execute(
         f"DELETE FROM sync_state WHERE right(source, -strpos(source, ' ')) = %(owner)s AND {empty}",
@@ -233,7 +233,7 @@ def _forget_old_vectors(store: Store) -> None:
     kept = over_rows(store, "SELECT title, anchor, text FROM chunks", (), hashes)
     store.execute(
         "DELETE FROM embedding_cache e WHERE NOT EXISTS ("
-        " SELECT FROM unnest(%s::text[]) AS kept(text_hash) WHERE kept.text_hash = e.text_hash)",
+        " SELECT 1 FROM unnest(%s::text[]) AS kept(text_hash) WHERE kept.text_hash = e.text_hash)",
         (kept,),
     )
 

@@ -158,7 +158,7 @@ def latest_changes(store: Store, source: str, kinds: Sequence[str]) -> dict[int,
 
 
 def _upsert(conn: Connection, source: str, items: Sequence[SyncItem]) -> int:
-    return conn.execute(
+    changed = conn.execute(
         """
         INSERT INTO sync_items AS held
                (source, kind, item_id, number, updated_at, content_hash, data)
@@ -169,6 +169,7 @@ def _upsert(conn: Connection, source: str, items: Sequence[SyncItem]) -> int:
             content_hash = excluded.content_hash, data = excluded.data
         WHERE held.updated_at <= excluded.updated_at
           AND (held.updated_at, held.content_hash) <> (excluded.updated_at, excluded.content_hash)
+        RETURNING 1
         """,
         (
             source,
@@ -179,7 +180,8 @@ def _upsert(conn: Connection, source: str, items: Sequence[SyncItem]) -> int:
             [item.content_hash for item in items],
             [json.dumps(item.data, sort_keys=True) for item in items],
         ),
-    ).rowcount
+    ).fetchall()
+    return len(changed)
 
 
 def _keep(conn: Connection, source: str, state: State) -> None:

@@ -61,7 +61,7 @@ def delete_chunks(
         ), current AS (
             DELETE FROM superseded_chunks s USING gone
             WHERE s.corpus = gone.corpus AND s.by_chunk = gone.chunk_id AND NOT EXISTS (
-                SELECT FROM documents d WHERE d.document_key = gone.document_key)
+                SELECT 1 FROM documents d WHERE d.document_key = gone.document_key)
         )
         DELETE FROM postings p USING gone
         WHERE p.corpus = gone.corpus AND p.chunk_id = gone.chunk_id

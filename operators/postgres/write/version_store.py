@@ -134,7 +134,7 @@ def mark_found(store: Store, corpus: str, ledger: int, rules: int) -> None:
     store.execute(
         "INSERT INTO versioned_corpora (corpus, rules, documents) VALUES (%s, %s, %s)"
         " ON CONFLICT (corpus) DO UPDATE SET rules = excluded.rules,"
-        " documents = excluded.documents, found_at = clock_timestamp()",
+        " documents = excluded.documents, found_at = excluded.found_at",
         (corpus, rules, ledger),
     )
     store.forget_info()
@@ -320,8 +320,6 @@ def invalidate_versions(store: Store, corpus: str) -> None:
 
 def _forget(conn: Connection, corpus: str, keys: Sequence[str]) -> None:
     # caches of the corpus's versions see by this that they have changed
-    conn.execute(
-        "UPDATE versioned_corpora SET found_at = clock_timestamp() WHERE corpus = %s", (corpus,)
-    )
+    conn.execute("UPDATE versioned_corpora SET found_at = now() WHERE corpus = %s", (corpus,))
     for table in ("document_versions", "superseded_chunks"):
         conn.execute(f"DELETE FROM {table} WHERE document_key = ANY(%s::uuid[])", (list(keys),))

@@ -224,13 +224,25 @@ def test_what_a_collection_holds_is_read_at_most_once_a_second(store: Store, fil
     assert collection_info(store).corpora == {}
 
 
+def test_settings_hold_where_the_tables_are(store: Store) -> None:
+    """On a cluster too: the function runs on the node that holds the table."""
+    read = "SELECT current_setting('hnsw.ef_search'), current_setting('work_mem') FROM collection"
+    with store.transaction({"hnsw.ef_search": "123", "work_mem": "61MB"}) as conn:
+        assert conn.execute(read).fetchone() == ("123", "61MB")
+    with store.transaction({"hnsw.ef_search": "7"}) as conn:
+        found = conn.execute(read).fetchone()
+        assert found is not None
+        assert found[0] == "7"
+        assert found[1] != "61MB"
+
+
 def test_a_reader_may_search_and_is_told_that_it_may_not_write(
     server_dsn: str, store: Store, filling: Any
 ) -> None:
     filling.write(store, [{}])
     role = f"reader_{store.collection}"
     with psycopg.connect(server_dsn, autocommit=True) as admin:
-        admin.execute(f'CREATE ROLE "{role}"')
+        admin.execute(f'CREATE ROLE "{role}" LOGIN')
         admin.execute(f'GRANT USAGE ON SCHEMA "{store.schema}" TO "{role}"')
         admin.execute(f'GRANT SELECT ON ALL TABLES IN SCHEMA "{store.schema}" TO "{role}"')
     dsn = f"{server_dsn} options='-c role={role}'"

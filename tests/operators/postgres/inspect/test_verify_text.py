@@ -12,7 +12,8 @@ DAMAGE = {
     "no_posting": "DELETE FROM postings WHERE chunk_id = 10",
     "wrong_posting": "UPDATE postings SET language = 'cobol' WHERE chunk_id = 10",
     "stray_posting": "UPDATE postings SET chunk_id = 99 WHERE chunk_id = 10",
-    "wrong_terms": "UPDATE postings SET terms = terms[2:], counts = counts[2:]",
+    "wrong_terms": "UPDATE postings SET terms = trim_array(terms, 1),"
+    " counts = trim_array(counts, 1)",
     "wrong_df": "UPDATE terms SET df = df + 1 WHERE term_id = (SELECT min(term_id) FROM terms)",
     "wrong_totals": "UPDATE corpora SET chunks = chunks + 3, total_length = total_length + 7",
 }
