@@ -18,10 +18,10 @@ define installed
 	    $(PIP) --require-hashes -r $(1) && $(PIP) --no-deps -e .; }
 endef
 
-.PHONY: help install demo test lint bench render lock clean
+.PHONY: help install demo test test-citus lint bench render lock clean
 
 help:  ## what there is to make
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
 install: $(RUN)  ## crosscorpus and its embedding model, into .venv and your data directory
 	$(BIN)/crosscorpus models install
@@ -44,6 +44,9 @@ test: $(TEST)  ## every test, on a real embedded server, then lint and types
 	$(MAKE) --no-print-directory lint
 	@# Hundreds of processes start: what they import is compiled once, whatever the user's shell says.
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+
+test-citus: $(TEST)  ## the Postgres part of the tests on a real Citus cluster, if its sources are here
+	tests/citus/run.sh $(abspath $(BIN)/python)
 
 lint: $(TEST)  ## format, lint and types
 	$(BIN)/ruff format --check .

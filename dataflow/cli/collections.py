@@ -55,6 +55,23 @@ def collections_drop(
     _warn(erase_log(dsn))
 
 
+@collections_app.command("move")
+def collections_move(
+    name: Annotated[str, typer.Argument(help="The collection.")],
+    to: Annotated[str, typer.Option(metavar="HOST:PORT", help="A node of the cluster.")],
+) -> None:
+    """Move a collection to another node of a Citus cluster; questions go on meanwhile.
+
+    Example: crosscorpus collections move team --to 10.0.0.7:5432
+    """
+    from operators.postgres.schema.placement import move_collection
+    from operators.postgres.store import open_store
+
+    with open_store(collection=name) as store:
+        move_collection(store, to)
+    typer.echo(f"{name} is on {to}")
+
+
 @collections_app.command("export")
 def collections_export(
     name: Annotated[str, typer.Argument(help="The collection.")],

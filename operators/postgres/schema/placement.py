@@ -1,0 +1,43 @@
+"""On which node of a Citus cluster a collection is; each is whole on one."""
+
+from operators.errors import CrosscorpusError
+from operators.postgres.store import Connection, Store, has_citus
+
+
+def move_collection(store: Store, node: str) -> None:
+    """Move a collection to ``node`` (``HOST:PORT``); questions go on, an ingestion waits.
+
+    Raises:
+        CrosscorpusError: the server is no cluster, or has no such node; names those that it has.
+        DatabaseError: the move failed; the collection is where it was.
+    """
+
+    def work(conn: Connection) -> None:
+        if not has_citus(conn):
+            raise CrosscorpusError(
+                "this server is no Citus cluster, with nodes to move to: `crosscorpus collections "
+                "export` and `import` carry a collection to another server"
+            )
+        rows = conn.execute(
+            "SELECT nodename || ':' || nodeport, nodename, nodeport FROM pg_dist_node"
+            " WHERE noderole = 'primary' AND isactive AND shouldhaveshards ORDER BY 1"
+        ).fetchall()
+        nodes = {row[0]: row[1:] for row in rows}
+        if node not in nodes:
+            raise CrosscorpusError(f"no node {node!r} in the cluster; there are {', '.join(nodes)}")
+        if _node_of(conn, store.schema) != node:
+            conn.execute(
+                "SELECT citus_schema_move(%s::regnamespace, %s, %s, 'block_writes')",
+                (f'"{store.schema}"', *nodes[node]),
+            )
+
+    store.run(work)
+
+
+def _node_of(conn: Connection, schema: str) -> str | None:
+    row = conn.execute(
+        "SELECT nodename || ':' || nodeport FROM citus_shards"
+        " WHERE starts_with(table_name::text, quote_ident(%s) || '.') LIMIT 1",
+        (schema,),
+    ).fetchone()
+    return str(row[0]) if row else None
