@@ -112,9 +112,8 @@ def _fill(
             if table == "corpora":
                 ensure_partitions(store, [c for (c,) in conn.execute("SELECT corpus FROM corpora")])
             progress(table, count)
-        conn.execute(
-            "SELECT setval(pg_get_serial_sequence('runs', 'run_id'), max(run_id)) FROM runs"
-        )
+        last = conn.execute("SELECT max(run_id) FROM runs").fetchone()
+        conn.execute("SELECT setval(pg_get_serial_sequence('runs', 'run_id'), %s)", last)
 
     store.run(copy)
 

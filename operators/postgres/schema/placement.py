@@ -37,7 +37,8 @@ def move_collection(store: Store, node: str) -> None:
 def _node_of(conn: Connection, schema: str) -> str | None:
     row = conn.execute(
         "SELECT nodename || ':' || nodeport FROM citus_shards"
-        " WHERE starts_with(table_name::text, quote_ident(%s) || '.') LIMIT 1",
+        " JOIN pg_class ON pg_class.oid = table_name WHERE relnamespace::regnamespace::text ="
+        " quote_ident(%s) LIMIT 1",
         (schema,),
     ).fetchone()
     return str(row[0]) if row else None
