@@ -29,10 +29,13 @@ _RESULTS = {
 }
 
 
-def failed_search(node: Node, error: Exception, seconds: float) -> Any:
+def failed_search(
+    node: Node, error: Exception, seconds: float, homes: Mapping[str, Any] | None = None
+) -> Any:
     """An empty result and an outcome that says what happened, for what reads a corpus.
 
-    None for the versions that there are: a note will say so. No notes for filters.
+    None for the versions that there are: a note will say so. No notes for filters. Of a collection
+    that can't be read it is only known that it should have the corpus: its searches say what fails.
 
     Raises:
         Exception: ``error`` itself, if the node is no search.
@@ -42,6 +45,11 @@ def failed_search(node: Node, error: Exception, seconds: float) -> Any:
     if node.name == "unmet_filters":
         return empty(NOTES)
     corpus, _, name = node.name.rpartition(".")
+    if name == "collection" and homes:
+        from operators.postgres.store import CollectionInfo
+
+        held = homes[corpus].corpus
+        return CollectionInfo(None, homes[corpus].store.space, None, {held: 1}, {held: {"": 1}})
     if name not in _RESULTS:
         raise error
     channel, result, schema = _RESULTS[name]

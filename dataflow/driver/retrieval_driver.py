@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from html import escape
 from pathlib import Path
 from types import ModuleType
@@ -158,7 +159,9 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         self._scheduler = Scheduler(
             config.workers,
             limit=self._limit,
-            fallback=failed_search if config.on_corpus_error == "skip" else None,
+            fallback=partial(failed_search, homes=homes)
+            if config.on_corpus_error == "skip"
+            else None,
             adapter=graph.adapter if hooked else None,
         )
         graph.graph_executor = self._scheduler

@@ -48,7 +48,7 @@ def home(homes: dict[str, Home], corpus: str) -> Home:
     return homes[corpus]
 
 
-@tag(stage="search", io="postgres")
+@tag(stage="search", io="postgres", fail_open="yes")
 def collection(home: Home) -> CollectionInfo:
     """What the corpus's collection holds: its corpora and its model."""
     return collection_info(home.store)
@@ -73,6 +73,7 @@ def search_timeout_s(corpus_queries: pl.DataFrame, deadline_s: float | None) -> 
 def vector_search(
     home: Home,
     collection: CollectionInfo,
+    corpus: str,
     corpus_queries: pl.DataFrame,
     query_embeddings: pl.DataFrame,
     other_embeddings: dict[str, pl.DataFrame],
@@ -85,8 +86,8 @@ def vector_search(
     return timed_search(
         "vector",
         search_vectors,
-        home.store,
-        home.corpus,
+        home,
+        corpus,
         corpus_queries,
         other_embeddings.get(home.store.space or "", query_embeddings),
         present=collection.corpora,
@@ -103,6 +104,7 @@ def vector_search(
 def text_search__bm25(
     home: Home,
     collection: CollectionInfo,
+    corpus: str,
     corpus_queries: pl.DataFrame,
     search_timeout_s: float | None,
     search_depth: int = 50,
@@ -112,8 +114,8 @@ def text_search__bm25(
     return timed_search(
         "text",
         bm25_search,
-        home.store,
-        home.corpus,
+        home,
+        corpus,
         corpus_queries,
         present=collection.corpora,
         k=search_depth,
@@ -128,6 +130,7 @@ def text_search__bm25(
 def text_search__plain(
     home: Home,
     collection: CollectionInfo,
+    corpus: str,
     corpus_queries: pl.DataFrame,
     search_timeout_s: float | None,
     search_depth: int = 50,
@@ -136,8 +139,8 @@ def text_search__plain(
     return timed_search(
         "text",
         plain_search,
-        home.store,
-        home.corpus,
+        home,
+        corpus,
         corpus_queries,
         present=collection.corpora,
         k=search_depth,
@@ -151,6 +154,7 @@ def text_search__plain(
 def text_search__pg_textsearch(
     home: Home,
     collection: CollectionInfo,
+    corpus: str,
     corpus_queries: pl.DataFrame,
     search_timeout_s: float | None,
     search_depth: int = 50,
@@ -159,8 +163,8 @@ def text_search__pg_textsearch(
     return timed_search(
         "text",
         pg_textsearch_search,
-        home.store,
-        home.corpus,
+        home,
+        corpus,
         corpus_queries,
         present=collection.corpora,
         k=search_depth,

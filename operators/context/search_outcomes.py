@@ -38,7 +38,7 @@ def searched(corpus: str, channel: str, rows: int, elapsed_ms: float) -> pl.Data
 def timed_search(
     channel: str,
     search: Callable[..., pl.DataFrame],
-    store: object,
+    home: tuple[object, str],
     corpus: str,
     queries: pl.DataFrame,
     *vectors: pl.DataFrame,
@@ -49,7 +49,9 @@ def timed_search(
 
     Args:
         channel: ``vector`` or ``text``.
-        search: called as ``search(store, corpus, queries, *vectors, **options)``.
+        search: called as ``search(store, held_as, queries, *vectors, **options)``.
+        home: the store that holds the corpus, and the corpus's name there.
+        corpus: its name in the configuration.
         queries: the questions for this corpus; without any, nothing is searched.
         vectors: the questions' embeddings, for a search that takes them.
         present: the corpora of the collection; another one is ``absent`` and is not searched.
@@ -60,11 +62,11 @@ def timed_search(
     """
     lists = empty(VECTOR_LISTS if channel == "vector" else TEXT_LISTS)
     result = empty(OUTCOMES)
-    if queries.height and corpus not in present:
+    if queries.height and home[1] not in present:
         result = absent(corpus, channel)
     elif queries.height:
         began = perf_counter()
-        lists = search(store, corpus, queries, *vectors, **options)
+        lists = search(*home, queries, *vectors, **options)
         result = searched(corpus, channel, lists.height, (perf_counter() - began) * 1000)
     return {f"{channel}_lists": lists, f"{channel}_outcome": result}
 
