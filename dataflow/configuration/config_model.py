@@ -162,7 +162,7 @@ def check(content: Mapping[str, Any], name: str, catalog: Catalog | None = None)
     """Turn a complete mapping into a :class:`Config`, or say in one line what is wrong with it."""
     if (entries := content.get("corpora")) and isinstance(entries, Mapping):
         _check_entries(entries, name)
-        content = {**content, "corpora": _with_copies(entries, content.get("collections") or ())}
+        content = {**content, "corpora": _with_copies(entries, content.get("collections"))}
     try:
         config = Config.model_validate(_unquote_switches(content))
     except ValidationError as error:
@@ -184,10 +184,10 @@ def _check_entries(entries: Mapping[str, Any], name: str) -> None:
         )
 
 
-def _with_copies(entries: Mapping[str, Any], collections: Sequence[str]) -> dict[str, Any]:
+def _with_copies(entries: Mapping[str, Any], collections: Any) -> dict[str, Any]:
     """``entries``, and each of the driver's own corpora again for every further collection."""
     copies: dict[str, Any] = {}
-    for collection in collections:
+    for collection in collections if isinstance(collections, list) else ():
         prefix = re.sub("[^a-z0-9]+", "_", str(collection).lower()).strip("_")
         for name, entry in entries.items():
             if isinstance(entry, Mapping) and not entry.get("collection"):

@@ -1,7 +1,7 @@
 """On which node of a Citus cluster a collection is; each is whole on one."""
 
 from operators.errors import CrosscorpusError
-from operators.postgres.store import Connection, Store, has_citus
+from operators.postgres.store import Connection, Store
 
 
 def move_collection(store: Store, node: str) -> None:
@@ -12,12 +12,13 @@ def move_collection(store: Store, node: str) -> None:
         DatabaseError: the move failed; the collection is where it was.
     """
 
+    if not store.clustered:
+        raise CrosscorpusError(
+            "this server is no Citus cluster, with nodes to move to: `crosscorpus collections "
+            "export` and `import` carry a collection to another server"
+        )
+
     def work(conn: Connection) -> None:
-        if not has_citus(conn):
-            raise CrosscorpusError(
-                "this server is no Citus cluster, with nodes to move to: `crosscorpus collections "
-                "export` and `import` carry a collection to another server"
-            )
         rows = conn.execute(
             "SELECT nodename || ':' || nodeport, nodename, nodeport FROM pg_dist_node"
             " WHERE noderole = 'primary' AND isactive AND shouldhaveshards ORDER BY 1"

@@ -109,6 +109,7 @@ def test_a_further_collection_doubles_every_corpus_under_its_name(open_driver, w
     [
         ({"code": {"embedding": "static"}}, CrosscorpusError, "corpora.code.collection is missing"),
         ({"code": {"collection": "othr-tests"}}, UnknownName, "no collection 'othr-tests'"),
+        ({"code": {"collection": 5}}, CrosscorpusError, "corpora.code.collection"),
         ({"code": {"collection": "driver-tests", "corpus": "wiki"}}, GraphError, "leave one out"),
     ],
 )
@@ -164,3 +165,9 @@ def test_a_collection_that_can_t_be_read_takes_no_other_along(
     failed = out["outcomes"].filter(pl.col("status") == "failed")
     assert set(failed["corpus"]) == {"gone"}
     assert any("gone" in note for note in out["notes"]["note"])
+
+
+@pytest.mark.parametrize("given", [5, "platform", {"a": 1}])
+def test_collections_that_are_no_list_are_one_line(given):
+    with pytest.raises(CrosscorpusError, match="collections: "):
+        load_config({"extends": "default", "collections": given})
