@@ -35,7 +35,7 @@ from operators.evaluation import weight_fitting
 from operators.evaluation.candidates import Candidates, candidates, together
 from operators.evaluation.evaluation_frames import Evaluation, measures_of
 from operators.evaluation.judgements import check_judged, lines, read_qrels, read_queries
-from operators.postgres.store import Store, collection_info
+from operators.postgres.store import Store
 from operators.ranking.lexical_weight import match_weights
 from operators.ranking.weighting import language_factors
 
@@ -51,6 +51,7 @@ _OWN = {
     "convex": ("full_weight_terms", "corpus_normalization", "missing_score_fraction"),
     "rrf": ("rrf_k",),
 }
+_HELD = ("home", "collection")
 
 
 @dataclass(frozen=True)
@@ -243,18 +244,20 @@ def fetched(
 ) -> tuple[Candidates, Candidates]:
     """The hits of judged queries, ready for any weights: of the judged corpora, and of all corpora.
 
-    The corpora are those of ``config`` that the collection has. ``judged`` has the columns
+    The corpora are those of ``config`` that their collections have. ``judged`` has the columns
     ``JUDGED_QUERIES``, ``qrels`` has ``QRELS``.
     """
     chosen = hamilton_config(config)
-    held, settings = collection_info(store).corpora, chosen["corpora"]
-    corpora = sorted(name for name in config.corpora if name in held)
+    settings = chosen["corpora"]
     embeddings = embed_judged_queries(judged, embedder, vectors_directory)
     columns = ["query_id", "corpus", "document_id", "vector_rank", "text_rank", "vector_distance"]
     columns += ["chunk_id", "repo", "start_line", "end_line"]
-    wanted = ["aged_hits", *(f"{name}.best_match" for name in corpora)]
     parts, matches = [], []
     with build_driver(for_evaluation(config), store=store, embedder=embedder) as driver:
+        asked = driver.execute([f"{name}.{node}" for name in settings for node in _HELD])
+        homes, held = ({name: asked[f"{name}.{node}"] for name in settings} for node in _HELD)
+        corpora = sorted(name for name in settings if homes[name].corpus in held[name].corpora)
+        wanted = ["aged_hits", *(f"{name}.best_match" for name in corpora)]
         for batch in batches(questions(judged, corpora, all_corpora=True), BATCH_SIZE):
             overrides = overrides_of(driver, batch, embeddings)
             hits, *of_batch = driver.execute(wanted, overrides=overrides).values()
@@ -267,7 +270,8 @@ def fetched(
     depths = {name: settings[name]["inputs"]["search_depth"] for name in corpora}
     nothing = judged.select(query_id="number", lexical_weight=pl.lit(0.0))
     match = match_weights(nothing, matches, margin=chosen["lexical_margin"])
-    known: dict[str, Any] = {"depths": depths, "match": match}
+    spaces = {name: held[name].space for name in corpora}
+    known: dict[str, Any] = {"depths": depths, "match": match, "spaces": spaces}
     return (
         candidates(hits, judged, grades, corpora, **known),
         candidates(hits, judged, grades, corpora, all_corpora=True, **known),

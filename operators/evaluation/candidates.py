@@ -39,6 +39,7 @@ class Candidates:
     texts: pl.DataFrame  # query_id (the place), texts
     corpora: tuple[str, ...]
     depths: Mapping[str, int] | None  # the length at which each corpus's lists were cut
+    spaces: Mapping[str, str | None] | None  # the vector space of each corpus; None: all have one
     triggers: tuple[str, ...]
     trigger: Integers  # of each question; MISSING: none
     query: Integers  # this and all below but ``ideal``: of each hit
@@ -84,6 +85,7 @@ class Candidates:
                 corpus_normalization=corpus_normalization,
                 missing_score_fraction=missing_score_fraction,
                 depths=self.depths,
+                spaces=self.spaces,
             )
             self._values[key] = made.vector_value, made.text_value
         return self._values[key]
@@ -180,6 +182,7 @@ def candidates(
     depths: Mapping[str, int] | None = None,
     all_corpora: bool = False,
     match: pl.DataFrame | None = None,
+    spaces: Mapping[str, str | None] | None = None,
 ) -> Candidates:
     """The candidates of judged queries.
 
@@ -189,6 +192,7 @@ def candidates(
         qrels: columns ``QRELS``, of these queries.
         corpora: all corpora of ``hits``.
         depths: the length at which the lists of each corpus were cut; None: all were cut.
+        spaces: the vector space of each corpus; None: all have the same.
         all_corpora: the hits of every corpus count; False: those of the judged corpora.
         match: columns ``LEXICAL_WEIGHT`` of ``queries``, in their order; None: 0 each.
     """
@@ -226,6 +230,7 @@ def candidates(
         texts=_renumbered(queries.select("query_id", "texts")),
         corpora=tuple(known),
         depths=depths,
+        spaces=spaces,
         triggers=tuple(triggers),
         trigger=np.array([numbers.get(name, MISSING) for name in queries["trigger"]], np.int64),
         query=query,

@@ -8,10 +8,12 @@ import pytest
 
 from dataflow import build_driver, load_config
 from dataflow.evaluation.graph import evaluate
+from dataflow.evaluation.learning import base_parameters, fetched
 from dataflow.execution.graph_checks import GraphError
 from dataflow.ingestion import ingest_documents
 from operators.errors import CrosscorpusError, UnknownName
 from operators.evaluation.evaluation_frames import JUDGED_QUERIES, QRELS
+from operators.evaluation.weight_fitting import scores
 from operators.postgres.store import INFO_SECONDS, ModelMismatch, drop_collection, open_store
 
 ASK = {"query": "why is the cache flushed twice after a merge?"}
@@ -134,6 +136,30 @@ def test_documents_of_another_collection_are_judged_like_its_own(server_dsn, wor
         found = evaluate(store, {"both": together(other)}, queries, qrels, **given)
     assert not [note for note in found.notes if "not in the collection" in note]
     assert ("x:cache.py", "code") in found.runs["doc_id", "corpus"].rows()
+
+
+def test_weights_are_learned_from_the_scores_that_corpora_of_two_spaces_have(
+    open_driver, server_dsn, words, other
+):
+    """What the fit ranks is what a question ranks: each space by itself, absent corpora aside."""
+    config = together(
+        other, gone={"collection": "other-tests", "corpus": "docs", "embedding": other}
+    )
+    queries = pl.DataFrame(
+        [{"query_id": "q", "number": 0, "texts": [ASK["query"]], "text": ASK["query"]}],
+        schema=JUDGED_QUERIES,
+    )
+    qrels = pl.DataFrame([("q", "x:cache.py", 1)], schema=QRELS, orient="row")
+    with open_store(server_dsn, "driver-tests") as store:
+        asked, every = fetched(store, config, queries, qrels, words())
+    assert asked.corpora == every.corpora
+    assert "code" in every.corpora
+    assert "gone" not in every.corpora
+    with open_driver(config) as driver:
+        fused = driver.execute(["fused"], ASK)["fused"]
+    fitted = scores(every, base_parameters(config, every))
+    assert sorted(fitted.tolist()) == pytest.approx(sorted(fused["score"]))
+    assert every.gain[every.corpus == every.corpora.index("code")].tolist() == [1.0]
 
 
 def test_what_another_collection_holds_is_asked_without_a_second_model(server_dsn, words, other):
