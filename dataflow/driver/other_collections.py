@@ -48,11 +48,20 @@ def open_others(
 
 
 def with_model(store: Store, embedder: Embedder) -> Store:
-    """``store`` for vectors of ``embedder``; ``ModelMismatch`` if it holds those of another."""
+    """``store`` for vectors of ``embedder``; ``ModelMismatch`` if it holds those of another.
+
+    Of a collection on a node that is away, it is known when a search reads it.
+    """
+    from operators.postgres.errors import DatabaseError
     from operators.postgres.store import collection_info, mismatch
 
     store.forget_info()
-    info = collection_info(store)
+    try:
+        info = collection_info(store)
+    except DatabaseError as error:
+        if error.kind != "node_away":
+            raise
+        return store.embedding_in(embedder.space)
     held = (info.model, info.space, info.dimensions)
     given = (embedder.model, embedder.space, embedder.dimensions)
     if info.space is not None and held[1:] != given[1:]:

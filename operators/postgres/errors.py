@@ -57,6 +57,14 @@ RULES = (
         permanent=True,
     ),
     Rule(
+        "node_away",
+        frozenset(),
+        r"connection to the remote node",
+        "a node of the cluster of {to} is away ({said}): start it; collections that are on other "
+        "nodes answer",
+        permanent=True,
+    ),
+    Rule(
         "not_allowed",
         frozenset({"42501", "25006"}),
         r"permission denied|must be owner|read-only transaction",
@@ -189,11 +197,17 @@ def is_transient(error: BaseException) -> bool:
         return False
     if isinstance(error, PoolTimeout | PoolClosed | TooManyRequests):
         return False
-    state = error.sqlstate
-    if state is None:
+    state = error.sqlstate or "08"
+    if state.startswith("08"):
         rule = _rule_for(error)
         return rule is None or not rule.permanent
-    return state.startswith(("57P0", "08")) or state in {"40001", "40P01"}
+    return state.startswith("57P0") or state in {"40001", "40P01"}
+
+
+def is_node_away(error: BaseException) -> bool:
+    """Whether the server answers, and a node of its cluster that holds the tables does not."""
+    rule = _rule_for(error)
+    return rule is not None and rule.kind == "node_away"
 
 
 def _has_no_room(host: str) -> bool:

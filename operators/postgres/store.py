@@ -32,7 +32,7 @@ from operators.postgres.connection import (
     resolve_dsn,
     retrying,
 )
-from operators.postgres.errors import explained
+from operators.postgres.errors import explained, is_node_away
 from operators.postgres.schema.tables import bring_up_to_date, check_vectors
 from operators.postgres.state_cache import VersionedCache
 from operators.postgres.superseded_counts import SupersededCounts, count_superseded
@@ -224,7 +224,8 @@ def open_store(
 
     ``create`` makes the collection if there is none; ``max_size`` is the largest number of
     connections. A pooler such as pgbouncer may stand between. ``schema`` is another one than the
-    collection's own, while it is made.
+    collection's own, while it is made. If the node of a cluster that holds the collection is away,
+    the store opens, and what reads it fails until the node is back.
 
     Raises:
         UnknownName: there is no such collection; names the nearest one.
@@ -244,9 +245,13 @@ def open_store(
         row = conn.execute("SELECT current_setting('search_path')").fetchone()
         first = ", ".join(sql.Identifier(s).as_string(conn) for s in (schema, extension.schema))
         search_path = f"{first}, {row[0]}" if row and row[0] else first
-        bring_up_to_date(conn, collection, schema, search_path)
-        check_vectors(conn, collection, schema)
         clustered = has_citus(conn)
+        try:
+            bring_up_to_date(conn, collection, schema, search_path)
+            check_vectors(conn, collection, schema)
+        except psycopg.Error as error:
+            if create or not is_node_away(error):
+                raise
     pool = open_pool(dsn, pooler=pooler, max_size=max_size)
     return Store(pool, dsn, collection, schema, search_path, clustered=clustered)
 

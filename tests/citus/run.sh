@@ -15,5 +15,10 @@ trap '"$tools/cluster.sh" "$bin" "$root/data" stop' EXIT
 name=suite_$$
 "$tools/cluster.sh" "$bin" "$root/data" newdb "$name" >/dev/null
 export CROSSCORPUS_TEST_DSN="host=127.0.0.1 port=55400 user=postgres dbname=$name"
+owner=$([ "$(id -u)" = 0 ] && echo "runuser -u postgres --" || true)
+export CLUSTER_KILL="head -1 '$root/data/'\$1/postmaster.pid | xargs kill -9; sleep .2"
+# what the killed server left may still be going away
+export CLUSTER_START="for n in 1 2 3 4 5 6 7 8 9; do
+  $owner '$bin/pg_ctl' -D '$root/data/'\$1 -w start >/dev/null 2>&1 && exit 0; sleep .5; done; exit 1"
 # One process: the tests name their collections by number. The embedded server has its own tests.
-"$python" -m pytest -q -n 0 tests/operators/postgres --ignore tests/operators/postgres/server
+"$python" -m pytest -q -n 0 tests/operators/postgres tests/citus --ignore tests/operators/postgres/server
