@@ -1,4 +1,4 @@
-"""The files of a folder that somebody else fills: found, bounded and read once.
+"""The files of a folder that somebody else fills: found, bounded and read once, as documents.
 
 Symbolic links are never followed, so that no link leads out of the folder or round in a loop. A
 file's size is bounded before it is opened and while it is read; its hash and its text come from the
@@ -9,12 +9,16 @@ import errno
 import hashlib
 import os
 import stat
+from collections.abc import Callable, Container, Iterator
+from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from posixpath import splitext
 
 from operators.foundation.disk_dict import DiskDict
 from operators.foundation.sanitize import clean_text, shown_path
-from operators.sources.protocol import ReadIssue
+from operators.sources.jsonl import SourceError
+from operators.sources.protocol import Item, Key, ReadIssue
 
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 _NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
@@ -29,6 +33,10 @@ class Gone(Skipped):
     """There is no such file any more."""
 
 
+class NoDocument(Skipped):
+    """A file is none that a document is made of, whatever it holds; says why."""
+
+
 @dataclass(frozen=True, slots=True)
 class Content:
     """A file's bytes, and when it was last modified (seconds since 1970)."""
@@ -38,6 +46,51 @@ class Content:
 
 
 _PACKED = (b".pdf", b".docx")
+
+Reader = Callable[[bytes, Key], Item]
+"""Makes an item of a file: of its path within the folder, and its document's key."""
+
+
+@dataclass
+class Walk:
+    """The readings of one folder; of the last, ``done / found`` is done, by the sizes of files."""
+
+    root: bytes
+    scope: tuple[str, str]  # corpus and repo of its documents
+    largest: int  # bytes; a larger file counts little
+    done: int = 0
+    found: int = 1
+
+    def items(self, read: Reader) -> Iterator[Item]:
+        """What :func:`file_item` gives for each file, by path, and the issues of what is none."""
+        with closing(find_files(self.root)) as found:
+            if not found:
+                raise SourceError(f"{shown_path(self.root)} is empty: is it mounted?")
+            size = partial(text_size, self.root, largest=self.largest)
+            self.done, self.found = 0, sum(size(path) for path, _ in found.starting(b""))
+            for path, issue in found.starting(b""):
+                self.done += size(path)
+                yield issue or file_item(path, found, self.scope, read)
+
+
+def file_item(path: bytes, names: Container[bytes], scope: tuple[str, str], read: Reader) -> Item:
+    """What ``read`` makes of a file, or the issue that says why it makes nothing.
+
+    ``read`` may raise :class:`Skipped`, OSError and ValueError. Where two of ``names`` are shown
+    alike, one is no document.
+    """
+    shown = shown_path(path)
+    if shown.encode() != path and shown.encode() in names:
+        return ReadIssue(shown, "another file has this very name", failed=False)
+    key = (*scope, shown)
+    try:
+        return read(path, key)
+    except NoDocument as reason:
+        return ReadIssue(shown, str(reason), failed=False)
+    except Skipped as reason:
+        return ReadIssue(shown, str(reason), failed=False, key=key, state="left_out")
+    except (OSError, ValueError) as exc:
+        return ReadIssue(shown, f"cannot be read: {getattr(exc, 'strerror', None) or exc}", key=key)
 
 
 def find_files(root: bytes) -> DiskDict[ReadIssue | None]:
@@ -157,13 +210,20 @@ def decode_source(data: bytes) -> str:
         Skipped: the bytes are no text.
     """
     check_text(data)
-    for bom, encoding in _BOMS:
-        if data.startswith(bom):
-            return clean_text(data[len(bom) :].decode(encoding, "replace"))
+    if (marked := decode_marked(data)) is not None:
+        return clean_text(marked)
     text = clean_text(data.decode("utf-8", "replace"))
     if "\ufffd" in text and all(c == "\ufffd" for c in text if not c.isascii()):
         return clean_text(data.decode("cp1252", "replace"))
     return text
+
+
+def decode_marked(data: bytes) -> str | None:
+    """The text that a byte-order mark begins; None without one."""
+    for bom, encoding in _BOMS:
+        if data.startswith(bom):
+            return data[len(bom) :].decode(encoding, "replace")
+    return None
 
 
 def check_text(data: bytes) -> None:
@@ -172,8 +232,7 @@ def check_text(data: bytes) -> None:
     Raises:
         Skipped: they have a NUL near their start and no byte-order mark.
     """
-    marked = any(data.startswith(bom) for bom, _ in _BOMS)
-    if not marked and b"\0" in data[:_SNIFFED]:
+    if b"\0" in data[:_SNIFFED] and decode_marked(data) is None:
         raise Skipped("binary")
 
 

@@ -6,8 +6,7 @@ gone is no folder whose documents were deleted: its scan ends with an error.
 
 import os
 import re
-from collections.abc import Callable, Container, Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from posixpath import basename, splitext
@@ -15,20 +14,10 @@ from urllib.parse import quote
 
 from operators.foundation.front_matter import stated_title
 from operators.foundation.sanitize import clean_text, shown_path
+from operators.sources import files
 from operators.sources.dates.document_date import HTML, document_date
 from operators.sources.dates.release_dates import stated_release
 from operators.sources.dates.stated_version import document_version
-from operators.sources.files import (
-    Content,
-    Skipped,
-    check_text,
-    content_key,
-    decode_text,
-    ending,
-    find_files,
-    read_file,
-    text_size,
-)
 from operators.sources.formats.asciidoc import asciidoc_text, asciidoc_title
 from operators.sources.formats.docx import read_docx
 from operators.sources.formats.html import decode_html, html_text
@@ -41,6 +30,7 @@ from operators.sources.jsonl import SourceError, is_corpus_name
 from operators.sources.protocol import (
     Document,
     Item,
+    Key,
     LazyDocument,
     ReadIssue,
     Source,
@@ -95,13 +85,18 @@ def folder_source(
         what = "is not a folder" if os.path.exists(root) else "does not exist; is it mounted?"
         raise SourceError(f"{path} {what}")
     name = clean_text(repo or shown_path(os.fsencode(os.path.basename(root))))
-    reader = _Folder(os.fsencode(root), corpus, name, base_url or None)
+    walk = files.Walk(os.fsencode(root), (corpus, name), MAX_TEXT)
+
+    def scan() -> Iterator[Item]:
+        with PdfReader(limits) as pdf:
+            yield from walk.items(partial(_item, walk.root, base_url or None, pdf))
+
     source = Source(
         READER,
-        partial(reader.scan, limits),
-        ((corpus, name),),
-        lambda: reader.done / reader.found,
-        (clean_text(shown_path(reader.root)),),
+        scan,
+        (walk.scope,),
+        lambda: walk.done / walk.found,
+        (shown_path(walk.root),),
         base_url,
         lambda url: folder_source(path, corpus, repo, base_url=url, limits=limits),
     )
@@ -118,89 +113,59 @@ def document_format(path: str) -> str | None:
     return "pdf" if suffix == ".pdf" else "html" if suffix in HTML else prose_format(path)
 
 
-class _Folder:
-    """One folder; counts how far its scan is."""
+def _item(root: bytes, base_url: str | None, pdf: PdfReader, path: bytes, key: Key) -> Item:
+    shown = key[2]
+    kind = document_format(shown)
+    if kind is None:
+        raise files.NoDocument(f"no known document type: {files.ending(shown) or 'no ending'}")
+    content = files.read_file(root, path, MAX_PDF if kind in ("pdf", "docx") else MAX_TEXT)
+    if kind not in ("pdf", "html", "docx"):
+        files.check_text(content.data)
+    hashed = files.content_key(content, shown, base_url)
+    uri = None if base_url is None else f"{base_url.rstrip('/')}/{quote(path)}"
+    file = os.fsdecode(os.path.join(root, path))
+    parse = partial(_document, file, key, kind, content.data, hashed, uri, pdf)
+    return LazyDocument(key, hashed, parse)
 
-    def __init__(self, root: bytes, corpus: str, repo: str, base_url: str | None) -> None:
-        self.root, self.corpus, self.repo, self.base_url = root, corpus, repo, base_url
-        self.done, self.found = 0, 1
 
-    def scan(self, limits: PdfLimits | None) -> Iterator[Item]:
-        with closing(find_files(self.root)) as found, PdfReader(limits) as pdf:
-            if not found:
-                raise SourceError(f"{shown_path(self.root)} is empty: is it mounted?")
-            size = partial(text_size, self.root, largest=MAX_TEXT)
-            self.done, self.found = 0, sum(size(path) for path, _ in found.starting(b""))
-            for path, issue in found.starting(b""):
-                self.done += size(path)
-                yield issue or self._item(path, found, pdf)
-
-    def _item(self, path: bytes, names: Container[bytes], pdf: PdfReader) -> Item:
-        shown = shown_path(path)
-        if shown.encode() != path and shown.encode() in names:
-            return ReadIssue(shown, "another file has this very name", failed=False)
-        kind = document_format(shown)
-        if kind is None:
-            named = ending(shown) or "no ending"
-            return ReadIssue(shown, f"no known document type: {named}", failed=False)
-        key = (self.corpus, self.repo, clean_text(shown))
-        try:
-            content = read_file(self.root, path, MAX_PDF if kind in ("pdf", "docx") else MAX_TEXT)
-            if kind not in ("pdf", "html", "docx"):
-                check_text(content.data)
-        except Skipped as reason:
-            return ReadIssue(shown, str(reason), failed=False, key=key, state="left_out")
-        except OSError as exc:
-            return ReadIssue(shown, f"cannot be read: {exc.strerror or exc}", key=key)
-        hashed = content_key(content, shown, self.base_url)
-        return LazyDocument(key, hashed, partial(self._read, path, kind, content, hashed, pdf))
-
-    def _read(
-        self, path: bytes, kind: str, content: Content, hashed: str, pdf: PdfReader
-    ) -> Document | ReadIssue:
-        shown = shown_path(path)
-        key = (self.corpus, self.repo, clean_text(shown))
-        try:
-            parsed = parse_pdf(content.data, pdf) if kind == "pdf" else _PARSERS[kind](content.data)
-            return self._document(path, kind, parsed, hashed)
-        except PdfRefused as refused:
-            return ReadIssue(shown, refused.reason, key=key, content=hashed, state=refused.state)
-        except Exception as exc:  # whatever a parser stumbles over is this file's own
-            return ReadIssue(shown, f"{type(exc).__name__}: {exc}"[:300], key=key, content=hashed)
-
-    def _document(self, path: bytes, kind: str, parsed: _Parsed, hashed: str) -> Document:
-        shown = clean_text(shown_path(path))
-        full = os.fsdecode(os.path.join(self.root, path))
-        title = clean_text(parsed.title or basename(shown))
-        version, version_source = document_version(shown, parsed.stated)
-        dated = document_date(
-            full,
-            within=shown,
-            text=parsed.stated,
-            pdf_info=parsed.pdf_dates,
-            release=stated_release(parsed.text, version) if kind == "pdf" else None,
-        )
-        return Document(
-            document_id=shown,
-            corpus=self.corpus,
-            repo=self.repo,
-            title=title,
-            text=clean_text(parsed.text),
-            path=shown,
-            uri=None if self.base_url is None else f"{self.base_url.rstrip('/')}/{quote(path)}",
-            language=kind,
-            # A clone or a copy makes every file of today: such a date must not count as recent.
-            created_at=None if dated.source == "mtime" else dated.value,
-            doc_date=dated.value,
-            date_source=dated.source if dated.value else None,
-            version=version,
-            lineage_id=lineage_of(shown, title),
-            metadata=metadata_json(
-                {**parsed.metadata, "date_trust": dated.trust, "version_source": version_source}
-            ),
-            source_hash=hashed,
-            note=parsed.note,
-        )
+def _document(
+    file: str, key: Key, kind: str, data: bytes, hashed: str, uri: str | None, pdf: PdfReader
+) -> Document | ReadIssue:
+    corpus, repo, shown = key
+    try:
+        parsed = parse_pdf(data, pdf) if kind == "pdf" else _PARSERS[kind](data)
+    except PdfRefused as refused:
+        return ReadIssue(shown, refused.reason, key=key, content=hashed, state=refused.state)
+    title = clean_text(parsed.title or basename(shown))
+    version, version_source = document_version(shown, parsed.stated)
+    dated = document_date(
+        file,
+        within=shown,
+        text=parsed.stated,
+        pdf_info=parsed.pdf_dates,
+        release=stated_release(parsed.text, version) if kind == "pdf" else None,
+    )
+    return Document(
+        document_id=shown,
+        corpus=corpus,
+        repo=repo,
+        title=title,
+        text=clean_text(parsed.text),
+        path=shown,
+        uri=uri,
+        language=kind,
+        # A clone or a copy makes every file of today: such a date must not count as recent.
+        created_at=None if dated.source == "mtime" else dated.value,
+        doc_date=dated.value,
+        date_source=dated.source if dated.value else None,
+        version=version,
+        lineage_id=lineage_of(shown, title),
+        metadata=metadata_json(
+            {**parsed.metadata, "date_trust": dated.trust, "version_source": version_source}
+        ),
+        source_hash=hashed,
+        note=parsed.note,
+    )
 
 
 def parse_pdf(data: bytes, reader: PdfReader) -> _Parsed:
@@ -246,7 +211,7 @@ def _parse_html(data: bytes) -> _Parsed:
 
 
 def _parse_asciidoc(data: bytes) -> _Parsed:
-    source = decode_text(data)
+    source = files.decode_text(data)
     text = asciidoc_text(source)
     parsed = _Parsed(text, asciidoc_title(text))
     parsed.stated = source
@@ -254,7 +219,7 @@ def _parse_asciidoc(data: bytes) -> _Parsed:
 
 
 def _parse_prose(data: bytes, path: str) -> _Parsed:
-    text = decode_text(data)
+    text = files.decode_text(data)
     return _Parsed(text, stated_title(text) or prose_title(text, path))
 
 

@@ -105,13 +105,20 @@ class LazyDocument:
     Attributes:
         key: what names the document.
         content: hash of all that it is made from.
-        read: parses it. The document has ``content`` as its ``source_hash``, the issue as its
-            ``content``; nothing is raised. To be called before the scan goes on.
+        parse: gives the document, which has ``content`` as its ``source_hash``, or an issue.
     """
 
     key: Key
     content: str
-    read: Callable[[], Document | ReadIssue]
+    parse: Callable[[], Document | ReadIssue]
+
+    def read(self) -> Document | ReadIssue:
+        """What it parses to, before the scan goes on; what the parser raised is an issue."""
+        try:
+            return self.parse()
+        except Exception as exc:  # whatever a parser stumbles over is this document's own
+            reason = f"{type(exc).__name__}: {exc}"[:300]
+            return ReadIssue(self.key[2], reason, key=self.key, content=self.content)
 
 
 _values = attrgetter(*DOCUMENTS)

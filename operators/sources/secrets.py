@@ -278,7 +278,7 @@ def without_secrets(source: Source, mode: str = "skip") -> Source:
     def scan() -> Iterator[Item]:
         for item in source.scan():
             if isinstance(item, LazyDocument):
-                yield replace(item, read=partial(_read, item.read, judge))
+                yield replace(item, parse=partial(_read, item.read, judge))
             else:
                 yield judge(item)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from lxml import etree
 
 from operators.foundation.sanitize import clean_text
+from operators.sources.files import decode_marked
 
 
 def _names(words: str) -> frozenset[str]:
@@ -36,7 +37,6 @@ _BLANK_RUN = re.compile(r"\n{3,}")
 _ENCODING = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.I)
 _XML_ENCODING = re.compile(rb"\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([\w.:-]{1,40})")
 _SNIFFED = 2048
-_BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 _FED = 1 << 16
 _BULLET = "- "
 
@@ -70,9 +70,8 @@ def html_text(source: str) -> HtmlText:
 
 def decode_html(data: bytes) -> str:
     """A page's text in the encoding that it names: byte-order mark, ``meta``, else UTF-8."""
-    for bom, encoding in _BOMS:
-        if data.startswith(bom):
-            return data[len(bom) :].decode(encoding, "replace")
+    if (marked := decode_marked(data)) is not None:
+        return marked
     named = _ENCODING.search(data[:_SNIFFED]) or _XML_ENCODING.match(data[:_SNIFFED])
     if named:
         encoding = named[1].decode("ascii")

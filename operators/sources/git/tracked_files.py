@@ -9,15 +9,15 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import replace
-from itertools import chain
+from functools import partial
 from posixpath import normpath
 
 from operators.foundation.disk_dict import DiskDict
 from operators.foundation.front_matter import stated_title
 from operators.foundation.sanitize import clean_text, shown_path
+from operators.sources import files
 from operators.sources.dates.document_date import document_date
 from operators.sources.dates.stated_version import document_version
-from operators.sources.files import Gone, Skipped, decode_source, ending, read_file
 from operators.sources.formats.docx import read_docx
 from operators.sources.formats.headings import headings
 from operators.sources.formats.languages import (
@@ -30,7 +30,7 @@ from operators.sources.formats.notebook import notebook_text
 from operators.sources.git.commit_log import LastCommit
 from operators.sources.git.repository import Repository, TrackedFile, git_stream, split
 from operators.sources.ignore_patterns import glob
-from operators.sources.protocol import Document, Item, ReadIssue, metadata_json
+from operators.sources.protocol import Document, Item, Key, metadata_json
 from operators.versions.named_version import lineage_of
 
 MAX_FILE = 1_000_000
@@ -93,29 +93,11 @@ def read_tree(
 
     Prose comes first: there is little of it, and it says what the rest is about.
     """
-    for file in chain(_files(tracked, prose=True), _files(tracked, prose=False)):
-        path = shown_path(file.path)
-        plain = path.encode()
-        if plain != file.path and plain in tracked:
-            yield ReadIssue(path, "another file has this very name", failed=False)
-            continue
-        key = ("code" if prose_format(path) is None else "docs", repository.name, path)
-        try:
-            yield _document(repository, file, path, last.get(file.path))
-        except Gone:
-            yield ReadIssue(path, "not in the working tree", failed=False)
-        except Skipped as reason:
-            yield ReadIssue(path, str(reason), failed=False, key=key, state="left_out")
-        except (OSError, ValueError) as exc:
-            yield ReadIssue(
-                path, f"cannot be read: {getattr(exc, 'strerror', None) or exc}", key=key
-            )
-
-
-def _files(tracked: DiskDict[TrackedFile], *, prose: bool) -> Iterator[TrackedFile]:
-    for _, file in tracked.starting(b""):
-        if (prose_format(shown_path(file.path)) is not None) is prose:
-            yield file
+    for corpus in ("docs", "code"):
+        for path, file in tracked.starting(b""):
+            if (corpus == "code") is (prose_format(shown_path(path)) is None):
+                read = partial(_document, repository, file, last.get(path))
+                yield files.file_item(path, tracked, (corpus, repository.name), read)
 
 
 def prose_title(text: str, path: str) -> str | None:
@@ -154,38 +136,42 @@ def _front_matter(lines: list[str]) -> int:
 
 
 def _document(
-    repository: Repository, file: TrackedFile, path: str, last: LastCommit | None
+    repository: Repository, file: TrackedFile, last: LastCommit | None, _: bytes, key: Key
 ) -> Document:
+    path = key[2]
     if file.mode == _SYMLINK:
-        raise Skipped("symbolic link")
+        raise files.Skipped("symbolic link")
     if file.mode == _SUBMODULE:
-        raise Skipped("submodule")
+        raise files.Skipped("submodule")
     if is_generated(path):
-        raise Skipped("dependency lock or generated file")
+        raise files.Skipped("dependency lock or generated file")
     prose, language = prose_format(path), code_language(path)
-    extension = ending(path)
+    extension = files.ending(path)
     if prose is None and language is None and extension:
-        raise Skipped(f"no known text type: {extension}")
+        raise files.Skipped(f"no known text type: {extension}")
     unpack = _PACKED.get(prose)
     largest = MAX_PACKED if unpack else MAX_FILE
-    data = read_file(os.fsencode(repository.root), file.path, largest).data
+    try:
+        data = files.read_file(os.fsencode(repository.root), file.path, largest).data
+    except files.Gone:
+        raise files.NoDocument("not in the working tree") from None
     if data.startswith(_LFS_POINTER):
-        raise Skipped("stands for a file that git lfs pull fetches")
+        raise files.Skipped("stands for a file that git lfs pull fetches")
     if prose is None and language is None:
         language = script_language(data[:_SNIFFED])
         if language is None:
-            raise Skipped("no known text type")
-    text = clean_text(unpack(data)) if unpack else decode_source(data)
+            raise files.Skipped("no known text type")
+    text = clean_text(unpack(data)) if unpack else files.decode_source(data)
     committed = _content_id(data, file.content) == file.content
     linked = last is not None and last.exact and committed
     moment = last.moment if last else None
     source = Document(
-        document_id=clean_text(path),
-        corpus="docs" if prose else "code",
+        document_id=path,
+        corpus=key[0],
         repo=repository.name,
-        title=clean_text(path),
+        title=path,
         text=text,
-        path=clean_text(path),
+        path=path,
         uri=repository.file_link(last.commit, file.path) if last and linked else None,
         language=prose or language,
         created_at=moment,

@@ -187,7 +187,8 @@ def _item(page: Any, wiki: _Wiki, repo: str, base: str | None) -> Item:
         "uri": f"{base}/{quote(title.replace(' ', '_'), safe='/:')}" if base else "",
     }
     hashed = hashlib.sha256("\0".join((source, *fields.values())).encode()).hexdigest()
-    return LazyDocument((CORPUS, repo, title), hashed, partial(_read, source, fields, repo, hashed))
+    parse = partial(_document, source, fields, repo, hashed)
+    return LazyDocument((CORPUS, repo, title), hashed, parse)
 
 
 def _order(revision: Any) -> tuple[str, int]:
@@ -197,14 +198,10 @@ def _order(revision: Any) -> tuple[str, int]:
     return _text(revision, "timestamp") or "", int(number) if known else 0
 
 
-def _read(source: str, fields: dict[str, str], repo: str, hashed: str) -> Document | ReadIssue:
+def _document(source: str, fields: dict[str, str], repo: str, hashed: str) -> Document:
     title = fields["title"]
-    key = (CORPUS, repo, title)
-    try:
-        reduced = wikitext_text(source)
-        moment = parse_moment(fields["timestamp"]) if fields["timestamp"] else None
-    except Exception as exc:  # whatever is wrong with it is this page's own
-        return ReadIssue(title, f"{type(exc).__name__}: {exc}"[:300], key=key, content=hashed)
+    reduced = wikitext_text(source)
+    moment = parse_moment(fields["timestamp"]) if fields["timestamp"] else None
     return Document(
         document_id=title,
         corpus=CORPUS,

@@ -6,7 +6,7 @@ GitLab's wikis are git repositories; a clone's pages link to their addresses the
 """
 
 import os
-from collections.abc import Container, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
@@ -18,17 +18,9 @@ from urllib.parse import quote
 from operators.foundation.disk_dict import DiskDict
 from operators.foundation.front_matter import stated_title
 from operators.foundation.sanitize import clean_text, shown_path
+from operators.sources import files
 from operators.sources.dates.document_date import document_date
 from operators.sources.dates.stated_version import document_version
-from operators.sources.files import (
-    Content,
-    Skipped,
-    content_key,
-    decode_text,
-    ending,
-    find_files,
-    read_file,
-)
 from operators.sources.git.commit_log import LastCommit, read_commits, remember_last_commit
 from operators.sources.git.repository import (
     clone_addresses,
@@ -39,14 +31,7 @@ from operators.sources.git.repository import (
 from operators.sources.git.tracked_files import tracked_files
 from operators.sources.ignore_file import without_ignored
 from operators.sources.jsonl import SourceError
-from operators.sources.protocol import (
-    Document,
-    Item,
-    LazyDocument,
-    ReadIssue,
-    Source,
-    metadata_json,
-)
+from operators.sources.protocol import Document, Item, Key, LazyDocument, Source, metadata_json
 from operators.sources.wiki.mediawiki_dump import dump_source
 from operators.sources.wiki.wikitext import redirect_target, wikitext_text
 from operators.versions.named_version import lineage_of
@@ -93,12 +78,18 @@ def _wiki(path: Path | str, repo: str | None, base_url: str | None) -> Source:
     url = origin_url(Path(root)) if os.path.exists(os.path.join(root, ".git")) else ""
     origin, address = wiki_address(url)
     name = clean_text(repo or origin or shown_path(os.fsencode(os.path.basename(root))))
-    reader = _Pages(os.fsencode(root), name, base_url or address)
+    address = base_url or address
+    walk = files.Walk(os.fsencode(root), (CORPUS, name), MAX_PAGE)
+
+    def scan() -> Iterator[Item]:
+        with closing(_last_commits(root)) as commits:
+            yield from walk.items(partial(_item, walk.root, address, commits))
+
     source = Source(
         READER,
-        reader.scan,
-        ((CORPUS, name),),
-        lambda: reader.done / reader.found,
+        scan,
+        (walk.scope,),
+        lambda: walk.done / walk.found,
         clone_addresses(Path(root), url),
     )
     return without_ignored(source, root)
@@ -118,106 +109,70 @@ def page_name(path: str) -> tuple[str, str | None]:
     return shown, namespace if colon and rest else folder
 
 
-class _Pages:
-    """A folder of pages; counts how far its scan is."""
+def _item(
+    root: bytes, base_url: str | None, commits: Mapping[bytes, LastCommit], path: bytes, key: Key
+) -> Item:
+    shown = key[2]
+    stem, suffix = splitext(basename(shown).lower())
+    if suffix not in _MARKDOWN | _MEDIAWIKI:
+        raise files.NoDocument(f"no wiki page: {files.ending(shown).lower() or 'no ending'}")
+    if stem in _OF_EVERY_PAGE:
+        raise files.NoDocument("part of every page, no page of its own")
+    content = files.read_file(root, path, MAX_PAGE)
+    source = files.decode_text(content.data)
+    target = redirect_target(source) if suffix in _MEDIAWIKI else None
+    if target:
+        raise files.NoDocument(f"redirect to {target}")
+    last = commits.get(path)
+    moment = last.moment if last else None
+    if moment:  # then the file's own time does not count
+        content = files.Content(content.data, 0.0)
+    hashed = files.content_key(content, shown, base_url, moment.isoformat() if moment else None)
+    # Wikis on forges name a page by its file alone, whatever folder it is in.
+    name = quote(os.path.splitext(os.path.basename(path))[0])
+    uri = base_url and f"{base_url.rstrip('/')}/{name}"
+    file = os.fsdecode(os.path.join(root, path))
+    return LazyDocument(key, hashed, partial(_document, file, key, source, moment, hashed, uri))
 
-    def __init__(self, root: bytes, repo: str, base_url: str | None) -> None:
-        self.root, self.repo, self.base_url = root, repo, base_url
-        self.done, self.found = 0, 1
 
-    def scan(self) -> Iterator[Item]:
-        with (
-            closing(find_files(self.root)) as found,
-            closing(_last_commits(os.fsdecode(self.root))) as commits,
-        ):
-            if not found:
-                raise SourceError(f"{shown_path(self.root)} is empty: is it mounted?")
-            self.done, self.found = 0, len(found)
-            for path, issue in found.starting(b""):
-                self.done += 1
-                yield issue or self._item(path, found, commits.get(path))
-
-    def _item(self, path: bytes, names: Container[bytes], last: LastCommit | None) -> Item:
-        shown = shown_path(path)
-        if shown.encode() != path and shown.encode() in names:
-            return ReadIssue(shown, "another file has this very name", failed=False)
-        stem, suffix = splitext(shown.rpartition("/")[2].lower())
-        if suffix not in _MARKDOWN | _MEDIAWIKI:
-            named = ending(shown).lower() or "no ending"
-            return ReadIssue(shown, f"no wiki page: {named}", failed=False)
-        if stem in _OF_EVERY_PAGE:
-            return ReadIssue(shown, "part of every page, no page of its own", failed=False)
-        key = (CORPUS, self.repo, clean_text(shown))
-        try:
-            content = read_file(self.root, path, MAX_PAGE)
-            source = decode_text(content.data)
-        except Skipped as reason:
-            return ReadIssue(shown, str(reason), failed=False, key=key, state="left_out")
-        except OSError as exc:
-            return ReadIssue(shown, f"cannot be read: {exc.strerror or exc}", key=key)
-        target = redirect_target(source) if suffix in _MEDIAWIKI else None
-        if target:
-            return ReadIssue(shown, f"redirect to {target}", failed=False)
-        moment = last.moment if last else None
-        if moment:  # then the file's own time does not count
-            content = Content(content.data, 0.0)
-        hashed = content_key(content, shown, self.base_url, moment.isoformat() if moment else None)
-        return LazyDocument(key, hashed, partial(self._read, path, source, moment, hashed))
-
-    def _read(
-        self, path: bytes, source: str, moment: datetime | None, hashed: str
-    ) -> Document | ReadIssue:
-        shown = shown_path(path)
-        try:
-            return self._document(path, source, moment, hashed)
-        except Exception as exc:  # whatever a parser stumbles over is this page's own
-            key = (CORPUS, self.repo, clean_text(shown))
-            return ReadIssue(shown, f"{type(exc).__name__}: {exc}"[:300], key=key, content=hashed)
-
-    def _document(self, path: bytes, source: str, moment: datetime | None, hashed: str) -> Document:
-        shown = clean_text(shown_path(path))
-        name, namespace = page_name(shown)
-        text, categories, title = source, None, name
-        if splitext(shown)[1].lower() in _MEDIAWIKI:
-            reduced = wikitext_text(source)
-            text, categories = reduced.text, reduced.categories
-        else:
-            title = stated_title(source) or name
-        full = os.fsdecode(os.path.join(self.root, path))
-        dated = document_date(full, within=shown, text=source, git_date=moment)
-        changed = moment or dated.value
-        version, _ = document_version(shown, source)
-        return Document(
-            document_id=shown,
-            corpus=CORPUS,
-            repo=self.repo,
-            title=clean_text(title),
-            text=text,
-            path=shown,
-            uri=self._address(path),
-            language="markdown" if categories is None else "mediawiki",
-            created_at=None if dated.source == "mtime" else dated.value,
-            doc_date=dated.value,
-            date_source=dated.source if dated.value else None,
-            version=version,
-            lineage_id=lineage_of(shown, title),
-            metadata=metadata_json(
-                {
-                    "namespace": namespace,
-                    "categories": categories or None,
-                    "last_modified": changed.isoformat() if changed else None,
-                    "date_trust": dated.trust,
-                }
-            ),
-            source_hash=hashed,
-        )
-
-    def _address(self, path: bytes) -> str | None:
-        """Wikis on forges name a page by its file alone, whatever folder it is in."""
-        if self.base_url is None:
-            return None
-        name = os.path.splitext(os.path.basename(path))[0]
-        return f"{self.base_url.rstrip('/')}/{quote(name)}"
+def _document(
+    file: str, key: Key, source: str, moment: datetime | None, hashed: str, uri: str | None
+) -> Document:
+    _, repo, shown = key
+    name, namespace = page_name(shown)
+    text, categories, title = source, None, name
+    if splitext(shown)[1].lower() in _MEDIAWIKI:
+        reduced = wikitext_text(source)
+        text, categories = reduced.text, reduced.categories
+    else:
+        title = stated_title(source) or name
+    dated = document_date(file, within=shown, text=source, git_date=moment)
+    changed = moment or dated.value
+    version, _ = document_version(shown, source)
+    return Document(
+        document_id=shown,
+        corpus=CORPUS,
+        repo=repo,
+        title=clean_text(title),
+        text=text,
+        path=shown,
+        uri=uri,
+        language="markdown" if categories is None else "mediawiki",
+        created_at=None if dated.source == "mtime" else dated.value,
+        doc_date=dated.value,
+        date_source=dated.source if dated.value else None,
+        version=version,
+        lineage_id=lineage_of(shown, title),
+        metadata=metadata_json(
+            {
+                "namespace": namespace,
+                "categories": categories or None,
+                "last_modified": changed.isoformat() if changed else None,
+                "date_trust": dated.trust,
+            }
+        ),
+        source_hash=hashed,
+    )
 
 
 def wiki_address(origin: str) -> tuple[str | None, str | None]:

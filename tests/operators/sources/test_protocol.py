@@ -76,6 +76,16 @@ def test_what_is_hashed_but_not_parsed_is_parsed_on_demand() -> None:
     assert read_all(source) == [DOCUMENT]
 
 
+def test_what_a_parser_raises_is_an_issue_of_its_document_until_the_content_changes() -> None:
+    def parse() -> Document:
+        raise RuntimeError("x" * 1000)
+
+    reason = f"RuntimeError: {'x' * 286}"
+    assert LazyDocument(DOCUMENT.key, "h", parse).read() == ReadIssue(
+        DOCUMENT.document_id, reason, key=DOCUMENT.key, content="h"
+    )
+
+
 def test_a_null_and_an_empty_title_are_different_versions() -> None:
     assert content_hash(replace(DOCUMENT, title=None)) != content_hash(replace(DOCUMENT, title=""))
 
