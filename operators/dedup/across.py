@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from operators.arrays.rows import index, listed, replaced
-from operators.arrays.segments import Floats, Integers, places, positions
+from operators.arrays.segments import Column, Floats, Integers, places, positions
 from operators.dedup.changes import change_representatives
 from operators.dedup.cosine import cosine_representatives, unit_vectors
 from operators.dedup.guarded import guarded_representatives
@@ -32,9 +32,8 @@ def jaccard(
         known: token sets that were made before; other texts are hashed here.
         threshold: a Jaccard index.
     """
-    hits = _one_place_a_change(hits)
+    hits, query_id = _one_place_a_change(hits)
     sets, number = of_hits(hits, known, index_tokens)
-    query_id = hits["query_id"].to_numpy()
     return _unique(hits, jaccard_representatives(query_id, number, sets, threshold=threshold))
 
 
@@ -47,12 +46,10 @@ def cosine(
         chunks: frames of ``CHUNKS`` that have the hits' embeddings.
         threshold: a cosine.
     """
-    hits = _one_place_a_change(hits)
+    hits, query_id = _one_place_a_change(hits)
     vectors, number = _vectors(hits["chunk_id"].to_numpy(), chunks)
-    representative = cosine_representatives(
-        hits["query_id"].to_numpy(), number, vectors, documents(hits), threshold=threshold
-    )
-    return _unique(hits, representative)
+    of = documents(hits)
+    return _unique(hits, cosine_representatives(query_id, number, vectors, of, threshold=threshold))
 
 
 def guarded(
@@ -69,16 +66,10 @@ def guarded(
         jaccard_threshold: the least Jaccard index of near-duplicates.
         cosine_threshold: the least cosine of near-duplicates.
     """
-    hits = _one_place_a_change(hits)
+    hits, query_id = _one_place_a_change(hits)
     indexes, number = of_hits(hits, known, index_similarity)
-    representative = guarded_representatives(
-        hits["query_id"].to_numpy(),
-        number,
-        joined(indexes),
-        jaccard_threshold=jaccard_threshold,
-        cosine_threshold=cosine_threshold,
-    )
-    return _unique(hits, representative)
+    thresholds = (jaccard_threshold, cosine_threshold)
+    return _unique(hits, guarded_representatives(query_id, number, joined(indexes), *thresholds))
 
 
 def newest(
@@ -89,15 +80,15 @@ def newest(
     What stays keeps its own place. As no ranking decides who stays, this may come before reranking
     or after it.
     """
-    hits = _one_place_a_change(hits)
+    hits, query_id = _one_place_a_change(hits)
     vectors, number = _vectors(hits["chunk_id"].to_numpy(), chunks)
-    query_id = hits["query_id"].to_numpy()
     representative = newest_representatives(hits, query_id, number, vectors, threshold=threshold)
     return _unique(hits, representative)
 
 
-def _one_place_a_change(hits: pl.DataFrame) -> pl.DataFrame:
-    return _unique(hits := listed(hits), change_representatives(hits))
+def _one_place_a_change(hits: pl.DataFrame) -> tuple[pl.DataFrame, Column]:
+    hits = _unique(hits := listed(hits), change_representatives(hits))
+    return hits, hits["query_id"].to_numpy()
 
 
 def _unique(hits: pl.DataFrame, representative: Integers) -> pl.DataFrame:

@@ -33,7 +33,6 @@ def guarded_representatives(
     query_id: Column,
     number: Integers,
     index: SimilarityIndex,
-    *,
     jaccard_threshold: float,
     cosine_threshold: float,
 ) -> Integers:

@@ -27,17 +27,16 @@ def jaccard(
         sets: the token sets of ``chunks``, in its order.
         threshold: a Jaccard index, see :func:`operators.dedup.jaccard.jaccard_representatives`.
     """
-    hits, row = _found(merged, chunks)
-    query_id = hits["query_id"].to_numpy()
-    representative = jaccard_representatives(query_id, row, [sets], threshold=threshold)
-    return drop_duplicates(hits, representative)
+    hits, query_id, row = _found(merged, chunks)
+    return drop_duplicates(
+        hits, jaccard_representatives(query_id, row, [sets], threshold=threshold)
+    )
 
 
 def cosine(merged: pl.DataFrame, chunks: pl.DataFrame, *, threshold: float = 0.95) -> pl.DataFrame:
     """Without what another document says with a cosine of at least ``threshold``."""
-    hits, row = _found(merged, chunks)
-    query_id, vectors = hits["query_id"].to_numpy(), unit_vectors(chunks["embedding"])
-    of = documents(chunks)[row]
+    hits, query_id, row = _found(merged, chunks)
+    vectors, of = unit_vectors(chunks["embedding"]), documents(chunks)[row]
     representative = cosine_representatives(query_id, row, vectors, of, threshold=threshold)
     return drop_duplicates(hits, representative)
 
@@ -57,37 +56,31 @@ def guarded(
         jaccard_threshold: the least Jaccard index of near-duplicates.
         cosine_threshold: the least cosine of near-duplicates.
     """
-    hits, row = _found(merged, chunks)
-    representative = guarded_representatives(
-        hits["query_id"].to_numpy(),
-        row,
-        known,
-        jaccard_threshold=jaccard_threshold,
-        cosine_threshold=cosine_threshold,
-    )
-    return drop_duplicates(hits, representative)
+    hits, query_id, row = _found(merged, chunks)
+    thresholds = (jaccard_threshold, cosine_threshold)
+    return drop_duplicates(hits, guarded_representatives(query_id, row, known, *thresholds))
 
 
 def newest(merged: pl.DataFrame, chunks: pl.DataFrame, *, threshold: float = 0.95) -> pl.DataFrame:
     """Without what another document of a later date says, by :mod:`operators.dedup.newest`."""
-    hits, row = _found(merged, chunks)
+    hits, query_id, row = _found(merged, chunks)
     rows = chunks["chunk_id", "corpus", "repo", "document_id", "doc_date"][index(row)]
-    query_id, vectors = hits["query_id"].to_numpy(), unit_vectors(chunks["embedding"])
+    vectors = unit_vectors(chunks["embedding"])
     representative = newest_representatives(rows, query_id, row, vectors, threshold=threshold)
     return drop_duplicates(hits, representative)
 
 
 def off(merged: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
     """With all near-duplicates."""
-    hits, row = _found(merged, chunks)
+    hits, _, row = _found(merged, chunks)
     return drop_duplicates(hits, np.arange(len(row)))
 
 
-def _found(merged: pl.DataFrame, chunks: pl.DataFrame) -> tuple[pl.DataFrame, Integers]:
-    """The hits whose chunk is there, by query and rank, and the row of each one's chunk."""
+def _found(merged: pl.DataFrame, chunks: pl.DataFrame) -> tuple[pl.DataFrame, Integers, Integers]:
+    """The hits whose chunk is there, by query and rank, and each one's query and chunk's row."""
     hits = listed(merged)
     row = positions(chunks["chunk_id"].to_numpy(), hits["chunk_id"].to_numpy())
     there = row >= 0
-    if there.all():
-        return hits, row
-    return hits[index(np.flatnonzero(there))], row[there]
+    if not there.all():
+        hits, row = hits[index(np.flatnonzero(there))], row[there]
+    return hits, hits["query_id"].to_numpy(), row
