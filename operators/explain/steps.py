@@ -21,7 +21,7 @@ from operators.frames import EXPLAIN, SCORE_FACTORS, empty
 from operators.ranking.weighting import language_factors
 
 _KEY = ["query_id", "chunk_id"]
-_ORDER = ["query_id", "place", "stage_no", "quantity_no", "rank", "other"]
+_ORDER = ["query_id", "place", "table", "rank", "other"]
 
 
 def explain(
@@ -65,27 +65,6 @@ def explain(
     near = _of(merged, "vector_distance", "vector_rank")
     near = pl.concat([near, _of(further, "vector_distance")], how="diagonal")
     first, parts = fusion_parts(run.fused)
-    duplicates = _near_duplicates(run, dispositions)
-    end = dispositions.select(*_KEY, "disposition", other="near_duplicate_of", detail="reason")
-    stages: dict[str, list[tuple[str, pl.DataFrame]]] = {
-        "vector": [("distance", near)],
-        "text": [("score", _of(merged, "text_score", "text_rank"))],
-        "merged": [
-            *((name, _of(merge_factors(merged), name)) for name in SCORE_FACTORS),
-            _score(merged),
-        ],
-        "deduped": [
-            _score(run.deduped),
-            ("near-duplicate", duplicates.filter("within")),
-            ("near-duplicate of", end.filter(disposition="near_duplicate_within")),
-        ],
-        "fused": [
-            *((name, _of(first, name)) for name in SCORE_FACTORS),
-            ("part", _of(parts, "part", "corpus_rank", detail="corpus")),
-            ("recency", _of(first, "recency")),
-            ("score", _score(run.fused)[1].with_columns(detail=pl.lit(fused_by))),
-        ],
-    }
     weighted = []
     if weights is not None:
         weighed = run.weighted.select(*_KEY, "corpus").join(weights, on=["query_id", "corpus"])
@@ -93,39 +72,56 @@ def explain(
     if languages:
         told = run.weighted.with_columns(language_factors(run.weighted, languages))
         weighted.append(("language", _of(told, "language")))
-    if weighted:
-        stages["weighted"] = [*weighted, _score(run.weighted)]
-    if reranked:
-        stages["reranked"] = [_score(run.reranked)]
-    stages["version_order"] = [_score(run.version_order)]
-    stages["phrase_order"] = [_score(run.phrase_order)]
-    stages["unique"] = [
-        _score(run.unique),
-        ("near-duplicate", duplicates.filter(~pl.col("within"))),
-        ("near-duplicate of", end.filter(disposition="near_duplicate_across")),
-    ]
-    stages["results"] = [_score(run.results)]
-    stages["context"] = [
-        ("number", _of(packed, "number")),
-        ("cost", _of(packed, "cost")),
-        ("budget", packed.select(*_KEY, value=pl.lit(float(budget)))),
-    ]
-    stages["citations"] = [("number", _of(run.citations, "number"))]
+    duplicates = _near_duplicates(run, dispositions)
+    end = dispositions.select(*_KEY, "disposition", other="near_duplicate_of", detail="reason")
     every = end["disposition"].unique(maintain_order=True)
-    stages["end"] = [(one, end.filter(disposition=one)) for one in every]
+    stages: dict[str, list[tuple[str, pl.DataFrame]]] = {
+        "vector": [("distance", near)],
+        "text": [("score", _of(merged, "text_score", "text_rank"))],
+        "merged": [*_factors(merge_factors(merged)), _score(merged)],
+        "deduped": [
+            _score(run.deduped),
+            ("near-duplicate", duplicates.filter("within")),
+            ("near-duplicate of", end.filter(disposition="near_duplicate_within")),
+        ],
+        "fused": [
+            *_factors(first),
+            ("part", _of(parts, "part", "corpus_rank", detail="corpus")),
+            ("recency", _of(first, "recency")),
+            ("score", _score(run.fused)[1].with_columns(detail=pl.lit(fused_by))),
+        ],
+        "weighted": [*weighted, _score(run.weighted)] if weighted else [],
+        "reranked": [_score(run.reranked)] if reranked else [],
+        "version_order": [_score(run.version_order)],
+        "phrase_order": [_score(run.phrase_order)],
+        "unique": [
+            _score(run.unique),
+            ("near-duplicate", duplicates.filter(~pl.col("within"))),
+            ("near-duplicate of", end.filter(disposition="near_duplicate_across")),
+        ],
+        "results": [_score(run.results)],
+        "context": [
+            ("number", _of(packed, "number")),
+            ("cost", _of(packed, "cost")),
+            ("budget", packed.select(*_KEY, value=pl.lit(float(budget)))),
+        ],
+        "citations": [("number", _of(run.citations, "number"))],
+        "end": [(one, end.filter(disposition=one)) for one in every],
+    }
     asked = dispositions.select(_KEY).with_row_index("place")
+    named = [(stage, *quantity) for stage, listed in stages.items() for quantity in listed]
     tables = [
         asked.join(frame, on=_KEY, maintain_order="left_right").with_columns(
-            stage=pl.lit(stage),
-            quantity=pl.lit(quantity),
-            stage_no=pl.lit(stage_no),
-            quantity_no=pl.lit(quantity_no),
+            stage=pl.lit(stage), quantity=pl.lit(quantity), table=pl.lit(number)
         )
-        for stage_no, (stage, quantities) in enumerate(stages.items())
-        for quantity_no, (quantity, frame) in enumerate(quantities)
+        for number, (stage, quantity, frame) in enumerate(named)
     ]
     found = pl.concat([empty(EXPLAIN), *tables], how="diagonal")
     return found.sort(_ORDER, maintain_order=True).select(list(EXPLAIN))
+
+
+def _factors(frame: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
+    return [(name, _of(frame, name)) for name in SCORE_FACTORS]
 
 
 def _score(frame: pl.DataFrame) -> tuple[str, pl.DataFrame]:
@@ -135,17 +131,17 @@ def _score(frame: pl.DataFrame) -> tuple[str, pl.DataFrame]:
 def _of(
     frame: pl.DataFrame, value: str, rank: str | None = None, *, detail: str | None = None
 ) -> pl.DataFrame:
-    columns = [*_KEY, pl.col(value).cast(pl.Float64).alias("value")]
+    columns = {"value": pl.col(value).cast(pl.Float64)}
     if rank is not None:
-        columns.append(pl.col(rank).cast(pl.UInt32).alias("rank"))
+        columns["rank"] = pl.col(rank).cast(pl.UInt32)
     if detail is not None:
-        columns.append(pl.col(detail).alias("detail"))
-    return frame.select(columns).drop_nulls("value")
+        columns["detail"] = pl.col(detail)
+    return frame.select(*_KEY, **columns).drop_nulls("value")
 
 
 def _near_duplicates(run: Run, dispositions: pl.DataFrame) -> pl.DataFrame:
     """The chunks that each chunk represents, and whether within its corpus."""
-    within = run.deduped.select("query_id", "chunk_id", other="duplicates")
+    within = run.deduped.select(*_KEY, other="duplicates", within=True)
     within = within.filter(pl.col("other").list.len() > 0).explode("other")
     duplicates = dispositions.select(*_KEY, "near_duplicates")
     duplicates = duplicates.filter(pl.col("near_duplicates").list.len() > 0)
@@ -154,6 +150,5 @@ def _near_duplicates(run: Run, dispositions: pl.DataFrame) -> pl.DataFrame:
         other=pl.col("near_duplicates").struct.field("chunk_id"),
         detail=pl.col("near_duplicates").struct.field("source_label"),
     )
-    marked = within.with_columns(within=pl.lit(True))
-    duplicates = duplicates.join(marked, on=[*_KEY, "other"], how="left", maintain_order="left")
+    duplicates = duplicates.join(within, on=[*_KEY, "other"], how="left", maintain_order="left")
     return duplicates.with_columns(pl.col("within").fill_null(False))
