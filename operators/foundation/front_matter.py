@@ -79,25 +79,15 @@ def front_matter_lines(text: str) -> int:
     return text.count("\n", 0, block.end) if block else 0
 
 
-def front_matter(text: str) -> dict[str, Value]:
-    r"""The keys and values at the start of ``text``, every scalar as a string; else empty.
+def parse_block(block: Block) -> dict[str, Value]:
+    r"""The keys and values of a block, every scalar as a string.
 
-    >>> front_matter("---\nversion: 1.10\ntags: [a, b]\n---\n")
+    >>> parse_block(Block("yaml", "version: 1.10\ntags: [a, b]\n", 0))
     {'version': '1.10', 'tags': ['a', 'b']}
 
     Raises:
         FrontMatterRefused: over 32 KiB, nested deeper than 16, damaged, not a mapping, a YAML
             alias, anchor or tag, a key that is no string.
-    """
-    block = find_front_matter(text)
-    return {} if block is None else parse_block(block)
-
-
-def parse_block(block: Block) -> dict[str, Value]:
-    """The keys and values of a block; see :func:`front_matter`.
-
-    Raises:
-        FrontMatterRefused: as there.
     """
     if len(block.text) > MAX_SIZE:
         raise FrontMatterRefused(f"front matter is longer than {MAX_SIZE} characters")
@@ -125,13 +115,16 @@ def parse_block(block: Block) -> dict[str, Value]:
 def stated_title(text: str) -> str | None:
     """The ``title`` of a text's front matter."""
     block = find_front_matter(text)
-    if block is None:
-        return None
-    try:
-        title = parse_block(block).get("title")
-    except FrontMatterRefused:
-        title = plain_lines(block).get("title")
+    title = None if block is None else legible(block).get("title")
     return " ".join(title.split()) or None if isinstance(title, str) else None
+
+
+def legible(block: Block) -> dict[str, Value]:
+    """The keys and values of a block; of a refused one its :func:`plain_lines`."""
+    try:
+        return parse_block(block)
+    except FrontMatterRefused:
+        return dict(plain_lines(block))
 
 
 def plain_lines(block: Block) -> dict[str, str]:

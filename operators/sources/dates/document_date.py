@@ -41,7 +41,7 @@ from operators.sources.dates.pdf_dates import (
     pdf_info_dates,
     read_pdf_info,
 )
-from operators.sources.formats.asciidoc_header import HEADER_LINES, asciidoc_header
+from operators.sources.formats.asciidoc_header import ASCIIDOC, HEADER_LINES, asciidoc_header
 
 TRUST = {
     "explicit": 1.0,
@@ -68,7 +68,6 @@ _KEYS = (
 # learn.microsoft.com prescribes mm/dd/yyyy for this key.
 _US_KEYS = frozenset({"ms.date"})
 
-_ASCIIDOC = frozenset({".adoc", ".asciidoc", ".asc", ".ad"})
 HTML = frozenset({".html", ".htm", ".xhtml"})
 _RST = frozenset({".rst", ".rest"})
 _METADATA_LINE = re.compile(r"([A-Za-z][A-Za-z0-9_. -]{0,40}?)[ \t]*:[ \t]+(\S.*)")
@@ -261,7 +260,7 @@ def explicit_dates(text: str, suffix: str) -> list[_Found]:
             fields = _flat(dict(plain_lines(block)))
         text = text[block.end :]
     found += _by_key(fields)
-    if suffix in _ASCIIDOC:
+    if suffix in ASCIIDOC:
         header = asciidoc_header(text)
         dated = {k: v for k, v in header.attributes.items() if k in _KEYS}
         ordered = {"revdate": dated.pop("revdate", header.date or "")} | dated

@@ -3,18 +3,11 @@
 import re
 from posixpath import splitext
 
-from operators.foundation.front_matter import (
-    FrontMatterRefused,
-    find_front_matter,
-    parse_block,
-    plain_lines,
-)
-from operators.sources.formats.asciidoc_header import asciidoc_header
+from operators.foundation.front_matter import find_front_matter, legible
+from operators.sources.formats.asciidoc_header import ASCIIDOC, asciidoc_header
 from operators.versions.named_version import bare_version, named_version
 
 _KEYS = ("version", "revnumber", "doc_version", "product_version", "release")
-_ASCIIDOC_SUFFIXES = frozenset({".adoc", ".asciidoc", ".asc", ".ad"})
-
 _VALUE = re.compile(r"[\w.+-]{1,64}")
 
 
@@ -42,17 +35,14 @@ def document_version(path: str | None, text: str | None = None) -> tuple[str | N
 def _stated(text: str, suffix: str) -> tuple[str, str] | None:
     block = find_front_matter(text)
     if block is not None:
-        try:
-            fields = parse_block(block)
-        except FrontMatterRefused:
-            fields = dict(plain_lines(block))
-        named = {key.lower().replace("-", "_"): value for key, value in reversed(fields.items())}
+        fields = reversed(legible(block).items())
+        named = {key.lower().replace("-", "_"): value for key, value in fields}
         for key in _KEYS:
             value = named.get(key)
             if isinstance(value, str) and (version := _acceptable(value)):
                 return version, "front_matter"
         text = text[block.end :]
-    if suffix in _ASCIIDOC_SUFFIXES:
+    if suffix in ASCIIDOC:
         header = asciidoc_header(text)
         attributes = header.attributes
         for value in (attributes.get("revnumber"), header.number, attributes.get("version")):

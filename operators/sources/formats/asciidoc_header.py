@@ -12,6 +12,7 @@ from typing import NamedTuple
 from operators.foundation.date_text import DateRefused, parse_date
 from operators.sources.formats.headings import asciidoc_blocks, is_underlined
 
+ASCIIDOC = frozenset({".adoc", ".asciidoc", ".asc", ".ad"})
 HEADER_LINES = 50
 MAX_VALUE = 200
 """Characters; a longer attribute is passed over, so that those that repeat others cannot grow."""

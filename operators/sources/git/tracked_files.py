@@ -13,7 +13,7 @@ from functools import partial
 from posixpath import normpath
 
 from operators.foundation.disk_dict import DiskDict
-from operators.foundation.front_matter import stated_title
+from operators.foundation.front_matter import front_matter_lines, stated_title
 from operators.foundation.sanitize import clean_text, shown_path
 from operators.sources import files
 from operators.sources.dates.document_date import document_date
@@ -110,7 +110,7 @@ def prose_title(text: str, path: str) -> str | None:
     if prose_format(path) not in ("markdown", "ipynb"):
         found = headings("\n".join(lines), path)
         return found[0].text if found else None
-    lines = lines[_front_matter(lines) :]
+    lines = lines[front_matter_lines("\n".join(lines)) :]
     fence = ""
     for number, line in enumerate(lines):
         mark = _FENCE.match(line)
@@ -124,15 +124,6 @@ def prose_title(text: str, path: str) -> str | None:
         elif number and re.fullmatch(r" {0,3}=+\s*", line) and lines[number - 1].strip():
             return lines[number - 1].strip()
     return None
-
-
-def _front_matter(lines: list[str]) -> int:
-    """How many lines the front matter takes."""
-    if lines and lines[0].rstrip() in ("---", "+++"):
-        for number, line in enumerate(lines[1:], start=1):
-            if line.rstrip() == lines[0].rstrip():
-                return number + 1
-    return 0
 
 
 def _document(

@@ -13,9 +13,9 @@ from typing import NamedTuple
 from operators.foundation.disk_dict import DiskDict
 from operators.postgres.write.sync_state import SyncItem
 from operators.sources.formats.json_stream import Located, file_objects
-from operators.sources.github.github_records import ISSUE, BadItem, repository_of, sync_item
+from operators.sources.github.github_records import ISSUE, READER, BadItem, repository_of, sync_item
 from operators.sources.jsonl import SourceError
-from operators.sources.protocol import Item, ReadIssue
+from operators.sources.protocol import Item, ReadIssue, Source
 
 Build = Callable[[str, int, Sequence[SyncItem]], Iterable[Item]]
 """Takes the repository's name, a number, and the items of that number; returns its documents."""
@@ -31,18 +31,23 @@ class _Held(NamedTuple):
 def exported(
     paths: Sequence[Path | str],
     repo: str | None,
+    corpus: str,
     kinds: Sequence[str],
     build: Build,
     elsewhere: str,
-) -> tuple[Callable[[], Iterator[Item]], Callable[[], float]]:
-    """A scan over exported files and its progress, for a `Source`.
+    *,
+    whole: bool,
+) -> Source:
+    """The source that exported files are.
 
     Args:
         paths: the files.
         repo: the name to store the documents under, or None.
+        corpus: where they belong.
         kinds: of the items that are taken; another kind is a ReadIssue, an issue no failure.
         build: makes the documents of one number.
         elsewhere: the command that takes the other kinds.
+        whole: the files are all there is of the repository.
 
     Raises:
         SourceError: a path is not a readable file; or, while scanning, one name is given for
@@ -81,7 +86,8 @@ def exported(
                 progress = 0.5 + 0.5 * done / of
                 yield from build(name if repo is None else repo, number, items)
 
-    return scan, lambda: progress
+    scopes = None if repo is None else ((corpus, repo),)
+    return Source(READER, scan, scopes, lambda: progress, whole=whole)
 
 
 def _take(

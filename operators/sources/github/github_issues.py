@@ -9,7 +9,6 @@ from operators.sources.github.github_records import (
     ISSUE,
     ISSUE_COMMENT,
     PULL,
-    READER,
     by_bot,
     comment_block,
     moment,
@@ -52,10 +51,8 @@ def issues_source(
             return [ReadIssue(f"#{number}", why, failed=False)]
         return issue_documents(name, number, items, whole=whole)
 
-    scopes = None if repo is None else ((CORPUS, repo),)
-    kinds = (ISSUE, ISSUE_COMMENT, PULL)
-    scan, fraction = exported(paths, repo, kinds, documents, "`crosscorpus ingest reviews`")
-    return Source(READER, scan, scopes, fraction, whole=whole)
+    kinds, elsewhere = (ISSUE, ISSUE_COMMENT, PULL), "`crosscorpus ingest reviews`"
+    return exported(paths, repo, CORPUS, kinds, documents, elsewhere, whole=whole)
 
 
 def issue_documents(

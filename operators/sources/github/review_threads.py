@@ -7,6 +7,7 @@ words are one too. All have the ``pr_number`` in their metadata. Programs' comme
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ from operators.sources.github.github_records import (
     COMMENT,
     ISSUE_COMMENT,
     PULL,
-    READER,
     REVIEW,
     by_bot,
     comment_block,
@@ -52,14 +52,9 @@ def reviews_source(
     Raises:
         SourceError: a path is not a readable file.
     """
-
-    def documents(name: str, number: int, items: Sequence[SyncItem]) -> Iterable[Item]:
-        return review_documents(name, number, items, whole=whole)
-
-    scopes = None if repo is None else ((CORPUS, repo),)
-    kinds = (COMMENT, REVIEW, PULL, ISSUE_COMMENT)
-    scan, fraction = exported(paths, repo, kinds, documents, "`crosscorpus ingest issues`")
-    return Source(READER, scan, scopes, fraction, whole=whole)
+    documents = partial(review_documents, whole=whole)
+    kinds, elsewhere = (COMMENT, REVIEW, PULL, ISSUE_COMMENT), "`crosscorpus ingest issues`"
+    return exported(paths, repo, CORPUS, kinds, documents, elsewhere, whole=whole)
 
 
 def review_documents(

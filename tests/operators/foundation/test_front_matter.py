@@ -10,10 +10,16 @@ from hypothesis import strategies as st
 from operators.foundation.front_matter import (
     MAX_SIZE,
     FrontMatterRefused,
+    Value,
     find_front_matter,
-    front_matter,
+    parse_block,
     plain_lines,
 )
+
+
+def front_matter(text: str) -> dict[str, Value]:
+    block = find_front_matter(text)
+    return {} if block is None else parse_block(block)
 
 
 def yaml(body: str) -> str:
