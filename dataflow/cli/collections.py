@@ -25,10 +25,9 @@ _Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 def collections_list(as_json: AsJson = False) -> None:
     """List the collections of the server."""
     from dataflow.cli.console.terminal import print_json
-    from operators.postgres.connection import resolve_dsn
     from operators.postgres.store import collections
 
-    names = collections(resolve_dsn(reading=True))
+    names = collections()
     if as_json:
         print_json(names)
     else:

@@ -71,8 +71,7 @@ def _examine(config: Config, collection: str, samples: int) -> Iterator[Finding]
     try:
         with open_store(dsn, collection) as store:
             if store.replica:
-                late = lateness(store)
-                yield Finding("replica", not late, late or "has what its primary has")
+                yield Finding("replica", not (late := lateness(store)), late or "not behind")
             yield from _collection(store, embedder, config, samples)
     except CrosscorpusError as error:
         yield Finding("collection", False, str(error))

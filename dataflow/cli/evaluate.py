@@ -49,8 +49,7 @@ def evaluate(
     Example: crosscorpus evaluate default rrf -C team --queries q.jsonl --qrels q.tsv --out tried
     """
     from dataflow.cli.console.evaluation_tables import batch_progress, show_evaluation
-    from dataflow.cli.console.reading import open_to_read
-    from dataflow.cli.console.terminal import print_json
+    from dataflow.cli.console.terminal import open_to_read, print_json
     from dataflow.evaluation.evaluation_files import named_configs, named_function, write_evaluation
     from dataflow.evaluation.graph import evaluate as run
     from operators.evaluation.judgements import read_queries
@@ -115,8 +114,7 @@ def sweep(
     """
     from dataflow import load_config
     from dataflow.cli.console.evaluation_tables import batch_progress, show_sweep
-    from dataflow.cli.console.reading import open_to_read
-    from dataflow.cli.console.terminal import print_json
+    from dataflow.cli.console.terminal import open_to_read, print_json
     from dataflow.evaluation.evaluation_files import write_sweep
     from dataflow.evaluation.sweep import MEASURES
     from dataflow.evaluation.sweep import sweep as run

@@ -44,8 +44,7 @@ def learn(
     """
     from dataflow import load_config
     from dataflow.cli.console.evaluation_tables import batch_progress, show_evaluation
-    from dataflow.cli.console.reading import open_to_read
-    from dataflow.cli.console.terminal import print_json
+    from dataflow.cli.console.terminal import open_to_read, print_json
     from dataflow.configuration.loader import seen_from
     from dataflow.evaluation.learning import experiment_text
     from dataflow.evaluation.learning import learn as run

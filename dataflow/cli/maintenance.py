@@ -42,8 +42,7 @@ def status(collection: Collection = "default", as_json: AsJson = False) -> None:
     Example: crosscorpus status -C team
     """
     from dataflow.cli.console.collection_state import show_status, status_as_json
-    from dataflow.cli.console.reading import open_to_read
-    from dataflow.cli.console.terminal import print_json
+    from dataflow.cli.console.terminal import open_to_read, print_json
     from operators.postgres.inspect.status import status as read_status
     from operators.postgres.inspect.status import unread as read_unread
     from operators.postgres.schema.model_migration import pending_model_migration

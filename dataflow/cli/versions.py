@@ -33,8 +33,7 @@ def versions_list(
 
     Example: crosscorpus versions list docs/3.5/install.md -C manuals
     """
-    from dataflow.cli.console.reading import open_to_read
-    from dataflow.cli.console.terminal import print_json
+    from dataflow.cli.console.terminal import open_to_read, print_json
     from dataflow.cli.console.version_tables import show_topics, show_versions
     from operators.postgres.inspect.version_history import list_versions
     from operators.postgres.inspect.version_topics import topics
@@ -70,8 +69,7 @@ def versions_diff(
 
     Example: crosscorpus versions diff docs/install.md --from 3.4 --to 3.5 -C manuals
     """
-    from dataflow.cli.console.reading import open_to_read
-    from dataflow.cli.console.terminal import print_json
+    from dataflow.cli.console.terminal import open_to_read, print_json
     from dataflow.cli.console.version_tables import diff_as_json, show_diff
     from operators.postgres.inspect.version_history import diff_versions
 

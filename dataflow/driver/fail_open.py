@@ -42,7 +42,7 @@ def failed_search(
     """
     if node.name == "known_versions":
         return None
-    if node.name in ("unmet_filters", "replica_notes"):
+    if node.name in ("unmet_filters", "replica_lag"):
         return empty(NOTES)
     corpus, _, name = node.name.rpartition(".")
     if name == "collection" and homes:

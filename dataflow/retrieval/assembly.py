@@ -47,7 +47,7 @@ def unmet_filters(
 
 
 @tag(stage="outcomes", io="postgres", fail_open="yes")
-def replica_notes(homes: dict[str, Home], queries: pl.DataFrame) -> pl.DataFrame:
+def replica_lag(homes: dict[str, Home], queries: pl.DataFrame) -> pl.DataFrame:
     """That the server is a replica which lacks what was ingested of late."""
     return replication.notes(homes, queries)
 
@@ -59,13 +59,11 @@ def context_notes(
     version_scope: pl.DataFrame,
     unmet_filters: pl.DataFrame,
     version_order: pl.DataFrame,
-    replica_notes: pl.DataFrame,
+    replica_lag: pl.DataFrame,
 ) -> pl.DataFrame:
     """What a reader of the context must know: what failed, was cut or is not here."""
     said = [search_outcomes.notes(outcomes, queries), version_choice.notes(version_scope)]
-    return stacked(
-        [*said, exact_phrase.notes(version_order, queries), unmet_filters, replica_notes]
-    )
+    return stacked([*said, exact_phrase.notes(version_order, queries), unmet_filters, replica_lag])
 
 
 @tag(stage="outcomes")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from operators.frames import NOTES
-from operators.postgres.errors import DatabaseError, target
+from operators.postgres.errors import DatabaseError
 from operators.postgres.store import Home, Store
 
 LATE_S = 60.0
@@ -25,11 +25,6 @@ BEHIND = """
             pg_last_xact_replay_timestamp(), (SELECT checkpoint_time FROM pg_control_checkpoint())))
     END::float8
 """
-
-
-def server_name(store: Store) -> str:
-    """Which server holds a store, for a person: ``replica db2:5432``."""
-    return f"{'replica' if store.replica else 'server'} {target(store.dsn)}"
 
 
 def lateness(store: Store) -> str | None:

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from dataflow.cli.console.terminal import OUT, event_display, print_json
 from dataflow.configuration.loader import find, read_yaml, shipped
-from operators.postgres.replication import server_name
+from operators.postgres.errors import target
 from operators.sources.protocol import printable
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def status_as_json(
     """What a collection holds, as plain data."""
     return {
         "collection": store.collection,
-        "server": server_name(store),
+        "server": {"at": target(store.dsn), "replica": store.replica},
         "model": {"name": info.model, "space": info.space, "dimensions": info.dimensions},
         "next_model": None if migration is None else asdict(migration),
         "corpora": [
@@ -69,8 +69,8 @@ def show_status(
     """Print one row for each corpus; then the repositories, and which documents failed and why."""
     model = f"{info.model} ({info.dimensions} dimensions, space {info.space})"
     table = Table(box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
-    where = f"collection {store.collection} on {server_name(store)}"
-    OUT.print(Text(f"{where}: {model if info.model else 'no model'}"))
+    where = f"at {target(store.dsn)}{', a replica' if store.replica else ''}"
+    OUT.print(Text(f"collection {store.collection} {where}: {model if info.model else 'no model'}"))
     for name in ("corpus", "documents", "chunks", "MB", "vectors", "dates", "last run"):
         number = name in ("documents", "chunks", "MB")
         table.add_column(name, justify="right" if number else "left", no_wrap=True)

@@ -48,15 +48,10 @@ def bring_up_to_date(
                 ),
                 (collection,),
             )
-    except psycopg.errors.ReadOnlySqlTransaction as error:
-        raise CrosscorpusError(
-            f"collection {collection!r} is of an older version on this server, which only reads: "
-            "ingest into it on the primary (or open it there), and wait for the replica"
-        ) from error
-    except psycopg.errors.InsufficientPrivilege as error:
+    except (psycopg.errors.InsufficientPrivilege, psycopg.errors.ReadOnlySqlTransaction) as error:
         raise CrosscorpusError(
             f"collection {collection!r} must be made or brought up to date by a role that may "
-            "create tables: open it once with such a role"
+            "create tables: open it once with such a role, and if this is a replica, on its primary"
         ) from error
 
 
