@@ -58,7 +58,7 @@ def crosscorpus_home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty data home of the test's own."""
     home = open_temporary_directory()
     monkeypatch.setenv("CROSSCORPUS_HOME", str(home))
-    for name in ("CROSSCORPUS_DSN", "CROSSCORPUS_SERVER"):
+    for name in ("CROSSCORPUS_DSN", "CROSSCORPUS_READ_DSN", "CROSSCORPUS_SERVER"):
         monkeypatch.delenv(name, raising=False)
     yield home
     while (joined := in_use(home / "postgres")) is not None:

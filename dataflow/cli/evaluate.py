@@ -59,10 +59,8 @@ def evaluate(
     settings = named_configs(configs)
     inputs = {"reranker": named_function(reranker)} if reranker else None
     asked = read_queries(queries)
-    with (
-        open_to_read(collection) as store,
-        batch_progress(list(settings), asked.height) as on_batch,
-    ):
+    counts = list(settings), asked.height
+    with open_to_read(collection) as store, batch_progress(*counts) as on_batch:
         found = run(
             store,
             settings,

@@ -144,7 +144,7 @@ def explain(error: BaseException, dsn: str) -> CrosscorpusError:
     """
     if isinstance(error, CrosscorpusError):
         return error
-    replica = os.environ.get("CROSSCORPUS_READ_DSN", "").strip() == dsn
+    replica = os.environ.get("CROSSCORPUS_READ_DSN", "").strip() == dsn != ""
     variable = "CROSSCORPUS_READ_DSN" if replica else "CROSSCORPUS_DSN"
     try:
         parts = {k: str(v) for k, v in conninfo_to_dict(dsn).items() if v is not None}
