@@ -11,8 +11,7 @@ from operators.frames import NOTES
 from operators.postgres.errors import DatabaseError
 from operators.postgres.store import Home, Store
 
-LATE_S = 60.0
-"""Seconds behind the primary from which on a reader is told."""
+LATE_S = 60.0  # behind the primary: from then on a reader is told
 
 # A replica that has replayed all that it received is not late, however long its primary is idle.
 # Without a receiver nobody knows what it lacks: perhaps all since the last commit or checkpoint.
