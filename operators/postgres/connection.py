@@ -85,7 +85,7 @@ def resolve_dsn(*, reading: bool = False) -> str:
     dsn, replica = (os.environ.get(f"CROSSCORPUS_{of}", "").strip() for of in ("DSN", "READ_DSN"))
     if dsn or replica:
         if not dsn and not reading:
-            raise DatabaseError("no_server", "set CROSSCORPUS_DSN: this needs the primary")
+            raise DatabaseError("no_server", "set CROSSCORPUS_DSN: CROSSCORPUS_READ_DSN only reads")
         return (reading and replica) or dsn
     from operators.postgres.server.binaries import chosen
     from operators.postgres.server.embedded_server import in_use, start
