@@ -4,17 +4,25 @@ import itertools
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+import psycopg
 import pytest
 from hypothesis import settings
+from psycopg import sql
 
 from model_builds.install_minilm import install_minilm
 from operators.embedding.minilm import load_minilm
 from operators.embedding.onnx import DirectoryEmbedder
 from operators.embedding.protocol import ModelNotInstalled
+from operators.foundation.os_user import give
+from operators.postgres.connection import retrying
+from operators.postgres.server.binaries import usable
 from operators.postgres.server.embedded_server import Server, in_use, start
+from operators.postgres.server.programs import run
 from operators.postgres.store import Store, collections, drop_collection, open_store
 
 # Durability against a crash of the machine is not what a test run is for.
@@ -50,7 +58,7 @@ def crosscorpus_home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty data home of the test's own."""
     home = open_temporary_directory()
     monkeypatch.setenv("CROSSCORPUS_HOME", str(home))
-    for name in ("CROSSCORPUS_DSN", "CROSSCORPUS_SERVER"):
+    for name in ("CROSSCORPUS_DSN", "CROSSCORPUS_READ_DSN", "CROSSCORPUS_SERVER"):
         monkeypatch.delenv(name, raising=False)
     yield home
     while (joined := in_use(home / "postgres")) is not None:
@@ -78,6 +86,78 @@ def server_dsn(request: pytest.FixtureRequest) -> str:
 def tcp_server_dsn(embedded_server: Server) -> str:
     """The same server over TCP, with a password (scram)."""
     return embedded_server.dsn
+
+
+@dataclass(frozen=True)
+class Replicated:
+    """A primary, and a replica that streams from it."""
+
+    primary: str
+    replica: str
+
+    def pause(self) -> None:
+        """Let the replica receive what the primary writes, and not replay it."""
+        self._on_replica("SELECT pg_wal_replay_pause()")
+        self._wait("SELECT pg_get_wal_replay_pause_state() = 'paused'")
+
+    def catch_up(self) -> None:
+        """Let the replica replay again, and wait until it has all that the primary wrote."""
+        with psycopg.connect(self.primary) as conn:
+            row = conn.execute("SELECT pg_current_wal_flush_lsn()::text").fetchone()
+        assert row is not None
+        self._on_replica("SELECT pg_wal_replay_resume()")
+        self._wait(f"SELECT pg_last_wal_replay_lsn() >= '{row[0]}'")
+
+    def follow(self, primary: str) -> str:
+        """Let the replica receive from this primary, or from none if empty; return the other."""
+        with psycopg.connect(self.replica, autocommit=True) as conn:
+            row = conn.execute("SHOW primary_conninfo").fetchone()
+            told = sql.SQL("ALTER SYSTEM SET primary_conninfo = {}").format(sql.Literal(primary))
+            conn.execute(told)
+            conn.execute("SELECT pg_reload_conf()")
+        assert row is not None
+        return str(row[0])
+
+    def _on_replica(self, statement: str) -> object:
+        def ask() -> object:  # what is replayed may interrupt it
+            with psycopg.connect(self.replica, autocommit=True) as conn:
+                row = conn.execute(statement.encode()).fetchone()
+            return row and row[0]
+
+        return retrying(ask)
+
+    def _wait(self, condition: str) -> None:
+        deadline = time.monotonic() + 10
+        while not self._on_replica(condition):
+            assert time.monotonic() < deadline, f"it never came true: {condition}"
+            time.sleep(0.01)
+
+
+@pytest.fixture(scope="session")
+def replicated() -> Iterator[Replicated]:
+    """A pair of servers of their own; the replica conflicts with queries after half a second."""
+    home = open_temporary_directory()
+    sends = {**FAST, "wal_level": "replica", "max_wal_senders": "4", "wal_compression": "off"}
+    with start(home / "primary", settings=sends) as primary:
+        copy = Server(
+            home / "replica",
+            primary.cluster.provider,
+            settings={**sends, "max_standby_streaming_delay": "500ms"},
+        )
+        copy.cluster.prepare()
+        give(copy.cluster.data, primary.cluster.account)
+        account = primary.cluster.account
+        done = run(
+            usable(primary.cluster.provider, account, home / "primary"),
+            *("pg_basebackup", "-D", copy.cluster.data, "-d", primary.socket_dsn),
+            *("--write-recovery-conf", "--checkpoint=fast"),
+            account=account,
+        )
+        assert done.returncode == 0, done.stdout
+        copy.join()
+        with copy:
+            yield Replicated(primary.socket_dsn, copy.socket_dsn)
+    shutil.rmtree(home, ignore_errors=True)
 
 
 @pytest.fixture

@@ -48,7 +48,8 @@ Exit codes: 0 done, or stopped where `--stop-after` says; 1 failed, with a line 
 wrong usage; 3 done, but what failed or was found wrong is listed.
 
 Data lives in your data directory, on an embedded server that starts by itself; `CROSSCORPUS_HOME`
-moves it, `CROSSCORPUS_DSN` names a server of your own instead.""",
+moves it, `CROSSCORPUS_DSN` names a server of your own instead, `CROSSCORPUS_READ_DSN` a replica of
+it that answers questions.""",
 )
 
 
@@ -180,6 +181,7 @@ def query(
     """
     from dataflow import build_driver, load_config
     from dataflow.cli.console import terminal
+    from operators.postgres.connection import resolve_dsn
     from operators.postgres.errors import DatabaseError
     from operators.postgres.search.filter_values import absent_values, as_spelled, check_pattern
     from operators.postgres.store import open_store
@@ -211,7 +213,7 @@ def query(
         outputs += ["queries", "outcomes", "dispositions", "explain"]
     visible = {name: of.filters.model_dump() for name, of in settings.corpora.items()}
     with (
-        open_store(collection=collection, max_size=settings.workers) as store,
+        open_store(resolve_dsn(reading=True), collection, max_size=settings.workers) as store,
         build_driver(settings, store=store) as driver,
     ):
         try:

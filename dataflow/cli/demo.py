@@ -29,6 +29,7 @@ def demo() -> None:
     from dataflow.ingestion.sources import ingest_into
     from model_builds.install_minilm import install_minilm
     from operators.embedding.minilm import minilm_directory, minilm_status
+    from operators.postgres.connection import resolve_dsn
     from operators.sources.jsonl import documents_source
 
     if minilm_status(minilm_directory()).state != "installed":
@@ -39,7 +40,7 @@ def demo() -> None:
         )
     terminal.show_report(report)
     settings = load_config("default").with_changes({"parameters": {"top_k": 3}})
-    with build_driver(settings, collection=_COLLECTION) as driver:
+    with build_driver(settings, _COLLECTION, dsn=resolve_dsn()) as driver:
         for question in _QUESTIONS:
             typer.echo(f'\n$ crosscorpus query "{question}" -C {_COLLECTION} --top-k 3\n')
             began = perf_counter()

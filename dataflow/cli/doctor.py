@@ -11,8 +11,10 @@ from operators.embedding.protocol import Embedder
 from operators.embedding.registry import load_embedder
 from operators.errors import CrosscorpusError
 from operators.postgres.connection import connect, ensure_vector, resolve_dsn
+from operators.postgres.errors import target
 from operators.postgres.inspect.index_recall import index_recall, sample_text
 from operators.postgres.inspect.status import status
+from operators.postgres.replication import lateness
 from operators.postgres.schema.pending_indexes import pending_corpora
 from operators.postgres.server.embedded_server import provider_of
 from operators.postgres.store import ModelMismatch, Store, collection_info, open_store
@@ -56,18 +58,20 @@ def _examine(config: Config, collection: str, samples: int) -> Iterator[Finding]
     except CrosscorpusError as error:
         yield Finding("model", False, str(error))
     try:
-        dsn = resolve_dsn()
+        dsn = resolve_dsn(reading=True)
         with connect(dsn, autocommit=True) as conn:
             version = conn.info.server_version
             extension = ensure_vector(conn)
             provider = provider_of(conn)
-        says = f"Postgres {version // 10000}, pgvector {extension.version}"
+        says = f"Postgres {version // 10000}, pgvector {extension.version}, at {target(dsn)}"
         yield Finding("server", True, says + (f", from {provider}" if provider else ""))
     except CrosscorpusError as error:
         yield Finding("server", False, str(error))
         return
     try:
         with open_store(dsn, collection) as store:
+            if store.replica:
+                yield Finding("replica", not (late := lateness(store)), late or "not behind")
             yield from _collection(store, embedder, config, samples)
     except CrosscorpusError as error:
         yield Finding("collection", False, str(error))

@@ -49,21 +49,18 @@ def evaluate(
     Example: crosscorpus evaluate default rrf -C team --queries q.jsonl --qrels q.tsv --out tried
     """
     from dataflow.cli.console.evaluation_tables import batch_progress, show_evaluation
-    from dataflow.cli.console.terminal import print_json
+    from dataflow.cli.console.terminal import open_to_read, print_json
     from dataflow.evaluation.evaluation_files import named_configs, named_function, write_evaluation
     from dataflow.evaluation.graph import evaluate as run
     from operators.evaluation.judgements import read_queries
     from operators.evaluation.tables import as_json as evaluation_as_json
     from operators.foundation.data_dir import data_home
-    from operators.postgres.store import open_store
 
     settings = named_configs(configs)
     inputs = {"reranker": named_function(reranker)} if reranker else None
     asked = read_queries(queries)
-    with (
-        open_store(collection=collection) as store,
-        batch_progress(list(settings), asked.height) as on_batch,
-    ):
+    counts = list(settings), asked.height
+    with open_to_read(collection) as store, batch_progress(*counts) as on_batch:
         found = run(
             store,
             settings,
@@ -115,19 +112,18 @@ def sweep(
     """
     from dataflow import load_config
     from dataflow.cli.console.evaluation_tables import batch_progress, show_sweep
-    from dataflow.cli.console.terminal import print_json
+    from dataflow.cli.console.terminal import open_to_read, print_json
     from dataflow.evaluation.evaluation_files import write_sweep
     from dataflow.evaluation.sweep import MEASURES
     from dataflow.evaluation.sweep import sweep as run
     from operators.evaluation.grid import read_settings
     from operators.evaluation.judgements import read_queries
     from operators.foundation.data_dir import data_home
-    from operators.postgres.store import open_store
 
     varied = read_settings(settings)
     base = load_config(config)
     total = read_queries(queries).height
-    with open_store(collection=collection) as store, batch_progress(["sweep"], total) as on_batch:
+    with open_to_read(collection) as store, batch_progress(["sweep"], total) as on_batch:
         found = run(
             store,
             base,

@@ -44,17 +44,16 @@ def learn(
     """
     from dataflow import load_config
     from dataflow.cli.console.evaluation_tables import batch_progress, show_evaluation
-    from dataflow.cli.console.terminal import print_json
+    from dataflow.cli.console.terminal import open_to_read, print_json
     from dataflow.configuration.loader import seen_from
     from dataflow.evaluation.learning import experiment_text
     from dataflow.evaluation.learning import learn as run
     from operators.evaluation.tables import as_json as evaluation_as_json
     from operators.foundation.data_dir import data_home
-    from operators.postgres.store import open_store
 
     settings, extends = load_config(config), seen_from(config, out)
     with (
-        open_store(collection=collection) as store,
+        open_to_read(collection) as store,
         batch_progress(["training", "base", "learned"], 0) as on_batch,
     ):
         fit = run(

@@ -42,19 +42,19 @@ def status(collection: Collection = "default", as_json: AsJson = False) -> None:
     Example: crosscorpus status -C team
     """
     from dataflow.cli.console.collection_state import show_status, status_as_json
-    from dataflow.cli.console.terminal import print_json
+    from dataflow.cli.console.terminal import open_to_read, print_json
     from operators.postgres.inspect.status import status as read_status
     from operators.postgres.inspect.status import unread as read_unread
     from operators.postgres.schema.model_migration import pending_model_migration
-    from operators.postgres.store import collection_info, open_store
+    from operators.postgres.store import collection_info
 
-    with open_store(collection=collection) as store:
+    with open_to_read(collection) as store:
         info, migration = collection_info(store), pending_model_migration(store)
         corpora, unread = read_status(store), read_unread(store)
     if as_json:
-        print_json(status_as_json(collection, info, corpora, unread, migration))
+        print_json(status_as_json(store, info, corpora, unread, migration))
     else:
-        show_status(collection, info, corpora, unread, migration)
+        show_status(store, info, corpora, unread, migration)
 
 
 def verify(

@@ -33,13 +33,12 @@ def versions_list(
 
     Example: crosscorpus versions list docs/3.5/install.md -C manuals
     """
-    from dataflow.cli.console.terminal import print_json
+    from dataflow.cli.console.terminal import open_to_read, print_json
     from dataflow.cli.console.version_tables import show_topics, show_versions
     from operators.postgres.inspect.version_history import list_versions
     from operators.postgres.inspect.version_topics import topics
-    from operators.postgres.store import open_store
 
-    with open_store(collection=collection) as store:
+    with open_to_read(collection) as store:
         found = topics(store, corpus) if path is None else list_versions(store, path, corpus)
     if as_json:
         print_json(found.to_dicts())
@@ -70,12 +69,11 @@ def versions_diff(
 
     Example: crosscorpus versions diff docs/install.md --from 3.4 --to 3.5 -C manuals
     """
-    from dataflow.cli.console.terminal import print_json
+    from dataflow.cli.console.terminal import open_to_read, print_json
     from dataflow.cli.console.version_tables import diff_as_json, show_diff
     from operators.postgres.inspect.version_history import diff_versions
-    from operators.postgres.store import open_store
 
-    with open_store(collection=collection) as store:
+    with open_to_read(collection) as store:
         diff = diff_versions(store, topic, older, newer, corpus)
     if as_json:
         print_json(diff_as_json(diff))

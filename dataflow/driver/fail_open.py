@@ -40,10 +40,8 @@ def failed_search(
     Raises:
         Exception: ``error`` itself, if the node is no search.
     """
-    if node.name == "known_versions":
-        return None
-    if node.name == "unmet_filters":
-        return empty(NOTES)
+    if node.name in ("known_versions", "unmet_filters", "replica_lag"):
+        return None if node.name == "known_versions" else empty(NOTES)
     corpus, _, name = node.name.rpartition(".")
     if name == "collection" and homes:
         from operators.postgres.store import CollectionInfo

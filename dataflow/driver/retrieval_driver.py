@@ -68,7 +68,8 @@ def build_driver(
     Args:
         config: from :func:`dataflow.load_config`, or the name, path or mapping that it takes.
         collection: the data set to search.
-        dsn: the server; None: ``CROSSCORPUS_DSN``, else the user's embedded server.
+        dsn: the server; None: ``CROSSCORPUS_READ_DSN`` or ``CROSSCORPUS_DSN``, else the user's
+            embedded server.
         store: an open collection to use instead; the caller closes it. Other collections of the
             configuration are opened on its server.
         embedder: a loaded model to use instead of the configuration's.
@@ -85,6 +86,7 @@ def build_driver(
             made with another model.
     """
     from operators.embedding.registry import load_embedder
+    from operators.postgres.connection import resolve_dsn
     from operators.postgres.store import open_store
 
     config = as_config(config, modules)
@@ -92,6 +94,7 @@ def build_driver(
     embedder = embedder or load_embedder(config.embedding)
     with ExitStack() as opened:
         if store is None:
+            dsn = dsn or resolve_dsn(reading=True)
             store = opened.enter_context(open_store(dsn, collection, max_size=config.workers))
         own = with_model(store, embedder)
         others, other_embedders = open_others(config, own, embedder, opened)

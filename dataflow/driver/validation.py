@@ -48,6 +48,7 @@ _FRAMES = {
     "context_notes": frames.NOTES,
     "notes": frames.NOTES,
     "unmet_filters": frames.NOTES,
+    "replica_lag": frames.NOTES,
     "explain_targets": frames.EXPLAIN_TARGETS,
     "dispositions": frames.DISPOSITIONS,
     "explain": frames.EXPLAIN,

@@ -12,6 +12,7 @@ from operators.context.citations import cite
 from operators.context.templates import label_names
 from operators.context.token_counts import token_measure
 from operators.frames import stacked
+from operators.postgres import replication
 from operators.postgres.search import filter_values
 from operators.postgres.store import Home
 from operators.ranking.query_filters import visible_parts
@@ -45,6 +46,12 @@ def unmet_filters(
     return filter_values.unmet_filters(homes, queries, results, visible_parts(corpora))
 
 
+@tag(stage="outcomes", io="postgres", fail_open="yes")
+def replica_lag(homes: dict[str, Home], queries: pl.DataFrame) -> pl.DataFrame:
+    """That the server is a replica which lacks what was ingested of late."""
+    return replication.notes(homes, queries)
+
+
 @tag(stage="outcomes")
 def context_notes(
     outcomes: pl.DataFrame,
@@ -52,10 +59,11 @@ def context_notes(
     version_scope: pl.DataFrame,
     unmet_filters: pl.DataFrame,
     version_order: pl.DataFrame,
+    replica_lag: pl.DataFrame,
 ) -> pl.DataFrame:
     """What a reader of the context must know: what failed, was cut or is not here."""
     said = [search_outcomes.notes(outcomes, queries), version_choice.notes(version_scope)]
-    return stacked([*said, exact_phrase.notes(version_order, queries), unmet_filters])
+    return stacked([*said, exact_phrase.notes(version_order, queries), unmet_filters, replica_lag])
 
 
 @tag(stage="outcomes")

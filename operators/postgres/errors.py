@@ -1,5 +1,6 @@
 """What a database error means for the person who reads it: one line, no secrets."""
 
+import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -29,7 +30,8 @@ class Rule(NamedTuple):
     """An error, recognised by its SQLSTATE or by the words of a message without one.
 
     ``advice`` has the fields {to}, the address; {db}, the database; {user}, the role; {said}, the
-    server's own line. A ``permanent`` error of a connection comes back at every attempt.
+    server's own line; {variable}, what names the server. A ``permanent`` error of a connection
+    comes back at every attempt.
     """
 
     kind: str
@@ -52,7 +54,7 @@ RULES = (
         frozenset({"no SQLSTATE"}),
         r"invalid (integer value|port number|\w+ value:)|bad value for connect_timeout"
         r"|Servname not supported|could not match \d+",
-        "CROSSCORPUS_DSN has a port, or another option, with a value that it cannot have: write it "
+        "{variable} has a port, or another option, with a value that it cannot have: write it "
         f"as {WRITTEN}, a / in the password as %2F",
         permanent=True,
     ),
@@ -69,7 +71,8 @@ RULES = (
         frozenset({"42501", "25006"}),
         r"permission denied|must be owner|read-only transaction",
         "user {user} lacks a privilege in database {db} at {to} ({said}): searching needs to read, "
-        "ingesting to create and write; have an administrator grant it",
+        "ingesting to create and write; have an administrator grant it, or name the primary in "
+        "CROSSCORPUS_DSN if this is a replica",
         permanent=True,
     ),
     Rule(
@@ -83,7 +86,7 @@ RULES = (
         r"|SSL not in use|non-SSL|not compiled in|during SSL|ALPN| alert |handshake failure"
         r"|wrong version|protocol version|unsupported protocol|no protocols|no (shared )?cipher",
         "{to} refuses the connection ({said}): correct user, password, database or SSL options in "
-        "CROSSCORPUS_DSN",
+        "{variable}",
         permanent=True,
     ),
     Rule(
@@ -116,6 +119,13 @@ RULES = (
         "the vectors are of another embedding model than the stored ones ({said}): use the "
         "collection's model, or ingest into a new collection",
     ),
+    Rule(
+        "interrupted",
+        frozenset(),
+        r"conflict with recovery",
+        "the replica at {to} interrupted a long query for what its primary changed ({said}): ask "
+        "again, or have an administrator set hot_standby_feedback = on there",
+    ),
     Rule("disk_full", frozenset({"53100"}), r"No space left on device", _DISK_FULL),
     Rule(
         "timed_out",
@@ -125,8 +135,8 @@ RULES = (
     ),
 )
 NO_SERVER = (
-    "no Postgres answers at {to}: start it or correct CROSSCORPUS_DSN; without CROSSCORPUS_DSN an "
-    "embedded server is started ({said})"
+    "no Postgres answers at {to}: start it or correct {variable}; without {variable} "
+    "{instead} ({said})"
 )
 # The kinds of all other errors, by the class of their SQLSTATE. The rest is of kind "other".
 CLASSES = {
@@ -142,14 +152,18 @@ def explain(error: BaseException, dsn: str) -> CrosscorpusError:
     """
     if isinstance(error, CrosscorpusError):
         return error
+    replica = os.environ.get("CROSSCORPUS_READ_DSN", "").strip() == dsn != ""
+    variable = "CROSSCORPUS_READ_DSN" if replica else "CROSSCORPUS_DSN"
     try:
         parts = {k: str(v) for k, v in conninfo_to_dict(dsn).items() if v is not None}
     except psycopg.ProgrammingError:
         return DatabaseError(
-            "bad_dsn", f"CROSSCORPUS_DSN is not a Postgres address: write it as {WRITTEN}"
+            "bad_dsn", f"{variable} is not a Postgres address: write it as {WRITTEN}"
         )
     facts = {
-        "to": _target(parts),
+        "to": target(dsn),
+        "variable": variable,
+        "instead": "the primary is asked" if replica else "an embedded server is started",
         "db": parts.get("dbname") or parts.get("user") or "(default)",
         "user": parts.get("user") or "(default)",
         "said": _without_secrets(_said(error), parts),
@@ -232,8 +246,10 @@ def _matches(error: BaseException, rule: Rule) -> bool:
     return re.search(rule.words, str(error)) is not None
 
 
-def _target(parts: dict[str, str]) -> str:
-    host = parts.get("host") or parts.get("hostaddr") or "the local socket"
+def target(dsn: str) -> str:
+    """Where the server of ``dsn`` is: host and port, or the folder of its socket."""
+    parts = conninfo_to_dict(dsn)
+    host = str(parts.get("host") or parts.get("hostaddr") or "the local socket")
     if host.startswith(("/", "@")) or host == "the local socket":
         return host
     return f"{host}:{parts.get('port') or '5432'}"

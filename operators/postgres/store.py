@@ -114,6 +114,7 @@ class Store:
     Attributes:
         space: the vector space of its user; None: the store takes any.
         clustered: whether a node of a Citus cluster holds the tables.
+        replica: whether the server follows a primary, and can be behind it.
         cache: readings that hold until the collection changes.
     """
 
@@ -124,6 +125,7 @@ class Store:
     search_path: str
     space: str | None = None
     clustered: bool = False
+    replica: bool = False
     cache: StoreCache = field(default_factory=StoreCache, repr=False)
 
     def embedding_in(self, space: str) -> Store:
@@ -236,10 +238,12 @@ def open_store(
     dsn = dsn or resolve_dsn()
     with connect(dsn, autocommit=True) as conn, explained(dsn):
         pooler = is_pooled(conn)
+        replica = conn.execute("SELECT pg_is_in_recovery()").fetchone() == (True,)
         if not create and not _exists(conn, schema):
             raise UnknownName(
                 f"no collection {collection!r}{suggest(collection, _collections(conn))}"
-                f" (`crosscorpus ingest ... --collection {collection}` makes it)"
+                f" (`crosscorpus ingest ... --collection {collection}` makes it"
+                f"{', and this replica has it some time later' if replica else ''})"
             )
         extension = ensure_vector(conn)
         row = conn.execute("SELECT current_setting('search_path')").fetchone()
@@ -253,7 +257,7 @@ def open_store(
             if create or not is_node_away(error):
                 raise
     pool = open_pool(dsn, pooler=pooler, max_size=max_size)
-    return Store(pool, dsn, collection, schema, search_path, clustered=clustered)
+    return Store(pool, dsn, collection, schema, search_path, clustered=clustered, replica=replica)
 
 
 def collections(dsn: str | None = None) -> list[str]:

@@ -38,6 +38,7 @@ from operators.frames import OUTCOMES, READ_CHUNKS, TEXT_LISTS, VECTOR_LISTS, em
 from operators.postgres.store import CollectionInfo
 
 _NOT_PASSED_ON = {"HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "GH_TOKEN"}
+_NOT_PASSED_ON |= {"CROSSCORPUS_READ_DSN"}
 
 Crosscorpus = Callable[..., subprocess.CompletedProcess[str]]
 

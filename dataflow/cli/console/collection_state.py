@@ -18,6 +18,7 @@ from rich.text import Text
 
 from dataflow.cli.console.terminal import OUT, event_display, print_json
 from dataflow.configuration.loader import find, read_yaml, shipped
+from operators.postgres.errors import target
 from operators.sources.protocol import printable
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from dataflow.ingestion.model_migration import ModelMigrationProgress, ModelMigrationReport
     from operators.embedding.minilm import ModelStatus
     from operators.postgres.schema.model_migration import ModelMigration
-    from operators.postgres.store import CollectionInfo
+    from operators.postgres.store import CollectionInfo, Store
 
 _FOUND_SHOWN = 20
 _REPOS_SHOWN = 8
@@ -39,7 +40,7 @@ _NOT_READ = {
 
 
 def status_as_json(
-    collection: str,
+    store: Store,
     info: CollectionInfo,
     corpora: pl.DataFrame,
     unread: pl.DataFrame,
@@ -47,7 +48,8 @@ def status_as_json(
 ) -> dict[str, Any]:
     """What a collection holds, as plain data."""
     return {
-        "collection": collection,
+        "collection": store.collection,
+        "server": {"at": target(store.dsn), "replica": store.replica},
         "model": {"name": info.model, "space": info.space, "dimensions": info.dimensions},
         "next_model": None if migration is None else asdict(migration),
         "corpora": [
@@ -58,7 +60,7 @@ def status_as_json(
 
 
 def show_status(
-    collection: str,
+    store: Store,
     info: CollectionInfo,
     corpora: pl.DataFrame,
     unread: pl.DataFrame,
@@ -67,7 +69,8 @@ def show_status(
     """Print one row for each corpus; then the repositories, and which documents failed and why."""
     model = f"{info.model} ({info.dimensions} dimensions, space {info.space})"
     table = Table(box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
-    OUT.print(Text(f"collection {collection}: {model if info.model else 'no model'}"))
+    where = f"at {target(store.dsn)}{', a replica' if store.replica else ''}"
+    OUT.print(Text(f"collection {store.collection} {where}: {model if info.model else 'no model'}"))
     for name in ("corpus", "documents", "chunks", "MB", "vectors", "dates", "last run"):
         number = name in ("documents", "chunks", "MB")
         table.add_column(name, justify="right" if number else "left", no_wrap=True)

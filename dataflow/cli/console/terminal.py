@@ -33,6 +33,7 @@ from operators.foundation.escape import UNSEEN_IN_A_LINE
 if TYPE_CHECKING:  # a command that runs no graph need not load Hamilton, which takes a second
     from dataflow.ingestion.report import IngestReport
     from dataflow.ingestion.report import Progress as Event
+    from operators.postgres.store import Store
     from operators.sources.github.github_mirror import Fetched
     from operators.sources.protocol import ReadIssue
 
@@ -41,6 +42,19 @@ ERR = Console(stderr=True, highlight=False)
 _LINE_SECONDS = 10.0
 _SNIPPET, _SNIPPET_LINES = 240, 5
 _ISSUES_SHOWN = 10
+
+
+@contextmanager
+def open_to_read(collection: str) -> Iterator[Store]:
+    """The open collection on the server of questions; standard error tells if that is late."""
+    from operators.postgres.connection import resolve_dsn
+    from operators.postgres.replication import lateness
+    from operators.postgres.store import open_store
+
+    with open_store(resolve_dsn(reading=True), collection) as store:
+        if said := lateness(store):
+            ERR.print(Text(f"note: {said}", style="yellow"))
+        yield store
 
 
 def print_json(value: Any) -> None:

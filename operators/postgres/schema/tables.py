@@ -51,7 +51,7 @@ def bring_up_to_date(
     except (psycopg.errors.InsufficientPrivilege, psycopg.errors.ReadOnlySqlTransaction) as error:
         raise CrosscorpusError(
             f"collection {collection!r} must be made or brought up to date by a role that may "
-            "create tables: open it once with such a role"
+            "create tables: open it once with such a role, and if this is a replica, on its primary"
         ) from error
 
 

@@ -9,7 +9,7 @@ from dataflow.driver.fail_open import failed_search, not_searched
 from dataflow.execution.scheduler import NodeTimeout
 from dataflow.retrieval import corpus as corpus_nodes
 from operators.errors import SearchError
-from operators.frames import TEXT_LISTS, UNIFIED, empty
+from operators.frames import NOTES, TEXT_LISTS, UNIFIED, empty
 
 ASK = {"query": "why is the cache flushed twice?"}
 EVERYTHING = ["results", "notes", "outcomes"]
@@ -33,6 +33,8 @@ def test_a_failed_search_gives_no_rows_and_says_what_happened():
 
 def test_versions_that_cannot_be_read_are_none_and_another_node_s_error_is_raised():
     assert failed_search(node("known_versions"), ValueError("x"), 0) is None
+    for notes in ("unmet_filters", "replica_lag"):
+        assert failed_search(node(notes), ValueError("x"), 0).equals(empty(NOTES))
     with pytest.raises(ValueError, match="out of memory"):
         failed_search(node("wiki.merged"), ValueError("out of memory"), 0)
 

@@ -400,3 +400,17 @@ def test_a_collection_is_made_and_read_by_many_behind_it(pooled_dsn: str) -> Non
         with ThreadPoolExecutor(6) as threads:
             assert [row[0] for row in threads.map(ask, range(200)) if row] == list(range(200))
         drop_collection(store, store.collection)
+
+
+def test_questions_go_to_the_replica_and_nothing_is_written_for_want_of_a_primary(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("CROSSCORPUS_DSN", "host=primary")
+    monkeypatch.delenv("CROSSCORPUS_READ_DSN", raising=False)
+    assert resolve_dsn(reading=True) == resolve_dsn() == "host=primary"
+    monkeypatch.setenv("CROSSCORPUS_READ_DSN", " host=replica ")
+    assert (resolve_dsn(reading=True), resolve_dsn()) == ("host=replica", "host=primary")
+    monkeypatch.delenv("CROSSCORPUS_DSN")
+    assert resolve_dsn(reading=True) == "host=replica"
+    with pytest.raises(DatabaseError, match="set CROSSCORPUS_DSN"):
+        resolve_dsn()

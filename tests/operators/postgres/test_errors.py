@@ -6,6 +6,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -323,3 +324,40 @@ def test_a_local_server_that_is_away_and_has_no_room_has_a_full_disk(small_disk:
     assert refusal(dsn).kind == "no_server"
     (small_disk / "filler").write_bytes(bytes(100 * 1024 * 1024))
     assert refusal(dsn).kind == "disk_full"
+
+
+def test_what_cannot_be_reached_for_questions_is_told_by_its_own_variable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for dsn, said in [
+        ("host=127.0.0.1 port=1", "correct CROSSCORPUS_READ_DSN; without CROSSCORPUS_READ_DSN the"),
+        ("host=127.0.0.1 port=no", "CROSSCORPUS_READ_DSN has a port"),
+        ("nonsense", "CROSSCORPUS_READ_DSN is not a Postgres address"),
+    ]:
+        monkeypatch.setenv("CROSSCORPUS_READ_DSN", dsn)
+        assert said in str(refusal(dsn))
+        monkeypatch.setenv("CROSSCORPUS_READ_DSN", "host=elsewhere")
+        assert "CROSSCORPUS_READ_DSN" not in str(refusal(dsn))
+
+
+def test_a_query_that_replay_interrupts_says_how_to_be_let_finish(replicated: Any) -> None:
+    with psycopg.connect(replicated.primary) as conn:
+        conn.execute("CREATE TABLE public.held ()")
+        conn.commit()
+        replicated.catch_up()
+        with psycopg.connect(replicated.replica) as reader:
+            reader.execute("SELECT FROM public.held")
+            conn.execute("DROP TABLE public.held")
+            conn.commit()
+            with pytest.raises(psycopg.Error) as caught:
+                reader.execute("SELECT pg_sleep(20)")
+    found = explain(caught.value, replicated.replica)
+    assert isinstance(found, DatabaseError)
+    assert found.kind == "interrupted"
+    assert "hot_standby_feedback = on" in str(found)
+
+
+def test_who_writes_to_a_replica_is_told_to_name_the_primary(replicated: Any) -> None:
+    assert "name the primary in CROSSCORPUS_DSN" in str(
+        failure(replicated.replica, "CREATE TABLE t ()")
+    )

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -271,3 +273,39 @@ def test_a_path_needs_its_repository_where_there_are_several(
     repos: dict[str, dict[str, int]], many: bool
 ) -> None:
     assert CollectionInfo(None, None, None, {}, repos).many_repos is many
+
+
+def test_a_collection_that_a_replica_lacks_or_has_in_an_older_version_is_one_line(
+    replicated: Any,
+) -> None:
+    name = "follows"
+    with pytest.raises(UnknownName, match=r"this replica has it some time later\)$"):
+        open_store(replicated.replica, name)
+    with open_store(replicated.primary, name, create=True) as made:
+        made.execute("DELETE FROM migrations WHERE name LIKE '0060%'")
+        replicated.catch_up()
+        with pytest.raises(CrosscorpusError, match="if this is a replica, on its primary"):
+            open_store(replicated.replica, name)
+        drop_collection(made, name)
+
+
+def test_work_that_a_replica_interrupts_starts_again(replicated: Any) -> None:
+    with (
+        open_store(replicated.primary, "again", create=True) as primary,
+        ThreadPoolExecutor(1) as other,
+    ):
+        replicated.catch_up()
+        holds, calls = threading.Event(), []
+
+        def work(conn: Any) -> int:
+            calls.append(conn.execute("SELECT FROM chunks").fetchall())
+            holds.set()
+            conn.execute("SELECT pg_sleep(%s)", (20 if len(calls) == 1 else 0,))
+            return len(calls)
+
+        with open_store(replicated.replica, "again", max_size=1) as replica:
+            answer = other.submit(replica.run, work)
+            assert holds.wait(10)
+            primary.execute("LOCK TABLE chunks IN ACCESS EXCLUSIVE MODE")
+            assert answer.result(timeout=30) > 1
+        drop_collection(primary, "again")
