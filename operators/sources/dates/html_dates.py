@@ -76,12 +76,6 @@ class _Dates:
         if self.script is not None:
             self.script.append(text)
 
-    def comment(self, text: str) -> None:
-        pass
-
-    def pi(self, target: str, data: str | None = None) -> None:
-        pass
-
     def close(self) -> None:
         pass
 

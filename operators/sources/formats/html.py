@@ -155,12 +155,6 @@ class _Visible:
         else:
             self.line.append(_SPACE.sub(" ", text))
 
-    def comment(self, text: str) -> None:
-        pass
-
-    def pi(self, target: str, data: str | None = None) -> None:
-        pass
-
     def close(self) -> None:
         self._end_line()
 

@@ -217,17 +217,8 @@ def _commit(fields: list[bytes]) -> Commit:
     sha, parents, authored, committed, author, subject, message = (
         clean_text(field.decode("utf-8", "replace")) for field in fields
     )
-    return Commit(
-        sha,
-        tuple(parents.split()),
-        _moment(authored),
-        _moment(committed),
-        author,
-        subject,
-        message,
-        (),
-        0,
-    )
+    dates = _moment(authored), _moment(committed)
+    return Commit(sha, tuple(parents.split()), *dates, author, subject, message, (), 0)
 
 
 def _moment(seconds: str) -> datetime | None:
