@@ -172,11 +172,8 @@ def provenance(
             *version_choice.degraded(version_scope),
         ],
         "queries": queries.height,
-        "texts": queries["texts"].to_list(),
-        "trigger": queries["trigger"].to_list(),
-        "versions": version_scope[
-            ["version_policy", "pinned", "versions_as_of", "basis"]
-        ].to_dicts(),
+        **queries["texts", "trigger"].to_dict(as_series=False),
+        "versions": version_scope["version_policy", "pinned", "versions_as_of", "basis"].to_dicts(),
         "model": embedder.model,
         "collections": {corpus: home.store.collection for corpus, home in homes.items()},
         "reranker": reranker_model,

@@ -169,11 +169,10 @@ def asking(text: str) -> Iterator[str]:
     length = len(prose.split())
     if length > MOST_WORDS:
         return
-    sentences = [match[0].strip() for match in _SENTENCE.finditer(prose) if match[0].strip()]
+    sentences = list(filter(None, map(str.strip, _SENTENCE.findall(prose))))
     asks = [_asks(sentence) for sentence in sentences]
     if len(sentences) == 1 and not asks[0] and length <= KEYWORDS:
-        searched = not sentences[0].endswith((".", "!")) and not _STATES.match(sentences[0])
-        asks = [searched]
+        asks = [not sentences[0].endswith((".", "!")) and not _STATES.match(sentences[0])]
     for sentence, does in zip(sentences, asks, strict=True):
         if does or (any(asks) and _USES.search(sentence)):
             yield sentence
@@ -270,9 +269,8 @@ def _until(match: re.Match[str]) -> datetime | None:
         word = follows[1].rstrip(",;:?!)").lower() if follows else ""
         if when in ("at", "by") or (word and word not in _AFTER_A_YEAR):
             return None
-    month = int(match["m"] or 0)
-    if match["month"]:
-        month = 1 + _MONTHS.index(match["month"][:3].lower())
+    named = (match["month"] or "")[:3].lower()
+    month = 1 + _MONTHS.index(named) if named else int(match["m"] or 0)
     day = int(match["d"] or match["day1"] or match["day2"] or 0)
     early = when.startswith(("before", "by", "until", "till", "prior"))
     if match["edge"]:
