@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import shutil
 import subprocess
 import time
@@ -323,3 +324,8 @@ def test_a_local_server_that_is_away_and_has_no_room_has_a_full_disk(small_disk:
     assert refusal(dsn).kind == "no_server"
     (small_disk / "filler").write_bytes(bytes(100 * 1024 * 1024))
     assert refusal(dsn).kind == "disk_full"
+
+
+def test_an_error_crosses_processes() -> None:
+    error = pickle.loads(pickle.dumps(DatabaseError("busy", "one line")))
+    assert (error.kind, str(error)) == ("busy", "one line")
