@@ -9,11 +9,13 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
+from pgbouncer import pooled
 
 from dataflow import load_config
 from dataflow.evaluation.graph import evaluate
@@ -67,16 +69,19 @@ class Fragile:
 @pytest.fixture(scope="module", autouse=True)
 def cluster() -> Iterator[str]:
     """Two machines of one processor, as far as Ray knows; the address for its clients."""
-    with socket.socket() as free, pytest.MonkeyPatch.context() as environment:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    with pytest.MonkeyPatch.context() as environment:
         environment.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        head = {"num_cpus": 1, "ray_client_server_port": port}
-        free.close()
-        made = Cluster(initialize_head=True, head_node_args=head)
+        made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
         made.add_node(num_cpus=1)
         environment.setenv("RAY_ADDRESS", made.address)
-        yield f"ray://127.0.0.1:{port}"
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = str(free.getsockname()[1])
+        server = ("-m", "ray.util.client.server", "--host", "127.0.0.1", "--port", port)
+        of_cluster = ("--address", made.address, "--mode", "legacy")
+        with subprocess.Popen([sys.executable, *server, *of_cluster]) as clients:
+            yield f"ray://127.0.0.1:{port}"
+            clients.terminate()
         ray.shutdown()
         made.shutdown()
 
@@ -188,6 +193,21 @@ def here(store: Store, judged: tuple[Path, Path], tmp_path_factory: pytest.TempP
     assert evaluate_command(store, judged, folder).returncode == 0
     assert pl.read_parquet(folder / "runs.parquet").height > 0
     return folder
+
+
+def test_actors_of_a_client_ask_through_a_transaction_pooler_what_the_command_asks(
+    store: Store,
+    judged: tuple[Path, Path],
+    here: Path,
+    cluster: str,
+    tcp_server_dsn: str,
+    tmp_path: Path,
+) -> None:
+    with pooled(tcp_server_dsn) as dsn:
+        through = replace(store, dsn=dsn)
+        done = evaluate_command(through, judged, tmp_path, "--on", cluster)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "runs.parquet").read_bytes() == (here / "runs.parquet").read_bytes()
 
 
 @pytest.mark.parametrize("client", [False, True])

@@ -29,7 +29,7 @@ def connect(address: str) -> None:
     """Join ``ray://HOST:PORT``; for ``ray`` what RAY_ADDRESS names, else start a local cluster."""
     if address != "ray" and not address.startswith("ray://"):
         raise CrosscorpusError(f"{address!r} is no Ray cluster: write ray or ray://HOST:PORT")
-    for talks in ("ray.util.client_builder", "ray._private.worker"):
+    for talks in ("ray.client_builder", "ray._private.worker"):
         logging.getLogger(talks).setLevel(logging.ERROR)
     try:
         with warnings.catch_warnings(action="ignore"):
