@@ -5,6 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 RUN    := $(VENV)/.run-installed
 TEST   := $(VENV)/.test-installed
+RAY    := $(VENV)/ray
 PIP    := $(BIN)/python -m pip install -q --disable-pip-version-check
 UV     := $(BIN)/uv pip install -q --python $(BIN)/python --compile-bytecode
 LOCK   := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header
@@ -18,7 +19,7 @@ define installed
 	    $(PIP) --require-hashes -r $(1) && $(PIP) --no-deps -e .; }
 endef
 
-.PHONY: help install demo test test-citus lint bench render lock clean
+.PHONY: help install demo test test-citus test-ray lint bench render lock clean
 
 help:  ## what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -48,6 +49,12 @@ test: $(TEST)  ## every test, on a real embedded server, then lint and types
 test-citus: $(TEST)  ## the Postgres part of the tests on a real Citus cluster, if its sources are here
 	tests/citus/run.sh $(abspath $(BIN)/python)
 
+test-ray: $(TEST)  ## the examples with Ray, in an environment of their own
+	$(BIN)/crosscorpus models install
+	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python $(RAY)
+	$(BIN)/uv pip install -q --python $(RAY)/bin/python -c requirements/test.lock -e '.[ray,test,evaluate,code]'
+	$(RAY)/bin/python -m pytest tests/test_ray.py
+
 lint: $(TEST)  ## format, lint and types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -62,7 +69,7 @@ render: $(RUN)  ## draw dag.png again
 lock: $(TEST)  ## resolve the locked environments again
 	echo 'uv>=0.13,<1' | $(LOCK) - -o requirements/uv.lock
 	$(LOCK) pyproject.toml --extra code --extra render -o requirements/run.lock
-	$(LOCK) pyproject.toml --all-extras -o requirements/test.lock
+	$(LOCK) pyproject.toml $(foreach extra,code static render pixeltable tokens notebook bench test,--extra $(extra)) -o requirements/test.lock
 
 $(BIN)/python:
 	@command -v $(PYTHON) >/dev/null || \

@@ -37,6 +37,15 @@ def evaluate(
             "pairs, returns a number a pair, higher is better.",
         ),
     ] = None,
+    on: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ray",
+            help="Ask on many machines: `ray://HOST:PORT`, or `ray` for what RAY_ADDRESS names, "
+            "else this machine's cores. Each has crosscorpus with the extra `ray` and the model, "
+            "and reaches CROSSCORPUS_DSN.",
+        ),
+    ] = None,
     collection: Collection = "default",
     as_json: AsJson = False,
 ) -> None:
@@ -72,6 +81,7 @@ def evaluate(
             retrieval_inputs=inputs,
             vectors_directory=data_home() / "query_vectors",
             on_batch=on_batch,
+            on=on,
         )
     files = write_evaluation(found, settings, out)
     if as_json:

@@ -178,6 +178,13 @@ def as_run(documents: pl.DataFrame, queries: pl.DataFrame, name: str) -> pl.Data
     return numbered(named.select("doc_id", "corpus", query_id="name"), name)
 
 
+def joined(parts: Sequence[Answers]) -> Answers:
+    """The answers to batches of queries, in their order, as one."""
+    spent = pl.concat(part.timings for part in parts)
+    timings = spent.group_by("config", "stage", "node", maintain_order=True).sum()
+    return Answers(pl.concat(part.run for part in parts), timings)
+
+
 def _greater_depths(config: Config, holdings: Holdings, depth: int) -> Iterator[int]:
     """Search depths, each greater than the last, up to every chunk of a corpus."""
     if not depth:

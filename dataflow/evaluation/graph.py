@@ -48,6 +48,7 @@ def evaluate(
     all_corpora: bool = False,
     vectors_directory: Path | None = None,
     on_batch: Callable[[str, int], object] | None = None,
+    on: str | None = None,
     **options: Any,
 ) -> Evaluation:
     """Have every configuration answer judged queries, and compare each with the first.
@@ -63,6 +64,8 @@ def evaluate(
         all_corpora: judge the documents of every corpus, also where a query names its corpora.
         vectors_directory: keeps the vectors of the queries from one evaluation to the next.
         on_batch: takes a configuration's name and how many more queries are done.
+        on: the Ray cluster that asks (:func:`dataflow.evaluation.on_ray.connect`), where each
+            machine loads the configuration's own model; None: this process asks.
         options: any parameter of the graph's nodes (``batch_size``, ``resamples``, ``seed``, ...),
             and ``retrieval_inputs``, a mapping of run-time inputs such as ``reranker`` or ``now``.
 
@@ -75,19 +78,19 @@ def evaluate(
     known = {node.name for node in built.graph.nodes.values() if node.user_defined}
     if unknown := sorted(options.keys() - known):
         raise CrosscorpusError(f"unknown option {unknown[0]!r} of an evaluation")
-    given = {
-        **options,
-        "queries_file": queries,
-        "qrels_file": qrels,
+    if on:  # before any work, for what it says
+        from dataflow.evaluation.on_ray import answers_on_ray, connect
+
+        connect(on)
+        options["elsewhere"] = answers_on_ray
+    given = options | {"depth": depth, "alternates": alternates, "all_corpora": all_corpora}
+    given |= {"queries_file": queries, "qrels_file": qrels, "on_batch": on_batch}
+    given |= {
         "configs": dict(configs),
         "baseline": next(iter(configs)),
         "store": store,
         "embedder": embedder or check_models(store, configs),
         "vectors_directory": vectors_directory,
-        "on_batch": on_batch,
-        "depth": depth,
-        "alternates": alternates,
-        "all_corpora": all_corpora,
     }
     with quiet_hamilton():
         found = built.execute(["judged_queries", "holdings", *_FIELDS], inputs=given)

@@ -120,9 +120,20 @@ def answers(
     batch_size: int = BATCH_SIZE,
     retrieval_inputs: Mapping[str, Any] | None = None,
     on_batch: Callable[[str, int], None] | None = None,
+    elsewhere: Callable[..., dict[str, Answers]] | None = None,
 ) -> dict[str, Answers]:
-    """What each configuration finds in all corpora, one configuration after the other."""
+    """What each configuration finds in all corpora, one after the other or ``elsewhere``."""
     check_corpora(judged_queries, configs)
+    options: dict[str, Any] = {
+        "holdings": holdings,
+        "qrels": qrels,
+        "depth": depth,
+        "alternates": alternates,
+        "batch_size": batch_size,
+        "inputs": retrieval_inputs,
+    }
+    if elsewhere:
+        return elsewhere(store, configs, judged_queries, query_embeddings, options, on_batch)
     found = {}
     for name, config in configs.items():
         with build_driver(for_evaluation(config), store=store, embedder=embedder) as driver:
@@ -130,14 +141,9 @@ def answers(
                 driver,
                 name,
                 judged_queries,
-                holdings,
-                qrels,
-                depth=depth,
-                alternates=alternates,
-                batch_size=batch_size,
-                inputs=retrieval_inputs,
                 query_embeddings=query_embeddings,
                 on_batch=partial(on_batch, name) if on_batch else None,
+                **options,
             )
     return found
 

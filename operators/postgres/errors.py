@@ -5,7 +5,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -24,6 +24,10 @@ class DatabaseError(CrosscorpusError):
         """Keep the kind beside the line of text."""
         super().__init__(text)
         self.kind = kind
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """How it is made again in another process."""
+        return type(self), (self.kind, str(self))
 
 
 class Rule(NamedTuple):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import shutil
 import subprocess
 import time
@@ -361,3 +362,8 @@ def test_who_writes_to_a_replica_is_told_to_name_the_primary(replicated: Any) ->
     assert "name the primary in CROSSCORPUS_DSN" in str(
         failure(replicated.replica, "CREATE TABLE t ()")
     )
+
+
+def test_an_error_crosses_processes() -> None:
+    error = pickle.loads(pickle.dumps(DatabaseError("busy", "one line")))
+    assert (error.kind, str(error)) == ("busy", "one line")

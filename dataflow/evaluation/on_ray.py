@@ -1,0 +1,88 @@
+"""Judged queries, asked on many machines: every actor of a Ray cluster holds a driver of its own.
+
+Its connections are its own too. So all machines must reach the server, or a pooler before it.
+"""
+
+import logging
+import warnings
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from typing import Any
+
+import polars as pl
+
+from dataflow.configuration.config_model import Config
+from dataflow.driver.retrieval_driver import build_driver
+from dataflow.evaluation.answers import Answers, answer, batches, for_evaluation, joined
+from operators.errors import CrosscorpusError
+from operators.foundation.extras import installing
+from operators.postgres.store import Store
+
+try:
+    import ray
+    from ray.util import ActorPool
+except ImportError:
+    raise CrosscorpusError(f"Ray is not installed: {installing('ray')}") from None
+
+
+def connect(address: str) -> None:
+    """Join ``ray://HOST:PORT``; for ``ray`` what RAY_ADDRESS names, else start a local cluster."""
+    if address != "ray" and not address.startswith("ray://"):
+        raise CrosscorpusError(f"{address!r} is no Ray cluster: write ray or ray://HOST:PORT")
+    for talks in ("ray.client_builder", "ray._private.worker"):
+        logging.getLogger(talks).setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            ray.init(None if address == "ray" else address, ignore_reinit_error=True)
+    except (OSError, RuntimeError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise CrosscorpusError(f"can't join {address}: {reason}") from None
+
+
+class Asker:
+    """An actor. Where it dies, Ray starts another, which asks the same batch again."""
+
+    def __init__(self, store: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+        self.store, self.options, self.name, self.opened = store, options, "", ExitStack()
+
+    def ask(
+        self, at: int, name: str, config: Config, queries: pl.DataFrame, vectors: pl.DataFrame
+    ) -> tuple[int, Answers]:
+        """Batch ``at``, with the driver of the last one where the configuration is the same."""
+        if name != self.name:
+            self.opened.close()
+            driver = build_driver(for_evaluation(config), **self.store)
+            self.name, self.driver = name, self.opened.enter_context(driver)
+        return at, answer(self.driver, name, queries, query_embeddings=vectors, **self.options)
+
+
+def answers_on_ray(
+    store: Store,
+    configs: Mapping[str, Config],
+    queries: pl.DataFrame,
+    vectors: pl.DataFrame,
+    options: Mapping[str, Any],
+    on_batch: Callable[[str, int], object] | None = None,
+) -> dict[str, Answers]:
+    """What each configuration finds, as one process finds it; ``options`` are ``answer``'s."""
+    parts = [(n, part) for n in configs for part in batches(queries, options["batch_size"])]
+    given = {"dsn": store.dsn, "collection": store.collection}, ray.put(options)
+    actors = min(len(parts), int(ray.cluster_resources()["CPU"]))
+    asker = ray.remote(max_restarts=-1, max_task_retries=3)(Asker)
+    pool = ActorPool([asker.remote(*given) for _ in range(actors)])
+
+    def ask(actor: Any, at: int) -> Any:
+        name, part = parts[at]
+        own = vectors.join(part, left_on="query_id", right_on="number", how="semi")
+        return actor.ask.remote(at, name, configs[name], part, own)
+
+    found: dict[int, Answers] = {}
+    try:
+        for at, one in pool.map_unordered(ask, range(len(parts))):
+            found[at] = one
+            if on_batch:
+                on_batch(parts[at][0], parts[at][1].height)
+    except ray.exceptions.RayError as error:
+        said = str(getattr(error, "cause", error)).splitlines()
+        raise CrosscorpusError(f"on Ray: {said[0]}") from None
+    return {n: joined([found[at] for at, (m, _) in enumerate(parts) if m == n]) for n in configs}

@@ -1,0 +1,291 @@
+"""A Ray of two machines gives what one process gives, bit for bit, also where an actor dies."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+from pgbouncer import pooled
+
+from dataflow import load_config
+from dataflow.evaluation.graph import evaluate
+from dataflow.ingestion import ingest_documents
+from operators.embedding.registry import load_embedder
+from operators.errors import CrosscorpusError
+from operators.postgres.exchange.export_collection import export_collection
+from operators.postgres.exchange.import_collection import import_collection
+from operators.postgres.store import Store, collections, drop_collection, open_store
+
+pytest.importorskip("ray", reason="it needs the extra ray: make test-ray")
+import ray
+from ray.cluster_utils import Cluster
+
+ROOT = Path(__file__).parents[1]
+CONFIGS = ("default", "rrf", "text_only")
+SMALL = ("--at-once", 8)
+FRAGILE = '''
+"""minilm, whose second batch of texts kills the process; only the first process does so."""
+import os
+import signal
+from pathlib import Path
+from operators.embedding.registry import load_embedder
+
+HERE = Path(__file__).parent
+
+class Fragile:
+    def __init__(self):
+        self.minilm, self.calls = load_embedder("minilm"), 0
+
+    model = "python:fragile:Fragile"
+
+    def __getattr__(self, name):
+        return getattr(self.minilm, name)
+
+    def embed_documents(self, texts):
+        self.calls += 1
+        with (HERE / "processes").open("a") as file:
+            print(os.getpid(), file=file, flush=True)
+        if self.calls == 2:
+            try:
+                (HERE / "killed").touch(exist_ok=False)
+            except FileExistsError:
+                pass
+            else:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return self.minilm.embed_documents(texts)
+'''
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster() -> Iterator[str]:
+    """Two machines of one processor, as far as Ray knows; the address for its clients."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+        made.add_node(num_cpus=1)
+        environment.setenv("RAY_ADDRESS", made.address)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = str(free.getsockname()[1])
+        server = ("-m", "ray.util.client.server", "--host", "127.0.0.1", "--port", port)
+        of_cluster = ("--address", made.address, "--mode", "legacy")
+        with subprocess.Popen([sys.executable, *server, *of_cluster]) as clients:
+            yield f"ray://127.0.0.1:{port}"
+            clients.terminate()
+        ray.shutdown()
+        made.shutdown()
+
+
+@pytest.fixture(scope="module")
+def store(server_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """A collection of this project's own modules and pages."""
+    rows = [
+        {
+            "doc_id": str(name),
+            "path": str(name),
+            "title": str(name),
+            "text": path.read_text("utf-8"),
+            "corpus": "docs" if path.suffix == ".md" else "code",
+        }
+        for pattern in ("docs/exchange.md", "operators/ranking/*.py")
+        for path in sorted(ROOT.glob(pattern))
+        for name in [path.relative_to(ROOT)]
+    ]
+    documents = tmp_path_factory.mktemp("documents") / "documents.jsonl"
+    documents.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with open_store(server_dsn, "ray", create=True) as opened:
+        ingest_documents(opened, load_embedder("minilm"), documents)
+        yield opened
+    for name in {"ray", "ray-embedded"} & {*collections(server_dsn)}:
+        drop_collection(server_dsn, name)
+
+
+@pytest.fixture(scope="module")
+def export(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("exported") / "ray"
+    export_collection(store, folder)
+    return folder
+
+
+def run(example: str, *arguments: object, dsn: str, folder: Path) -> None:
+    """Run an example in ``folder``."""
+    settings = {"CROSSCORPUS_DSN": dsn, "PYTHONPATH": str(folder)}
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / example), *map(str, arguments)],
+        env=os.environ | settings,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+
+
+def test_two_actors_make_the_vectors_that_one_process_makes_and_an_import_takes_them(
+    store: Store, export: Path, tmp_path: Path
+) -> None:
+    run("ray_embed.py", export, tmp_path / "out", *SMALL, dsn=store.dsn, folder=tmp_path)
+    before, after = (pq.read_table(one / "chunks.parquet") for one in (export, tmp_path / "out"))
+    assert before.num_rows > 60
+    assert after.select(before.column_names).equals(before)
+    import_collection(tmp_path / "out", store.dsn, name="ray-embedded")
+    vectors = "SELECT chunk_id, embedding::text FROM chunks ORDER BY chunk_id"
+    with open_store(store.dsn, "ray-embedded") as imported:
+        assert imported.rows(vectors) == store.rows(vectors)
+
+
+def test_an_actor_that_is_killed_costs_its_batch_which_is_made_again(
+    store: Store, export: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "fragile.py").write_text(FRAGILE)
+    model = ("--model", "python:fragile:Fragile")
+    run("ray_embed.py", export, tmp_path / "out", *SMALL, *model, dsn=store.dsn, folder=tmp_path)
+    processes = (tmp_path / "processes").read_text().split()
+    before, after = (pq.read_table(one / "chunks.parquet") for one in (export, tmp_path / "out"))
+    assert (tmp_path / "killed").exists()
+    assert len({*processes}) == 3  # two actors, and the one that took a dead one's place
+    assert len(processes) == -(-before.num_rows // 8) + 1
+    assert after.select(before.column_names).equals(before)
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Files of queries and judgements."""
+    folder = tmp_path_factory.mktemp("judged")
+    asked = ["how are lists fused?", "recency of a passage", "a total order", "normalised scores"]
+    names = ("fusion", "recency", "total_order", "normalization")
+    rows = [{"query_id": f"q{n}", "text": text} for n, text in enumerate(asked)]
+    judgements = [f"q{n} 0 operators/ranking/{name}.py 1\n" for n, name in enumerate(names)]
+    (folder / "q.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "q.tsv").write_text("".join(judgements))
+    return folder / "q.jsonl", folder / "q.tsv"
+
+
+def evaluate_command(
+    store: Store, judged: tuple[Path, Path], out: Path, *more: str
+) -> subprocess.CompletedProcess[str]:
+    files = ("--queries", str(judged[0]), "--qrels", str(judged[1]), "--out", str(out))
+    return subprocess.run(
+        [sys.executable, "-m", "dataflow", "evaluate", *CONFIGS, "-C", "ray", *files, *more],
+        env=os.environ | {"CROSSCORPUS_DSN": store.dsn},
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def here(store: Store, judged: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the command writes without Ray."""
+    folder = tmp_path_factory.mktemp("here")
+    assert evaluate_command(store, judged, folder).returncode == 0
+    assert pl.read_parquet(folder / "runs.parquet").height > 0
+    return folder
+
+
+def test_actors_of_a_client_ask_through_a_transaction_pooler_what_the_command_asks(
+    store: Store,
+    judged: tuple[Path, Path],
+    here: Path,
+    cluster: str,
+    tcp_server_dsn: str,
+    tmp_path: Path,
+) -> None:
+    with pooled(tcp_server_dsn) as dsn:
+        through = replace(store, dsn=dsn)
+        done = evaluate_command(through, judged, tmp_path, "--on", cluster)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "runs.parquet").read_bytes() == (here / "runs.parquet").read_bytes()
+
+
+@pytest.mark.parametrize("client", [False, True])
+def test_the_command_writes_the_same_files_on_ray(
+    store: Store, judged: tuple[Path, Path], here: Path, cluster: str, client: bool, tmp_path: Path
+) -> None:
+    done = evaluate_command(store, judged, tmp_path, "--on", cluster if client else "ray")
+    assert done.returncode == 0, done.stderr
+    for name in (*(f"runs/{one}.trec" for one in CONFIGS), "runs.parquet", "per_query.parquet"):
+        assert (tmp_path / name).read_bytes() == (here / name).read_bytes()
+
+
+@pytest.mark.parametrize("address", ["ray://127.0.0.1:1", "elsewhere"])
+def test_a_cluster_that_is_not_there_is_one_line(
+    store: Store, judged: tuple[Path, Path], address: str, tmp_path: Path
+) -> None:
+    done = evaluate_command(store, judged, tmp_path, "--on", address)
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert address in done.stderr
+
+
+def reranker(folder: Path, *, fragile: bool) -> Callable[[list[tuple[str, str]]], list[float]]:
+    """The longest passage first; where ``fragile``, the second call kills the first process."""
+    calls = []
+
+    def rerank(pairs: list[tuple[str, str]]) -> list[float]:
+        calls.append(1)
+        with (folder / "processes").open("a") as file:
+            file.write(f"{os.getpid()}\n")
+        if fragile and len(calls) == 2:
+            try:
+                (folder / "killed").touch(exist_ok=False)
+            except FileExistsError:
+                return [float(len(passage)) for _, passage in pairs]
+            os.kill(os.getpid(), signal.SIGKILL)
+        return [float(len(passage)) for _, passage in pairs]
+
+    return rerank
+
+
+def test_an_actor_that_is_killed_costs_its_batch_of_questions_which_is_asked_again(
+    store: Store, judged: tuple[Path, Path], tmp_path: Path
+) -> None:
+    config = load_config({"extends": "default", "variants": {"reranked": "cross_encoder"}})
+    found, processes = {}, {}
+    for on in (None, "ray"):
+        folder = tmp_path / str(on)
+        folder.mkdir()
+        inputs = {"reranker": reranker(folder, fragile=bool(on))}
+        options = {"batch_size": 1, "retrieval_inputs": inputs, "on": on}
+        found[on] = evaluate(store, {"own": config}, *judged, **options)
+        processes[on] = (folder / "processes").read_text().split()
+    assert (tmp_path / "ray" / "killed").exists()
+    assert len({*processes["ray"]}) == 3
+    assert len(processes["ray"]) == len(processes[None]) + 1
+    for name in ("runs", "scores", "summary"):
+        assert getattr(found["ray"], name).equals(getattr(found[None], name)), name
+    nodes = [found[on].timings.drop("ms").sort("node") for on in (None, "ray")]
+    assert nodes[0].equals(nodes[1])
+
+
+def test_an_error_of_an_actor_is_one_line_and_says_what_it_says_here(
+    store: Store, judged: tuple[Path, Path]
+) -> None:
+    config = load_config({"extends": "default", "variants": {"reranked": "cross_encoder"}})
+    said = []
+    for on in (None, "ray"):
+        with pytest.raises(CrosscorpusError) as raised:
+            evaluate(store, {"own": config}, *judged, retrieval_inputs={"reranker": len}, on=on)
+        said.append(str(raised.value))
+    assert said[1] == f"on Ray: {said[0]}"
+
+
+def test_the_example_evaluates_every_combination(
+    store: Store, judged: tuple[Path, Path], tmp_path: Path
+) -> None:
+    files = ("--queries", judged[0], "--qrels", judged[1], "--out", tmp_path / "out")
+    settings = ("--set", "vector_weight=0.3,0.7", "--set", "top_k=5,10")
+    run("ray_evaluate.py", "-C", "ray", *files, *settings, dsn=store.dsn, folder=tmp_path)
+    assert len(list((tmp_path / "out" / "runs").iterdir())) == 5
