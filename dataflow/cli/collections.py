@@ -34,6 +34,28 @@ def collections_list(as_json: AsJson = False) -> None:
         typer.echo("\n".join(names) or "no collection yet: `crosscorpus ingest git .` makes one")
 
 
+_Shards = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="Spread the chunks over the nodes of a Citus cluster, in so many parts."
+    ),
+]
+
+
+@collections_app.command("create")
+def collections_create(
+    name: Annotated[str, typer.Argument(help="The collection.")], shards: _Shards = None
+) -> None:
+    """Make an empty collection; `ingest` makes one too, but never in shards.
+
+    Example: crosscorpus collections create company --shards 16
+    """
+    from operators.postgres.store import open_store
+
+    open_store(collection=name, create=True, shards=shards).close()
+    typer.echo(f"{name} is there")
+
+
 @collections_app.command("drop")
 def collections_drop(
     name: Annotated[str, typer.Argument(help="The collection.")], yes: _Yes = False
@@ -93,6 +115,7 @@ def collections_export(
 def collections_import(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of an export.")],
     name: Annotated[str | None, typer.Option("--as", help="Another name for it.")] = None,
+    shards: _Shards = None,
 ) -> None:
     """Make a collection from an export. It answers as that one did, and its ingestions go on.
 
@@ -100,7 +123,8 @@ def collections_import(
     """
     from operators.postgres.exchange.import_collection import import_collection
 
-    typer.echo(f"{import_collection(folder, name=name, progress=_tell_table)} is imported")
+    made = import_collection(folder, name=name, shards=shards, progress=_tell_table)
+    typer.echo(f"{made} is imported")
 
 
 def _tell_table(table: str, rows: int) -> None:

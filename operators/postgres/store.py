@@ -33,7 +33,7 @@ from operators.postgres.connection import (
     retrying,
 )
 from operators.postgres.errors import explained, is_node_away
-from operators.postgres.schema.tables import bring_up_to_date, check_vectors
+from operators.postgres.schema.tables import bring_up_to_date, check_vectors, shards_of
 from operators.postgres.state_cache import VersionedCache
 from operators.postgres.superseded_counts import SupersededCounts, count_superseded
 
@@ -149,6 +149,8 @@ class Store:
             given = settings() if callable(settings) else settings or {}
             # West of UTC the first moments of the calendar are in a year that Python lacks.
             values = {"search_path": self.search_path, "TimeZone": "UTC", **given}
+            if self.clustered:  # else a statement may not write after one that read every shard
+                values.setdefault("citus.multi_shard_modify_mode", "sequential")
             calls = ", ".join(["set_config(%s, %s, true)"] * len(values))
             conn.execute(f"SELECT {calls}", [part for pair in values.items() for part in pair])
             if self.clustered and given:  # what a worker runs obeys only what is set in this way
@@ -221,13 +223,15 @@ def open_store(
     create: bool = False,
     max_size: int = 8,
     schema: str | None = None,
+    shards: int | None = None,
 ) -> Store:
     """Open ``collection`` on the server that ``dsn`` names (default: the user's own).
 
     ``create`` makes the collection if there is none; ``max_size`` is the largest number of
     connections. A pooler such as pgbouncer may stand between. ``schema`` is another one than the
     collection's own, while it is made. If the node of a cluster that holds the collection is away,
-    the store opens, and what reads it fails until the node is back.
+    the store opens, and what reads it fails until the node is back. ``shards`` spreads a new
+    collection over the nodes of a cluster: each has a part of the chunks, all have the rest.
 
     Raises:
         UnknownName: there is no such collection; names the nearest one.
@@ -251,7 +255,14 @@ def open_store(
         search_path = f"{first}, {row[0]}" if row and row[0] else first
         clustered = has_citus(conn)
         try:
-            bring_up_to_date(conn, collection, schema, search_path)
+            if shards and not clustered:
+                raise CrosscorpusError("this server is no Citus cluster: leave --shards out")
+            bring_up_to_date(conn, collection, schema, search_path, shards)
+            if shards and (held := shards_of(conn, schema)) != shards:
+                raise CrosscorpusError(
+                    f"collection {collection!r} has {held} shards, a number that stays: export it, "
+                    "and import it with another number under another name"
+                )
             check_vectors(conn, collection, schema)
         except psycopg.Error as error:
             if create or not is_node_away(error):

@@ -36,11 +36,13 @@ def import_collection(
     dsn: str | None = None,
     *,
     name: str | None = None,
+    shards: int | None = None,
     progress: Callable[[str, int], None] = lambda *_: None,
 ) -> str:
     """Make a collection from ``folder`` on the server ``dsn`` (default: your own); return its name.
 
-    ``name``: default is the exported name. ``progress`` gets each table and its rows.
+    ``name``: default is the exported name. ``shards``: see
+    :func:`operators.postgres.store.open_store`. ``progress`` gets each table and its rows.
 
     Raises:
         CrosscorpusError: the collection exists, or the export is incomplete, damaged, of a newer
@@ -56,7 +58,9 @@ def import_collection(
         for left in _claim(conn, name, schema, half):
             _drop(dsn, left)
         try:
-            with open_store(dsn, name, create=True, max_size=2, schema=half) as store:
+            with open_store(
+                dsn, name, create=True, max_size=2, schema=half, shards=shards
+            ) as store:
                 _fill(store, folder, export, progress)
                 build_indexes(store)
                 store.run(lambda conn: conn.execute(rename))

@@ -28,13 +28,15 @@ def apply_migrations(
     *,
     folder: Path = MIGRATIONS,
     search_path: str | None = None,
+    whole: bool = True,
     wait_s: float = 60.0,
 ) -> list[str]:
     """Apply to ``schema`` the files of ``folder`` that it lacks; return their names in order.
 
-    ``conn`` must not be inside a transaction. The schema is created if it does not exist. The files
-    run with ``search_path``, which begins with the schema; None: the schema and the path of
-    ``conn``. Processes that migrate one schema at once take turns, and wait up to ``wait_s``.
+    ``conn`` must not be inside a transaction. The schema is created if it does not exist, ``whole``
+    on one node of a cluster or not. The files run with ``search_path``, which begins with the
+    schema; None: the schema and the path of ``conn``. Processes that migrate one schema at once
+    take turns, and wait up to ``wait_s``.
 
     Raises:
         MigrationError: an applied file has changed or is missing, or another process has the turn.
@@ -44,7 +46,7 @@ def apply_migrations(
     for path in sorted(folder.glob("[0-9]*.sql")):
         with conn.transaction():
             _take_turn(conn, schema, deadline)
-            _make_schema(conn, schema)
+            _make_schema(conn, schema, whole=whole)
             known = _known(conn, schema, search_path)
             _check_unchanged(known, folder)
             if path.name in known:
@@ -94,12 +96,12 @@ def _take_turn(conn: psycopg.Connection[TupleRow], schema: str, deadline: float)
         time.sleep(0.05)
 
 
-def _make_schema(conn: psycopg.Connection[TupleRow], schema: str) -> None:
+def _make_schema(conn: psycopg.Connection[TupleRow], schema: str, *, whole: bool) -> None:
     # IF NOT EXISTS would use what this session remembers from before its turn; a query doesn't.
     row = conn.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (schema,)).fetchone()
     if row is None:
-        # with Citus, a collection lives whole on one of its nodes; elsewhere nothing reads this
-        conn.execute("SET LOCAL citus.enable_schema_based_sharding = on")
+        # with Citus, a collection is whole on one of its nodes; elsewhere nothing reads this
+        conn.execute(f"SET LOCAL citus.enable_schema_based_sharding = {'on' if whole else 'off'}")
         conn.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))
 
 

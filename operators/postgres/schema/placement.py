@@ -1,6 +1,7 @@
 """On which node of a Citus cluster a collection is; each is whole on one."""
 
 from operators.errors import CrosscorpusError
+from operators.postgres.schema.tables import shards_of
 from operators.postgres.store import Connection, Store
 
 
@@ -9,6 +10,7 @@ def move_collection(store: Store, node: str) -> None:
 
     Raises:
         CrosscorpusError: the server is no cluster, or has no such node; names those that it has.
+            Or the collection is in shards, on many nodes.
         DatabaseError: the move failed; the collection is where it was.
     """
 
@@ -26,6 +28,11 @@ def move_collection(store: Store, node: str) -> None:
         nodes = {row[0]: row[1:] for row in rows}
         if node not in nodes:
             raise CrosscorpusError(f"no node {node!r} in the cluster; there are {', '.join(nodes)}")
+        if (shards := shards_of(conn, store.schema)) > 1:
+            raise CrosscorpusError(
+                f"collection {store.collection!r} is in {shards} shards on all nodes: after a node "
+                "was added, have an administrator run SELECT citus_rebalance_start()"
+            )
         if _node_of(conn, store.schema) != node:
             conn.execute(
                 "SELECT citus_schema_move(%s::regnamespace, %s, %s, 'block_writes')",

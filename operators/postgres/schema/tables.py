@@ -23,12 +23,24 @@ _VECTORS = """
 """
 
 
+_ON_EVERY_NODE = (
+    *("documents", "superseded_chunks", "document_versions", "document_sketches"),
+    *("versioned_corpora", "collection", "corpora", "repos", "terms"),
+    *("sync_items", "sync_state", "runs"),
+)
+
+
 def bring_up_to_date(
-    conn: psycopg.Connection[TupleRow], collection: str, schema: str, search_path: str
+    conn: psycopg.Connection[TupleRow],
+    collection: str,
+    schema: str,
+    search_path: str,
+    shards: int | None = None,
 ) -> None:
     """Give ``schema`` the tables of ``collection`` that it lacks, and the collection its name.
 
-    ``search_path`` begins with ``schema`` and leads to pgvector's types.
+    ``search_path`` begins with ``schema`` and leads to pgvector's types; ``shards`` spreads the
+    chunks of a new collection over the nodes of a Citus cluster.
 
     Raises:
         CrosscorpusError: the role may not create tables.
@@ -38,8 +50,10 @@ def bring_up_to_date(
     if not pending_migrations(conn, schema) and _is_named(conn, schema):
         return
     try:
-        apply_migrations(conn, schema, search_path=search_path)
+        apply_migrations(conn, schema, search_path=search_path, whole=shards is None)
         with conn.transaction():
+            if shards and not shards_of(conn, schema):
+                _distribute(conn, schema, shards)
             comment = sql.SQL("COMMENT ON SCHEMA {} IS {}")
             conn.execute(comment.format(sql.Identifier(schema), sql.Literal(collection)))
             conn.execute(
@@ -53,6 +67,28 @@ def bring_up_to_date(
             f"collection {collection!r} must be made or brought up to date by a role that may "
             "create tables: open it once with such a role, and if this is a replica, on its primary"
         ) from error
+
+
+def shards_of(conn: psycopg.Connection[TupleRow], schema: str) -> int:
+    """Over how many shards a Citus cluster spreads the chunks of ``schema``; 0: it doesn't."""
+    row = conn.execute(
+        "SELECT count(*) FROM pg_dist_shard WHERE logicalrelid = %s::regclass",
+        (sql.Identifier(schema, "chunks").as_string(conn),),
+    ).fetchone()
+    return int(row[0]) if row else 0
+
+
+def _distribute(conn: psycopg.Connection[TupleRow], schema: str, shards: int) -> None:
+    def named(table: str) -> str:
+        return sql.Identifier(schema, table).as_string(conn)
+
+    conn.execute("SET LOCAL citus.multi_shard_modify_mode = 'sequential'")
+    by_chunk = "SELECT create_distributed_table(%s, 'chunk_id', colocate_with => %s{})"
+    spread = by_chunk.format(", shard_count => %s")
+    conn.execute(spread, (named("chunks"), "none", shards))
+    conn.execute(by_chunk.format(""), (named("postings"), named("chunks")))
+    for table in _ON_EVERY_NODE:
+        conn.execute("SELECT create_reference_table(%s)", (named(table),))
 
 
 def check_vectors(conn: psycopg.Connection[TupleRow], collection: str, schema: str) -> None:

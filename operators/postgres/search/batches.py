@@ -1,7 +1,7 @@
 """A batch of queries on the server: in slices, over several connections, by one deadline.
 
-A slice is one statement for many queries (``unnest ... CROSS JOIN LATERAL``). A single query is a
-slice of one: it runs the same statement and gives the same rows.
+A slice is many queries in one transaction, a statement each. The statement has no lateral join, so
+that Citus can send it to every shard of a collection as it is.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from operators.postgres.errors import DatabaseError, explained
 from operators.postgres.store import Connection, Store
 
 SLICE = 64
-"""Queries of one statement."""
+"""Queries of one transaction."""
 
 # Each search gets a plan for its own values. Its work is small: compiling it, or sharing it among
 # processes, costs more than it saves.
@@ -30,7 +30,8 @@ SETTINGS = {
     "plan_cache_mode": "force_custom_plan",
     "jit": "off",
     "max_parallel_workers_per_gather": "0",
-    "work_mem": "64MB",  # a shared scan, a bitmap of candidates and an index scan stay in memory
+    "work_mem": "64MB",  # a bitmap of candidates and an index scan stay in memory
+    "citus.multi_shard_modify_mode": "parallel",  # of a collection in shards: all at once
 }
 
 Item = TypeVar("Item")
@@ -130,16 +131,6 @@ def run_slices(
     finally:
         for _ in range(taken):
             spare.release()
-
-
-def array_of(kind: str, values: Sequence[Any], parameters: dict[str, Any]) -> str:
-    """The SQL of an array of pgvector's type ``kind``; its ``values`` go into ``parameters``.
-
-    Each value is a parameter. The server knows their type from the cast, whatever number it has in
-    this database; a binary array would have to name that number.
-    """
-    parameters |= {f"{kind}_{number}": value for number, value in enumerate(values)}
-    return f"ARRAY[{','.join(f'%({kind}_{number})s::{kind}' for number in range(len(values)))}]"
 
 
 def fetch(conn: Connection, statement: str, parameters: dict[str, Any]) -> list[Any]:

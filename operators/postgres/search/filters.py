@@ -19,7 +19,7 @@ Meaning of a query's filter columns:
   releases. ``all``: all. Corpora whose topics have no versions ignore it.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -33,9 +33,6 @@ INDEXED_PATH = 200
 """The index on paths holds this many characters of a path."""
 
 NO_CHUNKS = "{}"
-
-SHARED = "q.as_of"
-"""The ``as_of`` of the query ``q``, if the queries of a statement have different ones."""
 
 FOREVER = datetime.max.replace(tzinfo=UTC)
 """Later than every moment: stands for the ``as_of`` of a query that has none."""
@@ -172,7 +169,7 @@ def condition(one: Filter, alias: str, parameters: dict[str, Any], *, number: in
     if one.state is not None:
         add("state", one.state, "$item_state = ?::text")
     if one.pattern is not None:
-        matches = "x.corpus = $corpus AND regexp_match(x.text, ?::text, 'n') IS NOT NULL"
+        matches = "x.corpus = %(corpus)s AND regexp_match(x.text, ?::text, 'n') IS NOT NULL"
         add(
             "pattern",
             one.pattern,
@@ -195,23 +192,17 @@ def created_before(
         return f"({before})"
     if versions_joined:
         return f"({before} OR v.document_key IS NULL)"
-    later = "" if moment == SHARED else f" AND n.created_at >= {moment}"
     return f"""({before} OR {alias}.chunk_id NOT IN (
         SELECT n.chunk_id FROM document_versions d
         JOIN chunks n ON n.corpus = %(corpus)s AND n.document_key = d.document_key
-        WHERE d.corpus = %(corpus)s{later}))"""
+        WHERE d.corpus = %(corpus)s AND n.created_at >= {moment}))"""
 
 
-def moment_of(moments: Collection[datetime | None], parameters: dict[str, Any]) -> str | None:
-    """An SQL expression for the ``as_of`` of the queries ``q``; None if no query has one.
-
-    If all queries have the same value, it goes into ``parameters``.
-    """
-    if all(as_of is None for as_of in moments):
+def moment_of(as_of: datetime | None, parameters: dict[str, Any]) -> str | None:
+    """An SQL expression for ``as_of``, whose value goes into ``parameters``; None for none."""
+    if as_of is None:
         return None
-    if len(set(moments)) > 1:
-        return SHARED
-    parameters["moment"] = moment(next(iter(moments)))
+    parameters["moment"] = moment(as_of)
     return "%(moment)s::timestamptz"
 
 

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -20,10 +19,10 @@ from operators.foundation.sanitize import clean_text
 from operators.frames import TEXT_LISTS, empty
 from operators.postgres.schema.indexes import has_pg_textsearch, pg_textsearch_index
 from operators.postgres.schema.plain_text import words_of
-from operators.postgres.search.batches import Deadline, array_of, fetch, run, run_slices
-from operators.postgres.search.filters import Filter, moment, moment_of, scopes
+from operators.postgres.search.batches import Deadline, fetch, run, run_slices
+from operators.postgres.search.filters import Filter, moment_of, scopes
 from operators.postgres.search.ranked_list import ranked_lists
-from operators.postgres.search.version_filters import seen, visible_rows
+from operators.postgres.search.version_filters import seen
 from operators.postgres.search.version_pins import with_pinned_chunks
 from operators.postgres.search.visible_chunks import visible_counts, with_visible_chunks
 from operators.postgres.store import (
@@ -194,61 +193,44 @@ def _statistics(conn: Connection, corpus: str, terms: list[int]) -> tuple[int, d
 def _score(
     conn: Connection, items: Sequence[_Weighed], *, corpus: str, one: Filter, k: int, pick: bool
 ) -> list[Found]:
-    asked = [item.query for item in items]
-    parameters = _parameters(items, corpus, k) | {
-        "candidates": [f"{{{','.join(map(str, query.candidates))}}}" for query in asked]
-    }
-    sparse = [bm25.sparse(query.weights, query.weights.values()) for query in asked]
-    weights = array_of("sparsevec", sparse, parameters)
-    moments = [item.as_of for item in items]
-    if pick:
-        visible = seen(one, "p", parameters, moment_of(moments, parameters))
-        scan, source = "", f"postings p WHERE {visible} AND p.terms && q.candidates"
-    else:
-        columns = "p.chunk_id, p.bm25, p.created_at"
-        visible, dated = visible_rows(one, "p", "postings", columns, parameters, moments)
-        scan, source = f", {visible}", f"f AS p WHERE {dated}"
-    statement = f"""
-        WITH q AS MATERIALIZED (
-            SELECT t.query_id, t.text_no, t.weights, t.candidates::int[] AS candidates,
-                   t.as_of::timestamptz AS as_of
-            FROM unnest(%(query_ids)s::bigint[], %(text_nos)s::int[], {weights},
-                        %(candidates)s::text[], %(moments)s::text[])
-                 AS t(query_id, text_no, weights, candidates, as_of)
-        ){scan}
-        SELECT q.query_id, q.text_no, h.chunk_id, h.score FROM q CROSS JOIN LATERAL (
-            SELECT scored.chunk_id, scored.score FROM (
-                SELECT p.chunk_id, -(p.bm25 <#> q.weights) AS score FROM {source} OFFSET 0
-            ) AS scored
-            WHERE scored.score > 0
-            ORDER BY scored.score DESC, scored.chunk_id LIMIT %(k)s
-        ) AS h
-    """
-    return fetch(conn, statement, parameters)
+    found: list[Found] = []
+    for item in items:
+        weights = bm25.sparse(item.query.weights, item.query.weights.values())
+        parameters = {"corpus": corpus, "k": k, "weights": weights}
+        candidates = ""
+        if pick:
+            parameters["candidates"] = list(item.query.candidates)
+            candidates = " AND p.terms && %(candidates)s::int[]"
+        at = moment_of(item.as_of, parameters)
+        statement = f"""
+            SELECT p.chunk_id, -(p.bm25 <#> %(weights)s::sparsevec) AS score FROM postings p
+            WHERE {seen(one, "p", parameters, at)}{candidates}
+            ORDER BY score DESC, p.chunk_id LIMIT %(k)s
+        """
+        rows = fetch(conn, statement, parameters)
+        found += [(item.query_id, item.text_no, *row) for row in rows if row[1] > 0]
+    return found
 
 
 def _rank_plainly(
     conn: Connection, items: Sequence[_Text], *, corpus: str, one: Filter, k: int
 ) -> list[Found]:
-    parameters = _parameters(items, corpus, k) | {
-        "texts": [clean_text(item.text[: bm25.MAX_QUERY_CHARACTERS]) for item in items]
-    }
-    at = moment_of([item.as_of for item in items], parameters)
+    found: list[Found] = []
     words = words_of(conn, "c")
-    statement = f"""
-        WITH q AS MATERIALIZED (
-            SELECT t.query_id, t.text_no, plainto_tsquery('english', t.text) AS words,
-                   t.as_of::timestamptz AS as_of
-            FROM unnest(%(query_ids)s::bigint[], %(text_nos)s::int[], %(texts)s::text[],
-                        %(moments)s::text[]) AS t(query_id, text_no, text, as_of)
-        )
-        SELECT q.query_id, q.text_no, h.chunk_id, h.score FROM q CROSS JOIN LATERAL (
-            SELECT c.chunk_id, ts_rank({words}, q.words)::float8 AS score FROM chunks c
-            WHERE {seen(one, "c", parameters, at)} AND {words} @@ q.words
+    for item in items:
+        text = clean_text(item.text[: bm25.MAX_QUERY_CHARACTERS])
+        parameters = {"corpus": corpus, "k": k, "text": text}
+        at = moment_of(item.as_of, parameters)
+        # a constant of thousands of words would exhaust the planner
+        asked = "(SELECT plainto_tsquery('english', %(text)s::text))"
+        statement = f"""
+            SELECT c.chunk_id, ts_rank({words}, {asked})::float8 AS score FROM chunks c
+            WHERE {seen(one, "c", parameters, at)} AND {words} @@ {asked}
             ORDER BY score DESC, c.chunk_id LIMIT %(k)s
-        ) AS h
-    """
-    return fetch(conn, statement, parameters)
+        """
+        rows = fetch(conn, statement, parameters)
+        found += [(item.query_id, item.text_no, *row) for row in rows]
+    return found
 
 
 def _check_pg_textsearch(conn: Connection, corpus: str, index: str) -> None:
@@ -266,12 +248,9 @@ def _check_pg_textsearch(conn: Connection, corpus: str, index: str) -> None:
 def _rank_by_pg_textsearch(
     conn: Connection, *, item: _Text, index: str, corpus: str, one: Filter, k: int
 ) -> list[Found]:
-    parameters = _parameters([item], corpus, k) | {
-        "text": clean_text(item.text[: bm25.MAX_QUERY_CHARACTERS]),
-        "index": index,
-        "as_of": moment(item.as_of),
-    }
-    at = "%(as_of)s::timestamptz"
+    text = clean_text(item.text[: bm25.MAX_QUERY_CHARACTERS])
+    parameters = {"corpus": corpus, "k": k, "text": text, "index": index}
+    at = moment_of(item.as_of, parameters)
     words = "to_bm25query(%(text)s::text, %(index)s::text)"
     statement = f"""
         SELECT h.chunk_id, -h.score FROM (
@@ -282,16 +261,6 @@ def _rank_by_pg_textsearch(
     """
     rows = conn.execute(statement, parameters).fetchall()
     return [(item.query_id, item.text_no, chunk_id, score) for chunk_id, score in rows]
-
-
-def _parameters(items: Sequence[_Text], corpus: str, k: int) -> dict[str, Any]:
-    return {
-        "query_ids": [item.query_id for item in items],
-        "text_nos": [item.text_no for item in items],
-        "moments": [moment(item.as_of) for item in items],
-        "corpus": corpus,
-        "k": k,
-    }
 
 
 def _lists(found: list[Found]) -> pl.DataFrame:

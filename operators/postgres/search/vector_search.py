@@ -22,10 +22,10 @@ from operators.errors import CrosscorpusError
 from operators.frames import VECTOR_LISTS, empty
 from operators.postgres.binary_copy import LARGEST_HALF
 from operators.postgres.schema.indexes import EXACT_SCAN_MAX_ROWS
-from operators.postgres.search.batches import Deadline, array_of, fetch, run, run_slices
-from operators.postgres.search.filters import Filter, moment, moment_of, scopes
+from operators.postgres.search.batches import Deadline, fetch, run, run_slices
+from operators.postgres.search.filters import Filter, moment_of, scopes
 from operators.postgres.search.ranked_list import ranked_lists
-from operators.postgres.search.version_filters import seen, visible_rows
+from operators.postgres.search.version_filters import seen
 from operators.postgres.search.version_pins import with_pinned_chunks
 from operators.postgres.search.visible_chunks import visible_counts, with_visible_chunks
 from operators.postgres.store import Connection, Store, check_space, collection_info, space_changed
@@ -113,7 +113,7 @@ def search_vectors(
             )
             exactly = [i for i, n in zip(items, visible, strict=True) if n <= exact_scan_max_rows]
             by_index = [i for i, n in zip(items, visible, strict=True) if n > exact_scan_max_rows]
-        work = partial(_by_index, asked=asked, one=one)
+        work = partial(_nearest, asked=asked, one=one, by_index=True)
         indexed = run_slices(store, deadline, by_index, work, settings)
         listed = with_visible_chunks(store, deadline, corpus, one, moments) if exactly else one
         far: dict[int, list[float]] = defaultdict(list)
@@ -122,7 +122,7 @@ def search_vectors(
         short = [item for item in by_index if _may_lack(far[item.number], k)]
         again = {item.number for item in short}
         found += [row for row in indexed if row[0] not in again]
-        work = partial(_exactly, asked=asked, one=listed)
+        work = partial(_nearest, asked=asked, one=listed, by_index=False)
         found += run_slices(store, deadline, [*exactly, *short], work)
     if {row[0] for row in found} != set(range(len(texts))):
         run(store, deadline, lambda conn: check_space(store, conn))
@@ -139,60 +139,34 @@ def _may_lack(distances: Sequence[float], k: int) -> bool:
     return len(distances) < k or (k > 1 and 2 * len(set(distances)) <= len(distances))
 
 
-def _exactly(
-    conn: Connection, items: Sequence[_Item], *, asked: Mapping[str, Any], one: Filter
+def _nearest(
+    conn: Connection,
+    items: Sequence[_Item],
+    *,
+    asked: Mapping[str, Any],
+    one: Filter,
+    by_index: bool,
 ) -> list[Found]:
-    # `+ 0` makes an expression that no index answers.
-    queries, parameters = _queries(items, asked)
-    columns = "c.chunk_id, c.embedding, c.created_at"
-    moments = [item.as_of for item in items]
-    visible, dated = visible_rows(one, "c", "chunks", columns, parameters, moments)
-    statement = f"""
-        WITH q AS MATERIALIZED ({queries}), {visible}
-        SELECT q.number, h.chunk_id, h.distance FROM q CROSS JOIN LATERAL (
-            SELECT c.chunk_id, (c.embedding <=> q.vector) + 0 AS distance FROM f AS c
-            WHERE {dated}
-            ORDER BY distance, c.chunk_id LIMIT %(k)s
-        ) AS h
-    """
-    return fetch(conn, statement, parameters)
-
-
-def _by_index(
-    conn: Connection, items: Sequence[_Item], *, asked: Mapping[str, Any], one: Filter
-) -> list[Found]:
-    # An index scan in relaxed order delivers nearly sorted rows, but the planner believes that they
-    # are sorted (pgvector issue 862): `+ 0` makes it sort them.
-    queries, parameters = _queries(items, asked)
-    at = moment_of([item.as_of for item in items], parameters)
-    statement = f"""
-        WITH q AS MATERIALIZED ({queries})
-        SELECT q.number, h.chunk_id, h.distance FROM q CROSS JOIN LATERAL (
-            SELECT nearest.chunk_id, nearest.distance FROM (
-                SELECT c.chunk_id, c.embedding <=> q.vector AS distance FROM chunks c
-                WHERE {seen(one, "c", parameters, at, each=True)}
-                ORDER BY c.embedding <=> q.vector LIMIT %(wanted)s
-            ) AS nearest
-            ORDER BY nearest.distance + 0, nearest.chunk_id LIMIT %(k)s
-        ) AS h
-    """
-    return fetch(conn, statement, parameters | {"wanted": asked["k"] * MORE_FROM_INDEX})
-
-
-def _queries(items: Sequence[_Item], asked: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    # A statement sees one state of the collection: if it has another model, there are no queries.
-    parameters = {
-        **asked,
-        "numbers": [item.number for item in items],
-        "moments": [moment(item.as_of) for item in items],
-    }
-    vectors = array_of("halfvec", [item.vector for item in items], parameters)
-    queries = f"""
-        SELECT t.number, t.vector, t.as_of::timestamptz AS as_of
-        FROM unnest(%(numbers)s::int[], {vectors}, %(moments)s::text[]) AS t(number, vector, as_of)
-        WHERE %(space)s::text IS NULL OR (SELECT space FROM collection) = %(space)s
-    """
-    return queries, parameters
+    # `+ 0` makes an expression that no index answers. An index scan in relaxed order delivers
+    # nearly sorted rows, but the planner believes that they are sorted (pgvector issue 862): it
+    # makes it sort them.
+    distance, order = "c.embedding <=> %(vector)s::halfvec", "distance + 0, chunk_id"
+    found: list[Found] = []
+    for item in items:
+        parameters = {**asked, "vector": item.vector, "wanted": asked["k"] * MORE_FROM_INDEX}
+        at = moment_of(item.as_of, parameters)
+        # A statement sees one state of the collection: if it has another model, it finds nothing.
+        rows = f"""SELECT c.chunk_id, {distance} AS distance FROM chunks c
+            WHERE {seen(one, "c", parameters, at, each=by_index)}
+              AND (%(space)s::text IS NULL OR (SELECT space FROM collection) = %(space)s)"""
+        if by_index:
+            rows = f"""SELECT chunk_id, distance FROM
+                ({rows} ORDER BY {distance} LIMIT %(wanted)s) AS nearest"""
+        else:
+            order = f"({distance}) + 0, c.chunk_id"
+        statement = f"{rows} ORDER BY {order} LIMIT %(k)s"
+        found += [(item.number, *row) for row in fetch(conn, statement, parameters)]
+    return found
 
 
 def _matrix(

@@ -3,11 +3,9 @@
 A chunk that a newer version replaces is a row of ``superseded_chunks``, with the moment of that.
 """
 
-from collections.abc import Collection
-from datetime import datetime
 from typing import Any
 
-from operators.postgres.search.filters import SHARED, Filter, condition, created_before, moment_of
+from operators.postgres.search.filters import Filter, condition, created_before
 
 HASHED_BELOW = 20_000
 """A search hashes up to this many superseded chunks of a corpus, which costs a quarter of a
@@ -38,7 +36,7 @@ def up_to_date(
     same = f"s.chunk_id = {alias}.chunk_id"
     if each:  # an OFFSET keeps the planner from a join
         newest = f"NOT EXISTS (SELECT 1 FROM {replaced} AND {same} OFFSET 0)"
-    elif moment != SHARED and one.superseded.total <= HASHED_BELOW:
+    elif one.superseded.total <= HASHED_BELOW:
         newest = f"{alias}.chunk_id NOT IN (SELECT s.chunk_id FROM {replaced})"
     else:
         newest = f"NOT EXISTS (SELECT 1 FROM {replaced} AND {same})"
@@ -56,39 +54,6 @@ def seen(
         up_to_date(one, alias, parameters, moment=at, each=each),
     )
     return " AND ".join(clauses)
-
-
-def visible_rows(
-    one: Filter,
-    alias: str,
-    table: str,
-    columns: str,
-    parameters: dict[str, Any],
-    moments: Collection[datetime | None],
-) -> tuple[str, str]:
-    """The subquery ``f`` of what ``one`` lets through, and a clause for its rows as ``alias``.
-
-    One scan of ``table`` serves all queries ``q``; a single query does without the copy. The clause
-    says which rows the ``as_of`` of a query leaves: the column ``since`` is the moment from which a
-    newer version replaces a row, null for never.
-    """
-    clauses = [f"{alias}.corpus = %(corpus)s", condition(one, alias, parameters)]
-    at = moment_of(moments, parameters)
-    dated = created_before(one, alias, at)
-    source = f"{table} {alias}"
-    if at == SHARED and one.superseded is not None:
-        source += f""" LEFT JOIN superseded_chunks s ON s.corpus = %(corpus)s
-            AND s.relation <> 'gone' AND s.chunk_id = {alias}.chunk_id"""
-        since = f"CASE WHEN s.chunk_id IS NOT NULL THEN {_SINCE} END"
-        clauses.append(_or_pinned(one, alias, "true", parameters))
-        if one.pinned:
-            since = f"CASE WHEN {alias}.chunk_id <> ALL(%(inside)s::bigint[]) THEN {since} END"
-        columns += f", {since} AS since"
-        dated += f" AND ({alias}.since IS NULL OR {alias}.since >= q.as_of)"
-    else:
-        clauses.append(up_to_date(one, alias, parameters, moment=at))
-    once = "MATERIALIZED" if len(moments) > 1 else "NOT MATERIALIZED"
-    return f"f AS {once} (SELECT {columns} FROM {source} WHERE {' AND '.join(clauses)})", dated
 
 
 OF_VERSIONS = """

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from operators.postgres.search.batches import Deadline, run
-from operators.postgres.search.filters import Filter, moment, moment_of
+from operators.postgres.search.filters import Filter, moment_of
 from operators.postgres.search.version_filters import seen, up_to_date
 from operators.postgres.store import Connection, Store, collection_info
 
@@ -73,17 +73,16 @@ def count_visible(
     conn: Connection, corpus: str, one: Filter, moments: Sequence[datetime | None], *, limit: int
 ) -> list[int]:
     """How many chunks of ``corpus`` each of ``moments`` leaves visible, up to ``limit`` + 1."""
-    parameters: dict[str, Any] = {"corpus": corpus, "limit": limit + 1}
-    parameters["moments"] = sorted({moment(value) for value in moments})
-    at = moment_of(moments, parameters)
-    statement = f"""
-        SELECT q.at, (SELECT count(*) FROM (
-            SELECT 1 FROM chunks c WHERE {seen(one, "c", parameters, at)}
-            LIMIT %(limit)s) AS visible)
-        FROM (SELECT m.at, m.at::timestamptz AS as_of FROM unnest(%(moments)s::text[]) AS m(at)) q
-    """
-    counted: dict[str, int] = dict(conn.execute(statement, parameters).fetchall())
-    return [int(counted[moment(value)]) for value in moments]
+
+    def count(at: datetime | None) -> int:
+        parameters: dict[str, Any] = {"corpus": corpus, "limit": limit + 1}
+        visible = seen(one, "c", parameters, moment_of(at, parameters))
+        rows = f"SELECT 1 FROM chunks c WHERE {visible} LIMIT %(limit)s"
+        ((found,),) = conn.execute(f"SELECT count(*) FROM ({rows}) AS f", parameters).fetchall()
+        return int(found)
+
+    counted = {at: count(at) for at in set(moments)}
+    return [counted[at] for at in moments]
 
 
 def with_visible_chunks(

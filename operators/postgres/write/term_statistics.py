@@ -82,27 +82,29 @@ def _keep_places(
 
     The additional chunks of a document take the place of its last chunk.
     """
-    conn.execute(
+    last = conn.execute(
         """
-        WITH last AS (
-            SELECT DISTINCT ON (s.document_key) s.* FROM superseded_chunks s
-            JOIN chunks c ON c.corpus = s.corpus AND c.chunk_id = s.chunk_id
-            WHERE s.document_key = ANY(%(keys)s) AND c.corpus = ANY(%(corpora)s)
-            ORDER BY s.document_key, c.ordinal DESC
-        ), gone AS (
-            DELETE FROM superseded_chunks
-            WHERE document_key = ANY(%(keys)s) AND chunk_id <> ALL(%(written)s::bigint[])
-        )
-        INSERT INTO superseded_chunks (corpus, chunk_id, document_key, relation, by_chunk,
-            superseded_at, last_version)
-        SELECT l.corpus, w.chunk_id, l.document_key, l.relation, l.by_chunk, l.superseded_at,
-            l.last_version
-        FROM unnest(%(written)s::bigint[], %(of)s::uuid[]) AS w(chunk_id, document_key)
-        JOIN last l ON l.document_key = w.document_key
-        ON CONFLICT DO NOTHING
+        SELECT DISTINCT ON (s.document_key) s.document_key,
+            s.corpus, s.relation, s.by_chunk, s.superseded_at, s.last_version
+        FROM superseded_chunks s JOIN chunks c ON c.corpus = s.corpus AND c.chunk_id = s.chunk_id
+        WHERE s.document_key = ANY(%s) AND c.corpus = ANY(%s)
+        ORDER BY s.document_key, c.ordinal DESC
         """,
-        {"keys": keys, "corpora": corpora, "written": list(written), "of": list(written.values())},
+        (keys, corpora),
+    ).fetchall()
+    conn.execute(
+        "DELETE FROM superseded_chunks"
+        " WHERE document_key = ANY(%s) AND chunk_id <> ALL(%s::bigint[])",
+        (keys, list(written)),
     )
+    places = {key: place for key, *place in last}
+    with conn.cursor() as cursor:
+        cursor.executemany(
+            "INSERT INTO superseded_chunks (chunk_id, document_key, corpus, relation, by_chunk,"
+            " superseded_at, last_version) VALUES (%s, %s, %s, %s, %s, %s, %s)"
+            " ON CONFLICT DO NOTHING",
+            [(chunk, key, *places[key]) for chunk, key in written.items() if key in places],
+        )
 
 
 def apply_deltas(conn: Connection, deltas: dict[str, Deltas]) -> None:

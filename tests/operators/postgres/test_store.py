@@ -244,6 +244,7 @@ def test_a_reader_may_search_and_is_told_that_it_may_not_write(
     filling.write(store, [{}])
     role = f"reader_{store.collection}"
     with psycopg.connect(server_dsn, autocommit=True) as admin:
+        admin.execute("SET citus.multi_shard_modify_mode = 'sequential'")
         admin.execute(f'CREATE ROLE "{role}" LOGIN')
         admin.execute(f'GRANT USAGE ON SCHEMA "{store.schema}" TO "{role}"')
         admin.execute(f'GRANT SELECT ON ALL TABLES IN SCHEMA "{store.schema}" TO "{role}"')

@@ -17,7 +17,6 @@ from operators.postgres.search.batches import (
     SLICE,
     Deadline,
     SearchTimeout,
-    array_of,
     fetch,
     run,
     run_slices,
@@ -99,9 +98,8 @@ def test_searches_that_hang_in_many_slices_leave_connections_to_others(
 
 
 def arrived(conn: Connection, kind: str, values: Sequence[HalfVector | SparseVector]) -> list[str]:
-    parameters: dict[str, object] = {}
-    statement = f"SELECT v::text FROM unnest({array_of(kind, values, parameters)}) AS v"
-    return [text for (text,) in fetch(conn, statement, parameters)]
+    statement = f"SELECT %(value)s::{kind}::text"
+    return [fetch(conn, statement, {"value": value})[0][0] for value in values]
 
 
 def test_vectors_arrive_as_the_server_reads_their_decimal_text(store: Store) -> None:
