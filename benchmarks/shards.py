@@ -3,9 +3,9 @@
     CROSSCORPUS_DSN=... python -m benchmarks.shards EXPORT [--chunks 300000] [--shards 8]
 
 EXPORT is the folder of ``collections export``: its chunks are written again and again, with other
-ids, a word more and vectors that are a little turned, until there are as many as wanted. A worker is
-a process that waits for an embedding (``--wait`` ms a chunk, in place of a model, which would need
-cores of its own) and writes. Questions are texts of chunks, each alone, by a warm driver.
+ids, a word more and vectors that are a little turned, until there are as many as wanted. A worker
+is a process that waits for an embedding (``--wait`` ms a chunk, in place of a model, which would
+need cores of its own) and writes. Questions are texts of chunks, each alone, by a warm driver.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from operators.frames import CHUNKS, DOCUMENTS
 from operators.postgres.exchange.export_collection import export_collection
 from operators.postgres.exchange.import_collection import import_collection
 from operators.postgres.schema.indexes import build_indexes
-from operators.postgres.store import drop_collection, open_store, set_model
+from operators.postgres.store import collections, drop_collection, open_store, set_model
 from operators.postgres.write.document_writer import write_documents
 
 PARTS, WHOLE = "bench-parts", "bench-whole"
@@ -137,10 +137,8 @@ def main() -> None:
     dimensions = len(base["embedding"][0])
     copies = max(1, round(given.chunks / base.height))
     for name in (PARTS, WHOLE):
-        try:
+        if name in collections(dsn):
             drop_collection(dsn, name)
-        except Exception as error:  # noqa: BLE001
-            print(f"({error})")
     with open_store(dsn, PARTS, create=True, shards=given.shards) as store:
         set_model(store, "known", "known-1", dimensions)
     numbers = list(range(copies))
