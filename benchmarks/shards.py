@@ -1,16 +1,18 @@
 """A collection in shards beside the same collection whole, on a Citus cluster.
 
-    CROSSCORPUS_DSN=... python -m benchmarks.shards EXPORT [--chunks 300000] [--shards 8]
+    CROSSCORPUS_DSN=... python -m benchmarks.shards EXPORT [--copies 10] [--shards 8]
 
-EXPORT is the folder of ``collections export``: its chunks are written again and again, with other
-ids, a word more and vectors that are a little turned, until there are as many as wanted. A worker
-is a process that waits for an embedding (``--wait`` ms a chunk, in place of a model, which would
-need cores of its own) and writes. Questions are texts of chunks, each alone, by a warm driver.
+EXPORT is the folder of ``collections export``. Its chunks become many: each copy has other ids and
+vectors that are a little turned. They are imported twice. Questions are texts of chunks, each
+alone, by a warm driver. For the rate of loading, workers write the first copy anew: a worker is a
+process that waits for an embedding (``--wait`` ms a chunk, in place of a model, which would need
+cores of its own) and writes.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import multiprocessing
 import os
 import re
@@ -23,27 +25,31 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from dataflow import build_driver
 from operators.frames import CHUNKS, DOCUMENTS
-from operators.postgres.exchange.export_collection import export_collection
 from operators.postgres.exchange.import_collection import import_collection
-from operators.postgres.schema.indexes import build_indexes
 from operators.postgres.store import collections, drop_collection, open_store, set_model
 from operators.postgres.write.document_writer import write_documents
 
-PARTS, WHOLE = "bench-parts", "bench-whole"
-BATCH = 1_000
+PARTS, WHOLE, LOAD = "bench-parts", "bench-whole", "bench-load"
+KEYS = ["corpus", "repo", "document_id"]
+BATCH, LOADED = 100, 2_000  # documents
 TURN = 0.3  # of a vector's length, in a random direction
 
 
 class Known:
     """A model that has the vector of each question already."""
 
-    model, space, max_tokens = "known", "known-1", 254
+    max_tokens = 254
 
-    def __init__(self, vectors: dict[str, Any], dimensions: int) -> None:
-        self.vectors, self.dimensions = vectors, dimensions
+    def __init__(self, vectors: dict[str, Any], export: Path) -> None:
+        known = json.loads((export / "collection.json").read_text())
+        self.vectors, self.model, self.space = vectors, known["model"], known["space"]
+        self.dimensions = known["dimensions"]
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Words."""
@@ -60,54 +66,99 @@ class Known:
     embed_queries = embed_documents
 
 
-def copy_of(chunks: pl.DataFrame, number: int) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The documents and chunks of copy ``number``."""
-    vectors = np.stack(chunks["embedding"].to_list()).astype(np.float32)
+def turned(vectors: pa.Array, number: int) -> pa.Array:
+    """The vectors of copy ``number``."""
+    flat = vectors.flatten().to_numpy().astype(np.float32).reshape(len(vectors), -1)
     random = np.random.default_rng(number)
-    vectors += random.normal(size=vectors.shape) * TURN / vectors.shape[1] ** 0.5
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    made = chunks.with_columns(
-        pl.col("chunk_id") + number,
-        document_id=pl.format("{}/{}", pl.lit(number), "document_id"),
-        text=pl.format("{} copy{}", "text", pl.lit(number)),
-        state=pl.col("item_state"),
-        embedding=pl.Series(vectors.tolist(), dtype=pl.List(pl.Float32)),
+    flat += random.normal(size=flat.shape) * TURN / flat.shape[1] ** 0.5
+    flat /= np.linalg.norm(flat, axis=1, keepdims=True)
+    return pa.FixedSizeListArray.from_arrays(
+        pa.array(flat.astype(np.float16).ravel()), flat.shape[1]
+    )
+
+
+def enlarged(export: Path, folder: Path, copies: int) -> Path:
+    """An export of so many copies of ``export``, without its versions."""
+    folder.mkdir()
+    for name in ("chunks", "documents", "postings"):
+        source = pq.ParquetFile(export / f"{name}.parquet")
+        with pq.ParquetWriter(folder / f"{name}.parquet", source.schema_arrow) as writer:
+            for number in range(copies):
+                for at, rows in enumerate(source.iter_batches(4_000)):
+                    columns = {n: rows.column(n) for n in rows.schema.names}
+                    if "chunk_id" in columns:
+                        columns["chunk_id"] = pc.add(columns["chunk_id"], number)
+                    if "document_key" in columns:
+                        keys = [
+                            key[:-1] + bytes([number])
+                            for key in columns["document_key"].to_pylist()
+                        ]
+                        columns["document_key"] = pa.array(keys, pa.binary(16))
+                        ids = pc.cast(columns["document_id"], pa.string())
+                        columns["document_id"] = pc.binary_join_element_wise(str(number), ids, "/")
+                    if "embedding" in columns:
+                        columns["embedding"] = turned(columns["embedding"], 1000 * number + at)
+                    writer.write_batch(pa.record_batch(columns, source.schema_arrow))
+    for name, counts in (
+        ("corpora", ("chunks", "total_length")),
+        ("repos", ("chunks",)),
+        ("terms", ("df",)),
+    ):
+        table = pl.read_parquet(export / f"{name}.parquet")
+        multiplied = table.with_columns(pl.col(*counts) * copies).to_arrow()
+        schema = pq.read_schema(export / f"{name}.parquet")
+        pq.write_table(multiplied.cast(schema), folder / f"{name}.parquet")
+    for path in export.glob("*.parquet"):
+        if not (folder / path.name).exists():
+            pq.write_table(pq.read_schema(path).empty_table(), folder / path.name)
+    manifest = json.loads((export / "collection.json").read_text())
+    known = {path.stem: pq.read_metadata(path).num_rows for path in folder.glob("*.parquet")}
+    manifest["rows"] = known
+    (folder / "collection.json").write_text(json.dumps(manifest))
+    return folder
+
+
+def frames(export: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The documents and chunks of ``export``, to be written again."""
+    made = pl.read_parquet(export / "chunks.parquet").with_columns(
+        state=pl.col("item_state"), embedding=pl.col("embedding").arr.to_list()
     )
     made = made.select(pl.col(name).cast(kind) for name, kind in CHUNKS.items())
-    documents = made.unique(["corpus", "repo", "document_id"], keep="first", maintain_order=True)
-    documents = documents.select(n for n in DOCUMENTS).with_columns(
-        content_hash=pl.lit("x"), fingerprint=pl.lit("x")
-    )
-    return documents, made
+    documents = made.unique(KEYS, keep="first", maintain_order=True).select(*DOCUMENTS)
+    return documents.with_columns(content_hash=pl.lit("x"), fingerprint=pl.lit("x")), made
 
 
-def write(dsn: str, folder: str, numbers: list[int], wait_ms: float) -> None:
-    """A worker: writes the copies ``numbers``, in batches of whole documents."""
-    with open_store(dsn, PARTS) as store:
-        for number in numbers:
-            documents, chunks = copy_of(pl.read_parquet(folder), number)
-            place = pl.int_range(documents.height) * BATCH // max(chunks.height, 1)
-            keys = ["corpus", "repo", "document_id"]
-            for part in documents.with_columns(place=place).partition_by("place"):
-                own = chunks.join(part, on=keys, how="semi")
-                time.sleep(own.height * wait_ms / 1000)
-                write_documents(store, part.drop("place"), own)
+def write(dsn: str, export: Path, share: tuple[int, int], wait_ms: float) -> None:
+    """A worker: writes its share of the documents, some hundred chunks at once."""
+    documents, chunks = frames(export)
+    own = documents[:LOADED][share[0] :: share[1]]
+    with open_store(dsn, LOAD) as store:
+        for first in range(0, own.height, BATCH):
+            part = own[first : first + BATCH]
+            rows = chunks.join(part, on=KEYS, how="semi")
+            time.sleep(rows.height * wait_ms / 1000)
+            write_documents(store, part, rows)
 
 
-def load(dsn: str, folder: str, numbers: list[int], workers: int, wait_ms: float) -> float:
-    """Seconds in which so many workers write the copies ``numbers``."""
-    start = time.perf_counter()
-    shares = [numbers[n::workers] for n in range(workers)]
+def load(dsn: str, export: Path, workers: int, shards: int | None, wait_ms: float) -> float:
+    """Chunks a second that so many workers write."""
+    space = json.loads((export / "collection.json").read_text())
+    with open_store(dsn, LOAD, create=True, shards=shards) as store:
+        set_model(store, space["model"], space["space"], space["dimensions"])
     context = multiprocessing.get_context("spawn")
-    processes = [
-        context.Process(target=write, args=(dsn, folder, share, wait_ms)) for share in shares
-    ]
+    begun, shares = time.perf_counter(), [(n, workers) for n in range(workers)]
+    given = [(dsn, export, share, wait_ms) for share in shares]
+    processes = [context.Process(target=write, args=one) for one in given]
     for process in processes:
         process.start()
     for process in processes:
         process.join()
         assert process.exitcode == 0
-    return time.perf_counter() - start
+    seconds = time.perf_counter() - begun
+    with open_store(dsn, LOAD) as store:
+        ((count,),) = store.rows("SELECT count(*) FROM chunks")
+    drop_collection(dsn, LOAD)
+    return float(count) / seconds
 
 
 def received(dsn: str, name: str, corpus: str, vector: list[float], k: int) -> int:
@@ -127,42 +178,30 @@ def main() -> None:
     """Load, index, ask; print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("export", type=Path)
-    parser.add_argument("--chunks", type=int, default=300_000)
+    parser.add_argument("--copies", type=int, default=10)
     parser.add_argument("--shards", type=int, default=8)
     parser.add_argument("--wait", type=float, default=5.0, help="ms a chunk, for an embedding")
+    parser.add_argument("--no-load", action="store_true", help="measure no rate of loading")
     parser.add_argument("--questions", type=int, default=100)
     given = parser.parse_args()
-    dsn, file = os.environ["CROSSCORPUS_DSN"], str(given.export / "chunks.parquet")
-    base = pl.read_parquet(file)
-    dimensions = len(base["embedding"][0])
-    copies = max(1, round(given.chunks / base.height))
-    for name in (PARTS, WHOLE):
-        if name in collections(dsn):
-            drop_collection(dsn, name)
-    with open_store(dsn, PARTS, create=True, shards=given.shards) as store:
-        set_model(store, "known", "known-1", dimensions)
-    numbers = list(range(copies))
-    for workers in (1, 2, 4):
-        some, numbers = numbers[:workers], numbers[workers:]
-        seconds = load(dsn, file, some, workers, given.wait)
-        print(f"load, {workers} workers: {len(some) * base.height / seconds:.0f} chunks/s")
-    load(dsn, file, numbers, 3, 0)
-    start = time.perf_counter()
-    with open_store(dsn, PARTS) as store:
-        build_indexes(store)
-        print(f"indexes of {given.shards} shards: {time.perf_counter() - start:.0f} s")
-        start = time.perf_counter()
-        folder = Path(tempfile.mkdtemp()) / "export"
-        export_collection(store, folder)
-    print(f"export: {time.perf_counter() - start:.0f} s")
-    start = time.perf_counter()
-    import_collection(folder, dsn, name=WHOLE)
-    print(f"import into a whole collection, with indexes: {time.perf_counter() - start:.0f} s")
+    dsn = os.environ["CROSSCORPUS_DSN"]
+    for name in {PARTS, WHOLE, LOAD} & set(collections(dsn)):
+        drop_collection(dsn, name)
+    for workers in () if given.no_load else (1, 2, 4):
+        rates = [load(dsn, given.export, workers, n, given.wait) for n in (None, given.shards)]
+        print(f"load, {workers} workers: whole {rates[0]:.0f}, shards {rates[1]:.0f} chunks/s")
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = enlarged(given.export, Path(temporary) / "export", given.copies)
+        for name, shards in ((WHOLE, None), (PARTS, given.shards)):
+            start = time.perf_counter()
+            import_collection(folder, dsn, name=name, shards=shards)
+            print(f"import {name}, with indexes: {time.perf_counter() - start:.0f} s", flush=True)
 
+    base = pl.read_parquet(given.export / "chunks.parquet")
     asked = base.sample(given.questions, seed=7)
     texts = [" ".join(text.split()[:12]) for text in asked["text"]]
     vectors = dict(zip(texts, np.stack(asked["embedding"].to_list()), strict=True))
-    model = Known({k: v.astype(np.float32) for k, v in vectors.items()}, dimensions)
+    model = Known({k: v.astype(np.float32) for k, v in vectors.items()}, given.export)
     corpus = base["corpus"].value_counts(sort=True)["corpus"][0]
     found: dict[str, list[pl.DataFrame]] = {}
     for name in (WHOLE, PARTS):
@@ -176,7 +215,7 @@ def main() -> None:
                 spent.append(1000 * (time.perf_counter() - start))
                 found.setdefault(name, []).append(out[f"{corpus}.vector_hits"])
         cuts = statistics.quantiles(spent, n=20)
-        size = received(dsn, name, corpus, list(vectors[texts[0]]), 150)
+        size = received(dsn, name, corpus, vectors[texts[0]].tolist(), 150)
         print(
             f"{name}: p50 {cuts[9]:.0f} ms, p95 {cuts[18]:.0f} ms; {size:,} bytes a vector search"
         )

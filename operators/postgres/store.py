@@ -149,8 +149,10 @@ class Store:
             given = settings() if callable(settings) else settings or {}
             # West of UTC the first moments of the calendar are in a year that Python lacks.
             values = {"search_path": self.search_path, "TimeZone": "UTC", **given}
-            if self.clustered:  # else a statement may not write after one that read every shard
-                values.setdefault("citus.multi_shard_modify_mode", "sequential")
+            if self.clustered:
+                # One connection a node: a search need not open more, which takes longer than it
+                # does, and a statement may write after one that read every shard.
+                values["citus.multi_shard_modify_mode"] = "sequential"
             calls = ", ".join(["set_config(%s, %s, true)"] * len(values))
             conn.execute(f"SELECT {calls}", [part for pair in values.items() for part in pair])
             if self.clustered and given:  # what a worker runs obeys only what is set in this way

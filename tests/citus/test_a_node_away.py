@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "dataflow" / "ingestion"))
@@ -139,3 +140,43 @@ def test_an_ingestion_whose_node_dies_says_so_and_the_next_run_has_everything(
         assert verify(store).is_empty()
         assert collection_info(store).corpora == {"wiki": 3000}
     assert len(again.embedded) < 3000
+
+
+def test_questions_go_on_while_a_collection_moves(dsn: str, tmp_path: Path) -> None:
+    filled(dsn, tmp_path)
+    moved = threading.Event()
+    given = {"dsn": dsn, "embedder": WordEmbedder()}
+    with build_driver("default", "far", **given) as driver, open_store(dsn, "far") as store:
+        before = driver.execute(["results"], ASK)["results"]
+
+        def move() -> None:
+            for port in (NEAR, FAR) * 2:
+                move_collection(store, f"{HOST}:{port}")
+            moved.set()
+
+        thread = threading.Thread(target=move)
+        thread.start()
+        asked = 0
+        while not moved.is_set():
+            out = driver.execute(["results", "outcomes"], ASK)
+            assert out["outcomes"].filter(status="failed").is_empty()
+            assert out["results"].equals(before)
+            asked += 1
+        thread.join()
+    assert asked > 3
+
+
+def test_a_node_without_the_extension_is_told(tmp_path: Path) -> None:
+    """The coordinator has pgvector, a worker hasn't: nothing is half made."""
+    dsn = os.environ["CROSSCORPUS_TEST_DSN"]
+    with psycopg.connect(f"{dsn} port={FAR}", autocommit=True) as worker:
+        worker.execute("SET citus.enable_ddl_propagation = off")
+        worker.execute("DROP EXTENSION vector CASCADE")
+        try:
+            with pytest.raises(CrosscorpusError, match="vector"):
+                open_store(dsn, "lacking", create=True, shards=4)
+        finally:
+            worker.execute("CREATE EXTENSION vector")
+    with open_store(dsn, "lacking", create=True, shards=4) as store:
+        assert collection_info(store).corpora == {}
+    drop_collection(dsn, "lacking")

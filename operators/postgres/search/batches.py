@@ -31,7 +31,6 @@ SETTINGS = {
     "jit": "off",
     "max_parallel_workers_per_gather": "0",
     "work_mem": "64MB",  # a bitmap of candidates and an index scan stay in memory
-    "citus.multi_shard_modify_mode": "parallel",  # of a collection in shards: all at once
 }
 
 Item = TypeVar("Item")
