@@ -21,6 +21,7 @@ from dataflow.cli.ingest import ingest_app
 from dataflow.cli.learn import learn
 from dataflow.cli.maintenance import doctor, models_app, status, verify
 from dataflow.cli.options import FAILED, PARTLY, WRONG_USAGE, AsJson, Collection, Config
+from dataflow.cli.serve import serve
 from dataflow.cli.sync import sync_app
 from dataflow.cli.versions import versions_app
 from operators.errors import CrosscorpusError, UnknownName
@@ -340,7 +341,7 @@ def diff(
 
 
 # The help lists the commands in this order, and the groups of commands after them.
-for command in (demo, doctor, status, verify, drop, evaluate, sweep, learn):
+for command in (demo, serve, doctor, status, verify, drop, evaluate, sweep, learn):
     app.command()(command)
 app.add_typer(models_app, name="models")
 app.add_typer(ingest_app, name="ingest")

@@ -49,6 +49,17 @@ UNREAD = pl.Schema(
     }
 )
 
+SOURCES = pl.Schema(
+    {
+        "source": pl.String(),  # its reader and repositories
+        "corpora": pl.List(pl.String),
+        "read_at": pl.Datetime("us", "UTC"),  # start of its last ingestion
+        "state": pl.String(),  # as ``STATUS.last_run_state``
+    }
+)
+
+_STATE = """CASE WHEN started_at IS NULL THEN NULL WHEN finished_at IS NULL THEN 'unfinished'
+    WHEN ok THEN 'ok' ELSE 'failed' END"""
 _READ = "SELECT *, state IN ('indexed', 'empty') AS chunks_made FROM documents"
 _WHY = "coalesce(failed_reason, CASE WHEN NOT chunks_made THEN reason END)"
 
@@ -56,6 +67,15 @@ _WHY = "coalesce(failed_reason, CASE WHEN NOT chunks_made THEN reason END)"
 def status(store: Store) -> pl.DataFrame:
     """One row a corpus, by name: what the ledger and the indexes hold (columns: ``STATUS``)."""
     return pl.DataFrame(store.run(_read_status), schema=STATUS, orient="row")
+
+
+def sources(store: Store) -> pl.DataFrame:
+    """When each source was last read, by name (columns: ``SOURCES``)."""
+    rows = store.rows(
+        f'SELECT DISTINCT ON (source COLLATE "C") source, corpora, started_at, {_STATE} FROM runs'
+        ' ORDER BY source COLLATE "C", run_id DESC'
+    )
+    return pl.DataFrame(rows, schema=SOURCES, orient="row")
 
 
 def unread(store: Store) -> pl.DataFrame:
@@ -73,13 +93,11 @@ def unread(store: Store) -> pl.DataFrame:
 
 def _read_status(conn: Connection) -> list[TupleRow]:
     rows = conn.execute(
-        """
+        f"""
         SELECT d.corpus, d.documents, d.indexed, d.empty, d.failed, d.no_text, d.encrypted,
                d.outdated, coalesce(c.chunks, 0),
                c.total_length::float8 / nullif(c.chunks, 0), d.indexed_at, d.oldest, d.newest,
-               r.started_at, r.source,
-               CASE WHEN r.started_at IS NULL THEN NULL WHEN r.finished_at IS NULL THEN 'unfinished'
-                    WHEN r.ok THEN 'ok' ELSE 'failed' END
+               r.started_at, r.source, {_STATE}
         FROM (SELECT corpus, count(*) AS documents,
                      count(*) FILTER (WHERE state = 'indexed') AS indexed,
                      count(*) FILTER (WHERE state = 'empty') AS empty,

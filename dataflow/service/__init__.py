@@ -1,0 +1,1 @@
+"""A driver that stays warm, asked by agents over MCP and by apps over HTTP."""

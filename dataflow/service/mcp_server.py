@@ -1,0 +1,58 @@
+"""The tools over MCP, with the official package: stdio for one agent, streamable HTTP for many."""
+
+from collections.abc import Callable
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Any
+
+from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.types import ToolAnnotations
+
+from dataflow.service.tools import TOOLS, Service, status
+from operators.errors import CrosscorpusError
+
+INSTRUCTIONS = (
+    "Search what a software team knows: code, history, reviews, wiki, documents. Use get_context "
+    "to answer a question and cite its labels; search and fetch to look around; read the notes."
+)
+
+
+def mcp_server(service: Service, version: str) -> MCPServer:
+    """The server of one collection: six tools, all read-only, and its corpora as a resource."""
+    server = MCPServer(
+        "crosscorpus", instructions=INSTRUCTIONS, version=version, log_level="WARNING"
+    )
+    for tool in TOOLS:
+        server.add_tool(
+            served(tool, service),
+            annotations=ToolAnnotations(
+                read_only_hint=True, idempotent_hint=True, open_world_hint=False
+            ),
+            structured_output=True,
+        )
+
+    @server.resource("crosscorpus://corpora", mime_type="application/json")
+    def corpora() -> str:
+        """The corpora, how much they hold and when they were read."""
+        return status(service).model_dump_json()
+
+    return server
+
+
+def served(tool: Callable[..., Any], service: Service) -> Callable[..., Any]:
+    """``tool`` of ``service``, with the parameters that a caller gives; our errors are its own."""
+
+    @wraps(tool)
+    def run(**given: Any) -> Any:
+        try:
+            return tool(service, **given)
+        except CrosscorpusError as error:
+            raise ToolError(str(error)) from None
+
+    whole = signature(tool)
+    asked = [one for one in whole.parameters.values() if one.name != "service"]
+    run.__signature__ = whole.replace(  # type: ignore[attr-defined]
+        parameters=[one.replace(kind=Parameter.KEYWORD_ONLY) for one in asked]
+    )
+    return run

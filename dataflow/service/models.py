@@ -1,0 +1,108 @@
+"""What the tools answer: one set of models for MCP and HTTP, in the shapes that agents expect."""
+
+from datetime import datetime
+
+from pydantic import BaseModel, Field
+
+
+class Hit(BaseModel):
+    """A passage that a search found."""
+
+    id: str = Field(description="for fetch")
+    title: str = Field(description="the label to cite")
+    url: str
+    snippet: str
+
+
+class Read(BaseModel):
+    """When a source was last read."""
+
+    source: str
+    corpora: list[str]
+    read_at: datetime
+    state: str = Field(description="ok, failed (in part), or unfinished")
+
+
+class Hits(BaseModel):
+    """The results of a search, the best first."""
+
+    results: list[Hit]
+    notes: list[str] = Field(description="what the reader must know")
+    sources: list[Read]
+    next_cursor: str | None = None
+
+
+class Text(BaseModel):
+    """A passage, or lines of its document, exactly."""
+
+    id: str
+    title: str
+    text: str
+    url: str
+    metadata: dict[str, str]
+    next_cursor: str | None = None
+
+
+class Context(BaseModel):
+    """Passages that fit a budget, to answer from."""
+
+    text: str
+    citations: list[str] = Field(description="Markdown links, in the order of the text")
+    instruction: str = Field(description="what the model that answers must be told")
+    notes: list[str]
+    sources: list[Read]
+
+
+class Reason(BaseModel):
+    """What became of a passage, and why."""
+
+    id: str
+    title: str
+    rank: int | None = Field(description="from 1; null: it is no result")
+    disposition: str
+    reason: str
+
+
+class Reasons(BaseModel):
+    """The passages of a question, results first."""
+
+    passages: list[Reason]
+    notes: list[str]
+
+
+class Version(BaseModel):
+    """A version of a document, or the newest of a topic where no document was named."""
+
+    topic: str
+    version: str | None
+    date: datetime | None
+    title: str | None
+    path: str | None
+
+
+class Versions(BaseModel):
+    """Versions, oldest first; or the changes from one to another."""
+
+    versions: list[Version]
+    changes: list[str] = Field(description="each begins with added, removed or revised")
+    next_cursor: str | None = None
+
+
+class Corpus(BaseModel):
+    """What a corpus holds."""
+
+    corpus: str
+    documents: int
+    failed: int
+    chunks: int
+
+
+class Status(BaseModel):
+    """What a collection holds."""
+
+    collection: str
+    model: str | None
+    corpora: list[Corpus]
+    sources: list[Read]
+    repos: list[str]
+    triggers: list[str]

@@ -1,0 +1,82 @@
+"""The tools over HTTP: one POST each, with the models that MCP has, and an OpenAPI description."""
+
+from inspect import Parameter, signature
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, create_model
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+from dataflow.service.tools import TOOLS, Service
+from operators.errors import CrosscorpusError, UnknownName
+from operators.postgres.errors import DatabaseError
+from operators.postgres.store import collection_info
+
+LOCAL = ("127.0.0.1", "localhost", "[::1]")
+
+
+class Problem(BaseModel):
+    """Why there is no answer, in one line."""
+
+    detail: str
+
+
+def http_app(service: Service, version: str, **options: Any) -> FastAPI:
+    """The application of one collection; ``options`` are FastAPI's.
+
+    Bodies have no unknown fields. A name that does not exist is 404 with the nearest names, another
+    fault of the request 422, a database that is away 503.
+    """
+    app = FastAPI(title="crosscorpus", version=version, **options)
+    problems: dict[int | str, dict[str, Any]] = {
+        status: {"model": Problem} for status in (404, 422, 503)
+    }
+    for tool in TOOLS:
+        app.post(f"/api/{tool.__name__}", description=tool.__doc__, responses=problems)(
+            _route(tool, service)
+        )
+
+    @app.exception_handler(CrosscorpusError)
+    def refused(_: Request, error: CrosscorpusError) -> JSONResponse:
+        known = {UnknownName: 404, DatabaseError: 503}
+        status = next((code for kind, code in known.items() if isinstance(error, kind)), 422)
+        return JSONResponse(Problem(detail=str(error)).model_dump(), status)
+
+    @app.get("/healthz")
+    def healthy() -> dict[str, str]:
+        """The process answers."""
+        return {"status": "ok"}
+
+    @app.get("/readyz", responses={503: {"model": Problem}})
+    def ready() -> dict[str, str]:
+        """The collection answers too."""
+        service.store.forget_info()
+        collection_info(service.store)
+        return {"status": "ok"}
+
+    return app
+
+
+def only_hosts(app: FastAPI, host: str) -> None:
+    """Refuse requests that name another host than ``host``, as a page elsewhere may (rebinding)."""
+    if host in ("127.0.0.1", "localhost", "::1"):
+        app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(LOCAL))
+
+
+def _route(tool: Any, service: Service) -> Any:
+    whole = signature(tool)
+    asked = [one for one in whole.parameters.values() if one.name != "service"]
+    fields: dict[str, Any] = {
+        one.name: (one.annotation, ... if one.default is Parameter.empty else one.default)
+        for one in asked
+    }
+    strict = ConfigDict(extra="forbid")
+    model = create_model(f"{tool.__name__.title()}Request", __config__=strict, **fields)
+
+    def run(asked: Any) -> Any:
+        return tool(service, **{name: getattr(asked, name) for name in fields})
+
+    run.__name__ = tool.__name__
+    run.__annotations__ = {"asked": model, "return": whole.return_annotation}
+    return run
