@@ -6,11 +6,9 @@ If the filter leaves few chunks, all of them are scored, which is exact.
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-import numpy as np
 import polars as pl
 
 from operators.foundation.sanitize import clean_text
@@ -19,7 +17,7 @@ from operators.postgres.schema.indexes import has_pg_textsearch, pg_textsearch_i
 from operators.postgres.schema.plain_text import words_of
 from operators.postgres.search.batches import Deadline, fetch, run, run_slices
 from operators.postgres.search.filters import Filter
-from operators.postgres.search.ranked_list import ranked_lists
+from operators.postgres.search.ranked_list import Found, ranked_lists
 from operators.postgres.search.version_filters import seen
 from operators.postgres.search.visible_chunks import search_filters, visible_counts
 from operators.postgres.store import (
@@ -31,8 +29,6 @@ from operators.postgres.store import (
 from operators.ranking import bm25
 
 CANDIDATE_CAP = 5_000
-
-Found = tuple[int, int, int, float]  # query_id, text_no, chunk_id, score
 
 
 @dataclass(frozen=True)
@@ -103,7 +99,7 @@ def bm25_search(
     ceilings = {
         (item.query_id, item.text_no): bm25.ceiling(counts[item.text], df, chunks) for item in texts
     }
-    lists = _lists(found)
+    lists = ranked_lists(found, "score")
     of = [ceilings[text] for text in lists["query_id", "text_no"].iter_rows()]
     return lists.with_columns(coverage=pl.col("score") / pl.Series(of, dtype=pl.Float64))
 
@@ -122,7 +118,8 @@ def plain_search(
     if k < 1 or corpus not in info.corpora:
         return empty(TEXT_LISTS)
     work = partial(_rank_plainly, corpus=corpus, k=k)
-    return _lists(run_slices(store, deadline, _texts(store, deadline, corpus, queries), work))
+    texts = _texts(store, deadline, corpus, queries)
+    return ranked_lists(run_slices(store, deadline, texts, work), "score")
 
 
 def pg_textsearch_search(
@@ -144,7 +141,8 @@ def pg_textsearch_search(
     index = pg_textsearch_index(corpus)
     run(store, deadline, partial(_check_pg_textsearch, corpus=corpus, index=index))
     work = partial(_rank_by_pg_textsearch, corpus=corpus, index=index, k=k)
-    return _lists(run_slices(store, deadline, _texts(store, deadline, corpus, queries), work))
+    texts = _texts(store, deadline, corpus, queries)
+    return ranked_lists(run_slices(store, deadline, texts, work), "score")
 
 
 def _texts(store: Store, deadline: Deadline, corpus: str, queries: pl.DataFrame) -> list[_Text]:
@@ -167,43 +165,35 @@ def _statistics(conn: Connection, corpus: str, terms: list[int]) -> tuple[int, d
     return df.pop(0, 0), df
 
 
-def _score(
-    conn: Connection, items: Sequence[_Weighed], *, corpus: str, k: int, pick: bool
-) -> list[Found]:
-    found: list[Found] = []
-    for item in items:
-        weights = bm25.sparse(item.query.weights, item.query.weights.values())
-        parameters = {"corpus": corpus, "k": k, "weights": weights}
-        candidates = ""
-        if pick:
-            parameters["candidates"] = list(item.query.candidates)
-            candidates = " AND p.terms && %(candidates)s::int[]"
-        statement = f"""
-            SELECT p.chunk_id, -(p.bm25 <#> %(weights)s::sparsevec) AS score FROM postings p
-            WHERE {seen(item.filter, "p", parameters, listed=not pick)}{candidates}
-            ORDER BY score DESC, p.chunk_id LIMIT %(k)s
-        """
-        rows = fetch(conn, statement, parameters)
-        found += [(item.query_id, item.text_no, *row) for row in rows if row[1] > 0]
-    return found
+def _score(conn: Connection, item: _Weighed, *, corpus: str, k: int, pick: bool) -> list[Found]:
+    weights = bm25.sparse(item.query.weights, item.query.weights.values())
+    parameters = {"corpus": corpus, "k": k, "weights": weights}
+    candidates = ""
+    if pick:
+        parameters["candidates"] = list(item.query.candidates)
+        candidates = " AND p.terms && %(candidates)s::int[]"
+    statement = f"""
+        SELECT p.chunk_id, -(p.bm25 <#> %(weights)s::sparsevec) AS score FROM postings p
+        WHERE {seen(item.filter, "p", parameters, listed=not pick)}{candidates}
+        ORDER BY score DESC, p.chunk_id LIMIT %(k)s
+    """
+    rows = fetch(conn, statement, parameters)
+    return [(item.query_id, item.text_no, *row) for row in rows if row[1] > 0]
 
 
-def _rank_plainly(conn: Connection, items: Sequence[_Text], *, corpus: str, k: int) -> list[Found]:
-    found: list[Found] = []
+def _rank_plainly(conn: Connection, item: _Text, *, corpus: str, k: int) -> list[Found]:
     words = words_of(conn, "c")
-    for item in items:
-        text = clean_text(item.text[: bm25.MAX_QUERY_CHARACTERS])
-        parameters = {"corpus": corpus, "k": k, "text": text}
-        # a constant of thousands of words would exhaust the planner
-        asked = "(SELECT plainto_tsquery('english', %(text)s::text))"
-        statement = f"""
-            SELECT c.chunk_id, ts_rank({words}, {asked})::float8 AS score FROM chunks c
-            WHERE {seen(item.filter, "c", parameters)} AND {words} @@ {asked}
-            ORDER BY score DESC, c.chunk_id LIMIT %(k)s
-        """
-        rows = fetch(conn, statement, parameters)
-        found += [(item.query_id, item.text_no, *row) for row in rows]
-    return found
+    text = clean_text(item.text[: bm25.MAX_QUERY_CHARACTERS])
+    parameters = {"corpus": corpus, "k": k, "text": text}
+    # a constant of thousands of words would exhaust the planner
+    asked = "(SELECT plainto_tsquery('english', %(text)s::text))"
+    statement = f"""
+        SELECT c.chunk_id, ts_rank({words}, {asked})::float8 AS score FROM chunks c
+        WHERE {seen(item.filter, "c", parameters)} AND {words} @@ {asked}
+        ORDER BY score DESC, c.chunk_id LIMIT %(k)s
+    """
+    rows = fetch(conn, statement, parameters)
+    return [(item.query_id, item.text_no, *row) for row in rows]
 
 
 def _check_pg_textsearch(conn: Connection, corpus: str, index: str) -> None:
@@ -219,28 +209,17 @@ def _check_pg_textsearch(conn: Connection, corpus: str, index: str) -> None:
 
 
 def _rank_by_pg_textsearch(
-    conn: Connection, items: Sequence[_Text], *, corpus: str, index: str, k: int
+    conn: Connection, item: _Text, *, corpus: str, index: str, k: int
 ) -> list[Found]:
-    found: list[Found] = []
+    text = clean_text(item.text[: bm25.MAX_QUERY_CHARACTERS])
+    parameters = {"corpus": corpus, "k": k, "text": text, "index": index}
     words = "to_bm25query(%(text)s::text, %(index)s::text)"
-    for item in items:
-        text = clean_text(item.text[: bm25.MAX_QUERY_CHARACTERS])
-        parameters = {"corpus": corpus, "k": k, "text": text, "index": index}
-        statement = f"""
-            SELECT h.chunk_id, -h.score FROM (
-                SELECT c.chunk_id, (c.text <@> {words})::float8 AS score FROM chunks c
-                WHERE {seen(item.filter, "c", parameters, each=True)}
-                ORDER BY c.text <@> {words} LIMIT %(k)s
-            ) AS h WHERE h.score < 0
-        """
-        rows = conn.execute(statement, parameters).fetchall()
-        found += [(item.query_id, item.text_no, *row) for row in rows]
-    return found
-
-
-def _lists(found: list[Found]) -> pl.DataFrame:
-    query_id, text_no, chunk_id, score = zip(*found, strict=True) if found else ((),) * 4
-    texts = sorted(set(zip(query_id, text_no, strict=True)))
-    place = {text: number for number, text in enumerate(texts)}
-    of = np.array([place[one] for one in zip(query_id, text_no, strict=True)], np.int64)
-    return ranked_lists(of, texts, chunk_id, score, "score")
+    statement = f"""
+        SELECT h.chunk_id, -h.score FROM (
+            SELECT c.chunk_id, (c.text <@> {words})::float8 AS score FROM chunks c
+            WHERE {seen(item.filter, "c", parameters, each=True)}
+            ORDER BY c.text <@> {words} LIMIT %(k)s
+        ) AS h WHERE h.score < 0
+    """
+    rows = conn.execute(statement, parameters).fetchall()
+    return [(item.query_id, item.text_no, *row) for row in rows]

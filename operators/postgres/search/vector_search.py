@@ -23,7 +23,7 @@ from operators.postgres.binary_copy import LARGEST_HALF
 from operators.postgres.schema.indexes import EXACT_SCAN_MAX_ROWS
 from operators.postgres.search.batches import Deadline, fetch, run, run_slices
 from operators.postgres.search.filters import Filter
-from operators.postgres.search.ranked_list import ranked_lists
+from operators.postgres.search.ranked_list import Found, ranked_lists
 from operators.postgres.search.version_filters import seen
 from operators.postgres.search.visible_chunks import search_filters, visible_counts
 from operators.postgres.store import Connection, Store, check_space, collection_info, space_changed
@@ -34,12 +34,10 @@ MORE_FROM_INDEX = 3
 """An index scan gives this many times ``k`` rows, and the nearest ``k`` stay. Otherwise it would
 stop at the first ``k`` rows that pass the filter, which lie in the region that it met first."""
 
-Found = tuple[int, int, float]  # item number, chunk_id, distance
-
 
 @dataclass(frozen=True)
 class _Item:
-    number: int
+    text: tuple[int, int]  # query_id, text_no
     vector: HalfVector
     filter: Filter
 
@@ -89,7 +87,7 @@ def search_vectors(
         places[query_id].append(place)
     deadline = Deadline.after(timeout_s, f"the vector search of corpus {corpus!r}")
     items = [
-        _Item(place, HalfVector(vectors[place]), one)
+        _Item(texts[place], HalfVector(vectors[place]), one)
         for query_id, one in search_filters(store, deadline, corpus, queries)
         for place in places.get(query_id, ())
     ]
@@ -108,18 +106,17 @@ def search_vectors(
     asked: dict[str, Any] = {"corpus": corpus, "space": store.space, "k": k}
     work = partial(_nearest, asked=asked, by_index=True)
     indexed = run_slices(store, deadline, by_index, work, settings)
-    far: dict[int, list[float]] = defaultdict(list)
-    for number, _, distance in indexed:
-        far[number].append(distance)
-    short = [item for item in by_index if _may_lack(far[item.number], k)]
-    again = {item.number for item in short}
-    found = [row for row in indexed if row[0] not in again]
+    far: dict[tuple[int, int], list[float]] = defaultdict(list)
+    for *text, _, distance in indexed:
+        far[text[0], text[1]].append(distance)
+    short = [item for item in by_index if _may_lack(far[item.text], k)]
+    again = {item.text for item in short}
+    found = [row for row in indexed if row[:2] not in again]
     work = partial(_nearest, asked=asked, by_index=False)
     found += run_slices(store, deadline, [*exactly, *short], work)
-    if {row[0] for row in found} != set(range(len(texts))):
+    if {row[:2] for row in found} != set(texts):
         run(store, deadline, lambda conn: check_space(store, conn))
-    numbers, chunk_ids, distances = zip(*found, strict=True) if found else ((),) * 3
-    return ranked_lists(np.array(numbers, np.int64), texts, chunk_ids, distances, "distance")
+    return ranked_lists(found, "distance")
 
 
 def _may_lack(distances: Sequence[float], k: int) -> bool:
@@ -132,32 +129,25 @@ def _may_lack(distances: Sequence[float], k: int) -> bool:
 
 
 def _nearest(
-    conn: Connection,
-    items: Sequence[_Item],
-    *,
-    asked: Mapping[str, Any],
-    by_index: bool,
+    conn: Connection, item: _Item, *, asked: Mapping[str, Any], by_index: bool
 ) -> list[Found]:
     # `+ 0` makes an expression that no index answers. An index scan in relaxed order delivers
     # nearly sorted rows, but the planner believes that they are sorted (pgvector issue 862): it
     # makes it sort them.
     distance, order = "c.embedding <=> %(vector)s::halfvec", "distance + 0, chunk_id"
-    found: list[Found] = []
-    for item in items:
-        parameters = {**asked, "vector": item.vector, "wanted": asked["k"] * MORE_FROM_INDEX}
-        seeing = seen(item.filter, "c", parameters, each=by_index, listed=not by_index)
-        # A statement sees one state of the collection: if it has another model, it finds nothing.
-        rows = f"""SELECT c.chunk_id, {distance} AS distance FROM chunks c
-            WHERE {seeing}
-              AND (%(space)s::text IS NULL OR (SELECT space FROM collection) = %(space)s)"""
-        if by_index:
-            rows = f"""SELECT chunk_id, distance FROM
-                ({rows} ORDER BY {distance} LIMIT %(wanted)s) AS nearest"""
-        else:
-            order = f"({distance}) + 0, c.chunk_id"
-        statement = f"{rows} ORDER BY {order} LIMIT %(k)s"
-        found += [(item.number, *row) for row in fetch(conn, statement, parameters)]
-    return found
+    parameters = {**asked, "vector": item.vector, "wanted": asked["k"] * MORE_FROM_INDEX}
+    seeing = seen(item.filter, "c", parameters, each=by_index, listed=not by_index)
+    # A statement sees one state of the collection: if it has another model, it finds nothing.
+    rows = f"""SELECT c.chunk_id, {distance} AS distance FROM chunks c
+        WHERE {seeing}
+          AND (%(space)s::text IS NULL OR (SELECT space FROM collection) = %(space)s)"""
+    if by_index:
+        rows = f"""SELECT chunk_id, distance FROM
+            ({rows} ORDER BY {distance} LIMIT %(wanted)s) AS nearest"""
+    else:
+        order = f"({distance}) + 0, c.chunk_id"
+    found = fetch(conn, f"{rows} ORDER BY {order} LIMIT %(k)s", parameters)
+    return [(*item.text, *row) for row in found]
 
 
 def _matrix(

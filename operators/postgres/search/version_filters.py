@@ -91,11 +91,6 @@ def pinned_documents(one: Filter, parameters: dict[str, Any], *, number: int = 0
     If one name stands for several versions, the newest that the topic has counts.
     """
     parameters[f"pins_{number}"] = [version for of in one.pinned for version in of]
-    if all(len(of) == 1 for of in one.pinned):
-        return f"""
-            SELECT v.document_key, v.lineage_id FROM document_versions v
-            WHERE v.corpus = %(corpus)s AND v.version = ANY(%(pins_{number})s::text[])
-        """
     parameters[f"pin_groups_{number}"] = [n for n, of in enumerate(one.pinned) for _ in of]
     return f"""
         SELECT m.document_key, m.lineage_id FROM (

@@ -6,7 +6,7 @@ It may use a state that is a second old; the reading of its finds looks versions
 :func:`operators.postgres.search.version_filters.by_documents`.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -87,11 +87,11 @@ def visible_counts(
     known = {one: visible_at_most(one, sizes, limit=limit) for one in filters}
     unknown = [one for one, most in known.items() if most is None]
 
-    def count(conn: Connection, some: Sequence[Filter]) -> list[int]:
-        return [count_visible(conn, corpus, one, limit=limit) for one in some]
+    def count(conn: Connection, one: Filter) -> list[tuple[Filter, int]]:
+        return [(one, count_visible(conn, corpus, one, limit=limit))]
 
-    counted = zip(unknown, run_slices(store, deadline, unknown, count), strict=True)
-    return {one: most for one, most in known.items() if most is not None} | dict(counted)
+    counted = dict(run_slices(store, deadline, unknown, count))
+    return {one: most for one, most in known.items() if most is not None} | counted
 
 
 def visible_at_most(one: Filter, repo_sizes: Mapping[str, int], *, limit: int) -> int | None:
