@@ -20,7 +20,7 @@ Meaning of a query's filter columns:
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -96,7 +96,7 @@ def within_border(
     for place, (corpus, filters) in enumerate(visible.items()):
         number = _BORDER + place
         parameters[f"corpus_{number}"] = corpus
-        seen = condition(_of_configuration(filters), alias, parameters, number=number)
+        seen = condition(_stated(filters), alias, parameters, number=number)
         clauses.append(f"{alias}.corpus = %(corpus_{number})s AND {seen}")
     return f"({' OR '.join(clauses)})"
 
@@ -115,24 +115,19 @@ def scopes(
     """
     found = []
     for row in queries.iter_rows(named=True):
-        repos = row["repos"]
-        if repos is not None:
-            repos = tuple(sorted({clean_text(repo) for repo in repos if repo is not None}))
+        stated = _stated(row)
         listed = row["corpora"] is None or corpus in row["corpora"]
-        if not listed or repos == ():
+        if not listed or stated.repos == ():
             continue
         current = superseded is not None and row["version_policy"] != "all"
         pinned = row["pinned"] if "pinned" in row else [[v] for v in row["versions"] or ()]
         moments = [row["as_of"], row.get("versions_as_of") if current else None]
-        one = Filter(
-            repos,
-            _cleaned(row["path_prefix"]),
-            _cleaned(row["language"]),
-            _cleaned(row["state"]),
-            _cleaned(row["pattern"]),
-            superseded if current else None,
-            tuple(tuple(sorted(map(clean_text, of))) for of in pinned or ()) if current else (),
-            min(filter(None, moments), default=None),
+        one = replace(
+            stated,
+            pattern=_cleaned(row["pattern"]),
+            superseded=superseded if current else None,
+            pinned=tuple(tuple(sorted(map(clean_text, of))) for of in pinned or () if current),
+            as_of=min(filter(None, moments), default=None),
             only_versions=moments[0] is None and moments[1] is not None,
         )
         found.append((row["query_id"], one))
@@ -171,13 +166,14 @@ def condition(one: Filter, alias: str, parameters: dict[str, Any], *, number: in
     return " AND ".join(clauses) or "true"
 
 
-def _of_configuration(filters: Mapping[str, Any]) -> Filter:
+def _stated(filters: Mapping[str, Any]) -> Filter:
+    """The filter of a query's columns, or of a configuration, without versions."""
     repos = filters.get("repos")
+    if repos is not None:
+        repos = tuple(sorted({clean_text(repo) for repo in repos if repo is not None}))
     names = ("path_prefix", "language", "state")
     path_prefix, language, state = (_cleaned(filters.get(name)) for name in names)
-    return Filter(
-        None if repos is None else tuple(map(clean_text, repos)), path_prefix, language, state
-    )
+    return Filter(repos, path_prefix, language, state)
 
 
 def _cleaned(value: str | None) -> str | None:

@@ -13,7 +13,7 @@ import polars as pl
 
 from operators.foundation.sanitize import clean_text
 from operators.frames import TEXT_LISTS, empty
-from operators.postgres.schema.indexes import has_pg_textsearch, pg_textsearch_index
+from operators.postgres.schema.indexes import pg_textsearch_index
 from operators.postgres.schema.plain_text import words_of
 from operators.postgres.search.batches import Deadline, fetch, run, run_slices
 from operators.postgres.search.filters import Filter
@@ -25,6 +25,7 @@ from operators.postgres.store import (
     MissingExtension,
     Store,
     collection_info,
+    has_extension,
 )
 from operators.ranking import bm25
 
@@ -197,7 +198,7 @@ def _rank_plainly(conn: Connection, item: _Text, *, corpus: str, k: int) -> list
 
 
 def _check_pg_textsearch(conn: Connection, corpus: str, index: str) -> None:
-    if not has_pg_textsearch(conn):
+    if not has_extension(conn, "pg_textsearch"):
         raise MissingExtension(
             "text search 'pg_textsearch' needs that extension: have the database's administrator "
             "install it and run CREATE EXTENSION pg_textsearch, or choose text_search: bm25"
