@@ -6,7 +6,6 @@ lineages that have changed, one lineage after the other, two documents at a time
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple
@@ -53,34 +52,19 @@ OnCompared = Callable[[int, int], None]
 """Takes how many lineages are compared, and of how many."""
 
 
-@dataclass(frozen=True, slots=True)
-class VersionsFound:
-    """What the step did.
+def find_versions(store: Store, on_compared: OnCompared | None = None) -> dict[str, int]:
+    """Bring a collection's versions to the state of its documents, where these have changed.
 
-    Attributes:
-        corpora: corpora whose documents had changed.
-        lineages: topics of two versions or more in those corpora.
-        compared: lineages whose passages the step compared.
-        superseded: passages of the compared lineages that a newer passage replaces.
-        only_old: passages of the compared lineages that no newer version has.
+    Returns:
+        Each corpus whose documents had changed, with the number of its lineages that had.
     """
-
-    corpora: tuple[str, ...] = ()
-    lineages: int = 0
-    compared: int = 0
-    superseded: int = 0
-    only_old: int = 0
-
-
-def find_versions(store: Store, on_compared: OnCompared | None = None) -> VersionsFound:
-    """Bring a collection's versions to the state of its documents, where these have changed."""
-    found = VersionsFound()
+    found: dict[str, int] = {}
     done = []
     for changed in changed_corpora(store, RULES):
-        whole, found = _of_corpus(store, changed, found, on_compared)
+        whole, found[changed.corpus] = _of_corpus(store, changed, on_compared)
         if whole:
             done.append(changed)
-    if found.corpora:
+    if found:
         # the server plans a search by the number of rows that it counted, and it counted none yet
         vacuum(store, SEARCHED)
     for changed in done:
@@ -112,16 +96,13 @@ def verify_versions(store: Store, *, repair: bool = False) -> pl.DataFrame:
     return pl.DataFrame(found, schema=FINDINGS, orient="row")
 
 
-def _of_corpus(
-    store: Store, of: Changed, found: VersionsFound, on_compared: OnCompared | None
-) -> tuple[bool, VersionsFound]:
-    """Whether every changed lineage of the corpus was written, and ``found`` with what was done."""
+def _of_corpus(store: Store, of: Changed, on_compared: OnCompared | None) -> tuple[bool, int]:
+    """Whether every changed lineage of the corpus was written, and how many have changed."""
     corpus = of.corpus
     lineages = lineage.lineages(candidates(store, corpus, _sketched(store, corpus)))
     before = placed(store, corpus)
     changed = _changed(lineages, before.clear() if of.anew else before)
     whole, compared = True, 0
-    relations = {"same": 0, "revised": 0, "gone": 0}
     for names, leaving in _together(changed, lineages, before):
         parts: list[pl.DataFrame] = []
         read: list[datetime | None] = []
@@ -135,19 +116,10 @@ def _of_corpus(
         if not write_lineages(store, corpus, versions, read, rows, leaving):
             whole = False  # another run writes at the same time; it comes to this step as well
             continue
-        for row in rows:
-            relations[row.relation] += 1
         compared += len(names)
         if on_compared is not None and names:
             on_compared(compared, len(changed))
-    return whole, replace(
-        found,
-        corpora=(*found.corpora, corpus),
-        lineages=found.lineages + lineages["lineage_id"].n_unique(),
-        compared=found.compared + len(changed),
-        superseded=found.superseded + relations["same"] + relations["revised"],
-        only_old=found.only_old + relations["gone"],
-    )
+    return whole, len(changed)
 
 
 def _sketched(store: Store, corpus: str) -> list[str]:
