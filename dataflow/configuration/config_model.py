@@ -327,15 +327,3 @@ def _first_fault(error: ValidationError) -> str:
     if fault["type"] == "missing":
         return f"{key!r}{where} is missing{more}"
     return f"{'.'.join([*parent, key])}: {expectation(fault)}{more}"
-
-
-__all__ = [
-    "Config",
-    "ConfigError",
-    "CorpusConfig",
-    "Filters",
-    "StageOptions",
-    "check",
-    "load_config",
-    "name_fault",
-]
