@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
@@ -210,13 +210,32 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         final_vars: Sequence[str],
         inputs: Mapping[str, Any] | None = None,
         overrides: Mapping[str, Any] | None = None,
+        before: Trace | None = None,
     ) -> Trace:
         """As :meth:`execute`, and everything in between is kept for :meth:`what_if`.
+
+        Args:
+            final_vars, inputs, overrides: as of :meth:`execute`.
+            before: an earlier run, whose values are taken over where they are the same.
 
         Returns:
             A mapping with the value of each name in ``final_vars``.
         """
-        return self._traced(final_vars, inputs, overrides)
+        wanted, given, instead = self._checked(final_vars, inputs, overrides)
+        memo = Memo(before.records if before else None)
+        with quiet_hamilton():
+            out = self._scheduler.execute(
+                self.graph, wanted, instead, given, str(uuid.uuid4()), memo
+            )
+        return Trace(
+            config=self.config,
+            inputs={**(before.inputs if before else {}), **(inputs or {})},
+            overrides={**(before.overrides if before else {}), **(overrides or {})},
+            outputs=out,
+            records=memo.records,
+            computed=tuple(memo.computed),
+            timings=dict(given["timings"]),
+        )
 
     def what_if(
         self,
@@ -247,35 +266,11 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
             GraphError: the configuration has another embedding model.
         """
         driver = self._sibling(changed(trace.config, change))
-        return driver._traced(
-            trace if final_vars is None else final_vars,
+        return driver.trace(
+            list(trace) if final_vars is None else final_vars,
             known_to(driver.graph, trace.inputs) | dict(inputs or {}),
             known_to(driver.graph, trace.overrides),
             trace,
-        )
-
-    def _traced(
-        self,
-        final_vars: Iterable[str],
-        inputs: Mapping[str, Any] | None,
-        overrides: Mapping[str, Any] | None,
-        before: Trace | None = None,
-    ) -> Trace:
-        names = [final_vars] if isinstance(final_vars, str) else list(final_vars)
-        wanted, given, instead = self._checked(names, inputs, overrides)
-        memo = Memo(before.records if before else None)
-        with quiet_hamilton():
-            out = self._scheduler.execute(
-                self.graph, wanted, instead, given, str(uuid.uuid4()), memo
-            )
-        return Trace(
-            config=self.config,
-            inputs={**(before.inputs if before else {}), **(inputs or {})},
-            overrides={**(before.overrides if before else {}), **(overrides or {})},
-            outputs=out,
-            records=memo.records,
-            computed=tuple(memo.computed),
-            timings=dict(given["timings"]),
         )
 
     def _sibling(self, config: Config) -> RetrievalDriver:
