@@ -30,7 +30,6 @@ from dataflow.driver.fail_open import failed_search, not_searched
 from dataflow.driver.hamilton_methods import HamiltonMethods, node_names
 from dataflow.driver.other_collections import homes_of, open_others, with_model
 from dataflow.driver.query_frame import check_known, complete_queries, refuse_ignored
-from dataflow.driver.retrieval_description import describe_retrieval
 from dataflow.driver.trace import Trace, changed, known_to
 from dataflow.driver.validation import check_call, watch_own_nodes
 from dataflow.execution.graph_checks import GraphError, LooseInputs, check_declared
@@ -38,10 +37,7 @@ from dataflow.execution.hamilton_logs import quiet_hamilton
 from dataflow.execution.memo import Memo
 from dataflow.execution.plan import node_tags
 from dataflow.execution.scheduler import Scheduler
-from dataflow.visualization.dot import to_dot
-from dataflow.visualization.folding import fold
-from dataflow.visualization.picture import picture
-from dataflow.visualization.png import RenderError, draw
+from dataflow.visualization.png import RenderError
 from operators.context.question import LONGEST_TEXT
 from operators.ranking.weighting import read_trigger
 
@@ -373,8 +369,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
     def _repr_html_(self) -> str:
         """Its graph, for a notebook; its shape where Graphviz is missing."""
         try:
-            dot = to_dot(fold(picture(describe_retrieval(self.graph))), inputs=False)
-            return draw(dot, format="svg").decode()
+            return self.display_all_functions(hide_inputs=True).pipe("svg").decode()
         except RenderError:
             return f"<code>{escape(repr(self))}</code>"
 
