@@ -165,7 +165,7 @@ def test_a_run_killed_before_its_versions_were_found_is_made_good_by_the_next(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("dataflow.ingestion.version_discovery.write_lineages", killed)
+        patch.setattr("operators.postgres.write.version_store.write_lineages", killed)
         with pytest.raises(KeyboardInterrupt):
             ingest_documents(store, small, write_lines(OLD, NEW))
     assert known_versions(store).is_empty()
