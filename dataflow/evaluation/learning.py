@@ -256,7 +256,7 @@ def fetched(
         homes, held = ({name: asked[f"{name}.{node}"] for name in settings} for node in _HELD)
         corpora = sorted(name for name in settings if homes[name].corpus in held[name].corpora)
         wanted = ["aged_hits", *(f"{name}.best_match" for name in corpora)]
-        for batch in batches(questions(judged, corpora, all_corpora=True), BATCH_SIZE):
+        for batch in batches(questions(judged), BATCH_SIZE):
             overrides = overrides_of(driver, batch, embeddings)
             hits, *of_batch = driver.execute(wanted, overrides=overrides).values()
             recency = hits["recency"] * language_factors(hits, config.languages)

@@ -100,9 +100,7 @@ def sweep(
     embedded = embed_judged_queries(asked, model, vectors_directory)
     found = [pl.DataFrame(schema=SCORES)]
     with build_driver(for_evaluation(config), store=store, embedder=model) as driver:
-        for batch in batches(
-            questions(asked, sorted(config.corpora), all_corpora=True), batch_size
-        ):
+        for batch in batches(questions(asked), batch_size):
             runs = _batch_runs(
                 driver,
                 overrides_of(driver, batch, embedded),
