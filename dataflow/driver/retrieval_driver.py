@@ -95,9 +95,7 @@ def build_driver(
         own = with_model(store, embedder)
         others, other_embedders = open_others(config, own, embedder, opened)
         bound = {"store": own, "embedder": embedder, "other_embedders": other_embedders}
-        return RetrievalDriver(
-            config, graph, bound, others, owned=opened.pop_all(), hooked=bool(adapters)
-        )
+        return RetrievalDriver(config, graph, bound, others, owned=opened.pop_all())
 
 
 def build_graph(
@@ -139,7 +137,6 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         others: Mapping[str, Store] | None = None,
         *,
         owned: ExitStack | None = None,
-        hooked: bool = False,
     ) -> None:
         self.config = config
         self.hamilton = graph
@@ -151,7 +148,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
 
             self._bound["reranker"] = load_reranker(config.reranker)
         self._owned = owned
-        self._hooked = hooked
+        self._hooks = [a for a in graph.adapter.adapters if not isinstance(a, LooseInputs)]
         self._lock = threading.Lock()
         self._siblings: dict[str, RetrievalDriver] = {}
         self._askers = ThreadPoolExecutor(config.workers)
@@ -161,7 +158,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
             fallback=partial(failed_search, homes=homes)
             if config.on_corpus_error == "skip"
             else None,
-            adapter=graph.adapter if hooked else None,
+            adapter=graph.adapter,
         )
         graph.graph_executor = self._scheduler
         parameters = retrieval_parameters(graph.graph)
@@ -196,7 +193,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         """
         wanted, given, instead = self._checked(final_vars, inputs, overrides)
         with quiet_hamilton():
-            if self._hooked:
+            if self._hooks:
                 out: dict[str, Any] = self.hamilton.execute(wanted, inputs=given, overrides=instead)
                 return out
             return self._scheduler.execute(self.graph, wanted, instead, given, str(uuid.uuid4()))
@@ -282,10 +279,8 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
                     f"the collection is open with the model {self.config.embedding!r}: for "
                     f"{config.embedding!r} build another driver"
                 )
-            hooks = [a for a in self.hamilton.adapter.adapters if not isinstance(a, LooseInputs)]
-            graph = build_graph(config, adapters=hooks)
-            bound, others = self._bound, self._others
-            found = RetrievalDriver(config, graph, bound, others, hooked=self._hooked)
+            graph = build_graph(config, adapters=self._hooks)
+            found = RetrievalDriver(config, graph, self._bound, self._others)
         with self._lock:
             self._siblings[key] = found
             while len(self._siblings) > _SIBLINGS:
