@@ -38,7 +38,6 @@ from operators.postgres.store import Store
 from operators.ranking.lexical_weight import match_weights
 from operators.ranking.weighting import language_factors
 
-METHODS = ("convex", "rrf")
 _STAGES = {  # as changes of a configuration
     method: {"variants": {"fused": fused}, "corpus_defaults": {"variants": {"merged": merged}}}
     for method, fused, merged in (
@@ -111,8 +110,8 @@ def learn(
         JudgementError: no query has a judgement.
         CrosscorpusError: a search failed.
     """
-    if method not in METHODS:
-        raise UnknownName(f"unknown method {method!r}{suggest(method, METHODS)}")
+    if method not in _STAGES:
+        raise UnknownName(f"unknown method {method!r}{suggest(method, _STAGES)}")
     begin = config.with_changes(_STAGES[method])
     judged, grades = check_judged(queries, qrels)
     check_corpora(judged, {"base": config})
