@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks.judged import data_folder
 from dataflow import load_config
-from dataflow.evaluation.learning import fetched, groups_of
+from dataflow.evaluation.learning import fetched
 from operators.arrays.segments import Column, Floats, Integers, places, starts
 from operators.embedding.registry import load_embedder
 from operators.evaluation.candidates import Candidates
@@ -123,7 +123,7 @@ def found(name: str) -> tuple[Candidates, Candidates, list[str]]:
             load_embedder(config.embedding),
             vectors_directory=data_home() / "query_vectors",
         )
-    return asked, all_corpora, groups_of(folder / "queries.jsonl", queries["query_id"].to_list())
+    return asked, all_corpora, queries["group"].fill_null(queries["query_id"]).to_list()
 
 
 def both_lists(candidates: Candidates) -> Lists:

@@ -56,10 +56,9 @@ def judged_set(name: str) -> JudgedSet:
     queries, qrels = check_judged(
         read_queries(folder / "queries.jsonl"), read_qrels(folder / "qrels.tsv")
     )
-    corpora = queries["corpora"].explode().drop_nulls().unique().to_list()
     return JudgedSet(
         name,
-        questions(queries, corpora),
+        questions(queries).with_columns(corpora=queries["corpora"].list.sort()),
         dict(queries.select("number", "query_id").iter_rows()),
         [ir_measures.Qrel(*row) for row in qrels.iter_rows()],
     )

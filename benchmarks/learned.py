@@ -23,6 +23,7 @@ from operators.evaluation import weight_fitting
 from operators.evaluation.candidates import together
 from operators.evaluation.comparison import comparison
 from operators.evaluation.evaluation_frames import Evaluation
+from operators.evaluation.judgements import read_qrels, read_queries
 from operators.evaluation.measures import scores
 from operators.foundation.data_dir import data_home
 from operators.postgres.store import open_store
@@ -57,8 +58,8 @@ def row(name: str, seeds: range) -> str:
         result = learn(
             store,
             load_config("default"),
-            folder / "queries.jsonl",
-            folder / "qrels.tsv",
+            read_queries(folder / "queries.jsonl"),
+            read_qrels(folder / "qrels.tsv"),
             depth=0,
             vectors_directory=data_home() / "query_vectors",
         )

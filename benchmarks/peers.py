@@ -32,7 +32,7 @@ from dataflow import build_driver, load_config
 from operators.embedding.registry import load_embedder
 from operators.frames import SOURCE
 from operators.postgres.store import open_store
-from operators.ranking.fusion import fuse_convex, fuse_rrf, fused_rows
+from operators.ranking.fusion import combination, fuse_convex, fuse_rrf, fused_rows
 from operators.ranking.merge import reciprocal
 
 PINNED = (
@@ -102,7 +102,7 @@ def compare_fusion(python: Path, folder: Path, queries: int) -> None:
         print(f"| {shape} | ours, order and scores | {seconds:.2f} | 1 | |", flush=True)
         ours, whole = timed(lambda part: fuse_rrf(part, rrf_k=61), frame)
         print(f"| {shape} | ours, `fuse_rrf` | {whole:.2f} | | |", flush=True)
-        _, convex = timed(lambda part, w=weights: fuse_convex(part, w), frame)
+        _, convex = timed(lambda part, w=weights: fuse_convex(part, combination(part, w)), frame)
         print(f"| {shape} | ours, `fuse_convex` | {convex:.2f} | | |", flush=True)
         for name, k in K_OF.items():
             found = peer(python, "fuse", name, file)

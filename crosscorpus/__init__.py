@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dataflow.configuration.config_model import Config, ConfigError, load_config
+    from dataflow.configuration.config_model import Config, load_config
+    from dataflow.configuration.loader import ConfigError
     from dataflow.driver.answer import Answer, Passage
     from dataflow.driver.retrieval_driver import RetrievalDriver, build_driver
     from dataflow.execution.graph_checks import GraphError
@@ -45,7 +46,8 @@ __all__ = [
 __version__ = metadata.version("crosscorpus")
 
 _HOMES = {
-    "dataflow.configuration.config_model": ("Config", "ConfigError", "load_config"),
+    "dataflow.configuration.config_model": ("Config", "load_config"),
+    "dataflow.configuration.loader": ("ConfigError",),
     "dataflow.driver.answer": ("Answer", "Passage"),
     "dataflow.driver.retrieval_driver": ("RetrievalDriver", "build_driver"),
     "dataflow.execution.graph_checks": ("GraphError",),

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -17,19 +18,15 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "Config", "Passage", "RetrievalDriver", "build_driver", "load_config"]
 
 _HOMES = {
-    "Answer": "dataflow.driver.answer",
-    "Passage": "dataflow.driver.answer",
-    "Config": "dataflow.configuration.config_model",
-    "RetrievalDriver": "dataflow.driver.retrieval_driver",
-    "build_driver": "dataflow.driver.retrieval_driver",
-    "load_config": "dataflow.configuration.config_model",
+    "dataflow.configuration.config_model": ("Config", "load_config"),
+    "dataflow.driver.answer": ("Answer", "Passage"),
+    "dataflow.driver.retrieval_driver": ("RetrievalDriver", "build_driver"),
 }
 
 
 def __getattr__(name: str) -> Any:
     """Import on first use, so that ``crosscorpus --help`` need not load Hamilton and Polars."""
-    import importlib
-
-    if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name]), name)
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(home), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

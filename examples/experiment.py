@@ -77,8 +77,11 @@ def _():
 @app.cell
 def _(ingest_documents, json, load_embedder, open_store, pathlib, questions, root, tempfile):
     # 2. A small collection: code and experiments of this repository, and the judgements as files.
+    from operators.evaluation.judgements import read_qrels, read_queries
+
     folder = pathlib.Path(tempfile.mkdtemp(prefix="experiment-"))
-    documents, queries, qrels = (folder / n for n in ("docs.jsonl", "queries.jsonl", "qrels.tsv"))
+    names_of_files = ("docs.jsonl", "queries.jsonl", "qrels.tsv")
+    documents, queries_file, qrels_file = (folder / name for name in names_of_files)
     parts = ("ranking", "dedup", "context", "foundation")
     patterns = {
         "code": (
@@ -105,9 +108,10 @@ def _(ingest_documents, json, load_embedder, open_store, pathlib, questions, roo
         {"query_id": f"q{n:02}", "text": q, "kind": answers[a].partition("/")[0]}
         for n, (q, a) in enumerate(questions.items())
     ]
-    queries.write_text("".join(json.dumps(line) + "\n" for line in asked))
+    queries_file.write_text("".join(json.dumps(line) + "\n" for line in asked))
     judged = zip(asked, questions.values(), strict=True)
-    qrels.write_text("".join(f"{q['query_id']} 0 {answers[a]} 1\n" for q, a in judged))
+    qrels_file.write_text("".join(f"{q['query_id']} 0 {answers[a]} 1\n" for q, a in judged))
+    queries, qrels = read_queries(queries_file), read_qrels(qrels_file)
 
     embedder = load_embedder("minilm")
     store = open_store(collection="experiment", create=True)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
+import socket
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ import psycopg
 import pytest
 from hypothesis import settings
 from psycopg import sql
+from psycopg.conninfo import make_conninfo
 
 from model_builds.install_minilm import install_minilm
 from operators.embedding.minilm import load_minilm
@@ -70,7 +72,13 @@ def crosscorpus_home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def embedded_server() -> Iterator[Server]:
     """One server for the whole run, on a Unix socket and on TCP."""
     home = open_temporary_directory()
-    with start(home / "postgres", port=0, password=TEST_PASSWORD, settings=FAST) as server:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        on_tcp = {"listen_addresses": "127.0.0.1", "port": str(free.getsockname()[1])}
+    with start(home / "postgres", settings=FAST | on_tcp) as server:
+        with psycopg.connect(server.dsn) as conn:
+            set_password = sql.SQL("ALTER ROLE postgres PASSWORD {}")
+            conn.execute(set_password.format(sql.Literal(TEST_PASSWORD)))
         yield server
     shutil.rmtree(home, ignore_errors=True)
 
@@ -79,13 +87,15 @@ def embedded_server() -> Iterator[Server]:
 def server_dsn(request: pytest.FixtureRequest) -> str:
     """The server over its Unix socket, as superuser; CROSSCORPUS_TEST_DSN names another one."""
     other = os.environ.get("CROSSCORPUS_TEST_DSN")
-    return other or request.getfixturevalue("embedded_server").socket_dsn
+    return other or request.getfixturevalue("embedded_server").dsn
 
 
 @pytest.fixture(scope="session")
 def tcp_server_dsn(embedded_server: Server) -> str:
     """The same server over TCP, with a password (scram)."""
-    return embedded_server.dsn
+    port = embedded_server.settings["port"]
+    over_tcp = {"host": "127.0.0.1", "port": port, "password": TEST_PASSWORD}
+    return make_conninfo(embedded_server.dsn, require_auth="scram-sha-256", **over_tcp)
 
 
 @dataclass(frozen=True)
@@ -149,14 +159,14 @@ def replicated() -> Iterator[Replicated]:
         account = primary.cluster.account
         done = run(
             usable(primary.cluster.provider, account, home / "primary"),
-            *("pg_basebackup", "-D", copy.cluster.data, "-d", primary.socket_dsn),
+            *("pg_basebackup", "-D", copy.cluster.data, "-d", primary.dsn),
             *("--write-recovery-conf", "--checkpoint=fast"),
             account=account,
         )
         assert done.returncode == 0, done.stdout
         copy.join()
         with copy:
-            yield Replicated(primary.socket_dsn, copy.socket_dsn)
+            yield Replicated(primary.dsn, copy.dsn)
     shutil.rmtree(home, ignore_errors=True)
 
 

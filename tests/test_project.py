@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dataflow import load_config
-from dataflow.driver.config_graphs import draw_config
+from dataflow.cli.graphs import draw_graph
 from dataflow.visualization.render import check
 
 ROOT = Path(__file__).parents[1]
@@ -84,7 +84,7 @@ def floor(module: str) -> int | None:
 
 
 def test_the_picture_in_the_readme_shows_the_graph_of_the_default_configuration() -> None:
-    assert check(ROOT / "dag.png", draw_config(load_config("default")))
+    assert check(ROOT / "dag.png", draw_graph("retrieval", load_config("default")))
 
 
 def test_every_folder_of_the_packages_is_a_room_that_has_a_floor() -> None:

@@ -38,7 +38,7 @@ def advice_on_unsearched(corpus: str) -> str:
     return "no question finds it until the configuration has an entry for it under `corpora`"
 
 
-def examine(config: Config, collection: str, samples: int = 20) -> list[Finding]:
+def examine(config: Config, collection: str, samples: int = 20) -> Iterator[Finding]:
     """Check the model, the server and the collection; what cannot be reached ends the checks.
 
     Args:
@@ -46,10 +46,6 @@ def examine(config: Config, collection: str, samples: int = 20) -> list[Finding]
         collection: the collection to look at.
         samples: vectors of each corpus for which the index is compared with an exact scan.
     """
-    return list(_examine(config, collection, samples))
-
-
-def _examine(config: Config, collection: str, samples: int) -> Iterator[Finding]:
     embedder: Embedder | None = None
     try:
         embedder = load_embedder(config.embedding)

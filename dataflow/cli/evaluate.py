@@ -127,19 +127,19 @@ def sweep(
     from dataflow.evaluation.sweep import MEASURES
     from dataflow.evaluation.sweep import sweep as run
     from operators.evaluation.grid import read_settings
-    from operators.evaluation.judgements import read_queries
+    from operators.evaluation.judgements import read_qrels, read_queries
     from operators.foundation.data_dir import data_home
 
     varied = read_settings(settings)
     base = load_config(config)
-    total = read_queries(queries).height
-    with open_to_read(collection) as store, batch_progress(["sweep"], total) as on_batch:
+    asked, judged = read_queries(queries), read_qrels(qrels)
+    with open_to_read(collection) as store, batch_progress(["sweep"], asked.height) as on_batch:
         found = run(
             store,
             base,
             varied,
-            queries,
-            qrels,
+            asked,
+            judged,
             measures=tuple(measures or MEASURES),
             all_corpora=all_corpora,
             vectors_directory=data_home() / "query_vectors",

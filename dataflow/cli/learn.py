@@ -48,6 +48,7 @@ def learn(
     from dataflow.configuration.loader import seen_from
     from dataflow.evaluation.learning import experiment_text
     from dataflow.evaluation.learning import learn as run
+    from operators.evaluation.judgements import read_qrels, read_queries
     from operators.evaluation.tables import as_json as evaluation_as_json
     from operators.foundation.data_dir import data_home
 
@@ -59,8 +60,8 @@ def learn(
         fit = run(
             store,
             settings,
-            queries,
-            qrels,
+            read_queries(queries),
+            read_qrels(qrels),
             extends=extends,
             method=method,
             training_queries=training_queries,

@@ -27,7 +27,7 @@ def doctor(
     from dataflow.cli.console.terminal import print_json
     from dataflow.cli.doctor import examine
 
-    findings = examine(load_config(config), collection, samples)
+    findings = list(examine(load_config(config), collection, samples))
     if as_json:
         print_json([asdict(finding) for finding in findings])
     else:

@@ -22,37 +22,11 @@ Config = Annotated[
 ]
 
 # What reads sources into a collection.
-MassDelete = Annotated[
-    bool, typer.Option("--allow-mass-delete", help="Delete even more than 30 % of what was there.")
-]
-Model = Annotated[
-    str | None,
-    typer.Option(
-        help="minilm, static, onnx:DIR, openai:MODEL@URL or python:MODULE:FUNCTION; else the"
-        " configuration's."
-    ),
-]
-Secrets = Annotated[
-    Literal["skip", "redact", "allow"] | None,
-    typer.Option(
-        help="A document with a key or token of a well-known form: skip it and say so (the"
-        " default), take it with marks instead, or as it is; kept for later runs."
-    ),
-]
-OfCorpora = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--only-corpus", help="Take only what belongs in this corpus; may be given repeatedly."
-    ),
-]
 Relocated = Annotated[
     bool,
     typer.Option(
         "--relocated", help="The source moved: what was read elsewhere under this name is its own."
     ),
-]
-Wait = Annotated[
-    bool, typer.Option("--wait", help="While another run reads this source, wait for its end.")
 ]
 StopAfter = Annotated[
     float | None,
@@ -78,11 +52,33 @@ AllCorpora = Annotated[
 class IngestOptions:
     """The options of every command that reads a source."""
 
-    allow_mass_delete: MassDelete = False
-    secrets: Secrets = None
-    corpora: OfCorpora = None
-    wait: Wait = False
-    model: Model = None
+    allow_mass_delete: Annotated[
+        bool,
+        typer.Option("--allow-mass-delete", help="Delete even more than 30 % of what was there."),
+    ] = False
+    secrets: Annotated[
+        Literal["skip", "redact", "allow"] | None,
+        typer.Option(
+            help="A document with a key or token of a well-known form: skip it and say so (the"
+            " default), take it with marks instead, or as it is; kept for later runs."
+        ),
+    ] = None
+    corpora: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only-corpus", help="Take only what belongs in this corpus; may be given repeatedly."
+        ),
+    ] = None
+    wait: Annotated[
+        bool, typer.Option("--wait", help="While another run reads this source, wait for its end.")
+    ] = False
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="minilm, static, onnx:DIR, openai:MODEL@URL or python:MODULE:FUNCTION; else the"
+            " configuration's."
+        ),
+    ] = None
     config: Config = "default"
     collection: Collection = "default"
     as_json: AsJson = False

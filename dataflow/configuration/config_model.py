@@ -219,7 +219,10 @@ def check_names(config: Config, catalog: Catalog) -> None:
                 "'comb_sum'"
             )
         for key, template in (("label", options.label), ("link", options.link)):
-            _check_template(template, f"{where}{key}")
+            try:
+                parse(template)
+            except CrosscorpusError as error:
+                raise ConfigError(f"{where}{key}: {error}") from None
         for trigger in options.weights:
             if trigger not in config.triggers:
                 hint = suggest(trigger, config.triggers)
@@ -236,13 +239,6 @@ def name_fault(corpus: str, catalog: Catalog | None = None) -> str | None:
     if corpus in (catalog or retrieval_catalog()).top.nodes | DRIVER_INPUTS | RUN_INPUTS:
         return f"{corpus!r} is the name of a node"
     return None
-
-
-def _check_template(template: str, where: str) -> None:
-    try:
-        parse(template)
-    except CrosscorpusError as error:
-        raise ConfigError(f"{where}: {error}") from None
 
 
 def _check_stages(
@@ -327,15 +323,3 @@ def _first_fault(error: ValidationError) -> str:
     if fault["type"] == "missing":
         return f"{key!r}{where} is missing{more}"
     return f"{'.'.join([*parent, key])}: {expectation(fault)}{more}"
-
-
-__all__ = [
-    "Config",
-    "ConfigError",
-    "CorpusConfig",
-    "Filters",
-    "StageOptions",
-    "check",
-    "load_config",
-    "name_fault",
-]

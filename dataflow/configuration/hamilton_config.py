@@ -69,10 +69,7 @@ def _filled(layer: Layer, given: Mapping[str, Any]) -> dict[str, Any]:
     for name, parameter in sorted(layer.parameters.items()):
         value = given.get(name, parameter.default)
         whole = isinstance(value, int) and not isinstance(value, bool)
-        filled[name] = float(value) if whole and not _may_be_int(parameter.annotation) else value
+        filled[name] = (
+            float(value) if whole and parameter.annotation in (float, float | None) else value
+        )
     return filled
-
-
-def _may_be_int(annotation: Any) -> bool:
-    """Whether a whole number may stay an int: ``float`` parameters become floats."""
-    return annotation is not float and annotation != (float | None)

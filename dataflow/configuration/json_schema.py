@@ -4,18 +4,13 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from dataflow.configuration.catalog import Catalog, Layer, Parameter, retrieval_catalog
+from dataflow.configuration.catalog import Catalog, Layer, Parameter
 from dataflow.configuration.config_model import Config
 from dataflow.configuration.value_checks import BOUNDS
 
 
-def json_schema(catalog: Catalog | None = None) -> dict[str, Any]:
-    """The schema of a file that is complete or extends another.
-
-    Args:
-        catalog: the stages that it may name; None: those of the shipped graph.
-    """
-    catalog = catalog or retrieval_catalog()
+def json_schema(catalog: Catalog) -> dict[str, Any]:
+    """The schema of a file that is complete or extends another and names stages of ``catalog``."""
     schema = Config.model_json_schema()
     schema |= {"$schema": "https://json-schema.org/draft/2020-12/schema", "required": []}
     schema["properties"] |= {"extends": {"type": "string"}, **_stages(catalog.top)}

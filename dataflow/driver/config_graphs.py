@@ -11,7 +11,7 @@ from dataflow.driver.retrieval_driver import build_graph
 from dataflow.visualization.folding import fold
 from dataflow.visualization.graph_diff import Diff, compare, difference_picture
 from dataflow.visualization.graph_model import Description
-from dataflow.visualization.picture import Picture, picture
+from dataflow.visualization.picture import Picture
 
 
 def describe_config(config: Config) -> Description:
@@ -21,12 +21,6 @@ def describe_config(config: Config) -> Description:
         GraphError: a stage needs what no node computes.
     """
     return describe_retrieval(build_graph(config).graph)
-
-
-def draw_config(config: Config, *, unfold: bool = False) -> Picture:
-    """The picture of the retrieval graph; corpora that are alike are one cluster, or one each."""
-    shown = picture(describe_config(config))
-    return shown if unfold else fold(shown)
 
 
 def diff_configs(before: Config, after: Config) -> Diff:

@@ -8,24 +8,14 @@ from typing import Any
 
 from hamilton.node import Node
 
+from operators import frames
 from operators.context.search_outcomes import overridden, unsuccessful
 from operators.dedup.token_index import index_tokens
-from operators.frames import (
-    BEST_MATCH,
-    DEDUPED,
-    MERGED,
-    NOTES,
-    OUTCOMES,
-    READ_CHUNKS,
-    TEXT_LISTS,
-    VECTOR_LISTS,
-    empty,
-)
 
 _RESULTS = {
-    "vector_search": ("vector", "vector_lists", VECTOR_LISTS),
-    "text_search": ("text", "text_lists", TEXT_LISTS),
-    "read_chunks": ("chunks", "chunks", READ_CHUNKS),
+    "vector_search": ("vector", "vector_lists", frames.VECTOR_LISTS),
+    "text_search": ("text", "text_lists", frames.TEXT_LISTS),
+    "read_chunks": ("chunks", "chunks", frames.READ_CHUNKS),
 }
 
 
@@ -41,7 +31,7 @@ def failed_search(
         Exception: ``error`` itself, if the node is no search.
     """
     if node.name in ("known_versions", "unmet_filters", "replica_lag"):
-        return None if node.name == "known_versions" else empty(NOTES)
+        return None if node.name == "known_versions" else frames.empty(frames.NOTES)
     corpus, _, name = node.name.rpartition(".")
     if name == "collection" and homes:
         from operators.postgres.store import CollectionInfo
@@ -52,7 +42,7 @@ def failed_search(
         raise error
     channel, result, schema = _RESULTS[name]
     outcome = unsuccessful(corpus, channel, error, seconds * 1000)
-    return {result: empty(schema), f"{channel}_outcome": outcome}
+    return {result: frames.empty(schema), f"{channel}_outcome": outcome}
 
 
 def not_searched(given: Mapping[str, Any], corpora: Collection[str]) -> dict[str, Any]:
@@ -77,14 +67,15 @@ def not_searched(given: Mapping[str, Any], corpora: Collection[str]) -> dict[str
             if own.keys() & {f"{channel}_lists", f"{channel}_hits", "merged", "unified"}:
                 instead[f"{corpus}.{channel}_outcome"] = overridden(corpus, channel)
         if own.keys() & {"vector_hits", "text_hits", "merged", "unified"}:
-            instead[f"{corpus}.best_match"] = empty(BEST_MATCH)  # it would read the lists
+            # it would read the lists
+            instead[f"{corpus}.best_match"] = frames.empty(frames.BEST_MATCH)
         if own.keys() & {"chunks", "unified"}:
-            instead[f"{corpus}.chunks_outcome"] = empty(OUTCOMES)
+            instead[f"{corpus}.chunks_outcome"] = frames.empty(frames.OUTCOMES)
         if "unified" in own:
             instead |= {
-                f"{corpus}.merged": empty(MERGED),
-                f"{corpus}.deduped": empty(DEDUPED),
+                f"{corpus}.merged": frames.empty(frames.MERGED),
+                f"{corpus}.deduped": frames.empty(frames.DEDUPED),
                 f"{corpus}.chunk_ids": own["unified"]["chunk_id"].unique().sort(),
-                f"{corpus}.token_index": index_tokens(empty(READ_CHUNKS)),
+                f"{corpus}.token_index": index_tokens(frames.empty(frames.READ_CHUNKS)),
             }
     return instead

@@ -29,8 +29,9 @@ class HamiltonMethods(ABC):
 
     The methods that draw return a :class:`dataflow.visualization.graph_drawing.GraphDrawing`. They
     share the arguments of :func:`dataflow.driver.node_drawing.draw_nodes` from ``output_file_path``
-    on, each as in Hamilton. To write a file other than ``.dot`` needs Graphviz; without it a
-    RenderError says what to install. The drawing itself needs nothing.
+    on, each as in Hamilton; ``files`` are the first three of them. To write a file other than
+    ``.dot`` needs Graphviz; without it a RenderError says what to install. The drawing itself needs
+    nothing.
 
     Attributes:
         hamilton: the Hamilton driver underneath.
@@ -88,16 +89,9 @@ class HamiltonMethods(ABC):
         wanted, given, instead = self._planned(final_vars, inputs, overrides)
         return str(self.hamilton.export_execution(wanted, given, instead))
 
-    def display_all_functions(
-        self,
-        output_file_path: str | None = None,
-        render_kwargs: Given = None,
-        graphviz_kwargs: Given = None,
-        **look: Unpack[Look],
-    ) -> GraphDrawing:
+    def display_all_functions(self, *files: Any, **drawing: Unpack[Drawing]) -> GraphDrawing:
         """Draw the whole graph."""
-        files = (output_file_path, render_kwargs, graphviz_kwargs)
-        return draw_nodes(self.hamilton.graph, None, *files, **look)
+        return draw_nodes(self.hamilton.graph, None, *files, **drawing)
 
     def display_upstream_of(self, *node_names: str, **drawing: Unpack[Drawing]) -> GraphDrawing:
         """Draw these nodes and all that they are computed from."""
@@ -113,11 +107,9 @@ class HamiltonMethods(ABC):
         self,
         upstream_node_name: str,
         downstream_node_name: str,
-        output_file_path: str | None = None,
-        render_kwargs: Given = None,
-        graphviz_kwargs: Given = None,
+        *files: Any,
         strict_path_visualization: bool = False,
-        **look: Unpack[Look],
+        **drawing: Unpack[Drawing],
     ) -> GraphDrawing:
         """Draw the ways from one node to another, and, unless strict, what else they read.
 
@@ -133,8 +125,7 @@ class HamiltonMethods(ABC):
         on_path = {node.name for node in path}
         names = on_path if strict_path_visualization else _with_needs(path)
         marks = dict.fromkeys(on_path, "path")
-        files = (output_file_path, render_kwargs, graphviz_kwargs)
-        return draw_nodes(self.hamilton.graph, names, *files, marks, **look)
+        return draw_nodes(self.hamilton.graph, names, *files, marks=marks, **drawing)
 
     def visualize_execution(
         self,
@@ -160,7 +151,7 @@ class HamiltonMethods(ABC):
         marks = dict.fromkeys(wanted, "output") | dict.fromkeys(instead, "override")
         names = {node.name for node in nodes}
         files = (output_file_path, render_kwargs, graphviz_kwargs)
-        return draw_nodes(self.hamilton.graph, names, *files, marks, **look)
+        return draw_nodes(self.hamilton.graph, names, *files, marks=marks, **look)
 
     def _known(self, names: Iterable[Any]) -> list[str]:
         """``names`` as names, once the graph has them all."""

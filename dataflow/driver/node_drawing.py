@@ -43,8 +43,8 @@ def draw_nodes(
     output_file_path: str | None = None,
     render_kwargs: Mapping[str, Any] | None = None,
     graphviz_kwargs: Mapping[str, Any] | None = None,
-    marks: Mapping[str, str] | None = None,
     *,
+    marks: Mapping[str, str] | None = None,
     show_legend: bool = True,
     orient: str = "TB",
     hide_inputs: bool = False,
@@ -87,15 +87,8 @@ def draw_nodes(
     attributes = {
         kind: given[f"{kind}_attr"] for kind in ("graph", "node", "edge") if f"{kind}_attr" in given
     }
-    drawing = GraphDrawing(
-        to_dot(
-            fold(shown),
-            inputs=not hide_inputs,
-            legend=show_legend,
-            orient=orient,
-            attributes=attributes,
-        )
-    )
+    how: Any = {"legend": show_legend, "orient": orient, "attributes": attributes}
+    drawing = GraphDrawing(to_dot(fold(shown), inputs=not hide_inputs, **how))
     if output_file_path:
         written = drawing.render(output_file_path, (render_kwargs or {}).get("format"))
         if keep_dot:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
@@ -30,7 +30,6 @@ from dataflow.driver.fail_open import failed_search, not_searched
 from dataflow.driver.hamilton_methods import HamiltonMethods, node_names
 from dataflow.driver.other_collections import homes_of, open_others, with_model
 from dataflow.driver.query_frame import check_known, complete_queries, refuse_ignored
-from dataflow.driver.retrieval_description import describe_retrieval
 from dataflow.driver.trace import Trace, changed, known_to
 from dataflow.driver.validation import check_call, watch_own_nodes
 from dataflow.execution.graph_checks import GraphError, LooseInputs, check_declared
@@ -38,10 +37,7 @@ from dataflow.execution.hamilton_logs import quiet_hamilton
 from dataflow.execution.memo import Memo
 from dataflow.execution.plan import node_tags
 from dataflow.execution.scheduler import Scheduler
-from dataflow.visualization.dot import to_dot
-from dataflow.visualization.folding import fold
-from dataflow.visualization.picture import picture
-from dataflow.visualization.png import RenderError, draw
+from dataflow.visualization.png import RenderError
 from operators.context.question import LONGEST_TEXT
 from operators.ranking.weighting import read_trigger
 
@@ -99,9 +95,7 @@ def build_driver(
         own = with_model(store, embedder)
         others, other_embedders = open_others(config, own, embedder, opened)
         bound = {"store": own, "embedder": embedder, "other_embedders": other_embedders}
-        return RetrievalDriver(
-            config, graph, bound, others, owned=opened.pop_all(), hooked=bool(adapters)
-        )
+        return RetrievalDriver(config, graph, bound, others, owned=opened.pop_all())
 
 
 def build_graph(
@@ -143,7 +137,6 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         others: Mapping[str, Store] | None = None,
         *,
         owned: ExitStack | None = None,
-        hooked: bool = False,
     ) -> None:
         self.config = config
         self.hamilton = graph
@@ -155,7 +148,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
 
             self._bound["reranker"] = load_reranker(config.reranker)
         self._owned = owned
-        self._hooked = hooked
+        self._hooks = [a for a in graph.adapter.adapters if not isinstance(a, LooseInputs)]
         self._lock = threading.Lock()
         self._siblings: dict[str, RetrievalDriver] = {}
         self._askers = ThreadPoolExecutor(config.workers)
@@ -165,7 +158,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
             fallback=partial(failed_search, homes=homes)
             if config.on_corpus_error == "skip"
             else None,
-            adapter=graph.adapter if hooked else None,
+            adapter=graph.adapter,
         )
         graph.graph_executor = self._scheduler
         parameters = retrieval_parameters(graph.graph)
@@ -200,7 +193,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         """
         wanted, given, instead = self._checked(final_vars, inputs, overrides)
         with quiet_hamilton():
-            if self._hooked:
+            if self._hooks:
                 out: dict[str, Any] = self.hamilton.execute(wanted, inputs=given, overrides=instead)
                 return out
             return self._scheduler.execute(self.graph, wanted, instead, given, str(uuid.uuid4()))
@@ -210,13 +203,32 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         final_vars: Sequence[str],
         inputs: Mapping[str, Any] | None = None,
         overrides: Mapping[str, Any] | None = None,
+        before: Trace | None = None,
     ) -> Trace:
         """As :meth:`execute`, and everything in between is kept for :meth:`what_if`.
+
+        Args:
+            final_vars, inputs, overrides: as of :meth:`execute`.
+            before: an earlier run, whose values are taken over where they are the same.
 
         Returns:
             A mapping with the value of each name in ``final_vars``.
         """
-        return self._traced(final_vars, inputs, overrides)
+        wanted, given, instead = self._checked(final_vars, inputs, overrides)
+        memo = Memo(before.records if before else None)
+        with quiet_hamilton():
+            out = self._scheduler.execute(
+                self.graph, wanted, instead, given, str(uuid.uuid4()), memo
+            )
+        return Trace(
+            config=self.config,
+            inputs={**(before.inputs if before else {}), **(inputs or {})},
+            overrides={**(before.overrides if before else {}), **(overrides or {})},
+            outputs=out,
+            records=memo.records,
+            computed=tuple(memo.computed),
+            timings=dict(given["timings"]),
+        )
 
     def what_if(
         self,
@@ -247,35 +259,11 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
             GraphError: the configuration has another embedding model.
         """
         driver = self._sibling(changed(trace.config, change))
-        return driver._traced(
-            trace if final_vars is None else final_vars,
+        return driver.trace(
+            list(trace) if final_vars is None else final_vars,
             known_to(driver.graph, trace.inputs) | dict(inputs or {}),
             known_to(driver.graph, trace.overrides),
             trace,
-        )
-
-    def _traced(
-        self,
-        final_vars: Iterable[str],
-        inputs: Mapping[str, Any] | None,
-        overrides: Mapping[str, Any] | None,
-        before: Trace | None = None,
-    ) -> Trace:
-        names = [final_vars] if isinstance(final_vars, str) else list(final_vars)
-        wanted, given, instead = self._checked(names, inputs, overrides)
-        memo = Memo(before.records if before else None)
-        with quiet_hamilton():
-            out = self._scheduler.execute(
-                self.graph, wanted, instead, given, str(uuid.uuid4()), memo
-            )
-        return Trace(
-            config=self.config,
-            inputs={**(before.inputs if before else {}), **(inputs or {})},
-            overrides={**(before.overrides if before else {}), **(overrides or {})},
-            outputs=out,
-            records=memo.records,
-            computed=tuple(memo.computed),
-            timings=dict(given["timings"]),
         )
 
     def _sibling(self, config: Config) -> RetrievalDriver:
@@ -291,10 +279,8 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
                     f"the collection is open with the model {self.config.embedding!r}: for "
                     f"{config.embedding!r} build another driver"
                 )
-            hooks = [a for a in self.hamilton.adapter.adapters if not isinstance(a, LooseInputs)]
-            graph = build_graph(config, adapters=hooks)
-            bound, others = self._bound, self._others
-            found = RetrievalDriver(config, graph, bound, others, hooked=self._hooked)
+            graph = build_graph(config, adapters=self._hooks)
+            found = RetrievalDriver(config, graph, self._bound, self._others)
         with self._lock:
             self._siblings[key] = found
             while len(self._siblings) > _SIBLINGS:
@@ -378,8 +364,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
     def _repr_html_(self) -> str:
         """Its graph, for a notebook; its shape where Graphviz is missing."""
         try:
-            dot = to_dot(fold(picture(describe_retrieval(self.graph))), inputs=False)
-            return draw(dot, format="svg").decode()
+            return self.display_all_functions(hide_inputs=True).pipe("svg").decode()
         except RenderError:
             return f"<code>{escape(repr(self))}</code>"
 

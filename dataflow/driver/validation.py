@@ -20,38 +20,26 @@ from operators import frames
 from operators.errors import CrosscorpusError, UnknownName, suggest
 
 _FRAMES = {
-    "scoped_queries": frames.SCOPED_QUERIES,
-    "version_scope": frames.VERSION_SCOPE,
-    **dict.fromkeys(("lexical_prior", "lexical_weight"), frames.LEXICAL_WEIGHT),
-    "trigger_weights": frames.TRIGGER_WEIGHTS,
-    "query_embeddings": frames.QUERY_EMBEDDINGS,
-    "vector_lists": frames.VECTOR_LISTS,
-    "text_lists": frames.TEXT_LISTS,
-    "vector_hits": frames.VECTOR_HITS,
-    "text_hits": frames.TEXT_HITS,
-    "merged": frames.MERGED,
+    **{
+        name: getattr(frames, name.upper())
+        for name in (
+            *("scoped_queries", "version_scope", "trigger_weights", "query_embeddings"),
+            *("vector_lists", "text_lists", "vector_hits", "text_hits", "merged", "deduped"),
+            *("unified", "fused", "outcomes", "packed", "citations", "notes"),
+            *("explain_targets", "dispositions", "explain", "lexical_weight"),
+        )
+    },
+    "lexical_prior": frames.LEXICAL_WEIGHT,
     "chunks": frames.READ_CHUNKS,
     "short_chunks": frames.BREVITY,
-    "deduped": frames.DEDUPED,
-    "unified": frames.UNIFIED,
     "pooled_hits": frames.UNIFIED,
     "aged_hits": pl.Schema({**frames.UNIFIED, "recency": pl.Float64()}),
-    **dict.fromkeys(
-        ("fused", "weighted", "reranked", "unique", "version_order", "phrase_order"), frames.FUSED
-    ),
-    **dict.fromkeys(("context_candidates", "results"), frames.FUSED),
+    **dict.fromkeys(("weighted", "reranked", "unique", "version_order"), frames.FUSED),
+    **dict.fromkeys(("phrase_order", "context_candidates", "results"), frames.FUSED),
     **dict.fromkeys(("vector_outcome", "text_outcome", "chunks_outcome"), frames.OUTCOMES),
-    **dict.fromkeys(("search_outcomes", "outcomes"), frames.OUTCOMES),
-    "packed": frames.PACKED,
+    "search_outcomes": frames.OUTCOMES,
     "context_window": frames.CONTEXT,
-    "citations": frames.CITATIONS,
-    "context_notes": frames.NOTES,
-    "notes": frames.NOTES,
-    "unmet_filters": frames.NOTES,
-    "replica_lag": frames.NOTES,
-    "explain_targets": frames.EXPLAIN_TARGETS,
-    "dispositions": frames.DISPOSITIONS,
-    "explain": frames.EXPLAIN,
+    **dict.fromkeys(("context_notes", "unmet_filters", "replica_lag"), frames.NOTES),
 }
 """What the nodes that read an overridden one count on; ``queries`` has checks of its own."""
 

@@ -61,23 +61,12 @@ def for_evaluation(config: Config) -> Config:
     return config.with_changes({"on_corpus_error": "raise", "deadline_s": None, "corpora": corpora})
 
 
-def questions(
-    queries: pl.DataFrame, corpora: Sequence[str], *, all_corpora: bool = False
-) -> pl.DataFrame:
-    """Judged queries as the retrieval graph takes them.
-
-    Args:
-        queries: columns ``JUDGED_QUERIES``.
-        corpora: those of the configuration. Other corpora that a query judges are not searched; a
-            query that judges only other corpora is left out.
-        all_corpora: search every corpus, whatever a query judges.
-    """
-    known = pl.col("corpora").list.set_intersection(pl.lit(sorted(corpora), pl.List(pl.String)))
-    searched = pl.lit(None, pl.List(pl.String)) if all_corpora else known.list.sort()
-    asked = queries.select(
-        "texts", "trigger", "repos", "as_of", query_id="number", corpora=searched
+def questions(queries: pl.DataFrame) -> pl.DataFrame:
+    """Judged queries (``JUDGED_QUERIES``) as the graph takes them: every corpus may answer."""
+    everywhere = pl.lit(None, pl.List(pl.String))
+    return queries.select(
+        "texts", "trigger", "repos", "as_of", query_id="number", corpora=everywhere
     )
-    return asked.filter(pl.col("corpora").is_null() | (pl.col("corpora").list.len() > 0))
 
 
 def embed_judged_queries(
@@ -90,7 +79,7 @@ def embed_judged_queries(
         embedder: the collection's model.
         vectors_directory: keeps the vectors from one call to the next.
     """
-    texts = query_texts(questions(queries, (), all_corpora=True))
+    texts = query_texts(questions(queries))
     return with_vectors(texts, embedder, vectors_directory)
 
 
@@ -135,7 +124,7 @@ def answer(
     given, clock = dict(inputs or {}), dict[str, float]()
     judged = by_number(qrels, queries)
     corpora = sorted(driver.config.corpora)
-    asked = questions(queries, corpora, all_corpora=True)
+    asked = questions(queries)
     sizes = {c: size for c, size in holdings.documents.items() if c in driver.config.corpora}
     found = [pl.DataFrame(schema=DOCUMENTS)]
     for batch in batches(asked, batch_size):
@@ -157,8 +146,6 @@ def answer(
         found.append(head)
         if on_batch:
             on_batch(batch.height)
-    if on_batch:
-        on_batch(queries.height - asked.height)
     return Answers(as_run(pl.concat(found), queries, name), _timings(driver, name, clock))
 
 

@@ -1,6 +1,6 @@
 """The experiment graph, built and run: files and configurations in, an :class:`Evaluation` out."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,7 +17,6 @@ from operators.embedding.protocol import Embedder
 from operators.embedding.registry import load_embedder
 from operators.errors import CrosscorpusError
 from operators.evaluation.evaluation_frames import Evaluation
-from operators.evaluation.ranked_documents import Alternates
 from operators.postgres.store import ModelMismatch, Store, collection_info
 
 MODULES: tuple[ModuleType, ...] = (runs, comparisons)
@@ -43,11 +42,6 @@ def evaluate(
     qrels: Path | pl.DataFrame,
     *,
     embedder: Embedder | None = None,
-    depth: int = 100,
-    alternates: Alternates = "expand",
-    all_corpora: bool = False,
-    vectors_directory: Path | None = None,
-    on_batch: Callable[[str, int], object] | None = None,
     on: str | None = None,
     **options: Any,
 ) -> Evaluation:
@@ -58,16 +52,16 @@ def evaluate(
         queries: see :func:`operators.evaluation.judgements.read_queries`; or what it gives.
         qrels: see :func:`operators.evaluation.judgements.read_qrels`; or what it gives.
         embedder: the collection's model; None: it is loaded.
-        depth: documents of each corpus in a run, at least; 0: what a user would get.
-        alternates: ``expand``: a near-duplicate that dedup dropped follows its representative;
-            ``drop``: it is left out.
-        all_corpora: judge the documents of every corpus, also where a query names its corpora.
-        vectors_directory: keeps the vectors of the queries from one evaluation to the next.
-        on_batch: takes a configuration's name and how many more queries are done.
         on: the Ray cluster that asks (:func:`dataflow.evaluation.on_ray.connect`), where each
             machine loads the configuration's own model; None: this process asks.
-        options: any parameter of the graph's nodes (``batch_size``, ``resamples``, ``seed``, ...),
-            and ``retrieval_inputs``, a mapping of run-time inputs such as ``reranker`` or ``now``.
+        options: any parameter of the graph's nodes (``batch_size``, ``resamples``, ``seed``, ...):
+            depth: documents of each corpus in a run, at least; 0: what a user would get.
+            alternates: ``expand``: a near-duplicate that dedup dropped follows its
+                representative; ``drop``: it is left out.
+            all_corpora: judge the documents of every corpus, also where a query names its corpora.
+            vectors_directory: keeps the vectors of the queries from one evaluation to the next.
+            on_batch: takes a configuration's name and how many more queries are done.
+            retrieval_inputs: a mapping of run-time inputs such as ``reranker`` or ``now``.
 
     Raises:
         JudgementError: a file can't be used.
@@ -83,15 +77,9 @@ def evaluate(
 
         connect(on)
         options["elsewhere"] = answers_on_ray
-    given = options | {"depth": depth, "alternates": alternates, "all_corpora": all_corpora}
-    given |= {"queries_file": queries, "qrels_file": qrels, "on_batch": on_batch}
-    given |= {
-        "configs": dict(configs),
-        "baseline": next(iter(configs)),
-        "store": store,
-        "embedder": embedder or check_models(store, configs),
-        "vectors_directory": vectors_directory,
-    }
+    given = options | {"queries_file": queries, "qrels_file": qrels, "store": store}
+    given |= {"configs": dict(configs), "baseline": next(iter(configs))}
+    given["embedder"] = embedder or check_models(store, configs)
     with quiet_hamilton():
         found = built.execute(["judged_queries", "holdings", *_FIELDS], inputs=given)
     return Evaluation(

@@ -6,8 +6,7 @@ The weights of corpora are learned from the second, where the corpora compete. T
 these hits. It writes an experiment file, and a real run measures it like any other experiment.
 """
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,12 +33,11 @@ from operators.errors import UnknownName, suggest
 from operators.evaluation import weight_fitting
 from operators.evaluation.candidates import Candidates, candidates, together
 from operators.evaluation.evaluation_frames import Evaluation, measures_of
-from operators.evaluation.judgements import check_judged, lines, read_qrels, read_queries
+from operators.evaluation.judgements import check_judged
 from operators.postgres.store import Store
 from operators.ranking.lexical_weight import match_weights
 from operators.ranking.weighting import language_factors
 
-METHODS = ("convex", "rrf")
 _STAGES = {  # as changes of a configuration
     method: {"variants": {"fused": fused}, "corpus_defaults": {"variants": {"merged": merged}}}
     for method, fused, merged in (
@@ -76,8 +74,8 @@ class FitResult:
 def learn(
     store: Store,
     config: Config,
-    queries: Path,
-    qrels: Path,
+    queries: pl.DataFrame,
+    qrels: pl.DataFrame,
     *,
     extends: str = "default",
     method: str = "convex",
@@ -93,9 +91,8 @@ def learn(
 
     Args:
         config: where the fit begins.
-        queries: see :func:`operators.evaluation.judgements.read_queries`; queries with the same
-            ``group`` are on one side.
-        qrels: see :func:`operators.evaluation.judgements.read_qrels`.
+        queries: columns ``JUDGED_QUERIES``; those with the same ``group`` are on one side.
+        qrels: columns ``QRELS``.
         embedder, vectors_directory: see :func:`dataflow.evaluation.graph.evaluate`.
         extends: what the experiment file calls ``config``.
         method: ``convex``: ``full_weight_terms``, ``corpus_normalization``,
@@ -110,16 +107,16 @@ def learn(
 
     Raises:
         TooFewQueries: there are not enough to learn and to check.
-        JudgementError: a file can't be used.
+        JudgementError: no query has a judgement.
         CrosscorpusError: a search failed.
     """
-    if method not in METHODS:
-        raise UnknownName(f"unknown method {method!r}{suggest(method, METHODS)}")
+    if method not in _STAGES:
+        raise UnknownName(f"unknown method {method!r}{suggest(method, _STAGES)}")
     begin = config.with_changes(_STAGES[method])
-    judged, grades = check_judged(read_queries(queries), read_qrels(qrels))
+    judged, grades = check_judged(queries, qrels)
     check_corpora(judged, {"base": config})
     model = embedder or check_models(store, {"base": config})
-    groups = groups_of(queries, judged["query_id"].to_list())
+    groups = judged["group"].fill_null(judged["query_id"]).to_list()
     training, test = weight_fitting.halves(groups, seed=seed)
     training = weight_fitting.some(training, groups, training_queries, seed=seed)
     asked, every_corpus = fetched(
@@ -258,7 +255,7 @@ def fetched(
         homes, held = ({name: asked[f"{name}.{node}"] for name in settings} for node in _HELD)
         corpora = sorted(name for name in settings if homes[name].corpus in held[name].corpora)
         wanted = ["aged_hits", *(f"{name}.best_match" for name in corpora)]
-        for batch in batches(questions(judged, corpora, all_corpora=True), BATCH_SIZE):
+        for batch in batches(questions(judged), BATCH_SIZE):
             overrides = overrides_of(driver, batch, embeddings)
             hits, *of_batch = driver.execute(wanted, overrides=overrides).values()
             recency = hits["recency"] * language_factors(hits, config.languages)
@@ -276,10 +273,3 @@ def fetched(
         candidates(hits, judged, grades, corpora, **known),
         candidates(hits, judged, grades, corpora, all_corpora=True, **known),
     )
-
-
-def groups_of(path: Path, query_ids: Sequence[str]) -> list[str]:
-    """The group of each query; a query without one is a group of its own."""
-    rows = (json.loads(line) for _, line in lines(path))
-    groups = {str(row["query_id"]): row.get("group") for row in rows}
-    return [str(groups.get(name) or name) for name in query_ids]

@@ -35,7 +35,7 @@ from operators.errors import CrosscorpusError
 from operators.evaluation.comparison import comparison, summary
 from operators.evaluation.evaluation_frames import CORPUS_SCORES, SCORES
 from operators.evaluation.grid import grid, point_name, sweep_table
-from operators.evaluation.judgements import check_judged, read_qrels, read_queries
+from operators.evaluation.judgements import check_judged
 from operators.evaluation.measures import scores
 from operators.evaluation.ranked_documents import of_judged_corpora
 from operators.postgres.store import Store
@@ -59,8 +59,8 @@ def sweep(
     store: Store,
     config: Config,
     settings: Mapping[str, Sequence[Any]],
-    queries: Path,
-    qrels: Path,
+    queries: pl.DataFrame,
+    qrels: pl.DataFrame,
     *,
     embedder: Embedder | None = None,
     measures: Sequence[str] = MEASURES,
@@ -78,8 +78,8 @@ def sweep(
         config: what the settings change, and what every combination is compared with.
         settings: names as of :func:`dataflow.configuration.overrides.with_setting`, and their
             values.
-        queries: see :func:`operators.evaluation.judgements.read_queries`.
-        qrels: see :func:`operators.evaluation.judgements.read_qrels`.
+        queries: columns ``JUDGED_QUERIES``.
+        qrels: columns ``QRELS``.
         embedder, all_corpora, vectors_directory: see :func:`dataflow.evaluation.graph.evaluate`.
         measures: what is measured.
         batch_size: queries a batch.
@@ -87,22 +87,20 @@ def sweep(
 
     Raises:
         UnknownName: no parameter or stage has a setting's name.
-        CrosscorpusError: a file can't be used, a setting changes nothing, or a search failed.
+        CrosscorpusError: no query has a judgement, a setting changes nothing, or a search failed.
     """
     points = grid(settings)
     check_reach(config, settings)
     ordered = grid({name: settings[name] for name in _slowest_first(config, settings)})
     configs = {point_name(point): with_settings(config, point) for point in points}
     order = [point_name({name: point[name] for name in settings}) for point in ordered]
-    asked, judged = check_judged(read_queries(queries), read_qrels(qrels))
+    asked, judged = check_judged(queries, qrels)
     check_corpora(asked, {"": config})
     model = embedder or check_models(store, {UNCHANGED: config})
     embedded = embed_judged_queries(asked, model, vectors_directory)
     found = [pl.DataFrame(schema=SCORES)]
     with build_driver(for_evaluation(config), store=store, embedder=model) as driver:
-        for batch in batches(
-            questions(asked, sorted(config.corpora), all_corpora=True), batch_size
-        ):
+        for batch in batches(questions(asked), batch_size):
             runs = _batch_runs(
                 driver,
                 overrides_of(driver, batch, embedded),

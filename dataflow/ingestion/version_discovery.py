@@ -6,7 +6,6 @@ lineages that have changed, one lineage after the other, two documents at a time
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple
@@ -16,23 +15,8 @@ import polars as pl
 from operators.postgres.inspect.verify import FINDINGS
 from operators.postgres.schema.indexes import vacuum
 from operators.postgres.store import Store
-from operators.postgres.write.version_store import (
-    SEARCHED,
-    Changed,
-    Stored,
-    SupersededChunk,
-    broken,
-    candidates,
-    changed_corpora,
-    invalidate_versions,
-    keep_sketches,
-    mark_found,
-    over_names,
-    passages,
-    placed,
-    unsketched,
-    write_lineages,
-)
+from operators.postgres.write import version_store
+from operators.postgres.write.version_store import Changed, Stored, SupersededChunk
 from operators.versions import alignment, lineage, text_sketches
 from operators.versions.alignment import align, folded, holder
 from operators.versions.normalized_names import NormalizedNames, normalize_names
@@ -53,38 +37,23 @@ OnCompared = Callable[[int, int], None]
 """Takes how many lineages are compared, and of how many."""
 
 
-@dataclass(frozen=True, slots=True)
-class VersionsFound:
-    """What the step did.
+def find_versions(store: Store, on_compared: OnCompared | None = None) -> dict[str, int]:
+    """Bring a collection's versions to the state of its documents, where these have changed.
 
-    Attributes:
-        corpora: corpora whose documents had changed.
-        lineages: topics of two versions or more in those corpora.
-        compared: lineages whose passages the step compared.
-        superseded: passages of the compared lineages that a newer passage replaces.
-        only_old: passages of the compared lineages that no newer version has.
+    Returns:
+        Each corpus whose documents had changed, with the number of its lineages that had.
     """
-
-    corpora: tuple[str, ...] = ()
-    lineages: int = 0
-    compared: int = 0
-    superseded: int = 0
-    only_old: int = 0
-
-
-def find_versions(store: Store, on_compared: OnCompared | None = None) -> VersionsFound:
-    """Bring a collection's versions to the state of its documents, where these have changed."""
-    found = VersionsFound()
+    found: dict[str, int] = {}
     done = []
-    for changed in changed_corpora(store, RULES):
-        whole, found = _of_corpus(store, changed, found, on_compared)
+    for changed in version_store.changed_corpora(store, RULES):
+        whole, found[changed.corpus] = _of_corpus(store, changed, on_compared)
         if whole:
             done.append(changed)
-    if found.corpora:
+    if found:
         # the server plans a search by the number of rows that it counted, and it counted none yet
-        vacuum(store, SEARCHED)
+        vacuum(store, version_store.SEARCHED)
     for changed in done:
-        mark_found(store, changed.corpus, changed.ledger, RULES)
+        version_store.mark_found(store, changed.corpus, changed.ledger, RULES)
     return found
 
 
@@ -96,8 +65,8 @@ def verify_versions(store: Store, *, repair: bool = False) -> pl.DataFrame:
         has changed since its versions were found, or that an earlier release ingested; and
         ``wrong_versions`` for a corpus with passages that a missing chunk supersedes.
     """
-    wrong = broken(store)
-    stale = {changed.corpus for changed in changed_corpora(store, RULES)}
+    wrong = version_store.broken(store)
+    stale = {changed.corpus for changed in version_store.changed_corpora(store, RULES)}
     rows = [
         ("wrong_versions", corpus, f"{count} passages are said to stand for others that are gone")
         for corpus, count in wrong
@@ -106,22 +75,19 @@ def verify_versions(store: Store, *, repair: bool = False) -> pl.DataFrame:
     rows += [("stale_versions", corpus, says) for corpus in sorted(stale)]
     if repair:
         for corpus, _ in wrong:
-            invalidate_versions(store, corpus)
+            version_store.invalidate_versions(store, corpus)
         find_versions(store)
     found = [(kind, corpus, None, None, text, repair) for kind, corpus, text in rows]
     return pl.DataFrame(found, schema=FINDINGS, orient="row")
 
 
-def _of_corpus(
-    store: Store, of: Changed, found: VersionsFound, on_compared: OnCompared | None
-) -> tuple[bool, VersionsFound]:
-    """Whether every changed lineage of the corpus was written, and ``found`` with what was done."""
+def _of_corpus(store: Store, of: Changed, on_compared: OnCompared | None) -> tuple[bool, int]:
+    """Whether every changed lineage of the corpus was written, and how many have changed."""
     corpus = of.corpus
-    lineages = lineage.lineages(candidates(store, corpus, _sketched(store, corpus)))
-    before = placed(store, corpus)
+    lineages = lineage.lineages(version_store.candidates(store, corpus, _sketched(store, corpus)))
+    before = version_store.placed(store, corpus)
     changed = _changed(lineages, before.clear() if of.anew else before)
     whole, compared = True, 0
-    relations = {"same": 0, "revised": 0, "gone": 0}
     for names, leaving in _together(changed, lineages, before):
         parts: list[pl.DataFrame] = []
         read: list[datetime | None] = []
@@ -132,32 +98,23 @@ def _of_corpus(
             read += at
             rows += old
         versions = pl.concat(parts) if parts else lineages.clear()
-        if not write_lineages(store, corpus, versions, read, rows, leaving):
+        if not version_store.write_lineages(store, corpus, versions, read, rows, leaving):
             whole = False  # another run writes at the same time; it comes to this step as well
             continue
-        for row in rows:
-            relations[row.relation] += 1
         compared += len(names)
         if on_compared is not None and names:
             on_compared(compared, len(changed))
-    return whole, replace(
-        found,
-        corpora=(*found.corpora, corpus),
-        lineages=found.lineages + lineages["lineage_id"].n_unique(),
-        compared=found.compared + len(changed),
-        superseded=found.superseded + relations["same"] + relations["revised"],
-        only_old=found.only_old + relations["gone"],
-    )
+    return whole, len(changed)
 
 
 def _sketched(store: Store, corpus: str) -> list[str]:
     """The keys of the documents that may be versions of a topic; the store has their sketches."""
-    keys, paths = over_names(store, corpus, partial(_with_version, corpus))
+    keys, paths = version_store.over_names(store, corpus, partial(_with_version, corpus))
     if paths:
-        keys += over_names(store, corpus, partial(_at_these, corpus, paths))
-    for part in unsketched(store, corpus, keys, text_sketches.RULES):
+        keys += version_store.over_names(store, corpus, partial(_at_these, corpus, paths))
+    for part in version_store.unsketched(store, corpus, keys, text_sketches.RULES):
         made = [(k, at, text_sketches.sketch(text).astype("<u4").tobytes()) for k, at, text in part]
-        keep_sketches(store, corpus, made, text_sketches.RULES)
+        version_store.keep_sketches(store, corpus, made, text_sketches.RULES)
     return keys
 
 
@@ -260,7 +217,7 @@ def _superseded(
     read: list[datetime | None] = []
     later: _Later | None = None
     for row in versions.sort("position", descending=True).iter_rows(named=True):
-        at, document = passages(store, corpus, row["document_key"])
+        at, document = version_store.passages(store, corpus, row["document_key"])
         read.append(at)
         own = [] if later is None else _rows(document, later, row)
         rows += own

@@ -146,7 +146,7 @@ def fused__convex(
     missing_score_fraction: float = 0.0,
 ) -> pl.DataFrame:
     """All hits as one list, by a convex combination of their scores, each on one scale."""
-    return fusion.fuse_convex(
+    parts = fusion.combination(
         aged_hits,
         vector_weights,
         lexical_weight,
@@ -156,6 +156,7 @@ def fused__convex(
         alone=lone_channels,
         spaces={corpus: one.space for corpus, one in held.items()},
     )
+    return fusion.fuse_convex(aged_hits, parts)
 
 
 @config.when(weighted_variant="by_trigger")

@@ -31,7 +31,6 @@ class Described:
         needs: the nodes it reads, sorted.
         inputs: the run-time inputs it reads, sorted.
         parameters: the values that the configuration gives it, by name.
-        type: the type of its value.
         owner: its tag ``owner``, or "": who brought the node.
     """
 
@@ -44,7 +43,6 @@ class Described:
     needs: tuple[str, ...]
     inputs: tuple[str, ...]
     parameters: dict[str, Any]
-    type: str
     owner: str = ""
 
     @property
@@ -73,11 +71,6 @@ class Description:
     inputs: dict[str, str]
     outputs: dict[str, str]
     identity: frozenset[str] = field(default=frozenset())
-
-    @property
-    def subgraphs(self) -> list[str]:
-        """The sub-graphs, sorted."""
-        return list(self.outputs)
 
 
 def describe(
@@ -180,7 +173,6 @@ def _described(
         needs=tuple(sorted(needs)),
         inputs=tuple(sorted(inputs)),
         parameters=dict(sorted(parameters.items())),
-        type=spell(node.type),
         owner=str(tags.get("owner", "")),
     )
 

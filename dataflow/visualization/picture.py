@@ -92,7 +92,7 @@ def picture(description: Description, marks: Mapping[str, str] | None = None) ->
         },
         arrows=dict.fromkeys(sorted(arrows), ""),
         bundles=dict.fromkeys(sorted(bundles), ""),
-        titles={one: one for one in description.subgraphs},
+        titles={one: one for one in description.outputs},
         outputs=description.outputs,
         inputs=read_inputs(description),
         legend=stage_colours(description),

@@ -58,16 +58,10 @@ def fingerprint(dot: str) -> str:
 
 def stamp(png: bytes, mark: str) -> bytes:
     """``png`` with ``mark`` in a text chunk behind its header."""
-    body = _KEY + mark.encode()
-    check = zlib.crc32(b"tEXt" + body)
-    return (
-        png[:_HEAD]
-        + struct.pack(">I", len(body))
-        + b"tEXt"
-        + body
-        + struct.pack(">I", check)
-        + png[_HEAD:]
-    )
+    text = _KEY + mark.encode()
+    chunk = b"tEXt" + text
+    framed = struct.pack(">I", len(text)) + chunk + struct.pack(">I", zlib.crc32(chunk))
+    return png[:_HEAD] + framed + png[_HEAD:]
 
 
 def read_stamp(png: bytes) -> str | None:

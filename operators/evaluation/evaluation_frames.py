@@ -25,6 +25,7 @@ JUDGED_QUERIES = pl.Schema(
         "corpora": pl.List(pl.String),  # the judged corpora; null: all
         "repos": pl.List(pl.String),  # null: every repository
         "as_of": UTC,  # null: now
+        "group": pl.String(),  # whose queries a fit keeps together; null: none given
     }
 )
 

@@ -28,8 +28,8 @@ def read_queries(path: Path) -> pl.DataFrame:
     Args:
         path: JSON, one object a line, may be gzipped: ``query_id`` (text or a whole number, each
             once), ``text`` or ``texts``; and where known ``kind``, ``trigger`` ("none" is none),
-            ``judged_corpora``, ``repos`` and ``as_of`` (ISO 8601, UTC where no zone is given).
-            Other fields are ignored.
+            ``judged_corpora``, ``repos``, ``as_of`` (ISO 8601, UTC where no zone is given) and
+            ``group``. Other fields are ignored.
 
     Returns:
         Columns ``JUDGED_QUERIES``.
@@ -79,6 +79,7 @@ def _query(line: str, where: str) -> dict[str, Any]:
         "corpora": _texts(given, "judged_corpora", where),
         "repos": _texts(given, "repos", where),
         "as_of": _moment(given, where),
+        "group": str(given["group"]) if given.get("group") else None,
     }
 
 

@@ -255,7 +255,7 @@ def open_store(
         row = conn.execute("SELECT current_setting('search_path')").fetchone()
         first = ", ".join(sql.Identifier(s).as_string(conn) for s in (schema, extension.schema))
         search_path = f"{first}, {row[0]}" if row and row[0] else first
-        clustered = has_citus(conn)
+        clustered = has_extension(conn, "citus")
         try:
             if shards and not clustered:
                 raise CrosscorpusError("this server is no Citus cluster: leave --shards out")
@@ -397,9 +397,10 @@ def _set_locally(conn: Connection, name: str, value: str) -> str:
     return f"SET LOCAL {name} = {sql.Literal(value).as_string(conn)}"
 
 
-def has_citus(conn: Connection) -> bool:
-    """Whether the database spreads its collections over the nodes of a Citus cluster."""
-    return conn.execute("SELECT 1 FROM pg_extension WHERE extname = 'citus'").fetchone() is not None
+def has_extension(conn: Connection, name: str) -> bool:
+    """Whether the database has an extension; with ``citus`` it is a cluster of nodes."""
+    found = conn.execute("SELECT 1 FROM pg_extension WHERE extname = %s", (name,))
+    return found.fetchone() is not None
 
 
 def _set_model(conn: Connection, collection: str, model: str, space: str, dimensions: int) -> None:
@@ -424,7 +425,7 @@ def add_vectors(conn: Connection, column: str, dimensions: int) -> None:
         )
     )
     # an exact scan reads it faster inside the row; Citus can't say so of its tables
-    if dimensions <= LONGEST_INLINE_DIMENSIONS and not has_citus(conn):
+    if dimensions <= LONGEST_INLINE_DIMENSIONS and not has_extension(conn, "citus"):
         conn.execute(sql.SQL("ALTER TABLE chunks ALTER COLUMN {} SET STORAGE PLAIN").format(name))
 
 

@@ -99,6 +99,12 @@ def sparse(terms: Iterable[int], weights: Iterable[float]) -> SparseVector:
     return SparseVector({t - 1: w for t, w in zip(terms, weights, strict=True)}, DIMENSIONS)
 
 
+def weights_bytes(counted: TermCounts, average: float) -> bytes:
+    """A chunk's BM25 weights in the server's format (``sparsevec``)."""
+    weighed = weights(counted.counts, counted.length, average)
+    return sparse(counted.terms.tolist(), weighed.tolist()).to_binary()
+
+
 def snapped_average(total_length: int, chunks: int) -> float:
     """The corpus's average length on a grid of 5 % steps.
 

@@ -49,68 +49,9 @@ def fuse_comb_sum(hits: pl.DataFrame) -> pl.DataFrame:
     return _fused(hits, hits["corpus_score"].fill_null(0.0).to_numpy())
 
 
-def fuse_convex(
-    hits: pl.DataFrame,
-    vector_weights: Mapping[str, float],
-    lexical_weight: pl.DataFrame | None = None,
-    *,
-    corpus_normalization: float = 0.5,
-    missing_score_fraction: float = 0.0,
-    depths: Mapping[str, int] | None = None,
-    alone: Mapping[str, str] | None = None,
-    spaces: Mapping[str, str | None] | None = None,
-) -> pl.DataFrame:
-    """A convex combination of similarity and text score, each on one scale.
-
-    ``w * near * similarity / best of corpus + (1 - w) * words * text score / best of all``; all
-    bests are the query's, and ``words`` is its lexical weight. BM25 scores of all corpora are
-    comparable, as sums of the weights of the same words. Similarities are less so: a model puts
-    code and prose at different distances from a question. Yet the corpus that has the nearest
-    passage is more likely to be the right one:
-    ``near = (best of corpus / best of all) ** (1 - corpus_normalization)``.
-
-    A hit that a list lacks counts there ``missing_score_fraction`` of the list's last hit: it may
-    be no worse than what came just within the cut. A list that ends before the cut lacks only what
-    does not match, so that the fraction goes down with its length.
-
-    If only one channel of a corpus was searched, or answered, the corpus counts by that one alone;
-    else all its hits would lose to those of corpora that have both. A hit that neither list has (a
-    caller may give one) counts its merged score.
-
-    Args:
-        hits: as above.
-        vector_weights: ``w`` of each corpus, 0 to 1.
-        lexical_weight: columns ``LEXICAL_WEIGHT``, a factor of each query's text scores; None: 1.
-        corpus_normalization: 1 scales the similarities of each corpus by itself, 0 those of all
-            together.
-        missing_score_fraction: 0 to 1.
-        depths: after how many hits the lists of each corpus were cut; None: all were cut.
-        alone: the one channel, ``vector`` or ``text``, of each corpus that has no other.
-        spaces: the vector space of each corpus: only similarities of one space are compared; None:
-            all have the same.
-    """
-    parts = combination(
-        hits,
-        vector_weights,
-        lexical_weight,
-        corpus_normalization=corpus_normalization,
-        missing_score_fraction=missing_score_fraction,
-        depths=depths,
-        alone=alone,
-        spaces=spaces,
-    )
-    listed = hits["vector_distance"].is_not_null() | hits["text_score"].is_not_null()
-    factors = frame_of(pl.Series(name, getattr(parts, name)) for name in SCORE_FACTORS)
-    if listed.all():
-        return _fused(hits, parts.score, factors)
-    merged = hits["corpus_score"].fill_null(0.0).to_numpy()
-    factors = factors.select(pl.when(listed).then(pl.all()))
-    return _fused(hits, np.where(listed.to_numpy(), parts.score, merged), factors)
-
-
 @dataclass(frozen=True)
 class Combination:
-    """What the score of each hit is made of, as :func:`fuse_convex` says."""
+    """What the score of each hit is made of, as :func:`combination` says."""
 
     vector_weight: Floats
     vector_value: Floats
@@ -136,7 +77,34 @@ def combination(
     alone: Mapping[str, str] | None = None,
     spaces: Mapping[str, str | None] | None = None,
 ) -> Combination:
-    """The parts of the scores that :func:`fuse_convex` gives ``hits``; arguments as there."""
+    """A convex combination of similarity and text score, each on one scale.
+
+    ``w * near * similarity / best of corpus + (1 - w) * words * text score / best of all``; all
+    bests are the query's, and ``words`` is its lexical weight. BM25 scores of all corpora are
+    comparable, as sums of the weights of the same words. Similarities are less so: a model puts
+    code and prose at different distances from a question. Yet the corpus that has the nearest
+    passage is more likely to be the right one:
+    ``near = (best of corpus / best of all) ** (1 - corpus_normalization)``.
+
+    A hit that a list lacks counts there ``missing_score_fraction`` of the list's last hit: it may
+    be no worse than what came just within the cut. A list that ends before the cut lacks only what
+    does not match, so that the fraction goes down with its length.
+
+    If only one channel of a corpus was searched, or answered, the corpus counts by that one alone;
+    else all its hits would lose to those of corpora that have both.
+
+    Args:
+        hits: as above.
+        vector_weights: ``w`` of each corpus, 0 to 1.
+        lexical_weight: columns ``LEXICAL_WEIGHT``, a factor of each query's text scores; None: 1.
+        corpus_normalization: 1 scales the similarities of each corpus by itself, 0 those of all
+            together.
+        missing_score_fraction: 0 to 1.
+        depths: after how many hits the lists of each corpus were cut; None: all were cut.
+        alone: the one channel, ``vector`` or ``text``, of each corpus that has no other.
+        spaces: the vector space of each corpus: only similarities of one space are compared; None:
+            all have the same.
+    """
     number = {name: place for place, name in enumerate(vector_weights)}
     query_id = hits["query_id"].to_numpy()
     corpus = np.array([number[name] for name in hits["corpus"].to_list()], np.int64)
@@ -176,6 +144,20 @@ def combination(
         text_value=ratio(text_score, np.repeat(best_text, sizes)),
         lexical_weight=np.repeat(words, sizes),
     )
+
+
+def fuse_convex(hits: pl.DataFrame, parts: Combination) -> pl.DataFrame:
+    """The convex combination that :func:`combination` gives, times ``recency``.
+
+    A hit that neither list has (a caller may give one) counts its merged score.
+    """
+    listed = hits["vector_distance"].is_not_null() | hits["text_score"].is_not_null()
+    factors = frame_of(pl.Series(name, getattr(parts, name)) for name in SCORE_FACTORS)
+    if listed.all():
+        return _fused(hits, parts.score, factors)
+    merged = hits["corpus_score"].fill_null(0.0).to_numpy()
+    factors = factors.select(pl.when(listed).then(pl.all()))
+    return _fused(hits, np.where(listed.to_numpy(), parts.score, merged), factors)
 
 
 def _last(

@@ -17,7 +17,7 @@ import polars as pl
 
 from operators.arrays.rows import nullable
 from operators.arrays.segments import Column, Floats, Integers, changes, places, starts
-from operators.frames import MERGED, SCORE_FACTORS, TEXT_HITS, VECTOR_HITS, empty, frame_of
+from operators.frames import SCORE_FACTORS, TEXT_HITS, VECTOR_HITS, empty, frame_of
 from operators.ranking.lexical_weight import of_rows
 from operators.ranking.normalization import normalise
 from operators.ranking.total_order import permutation
@@ -119,9 +119,6 @@ class _Aligned:
 
 def _align(vector_hits: pl.DataFrame, text_hits: pl.DataFrame) -> _Aligned:
     lists = (vector_hits, text_hits)
-    if not any(hits.height for hits in lists):
-        nothing = np.zeros(0)
-        return _Aligned(nothing.astype(np.uint32), nothing.astype(np.int64), *[nothing] * 4)
     query_id = np.concatenate([hits["query_id"].to_numpy() for hits in lists])
     chunk_id = np.concatenate([hits["chunk_id"].to_numpy() for hits in lists])
     rank = np.concatenate([hits["rank"].to_numpy() for hits in lists])
@@ -146,8 +143,6 @@ def _align(vector_hits: pl.DataFrame, text_hits: pl.DataFrame) -> _Aligned:
 def _merged(both: _Aligned, *factors: float | Floats) -> pl.DataFrame:
     """The merged list; ``factors`` are ``SCORE_FACTORS``, the last one 1 where it is left out."""
     rows = len(both.query_id)
-    if not rows:
-        return empty(pl.Schema({**MERGED, **SCORE_FACTORS}))
     made = [np.broadcast_to(np.float64(one), rows) for one in (*factors, 1.0)[: len(SCORE_FACTORS)]]
     vector_weight, vector, text_weight, text, words = made
     score = vector_weight * vector + text_weight * (text * words)

@@ -10,6 +10,7 @@ from operators.evaluation.grid import point_name
 from operators.evaluation.tables import is_significant
 from operators.report import charts
 from operators.report.page import Html, Section, element, join, page, table
+from operators.report.scores import colours
 
 
 def sweep_page(
@@ -64,14 +65,8 @@ def _curve(
         for row in values.iter_rows(named=True)
     ]
     lines = list(dict.fromkeys(record["line"] for record in records))
-    colour = alt.Color(
-        "line:N",
-        scale=alt.Scale(
-            domain=lines,
-            range=[charts.SERIES[1 + at % (len(charts.SERIES) - 1)] for at in range(len(lines))],
-        ),
-        legend=alt.Legend() if others else None,
-    )
+    scale = colours(["", *lines], without_first=True)
+    colour = alt.Color("line:N", scale=scale, legend=alt.Legend() if others else None)
     along = alt.X("x:Q" if numeric else "x:O", title=first).sort(None)
     if numeric:
         along = along.scale(zero=False, nice=False, padding=12)

@@ -75,19 +75,17 @@ def answer_as_json(answer: Mapping[str, Any]) -> dict[str, Any]:
     results = from_one(answer["results"]).to_dicts()
     for result in results:
         result["metadata"] = json.loads(result["metadata"] or "{}")
-    return {
+    shown = {
         "results": results,
         "context": answer["context_window"]["text"].to_list(),
         "system_prompt": SYSTEM_PROMPT,
         "citations": answer["citations"]["citation"].to_list(),
         "notes": answer["notes"]["note"].to_list(),
         "provenance": answer["provenance"],
-        **(
-            {"dispositions": from_one(answer["dispositions"]).to_dicts()}
-            if "dispositions" in answer
-            else {}
-        ),
     }
+    if "dispositions" in answer:
+        shown["dispositions"] = from_one(answer["dispositions"]).to_dicts()
+    return shown
 
 
 def from_one(frame: pl.DataFrame) -> pl.DataFrame:

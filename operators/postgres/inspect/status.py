@@ -9,7 +9,7 @@ from psycopg.rows import TupleRow
 
 from operators.postgres.schema.indexes import vector_index
 from operators.postgres.schema.partitions import partition
-from operators.postgres.store import Connection, Store, has_citus
+from operators.postgres.store import Connection, Store, has_extension
 
 TOP_REASONS = 3
 LONGEST_REASON = 160
@@ -152,7 +152,7 @@ def _counted(conn: Connection, said: LiteralString) -> defaultdict[str, list[str
 def _sizes(conn: Connection, corpus: str) -> tuple[bool, int]:
     names = [partition(table, corpus) for table in ("chunks", "postings")]
     quoted = [sql.Identifier(name).as_string(conn) for name in names]
-    size = "citus_total_relation_size" if has_citus(conn) else "pg_total_relation_size"
+    size = ("citus" if has_extension(conn, "citus") else "pg") + "_total_relation_size"
     row = conn.execute(
         f"SELECT to_regclass(%s) IS NOT NULL, coalesce(sum({size}(r)), 0)::bigint"
         " FROM unnest(%s::text[]) AS n(name), LATERAL to_regclass(n.name) AS r",

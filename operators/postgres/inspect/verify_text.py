@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from operators.postgres.store import Connection
-from operators.postgres.write.postings import average_length, weights_bytes
+from operators.postgres.write.postings import average_length
 from operators.ranking import bm25
 
 ROWS_AT_ONCE = 2_000
@@ -83,7 +83,8 @@ def _check_terms(conn: Connection, corpus: str) -> Iterator[Finding]:
             for *text, length, terms, counts, weights in rows:
                 made = bm25.term_counts(bm25.analysed_text(*text))
                 same = (made.length, made.terms.tolist(), made.counts.tolist())
-                wrong += same != (length, terms, counts) or weights_bytes(made, average) != weights
+                weighed = bm25.weights_bytes(made, average)
+                wrong += (*same, weighed) != (length, terms, counts, weights)
     if wrong:
         says = f"text search knows {wrong} chunks by other terms than their text has"
         yield "wrong_terms", None, None, says

@@ -4,12 +4,13 @@ Indexes are built after the rows are in: that is many times faster than one entr
 function may run again and does only what is missing.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
 import psycopg
 from psycopg import sql
+from psycopg.rows import TupleRow
 
 from operators.postgres.binary_copy import copy_rows
 from operators.postgres.connection import retrying
@@ -22,7 +23,7 @@ from operators.postgres.schema.partitions import (
     lock_writers,
     partition,
 )
-from operators.postgres.store import Connection, Store
+from operators.postgres.store import Connection, Store, has_extension
 from operators.ranking import bm25
 
 EXACT_SCAN_MAX_ROWS = 10_000
@@ -54,7 +55,7 @@ def build_indexes(
         store.run(partial(_weigh, corpus=corpus))
         postings = partition("postings", corpus)
         build_index(store, terms_index(corpus), postings, "USING gin (terms)")
-        if store.run(has_pg_textsearch):
+        if store.run(partial(has_extension, name="pg_textsearch")):
             definition = "USING bm25 (text) WITH (text_config = 'english')"
             build_index(store, pg_textsearch_index(corpus), partition("chunks", corpus), definition)
         if held[corpus] > exact_scan_max_rows:
@@ -78,28 +79,24 @@ def _weigh(conn: Connection, corpus: str) -> None:
     conn.execute(
         "CREATE TEMP TABLE weighed (chunk_id bigint, bm25 sparsevec(1000000000)) ON COMMIT DROP"
     )
+
+    def weighed(rows: Iterable[TupleRow]) -> Iterator[tuple[int, bytes]]:
+        for chunk_id, terms, counts, length in rows:
+            counted = bm25.TermCounts(np.array(terms), np.array(counts), length)
+            yield chunk_id, bm25.weights_bytes(counted, average)
+
     with conn.cursor(name="postings", binary=True) as cursor:
         cursor.execute(
             "SELECT chunk_id, terms, counts, length FROM postings WHERE corpus = %s", (corpus,)
         )
         while rows := cursor.fetchmany(WEIGHED_AT_ONCE):
-            _copy_weights(conn, rows, average)
+            copy_rows(conn, "weighed", {"chunk_id": "int8", "bm25": "bytea"}, weighed(rows))
     conn.execute(
         "UPDATE postings p SET bm25 = w.bm25 FROM weighed w"
         " WHERE p.corpus = %s AND p.chunk_id = w.chunk_id",
         (corpus,),
     )
     conn.execute("UPDATE corpora SET average_length = %s WHERE corpus = %s", (average, corpus))
-
-
-def _copy_weights(
-    conn: Connection, rows: Sequence[tuple[int, list[int], list[int], int]], average: float
-) -> None:
-    weighed = []
-    for chunk_id, terms, counts, length in rows:
-        weights = bm25.weights(np.array(counts), length, average)
-        weighed.append((chunk_id, bm25.sparse(terms, weights.tolist()).to_binary()))
-    copy_rows(conn, "weighed", {"chunk_id": "int8", "bm25": "bytea"}, weighed)
 
 
 def vector_index(corpus: str) -> str:
@@ -154,12 +151,6 @@ def build_index(store: Store, name: str, table: str, definition: str, *, rows: i
         except (psycopg.errors.DiskFull, psycopg.errors.OutOfMemory):
             # Workers share memory, and a container may have too little: build without workers.
             retrying(partial(build, {**memory, "max_parallel_maintenance_workers": "0"}))
-
-
-def has_pg_textsearch(conn: Connection) -> bool:
-    """Whether the database has the extension pg_textsearch."""
-    row = conn.execute("SELECT 1 FROM pg_extension WHERE extname = 'pg_textsearch'").fetchone()
-    return row is not None
 
 
 def vacuum(store: Store, tables: Sequence[str]) -> None:

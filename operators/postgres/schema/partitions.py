@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from functools import partial
+from typing import LiteralString
 
 from psycopg import sql
 
@@ -37,11 +38,11 @@ def ensure_partitions(store: Store, corpora: Iterable[str]) -> None:
             store.run(partial(_create, corpus=corpus))
 
 
-def exists(conn: Connection, name: str) -> bool:
-    """Whether the collection has a table or index of that name."""
+def exists(conn: Connection, name: str, kind: LiteralString = "true") -> bool:
+    """Whether the collection has a table or index of that name, of that ``kind`` (SQL)."""
     row = conn.execute(
-        "SELECT 1 FROM pg_class"
-        " WHERE relname = %s AND relnamespace = quote_ident(current_schema())::regnamespace",
+        f"SELECT 1 FROM pg_class WHERE relname = %s AND {kind}"
+        " AND relnamespace = quote_ident(current_schema())::regnamespace",
         (name,),
     ).fetchone()
     return row is not None
@@ -67,12 +68,7 @@ def lock(conn: Connection, what: str, *, alone: bool = True) -> None:
 
 
 def _is_made(conn: Connection, corpus: str) -> bool:
-    row = conn.execute(
-        "SELECT 1 FROM pg_class WHERE relname = %s AND relispartition AND relkind = 'r'"
-        " AND relnamespace = quote_ident(current_schema())::regnamespace",
-        (partition("chunks", corpus),),
-    ).fetchone()
-    return row is not None
+    return exists(conn, partition("chunks", corpus), "relispartition AND relkind = 'r'")
 
 
 def _create(conn: Connection, corpus: str) -> None:

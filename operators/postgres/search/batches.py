@@ -107,17 +107,20 @@ def run_slices(
     store: Store,
     deadline: Deadline,
     items: Sequence[Item],
-    work: Callable[[Connection, Sequence[Item]], list[Row]],
+    work: Callable[[Connection, Item], list[Row]],
     settings: Mapping[str, str] | None = None,
 ) -> list[Row]:
-    """The rows of ``work`` over slices of ``items``, several at once if connections are spare.
+    """The rows of ``work`` on each of ``items``, in slices, several at once with spare connections.
 
     Few are spare. Otherwise searches that hang with many slices would hold every connection.
     """
     slices = [items[start : start + SLICE] for start in range(0, len(items), SLICE)]
 
     def one(part: Sequence[Item]) -> list[Row]:
-        return run(store, deadline, lambda conn: work(conn, part), settings)
+        def each(conn: Connection) -> list[Row]:
+            return [row for item in part for row in work(conn, item)]
+
+        return run(store, deadline, each, settings)
 
     if len(slices) <= 1:
         return [row for part in slices for row in one(part)]

@@ -1,8 +1,10 @@
 """Reading chunks: once a corpus and a batch, in binary, all vectors in one array."""
 
 import struct
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, cast
 
@@ -15,19 +17,14 @@ from psycopg.pq import Format
 from operators.frames import EMBEDDING, READ_CHUNKS, frame_of
 from operators.postgres.search.batches import Deadline, run
 from operators.postgres.search.code_links import link_findings
-from operators.postgres.search.filters import (
-    FOREVER,
-    Filter,
-    condition,
-    created_before,
-    moment,
-    scopes,
-)
-from operators.postgres.search.version_filters import OF_VERSIONS, by_documents
+from operators.postgres.search.filters import Filter, condition, scopes
+from operators.postgres.search.version_filters import OF_VERSIONS, by_documents, created_before
 from operators.postgres.store import Connection, Store, collection_info
 from operators.postgres.superseded_counts import SupersededCounts
 
 FILTERS_AT_ONCE = 50
+
+_FOREVER = datetime.max.replace(tzinfo=UTC)  # the moment of a query that has none
 
 EPOCH_2000_US = 946_684_800_000_000
 """Microseconds from 1970 to 2000: the server counts from 2000."""
@@ -102,13 +99,15 @@ def fetch_chunks(
 def _widest(
     queries: pl.DataFrame, corpus: str, superseded: SupersededCounts | None
 ) -> dict[Filter, tuple[str, str]]:
-    """The filters of a batch, each with its earliest and latest ``as_of``."""
-    spans: dict[Filter, tuple[datetime, datetime]] = {}
-    for scope in scopes(queries, corpus, superseded):
-        at = scope.as_of or FOREVER
-        early, late = spans.get(scope.filter, (at, at))
-        spans[scope.filter] = min(early, at), max(late, at)
-    return {one: (moment(early), moment(late)) for one, (early, late) in spans.items()}
+    """The filters of a batch but for ``as_of``, each with the earliest and the latest of them."""
+    moments: dict[Filter, list[datetime]] = defaultdict(list)
+    for _, one in scopes(queries, corpus, superseded):
+        moments[replace(one, as_of=None)].append(one.as_of or _FOREVER)
+    return {one: (_moment(min(of)), _moment(max(of))) for one, of in moments.items()}
+
+
+def _moment(at: datetime) -> str:
+    return "infinity" if at is _FOREVER else at.isoformat()
 
 
 def _read(

@@ -20,8 +20,8 @@ Meaning of a query's filter columns:
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 import polars as pl
@@ -34,27 +34,25 @@ INDEXED_PATH = 200
 
 NO_CHUNKS = "{}"
 
-FOREVER = datetime.max.replace(tzinfo=UTC)
-"""Later than every moment: stands for the ``as_of`` of a query that has none."""
-
-
 _BORDER = 1_000
 """The number of a border's first parameter; those of queries are smaller."""
 
 
 @dataclass(frozen=True)
 class Filter:
-    """What a group of queries may see; ``as_of`` differs within a group and is no part of it.
+    """What a query may see of a corpus.
+
+    A search needs the last three attributes, which
+    :func:`operators.postgres.search.visible_chunks.search_filters` looks up; a reading does not.
 
     Attributes:
         superseded: the chunks that a newer version replaces; None: versions do not count.
         pinned: the requested versions, each with the names that it may have.
-        inside: the chunks of those versions, as an array literal; None before
-            :func:`operators.postgres.search.version_pins.with_pinned_chunks` has looked them up.
-        outside: the other chunks of their topics, likewise.
-        visible: all chunks that the versions leave, as an array literal; None unless
-            :func:`operators.postgres.search.visible_chunks.with_visible_chunks` has listed them.
+        as_of: the moment that counts.
         only_versions: ``as_of`` chooses between versions, and hides no document without versions.
+        inside: the chunks of the pinned versions, as an array literal.
+        outside: the other chunks of their topics, likewise.
+        visible: all chunks that the versions leave, likewise; None: to list them is not faster.
     """
 
     repos: tuple[str, ...] | None = None
@@ -64,10 +62,11 @@ class Filter:
     pattern: str | None = None
     superseded: SupersededCounts | None = None
     pinned: tuple[tuple[str, ...], ...] = ()
+    as_of: datetime | None = None
+    only_versions: bool = False
     inside: str | None = None
     outside: str | None = None
     visible: str | None = None
-    only_versions: bool = False
 
     @property
     def pinned_chunks(self) -> int:
@@ -78,15 +77,6 @@ class Filter:
     def only_repos(self) -> bool:
         """Whether only the repo list and the versions decide."""
         return (self.path_prefix, self.language, self.state, self.pattern) == (None,) * 4
-
-
-@dataclass(frozen=True)
-class Scope:
-    """One query's filter within a corpus."""
-
-    query_id: int
-    filter: Filter
-    as_of: datetime | None
 
 
 def within_border(
@@ -106,13 +96,15 @@ def within_border(
     for place, (corpus, filters) in enumerate(visible.items()):
         number = _BORDER + place
         parameters[f"corpus_{number}"] = corpus
-        seen = condition(_of_configuration(filters), alias, parameters, number=number)
+        seen = condition(_stated(filters), alias, parameters, number=number)
         clauses.append(f"{alias}.corpus = %(corpus_{number})s AND {seen}")
     return f"({' OR '.join(clauses)})"
 
 
-def scopes(queries: pl.DataFrame, corpus: str, superseded: SupersededCounts | None) -> list[Scope]:
-    """The filter of each query of ``queries`` that may search ``corpus``.
+def scopes(
+    queries: pl.DataFrame, corpus: str, superseded: SupersededCounts | None
+) -> list[tuple[int, Filter]]:
+    """The query_id and the filter of each of ``queries`` that may search ``corpus``.
 
     A query that can see nothing there has none: it does not list the corpus, or its repo list is
     empty.
@@ -123,26 +115,22 @@ def scopes(queries: pl.DataFrame, corpus: str, superseded: SupersededCounts | No
     """
     found = []
     for row in queries.iter_rows(named=True):
-        repos = row["repos"]
-        if repos is not None:
-            repos = tuple(sorted({clean_text(repo) for repo in repos if repo is not None}))
+        stated = _stated(row)
         listed = row["corpora"] is None or corpus in row["corpora"]
-        if not listed or repos == ():
+        if not listed or stated.repos == ():
             continue
         current = superseded is not None and row["version_policy"] != "all"
         pinned = row["pinned"] if "pinned" in row else [[v] for v in row["versions"] or ()]
         moments = [row["as_of"], row.get("versions_as_of") if current else None]
-        one = Filter(
-            repos,
-            _cleaned(row["path_prefix"]),
-            _cleaned(row["language"]),
-            _cleaned(row["state"]),
-            _cleaned(row["pattern"]),
-            superseded if current else None,
-            tuple(tuple(sorted(map(clean_text, of))) for of in pinned or ()) if current else (),
+        one = replace(
+            stated,
+            pattern=_cleaned(row["pattern"]),
+            superseded=superseded if current else None,
+            pinned=tuple(tuple(sorted(map(clean_text, of))) for of in pinned or () if current),
+            as_of=min(filter(None, moments), default=None),
             only_versions=moments[0] is None and moments[1] is not None,
         )
-        found.append(Scope(row["query_id"], one, min(filter(None, moments), default=None)))
+        found.append((row["query_id"], one))
     return found
 
 
@@ -178,46 +166,14 @@ def condition(one: Filter, alias: str, parameters: dict[str, Any], *, number: in
     return " AND ".join(clauses) or "true"
 
 
-def created_before(
-    one: Filter, alias: str, moment: str | None, *, versions_joined: bool = False
-) -> str:
-    """The clause of ``as_of``: ``moment`` is an SQL expression, None for none.
-
-    ``versions_joined``: the statement joins ``OF_VERSIONS``.
-    """
-    if moment is None:
-        return "true"
-    before = f"{alias}.created_at IS NULL OR {alias}.created_at < {moment}"
-    if not one.only_versions:
-        return f"({before})"
-    if versions_joined:
-        return f"({before} OR v.document_key IS NULL)"
-    return f"""({before} OR {alias}.chunk_id NOT IN (
-        SELECT n.chunk_id FROM document_versions d
-        JOIN chunks n ON n.corpus = %(corpus)s AND n.document_key = d.document_key
-        WHERE d.corpus = %(corpus)s AND n.created_at >= {moment}))"""
-
-
-def moment_of(as_of: datetime | None, parameters: dict[str, Any]) -> str | None:
-    """An SQL expression for ``as_of``, whose value goes into ``parameters``; None for none."""
-    if as_of is None:
-        return None
-    parameters["moment"] = moment(as_of)
-    return "%(moment)s::timestamptz"
-
-
-def moment(as_of: datetime | None) -> str:
-    """``as_of`` as the server reads it; ``infinity`` for none."""
-    return "infinity" if as_of in (None, FOREVER) else as_of.isoformat()
-
-
-def _of_configuration(filters: Mapping[str, Any]) -> Filter:
+def _stated(filters: Mapping[str, Any]) -> Filter:
+    """The filter of a query's columns, or of a configuration, without versions."""
     repos = filters.get("repos")
+    if repos is not None:
+        repos = tuple(sorted({clean_text(repo) for repo in repos if repo is not None}))
     names = ("path_prefix", "language", "state")
     path_prefix, language, state = (_cleaned(filters.get(name)) for name in names)
-    return Filter(
-        None if repos is None else tuple(map(clean_text, repos)), path_prefix, language, state
-    )
+    return Filter(repos, path_prefix, language, state)
 
 
 def _cleaned(value: str | None) -> str | None:

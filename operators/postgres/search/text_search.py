@@ -6,44 +6,37 @@ If the filter leaves few chunks, all of them are scored, which is exact.
 """
 
 import math
-from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 
-import numpy as np
 import polars as pl
 
 from operators.foundation.sanitize import clean_text
 from operators.frames import TEXT_LISTS, empty
-from operators.postgres.schema.indexes import has_pg_textsearch, pg_textsearch_index
+from operators.postgres.schema.indexes import pg_textsearch_index
 from operators.postgres.schema.plain_text import words_of
 from operators.postgres.search.batches import Deadline, fetch, run, run_slices
-from operators.postgres.search.filters import Filter, moment_of, scopes
-from operators.postgres.search.ranked_list import ranked_lists
+from operators.postgres.search.filters import Filter
+from operators.postgres.search.ranked_list import Found, ranked_lists
 from operators.postgres.search.version_filters import seen
-from operators.postgres.search.version_pins import with_pinned_chunks
-from operators.postgres.search.visible_chunks import visible_counts, with_visible_chunks
+from operators.postgres.search.visible_chunks import search_filters, visible_counts
 from operators.postgres.store import (
-    CollectionInfo,
     Connection,
     MissingExtension,
     Store,
     collection_info,
+    has_extension,
 )
 from operators.ranking import bm25
 
 CANDIDATE_CAP = 5_000
-
-Found = tuple[int, int, int, float]  # query_id, text_no, chunk_id, score
 
 
 @dataclass(frozen=True)
 class _Text:
     query_id: int
     text_no: int
-    as_of: datetime | None
+    filter: Filter
     text: str
 
 
@@ -84,40 +77,30 @@ def bm25_search(
     if not sizes or k < 1:
         return empty(TEXT_LISTS)
     deadline = Deadline.after(timeout_s, f"the text search of corpus {corpus!r}")
-    groups = _groups(queries, corpus, info)
-    counts = {
-        text: bm25.query_counts(text)
-        for text in {item.text for items in groups.values() for item in items}
-    }
+    texts = _texts(store, deadline, corpus, queries)
+    counts = {text: bm25.query_counts(text) for text in {item.text for item in texts}}
     terms = sorted({term for counted in counts.values() for term in counted})
     chunks, df = run(store, deadline, partial(_statistics, corpus=corpus, terms=terms))
     # Up to here, scoring every visible chunk costs no more than finding as many candidates as
     # `candidate_cap` among all chunks.
     limit = max(candidate_cap, math.isqrt(candidate_cap * max(chunks, 1)))
-    found: list[Found] = []
-    for one, items in groups.items():
-        moments = [item.as_of for item in items]
-        one = with_pinned_chunks(store, deadline, corpus, one, moments)
-        visible = visible_counts(store, deadline, corpus, one, moments, limit=limit)
-        everything, some = list[_Weighed](), list[_Weighed]()
-        for item, size in zip(items, visible, strict=True):
-            at_least = max(size, chunks // 2) if size == limit + 1 else size
-            cap = candidate_cap * chunks / max(at_least, 1)
-            query = bm25.query_terms(counts[item.text], df, chunks, cap=cap, k=k)
-            if query.weights:
-                (everything if size <= cap else some).append(_Weighed(**vars(item), query=query))
-        if everything:
-            listed = with_visible_chunks(store, deadline, corpus, one, moments)
-            work = partial(_score, corpus=corpus, one=listed, k=k, pick=False)
-            found += run_slices(store, deadline, everything, work)
-        work = partial(_score, corpus=corpus, one=one, k=k, pick=True)
-        found += run_slices(store, deadline, some, work, {"enable_seqscan": "off"})
+    visible = visible_counts(store, deadline, corpus, {one.filter for one in texts}, limit=limit)
+    everything, some = list[_Weighed](), list[_Weighed]()
+    for item in texts:
+        size = visible[item.filter]
+        at_least = max(size, chunks // 2) if size == limit + 1 else size
+        cap = candidate_cap * chunks / max(at_least, 1)
+        query = bm25.query_terms(counts[item.text], df, chunks, cap=cap, k=k)
+        if query.weights:
+            (everything if size <= cap else some).append(_Weighed(**vars(item), query=query))
+    score = partial(_score, corpus=corpus, k=k)
+    found = run_slices(store, deadline, everything, partial(score, pick=False))
+    no_scan = {"enable_seqscan": "off"}
+    found += run_slices(store, deadline, some, partial(score, pick=True), no_scan)
     ceilings = {
-        (item.query_id, item.text_no): bm25.ceiling(counts[item.text], df, chunks)
-        for items in groups.values()
-        for item in items
+        (item.query_id, item.text_no): bm25.ceiling(counts[item.text], df, chunks) for item in texts
     }
-    lists = _lists(found)
+    lists = ranked_lists(found, "score")
     of = [ceilings[text] for text in lists["query_id", "text_no"].iter_rows()]
     return lists.with_columns(coverage=pl.col("score") / pl.Series(of, dtype=pl.Float64))
 
@@ -135,12 +118,9 @@ def plain_search(
     info = collection_info(store)
     if k < 1 or corpus not in info.corpora:
         return empty(TEXT_LISTS)
-    found: list[Found] = []
-    for one, items in _groups(queries, corpus, info).items():
-        one = with_pinned_chunks(store, deadline, corpus, one, [item.as_of for item in items])
-        work = partial(_rank_plainly, corpus=corpus, one=one, k=k)
-        found += run_slices(store, deadline, items, work)
-    return _lists(found)
+    work = partial(_rank_plainly, corpus=corpus, k=k)
+    texts = _texts(store, deadline, corpus, queries)
+    return ranked_lists(run_slices(store, deadline, texts, work), "score")
 
 
 def pg_textsearch_search(
@@ -161,22 +141,18 @@ def pg_textsearch_search(
         return empty(TEXT_LISTS)
     index = pg_textsearch_index(corpus)
     run(store, deadline, partial(_check_pg_textsearch, corpus=corpus, index=index))
-    found: list[Found] = []
-    for one, items in _groups(queries, corpus, info).items():
-        one = with_pinned_chunks(store, deadline, corpus, one, [item.as_of for item in items])
-        rank = partial(_rank_by_pg_textsearch, index=index, corpus=corpus, one=one, k=k)
-        for item in items:  # the index answers one query a statement
-            found += run(store, deadline, partial(rank, item=item))
-    return _lists(found)
+    work = partial(_rank_by_pg_textsearch, corpus=corpus, index=index, k=k)
+    texts = _texts(store, deadline, corpus, queries)
+    return ranked_lists(run_slices(store, deadline, texts, work), "score")
 
 
-def _groups(queries: pl.DataFrame, corpus: str, info: CollectionInfo) -> dict[Filter, list[_Text]]:
+def _texts(store: Store, deadline: Deadline, corpus: str, queries: pl.DataFrame) -> list[_Text]:
     texts = dict(zip(queries["query_id"], queries["texts"].to_list(), strict=True))
-    groups: dict[Filter, list[_Text]] = defaultdict(list)
-    for scope in scopes(queries, corpus, info.superseded.get(corpus)):
-        for number, text in enumerate(texts[scope.query_id] or ()):
-            groups[scope.filter].append(_Text(scope.query_id, number, scope.as_of, text or ""))
-    return groups
+    return [
+        _Text(query_id, number, one, text or "")
+        for query_id, one in search_filters(store, deadline, corpus, queries)
+        for number, text in enumerate(texts[query_id] or ())
+    ]
 
 
 def _statistics(conn: Connection, corpus: str, terms: list[int]) -> tuple[int, dict[int, int]]:
@@ -190,51 +166,39 @@ def _statistics(conn: Connection, corpus: str, terms: list[int]) -> tuple[int, d
     return df.pop(0, 0), df
 
 
-def _score(
-    conn: Connection, items: Sequence[_Weighed], *, corpus: str, one: Filter, k: int, pick: bool
-) -> list[Found]:
-    found: list[Found] = []
-    for item in items:
-        weights = bm25.sparse(item.query.weights, item.query.weights.values())
-        parameters = {"corpus": corpus, "k": k, "weights": weights}
-        candidates = ""
-        if pick:
-            parameters["candidates"] = list(item.query.candidates)
-            candidates = " AND p.terms && %(candidates)s::int[]"
-        at = moment_of(item.as_of, parameters)
-        statement = f"""
-            SELECT p.chunk_id, -(p.bm25 <#> %(weights)s::sparsevec) AS score FROM postings p
-            WHERE {seen(one, "p", parameters, at)}{candidates}
-            ORDER BY score DESC, p.chunk_id LIMIT %(k)s
-        """
-        rows = fetch(conn, statement, parameters)
-        found += [(item.query_id, item.text_no, *row) for row in rows if row[1] > 0]
-    return found
+def _score(conn: Connection, item: _Weighed, *, corpus: str, k: int, pick: bool) -> list[Found]:
+    weights = bm25.sparse(item.query.weights, item.query.weights.values())
+    parameters = {"corpus": corpus, "k": k, "weights": weights}
+    candidates = ""
+    if pick:
+        parameters["candidates"] = list(item.query.candidates)
+        candidates = " AND p.terms && %(candidates)s::int[]"
+    statement = f"""
+        SELECT p.chunk_id, -(p.bm25 <#> %(weights)s::sparsevec) AS score FROM postings p
+        WHERE {seen(item.filter, "p", parameters, listed=not pick)}{candidates}
+        ORDER BY score DESC, p.chunk_id LIMIT %(k)s
+    """
+    rows = fetch(conn, statement, parameters)
+    return [(item.query_id, item.text_no, *row) for row in rows if row[1] > 0]
 
 
-def _rank_plainly(
-    conn: Connection, items: Sequence[_Text], *, corpus: str, one: Filter, k: int
-) -> list[Found]:
-    found: list[Found] = []
+def _rank_plainly(conn: Connection, item: _Text, *, corpus: str, k: int) -> list[Found]:
     words = words_of(conn, "c")
-    for item in items:
-        text = clean_text(item.text[: bm25.MAX_QUERY_CHARACTERS])
-        parameters = {"corpus": corpus, "k": k, "text": text}
-        at = moment_of(item.as_of, parameters)
-        # a constant of thousands of words would exhaust the planner
-        asked = "(SELECT plainto_tsquery('english', %(text)s::text))"
-        statement = f"""
-            SELECT c.chunk_id, ts_rank({words}, {asked})::float8 AS score FROM chunks c
-            WHERE {seen(one, "c", parameters, at)} AND {words} @@ {asked}
-            ORDER BY score DESC, c.chunk_id LIMIT %(k)s
-        """
-        rows = fetch(conn, statement, parameters)
-        found += [(item.query_id, item.text_no, *row) for row in rows]
-    return found
+    text = clean_text(item.text[: bm25.MAX_QUERY_CHARACTERS])
+    parameters = {"corpus": corpus, "k": k, "text": text}
+    # a constant of thousands of words would exhaust the planner
+    asked = "(SELECT plainto_tsquery('english', %(text)s::text))"
+    statement = f"""
+        SELECT c.chunk_id, ts_rank({words}, {asked})::float8 AS score FROM chunks c
+        WHERE {seen(item.filter, "c", parameters)} AND {words} @@ {asked}
+        ORDER BY score DESC, c.chunk_id LIMIT %(k)s
+    """
+    rows = fetch(conn, statement, parameters)
+    return [(item.query_id, item.text_no, *row) for row in rows]
 
 
 def _check_pg_textsearch(conn: Connection, corpus: str, index: str) -> None:
-    if not has_pg_textsearch(conn):
+    if not has_extension(conn, "pg_textsearch"):
         raise MissingExtension(
             "text search 'pg_textsearch' needs that extension: have the database's administrator "
             "install it and run CREATE EXTENSION pg_textsearch, or choose text_search: bm25"
@@ -246,26 +210,17 @@ def _check_pg_textsearch(conn: Connection, corpus: str, index: str) -> None:
 
 
 def _rank_by_pg_textsearch(
-    conn: Connection, *, item: _Text, index: str, corpus: str, one: Filter, k: int
+    conn: Connection, item: _Text, *, corpus: str, index: str, k: int
 ) -> list[Found]:
     text = clean_text(item.text[: bm25.MAX_QUERY_CHARACTERS])
     parameters = {"corpus": corpus, "k": k, "text": text, "index": index}
-    at = moment_of(item.as_of, parameters)
     words = "to_bm25query(%(text)s::text, %(index)s::text)"
     statement = f"""
         SELECT h.chunk_id, -h.score FROM (
             SELECT c.chunk_id, (c.text <@> {words})::float8 AS score FROM chunks c
-            WHERE {seen(one, "c", parameters, at, each=True)}
+            WHERE {seen(item.filter, "c", parameters, each=True)}
             ORDER BY c.text <@> {words} LIMIT %(k)s
         ) AS h WHERE h.score < 0
     """
     rows = conn.execute(statement, parameters).fetchall()
-    return [(item.query_id, item.text_no, chunk_id, score) for chunk_id, score in rows]
-
-
-def _lists(found: list[Found]) -> pl.DataFrame:
-    query_id, text_no, chunk_id, score = zip(*found, strict=True) if found else ((),) * 4
-    texts = sorted(set(zip(query_id, text_no, strict=True)))
-    place = {text: number for number, text in enumerate(texts)}
-    of = np.array([place[one] for one in zip(query_id, text_no, strict=True)], np.int64)
-    return ranked_lists(of, texts, chunk_id, score, "score")
+    return [(item.query_id, item.text_no, *row) for row in rows]

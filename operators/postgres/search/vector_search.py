@@ -9,7 +9,6 @@ searches a larger one. If that gives fewer rows than requested, an exact scan fo
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 from typing import Any, cast
 
@@ -23,11 +22,10 @@ from operators.frames import VECTOR_LISTS, empty
 from operators.postgres.binary_copy import LARGEST_HALF
 from operators.postgres.schema.indexes import EXACT_SCAN_MAX_ROWS
 from operators.postgres.search.batches import Deadline, fetch, run, run_slices
-from operators.postgres.search.filters import Filter, moment_of, scopes
-from operators.postgres.search.ranked_list import ranked_lists
+from operators.postgres.search.filters import Filter
+from operators.postgres.search.ranked_list import Found, ranked_lists
 from operators.postgres.search.version_filters import seen
-from operators.postgres.search.version_pins import with_pinned_chunks
-from operators.postgres.search.visible_chunks import visible_counts, with_visible_chunks
+from operators.postgres.search.visible_chunks import search_filters, visible_counts
 from operators.postgres.store import Connection, Store, check_space, collection_info, space_changed
 
 LARGEST_EF_SEARCH = 1_000  # pgvector's own limit
@@ -36,14 +34,12 @@ MORE_FROM_INDEX = 3
 """An index scan gives this many times ``k`` rows, and the nearest ``k`` stay. Otherwise it would
 stop at the first ``k`` rows that pass the filter, which lie in the region that it met first."""
 
-Found = tuple[int, int, float]  # item number, chunk_id, distance
-
 
 @dataclass(frozen=True)
 class _Item:
-    number: int
+    text: tuple[int, int]  # query_id, text_no
     vector: HalfVector
-    as_of: datetime | None
+    filter: Filter
 
 
 def search_vectors(
@@ -89,12 +85,18 @@ def search_vectors(
     places = defaultdict(list)
     for place, (query_id, _) in enumerate(texts):
         places[query_id].append(place)
-    groups: dict[Filter, list[_Item]] = defaultdict(list)
-    for scope in scopes(queries, corpus, info.superseded.get(corpus)):
-        for place in places.get(scope.query_id, ()):
-            groups[scope.filter].append(_Item(place, HalfVector(vectors[place]), scope.as_of))
-
     deadline = Deadline.after(timeout_s, f"the vector search of corpus {corpus!r}")
+    items = [
+        _Item(texts[place], HalfVector(vectors[place]), one)
+        for query_id, one in search_filters(store, deadline, corpus, queries)
+        for place in places.get(query_id, ())
+    ]
+    exactly, by_index = items, list[_Item]()
+    if sum(sizes.values()) > exact_scan_max_rows:
+        filters = {item.filter for item in items}
+        size = visible_counts(store, deadline, corpus, filters, limit=exact_scan_max_rows)
+        exactly = [item for item in items if size[item.filter] <= exact_scan_max_rows]
+        by_index = [item for item in items if size[item.filter] > exact_scan_max_rows]
     breadth = max(ef_search or max(2 * k, 100), k)
     settings = {
         "hnsw.iterative_scan": "relaxed_order",
@@ -102,32 +104,19 @@ def search_vectors(
         "hnsw.max_scan_tuples": str(MAX_SCAN_TUPLES),
     }
     asked: dict[str, Any] = {"corpus": corpus, "space": store.space, "k": k}
-    found: list[Found] = []
-    for one, items in groups.items():
-        exactly, by_index = items, list[_Item]()
-        moments = [item.as_of for item in items]
-        one = with_pinned_chunks(store, deadline, corpus, one, moments)
-        if sum(sizes.values()) > exact_scan_max_rows:
-            visible = visible_counts(
-                store, deadline, corpus, one, moments, limit=exact_scan_max_rows
-            )
-            exactly = [i for i, n in zip(items, visible, strict=True) if n <= exact_scan_max_rows]
-            by_index = [i for i, n in zip(items, visible, strict=True) if n > exact_scan_max_rows]
-        work = partial(_nearest, asked=asked, one=one, by_index=True)
-        indexed = run_slices(store, deadline, by_index, work, settings)
-        listed = with_visible_chunks(store, deadline, corpus, one, moments) if exactly else one
-        far: dict[int, list[float]] = defaultdict(list)
-        for number, _, distance in indexed:
-            far[number].append(distance)
-        short = [item for item in by_index if _may_lack(far[item.number], k)]
-        again = {item.number for item in short}
-        found += [row for row in indexed if row[0] not in again]
-        work = partial(_nearest, asked=asked, one=listed, by_index=False)
-        found += run_slices(store, deadline, [*exactly, *short], work)
-    if {row[0] for row in found} != set(range(len(texts))):
+    work = partial(_nearest, asked=asked, by_index=True)
+    indexed = run_slices(store, deadline, by_index, work, settings)
+    far: dict[tuple[int, int], list[float]] = defaultdict(list)
+    for *text, _, distance in indexed:
+        far[text[0], text[1]].append(distance)
+    short = [item for item in by_index if _may_lack(far[item.text], k)]
+    again = {item.text for item in short}
+    found = [row for row in indexed if row[:2] not in again]
+    work = partial(_nearest, asked=asked, by_index=False)
+    found += run_slices(store, deadline, [*exactly, *short], work)
+    if {row[:2] for row in found} != set(texts):
         run(store, deadline, lambda conn: check_space(store, conn))
-    numbers, chunk_ids, distances = zip(*found, strict=True) if found else ((),) * 3
-    return ranked_lists(np.array(numbers, np.int64), texts, chunk_ids, distances, "distance")
+    return ranked_lists(found, "distance")
 
 
 def _may_lack(distances: Sequence[float], k: int) -> bool:
@@ -140,33 +129,25 @@ def _may_lack(distances: Sequence[float], k: int) -> bool:
 
 
 def _nearest(
-    conn: Connection,
-    items: Sequence[_Item],
-    *,
-    asked: Mapping[str, Any],
-    one: Filter,
-    by_index: bool,
+    conn: Connection, item: _Item, *, asked: Mapping[str, Any], by_index: bool
 ) -> list[Found]:
     # `+ 0` makes an expression that no index answers. An index scan in relaxed order delivers
     # nearly sorted rows, but the planner believes that they are sorted (pgvector issue 862): it
     # makes it sort them.
     distance, order = "c.embedding <=> %(vector)s::halfvec", "distance + 0, chunk_id"
-    found: list[Found] = []
-    for item in items:
-        parameters = {**asked, "vector": item.vector, "wanted": asked["k"] * MORE_FROM_INDEX}
-        at = moment_of(item.as_of, parameters)
-        # A statement sees one state of the collection: if it has another model, it finds nothing.
-        rows = f"""SELECT c.chunk_id, {distance} AS distance FROM chunks c
-            WHERE {seen(one, "c", parameters, at, each=by_index)}
-              AND (%(space)s::text IS NULL OR (SELECT space FROM collection) = %(space)s)"""
-        if by_index:
-            rows = f"""SELECT chunk_id, distance FROM
-                ({rows} ORDER BY {distance} LIMIT %(wanted)s) AS nearest"""
-        else:
-            order = f"({distance}) + 0, c.chunk_id"
-        statement = f"{rows} ORDER BY {order} LIMIT %(k)s"
-        found += [(item.number, *row) for row in fetch(conn, statement, parameters)]
-    return found
+    parameters = {**asked, "vector": item.vector, "wanted": asked["k"] * MORE_FROM_INDEX}
+    seeing = seen(item.filter, "c", parameters, each=by_index, listed=not by_index)
+    # A statement sees one state of the collection: if it has another model, it finds nothing.
+    rows = f"""SELECT c.chunk_id, {distance} AS distance FROM chunks c
+        WHERE {seeing}
+          AND (%(space)s::text IS NULL OR (SELECT space FROM collection) = %(space)s)"""
+    if by_index:
+        rows = f"""SELECT chunk_id, distance FROM
+            ({rows} ORDER BY {distance} LIMIT %(wanted)s) AS nearest"""
+    else:
+        order = f"({distance}) + 0, c.chunk_id"
+    found = fetch(conn, f"{rows} ORDER BY {order} LIMIT %(k)s", parameters)
+    return [(*item.text, *row) for row in found]
 
 
 def _matrix(

@@ -5,55 +5,59 @@ A chunk that a newer version replaces is a row of ``superseded_chunks``, with th
 
 from typing import Any
 
-from operators.postgres.search.filters import Filter, condition, created_before
+from operators.postgres.search.filters import Filter, condition
 
 HASHED_BELOW = 20_000
 """A search hashes up to this many superseded chunks of a corpus, which costs a quarter of a
 microsecond a chunk. If there are more, the planner decides."""
 
 
-def up_to_date(
+def seen(
     one: Filter,
     alias: str,
     parameters: dict[str, Any],
     *,
-    moment: str | None = None,
     each: bool = False,
+    listed: bool = False,
 ) -> str:
-    """The clause that holds for the rows of ``alias`` that ``one``'s versions let through.
+    """The whole clause for the rows of ``alias`` that ``one`` lets through.
 
-    ``moment`` is an SQL expression for ``as_of``, None for none. ``each``: the clause tests row by
-    row, for scans that end early.
+    ``each``: the clause tests row by row, for scans that end early. ``listed``: it takes the list
+    of visible chunks, if there is one.
     """
-    if one.superseded is None:
-        return "true"
-    if one.visible is not None and moment is None:
-        parameters["visible"] = one.visible
-        return f"{alias}.chunk_id = ANY(%(visible)s::bigint[])"
-    by_then = "" if moment is None else f" AND {_SINCE} < {moment}"
-    replaced = f"""superseded_chunks s
-        WHERE s.corpus = %(corpus)s AND s.relation <> 'gone'{by_then}"""
-    same = f"s.chunk_id = {alias}.chunk_id"
-    if each:  # an OFFSET keeps the planner from a join
-        newest = f"NOT EXISTS (SELECT 1 FROM {replaced} AND {same} OFFSET 0)"
-    elif one.superseded.total <= HASHED_BELOW:
-        newest = f"{alias}.chunk_id NOT IN (SELECT s.chunk_id FROM {replaced})"
-    else:
-        newest = f"NOT EXISTS (SELECT 1 FROM {replaced} AND {same})"
-    return _or_pinned(one, alias, newest, parameters)
-
-
-def seen(
-    one: Filter, alias: str, parameters: dict[str, Any], at: str | None, *, each: bool = False
-) -> str:
-    """The whole clause for the rows of ``alias`` that ``one`` lets through at the moment ``at``."""
-    clauses = (
+    at = None if one.as_of is None else "%(as_of)s::timestamptz"
+    parameters["as_of"] = one.as_of and one.as_of.isoformat()
+    clauses = [
         f"{alias}.corpus = %(corpus)s",
         condition(one, alias, parameters),
         created_before(one, alias, at),
-        up_to_date(one, alias, parameters, moment=at, each=each),
-    )
+    ]
+    if listed and one.visible is not None:
+        parameters["visible"] = one.visible
+        clauses.append(f"{alias}.chunk_id = ANY(%(visible)s::bigint[])")
+    elif one.superseded is not None:
+        clauses.append(_or_pinned(one, alias, _newest(one, alias, at, each=each), parameters))
     return " AND ".join(clauses)
+
+
+def created_before(
+    one: Filter, alias: str, moment: str | None, *, versions_joined: bool = False
+) -> str:
+    """The clause of ``as_of``: ``moment`` is an SQL expression, None for none.
+
+    ``versions_joined``: the statement joins ``OF_VERSIONS``.
+    """
+    if moment is None:
+        return "true"
+    before = f"{alias}.created_at IS NULL OR {alias}.created_at < {moment}"
+    if not one.only_versions:
+        return f"({before})"
+    if versions_joined:
+        return f"({before} OR v.document_key IS NULL)"
+    return f"""({before} OR {alias}.chunk_id NOT IN (
+        SELECT n.chunk_id FROM document_versions d
+        JOIN chunks n ON n.corpus = %(corpus)s AND n.document_key = d.document_key
+        WHERE d.corpus = %(corpus)s AND n.created_at >= {moment}))"""
 
 
 OF_VERSIONS = """
@@ -64,7 +68,7 @@ OF_VERSIONS = """
 
 
 def by_documents(one: Filter, parameters: dict[str, Any], *, moment: str, number: int = 0) -> str:
-    """The clause of :func:`up_to_date` for few chunks ``c`` with ``OF_VERSIONS``, without a cache.
+    """The clause for the versions of few chunks ``c`` with ``OF_VERSIONS``, without a cache.
 
     It puts its values into ``parameters``, under names that end in ``number``.
     """
@@ -87,11 +91,6 @@ def pinned_documents(one: Filter, parameters: dict[str, Any], *, number: int = 0
     If one name stands for several versions, the newest that the topic has counts.
     """
     parameters[f"pins_{number}"] = [version for of in one.pinned for version in of]
-    if all(len(of) == 1 for of in one.pinned):
-        return f"""
-            SELECT v.document_key, v.lineage_id FROM document_versions v
-            WHERE v.corpus = %(corpus)s AND v.version = ANY(%(pins_{number})s::text[])
-        """
     parameters[f"pin_groups_{number}"] = [n for n, of in enumerate(one.pinned) for _ in of]
     return f"""
         SELECT m.document_key, m.lineage_id FROM (
@@ -111,6 +110,17 @@ PINNED_CHANGELOGS = (
 """The changelogs with a pinned release, after :func:`pinned_documents` with the same number."""
 
 _SINCE = "coalesce(s.superseded_at, '-infinity')"
+
+
+def _newest(one: Filter, alias: str, moment: str | None, *, each: bool) -> str:
+    """The clause for chunks that no newer version replaces by then."""
+    by_then = "" if moment is None else f" AND {_SINCE} < {moment}"
+    replaced = f"""superseded_chunks s
+        WHERE s.corpus = %(corpus)s AND s.relation <> 'gone'{by_then}"""
+    if not each and one.superseded is not None and one.superseded.total <= HASHED_BELOW:
+        return f"{alias}.chunk_id NOT IN (SELECT s.chunk_id FROM {replaced})"
+    offset = " OFFSET 0" if each else ""  # it keeps the planner from a join
+    return f"NOT EXISTS (SELECT 1 FROM {replaced} AND s.chunk_id = {alias}.chunk_id{offset})"
 
 
 def _or_pinned(one: Filter, alias: str, newest: str, parameters: dict[str, Any]) -> str:

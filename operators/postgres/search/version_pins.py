@@ -6,10 +6,6 @@ a second old; the reading of its finds looks versions up again, by
 :func:`operators.postgres.search.version_filters.by_documents`.
 """
 
-from collections.abc import Collection
-from dataclasses import replace
-from datetime import datetime
-
 from operators.postgres.search.batches import Deadline, run
 from operators.postgres.search.filters import Filter
 from operators.postgres.search.version_filters import PINNED_CHANGELOGS, pinned_documents
@@ -19,26 +15,25 @@ MOST_KEPT = 64
 """Pins whose chunks are kept."""
 
 
-def with_pinned_chunks(
-    store: Store, deadline: Deadline, corpus: str, one: Filter, moments: Collection[datetime | None]
-) -> Filter:
-    """``one`` with the chunks of ``corpus`` that its pinned versions let in and leave out.
+def pinned_chunks(
+    store: Store, deadline: Deadline, corpus: str, one: Filter
+) -> tuple[str | None, str | None]:
+    """The chunks of ``corpus`` that ``one``'s pinned versions let in, and those they leave out.
 
-    Without ``moments`` (``as_of``) the lists lack superseded chunks of other versions.
+    Without an ``as_of`` the lists lack superseded chunks of other versions.
 
     Raises:
         SearchTimeout: the deadline has passed.
     """
     if not one.pinned:
-        return one
-    dated = any(moment is not None for moment in moments)
-    inside, outside = store.cache.pinned.get(
+        return None, None
+    dated = one.as_of is not None
+    return store.cache.pinned.get(
         (corpus, one.pinned, dated),
         collection_info(store).versions_at,
         lambda: run(store, deadline, lambda conn: _chunks(conn, corpus, one, dated=dated)),
         most=MOST_KEPT,
     )
-    return replace(one, inside=inside, outside=outside)
 
 
 def _chunks(conn: Connection, corpus: str, one: Filter, *, dated: bool) -> tuple[str, str]:

@@ -6,14 +6,16 @@ It may use a state that is a second old; the reading of its finds looks versions
 :func:`operators.postgres.search.version_filters.by_documents`.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
-from operators.postgres.search.batches import Deadline, run
-from operators.postgres.search.filters import Filter, moment_of
-from operators.postgres.search.version_filters import seen, up_to_date
+import polars as pl
+
+from operators.postgres.search.batches import Deadline, run, run_slices
+from operators.postgres.search.filters import Filter, scopes
+from operators.postgres.search.version_filters import seen
+from operators.postgres.search.version_pins import pinned_chunks
 from operators.postgres.store import Connection, Store, collection_info
 
 LISTED_ABOVE = 5_000
@@ -26,78 +28,30 @@ MOST_KEPT = 16
 """Lists that are kept."""
 
 
-def visible_counts(
-    store: Store,
-    deadline: Deadline,
-    corpus: str,
-    one: Filter,
-    moments: Sequence[datetime | None],
-    *,
-    limit: int,
-) -> list[int]:
-    """How many chunks each of ``moments`` leaves visible, counted up to ``limit`` + 1.
-
-    Raises:
-        SearchTimeout: the deadline has passed.
-    """
-    sizes = collection_info(store).repos.get(corpus, {})
-    known = visible_at_most(one, moments, sizes, limit=limit)
-    if known is not None:
-        return known
-    return run(store, deadline, lambda conn: count_visible(conn, corpus, one, moments, limit=limit))
-
-
-def visible_at_most(
-    one: Filter, moments: Sequence[datetime | None], repo_sizes: Mapping[str, int], *, limit: int
-) -> list[int] | None:
-    """How many chunks each of ``moments`` (``as_of``) leaves visible, without a count.
-
-    The answer follows from ``repo_sizes`` and the known number of superseded chunks. It is exact if
-    only versions decide, and an upper bound with lists of repos or pinned versions. With other
-    filters it is an upper bound of at most ``limit``. Else None: :func:`count_visible` counts.
-    """
-    names = repo_sizes if one.repos is None else one.repos
-    bounds = [sum(repo_sizes.get(name, 0) for name in names)] * len(moments)
-    undated = all(moment is None for moment in moments)
-    if one.superseded is not None:
-        most = sum(repo_sizes.values()) + one.pinned_chunks
-        bounds = [
-            min(bound, most - one.superseded.by(at))
-            for bound, at in zip(bounds, moments, strict=True)
-        ]
-    known = max(bounds, default=0) <= limit or (one.only_repos and undated)
-    return bounds if known else None
-
-
-def count_visible(
-    conn: Connection, corpus: str, one: Filter, moments: Sequence[datetime | None], *, limit: int
-) -> list[int]:
-    """How many chunks of ``corpus`` each of ``moments`` leaves visible, up to ``limit`` + 1."""
-
-    def count(at: datetime | None) -> int:
-        parameters: dict[str, Any] = {"corpus": corpus, "limit": limit + 1}
-        visible = seen(one, "c", parameters, moment_of(at, parameters))
-        rows = f"SELECT 1 FROM chunks c WHERE {visible} LIMIT %(limit)s"
-        ((found,),) = conn.execute(f"SELECT count(*) FROM ({rows}) AS f", parameters).fetchall()
-        return int(found)
-
-    counted = {at: count(at) for at in set(moments)}
-    return [counted[at] for at in moments]
-
-
-def with_visible_chunks(
-    store: Store, deadline: Deadline, corpus: str, one: Filter, moments: Collection[datetime | None]
-) -> Filter:
-    """``one`` with the list of chunks of ``corpus`` that its versions leave, if a list is faster.
+def search_filters(
+    store: Store, deadline: Deadline, corpus: str, queries: pl.DataFrame
+) -> list[tuple[int, Filter]]:
+    """The query_id and the filter of each of ``queries`` that may search ``corpus``.
 
     Args:
-        one: what the search may see, with the chunks of its pinned versions.
-        moments: the ``as_of`` of its queries; a list holds only for the present.
+        queries: columns ``SCOPED_QUERIES``.
 
     Raises:
         SearchTimeout: the deadline has passed.
     """
-    if one.superseded is None or any(moments):
+    found = scopes(queries, corpus, collection_info(store).superseded.get(corpus))
+    whole = {one: with_chunks(store, deadline, corpus, one) for one in {one for _, one in found}}
+    return [(query_id, whole[one]) for query_id, one in found]
+
+
+def with_chunks(store: Store, deadline: Deadline, corpus: str, one: Filter) -> Filter:
+    """``one`` with the chunks of ``corpus`` that its versions let in and leave out, for a search.
+
+    It lists all that the versions leave at present where that is faster.
+    """
+    inside, outside = pinned_chunks(store, deadline, corpus, one)
+    one = replace(one, inside=inside, outside=outside)
+    if one.superseded is None or one.as_of is not None:
         return one
     info = collection_info(store)
     state, replaced = info.states.get(corpus), one.superseded.total
@@ -121,12 +75,57 @@ def is_worth_a_list(replaced: int, left: int) -> bool:
     return replaced > LISTED_ABOVE and left <= min(replaced, LONGEST)
 
 
+def visible_counts(
+    store: Store, deadline: Deadline, corpus: str, filters: Collection[Filter], *, limit: int
+) -> dict[Filter, int]:
+    """How many chunks each of ``filters`` leaves visible, counted up to ``limit`` + 1.
+
+    Raises:
+        SearchTimeout: the deadline has passed.
+    """
+    sizes = collection_info(store).repos.get(corpus, {})
+    known = {one: visible_at_most(one, sizes, limit=limit) for one in filters}
+    unknown = [one for one, most in known.items() if most is None]
+
+    def count(conn: Connection, one: Filter) -> list[tuple[Filter, int]]:
+        return [(one, count_visible(conn, corpus, one, limit=limit))]
+
+    counted = dict(run_slices(store, deadline, unknown, count))
+    return {one: most for one, most in known.items() if most is not None} | counted
+
+
+def visible_at_most(one: Filter, repo_sizes: Mapping[str, int], *, limit: int) -> int | None:
+    """How many chunks ``one`` leaves visible, without a count.
+
+    The answer follows from ``repo_sizes`` and the known number of superseded chunks. It is exact if
+    only versions decide, and an upper bound with lists of repos or pinned versions. With other
+    filters it is an upper bound of at most ``limit``. Else None: :func:`count_visible` counts.
+    """
+    names = repo_sizes if one.repos is None else one.repos
+    bound = sum(repo_sizes.get(name, 0) for name in names)
+    if one.superseded is not None:
+        most = sum(repo_sizes.values()) + one.pinned_chunks
+        bound = min(bound, most - one.superseded.by(one.as_of))
+    return bound if bound <= limit or (one.only_repos and one.as_of is None) else None
+
+
+def count_visible(conn: Connection, corpus: str, one: Filter, *, limit: int) -> int:
+    """How many chunks of ``corpus`` ``one`` leaves visible, up to ``limit`` + 1."""
+    parameters: dict[str, Any] = {"corpus": corpus, "limit": limit + 1}
+    rows = f"SELECT 1 FROM chunks c WHERE {seen(one, 'c', parameters)} LIMIT %(limit)s"
+    ((found,),) = conn.execute(f"SELECT count(*) FROM ({rows}) AS f", parameters).fetchall()
+    return int(found)
+
+
 def _visible(conn: Connection, corpus: str, one: Filter) -> str:
     """The array literal of the chunks that the versions of ``one`` leave."""
     parameters: dict[str, Any] = {"corpus": corpus}
+    versions = Filter(
+        superseded=one.superseded, pinned=one.pinned, inside=one.inside, outside=one.outside
+    )
     row = conn.execute(
         "SELECT coalesce(array_agg(c.chunk_id ORDER BY c.chunk_id), '{}')::text FROM chunks c"
-        f" WHERE c.corpus = %(corpus)s AND {up_to_date(one, 'c', parameters)}",
+        f" WHERE {seen(versions, 'c', parameters)}",
         parameters,
     ).fetchone()
     return str(row[0]) if row else "{}"

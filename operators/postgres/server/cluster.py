@@ -48,11 +48,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Running:
-    """What a cluster's lock file says: the postmaster, its port, and whether TCP is open."""
+    """What a cluster's lock file says: the postmaster and its port."""
 
     pid: int
     port: int
-    listens: bool
 
 
 class Cluster:
@@ -88,7 +87,7 @@ class Cluster:
         """Read the lock file of the postmaster; it may be stale."""
         try:
             lines = (self.data / "postmaster.pid").read_text().split("\n")
-            return Running(int(lines[0]), int(lines[3]), lines[5].strip() != "")
+            return Running(int(lines[0]), int(lines[3]))
         except (FileNotFoundError, IndexError, ValueError):
             return None
 
@@ -144,9 +143,7 @@ class Cluster:
                 "directory of your own"
             ) from error
 
-    def bring_up(
-        self, lock: int, port: int | None, extra: Mapping[str, str], timeout_s: float
-    ) -> str:
+    def bring_up(self, lock: int, extra: Mapping[str, str], timeout_s: float) -> str:
         """Make the server answer; return how: attached, created or started.
 
         It waits for a server that is starting, recovering or dying. It removes the remains of a
@@ -175,7 +172,7 @@ class Cluster:
         how = "started" if self.is_made() else "created"
         if how == "created":
             self._create(installation, lock)
-        self._start(installation, port, extra, deadline)
+        self._start(installation, extra, deadline)
         return how
 
     def stop(self, timeout_s: float = 60.0) -> bool:
@@ -226,14 +223,12 @@ class Cluster:
             raise ServerError(f"initdb failed: {reason(result.stdout)}")
         unfinished.rename(self.data)
 
-    def _start(
-        self, installation: Path, port: int | None, extra: Mapping[str, str], deadline: float
-    ) -> None:
+    def _start(self, installation: Path, extra: Mapping[str, str], deadline: float) -> None:
         sockets = make_socket_directory(self.directory, self.account)
         (self.data / "postmaster.pid").unlink(missing_ok=True)
         for stale in sockets.glob(".s.PGSQL.*"):
             stale.unlink(missing_ok=True)
-        values = settings(sockets, self.logs, port, machine_memory()) | dict(extra)
+        values = settings(sockets, self.logs, machine_memory()) | dict(extra)
         self._write(self.data / "postgresql.conf", settings_file(values))
         first_words = self.logs / "start.log"
         first_words.unlink(missing_ok=True)

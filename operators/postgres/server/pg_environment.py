@@ -24,6 +24,7 @@ FIXED = {
     "channel_binding": "prefer",
     "target_session_attrs": "any",
     "load_balance_hosts": "disable",
+    "require_auth": "none",
     "requirepeer": "",
     "client_encoding": "UTF8",
     "connect_timeout": "10",
@@ -35,17 +36,10 @@ STUBBORN = ("PGSERVICE", "PGTZ", "PGDATESTYLE", "PGGEQO")
 _changing = threading.Lock()
 
 
-def complete_dsn(host: str, port: int, password: str | None = None) -> str:
-    """Return an address that no environment variable completes.
-
-    Without a password, the client refuses to send any. With one, it sends only a proof (SCRAM).
-    """
+def complete_dsn(host: str, port: int) -> str:
+    """Return an address that no environment variable completes; the client sends no password."""
     known = {option.keyword.decode() for option in Conninfo.get_defaults()}
     fixed = {name: value for name, value in FIXED.items() if name in known}
-    if "require_auth" in known:
-        fixed["require_auth"] = "none" if password is None else "scram-sha-256"
-    if password is not None:
-        fixed["password"] = password
     return make_conninfo("", **fixed, host=host, port=port)
 
 

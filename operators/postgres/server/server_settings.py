@@ -11,9 +11,7 @@ HEADER = "# Written at every start. For settings of your own: ALTER SYSTEM SET n
 MEGABYTE = 1024 * 1024
 
 
-def settings(
-    socket_directory: Path, log_directory: Path, port: int | None, memory_bytes: int
-) -> dict[str, str]:
+def settings(socket_directory: Path, log_directory: Path, memory_bytes: int) -> dict[str, str]:
     """Return the settings of a server for one user's searches on a machine of this memory.
 
     Every commit is durable; memory stays under a quarter of the machine's.
@@ -21,8 +19,8 @@ def settings(
     buffers = _within(memory_bytes // 16, 32, 512)
     maintenance = _within(memory_bytes // 8, 64, 1024)
     return {
-        "listen_addresses": "" if port is None else "127.0.0.1",
-        "port": str(port or 5432),
+        "listen_addresses": "",
+        "port": "5432",
         "unix_socket_directories": str(socket_directory),
         "max_connections": "100",
         "shared_buffers": f"{buffers}MB",

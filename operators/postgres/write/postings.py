@@ -53,17 +53,10 @@ def write_postings(
     for row, counted in zip(chunks.select(list(_FILTERED)).iter_rows(), counts, strict=True):
         corpus, _, repo = row[:3]
         terms, numbers = counted.terms.tolist(), counted.counts.tolist()
-        rows.append(
-            (*row, counted.length, terms, numbers, weights_bytes(counted, averages[corpus]))
-        )
+        weights = bm25.weights_bytes(counted, averages[corpus])
+        rows.append((*row, counted.length, terms, numbers, weights))
         deltas[corpus].count(repo, counted.length, counted.terms, 1)
     copy_rows(conn, "postings", _POSTING, rows)
-
-
-def weights_bytes(counted: bm25.TermCounts, average: float) -> bytes:
-    """A chunk's BM25 weights in the server's format (``sparsevec``)."""
-    weights = bm25.weights(counted.counts, counted.length, average)
-    return bm25.sparse(counted.terms.tolist(), weights.tolist()).to_binary()
 
 
 def rebuild_postings(conn: Connection, corpus: str) -> None:

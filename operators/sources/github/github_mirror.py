@@ -102,13 +102,11 @@ class Mirror:
         source: its name in the collection's state.
         repo: the name its documents are stored under.
         read_issues: what was not fetched, and what a person should know.
-        news: items that were new, changed or deleted.
     """
 
     source: str
     repo: str
     read_issues: list[ReadIssue] = field(default_factory=list)
-    news: int = 0
 
 
 class Found(NamedTuple):
@@ -278,9 +276,7 @@ class _Run:
                 begin = cursor - timedelta(seconds=self.overlap_s)
                 if since == begin:  # the very request that the next run will make
                     kept |= {"etag": answer.etag, "etag_of": _stamp(begin)}
-            self.mirror.news += sync_state.save_items(
-                self.store, self.mirror.source, items, {name: kept}
-            )
+            sync_state.save_items(self.store, self.mirror.source, items, {name: kept})
             self._tell(name, count, latest)
             if answer.next_url is None:
                 return
@@ -325,9 +321,8 @@ class _Run:
                     state = {f"reviews {number}": None}
                     sync_state.replace_items(self.store, source, REVIEW, number, [], state)
                 sync_state.drop_items(self.store, source, [(kind, item_id)], {})
-                self.mirror.news += 1
             else:
-                self.mirror.news += sync_state.save_items(self.store, source, [held], {})
+                sync_state.save_items(self.store, source, [held], {})
             self._tell("deleted", place, None)
 
     def _still_there(self, kind: str, item_id: int, number: int) -> SyncItem | None:

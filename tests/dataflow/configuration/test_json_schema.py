@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 import yaml
 
+from dataflow.configuration.catalog import retrieval_catalog
 from dataflow.configuration.json_schema import json_schema
 from dataflow.configuration.loader import shipped
 
 jsonschema = pytest.importorskip("jsonschema", reason="the extra evaluate brings jsonschema")
-SCHEMA = json_schema()
+SCHEMA = json_schema(retrieval_catalog())
 
 
 def faults(content: Any) -> list[str]:

@@ -1,7 +1,8 @@
 import pytest
 
-from dataflow.configuration.config_model import ConfigError, load_config
+from dataflow.configuration.config_model import load_config
 from dataflow.configuration.hamilton_config import hamilton_config
+from dataflow.configuration.loader import ConfigError
 from dataflow.configuration.overrides import with_setting, with_settings
 from operators.errors import UnknownName
 

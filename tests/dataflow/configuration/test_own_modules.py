@@ -13,9 +13,10 @@ import pytest
 import yaml
 
 from dataflow import build_driver, load_config
+from dataflow.cli.graphs import draw_graph
 from dataflow.configuration.catalog import retrieval_catalog
 from dataflow.configuration.loader import ConfigError
-from dataflow.driver.config_graphs import diff_configs, draw_config
+from dataflow.driver.config_graphs import diff_configs
 from dataflow.driver.retrieval_driver import RetrievalDriver
 from dataflow.execution.graph_checks import GraphError
 from dataflow.ingestion import ingest_documents
@@ -123,7 +124,7 @@ def test_a_foreign_variant_of_each_stage_is_one_of_ours(
         assert changed["results"].equals(driver.execute(["results"], {"query": QUERY})["results"])
     different = diff_configs(load_config("default"), config).to_json()
     assert f"mine.{stage}__mine" in json.dumps(different)
-    drawn = to_dot(draw_config(config, unfold=True))
+    drawn = to_dot(draw_graph("retrieval", config, unfold=True))
     assert drawn.count("mine.py") == (len(config.corpora) if inside else 1)
     with pytest.raises(CrosscorpusError, match="did you mean 'mine'"):
         load_config(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataflow import load_config
+from dataflow.cli.graphs import draw_graph
 from dataflow.driver.config_graphs import (
     describe_config,
     diff_configs,
-    draw_config,
     draw_difference,
 )
 from dataflow.visualization.dot import to_dot
@@ -15,7 +15,10 @@ DEFAULT, RRF = load_config("default"), load_config("rrf")
 
 
 def test_corpora_that_are_alike_are_one_cluster_and_unfolded_one_each() -> None:
-    folded, whole = to_dot(draw_config(DEFAULT)), to_dot(draw_config(DEFAULT, unfold=True))
+    folded, whole = (
+        to_dot(draw_graph("retrieval", DEFAULT)),
+        to_dot(draw_graph("retrieval", DEFAULT, unfold=True)),
+    )
     assert "x 7" in folded
     assert folded.count("subgraph") == 1
     assert whole.count("subgraph") == 7
@@ -23,7 +26,7 @@ def test_corpora_that_are_alike_are_one_cluster_and_unfolded_one_each() -> None:
 
 def test_a_corpus_that_differs_has_a_cluster_of_its_own() -> None:
     other = DEFAULT.with_changes({"corpora": {"wiki": {"variants": {"deduped": "off"}}}})
-    shown = to_dot(draw_config(other))
+    shown = to_dot(draw_graph("retrieval", other))
     assert "x 6" in shown
     assert shown.count("subgraph") == 2
 

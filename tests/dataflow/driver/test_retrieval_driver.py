@@ -266,7 +266,7 @@ def test_hamilton_adapters_see_the_nodes_and_still_log_nothing(small, catalog, r
     seen, config = Seen(), small(on_corpus_error="raise")
     graph = build_graph(config, catalog, adapters=[seen])
     bound = {"store": recorder(wiki=ValueError("broken")), "embedder": None}
-    with RetrievalDriver(config, graph, bound, hooked=True) as driver:
+    with RetrievalDriver(config, graph, bound) as driver:
         driver.execute(["code.unified"], inputs=ASK)
         assert {"queries", "code.vector_search", "code.unified"} <= set(seen.names)
         with pytest.raises(ValueError, match="broken"):

@@ -15,6 +15,7 @@ from dataflow.evaluation.evaluation_files import (
 from dataflow.evaluation.graph import evaluate
 from dataflow.evaluation.sweep import sweep
 from operators.errors import CrosscorpusError
+from operators.evaluation.judgements import read_qrels, read_queries
 
 
 def test_configurations_are_called_by_their_names_or_files(tmp_path):
@@ -85,8 +86,8 @@ def test_a_sweep_is_a_table_and_a_page(judged, tmp_path):
         judged.store,
         load_config("default"),
         {"vector_weight": [0.2, 0.8]},
-        judged.queries,
-        judged.qrels,
+        read_queries(judged.queries),
+        read_qrels(judged.qrels),
         embedder=judged.embedder,
     )
     table, page = write_sweep(found, tmp_path / "swept")
@@ -101,8 +102,8 @@ def test_a_directory_that_cannot_be_made_is_an_error(judged, tmp_path):
         judged.store,
         load_config("default"),
         {"vector_weight": [0.2]},
-        judged.queries,
-        judged.qrels,
+        read_queries(judged.queries),
+        read_qrels(judged.qrels),
         embedder=judged.embedder,
     )
     with pytest.raises(CrosscorpusError, match="can't write to"):

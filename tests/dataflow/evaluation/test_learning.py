@@ -1,21 +1,12 @@
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dataflow import load_config
-from dataflow.evaluation.learning import fetched, groups_of
+from dataflow.evaluation.learning import fetched
 from operators.evaluation.judgements import check_judged, read_qrels, read_queries
-
-
-def test_a_query_without_a_group_is_a_group_of_its_own(tmp_path: Path) -> None:
-    rows = [{"query_id": "a", "text": "x", "group": "g"}, {"query_id": "b", "text": "y"}]
-    file = tmp_path / "queries.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert groups_of(file, ["b", "a"]) == ["b", "g"]
 
 
 def test_what_is_fitted_has_the_weights_of_languages_as_a_question_has_them(judged: Any) -> None:

@@ -42,7 +42,7 @@ def documents(evaluation, query, config="default"):
 def test_a_run_begins_with_what_a_user_gets(judged, found):
     queries = read_queries(judged.queries)
     with build_driver(DEFAULT, store=judged.store, embedder=judged.embedder) as driver:
-        batch = questions(queries, sorted(DEFAULT.corpora))
+        batch = questions(queries)
         results = driver.execute(["results"], overrides={"queries": batch})["results"]
     for number, query in queries.select("number", "query_id").iter_rows():
         first = results.filter(pl.col("query_id") == number).sort("rank")["document_id"]

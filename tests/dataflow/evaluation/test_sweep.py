@@ -6,6 +6,7 @@ from dataflow.configuration.overrides import with_settings
 from dataflow.evaluation.graph import evaluate
 from dataflow.evaluation.sweep import UNCHANGED, sweep
 from operators.errors import CrosscorpusError, UnknownName
+from operators.evaluation.judgements import read_qrels, read_queries
 
 DEFAULT = load_config("default")
 
@@ -15,8 +16,8 @@ def swept(judged, settings, **options):
         judged.store,
         options.pop("config", DEFAULT),
         settings,
-        judged.queries,
-        judged.qrels,
+        read_queries(judged.queries),
+        read_qrels(judged.qrels),
         embedder=judged.embedder,
         **options,
     )

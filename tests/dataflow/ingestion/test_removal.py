@@ -41,7 +41,7 @@ def test_a_secret_that_is_dropped_is_in_no_file_of_the_server(
     crosscorpus_home: Path, tmp_path: Path, embedder: Any
 ) -> None:
     with start(crosscorpus_home / "postgres") as server:
-        with open_store(server.socket_dsn, collection="team", create=True) as store:
+        with open_store(server.dsn, collection="team", create=True) as store:
             ingest_documents(store, embedder, documents(tmp_path))
             store.execute("CHECKPOINT")
             assert holding(crosscorpus_home, SECRET)
@@ -58,11 +58,11 @@ def test_a_dropped_collection_is_in_no_file_of_the_server(
     crosscorpus_home: Path, tmp_path: Path, embedder: Any
 ) -> None:
     with start(crosscorpus_home / "postgres") as server:
-        with open_store(server.socket_dsn, collection="team", create=True) as store:
+        with open_store(server.dsn, collection="team", create=True) as store:
             ingest_documents(store, embedder, documents(tmp_path))
             store.execute("CHECKPOINT")
-        drop_collection(server.socket_dsn, "team")
-        assert erase_log(server.socket_dsn) == []
+        drop_collection(server.dsn, "team")
+        assert erase_log(server.dsn) == []
         assert holding(crosscorpus_home, SECRET) == []
 
 
@@ -122,7 +122,7 @@ def test_an_emptied_corpus_leaves_nothing_of_texts_topics_or_earlier_vectors(
 
     with (
         start(crosscorpus_home / "postgres") as server,
-        open_store(server.socket_dsn, collection="team", create=True) as store,
+        open_store(server.dsn, collection="team", create=True) as store,
     ):
         ingest_documents(store, embedder, manual("before"))
         ingest_documents(store, embedder, manual("after"))
@@ -140,7 +140,7 @@ def test_a_drop_that_was_killed_before_it_erased_is_finished_by_the_next_or_by_v
 ) -> None:
     with (
         start(crosscorpus_home / "postgres") as server,
-        open_store(server.socket_dsn, collection="team", create=True) as store,
+        open_store(server.dsn, collection="team", create=True) as store,
     ):
         for finish in (
             lambda: drop_documents(store, document="d3"),

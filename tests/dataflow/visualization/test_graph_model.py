@@ -5,7 +5,7 @@ from dataflow.visualization.graph_model import describe
 
 def test_sub_graphs_are_learned_from_the_names(described):
     found = described()
-    assert found.subgraphs == ["buoy", "north", "south", "west"]
+    assert list(found.outputs) == ["buoy", "north", "south", "west"]
     assert found.nodes["north.mean"].subgraph == "north"
     assert found.nodes["forecast"].subgraph == ""
 
@@ -59,5 +59,5 @@ def test_a_part_of_a_graph_has_no_loose_ends(weather):
     part = describe(weather(), only={"forecast", "bulletin", "north.mean"})
     assert set(part.nodes) == {"forecast", "bulletin", "north.mean"}
     assert part.nodes["forecast"].needs == ("north.mean",)
-    assert part.subgraphs == ["north"]
+    assert list(part.outputs) == ["north"]
     assert part.inputs == {}

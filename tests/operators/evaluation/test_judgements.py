@@ -51,10 +51,18 @@ def test_a_query_keeps_what_is_known_of_it(tmp_path):
         "corpora": ["code", "docs"],
         "repos": ["org/app"],
         "as_of": datetime(2022, 11, 23, tzinfo=UTC),
+        "group": None,
     }
     second = queries.row(1, named=True)
     assert (second["query_id"], second["number"], second["text"]) == ("7", 1, "how?")
     assert [second[name] for name in ("kind", "trigger", "corpora", "as_of")] == [None] * 4
+
+
+def test_a_query_may_be_of_a_group(tmp_path):
+    given = [{}, {"group": None}, {"group": ""}, {"group": "g"}, {"group": 7}]
+    written_lines = (json.dumps({"query_id": n, "text": "b", **one}) for n, one in enumerate(given))
+    found = read_queries(written(tmp_path, "q", *written_lines))["group"]
+    assert found.to_list() == [None, None, None, "g", "7"]
 
 
 def test_a_time_without_a_zone_is_utc(tmp_path):

@@ -310,12 +310,12 @@ def fill(store: Store) -> None:
 
 def test_a_full_disk_is_said_with_its_place_and_the_server_answers_again(small_disk: Path) -> None:
     with start(small_disk / "postgres") as server:
-        with open_store(server.socket_dsn, "team", create=True) as store:
+        with open_store(server.dsn, "team", create=True) as store:
             store.execute("CREATE TABLE filler (t text)")
             with pytest.raises(DatabaseError, match=r"disk of the server at .* is full") as error:
                 fill(store)
             assert error.value.kind == "disk_full"
-        with open_store(server.socket_dsn, "team") as store:
+        with open_store(server.dsn, "team") as store:
             store.execute("DROP TABLE filler")
             assert collection_info(store).corpora == {}
 

@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from operators.frames import FUSED, LEXICAL_WEIGHT, check
-from operators.ranking.fusion import fuse_comb_sum, fuse_convex, fuse_rrf
+from operators.ranking import fusion
+from operators.ranking.fusion import combination, fuse_comb_sum, fuse_rrf
 
 Make = Callable[..., pl.DataFrame]
 
@@ -34,6 +35,10 @@ hits = st.lists(
     unique_by=lambda row: (row["query_id"], row["corpus"], row["chunk_id"]),
 )
 fixture_is_a_function = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def fuse_convex(rows: pl.DataFrame, *weights: Any, **how: Any) -> pl.DataFrame:
+    return fusion.fuse_convex(rows, combination(rows, *weights, **how))
 
 
 def frame(make: Make, rows: list[dict[str, Any]]) -> pl.DataFrame:

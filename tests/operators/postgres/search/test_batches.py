@@ -79,10 +79,10 @@ def test_searches_that_hang_in_many_slices_leave_connections_to_others(
 ) -> None:
     running, let_go = threading.Semaphore(0), threading.Event()
 
-    def hang(conn: Connection, part: Sequence[int]) -> list[int]:
+    def hang(conn: Connection, item: int) -> list[int]:
         running.release()
         let_go.wait(30.0)
-        return list(part)
+        return [item]
 
     items = range(8 * SLICE)
     with open_store(server_dsn, store.collection, max_size=8) as own, ThreadPoolExecutor(4) as four:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,7 +14,7 @@ from operators.frames import SCOPED_QUERIES
 from operators.postgres.search.batches import Deadline
 from operators.postgres.search.filters import Filter
 from operators.postgres.search.text_search import bm25_search
-from operators.postgres.search.version_pins import MOST_KEPT, with_pinned_chunks
+from operators.postgres.search.version_pins import MOST_KEPT, pinned_chunks
 from operators.postgres.store import Store, collection_info
 from operators.postgres.write.document_writer import document_key
 from operators.postgres.write.version_store import SupersededChunk, mark_found, write_lineages
@@ -72,14 +73,11 @@ def found(store: Store, version: str) -> list[int]:
 def test_a_pinned_version_lets_its_chunks_in_and_leaves_out_the_others_of_the_topic(
     store: Store,
 ) -> None:
-    one = with_pinned_chunks(store, NEVER, "code", pinning(store, "1.0"), [None])
-    assert (one.inside, one.outside) == ("{0}", "{1}")
-    newest = with_pinned_chunks(store, NEVER, "code", pinning(store, "1.1"), [None])
-    assert (newest.inside, newest.outside) == ("{1}", "{}")  # 0 is superseded anyway
-    moment = datetime(2024, 1, 1, tzinfo=UTC)
-    assert (
-        with_pinned_chunks(store, NEVER, "code", pinning(store, "1.1"), [moment]).outside == "{0}"
-    )
+    assert pinned_chunks(store, NEVER, "code", pinning(store, "1.0")) == ("{0}", "{1}")
+    newest = pinning(store, "1.1")
+    assert pinned_chunks(store, NEVER, "code", newest) == ("{1}", "{}")  # 0 is superseded anyway
+    dated = replace(newest, as_of=datetime(2024, 1, 1, tzinfo=UTC))
+    assert pinned_chunks(store, NEVER, "code", dated)[1] == "{0}"
 
 
 def test_what_is_kept_is_forgotten_when_another_process_changes_a_lineage(store: Store) -> None:
@@ -92,5 +90,5 @@ def test_what_is_kept_is_forgotten_when_another_process_changes_a_lineage(store:
 
 def test_only_so_many_pins_are_kept(store: Store) -> None:
     for n in range(MOST_KEPT + 5):
-        with_pinned_chunks(store, NEVER, "code", pinning(store, f"{n}"), [None])
+        pinned_chunks(store, NEVER, "code", pinning(store, f"{n}"))
     assert len(store.cache.pinned) == MOST_KEPT

@@ -11,7 +11,6 @@ from operators.postgres.server.embedded_server import (
     in_use,
     provider_of,
     start,
-    stop,
 )
 from operators.postgres.server.programs import ServerError
 
@@ -66,32 +65,9 @@ def test_processes_that_start_at_once_share_one_server(machine: Any, directory: 
     assert machine.processes_in(directory) == []
 
 
-def test_listens_on_a_port_only_when_asked_and_only_with_the_password(
-    machine: Any, directory: Path
-) -> None:
-    with pytest.raises(ServerError, match="needs a password"):
-        start(directory, port=0)
-    with start(directory, port=0, password="s3cret word's") as server:
-        assert machine.ask(server.dsn, "SELECT inet_server_addr() IS NOT NULL") is True
-        stored = machine.ask(
-            server.dsn, "SELECT rolpassword FROM pg_authid WHERE rolname = 'postgres'"
-        )
-        assert str(stored).startswith("SCRAM-SHA-256$")
-        with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
-            psycopg.connect(server.dsn.replace("s3cret", "wrong"))
-        with start(directory) as over_socket:
-            assert machine.ask(over_socket.dsn, "SELECT inet_server_addr() IS NULL") is True
-    with (
-        start(directory),
-        pytest.raises(ServerError, match=r"already runs without port \d+: stop it first"),
-    ):
-        start(directory, port=0, password="s3cret")
-
-
-def test_stop_ends_it_whoever_uses_it(machine: Any, directory: Path) -> None:
-    assert stop(directory) is False
+def test_is_started_again_until_it_is_released(machine: Any, directory: Path) -> None:
     with start(directory) as server:
-        assert stop(directory) is True
+        assert server.cluster.stop() is True
         assert machine.processes_in(directory) == []
         server.ensure()
         assert machine.ask(server.dsn, "SELECT 1") == 1
