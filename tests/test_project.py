@@ -32,7 +32,7 @@ FLOORS = {
         {"configuration", "retrieval"},
         {"driver"},
         {"ingestion"},
-        {"evaluation"},
+        {"evaluation", "service"},
         {"cli"},
     ),
     "model_builds": (),

@@ -1,12 +1,13 @@
 """The tools over MCP, with the official package: stdio for one agent, streamable HTTP for many."""
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from inspect import Parameter, signature
 from typing import Any
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools import Tool
 from mcp.types import ToolAnnotations
 
 from dataflow.service.tools import TOOLS, Service, status
@@ -20,17 +21,13 @@ INSTRUCTIONS = (
 
 def mcp_server(service: Service, version: str) -> MCPServer:
     """The server of one collection: six tools, all read-only, and its corpora as a resource."""
-    server = MCPServer(
-        "crosscorpus", instructions=INSTRUCTIONS, version=version, log_level="WARNING"
-    )
-    for tool in TOOLS:
-        server.add_tool(
-            served(tool, service),
-            annotations=ToolAnnotations(
-                read_only_hint=True, idempotent_hint=True, open_world_hint=False
-            ),
-            structured_output=True,
-        )
+    hints = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+    made = partial(Tool.from_function, annotations=hints, structured_output=True)
+    tools = [made(served(tool, service)) for tool in TOOLS]
+    for tool in tools:
+        tool.parameters = brief(tool.parameters)
+    options: dict[str, Any] = {"version": version, "log_level": "WARNING", "tools": tools}
+    server = MCPServer("crosscorpus", instructions=INSTRUCTIONS, **options)
 
     @server.resource("crosscorpus://corpora", mime_type="application/json")
     def corpora() -> str:
@@ -38,6 +35,25 @@ def mcp_server(service: Service, version: str) -> MCPServer:
         return status(service).model_dump_json()
 
     return server
+
+
+def brief(schema: Any) -> Any:
+    """A JSON Schema without what an agent reads for nothing: titles, and that null is the default.
+
+    >>> brief({"title": "Path", "anyOf": [{"type": "string"}, {"type": "null"}], "default": None})
+    {'type': 'string'}
+    """
+    if not isinstance(schema, dict):
+        return [brief(part) for part in schema] if isinstance(schema, list) else schema
+    named = [one for one in schema.items() if one[0] != "title" or not isinstance(one[1], str)]
+    kept = {name: brief(part) for name, part in named}
+    match kept:
+        case {"anyOf": [only, {"type": "null"}], "default": None}:
+            return {
+                **only,
+                **{n: part for n, part in kept.items() if n not in ("anyOf", "default")},
+            }
+    return kept
 
 
 def served(tool: Callable[..., Any], service: Service) -> Callable[..., Any]:

@@ -167,7 +167,9 @@ def explain(
     targets = out["explain_targets"].select("corpus", "chunk_id")
     rows = out["dispositions"].sort("result_rank", nulls_last=True, maintain_order=True)
     missed = rows.join(targets, on=["corpus", "chunk_id"], how="semi", maintain_order="left")
-    shown = pl.concat([rows.drop_nulls("result_rank"), missed.filter(pl.col("result_rank").is_null())]).head(PAGE)
+    shown = pl.concat(
+        [rows.drop_nulls("result_rank"), missed.filter(pl.col("result_rank").is_null())]
+    ).head(PAGE)
     return models.Reasons(
         passages=[
             models.Reason(
@@ -308,7 +310,7 @@ def _lines(store: Store, row: dict[str, Any], wanted: str) -> str:
     same = {name: row[name] for name in ("corpus", "repo", "document_id")}
     known: dict[int, str] = {}
     for one in locate(store, [], [row["document_id"]]).filter(**same).iter_rows(named=True):
-        texts = one["text"].split("\n")
+        texts = one["text"].removesuffix("\n").split("\n")
         if one["start_line"] and len(texts) == one["end_line"] - one["start_line"] + 1:
             known |= dict(enumerate(texts, one["start_line"]))
     found = [known[n] for n in range(int(first), int(last or first) + 1) if n in known]
@@ -318,7 +320,7 @@ def _lines(store: Store, row: dict[str, Any], wanted: str) -> str:
 
 
 def _place(cursor: str | None) -> int:
-    if cursor is None or (cursor.isdigit() and len(cursor) < 9):
+    if cursor is None or re.fullmatch("[0-9]{1,8}", cursor):
         return int(cursor or 0)
     raise CrosscorpusError(f"cursor {cursor!r} is not of an answer of mine: leave it out")
 

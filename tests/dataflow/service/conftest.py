@@ -1,0 +1,60 @@
+"""The tools over a real driver of a small collection."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "ingestion"))
+from dying import WordEmbedder
+
+from dataflow import build_driver, load_config
+from dataflow.ingestion import ingest_documents, ingest_git
+from dataflow.service.tools import Service
+from operators.postgres.store import drop_collection, open_store
+
+NAME = "service-tests"
+CODE = "\n".join(f"def step_{n}(cache): return flush(cache, {n})" for n in range(1, 41))
+DOCUMENTS = [
+    {"doc_id": "w", "corpus": "wiki", "path": "w.md", "text": "Why the cache is flushed twice."},
+    *(
+        {"doc_id": f"v{n}", "corpus": "docs", "path": f"docs/{n}.0/limits.md", "version": f"{n}.0"}
+        | {"text": f"# Limits\n\nThe cache keeps {n}00 entries.\n\nIt is flushed at night."}
+        for n in (1, 2)
+    ),
+    *(
+        {"doc_id": f"h{n}", "corpus": "history", "text": f"Flush the cache, attempt {n}: word{n}"}
+        for n in range(45)
+    ),
+]
+
+
+@pytest.fixture(scope="session")
+def code() -> str:
+    """The text of src/a.py in the repository org/app."""
+    return CODE
+
+
+@pytest.fixture(scope="session")
+def service(server_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    folder = tmp_path_factory.mktemp("service")
+    file, app = folder / "documents.jsonl", folder / "app"
+    (app / "src").mkdir(parents=True)
+    (app / "src/a.py").write_text(CODE + "\n")
+    identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
+    for command in (["init", "-q"], ["add", "."], [*identity, "commit", "-qm", "Steps"]):
+        subprocess.run(["git", *command], cwd=app, check=True)
+    file.write_text("".join(json.dumps(one) + "\n" for one in DOCUMENTS))
+    config = load_config("default").with_changes({"variants": {"packed": "tokens"}})
+    embedder = WordEmbedder()
+    with open_store(server_dsn, NAME, create=True, max_size=8) as store:
+        ingest_documents(store, embedder, file)
+        ingest_git(store, embedder, app, repo="org/app")
+        with build_driver(config, store=store, embedder=embedder) as driver:
+            yield Service(driver, store, "http://127.0.0.1:1/p")
+    drop_collection(server_dsn, NAME)

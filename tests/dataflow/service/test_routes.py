@@ -1,0 +1,73 @@
+"""The tools over HTTP, asked by a real client of a real server."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+
+import httpx2
+import pytest
+import uvicorn
+
+from dataflow.service.routes import http_app, only_hosts
+from dataflow.service.tools import Service
+
+
+@pytest.fixture(scope="module")
+def client(service: Service) -> Iterator[httpx2.Client]:
+    app = http_app(service, "1")
+    only_hosts(app, "127.0.0.1")
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as one:
+        yield one
+    server.should_exit = True
+    thread.join()
+
+
+def test_an_app_asks_as_an_agent_does(client: httpx2.Client, service: Service) -> None:
+    found = client.post("/api/search", json={"query": "cache", "corpora": ["code"]}).json()
+    assert found["results"][0]["title"].startswith("[code: org/app/src/a.py")
+    text = client.post("/api/fetch", json={"id": found["results"][0]["id"]}).json()
+    assert "def step_" in text["text"]
+    assert client.get("/healthz").json() == client.get("/readyz").json() == {"status": "ok"}
+    described = client.get("/openapi.json").json()["paths"]
+    assert {"/api/search", "/api/get_context", "/api/status"} <= set(described)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "says"),
+    [
+        ("search", {"query": "x", "corpora": ["cod"]}, 404, "did you mean 'code'"),
+        ("search", {"query": "x", "reops": ["a"]}, 422, "reops"),
+        ("search", {"query": "x", "cursor": "zz"}, 422, "leave it out"),
+        ("search", {"query": " "}, 422, "empty"),
+        ("search", {"query": "x", "top_k": 0}, 422, "top_k"),
+        ("fetch", {"id": "code:7"}, 404, "no passage"),
+        ("nothing", {}, 404, "Not Found"),
+    ],
+)
+def test_a_fault_of_the_request_has_its_status_and_its_reason(
+    client: httpx2.Client, path: str, body: dict[str, object], status: int, says: str
+) -> None:
+    answer = client.post(f"/api/{path}", json=body)
+    assert (answer.status_code, says in answer.text) == (status, True), answer.text
+
+
+def test_a_body_that_is_no_request_is_refused(client: httpx2.Client) -> None:
+    deep = "[" * 100_000 + "]" * 100_000
+    for body in (b"", b"{", b"\xff", deep.encode(), json.dumps([1]).encode()):
+        headers = {"content-type": "application/json"}
+        assert client.post("/api/search", content=body, headers=headers).status_code in (400, 422)
+    assert client.get("/healthz").status_code == 200
+
+
+def test_a_page_of_another_host_can_not_ask(client: httpx2.Client) -> None:
+    refused = client.post("/api/status", json={}, headers={"Host": "evil.example"})
+    assert refused.status_code == 400

@@ -1,0 +1,121 @@
+"""What each tool answers, and what it refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dataflow.service import tools
+from dataflow.service.tools import Service
+from operators.errors import CrosscorpusError, UnknownName
+
+ASK = "why is the cache flushed twice?"
+
+
+def test_a_search_names_passages_that_fetch_gives_exactly(service: Service, code: str) -> None:
+    found = tools.search(service, ASK, corpora=["code"])
+    hit = found.results[0]
+    assert hit.title.startswith("[code: org/app/src/a.py")
+    assert hit.url == f"{service.page}/{hit.id.replace(':', '%3A')}"
+    text = tools.fetch(service, hit.id)
+    assert text.text.strip() in code
+    assert " ".join(text.text.split())[:100] == hit.snippet[:100]
+    assert text.metadata["repo"] == "org/app"
+
+
+def test_lines_of_a_document_come_from_all_its_passages(service: Service) -> None:
+    hit = tools.search(service, "step_7 step_30", corpora=["code"]).results[0]
+    text = tools.fetch(service, hit.id, lines="3-5").text
+    assert text == "\n".join(f"def step_{n}(cache): return flush(cache, {n})" for n in (3, 4, 5))
+    with pytest.raises(CrosscorpusError, match="no text of lines 900"):
+        tools.fetch(service, hit.id, lines="900-901")
+    with pytest.raises(CrosscorpusError, match="write them as 10-42"):
+        tools.fetch(service, hit.id, lines="ten")
+
+
+def test_pages_of_a_search_are_together_the_whole(service: Service) -> None:
+    ids, cursor = list[str](), None
+    while True:
+        page = tools.search(service, "flush the cache attempt", top_k=45, cursor=cursor)
+        ids += [one.id for one in page.results]
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    whole = service.driver.ask("flush the cache attempt", top_k=45)
+    assert ids == [f"{one.corpus}:{one.chunk_id}" for one in whole]
+    assert len(ids) > tools.PAGE
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"corpora": ["cod"]}, "did you mean 'code'"),
+        ({"repos": ["org/ap"]}, "org/app"),
+        ({"trigger": "pr_rewiev"}, "pr_review"),
+    ],
+)
+def test_what_is_unknown_is_an_error_with_the_nearest_name(
+    service: Service, asked: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(CrosscorpusError, match=says):
+        tools.search(service, ASK, **asked)
+
+
+@pytest.mark.parametrize("cursor", ["-1", "1e9", "next", "9" * 30, "٣"])
+def test_a_forged_cursor_is_refused(service: Service, cursor: str) -> None:
+    with pytest.raises(CrosscorpusError, match="leave it out"):
+        tools.search(service, ASK, cursor=cursor)
+
+
+@pytest.mark.parametrize("name", ["", "code", "code:x", "nope:12", "code:" + "9" * 40, "code:5"])
+def test_an_id_that_is_none_is_refused(service: Service, name: str) -> None:
+    with pytest.raises(UnknownName, match="no passage"):
+        tools.fetch(service, name)
+
+
+def test_a_context_keeps_its_budget_and_says_how_to_answer(service: Service) -> None:
+    small, large = (tools.get_context(service, ASK, max_tokens=n) for n in (100, 2_000))
+    assert 0 < len(small.text) < len(large.text)
+    assert large.citations
+    assert "cite each by the label" in large.instruction
+
+
+def test_what_is_missed_is_explained(service: Service) -> None:
+    out = tools.explain(service, ASK, passages=["src/a.py"], corpora=["wiki"])
+    ranks = [one.rank for one in out.passages if one.rank is not None]
+    assert ranks == list(range(1, len(ranks) + 1))
+    missed = [one for one in out.passages if one.title.startswith("[code: org/app/src/a.py")]
+    assert missed
+    assert missed[0].rank is None
+    assert missed[0].reason
+
+
+def test_versions_are_listed_and_compared(service: Service) -> None:
+    assert [one.version for one in tools.versions(service).versions] == ["2.0"]
+    listed = tools.versions(service, "docs/2.0/limits.md")
+    assert [one.version for one in listed.versions] == ["1.0", "2.0"]
+    changed = tools.versions(service, "docs/2.0/limits.md", older="1.0").changes
+    assert len(changed) == 1
+    assert changed[0].startswith("revised")
+    assert "100 entries" in changed[0]
+
+
+def test_every_answer_says_when_each_source_was_read(service: Service) -> None:
+    known = tools.status(service)
+    assert {one.corpus: one.documents for one in known.corpora}["wiki"] == 1
+    assert known.repos == ["org/app"]
+    for answer in (tools.search(service, ASK), tools.get_context(service, ASK), known):
+        assert [one.state for one in answer.sources] == ["ok", "ok"]
+        assert any("org/app" in one.source and "code" in one.corpora for one in answer.sources)
+
+
+def test_no_answer_is_longer_than_an_agent_takes(service: Service) -> None:
+    answers = [
+        tools.search(service, "flush the cache attempt", top_k=200),
+        tools.get_context(service, "flush the cache", max_tokens=tools.MOST_TOKENS),
+        tools.explain(service, "flush the cache"),
+        tools.versions(service),
+        tools.status(service),
+    ]
+    assert max(len(answer.model_dump_json()) for answer in answers) < 1.25 * tools.LONGEST
