@@ -77,7 +77,9 @@ class Run:
         scopes = source.scopes or ()
         repos = sorted({repo for _, repo in scopes if repo})
         named = " ".join([source.reader, *repos])
-        self.number = begin_run(store, named, (corpus for corpus, _ in scopes))
+        met = (corpus for corpus, _ in scopes)
+        folder = source.addresses[0] if source.revision and source.addresses else None
+        self.number = begin_run(store, named, met, source.revision, folder)
         self.known = LedgerSnapshot(store, source.reader, self.number)
 
     @property

@@ -21,6 +21,8 @@ class Read(BaseModel):
     corpora: list[str]
     read_at: datetime
     state: str = Field(description="ok, failed (in part), or unfinished")
+    commit: str | None = None
+    since: str | None = Field(None, description="what its working tree has that was not read")
 
 
 class Hits(BaseModel):

@@ -13,6 +13,7 @@ from operators.errors import CrosscorpusError, UnknownName
 from operators.postgres.errors import DatabaseError
 from operators.postgres.store import collection_info
 
+LONGEST_BODY = 1_000_000
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -36,6 +37,14 @@ def http_app(service: Service, version: str, **options: Any) -> FastAPI:
         app.post(f"/api/{tool.__name__}", description=tool.__doc__, responses=problems)(
             _route(tool, service)
         )
+
+    @app.middleware("http")
+    async def bounded(request: Request, call_next: Any) -> Any:
+        length = request.headers.get("content-length", "" if request.method == "POST" else "0")
+        if length.isdigit() and int(length[:9]) <= LONGEST_BODY:
+            return await call_next(request)
+        said = f"a body has a length, of {LONGEST_BODY:,} bytes at most"
+        return JSONResponse(Problem(detail=said).model_dump(), 413)
 
     @app.exception_handler(CrosscorpusError)
     def refused(_: Request, error: CrosscorpusError) -> JSONResponse:

@@ -26,6 +26,7 @@ from operators.postgres.inspect.version_topics import topics
 from operators.postgres.search.chunk_lookup import locate
 from operators.postgres.search.filter_values import absent_values
 from operators.postgres.store import Store, collection_info
+from operators.sources.git.repository import changed_since
 from operators.versions.version_diff import Change
 
 LONGEST = 24_000
@@ -284,7 +285,14 @@ def _ask(service: Service, query: str, **asked: Any) -> Answer:
 
 
 def _read(service: Service) -> list[models.Read]:
-    return [models.Read(**row) for row in sources(service.store).iter_rows(named=True)]
+    return [
+        models.Read(
+            **{name: row[name] for name in ("source", "corpora", "read_at", "state")},
+            commit=row["revision"],
+            since=changed_since(row["folder"], row["revision"]) if row["revision"] else None,
+        )
+        for row in sources(service.store).iter_rows(named=True)
+    ]
 
 
 def _home(service: Service, id: str) -> tuple[Store, str, int]:

@@ -146,6 +146,7 @@ class Source:
         judged: what became of secrets, by which rules; part of every document's fingerprint.
         whole: a document that a complete scan lacks has vanished; else it may be in another file.
         option: what is chosen; the store keeps the choice under this name.
+        revision: the commit that it reads, of a repository.
     """
 
     reader: str
@@ -159,6 +160,7 @@ class Source:
     judged: str = "secrets allowed"
     whole: bool = True
     option: str = "base_url"
+    revision: str | None = None
 
 
 def of_corpora(source: Source, corpora: Collection[str]) -> Source:

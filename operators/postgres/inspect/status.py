@@ -55,6 +55,8 @@ SOURCES = pl.Schema(
         "corpora": pl.List(pl.String),
         "read_at": pl.Datetime("us", "UTC"),  # start of its last ingestion
         "state": pl.String(),  # as ``STATUS.last_run_state``
+        "revision": pl.String(),  # the commit that was read, and its working tree
+        "folder": pl.String(),
     }
 )
 
@@ -72,8 +74,8 @@ def status(store: Store) -> pl.DataFrame:
 def sources(store: Store) -> pl.DataFrame:
     """When each source was last read, by name (columns: ``SOURCES``)."""
     rows = store.rows(
-        f'SELECT DISTINCT ON (source COLLATE "C") source, corpora, started_at, {_STATE} FROM runs'
-        ' ORDER BY source COLLATE "C", run_id DESC'
+        f'SELECT DISTINCT ON (source COLLATE "C") source, corpora, started_at, {_STATE},'
+        ' revision, folder FROM runs ORDER BY source COLLATE "C", run_id DESC'
     )
     return pl.DataFrame(rows, schema=SOURCES, orient="row")
 

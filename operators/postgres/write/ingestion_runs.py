@@ -17,16 +17,25 @@ COUNTS = (
 )
 
 
-def begin_run(store: Store, source: str, corpora: Iterable[str]) -> int:
+def begin_run(
+    store: Store,
+    source: str,
+    corpora: Iterable[str],
+    revision: str | None = None,
+    folder: str | None = None,
+) -> int:
     """Record that an ingestion of ``source`` has begun, and return its number.
 
-    ``source`` is what a person reads: the reader, and the repositories that it fills.
+    ``source`` is what a person reads: the reader, and the repositories that it fills. ``revision``
+    is the commit that it reads, ``folder`` its working tree.
     """
     named = sorted(set(corpora))
 
     def work(conn: Connection) -> int:
         row = conn.execute(
-            "INSERT INTO runs (source, corpora) VALUES (%s, %s) RETURNING run_id", (source, named)
+            "INSERT INTO runs (source, corpora, revision, folder) VALUES (%s, %s, %s, %s)"
+            " RETURNING run_id",
+            (source, named, revision, folder),
         ).fetchone()
         number = int(row[0]) if row else 0
         conn.execute("DELETE FROM runs WHERE run_id <= %s", (number - KEPT,))

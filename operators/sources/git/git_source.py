@@ -113,6 +113,7 @@ def git_source(
         choosing=lambda on: git_source(path, repo, exclude=exclude, diffs=bool(on)),
         left_out=left_out,
         option="diffs",
+        revision=repository.head,
     )
     return without_ignored(source, repository.root, no_files=HISTORY)
 

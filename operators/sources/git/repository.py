@@ -362,3 +362,20 @@ def _refusal(root: Path, message: str) -> str:
         )
     lines = [line for line in message.splitlines() if line.strip()] or ["it gave no reason"]
     return f"git cannot read {root}: {printable(lines[0].removeprefix('fatal: '))}"
+
+
+def changed_since(folder: str | None, revision: str) -> str | None:
+    """What a working tree has that a run at ``revision`` did not read; None: nothing, or no tree.
+
+    Files that git does not track don't count.
+    """
+    if folder is None or not os.path.isdir(folder):
+        return None
+    try:
+        head = git_output(Path(folder), "rev-parse", "HEAD").strip()
+        dirty = git_output(Path(folder), "status", "--porcelain", "--untracked-files=no")
+    except GitError:
+        return None
+    files = len(dirty.splitlines())
+    said = [f"HEAD is {head[:12]}"] if head != revision else []
+    return ", ".join([*said, *([f"changed files: {files}"] if files else [])]) or None

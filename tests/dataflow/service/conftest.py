@@ -41,14 +41,20 @@ def code() -> str:
 
 
 @pytest.fixture(scope="session")
-def service(server_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    folder = tmp_path_factory.mktemp("service")
-    file, app = folder / "documents.jsonl", folder / "app"
+def app(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The working tree of org/app."""
+    app = tmp_path_factory.mktemp("service") / "app"
     (app / "src").mkdir(parents=True)
     (app / "src/a.py").write_text(CODE + "\n")
     identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
     for command in (["init", "-q"], ["add", "."], [*identity, "commit", "-qm", "Steps"]):
         subprocess.run(["git", *command], cwd=app, check=True)
+    return app
+
+
+@pytest.fixture(scope="session")
+def service(server_dsn: str, app: Path) -> Iterator[Service]:
+    file = app.parent / "documents.jsonl"
     file.write_text("".join(json.dumps(one) + "\n" for one in DOCUMENTS))
     config = load_config("default").with_changes({"variants": {"packed": "tokens"}})
     embedder = WordEmbedder()

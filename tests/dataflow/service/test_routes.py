@@ -65,6 +65,10 @@ def test_a_body_that_is_no_request_is_refused(client: httpx2.Client) -> None:
     for body in (b"", b"{", b"\xff", deep.encode(), json.dumps([1]).encode()):
         headers = {"content-type": "application/json"}
         assert client.post("/api/search", content=body, headers=headers).status_code in (400, 422)
+    large = {"query": "x" * 2_000_000}
+    assert client.post("/api/search", json=large).status_code == 413
+    endless = client.post("/api/search", content=(b"x" for _ in range(3)))
+    assert endless.status_code == 413
     assert client.get("/healthz").status_code == 200
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -119,3 +121,28 @@ def test_no_answer_is_longer_than_an_agent_takes(service: Service) -> None:
         tools.status(service),
     ]
     assert max(len(answer.model_dump_json()) for answer in answers) < 1.25 * tools.LONGEST
+
+
+def test_an_answer_says_what_a_working_tree_has_that_was_not_read(
+    service: Service, app: Path
+) -> None:
+    def told() -> tuple[str | None, str | None]:
+        (read,) = (one for one in tools.search(service, ASK).sources if "org/app" in one.source)
+        return read.commit, read.since
+
+    def git(*command: str) -> str:
+        identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
+        done = subprocess.run(["git", *identity, *command], cwd=app, capture_output=True, text=True)
+        return done.stdout.strip()
+
+    head = git("rev-parse", "HEAD")
+    assert told() == (head, None)
+    file = app / "src" / "a.py"
+    before = file.read_text()
+    file.write_text("changed")
+    assert told() == (head, "changed files: 1")
+    git("commit", "-qam", "Another")
+    assert told() == (head, f"HEAD is {git('rev-parse', 'HEAD')[:12]}")
+    git("reset", "-q", "--hard", head)
+    assert file.read_text() == before
+    assert told() == (head, None)
