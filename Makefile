@@ -19,7 +19,7 @@ define installed
 	    $(PIP) --require-hashes -r $(1) && $(PIP) --no-deps -e .; }
 endef
 
-.PHONY: help install demo test test-citus test-ray lint bench render lock clean
+.PHONY: help install demo test test-citus test-mcp test-ray lint bench render lock clean
 
 help:  ## what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -48,6 +48,9 @@ test: $(TEST)  ## every test, on a real embedded server, then lint and types
 
 test-citus: $(TEST)  ## the Postgres part of the tests on a real Citus cluster, if its sources are here
 	tests/citus/run.sh $(abspath $(BIN)/python)
+
+test-mcp: $(TEST)  ## the conformance suite of MCP and its inspector, against a server
+	tests/mcp/run.sh $(abspath $(BIN)/python)
 
 test-ray: $(TEST)  ## the examples with Ray, in an environment of their own
 	$(BIN)/crosscorpus models install
