@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-import polars as pl
 from psycopg.rows import TupleRow
 
 from operators.foundation.sanitize import clean_text
@@ -13,19 +12,10 @@ from operators.postgres.store import Connection, Store
 from operators.postgres.write.document_writer import document_key
 from operators.postgres.write.term_statistics import Deltas, apply_deltas, delete_chunks
 
-LEDGER = pl.Schema(
-    {
-        "document_id": pl.String(),
-        "content_hash": pl.String(),
-        "fingerprint": pl.String(),
-        "state": pl.String(),  # indexed | empty | failed | no_text | encrypted
-        "reason": pl.String(),  # why it has no chunks; else a note on how it was read, or null
-        "failed_with": pl.String(),  # content hash and fingerprint of a later version that failed
-        "failed_reason": pl.String(),
-    }
-)
-
-_ENTRIES = f"SELECT {', '.join(LEDGER)} FROM documents WHERE corpus = %s AND repo = %s"
+_ENTRIES = """
+    SELECT document_id, content_hash, fingerprint, state, reason, failed_with, failed_reason
+    FROM documents WHERE corpus = %s AND repo = %s
+"""
 
 
 def record_failure(
@@ -96,7 +86,14 @@ def forget_failed_version(store: Store, corpus: str, repo: str, document_id: str
 
 
 class Entry(NamedTuple):
-    """The record of a document: see ``LEDGER``."""
+    """The record of a document.
+
+    Attributes:
+        content: the hash of what was read.
+        state: indexed, empty, failed, no_text or encrypted.
+        reason: why it has no chunks; else a note on how it was read, or None.
+        failed_with: content hash and fingerprint of a later version that failed.
+    """
 
     content: str | None
     fingerprint: str | None
@@ -129,11 +126,3 @@ def stored_heading(
         (document_key(corpus, repo, document_id),),
     )
     return row and (row[0], str(row[1]))
-
-
-def ledger(store: Store, corpus: str, repo: str) -> pl.DataFrame:
-    """The recorded documents of ``corpus`` in ``repo``: columns ``LEDGER``, by id."""
-    rows = store.rows(
-        f'{_ENTRIES} ORDER BY document_id COLLATE "C"', (clean_text(corpus), clean_text(repo))
-    )
-    return pl.DataFrame(rows, schema=LEDGER, orient="row")

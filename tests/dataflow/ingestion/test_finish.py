@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from ingested import document, git, texts
+from ledger_rows import ledger
 
 from dataflow.ingestion import (
     ingest,
@@ -25,7 +26,6 @@ from operators.errors import CrosscorpusError
 from operators.postgres.inspect.status import status
 from operators.postgres.search.chunk_lookup import unread_reason
 from operators.postgres.store import Store, collection_info
-from operators.postgres.write.ledger import ledger
 from operators.sources.github.github_api import open_github
 from operators.sources.protocol import Source
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 from ingested import git, texts
+from ledger_rows import ledger
 
 from dataflow.ingestion import ingest_folder, ingest_git, ingest_wiki
 from operators.errors import CrosscorpusError
 from operators.postgres.store import Store
-from operators.postgres.write.ledger import ledger
 
 Ingest = Callable[..., Any]
 

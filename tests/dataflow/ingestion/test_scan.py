@@ -21,6 +21,7 @@ from typing import Any
 
 import pytest
 from ingested import document, texts
+from ledger_rows import ledger
 
 from dataflow.ingestion import (
     IngestReport,
@@ -36,7 +37,6 @@ from operators.postgres.store import (
     drop_collection,
     open_store,
 )
-from operators.postgres.write.ledger import ledger
 from operators.sources.files import Skipped, read_file
 from operators.sources.folder import folder_source
 from operators.sources.protocol import LONGEST_TITLE, Document, LazyDocument

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from ingested import git, texts
+from ledger_rows import ledger
 
 from dataflow.ingestion import ingest_documents, ingest_folder, ingest_git, ingest_wiki
 from dataflow.ingestion.removal import drop_documents
@@ -27,7 +28,6 @@ from dataflow.ingestion.sources import (
 from operators.errors import CrosscorpusError
 from operators.postgres.inspect.status import status
 from operators.postgres.store import Store, collection_info, drop_collection, open_store
-from operators.postgres.write.ledger import ledger
 from operators.postgres.write.sync_state import stored_items
 from operators.sources.formats.pdf import PdfReader
 from operators.sources.github.github_api import GithubApi, GithubError, open_github

@@ -16,6 +16,7 @@ import psycopg
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from ledger_rows import ledger
 from psycopg.conninfo import make_conninfo
 
 from operators.errors import CrosscorpusError
@@ -26,7 +27,6 @@ from operators.postgres.exchange.manifest import MANIFEST
 from operators.postgres.inspect.verify import verify
 from operators.postgres.store import Store, collections, drop_collection, open_store
 from operators.postgres.write.ingestion_runs import begin_run
-from operators.postgres.write.ledger import ledger
 
 Change = Callable[[Path], None]
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import polars as pl
 import pytest
+from ledger_rows import ledger
 
 from operators.postgres.inspect.verify import LOST, verify
 from operators.postgres.store import Store
 from operators.postgres.write.document_writer import document_key
-from operators.postgres.write.ledger import ledger
 
 DAMAGE = {
     "lost_chunks": "DELETE FROM chunks WHERE document_id = 'd1' AND ordinal = 1",

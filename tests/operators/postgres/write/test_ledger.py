@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 import psycopg
 import pytest
+from ledger_rows import ledger
 from psycopg import sql
 
 from operators.postgres.schema.migrate import MIGRATIONS, apply_migrations
@@ -14,7 +15,6 @@ from operators.postgres.store import Store
 from operators.postgres.write.document_writer import write_documents
 from operators.postgres.write.ledger import (
     forget_failed_version,
-    ledger,
     record_failed_version,
     record_failure,
 )
