@@ -4,11 +4,11 @@ from inspect import Parameter, signature
 from typing import Any
 
 from fastapi import FastAPI, Request
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, PlainTextResponse
 from pydantic import BaseModel, ConfigDict, create_model
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-from dataflow.service.tools import TOOLS, Service
+from dataflow.service.tools import TOOLS, Service, fetch
 from operators.errors import CrosscorpusError, UnknownName
 from operators.postgres.errors import DatabaseError
 from operators.postgres.store import collection_info
@@ -23,13 +23,16 @@ class Problem(BaseModel):
     detail: str
 
 
-def http_app(service: Service, version: str, **options: Any) -> FastAPI:
-    """The application of one collection; ``options`` are FastAPI's.
+def http_app(service: Service, version: str, host: str, **options: Any) -> FastAPI:
+    """The application of one collection, which listens at ``host``; ``options`` are FastAPI's.
 
-    Bodies have no unknown fields. A name that does not exist is 404 with the nearest names, another
-    fault of the request 422, a database that is away 503.
+    On this machine alone, no page of another host may ask (DNS rebinding). Bodies have no unknown
+    fields. A name that does not exist is 404 with the nearest names, another fault of the request
+    422, a database that is away 503.
     """
     app = FastAPI(title="crosscorpus", version=version, **options)
+    if host in ("127.0.0.1", "localhost", "::1"):
+        app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(LOCAL))
     problems: dict[int | str, dict[str, Any]] = {
         status: {"model": Problem} for status in (404, 422, 503)
     }
@@ -52,6 +55,11 @@ def http_app(service: Service, version: str, **options: Any) -> FastAPI:
         status = next((code for kind, code in known.items() if isinstance(error, kind)), 422)
         return JSONResponse(Problem(detail=str(error)).model_dump(), status)
 
+    @app.get("/p/{id}", response_class=PlainTextResponse)
+    def passage(id: str) -> str:
+        """The text of a passage: the address of what has no other one."""
+        return str(fetch(service, id).text)
+
     @app.get("/healthz")
     def healthy() -> dict[str, str]:
         """The process answers."""
@@ -65,12 +73,6 @@ def http_app(service: Service, version: str, **options: Any) -> FastAPI:
         return {"status": "ok"}
 
     return app
-
-
-def only_hosts(app: FastAPI, host: str) -> None:
-    """Refuse requests that name another host than ``host``, as a page elsewhere may (rebinding)."""
-    if host in ("127.0.0.1", "localhost", "::1"):
-        app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(LOCAL))
 
 
 def _route(tool: Any, service: Service) -> Any:

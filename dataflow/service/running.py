@@ -17,7 +17,7 @@ try:
     import uvicorn
 
     from dataflow.service.mcp_server import mcp_server
-    from dataflow.service.routes import http_app, only_hosts
+    from dataflow.service.routes import http_app
     from dataflow.service.tools import Service
 except ImportError as missing:
     raise CrosscorpusError(f"a server needs {missing.name}: {installing('serve')}") from None
@@ -60,8 +60,7 @@ def run_http(collection: str, config: str, host: str, port: int) -> None:
             async with server.session_manager.run():
                 yield
 
-        app = http_app(service, __version__, lifespan=lifespan)
-        only_hosts(app, host)
+        app = http_app(service, __version__, host, lifespan=lifespan)
         app.mount("/", mcp)
         typer.echo(
             f"{collection} is served: MCP at {address}/mcp, HTTP at {address}/docs", err=True

@@ -129,17 +129,15 @@ def get_context(
     query: Annotated[str, Field(description="the question to answer")],
     corpora: Corpora = None,
     repos: Repos = None,
-    language: Language = None,
-    path: Path = None,
     as_of: AsOf = None,
     version: VersionName = None,
     trigger: Trigger = None,
     max_tokens: Annotated[int, Field(ge=100, le=MOST_TOKENS)] = 4_000,
 ) -> models.Context:
     """Passages packed into a budget of tokens, with citations, to answer a question from."""
-    asked: dict[str, Any] = {"corpora": corpora, "repos": repos, "language": language}
-    asked |= {"path": path, "as_of": as_of, "version": version, "trigger": trigger}
-    answer = _ask(service, query, **asked, context_budget=max_tokens)
+    asked: dict[str, Any] = {"corpora": corpora, "repos": repos, "as_of": as_of}
+    asked |= {"version": version, "trigger": trigger, "context_budget": max_tokens}
+    answer = _ask(service, query, **asked)
     return models.Context(
         text=answer.context,
         citations=list(answer.citations),

@@ -11,14 +11,13 @@ import httpx2
 import pytest
 import uvicorn
 
-from dataflow.service.routes import http_app, only_hosts
+from dataflow.service.routes import http_app
 from dataflow.service.tools import Service
 
 
 @pytest.fixture(scope="module")
 def client(service: Service) -> Iterator[httpx2.Client]:
-    app = http_app(service, "1")
-    only_hosts(app, "127.0.0.1")
+    app = http_app(service, "1", "127.0.0.1")
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -36,6 +35,8 @@ def test_an_app_asks_as_an_agent_does(client: httpx2.Client, service: Service) -
     assert found["results"][0]["title"].startswith("[code: org/app/src/a.py")
     text = client.post("/api/fetch", json={"id": found["results"][0]["id"]}).json()
     assert "def step_" in text["text"]
+    page = found["results"][0]["url"].removeprefix("http://127.0.0.1:1")
+    assert client.get(page).text == text["text"]
     assert client.get("/healthz").json() == client.get("/readyz").json() == {"status": "ok"}
     described = client.get("/openapi.json").json()["paths"]
     assert {"/api/search", "/api/get_context", "/api/status"} <= set(described)
