@@ -6,7 +6,7 @@ lineages that have changed, one lineage after the other, two documents at a time
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple
@@ -59,25 +59,20 @@ class VersionsFound:
 
     Attributes:
         corpora: corpora whose documents had changed.
-        lineages: topics of two versions or more in those corpora.
         compared: lineages whose passages the step compared.
-        superseded: passages of the compared lineages that a newer passage replaces.
-        only_old: passages of the compared lineages that no newer version has.
     """
 
     corpora: tuple[str, ...] = ()
-    lineages: int = 0
     compared: int = 0
-    superseded: int = 0
-    only_old: int = 0
 
 
-def find_versions(store: Store, on_compared: OnCompared | None = None) -> VersionsFound:
+def find_versions(store: Store, on_compared: OnCompared = lambda done, of: None) -> VersionsFound:
     """Bring a collection's versions to the state of its documents, where these have changed."""
     found = VersionsFound()
     done = []
     for changed in changed_corpora(store, RULES):
-        whole, found = _of_corpus(store, changed, found, on_compared)
+        whole, compared = _of_corpus(store, changed, on_compared)
+        found = VersionsFound((*found.corpora, changed.corpus), found.compared + compared)
         if whole:
             done.append(changed)
     if found.corpora:
@@ -112,16 +107,13 @@ def verify_versions(store: Store, *, repair: bool = False) -> pl.DataFrame:
     return pl.DataFrame(found, schema=FINDINGS, orient="row")
 
 
-def _of_corpus(
-    store: Store, of: Changed, found: VersionsFound, on_compared: OnCompared | None
-) -> tuple[bool, VersionsFound]:
-    """Whether every changed lineage of the corpus was written, and ``found`` with what was done."""
+def _of_corpus(store: Store, of: Changed, on_compared: OnCompared) -> tuple[bool, int]:
+    """Whether every changed lineage of the corpus was written, and how many have changed."""
     corpus = of.corpus
     lineages = lineage.lineages(candidates(store, corpus, _sketched(store, corpus)))
     before = placed(store, corpus)
     changed = _changed(lineages, before.clear() if of.anew else before)
     whole, compared = True, 0
-    relations = {"same": 0, "revised": 0, "gone": 0}
     for names, leaving in _together(changed, lineages, before):
         parts: list[pl.DataFrame] = []
         read: list[datetime | None] = []
@@ -132,22 +124,11 @@ def _of_corpus(
             read += at
             rows += old
         versions = pl.concat(parts) if parts else lineages.clear()
-        if not write_lineages(store, corpus, versions, read, rows, leaving):
-            whole = False  # another run writes at the same time; it comes to this step as well
-            continue
-        for row in rows:
-            relations[row.relation] += 1
+        # Where another run writes at the same time, it comes to this step as well.
+        whole &= write_lineages(store, corpus, versions, read, rows, leaving)
         compared += len(names)
-        if on_compared is not None and names:
-            on_compared(compared, len(changed))
-    return whole, replace(
-        found,
-        corpora=(*found.corpora, corpus),
-        lineages=found.lineages + lineages["lineage_id"].n_unique(),
-        compared=found.compared + len(changed),
-        superseded=found.superseded + relations["same"] + relations["revised"],
-        only_old=found.only_old + relations["gone"],
-    )
+        on_compared(compared, len(changed))
+    return whole, len(changed)
 
 
 def _sketched(store: Store, corpus: str) -> list[str]:

@@ -14,8 +14,7 @@ from typing import NamedTuple
 from operators.errors import CrosscorpusError
 from operators.foundation.date_text import DateRefused, offset, parse_date, plausible
 
-PDFIUM_LOCK = threading.Lock()
-"""Held around every call into PDFium in this process: it is not thread-safe."""
+_PDFIUM = threading.Lock()  # held around every call in this process: it is not thread-safe
 
 _DATE = re.compile(
     r"(?P<y>[0-9]{4})(?:(?P<m>[0-9]{2})(?:(?P<d>[0-9]{2})"
@@ -83,7 +82,7 @@ def read_pdf_info(path: str | Path) -> PdfInfo:
     """
     import pypdfium2
 
-    with PDFIUM_LOCK:
+    with _PDFIUM:
         try:
             document = pypdfium2.PdfDocument(path)
         except (pypdfium2.PdfiumError, OSError) as exc:
