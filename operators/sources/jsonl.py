@@ -20,9 +20,7 @@ Any other key becomes metadata. A metadata value whose JSON is longer than
 ``protocol.METADATA_VALUE_LIMIT`` is left out: that is a text (a diff hunk, a thread's comments).
 """
 
-import gzip
 import re
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, date, datetime
@@ -34,7 +32,7 @@ from operators.errors import CrosscorpusError, suggest
 from operators.foundation.disk_dict import DiskDict
 from operators.foundation.sanitize import clean_text
 from operators.sources.arrow_documents import arrow_rows, is_arrow
-from operators.sources.formats.json_stream import read_json
+from operators.sources.formats.json_stream import DAMAGED, read_json, unpacked
 from operators.sources.formats.languages import code_language
 from operators.sources.protocol import Document, Item, Key, ReadIssue, Source, metadata_json
 
@@ -42,7 +40,6 @@ READER = "documents/1"
 MAX_LINE = 64 * 1024 * 1024
 """Bytes; a longer line is a :class:`ReadIssue` and is passed over without being held in memory."""
 
-_GZIP_MAGIC = b"\x1f\x8b"
 _CORPUS = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _PARTIAL_DATE = re.compile(r"\d{4}(-\d{2})?")
 _TEXT_KEYS = ("title", "path", "url", "version", "topic_key", "language", "state")
@@ -155,7 +152,7 @@ def _rows(raw: BinaryIO) -> Iterator[tuple[str, Any]]:
         where = f"line {number}"
         try:
             line = next(lines, None)
-        except (EOFError, gzip.BadGzipFile, zlib.error) as exc:
+        except DAMAGED as exc:
             yield where, ReadIssue(where, f"the gzip data are damaged or end early: {exc}")
             return
         if line is None:
@@ -192,12 +189,7 @@ def parse_moment(text: str) -> datetime:
 
 def _lines(raw: BinaryIO) -> Iterator[bytes]:
     """Whole lines; of a line longer than MAX_LINE only its start, one byte too long."""
-    start = raw.read(2)
-    raw.seek(0)
-    # No buffer of our own around it: one would lose the lines before a break in the data.
-    stream: BinaryIO | gzip.GzipFile = raw
-    if start == _GZIP_MAGIC:
-        stream = gzip.GzipFile(fileobj=raw)
+    stream = unpacked(raw)  # in no buffer: one would lose the lines before a break in the data
     while line := stream.readline(MAX_LINE + 1):
         ended = line
         while len(ended) > MAX_LINE and not ended.endswith(b"\n"):

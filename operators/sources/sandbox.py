@@ -19,7 +19,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 
 _ROOT = Path(__file__).parents[2]
 
@@ -64,7 +64,7 @@ class Sandbox:
         self._owner = os.getpid()
         self._answered = 0
 
-    def __enter__(self) -> Sandbox:
+    def __enter__(self) -> Self:
         """Return itself."""
         return self
 
