@@ -5,6 +5,7 @@ it fetched in the store, so that it has no source before that is open.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from inspect import signature
 from pathlib import Path
 from time import monotonic
@@ -145,10 +146,8 @@ def sync_github(
         embedder: the collection's model.
         repository: ``owner/name``, or what was found under it.
         api: an open connection; None: the one that the environment names.
-        repo: see :func:`operators.sources.github.github_mirror.refresh`, as the next three.
-        full: ask for everything, to find what was deleted.
-        reviews: also ask for the reviews of each changed pull request.
-        on_fetched: receives how far fetching is.
+        repo, full, reviews, on_fetched: see
+            :func:`operators.sources.github.github_mirror.refresh`.
         options: as in :func:`dataflow.ingestion.loop.ingest`.
 
     Raises:
@@ -157,9 +156,6 @@ def sync_github(
     """
     fetching: dict[str, Any] = {"repo": repo, "full": full, "reviews": reviews}
     fetching["secrets"] = options.get("secrets")
-    if api is None:
-        with open_github() as connection:
-            mirror = refresh(store, connection, repository, on_fetched=on_fetched, **fetching)
-    else:
-        mirror = refresh(store, api, repository, on_fetched=on_fetched, **fetching)
+    with open_github() if api is None else nullcontext(api) as connection:
+        mirror = refresh(store, connection, repository, on_fetched=on_fetched, **fetching)
     return ingest(store, embedder, mirror_source(store, mirror), **options)

@@ -35,13 +35,12 @@ from operators.foundation.front_matter import (
 )
 from operators.sources.dates.html_dates import html_dates
 from operators.sources.dates.pdf_dates import (
-    PdfInfo,
     PdfUnreadable,
     parse_pdf_date,
     pdf_info_dates,
     read_pdf_info,
 )
-from operators.sources.formats.asciidoc_header import ASCIIDOC, HEADER_LINES, asciidoc_header
+from operators.sources.formats.asciidoc_header import ASCIIDOC, asciidoc_header, header_lines
 
 TRUST = {
     "explicit": 1.0,
@@ -131,7 +130,7 @@ def document_date(
     within: str | None = None,
     text: str | None = None,
     git_date: datetime | None = None,
-    pdf_info: PdfInfo | tuple[str | None, str | None] | None = None,
+    pdf_info: tuple[str | None, str | None] | None = None,
     release: str | None = None,
     now: datetime | None = None,
 ) -> DocumentDate:
@@ -177,24 +176,22 @@ def without_future_dates(documents: pl.DataFrame, now: datetime | None = None) -
 
 def _choose(found: Sequence[_Found], now: datetime) -> DocumentDate:
     order = list(TRUST)
-    taken: _Found | None = None
-    value: datetime | None = None
+    now = now.replace(tzinfo=now.tzinfo or UTC)
+    source, value = "unknown", None
     passed: list[PassedOver] = []
     for one in sorted(found, key=lambda f: order.index(f.source)):
-        if isinstance(one.value, str):
-            passed.append(PassedOver(one.source, one.raw, one.value))
-            continue
+        moment = one.value
         try:
-            moment = not_in_future(one.value, now.replace(tzinfo=now.tzinfo or UTC))
+            moment = moment if isinstance(moment, str) else not_in_future(moment, now)
         except DateRefused as exc:
-            passed.append(PassedOver(one.source, one.raw, str(exc)))
-            continue
-        if taken is None:
-            taken, value = one, moment
+            moment = str(exc)
+        if isinstance(moment, str):
+            passed.append(PassedOver(one.source, one.raw, moment))
+        elif value is None:
+            source, value = one.source, moment
         elif moment != value:
-            first = "comes first" if one.source == taken.source else "is trusted more"
-            passed.append(PassedOver(one.source, one.raw, f"{taken.source} date {first}"))
-    source = taken.source if taken else "unknown"
+            first = "comes first" if one.source == source else "is trusted more"
+            passed.append(PassedOver(one.source, one.raw, f"{source} date {first}"))
     return DocumentDate(value, source, TRUST[source], tuple(passed))
 
 
@@ -286,7 +283,7 @@ def _flat(fields: dict[str, Value]) -> dict[str, str]:
 def _metadata_lines(text: str, suffix: str) -> dict[str, str]:
     """``Date: ...`` lines without fences: at a text's very start, or reStructuredText's fields."""
     found: dict[str, Value] = {}
-    lines = text[: HEADER_LINES * 2000].removeprefix("\ufeff").splitlines()[:HEADER_LINES]
+    lines = header_lines(text)
     if suffix in _RST:
         for line in lines:
             if field := _RST_FIELD.fullmatch(line):

@@ -6,7 +6,6 @@ from the first 50 lines, but not from within a block (a listing shows them). No 
 """
 
 import re
-from itertools import islice
 from typing import NamedTuple
 
 from operators.foundation.date_text import DateRefused, parse_date
@@ -48,7 +47,7 @@ def asciidoc_header(text: str) -> AsciidocHeader:
     >>> asciidoc_header("= T\nA <a@b>\nv1.0, 2025-03-15\n:k: v\n")
     AsciidocHeader(attributes={'k': 'v'}, number='1.0', date='2025-03-15')
     """
-    lines = [line.rstrip() for line in islice(_lines(text), HEADER_LINES)]
+    lines = [line.rstrip() for line in header_lines(text)]
     attributes = _attributes(lines)
     number, date = _revision(lines)
     if date is not None:
@@ -56,9 +55,10 @@ def asciidoc_header(text: str) -> AsciidocHeader:
     return AsciidocHeader(attributes, number, date)
 
 
-def _lines(text: str) -> list[str]:
+def header_lines(text: str) -> list[str]:
+    """The lines of a text that may say something of it."""
     # Only the start: splitting a whole book for its header costs more than reading it.
-    return text[: HEADER_LINES * 2000].removeprefix("\ufeff").splitlines()
+    return text[: HEADER_LINES * 2000].removeprefix("\ufeff").splitlines()[:HEADER_LINES]
 
 
 def _attributes(lines: list[str]) -> dict[str, str]:
