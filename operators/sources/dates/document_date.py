@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from itertools import takewhile
 from os.path import splitext
 from typing import NamedTuple
 
@@ -282,18 +283,11 @@ def _flat(fields: dict[str, Value]) -> dict[str, str]:
 
 def _metadata_lines(text: str, suffix: str) -> dict[str, str]:
     """``Date: ...`` lines without fences: at a text's very start, or reStructuredText's fields."""
-    found: dict[str, Value] = {}
     lines = header_lines(text)
-    if suffix in _RST:
-        for line in lines:
-            if field := _RST_FIELD.fullmatch(line):
-                found.setdefault(field[1], field[2].strip())
-        if found:
-            return _flat(found)
-    for line in lines:
-        match = _METADATA_LINE.fullmatch(line)
-        if match is None:
-            break
+    matches = [*map(_RST_FIELD.fullmatch, lines)] if suffix in _RST else []
+    matches = matches if any(matches) else [*takewhile(bool, map(_METADATA_LINE.fullmatch, lines))]
+    found: dict[str, Value] = {}
+    for match in filter(None, matches):
         found.setdefault(match[1], match[2].strip())
     return _flat(found)
 

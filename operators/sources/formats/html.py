@@ -6,6 +6,7 @@ page costs more than its length. Headings become lines ``## Title`` between blan
 """
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,10 +85,8 @@ def decode_html(data: bytes) -> str:
         if encoding.lower() in ("iso-8859-1", "latin1", "us-ascii", "ascii"):
             encoding = "cp1252"
         if not encoding.lower().startswith("utf-16"):
-            try:
+            with suppress(LookupError, ValueError):
                 return data.decode(encoding, "replace")
-            except (LookupError, ValueError):
-                pass
     return data.decode("utf-8", "replace")
 
 
