@@ -146,10 +146,8 @@ def sync_github(
         embedder: the collection's model.
         repository: ``owner/name``, or what was found under it.
         api: an open connection; None: the one that the environment names.
-        repo: see :func:`operators.sources.github.github_mirror.refresh`, as the next three.
-        full: ask for everything, to find what was deleted.
-        reviews: also ask for the reviews of each changed pull request.
-        on_fetched: receives how far fetching is.
+        repo, full, reviews, on_fetched: see
+            :func:`operators.sources.github.github_mirror.refresh`.
         options: as in :func:`dataflow.ingestion.loop.ingest`.
 
     Raises:

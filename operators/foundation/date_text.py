@@ -41,8 +41,8 @@ _HOURS = {
     "jst": 9, "kst": 9, "edt": -4, "est": -5, "cdt": -5, "mdt": -6, "mst": -7, "pdt": -7, "pst": -8,
 }  # fmt: skip
 
-_NAMES = "|".join(sorted(MONTHS, key=len, reverse=True))
-_MONTH = rf"(?P<month>{_NAMES})\b\.?"
+MONTH_NAMES = "|".join(sorted(MONTHS, key=len, reverse=True))
+_MONTH = rf"(?P<month>{MONTH_NAMES})\b\.?"
 _WEEKDAY = r"(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\b\.?,? )?"
 _DAY = r"(?P<d>[0-9]{1,2})(?:st|nd|rd|th)?"
 _YEAR = r"(?P<y>[0-9]{4})(?![0-9])"

@@ -2,12 +2,11 @@
 
 import re
 
-from operators.foundation.date_text import MONTHS, DateRefused, parse_date
+from operators.foundation.date_text import MONTH_NAMES, MONTHS, DateRefused, parse_date
 
 _YEAR = r"(?P<y>(?:19[7-9]|20[0-9])[0-9])"
 _MONTH = r"(?P<m>0[1-9]|1[0-2])"
 _DAY = r"(?P<d>0[1-9]|[12][0-9]|3[01])"
-_NAMED = "|".join(sorted(MONTHS, key=len, reverse=True))
 _APART = r"(?<![0-9A-Za-z.])"
 _END = r"(?![0-9A-Za-z]|\.[0-9])"
 _FORMS = tuple(
@@ -15,9 +14,9 @@ _FORMS = tuple(
     for form in (
         rf"(?<![0-9.]){_YEAR}(?P<sep>[-_.]){_MONTH}(?P=sep){_DAY}(?![0-9]|\.[0-9])",
         rf"(?<![0-9A-Za-z.]){_YEAR}{_MONTH}{_DAY}(?![0-9]{{1,3}}(?![0-9])|[0-9]{{5}}|\.[0-9])",
-        rf"{_APART}{_DAY}(?P<sep>[-_ .])(?P<n>{_NAMED})(?P=sep){_YEAR}{_END}",
-        rf"{_APART}(?P<n>{_NAMED})[-_ .]{_DAY}[-_ .,]{{1,2}}{_YEAR}{_END}",
-        rf"{_APART}(?P<n>{_NAMED})[-_ .]?{_YEAR}{_END}",
+        rf"{_APART}{_DAY}(?P<sep>[-_ .])(?P<n>{MONTH_NAMES})(?P=sep){_YEAR}{_END}",
+        rf"{_APART}(?P<n>{MONTH_NAMES})[-_ .]{_DAY}[-_ .,]{{1,2}}{_YEAR}{_END}",
+        rf"{_APART}(?P<n>{MONTH_NAMES})[-_ .]?{_YEAR}{_END}",
         rf"{_APART}{_YEAR}[-_]{_MONTH}(?![-_]?[0-9]|[A-Za-z]|\.[0-9])",
     )
 )

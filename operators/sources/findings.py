@@ -23,7 +23,7 @@ from typing import Any
 from operators.foundation.disk_dict import DiskDict
 from operators.foundation.sanitize import clean_text
 from operators.sources.formats.json_stream import file_objects
-from operators.sources.jsonl import SourceError, parse_moment
+from operators.sources.jsonl import BadLine, OnRead, file_source, moment_of, string_of
 from operators.sources.protocol import Document, Item, ReadIssue, Source, metadata_json
 
 READER = "memory/1"
@@ -34,24 +34,14 @@ _TEXT = ("finding", "finding_text", "text")
 _TAKEN = frozenset((*_PATH, *_TEXT, "repo", "outcome", "id", "created_at", "url"))
 
 
-class _BadFinding(ValueError):
-    pass
-
-
 def memory_source(path: Path | str, repo: str | None = None) -> Source:
     """The findings in a file, gzipped or not; ``repo`` is that of findings that name none.
 
     Raises:
         SourceError: ``path`` is not a readable file.
     """
-    file = Path(path)
-    if not file.is_file():
-        what = "is not a file" if file.exists() else "does not exist"
-        raise SourceError(f"{file} {what}; give a JSONL file, plain or gzipped")
-    size = file.stat().st_size or 1
-    progress = 0.0
 
-    def items() -> Iterator[tuple[int, Item]]:
+    def items(file: Path) -> Iterator[tuple[int, Item]]:
         with file.open("rb") as raw:
             for found in file_objects(file, raw):
                 if isinstance(found, ReadIssue):
@@ -59,52 +49,45 @@ def memory_source(path: Path | str, repo: str | None = None) -> Source:
                     continue
                 try:
                     yield raw.tell(), finding_document(found.value, repo or "")
-                except _BadFinding as exc:
+                except BadLine as exc:
                     yield raw.tell(), ReadIssue(found.where, str(exc))
 
-    def scan() -> Iterator[Item]:
-        nonlocal progress
-        try:
-            with closing(DiskDict[int]()) as last:
-                last.update((_name(item), at) for at, (_, item) in enumerate(items()))
-                for at, (read, item) in enumerate(items()):
-                    progress = min(1.0, read / size)
-                    if isinstance(item, ReadIssue) or last.get(_name(item)) == at:
-                        yield item
-        except OSError as exc:
-            raise SourceError(f"{file}: {exc.strerror or exc}") from exc
+    def read(file: Path, on_read: OnRead) -> Iterator[Item]:
+        size = file.stat().st_size
+        with closing(DiskDict[int]()) as last:
+            last.update((_name(item), at) for at, (_, item) in enumerate(items(file)))
+            for at, (done, item) in enumerate(items(file)):
+                on_read(done / size)
+                if isinstance(item, ReadIssue) or last.get(_name(item)) == at:
+                    yield item
 
-    return Source(READER, scan, None, lambda: progress, whole=False)
+    return file_source(path, READER, "a JSONL file, plain or gzipped", read)
 
 
 def finding_document(finding: Mapping[str, Any], repo: str = "") -> Document:
     """The document of one finding; ``repo`` counts where it names none.
 
     Raises:
-        ValueError: it has no file or no text, or a value has an impossible type.
+        BadLine: it has no file or no text, or a value has an impossible type.
     """
     path, text = _first(finding, _PATH), _first(finding, _TEXT)
-    outcome = _string(finding, "outcome")
-    category = _string(finding, "category")
+    outcome = string_of(finding, "outcome")
+    category = string_of(finding, "category")
     name = finding.get("id")
     if name is None:
         parts = "\0".join((path, category or "", text)).encode()
         name = f"{path}#{hashlib.blake2b(parts, digest_size=8).hexdigest()}"
     elif isinstance(name, bool) or not isinstance(name, (str, int)) or name == "":
-        raise _BadFinding("id is neither a string nor a whole number")
-    created = _string(finding, "created_at")
-    try:
-        created_at = parse_moment(created) if created and created.strip() else None
-    except ValueError as exc:
-        raise _BadFinding(f"created_at {str(created)[:40]!r} is no ISO 8601 date") from exc
+        raise BadLine("id is neither a string nor a whole number")
+    created_at = moment_of(finding)
     return Document(
         document_id=clean_text(str(name)),
         corpus=CORPUS,
-        repo=_string(finding, "repo") or repo,
+        repo=string_of(finding, "repo") or repo,
         title=path,
         text=text,
         path=path,
-        uri=_string(finding, "url"),
+        uri=string_of(finding, "url"),
         state=None if outcome is None else outcome.strip().lower(),
         created_at=created_at,
         doc_date=created_at,
@@ -124,17 +107,7 @@ def _name(item: Item) -> bytes:
 
 def _first(finding: Mapping[str, Any], names: tuple[str, ...]) -> str:
     for name in names:
-        text = _string(finding, name)
+        text = string_of(finding, name)
         if text is not None and text.strip():
             return text
-    raise _BadFinding(f"{names[0]} is missing")
-
-
-def _string(finding: Mapping[str, Any], name: str) -> str | None:
-    value = finding.get(name)
-    if value is None:
-        return None
-    if not isinstance(value, str):
-        kind = "a number" if isinstance(value, (int, float)) else f"a {type(value).__name__}"
-        raise _BadFinding(f"{name} is {kind}, not a string")
-    return clean_text(value)
+    raise BadLine(f"{names[0]} is missing")

@@ -6,10 +6,12 @@ gone is no folder whose documents were deleted: its scan ends with an error.
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from posixpath import basename, splitext
+from types import MappingProxyType
+from typing import NamedTuple
 from urllib.parse import quote
 
 from operators.foundation.front_matter import stated_title
@@ -46,14 +48,15 @@ MAX_PDF = 200_000_000
 """Bytes; a larger file is left out before it is read."""
 
 
-class _Parsed:
+class _Parsed(NamedTuple):
     """What a file says, whatever its format."""
 
-    def __init__(self, text: str, title: str | None, **metadata: object) -> None:
-        self.text, self.title, self.metadata = text, title, metadata
-        self.stated = text  # where a date or a version may be stated
-        self.pdf_dates: tuple[str | None, str | None] | None = None
-        self.note: str | None = None
+    text: str
+    title: str | None
+    stated: str  # where a date or a version may be stated
+    pdf_dates: tuple[str | None, str | None] | None = None
+    note: str | None = None
+    metadata: Mapping[str, object] = MappingProxyType({})
 
 
 def folder_source(
@@ -175,24 +178,23 @@ def parse_pdf(data: bytes, reader: PdfReader) -> _Parsed:
         PdfRefused: as :meth:`PdfReader.read`.
     """
     found = reader.read(data)
+    pages, note = len(found.pages), None
     ends = _PDF_END in data[-_PDF_TAIL:]
-    parsed = _Parsed(
-        pdf_text(found),
-        pdf_title(found),
-        pages=len(found.pages),
-        unread_pages=found.unread or None,
-        author=found.info.get("Author"),
-        incomplete=None if ends and _in_place(data) else True,
-    )
-    parsed.stated = ""
+    incomplete = None if ends and _in_place(data) else True
     if found.unread:
-        parsed.note = f"{len(found.unread)} of {len(found.pages)} pages could not be read"
-    elif parsed.metadata["incomplete"] and ends:
-        parsed.note = "the file is damaged: a part of its text may be lost"
-    elif parsed.metadata["incomplete"]:
-        parsed.note = f"the file is cut: only {len(found.pages)} pages of it could be found"
-    parsed.pdf_dates = (found.info.get("CreationDate"), found.info.get("ModDate"))
-    return parsed
+        note = f"{len(found.unread)} of {pages} pages could not be read"
+    elif incomplete and ends:
+        note = "the file is damaged: a part of its text may be lost"
+    elif incomplete:
+        note = f"the file is cut: only {pages} pages of it could be found"
+    metadata = {
+        "pages": pages,
+        "unread_pages": found.unread or None,
+        "author": found.info.get("Author"),
+        "incomplete": incomplete,
+    }
+    dates = (found.info.get("CreationDate"), found.info.get("ModDate"))
+    return _Parsed(pdf_text(found), pdf_title(found), "", dates, note, metadata)
 
 
 def _in_place(data: bytes) -> bool:
@@ -205,34 +207,28 @@ def _in_place(data: bytes) -> bool:
 def _parse_html(data: bytes) -> _Parsed:
     source = decode_html(data)
     page = html_text(source)
-    parsed = _Parsed(page.text, page.title)
-    parsed.stated = source
-    return parsed
+    return _Parsed(page.text, page.title, source)
 
 
 def _parse_asciidoc(data: bytes) -> _Parsed:
     source = files.decode_text(data)
     text = asciidoc_text(source)
-    parsed = _Parsed(text, asciidoc_title(text))
-    parsed.stated = source
-    return parsed
+    return _Parsed(text, asciidoc_title(text), source)
 
 
 def _parse_prose(data: bytes, path: str) -> _Parsed:
     text = files.decode_text(data)
-    return _Parsed(text, stated_title(text) or prose_title(text, path))
+    return _Parsed(text, stated_title(text) or prose_title(text, path), text)
 
 
 def _parse_docx(data: bytes) -> _Parsed:
     found = read_docx(data)
-    parsed = _Parsed(found.text, found.title)
-    parsed.pdf_dates = found.dates
-    return parsed
+    return _Parsed(found.text, found.title, found.text, found.dates)
 
 
 def _parse_notebook(data: bytes) -> _Parsed:
     text = notebook_text(data)
-    return _Parsed(text, prose_title(text, "a.md"))
+    return _Parsed(text, prose_title(text, "a.md"), text)
 
 
 _PARSERS: dict[str, Callable[[bytes], _Parsed]] = {

@@ -20,10 +20,8 @@ Any other key becomes metadata. A metadata value whose JSON is longer than
 ``protocol.METADATA_VALUE_LIMIT`` is left out: that is a text (a diff hunk, a thread's comments).
 """
 
-import gzip
 import re
-import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, date, datetime
 from itertools import count
@@ -34,7 +32,7 @@ from operators.errors import CrosscorpusError, suggest
 from operators.foundation.disk_dict import DiskDict
 from operators.foundation.sanitize import clean_text
 from operators.sources.arrow_documents import arrow_rows, is_arrow
-from operators.sources.formats.json_stream import read_json
+from operators.sources.formats.json_stream import DAMAGED, read_json, unpacked
 from operators.sources.formats.languages import code_language
 from operators.sources.protocol import Document, Item, Key, ReadIssue, Source, metadata_json
 
@@ -42,7 +40,6 @@ READER = "documents/1"
 MAX_LINE = 64 * 1024 * 1024
 """Bytes; a longer line is a :class:`ReadIssue` and is passed over without being held in memory."""
 
-_GZIP_MAGIC = b"\x1f\x8b"
 _CORPUS = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _PARTIAL_DATE = re.compile(r"\d{4}(-\d{2})?")
 _TEXT_KEYS = ("title", "path", "url", "version", "topic_key", "language", "state")
@@ -51,12 +48,16 @@ _NUMBERS = ("pr_number", "issue_number")  # they stand in labels and links, and 
 _KNOWN = frozenset((*_TEXT_KEYS, "doc_id", "corpus", "text", "repo", "created_at", "metadata"))
 
 
+OnRead = Callable[[float], None]
+"""Takes the share of a file that is read."""
+
+
 class SourceError(CrosscorpusError):
     """A source cannot be read at all; nothing was taken from it."""
 
 
-class _BadLine(ValueError):
-    pass
+class BadLine(ValueError):
+    """A JSON object is no document; says why."""
 
 
 def documents_source(path: Path | str) -> Source:
@@ -65,32 +66,46 @@ def documents_source(path: Path | str) -> Source:
     Raises:
         SourceError: ``path`` is not a readable file.
     """
+
+    def read(file: Path, on_read: OnRead) -> Iterator[Item]:
+        if is_arrow(file):
+            yield from documents_of(arrow_rows(file, on_read))
+            return
+        size = file.stat().st_size
+        with file.open("rb") as raw:
+            for item in read_documents(raw):
+                on_read(raw.tell() / size)
+                yield item
+
+    return file_source(path, READER, "a JSONL file, plain or gzipped, or Parquet", read)
+
+
+def file_source(
+    path: Path | str, reader: str, form: str, read: Callable[[Path, OnRead], Iterator[Item]]
+) -> Source:
+    """The source of one file of ``form``, whose items ``read`` gives.
+
+    Raises:
+        SourceError: ``path`` is not a file; or, while scanning, it is not readable.
+    """
     file = Path(path)
     if not file.is_file():
         what = "is not a file" if file.exists() else "does not exist"
-        raise SourceError(f"{file} {what}; give a JSONL file, plain or gzipped, or Parquet")
-    size = file.stat().st_size
-    done = 0
+        raise SourceError(f"{file} {what}; give {form}")
+    done = 0.0
 
-    def read_to(share: float) -> None:
+    def on_read(share: float) -> None:
         nonlocal done
-        done = int(share * size)
+        done = min(1.0, share)
 
     def scan() -> Iterator[Item]:
-        nonlocal done
         try:
-            if is_arrow(file):
-                yield from documents_of(arrow_rows(file, read_to))
-                return
-            with file.open("rb") as raw:
-                for item in read_documents(raw):
-                    done = raw.tell()
-                    yield item
+            yield from read(file, on_read)
         except OSError as exc:
             raise SourceError(f"{file}: {exc.strerror or exc}") from exc
+        on_read(1.0)
 
-    fraction = lambda: min(1.0, done / size) if size else 1.0  # noqa: E731
-    return Source(READER, scan, None, fraction, whole=False)
+    return Source(reader, scan, None, lambda: done, whole=False)
 
 
 def is_corpus_name(name: str) -> bool:
@@ -137,7 +152,7 @@ def _rows(raw: BinaryIO) -> Iterator[tuple[str, Any]]:
         where = f"line {number}"
         try:
             line = next(lines, None)
-        except (EOFError, gzip.BadGzipFile, zlib.error) as exc:
+        except DAMAGED as exc:
             yield where, ReadIssue(where, f"the gzip data are damaged or end early: {exc}")
             return
         if line is None:
@@ -174,12 +189,7 @@ def parse_moment(text: str) -> datetime:
 
 def _lines(raw: BinaryIO) -> Iterator[bytes]:
     """Whole lines; of a line longer than MAX_LINE only its start, one byte too long."""
-    start = raw.read(2)
-    raw.seek(0)
-    # No buffer of our own around it: one would lose the lines before a break in the data.
-    stream: BinaryIO | gzip.GzipFile = raw
-    if start == _GZIP_MAGIC:
-        stream = gzip.GzipFile(fileobj=raw)
+    stream = unpacked(raw)  # in no buffer: one would lose the lines before a break in the data
     while line := stream.readline(MAX_LINE + 1):
         ended = line
         while len(ended) > MAX_LINE and not ended.endswith(b"\n"):
@@ -196,7 +206,7 @@ def _item(where: str, fields: Any, named: set[str]) -> Document | ReadIssue:
     try:
         key = _key(fields)
         return _document(fields, key, named)
-    except _BadLine as exc:
+    except BadLine as exc:
         return ReadIssue(where, str(exc), key=key)
     except RecursionError:
         return ReadIssue(where, "nested too deeply", key=key)
@@ -205,13 +215,13 @@ def _item(where: str, fields: Any, named: set[str]) -> Document | ReadIssue:
 
 
 def _key(fields: Mapping[str, Any]) -> Key:
-    document_id = _string(fields, "doc_id", required=True)
-    corpus = _string(fields, "corpus", required=True)
+    document_id = string_of(fields, "doc_id", required=True)
+    corpus = string_of(fields, "corpus", required=True)
     if not is_corpus_name(corpus or ""):
-        raise _BadLine(f"corpus {corpus!r} is not lower-case letters, digits and _")
-    repo = _string(fields, "repo")
+        raise BadLine(f"corpus {corpus!r} is not lower-case letters, digits and _")
+    repo = string_of(fields, "repo")
     if repo is None:
-        repo = _string(fields, "project")
+        repo = string_of(fields, "project")
     return (corpus or "", repo or "", document_id or "")
 
 
@@ -219,18 +229,18 @@ def _document(fields: Mapping[str, Any], key: Key, named: set[str]) -> Document:
     """The document; ``named`` are the unknown fields that an earlier one noted, and grows."""
     text = fields.get("text")
     if not isinstance(text, str):
-        raise _BadLine("text is missing" if text is None else f"text is {_kind(text)}")
-    values = {name: _string(fields, name) for name in _TEXT_KEYS}
+        raise BadLine("text is missing" if text is None else f"text is {_kind(text)}")
+    values = {name: string_of(fields, name) for name in _TEXT_KEYS}
     given = fields.get("metadata")
     if given is not None and not isinstance(given, dict):
-        raise _BadLine(f"metadata is {_kind(given)}, not an object")
+        raise BadLine(f"metadata is {_kind(given)}, not an object")
     used = _KNOWN if fields.get("repo") is not None else _KNOWN | {"project"}
     extras = {k: v for k, v in fields.items() if k not in used}
     known = {**extras, **(given or {})}
     for name in _NUMBERS:
         if type(known.get(name)) not in (int, type(None)):
-            raise _BadLine(f"{name} is {_kind(known[name])}, not a whole number")
-    created_at = _moment(fields)
+            raise BadLine(f"{name} is {_kind(known[name])}, not a whole number")
+    created_at = moment_of(fields)
     corpus, repo, document_id = key
     language = values["language"]
     if language is None and corpus == "code" and values["path"]:
@@ -265,26 +275,36 @@ def _unknown(extras: set[str], named: set[str]) -> str | None:
     return f"unknown fields, kept in the metadata: {'; '.join(said)}"
 
 
-def _string(fields: Mapping[str, Any], name: str, *, required: bool = False) -> str | None:
+def string_of(fields: Mapping[str, Any], name: str, *, required: bool = False) -> str | None:
+    """The string at ``name``, cleaned; None where it is null or missing.
+
+    Raises:
+        BadLine: it is no string, or ``required`` and missing or empty.
+    """
     value = fields.get(name)
     if isinstance(value, str) and (value or not required):
         return clean_text(value)
     if value is None and not required:
         return None
     if value is None or value == "":
-        raise _BadLine(f"{name} is missing")
-    raise _BadLine(f"{name} is {_kind(value)}, not a string")
+        raise BadLine(f"{name} is missing")
+    raise BadLine(f"{name} is {_kind(value)}, not a string")
 
 
-def _moment(fields: Mapping[str, Any]) -> datetime | None:
+def moment_of(fields: Mapping[str, Any]) -> datetime | None:
+    """When the thing was made: its ``created_at``; None where that is null, missing or blank.
+
+    Raises:
+        BadLine: it is no date.
+    """
     given = fields.get("created_at")
-    text = given.isoformat() if isinstance(given, date) else _string(fields, "created_at")
+    text = given.isoformat() if isinstance(given, date) else string_of(fields, "created_at")
     if text is None or not text.strip():
         return None
     try:
         return parse_moment(text)
     except ValueError as exc:
-        raise _BadLine(f"created_at {text[:40]!r} is no ISO 8601 date") from exc
+        raise BadLine(f"created_at {text[:40]!r} is no ISO 8601 date") from exc
 
 
 def _kind(value: object) -> str:

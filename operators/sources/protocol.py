@@ -12,7 +12,7 @@ import json
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from operator import attrgetter
 from typing import Any
 
@@ -248,17 +248,3 @@ def document_frame(documents: Iterable[Document]) -> pl.DataFrame:
     """``documents`` as a frame of schema ``frames.DOCUMENTS``, in the same order."""
     rows = [_values(document) for document in documents]
     return pl.DataFrame(rows, schema=DOCUMENTS, orient="row")
-
-
-def utc_from_timestamp(seconds: int) -> datetime | None:
-    """The moment of a Unix time in seconds; None where no calendar holds it.
-
-    >>> utc_from_timestamp(0).isoformat()
-    '1970-01-01T00:00:00+00:00'
-    >>> utc_from_timestamp(10**15) is None
-    True
-    """
-    try:
-        return datetime.fromtimestamp(seconds, UTC)
-    except (ValueError, OverflowError, OSError):
-        return None

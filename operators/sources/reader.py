@@ -6,16 +6,13 @@ document that it lacks has vanished.
 """
 
 import inspect
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from operators.errors import CrosscorpusError, UnknownName, suggest
 from operators.foundation.plugins import own_object, plugin_names
-from operators.sources.jsonl import SourceError, documents_of
+from operators.sources.jsonl import SourceError, documents_of, is_corpus_name
 from operators.sources.protocol import Item, Source
-
-_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 
 def reader_source(reader: Any) -> Source:
@@ -34,7 +31,7 @@ def reader_source(reader: Any) -> Source:
     if not callable(getattr(reader, "scan", None)):
         raise SourceError(f"{kind} is no reader: it lacks scan(), which gives documents")
     name = getattr(reader, "name", kind.lower())
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
+    if not isinstance(name, str) or not is_corpus_name(name):
         raise SourceError(f"the name of {kind} is lower-case letters, digits and _, not {name!r}")
     scopes = getattr(reader, "scopes", None)
     if scopes is not None:

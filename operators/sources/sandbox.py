@@ -12,6 +12,7 @@ import contextlib
 import importlib
 import json
 import os
+import resource
 import signal
 import struct
 import subprocess
@@ -19,7 +20,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 
 _ROOT = Path(__file__).parents[2]
 
@@ -64,7 +65,7 @@ class Sandbox:
         self._owner = os.getpid()
         self._answered = 0
 
-    def __enter__(self) -> Sandbox:
+    def __enter__(self) -> Self:
         """Return itself."""
         return self
 
@@ -144,7 +145,7 @@ class Sandbox:
     def _why(self, status: int, late: bool) -> str:
         if late:
             return f"stopped: it took more than {self.wall_s:g} s"
-        if hasattr(signal, "SIGXCPU") and status == -signal.SIGXCPU:
+        if status == -signal.SIGXCPU:
             return f"stopped: it took more than {self.cpu_s} s of CPU"
         limit = f"the limit of {self.memory_bytes >> 20} MiB"
         return f"stopped: its reader ended ({status}), most likely at {limit}"
@@ -193,20 +194,12 @@ def _own_output() -> BinaryIO:
 
 
 def _limit_memory(size: int) -> None:
-    try:
-        import resource
-    except ImportError:  # Windows: the limit of time is all there is
-        return
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with contextlib.suppress(ValueError, OSError):  # macOS knows no such limit
         resource.setrlimit(resource.RLIMIT_AS, (size, size))
 
 
 def _limit_cpu(seconds: int) -> None:
-    try:
-        import resource
-    except ImportError:
-        return
     used = resource.getrusage(resource.RUSAGE_SELF)
     soft = int(used.ru_utime + used.ru_stime) + seconds + 1
     with contextlib.suppress(ValueError, OSError):  # the bound that is in force is tighter

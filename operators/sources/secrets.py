@@ -11,7 +11,7 @@ import base64
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -275,21 +275,17 @@ def without_secrets(source: Source, mode: str = "skip") -> Source:
         return source
     judge = partial(_judged, redact=mode == "redact")
 
+    def read(item: LazyDocument) -> Document | ReadIssue:
+        return judge(item.read())
+
     def scan() -> Iterator[Item]:
         for item in source.scan():
             if isinstance(item, LazyDocument):
-                yield replace(item, parse=partial(_read, item.read, judge))
+                yield replace(item, parse=partial(read, item))
             else:
                 yield judge(item)
 
     return replace(source, scan=scan, judged=f"secrets/{VERSION} {mode}")
-
-
-def _read(
-    read: Callable[[], Document | ReadIssue],
-    judge: Callable[[Document | ReadIssue], Document | ReadIssue],
-) -> Document | ReadIssue:
-    return judge(read())
 
 
 def _judged(item: Document | ReadIssue, *, redact: bool) -> Document | ReadIssue:

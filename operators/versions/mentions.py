@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
+from operators.foundation.date_text import MONTH_NAMES, MONTHS
+
 LONGEST = 2_000
 """Characters that are read of a text: a question that is longer is a report."""
 MOST_WORDS = 80
@@ -115,15 +117,10 @@ _NO_PRODUCT = words(
 _NO_NAME = _ASKS | _REQUESTS
 _NO_NAME |= words("and or the a an its their this that our my your latest newest older")
 
-_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
-_MONTH = (
-    r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
-    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
-)
 _DATE = re.compile(
     rf"\b(?P<when>before|prior\s+to|until|till|up\s+to|as\s+of|as\s+at|in|during|by|at)\s+"
     rf"(?P<date>(?:the\s+)?(?:(?P<edge>start|beginning|end)\s+of\s+)?(?:the\s+year\s+)?"
-    rf"(?:(?:(?P<day1>[0-9]{{1,2}})(?:st|nd|rd|th)?\s+)?{_MONTH}\s+"
+    rf"(?:(?:(?P<day1>[0-9]{{1,2}})(?:st|nd|rd|th)?\s+)?(?P<month>{MONTH_NAMES})\.?\s+"
     rf"(?:(?P<day2>[0-9]{{1,2}})(?:st|nd|rd|th)?,?\s+)?)?"
     rf"(?P<year>(?:19|20)[0-9]{{2}})(?(month)|(?:-(?P<m>[0-9]{{2}})(?:-(?P<d>[0-9]{{2}}))?)?))"
     rf"(?![\w%]|[-./:][\w])",
@@ -269,8 +266,7 @@ def _until(match: re.Match[str]) -> datetime | None:
         word = follows[1].rstrip(",;:?!)").lower() if follows else ""
         if when in ("at", "by") or (word and word not in _AFTER_A_YEAR):
             return None
-    named = (match["month"] or "")[:3].lower()
-    month = 1 + _MONTHS.index(named) if named else int(match["m"] or 0)
+    month = MONTHS[match["month"].lower()] if match["month"] else int(match["m"] or 0)
     day = int(match["d"] or match["day1"] or match["day2"] or 0)
     early = when.startswith(("before", "by", "until", "till", "prior"))
     if match["edge"]:

@@ -51,7 +51,7 @@ def named_version(path: str | None) -> tuple[str | None, str | None]:
     >>> named_version("docs/v1.2/guide.md")
     ('1.2', 'path')
     """
-    *folders, name = _slashes(path or "").split("/")
+    *folders, name = (path or "").replace("\\", "/").split("/")
     if span := _version_in(_split_extension(name)[0]):
         return bare_version(name[slice(*span)]), "name"
     for folder in reversed(folders):
@@ -72,7 +72,7 @@ def lineage_of(path: str | None, title: str | None = None) -> str | None:
     >>> lineage_of("assert_nodejs_18.20.8.md")
     'assert-nodejs.md'
     """
-    parts = [p for p in _slashes(path or "").split("/") if p not in ("", ".")]
+    parts = [p for p in (path or "").replace("\\", "/").split("/") if p not in ("", ".")]
     if not parts:
         return _plain(_without(title, _version_in(title))) or None if title else None
     *folders, name = parts
@@ -125,7 +125,3 @@ def _split_extension(name: str) -> tuple[str, str]:
 def _plain(text: str) -> str:
     folded = unicodedata.normalize("NFKC", text).casefold()
     return re.sub(r"[\s_-]+", "-", folded).strip("-., ")
-
-
-def _slashes(path: str) -> str:
-    return path.replace("\\", "/")

@@ -7,6 +7,7 @@ that only ends elsewhere now is no change.
 import difflib
 import re
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Literal, NamedTuple
 
 from operators.versions.alignment import Pair, Passage, align
@@ -124,21 +125,16 @@ def _change(pair: Pair, before: Sequence[Passage], after: Sequence[Passage]) -> 
 
 def _readable(runs: Sequence[Run]) -> list[Run]:
     """Changes that only a white space lies between are one change."""
+
+    def is_changed(place: int) -> bool:
+        sign, text = runs[place]
+        return sign != "=" or (text.isspace() and 0 < place < len(runs) - 1)
+
     result: list[Run] = []
-    place = 0
-    while place < len(runs):
-        if runs[place].sign == "=":
-            result.append(runs[place])
-            place += 1
-            continue
-        old = new = ""
-        while place < len(runs):
-            sign, text = runs[place]
-            between = sign == "=" and text.isspace() and place + 1 < len(runs)
-            if sign == "=" and not between:
-                break
-            old += text if sign in "-=" else ""
-            new += text if sign in "+=" else ""
-            place += 1
-        result += [Run(sign, text) for sign, text in (("-", old), ("+", new)) if text]
+    for changed, places in groupby(range(len(runs)), is_changed):
+        of = [runs[place] for place in places]
+        if changed:
+            sides = [(sign, "".join(r.text for r in of if r.sign in f"={sign}")) for sign in "-+"]
+            of = [Run(sign, text) for sign, text in sides if text]
+        result += of
     return result

@@ -7,27 +7,30 @@ not load here (no wheel for the platform) is as good as none: the language is cu
 from __future__ import annotations
 
 import re
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from posixpath import splitext
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tree_sitter import Language
 
 
-class Grammar(NamedTuple):
+@dataclass(frozen=True)
+class Grammar:
     """A language's grammar, and which of its nodes are definitions."""
 
     module: str
-    definitions: frozenset[str]  # node types
+    types: str  # of the nodes that are definitions, in one text
     separator: str = "."  # between the parts of a qualified name
     function: str = "language"  # of the module, gives the grammar
 
-
-def _types(names: str) -> frozenset[str]:
-    return frozenset(names.split())
+    @cached_property
+    def definitions(self) -> frozenset[str]:
+        """The types of the nodes that are definitions."""
+        return frozenset(self.types.split())
 
 
 _C = "function_definition struct_specifier union_specifier enum_specifier type_definition"
@@ -41,61 +44,49 @@ _TYPESCRIPT = (
 )
 
 GRAMMARS = {
-    "python": Grammar("tree_sitter_python", _types("function_definition class_definition")),
-    "javascript": Grammar("tree_sitter_javascript", _types(f"{_JAVASCRIPT} field_definition")),
-    "typescript": Grammar(
-        "tree_sitter_typescript", _types(_TYPESCRIPT), function="language_typescript"
-    ),
-    "tsx": Grammar("tree_sitter_typescript", _types(_TYPESCRIPT), function="language_tsx"),
-    "go": Grammar("tree_sitter_go", _types("function_declaration method_declaration type_spec")),
+    "python": Grammar("tree_sitter_python", "function_definition class_definition"),
+    "javascript": Grammar("tree_sitter_javascript", f"{_JAVASCRIPT} field_definition"),
+    "typescript": Grammar("tree_sitter_typescript", _TYPESCRIPT, function="language_typescript"),
+    "tsx": Grammar("tree_sitter_typescript", _TYPESCRIPT, function="language_tsx"),
+    "go": Grammar("tree_sitter_go", "function_declaration method_declaration type_spec"),
     "rust": Grammar(
         "tree_sitter_rust",
-        _types(
-            "function_item struct_item enum_item union_item trait_item impl_item mod_item"
-            " macro_definition"
-        ),
+        "function_item struct_item enum_item union_item trait_item impl_item mod_item"
+        " macro_definition",
         "::",
     ),
     "java": Grammar(
         "tree_sitter_java",
-        _types(
-            "class_declaration interface_declaration enum_declaration record_declaration"
-            " annotation_type_declaration method_declaration constructor_declaration"
-            " compact_constructor_declaration"
-        ),
+        "class_declaration interface_declaration enum_declaration record_declaration"
+        " annotation_type_declaration method_declaration constructor_declaration"
+        " compact_constructor_declaration",
     ),
-    "c": Grammar("tree_sitter_c", _types(f"{_C} preproc_function_def")),
+    "c": Grammar("tree_sitter_c", f"{_C} preproc_function_def"),
     "cpp": Grammar(
         "tree_sitter_cpp",
-        _types(f"{_C} preproc_function_def class_specifier namespace_definition"),
+        f"{_C} preproc_function_def class_specifier namespace_definition",
         "::",
     ),
     "csharp": Grammar(
         "tree_sitter_c_sharp",
-        _types(
-            "namespace_declaration class_declaration struct_declaration interface_declaration"
-            " enum_declaration record_declaration method_declaration constructor_declaration"
-            " destructor_declaration property_declaration delegate_declaration"
-            " local_function_statement"
-        ),
+        "namespace_declaration class_declaration struct_declaration interface_declaration"
+        " enum_declaration record_declaration method_declaration constructor_declaration"
+        " destructor_declaration property_declaration delegate_declaration"
+        " local_function_statement",
     ),
-    "ruby": Grammar("tree_sitter_ruby", _types("module class method singleton_method"), "::"),
+    "ruby": Grammar("tree_sitter_ruby", "module class method singleton_method", "::"),
     "php": Grammar(
         "tree_sitter_php",
-        _types(
-            "namespace_definition class_declaration interface_declaration trait_declaration"
-            " enum_declaration function_definition method_declaration"
-        ),
+        "namespace_definition class_declaration interface_declaration trait_declaration"
+        " enum_declaration function_definition method_declaration",
         "::",
         "language_php",
     ),
-    "bash": Grammar("tree_sitter_bash", _types("function_definition")),
+    "bash": Grammar("tree_sitter_bash", "function_definition"),
     "sql": Grammar(
         "tree_sitter_sql",
-        _types(
-            "create_table create_view create_materialized_view create_function create_procedure"
-            " create_trigger create_type create_index create_schema"
-        ),
+        "create_table create_view create_materialized_view create_function create_procedure"
+        " create_trigger create_type create_index create_schema",
     ),
 }
 

@@ -1,10 +1,8 @@
 """The syntax tree of a text, read for where it may be cut: the parser's process runs this.
 
-A cut before a line goes through every piece of syntax that starts above the line and ends on it or
-below. A comment, decorator or attribute is one piece with what it stands right above.
-
-What the parser could not make sense of adds no depth, and a definition whose head is broken is
-none: there lines are cut as in any text.
+A comment, decorator or attribute is one piece with what it stands right above. What the parser
+could not make sense of adds no depth, and a definition whose head is broken is none: there lines
+are cut as in any text.
 """
 
 import re

@@ -9,10 +9,11 @@ says so. Nothing is ever filled in from today.
 
 import os
 import re
-import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
+from itertools import takewhile
 from os.path import splitext
 from typing import NamedTuple
 
@@ -35,13 +36,12 @@ from operators.foundation.front_matter import (
 )
 from operators.sources.dates.html_dates import html_dates
 from operators.sources.dates.pdf_dates import (
-    PdfInfo,
     PdfUnreadable,
     parse_pdf_date,
     pdf_info_dates,
     read_pdf_info,
 )
-from operators.sources.formats.asciidoc_header import ASCIIDOC, HEADER_LINES, asciidoc_header
+from operators.sources.formats.asciidoc_header import ASCIIDOC, asciidoc_header, header_lines
 
 TRUST = {
     "explicit": 1.0,
@@ -131,7 +131,7 @@ def document_date(
     within: str | None = None,
     text: str | None = None,
     git_date: datetime | None = None,
-    pdf_info: PdfInfo | tuple[str | None, str | None] | None = None,
+    pdf_info: tuple[str | None, str | None] | None = None,
     release: str | None = None,
     now: datetime | None = None,
 ) -> DocumentDate:
@@ -152,11 +152,11 @@ def document_date(
     file = os.fspath(path)  # a Path of each file would fill the table of interned strings
     found = [*_inside(file, text, pdf_info)]
     if git_date is not None:
-        found.append(_checked("git", git_date.isoformat(), git_date))
+        found.append(_found("git", git_date.isoformat(), lambda _: plausible(git_date)))
     if release:
-        found.append(_read("release", release))
+        found.append(_found("release", release))
     if name := filename_date(file if within is None else within):
-        found.append(_read("name", name))
+        found.append(_found("name", name))
     found += _file_time(file)
     return _choose(found, now or datetime.now(UTC))
 
@@ -177,37 +177,28 @@ def without_future_dates(documents: pl.DataFrame, now: datetime | None = None) -
 
 def _choose(found: Sequence[_Found], now: datetime) -> DocumentDate:
     order = list(TRUST)
-    taken: _Found | None = None
-    value: datetime | None = None
+    now = now.replace(tzinfo=now.tzinfo or UTC)
+    source, value = "unknown", None
     passed: list[PassedOver] = []
     for one in sorted(found, key=lambda f: order.index(f.source)):
-        if isinstance(one.value, str):
-            passed.append(PassedOver(one.source, one.raw, one.value))
-            continue
+        moment = one.value
         try:
-            moment = not_in_future(one.value, now.replace(tzinfo=now.tzinfo or UTC))
+            moment = moment if isinstance(moment, str) else not_in_future(moment, now)
         except DateRefused as exc:
-            passed.append(PassedOver(one.source, one.raw, str(exc)))
-            continue
-        if taken is None:
-            taken, value = one, moment
+            moment = str(exc)
+        if isinstance(moment, str):
+            passed.append(PassedOver(one.source, one.raw, moment))
+        elif value is None:
+            source, value = one.source, moment
         elif moment != value:
-            first = "comes first" if one.source == taken.source else "is trusted more"
-            passed.append(PassedOver(one.source, one.raw, f"{taken.source} date {first}"))
-    source = taken.source if taken else "unknown"
+            first = "comes first" if one.source == source else "is trusted more"
+            passed.append(PassedOver(one.source, one.raw, f"{source} date {first}"))
     return DocumentDate(value, source, TRUST[source], tuple(passed))
 
 
-def _read(source: str, raw: str, *, us_order: bool = False) -> _Found:
+def _found(source: str, raw: str, read: Callable[[str], datetime] = parse_date) -> _Found:
     try:
-        return _Found(source, raw, parse_date(raw, us_order=us_order))
-    except DateRefused as exc:
-        return _Found(source, raw, str(exc))
-
-
-def _checked(source: str, raw: str, moment: datetime) -> _Found:
-    try:
-        return _Found(source, raw, plausible(moment))
+        return _Found(source, raw, read(raw))
     except DateRefused as exc:
         return _Found(source, raw, str(exc))
 
@@ -230,7 +221,7 @@ def _inside(
 
 def _pdf(file: str, info: tuple[str | None, str | None] | None) -> Iterator[_Found]:
     if info is None:
-        if not _is_regular(file):
+        if not os.path.isfile(file):
             return
         try:
             info = read_pdf_info(file)
@@ -238,10 +229,7 @@ def _pdf(file: str, info: tuple[str | None, str | None] | None) -> Iterator[_Fou
             yield _Found("pdf", "", str(exc))
             return
     for field, raw in pdf_info_dates(*info):
-        try:
-            yield _Found("pdf", f"{field} {raw}", parse_pdf_date(raw))
-        except DateRefused as exc:
-            yield _Found("pdf", f"{field} {raw}", str(exc))
+        yield _found("pdf", raw, parse_pdf_date)._replace(raw=f"{field} {raw}")
 
 
 def explicit_dates(text: str, suffix: str) -> list[_Found]:
@@ -264,7 +252,7 @@ def explicit_dates(text: str, suffix: str) -> list[_Found]:
         header = asciidoc_header(text)
         dated = {k: v for k, v in header.attributes.items() if k in _KEYS}
         ordered = {"revdate": dated.pop("revdate", header.date or "")} | dated
-        found += [_read("explicit", raw) for raw in ordered.values() if raw]
+        found += [_found("explicit", raw) for raw in ordered.values() if raw]
     elif suffix in HTML:
         found += _by_key(html_dates(text))
     elif block is None:
@@ -274,7 +262,9 @@ def explicit_dates(text: str, suffix: str) -> list[_Found]:
 
 def _by_key(fields: dict[str, str]) -> list[_Found]:
     return [
-        _read("explicit", fields[key], us_order=key in _US_KEYS) for key in _KEYS if fields.get(key)
+        _found("explicit", fields[key], partial(parse_date, us_order=key in _US_KEYS))
+        for key in _KEYS
+        if fields.get(key)
     ]
 
 
@@ -293,44 +283,29 @@ def _flat(fields: dict[str, Value]) -> dict[str, str]:
 
 def _metadata_lines(text: str, suffix: str) -> dict[str, str]:
     """``Date: ...`` lines without fences: at a text's very start, or reStructuredText's fields."""
+    lines = header_lines(text)
+    matches = [*map(_RST_FIELD.fullmatch, lines)] if suffix in _RST else []
+    matches = matches if any(matches) else [*takewhile(bool, map(_METADATA_LINE.fullmatch, lines))]
     found: dict[str, Value] = {}
-    lines = text[: HEADER_LINES * 2000].removeprefix("\ufeff").splitlines()[:HEADER_LINES]
-    if suffix in _RST:
-        for line in lines:
-            if field := _RST_FIELD.fullmatch(line):
-                found.setdefault(field[1], field[2].strip())
-        if found:
-            return _flat(found)
-    for line in lines:
-        match = _METADATA_LINE.fullmatch(line)
-        if match is None:
-            break
+    for match in filter(None, matches):
         found.setdefault(match[1], match[2].strip())
     return _flat(found)
 
 
 def _file_time(file: str) -> list[_Found]:
     try:
-        status = os.stat(file)
-        moment = datetime.fromtimestamp(status.st_mtime, UTC)
+        moment = datetime.fromtimestamp(os.path.getmtime(file), UTC)
     except (OSError, ValueError, OverflowError):
         return []
-    if not stat.S_ISREG(status.st_mode):
+    if not os.path.isfile(file):
         return []
     if any(start <= moment < end for start, end in _MTIME_PLACEHOLDERS):
         return [_Found("mtime", moment.isoformat(), "an archiver's placeholder")]
-    return [_checked("mtime", moment.isoformat(), moment)]
-
-
-def _is_regular(file: str) -> bool:
-    try:
-        return stat.S_ISREG(os.stat(file).st_mode)
-    except (OSError, ValueError):
-        return False
+    return [_found("mtime", moment.isoformat(), lambda _: plausible(moment))]
 
 
 def _head(file: str) -> str:
-    if not _is_regular(file):
+    if not os.path.isfile(file):
         raise OSError(f"{os.path.basename(file)} is not a file")
     with open(file, "rb") as stream:
         raw = stream.read(HEAD_BYTES)

@@ -7,14 +7,12 @@ import json
 from contextlib import suppress
 from typing import Any
 
-from lxml import etree
-
 from operators.foundation.sanitize import clean_text
+from operators.sources.formats.html import feed_html
 
 HEAD = 128 * 1024
 """Characters of a page that are looked at."""
 
-_FED = 1 << 14
 _LONGEST_JSON = 1 << 16
 _LONGEST_DATE = 100
 
@@ -41,12 +39,7 @@ def html_dates(source: str) -> dict[str, str]:
     {'updated': '2024-05-06T07:08:09Z'}
     """
     target = _Dates()
-    parser = etree.HTMLParser(target=target, huge_tree=True)
-    head = clean_text(source[:HEAD])
-    for start in range(0, len(head), _FED):
-        parser.feed(head[start : start + _FED])
-    if head:
-        parser.close()
+    feed_html(clean_text(source[:HEAD]), target)
     return target.found
 
 

@@ -9,13 +9,11 @@ import re
 import threading
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
 
 from operators.errors import CrosscorpusError
 from operators.foundation.date_text import DateRefused, offset, parse_date, plausible
 
-PDFIUM_LOCK = threading.Lock()
-"""Held around every call into PDFium in this process: it is not thread-safe."""
+_PDFIUM = threading.Lock()  # held around every call in this process: it is not thread-safe
 
 _DATE = re.compile(
     r"(?P<y>[0-9]{4})(?:(?P<m>[0-9]{2})(?:(?P<d>[0-9]{2})"
@@ -25,13 +23,6 @@ _DATE = re.compile(
 )
 # Writers that took C's tm_year for two digits wrote 100 for the year 2000.
 _YEAR_2000 = re.compile(r"19(1[0-9]{2})(?=[0-9]{10}(?![0-9]))", re.ASCII)
-
-
-class PdfInfo(NamedTuple):
-    """The two dates as stored; None where the field is absent."""
-
-    creation: str | None
-    modified: str | None
 
 
 class PdfUnreadable(CrosscorpusError):
@@ -75,21 +66,21 @@ def pdf_info_dates(creation: str | None, modified: str | None) -> list[tuple[str
     return [(field, raw) for field, raw in pairs if raw]
 
 
-def read_pdf_info(path: str | Path) -> PdfInfo:
-    """The two dates in ``path``'s information dictionary, unparsed; no page is read.
+def read_pdf_info(path: str | Path) -> tuple[str | None, str | None]:
+    """CreationDate and ModDate in ``path``'s information dictionary, unparsed; None: absent.
 
     Raises:
         PdfUnreadable: says why.
     """
     import pypdfium2
 
-    with PDFIUM_LOCK:
+    with _PDFIUM:
         try:
             document = pypdfium2.PdfDocument(path)
         except (pypdfium2.PdfiumError, OSError) as exc:
             raise PdfUnreadable(f"not readable as PDF: {exc}") from exc
         try:
-            values = [document.get_metadata_value(k) or None for k in ("CreationDate", "ModDate")]
+            created, modified = map(document.get_metadata_value, ("CreationDate", "ModDate"))
         finally:
             document.close()
-    return PdfInfo(*values)
+    return created or None, modified or None

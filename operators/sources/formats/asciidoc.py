@@ -8,10 +8,9 @@ What stands in a listing, a literal or a passthrough block stays as it is.
 
 import re
 
+from operators.sources.formats.asciidoc_header import MAX_VALUE, REFERENCE
 from operators.sources.formats.headings import asciidoc_blocks, headings
 
-MAX_VALUE = 200
-"""Characters; a longer attribute is not filled in."""
 MAX_FILLED_IN = 10_000
 """References to attributes in one text; the others stay as written."""
 
@@ -19,7 +18,6 @@ _ENTRY = re.compile(r":(!?[A-Za-z0-9_][\w-]*!?):(?:[ \t]+(.*))?")
 _ONLY_FOR_A_PROCESSOR = re.compile(
     r"//(?!/).*|\[\[[^\]]*\]\]|\[[^\]]*\]|(?:ifdef|ifndef|ifeval|endif)::.*"
 )
-_REFERENCE = re.compile(r"\{([A-Za-z0-9_][\w-]*)\}")
 _CROSS_REFERENCE = re.compile(r"<<([^,<>\n]{1,500})(?:,[ \t]*([^<>\n]{1,500}))?>>")
 _MACRO = re.compile(r"\b(?:xref|link|mailto):([^\s\[\]]{1,1000})\[([^\]\n]{0,500})\]")
 _ADDRESS = re.compile(r"\b(https?://[^\s\[\]]{1,1000})\[([^\]\n]{0,500})\]")
@@ -66,7 +64,7 @@ def asciidoc_title(text: str) -> str | None:
 def _filled_in(text: str, attributes: dict[str, str], left: int) -> tuple[str, int]:
     if left <= 0 or "{" not in text:
         return text, left
-    made, count = _REFERENCE.subn(lambda m: attributes.get(m[1].lower(), m[0]), text, count=left)
+    made, count = REFERENCE.subn(lambda m: attributes.get(m[1].lower(), m[0]), text, count=left)
     return made, left - count
 
 

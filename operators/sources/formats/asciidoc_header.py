@@ -5,8 +5,9 @@ line ``v1.0, 2025-03-15: remark``, attribute entries ``:name: value``. Attribute
 from the first 50 lines, but not from within a block (a listing shows them). No include is followed.
 """
 
+import operator
 import re
-from itertools import islice
+from itertools import dropwhile, takewhile
 from typing import NamedTuple
 
 from operators.foundation.date_text import DateRefused, parse_date
@@ -19,7 +20,7 @@ MAX_VALUE = 200
 
 _ENTRY = re.compile(r":([A-Za-z0-9_][\w-]*):(?:[ \t]+(.*))?")
 _ANY_ENTRY = re.compile(r":!?[A-Za-z0-9_][\w-]*!?:(?:[ \t].*)?")
-_REFERENCE = re.compile(r"\{([A-Za-z0-9_][\w-]*)\}")
+REFERENCE = re.compile(r"\{([A-Za-z0-9_][\w-]*)\}")
 _TITLE = re.compile(r"[=#][ \t]+\S.*")
 _WORD = r"(?:(?:version|ver\.?|v|revision|rev\.?|release)[ \t]*)?"
 _REVISION = re.compile(
@@ -48,7 +49,7 @@ def asciidoc_header(text: str) -> AsciidocHeader:
     >>> asciidoc_header("= T\nA <a@b>\nv1.0, 2025-03-15\n:k: v\n")
     AsciidocHeader(attributes={'k': 'v'}, number='1.0', date='2025-03-15')
     """
-    lines = [line.rstrip() for line in islice(_lines(text), HEADER_LINES)]
+    lines = [line.rstrip() for line in header_lines(text)]
     attributes = _attributes(lines)
     number, date = _revision(lines)
     if date is not None:
@@ -56,9 +57,10 @@ def asciidoc_header(text: str) -> AsciidocHeader:
     return AsciidocHeader(attributes, number, date)
 
 
-def _lines(text: str) -> list[str]:
+def header_lines(text: str) -> list[str]:
+    """The lines of a text that may say something of it."""
     # Only the start: splitting a whole book for its header costs more than reading it.
-    return text[: HEADER_LINES * 2000].removeprefix("\ufeff").splitlines()
+    return text[: HEADER_LINES * 2000].removeprefix("\ufeff").splitlines()[:HEADER_LINES]
 
 
 def _attributes(lines: list[str]) -> dict[str, str]:
@@ -74,23 +76,15 @@ def _attributes(lines: list[str]) -> dict[str, str]:
 def _resolved(value: str, attributes: dict[str, str]) -> str:
     if len(value) > MAX_VALUE:
         return value
-    made = _REFERENCE.sub(lambda m: attributes.get(m[1].lower(), m[0]), value)
+    made = REFERENCE.sub(lambda m: attributes.get(m[1].lower(), m[0]), value)
     return made if len(made) <= MAX_VALUE else value
 
 
 def _revision(lines: list[str]) -> tuple[str | None, str | None]:
     rest = [line for line in lines if not line.startswith("//") or line.startswith("////")]
-    while rest and not rest[0]:
-        rest.pop(0)
-    header: list[str] = []
-    for line in rest:
-        if not line:
-            break
-        if not _ANY_ENTRY.fullmatch(line):
-            header.append(line)
-    if not header:
-        return None, None
-    if _TITLE.fullmatch(header[0]):
+    first = takewhile(bool, dropwhile(operator.not_, rest))
+    header = [line for line in first if not _ANY_ENTRY.fullmatch(line)]
+    if header and _TITLE.fullmatch(header[0]):
         under = header[1:]
     elif header[1:] and header[1][0] == "=" and is_underlined(header, 0):
         under = header[2:]

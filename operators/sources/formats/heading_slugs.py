@@ -19,10 +19,9 @@ _DROPPED = re.compile(r"[^\w\- ]")
 
 
 class Section(NamedTuple):
-    """The 0-based line of a heading, its text and its fragment."""
+    """The 0-based line of a heading, and its fragment."""
 
     line: int
-    heading: str
     slug: str
 
 
@@ -60,7 +59,7 @@ def _numbered(
             repeats[plain.casefold()] = number + 1
             made = f"{plain}{joint}{number}"
         taken.add(made.casefold())
-        yield Section(heading.line, heading.text, made)
+        yield Section(heading.line, made)
 
 
 def _github(heading: str) -> str:

@@ -6,7 +6,9 @@ page costs more than its length. Headings become lines ``## Title`` between blan
 """
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 from lxml import etree
 
@@ -59,13 +61,17 @@ def html_text(source: str) -> HtmlText:
     '# One\\n\\na b\\n'
     """
     target = _Visible()
+    feed_html(clean_text(source), target)
+    return target.result()
+
+
+def feed_html(source: str, target: Any) -> None:
+    """Have libxml2 tell a parser target of lxml what a page has, in pieces of bounded size."""
     parser = etree.HTMLParser(target=target, huge_tree=True)
-    source = clean_text(source)
     for start in range(0, len(source), _FED):
         parser.feed(source[start : start + _FED])
     if source:
         parser.close()
-    return target.result()
 
 
 def decode_html(data: bytes) -> str:
@@ -79,10 +85,8 @@ def decode_html(data: bytes) -> str:
         if encoding.lower() in ("iso-8859-1", "latin1", "us-ascii", "ascii"):
             encoding = "cp1252"
         if not encoding.lower().startswith("utf-16"):
-            try:
+            with suppress(LookupError, ValueError):
                 return data.decode(encoding, "replace")
-            except (LookupError, ValueError):
-                pass
     return data.decode("utf-8", "replace")
 
 

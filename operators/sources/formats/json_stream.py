@@ -23,7 +23,7 @@ MAX_DIGITS = 4000
 """Of a whole number: Python reads no more than 4,300."""
 
 CHUNK = 256 * 1024
-_GZIP_MAGIC = b"\x1f\x8b"
+DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)
 _BETWEEN = re.compile(r"[\s,\[\]\x1e\ufeff]*")
 _TOKEN = re.compile(r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"|[{}"]')
 _RESTART = re.compile(r"\n(?=[\[{\]])")
@@ -38,20 +38,24 @@ class Located(NamedTuple):
 
 def file_objects(path: Path, raw: BinaryIO) -> Iterator[Located | ReadIssue]:
     """The objects in ``raw``, the open file ``path``; what is none is a ReadIssue with its line."""
-    start = raw.read(2)
-    raw.seek(0)
-    stream = gzip.GzipFile(fileobj=raw) if start == _GZIP_MAGIC else raw
-    text = io.TextIOWrapper(stream, encoding="utf-8", errors="replace", newline="\n")
+    text = io.TextIOWrapper(unpacked(raw), encoding="utf-8", errors="replace", newline="\n")
     reader = _Reader(text)
     try:
         for item in _objects(reader):
             where = f"{path.name}: line {reader.began}"
             yield Located(where, item) if isinstance(item, dict) else ReadIssue(where, item)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as exc:
+    except DAMAGED as exc:
         where = f"{path.name}: line {reader.line}"
         yield ReadIssue(where, f"the gzip data are damaged or end early: {exc}")
     finally:
         text.detach()  # the file is the caller's
+
+
+def unpacked(raw: BinaryIO) -> Any:
+    """What a file from its start says, gzipped or not; a read raises ``DAMAGED``."""
+    start = raw.read(2)
+    raw.seek(0)
+    return gzip.GzipFile(fileobj=raw) if start == b"\x1f\x8b" else raw
 
 
 class _Reader:

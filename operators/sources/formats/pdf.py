@@ -96,10 +96,6 @@ class PdfReader(Sandbox):
             requests_a_child=500,
         )
 
-    def __enter__(self) -> PdfReader:
-        """Return itself."""
-        return self
-
     def read(self, data: bytes) -> PdfText:
         """The text of a PDF.
 

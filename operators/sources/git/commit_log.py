@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from operators.foundation.sanitize import clean_text, shown_path
 from operators.sources.git.repository import Repository, git_stream, split
-from operators.sources.protocol import APART_FROM, Document, metadata_json, utc_from_timestamp
+from operators.sources.protocol import APART_FROM, Document, metadata_json
 
 if TYPE_CHECKING:
     from operators.sources.git.repository import TrackedFile
@@ -222,4 +222,8 @@ def _commit(fields: list[bytes]) -> Commit:
 
 
 def _moment(seconds: str) -> datetime | None:
-    return utc_from_timestamp(int(seconds)) if seconds.lstrip("-").isdigit() else None
+    """The moment of a Unix time; None for what is none, and where no calendar holds it."""
+    try:
+        return datetime.fromtimestamp(int(seconds), UTC)
+    except (ValueError, OverflowError, OSError):
+        return None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -62,7 +63,7 @@ class Answer:
 
 
 @dataclass
-class GithubApi:
+class GithubApi(AbstractContextManager["GithubApi"]):
     """An open connection. Close it, or use it in a ``with`` block.
 
     Attributes:
@@ -132,10 +133,6 @@ class GithubApi:
     def close(self) -> None:
         """Close the connection."""
         self._client.close()
-
-    def __enter__(self) -> GithubApi:
-        """Return the connection itself."""
-        return self
 
     def __exit__(self, *error: object) -> None:
         """Close it."""

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
 
 from operators.foundation.disk_dict import DiskDict
 from operators.postgres.write.sync_state import SyncItem
@@ -21,11 +20,8 @@ Build = Callable[[str, int, Sequence[SyncItem]], Iterable[Item]]
 """Takes the repository's name, a number, and the items of that number; returns its documents."""
 
 
-class _Held(NamedTuple):
-    """An item and its repository."""
-
-    name: str
-    item: SyncItem
+_Held = tuple[str, SyncItem]
+"""The repository of an item, and the item."""
 
 
 def exported(
@@ -80,7 +76,7 @@ def exported(
                 _check_one_repository(held)
             done, of = 0, len(held)
             every = (one for _, one in held.starting(b""))
-            for (name, number), group in groupby(every, key=_belongs_to):
+            for (name, number), group in groupby(every, key=lambda one: (one[0], one[1].number)):
                 items = [item for _, item in group]
                 done += len(items)
                 progress = 0.5 + 0.5 * done / of
@@ -117,8 +113,8 @@ def _take(
     # In the order of its bytes: by repository, then by number.
     key = f"{name}\0{item.number:020}\0{item.kind}\0{item.item_id:020}".encode()
     before = held.get(key)
-    if before is None or before.item.updated_at <= item.updated_at:
-        held[key] = _Held(name, item)
+    if before is None or before[1].updated_at <= item.updated_at:
+        held[key] = (name, item)
     return None
 
 
@@ -128,7 +124,3 @@ def _check_one_repository(keys: Iterable[bytes]) -> None:
         raise SourceError(
             f"the files are of {' and '.join(names[:2])}: leave out --repo, or give one at a time"
         )
-
-
-def _belongs_to(held: _Held) -> tuple[str, int]:
-    return held.name, held.item.number

@@ -48,8 +48,8 @@ KEPT = "pull requests' words"
 """The newest part of an item that is kept, before the way with secrets: where a run had another,
 all is asked for again."""
 
-OVERLAP_S = 300.0
-"""Changes of so many seconds are asked for again: a server may show one later than it is dated."""
+_OVERLAP = timedelta(seconds=300)
+"""Changes of so long are asked for again: a server may show one later than it is dated."""
 
 _NAME = re.compile(r"(?!\.{1,2}/)[\w.-]{1,100}/(?!\.{1,2}$)[\w.-]{1,100}", re.ASCII)
 
@@ -66,12 +66,7 @@ _LISTINGS = {
     "review comments": _Listing("pulls/comments", (COMMENT,)),
     "issue comments": _Listing("issues/comments", (ISSUE_COMMENT,)),
 }
-_ONE = {
-    COMMENT: "pulls/comments",
-    ISSUE_COMMENT: "issues/comments",
-    ISSUE: "issues",
-    PULL: "issues",
-}
+_ONE = {kind: listing.path for listing in _LISTINGS.values() for kind in listing.kinds}
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +135,6 @@ def refresh(
     full: bool = False,
     reviews: bool = True,
     secrets: str | None = None,
-    sweep_days: float = SWEEP_DAYS,
-    overlap_s: float = OVERLAP_S,
     on_fetched: OnFetched | None = None,
     clock: Callable[[], float] = time.time,
 ) -> Mirror:
@@ -151,12 +144,10 @@ def refresh(
         api: the connection.
         repository: ``owner/name``, or what :func:`find_repository` found under it.
         repo: the name to store its documents under, fixed the first time; default: its name then.
-        full: ask for everything, to find what was deleted, as is done every ``sweep_days`` days.
+        full: ask for everything, to find what was deleted, as is done every ``SWEEP_DAYS`` days.
         reviews: also ask each changed pull request for its reviews, which no listing has.
         secrets: ``allow`` keeps items as they are; else a mark is kept in place of each secret.
             None: what an earlier run was told.
-        sweep_days: see ``full``.
-        overlap_s: how far before the last change met to begin.
         on_fetched: called after each page with how far it is.
         clock: seconds since 1970.
 
@@ -172,11 +163,9 @@ def refresh(
     state = sync_state.sync_value(store, mirror.source, "sweep")
     began = datetime.fromtimestamp(clock(), UTC)
     first = not state.get("done")
-    old = _moment(state.get("last")) + timedelta(days=sweep_days) <= began
+    old = _moment(state.get("last")) + timedelta(days=SWEEP_DAYS) <= began
     due = state.get("kept") not in (None, kept) or (not first and (old or "kept" not in state))
-    run = _Run(
-        store, api, mirror, f"repos/{name}", overlap_s, on_fetched, sweep=full or due, allow=allow
-    )
+    run = _Run(store, api, mirror, f"repos/{name}", on_fetched, sweep=full or due, allow=allow)
     if not state:
         state = {"last": began.isoformat(), "kept": kept}
         sync_state.save_items(store, mirror.source, [], {"sweep": state})
@@ -222,7 +211,6 @@ class _Run:
     api: GithubApi
     mirror: Mirror
     path: str
-    overlap_s: float
     on_fetched: OnFetched | None
     sweep: bool
     allow: bool
@@ -251,7 +239,7 @@ class _Run:
         cursor = _moment(state.get("cursor"))
         since = None
         if state.get("cursor") and not self.sweep:
-            since = cursor - timedelta(seconds=self.overlap_s)
+            since = cursor - _OVERLAP
         query = {"sort": "updated", "direction": "asc", **dict(listing.params)}
         asked: str | None = None
         etag = state.get("etag") if since and state.get("etag_of") == _stamp(since) else None
@@ -273,7 +261,7 @@ class _Run:
             cursor = max(cursor, latest) if latest else cursor
             kept: dict[str, Any] = {"cursor": cursor.isoformat()} if cursor > _NEVER else {}
             if answer.next_url is None and answer.etag:
-                begin = cursor - timedelta(seconds=self.overlap_s)
+                begin = cursor - _OVERLAP
                 if since == begin:  # the very request that the next run will make
                     kept |= {"etag": answer.etag, "etag_of": _stamp(begin)}
             sync_state.save_items(self.store, self.mirror.source, items, {name: kept})

@@ -6,7 +6,6 @@ before it fills the memory.
 """
 
 import bz2
-import gzip
 import hashlib
 from collections.abc import Iterator
 from contextlib import closing
@@ -20,6 +19,7 @@ from lxml import etree
 
 from operators.foundation.disk_dict import DiskDict
 from operators.foundation.sanitize import clean_text
+from operators.sources.formats.json_stream import DAMAGED, unpacked
 from operators.sources.jsonl import SourceError, parse_moment
 from operators.sources.protocol import (
     Document,
@@ -41,6 +41,7 @@ _READ = 1 << 16
 _NO_PROSE = frozenset((8, 10, 828))
 """Namespaces of interface messages, templates and Lua modules."""
 _PROSE_MODELS = frozenset(("", "wikitext"))
+_DAMAGED = (etree.XMLSyntaxError, OSError, *DAMAGED)
 
 
 @dataclass(slots=True)
@@ -107,7 +108,7 @@ def dump_source(file: Path, repo: str | None = None, base_url: str | None = None
                         else:
                             seen[title] = None
                     yield item
-            except (etree.XMLSyntaxError, EOFError, gzip.BadGzipFile, OSError) as exc:
+            except _DAMAGED as exc:
                 raise SourceError(f"{file}: damaged or cut: {exc}") from exc
 
     return Source(
@@ -126,7 +127,7 @@ def _head(file: Path) -> _Wiki:
         try:
             # A dump without this head has its pages read to the end, or to the bound.
             for element in _elements(stream, "siteinfo", "page"):
-                if _local(element) == "siteinfo":
+                if etree.QName(element).localname == "siteinfo":
                     wiki.name = _text(element, "dbname") or _text(element, "sitename")
                     wiki.base = _text(element, "base")
                     for namespace in element.iterfind(".//{*}namespace"):
@@ -136,7 +137,7 @@ def _head(file: Path) -> _Wiki:
                 break
             else:
                 raise SourceError(f"{file} has no pages: give a MediaWiki XML dump or a folder")
-        except (etree.XMLSyntaxError, EOFError, gzip.BadGzipFile, OSError) as exc:
+        except _DAMAGED as exc:
             raise SourceError(f"{file} is no MediaWiki XML dump: {exc}") from exc
     return wiki
 
@@ -231,13 +232,7 @@ def _document(source: str, fields: dict[str, str], repo: str, hashed: str) -> Do
 def _unpacked(raw: BinaryIO) -> Any:
     magic = raw.read(3)
     raw.seek(0)
-    if magic.startswith(b"\x1f\x8b"):
-        return gzip.GzipFile(fileobj=raw)
-    return bz2.BZ2File(raw) if magic == b"BZh" else raw
-
-
-def _local(element: Any) -> str:
-    return str(etree.QName(element).localname)
+    return bz2.BZ2File(raw) if magic == b"BZh" else unpacked(raw)
 
 
 def _text(element: Any, name: str) -> str | None:

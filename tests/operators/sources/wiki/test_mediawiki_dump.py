@@ -112,7 +112,8 @@ def test_a_cut_dump_is_no_complete_scan(tmp_path: Path) -> None:
 
 def test_what_is_no_dump_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "a.xml"
-    for content in (b"", b"text", b"<html/>", b"\x1f\x8bdamaged"):
+    badly_packed = gzip.compress(b"")[:10] + b"\xff" * 50
+    for content in (b"", b"text", b"<html/>", b"\x1f\x8bdamaged", badly_packed):
         file.write_bytes(content)
         with pytest.raises(SourceError):
             wiki_source(file)
