@@ -37,7 +37,7 @@ OnCompared = Callable[[int, int], None]
 """Takes how many lineages are compared, and of how many."""
 
 
-def find_versions(store: Store, on_compared: OnCompared | None = None) -> dict[str, int]:
+def find_versions(store: Store, on_compared: OnCompared = lambda done, of: None) -> dict[str, int]:
     """Bring a collection's versions to the state of its documents, where these have changed.
 
     Returns:
@@ -81,7 +81,7 @@ def verify_versions(store: Store, *, repair: bool = False) -> pl.DataFrame:
     return pl.DataFrame(found, schema=FINDINGS, orient="row")
 
 
-def _of_corpus(store: Store, of: Changed, on_compared: OnCompared | None) -> tuple[bool, int]:
+def _of_corpus(store: Store, of: Changed, on_compared: OnCompared) -> tuple[bool, int]:
     """Whether every changed lineage of the corpus was written, and how many have changed."""
     corpus = of.corpus
     lineages = lineage.lineages(version_store.candidates(store, corpus, _sketched(store, corpus)))
@@ -98,12 +98,10 @@ def _of_corpus(store: Store, of: Changed, on_compared: OnCompared | None) -> tup
             read += at
             rows += old
         versions = pl.concat(parts) if parts else lineages.clear()
-        if not version_store.write_lineages(store, corpus, versions, read, rows, leaving):
-            whole = False  # another run writes at the same time; it comes to this step as well
-            continue
+        # where another run writes at the same time, it comes to this step as well
+        whole &= version_store.write_lineages(store, corpus, versions, read, rows, leaving)
         compared += len(names)
-        if on_compared is not None and names:
-            on_compared(compared, len(changed))
+        on_compared(compared, len(changed))
     return whole, len(changed)
 
 
