@@ -100,7 +100,10 @@ def _node(box: Box, fill: str) -> str:
     return f"{_quote(box.node.name)} [label=<{label}>, {_listed(look)}];"
 
 
-_TABLE = 'border="1" cellborder="0" cellspacing="1" cellpadding="2" color="#c4ccd6"'
+def _table(name: str, rows: Iterable[str]) -> str:
+    look = 'border="1" cellborder="0" cellspacing="1" cellpadding="2" color="#c4ccd6"'
+    label = f"<table {look}>{''.join(rows)}</table>"
+    return f'  "{name}" [shape=plain, style="", fontsize=11, label=<{label}>];'
 
 
 def _input_table(shown: Picture) -> list[str]:
@@ -114,27 +117,19 @@ def _input_table(shown: Picture) -> list[str]:
         )
     read = {end for _, end in shown.arrows}
     first = [name for name, box in shown.boxes.items() if name not in read and box.node.inputs]
-    return [
-        f'  "_inputs" [shape=plain, style="", fontsize=11, label=<<table {_TABLE}>'
-        f"{''.join(rows)}</table>>];",
-        *(f'  "_inputs" -> {_quote(name)} [style=dashed];' for name in first),
-    ]
+    arrows = (f'  "_inputs" -> {_quote(name)} [style=dashed];' for name in first)
+    return [_table("_inputs", rows), *arrows]
 
 
 def _legend(shown: Picture) -> list[str]:
-    keys = "".join(
-        f'<tr><td bgcolor="{colour}" width="24"> </td>'
-        f'<td align="left">{html.escape(meaning)}</td></tr>'
-        for meaning, colour in shown.legend.items()
-    )
+    keys = [(f'bgcolor="{colour}"', meaning) for meaning, colour in shown.legend.items()]
     if any(box.node.io for box in shown.boxes.values()):
-        keys += f'<tr><td border="2" color="{_IO}" width="24"> </td>'
-        keys += '<td align="left">does I/O</td></tr>'
-    if not keys:
-        return []
-    return [
-        f'  "_legend" [shape=plain, style="", fontsize=11, label=<<table {_TABLE}>{keys}</table>>];'
+        keys.append((f'border="2" color="{_IO}"', "does I/O"))
+    rows = [
+        f'<tr><td {look} width="24"> </td><td align="left">{html.escape(meaning)}</td></tr>'
+        for look, meaning in keys
     ]
+    return [_table("_legend", rows)] if rows else []
 
 
 def _some(names: Iterable[str], most: int = 3) -> str:

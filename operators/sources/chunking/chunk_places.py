@@ -29,26 +29,21 @@ def add_places(chunks: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
         chunks: CHUNKS, or without ``embedding``.
         documents: DOCUMENTS that they were cut from.
     """
-    texts = {
-        (corpus, repo, document_id): (text or "", path or "", language)
-        for corpus, repo, document_id, text, path, language in documents.filter(
-            pl.col("corpus").is_in(CORPORA)
-        )
-        .select("corpus", "repo", "document_id", "text", "path", "language")
-        .iter_rows()
+    read = documents.filter(pl.col("corpus").is_in(CORPORA))
+    places = {
+        (corpus, repo, document_id): _Places(text or "", path or "", language)
+        for corpus, repo, document_id, text, path, language in read.select(
+            "corpus", "repo", "document_id", "text", "path", "language"
+        ).iter_rows()
     }
-    if not texts:
+    if not places:
         return chunks
-    places: dict[tuple[str, str, str], _Places] = {}
     bodies: list[str] = []
     metadata: list[str] = []
     columns = ("corpus", "repo", "document_id", "text", "start_line", "metadata")
     for corpus, repo, document_id, body, first, given in chunks.select(columns).iter_rows():
-        key = (corpus, repo, document_id)
-        if key in texts:
-            if key not in places:
-                places[key] = _Places(*texts[key])
-            found = places[key].of(body, first)
+        if place := places.get((corpus, repo, document_id)):
+            found = place.of(body, first)
             if "page" in found:
                 body = body.replace(PAGE_BREAK, "")
             given = json.dumps({**json.loads(given), **found}, sort_keys=True, ensure_ascii=False)

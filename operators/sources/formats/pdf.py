@@ -110,15 +110,9 @@ class PdfReader(Sandbox):
             reply = self.ask(json.dumps(asdict(self.limits)).encode() + b"\n" + data)
         except Stopped as stopped:
             raise PdfRefused("failed", str(stopped)) from None
-        if reply["state"] != "text":
-            raise PdfRefused(reply["state"], " ".join(reply["reason"].split())[:300])
-        return PdfText(
-            reply["pages"],
-            reply["info"],
-            [(level, title, page) for level, title, page in reply["outline"]],
-            reply["unread"],
-            reply["repaired"],
-        )
+        if (state := reply.pop("state")) != "text":
+            raise PdfRefused(state, " ".join(reply["reason"].split())[:300])
+        return PdfText(**reply | {"outline": [(*entry,) for entry in reply["outline"]]})
 
 
 def pdf_text(found: PdfText) -> str:
