@@ -240,18 +240,15 @@ class _Run:
         since = None
         if state.get("cursor") and not self.sweep:
             since = cursor - _OVERLAP
-        query = {"sort": "updated", "direction": "asc", **dict(listing.params)}
+        query: dict[str, str | int] = {"sort": "updated", "direction": "asc"}
+        query |= {**dict(listing.params), "per_page": PER_PAGE}
         asked: str | None = None
         etag = state.get("etag") if since and state.get("etag_of") == _stamp(since) else None
         count = 0
         while True:
-            if asked is None:
-                params: dict[str, str | int] = {**query, "per_page": PER_PAGE}
-                if since is not None:
-                    params["since"] = _stamp(since)
-                answer = self.api.get(f"{self.path}/{listing.path}", params, etag=etag)
-            else:
-                answer = self.api.get(asked)
+            begin = {} if since is None else {"since": _stamp(since)}
+            first = f"{self.path}/{listing.path}"
+            answer = self.api.get(asked or first, None if asked else query | begin, etag=etag)
             if not answer.changed:
                 return
             items = self._items(answer, name, listing.kinds)
@@ -261,9 +258,9 @@ class _Run:
             cursor = max(cursor, latest) if latest else cursor
             kept: dict[str, Any] = {"cursor": cursor.isoformat()} if cursor > _NEVER else {}
             if answer.next_url is None and answer.etag:
-                begin = cursor - _OVERLAP
-                if since == begin:  # the very request that the next run will make
-                    kept |= {"etag": answer.etag, "etag_of": _stamp(begin)}
+                again = cursor - _OVERLAP
+                if since == again:  # the very request that the next run will make
+                    kept |= {"etag": answer.etag, "etag_of": _stamp(again)}
             sync_state.save_items(self.store, self.mirror.source, items, {name: kept})
             self._tell(name, count, latest)
             if answer.next_url is None:
