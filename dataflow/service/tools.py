@@ -212,10 +212,8 @@ def versions(
         versions=[
             models.Version(
                 topic=row["lineage_id"],
-                version=row["version"],
                 date=row["released_at"],
-                title=row["title"],
-                path=row["path"],
+                **{name: row[name] for name in ("version", "title", "path")},
             )
             for row in (rows if changes else rows[start : start + PAGE])
         ],
@@ -232,12 +230,7 @@ def status(service: Service) -> models.Status:
         collection=service.store.collection,
         model=info.model,
         corpora=[
-            models.Corpus(
-                corpus=row["corpus"],
-                documents=row["documents"],
-                failed=row["failed"],
-                chunks=row["chunks"],
-            )
+            models.Corpus(**{name: row[name] for name in models.Corpus.model_fields})
             for row in rows
         ],
         sources=_read(service),
