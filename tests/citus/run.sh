@@ -20,9 +20,10 @@ export CLUSTER_KILL="head -1 '$root/data/'\$1/postmaster.pid | xargs kill -9; sl
 # what the killed server left may still be going away
 export CLUSTER_START="for n in 1 2 3 4 5 6 7 8 9; do
   $owner '$bin/pg_ctl' -D '$root/data/'\$1 -w start >/dev/null 2>&1 && exit 0; sleep .5; done; exit 1"
+"$python" -m pytest -q -n 0 tests/citus
 # One process: the tests name their collections by number. The embedded server has its own tests.
 # Then again, with every collection in four shards.
-"$python" -m pytest -q -n 0 tests/operators/postgres tests/citus --ignore tests/operators/postgres/server
+"$python" -m pytest -q -n 0 tests/operators/postgres --ignore tests/operators/postgres/server
 "$tools/cluster.sh" "$bin" "$root/data" newdb "${name}_shards" >/dev/null
 CROSSCORPUS_TEST_DSN="${CROSSCORPUS_TEST_DSN}_shards" CROSSCORPUS_TEST_SHARDS=4 \
   "$python" -m pytest -q -n 0 tests/operators/postgres --ignore tests/operators/postgres/server
