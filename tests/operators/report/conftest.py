@@ -36,6 +36,7 @@ def evaluate(configs: tuple[str, ...], word: str) -> Evaluation:
             "trigger": [None] * 24,
             "corpora": [["docs"], ["docs", "code"]] * 12,
             "repos": [None] * 24,
+            "group": [None] * 24,
             "as_of": [None] * 24,
         },
         schema=JUDGED_QUERIES,
