@@ -65,9 +65,9 @@ RULES = (
     Rule(
         "node_away",
         frozenset(),
-        r"connection to the remote node",
-        "a node of the cluster of {to} is away ({said}): start it; collections that are on other "
-        "nodes answer",
+        r"connection to the remote node|connection marked as essential",
+        "a node of the cluster of {to} is away ({said}): its log says why, as a full disk; start "
+        "it; collections that are on other nodes answer",
         permanent=True,
     ),
     Rule(

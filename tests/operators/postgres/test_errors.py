@@ -367,3 +367,19 @@ def test_who_writes_to_a_replica_is_told_to_name_the_primary(replicated: Any) ->
 def test_an_error_crosses_processes() -> None:
     error = pickle.loads(pickle.dumps(DatabaseError("busy", "one line")))
     assert (error.kind, str(error)) == ("busy", "one line")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "connection to the remote node postgres@10.0.0.7:5432 failed",
+        "failure on connection marked as essential: 10.0.0.7:5432",
+    ],
+)
+def test_a_node_of_a_cluster_that_is_away_is_no_lost_connection(said: str) -> None:
+    error = psycopg.OperationalError(said)
+    found = explain(error, "host=10.0.0.1")
+    assert isinstance(found, DatabaseError)
+    assert found.kind == "node_away"
+    assert "its log says why" in str(found)
+    assert not is_transient(error)
