@@ -1,7 +1,7 @@
 """The six tools, each a function over a warm driver: MCP and HTTP serve the same ones.
 
-All only read. An answer stays under ``LONGEST`` characters, ten thousand tokens at the worst;
-what is left has a cursor. What names something unknown is an error with the nearest names.
+All only read. Texts stay under ``LONGEST`` characters, ten thousand tokens at the worst; what is
+left has a cursor. What names something unknown is an error with the nearest names.
 """
 
 import re
@@ -255,8 +255,10 @@ def _inputs(
     """The graph's inputs of one question; a repository that nothing has is an error."""
     config = service.driver.config
     visible = {name: of.filters.model_dump() for name, of in config.corpora.items()}
-    if absent := absent_values(service.store, visible, repos=repos, language=language):
-        raise UnknownName(absent[0])
+    named: dict[str, Any] = {"repos": repos, "language": language}
+    if any(named.values()) and not config.other_collections:  # these may have what this one lacks
+        for absent in absent_values(service.store, visible, **named):
+            raise UnknownName(absent)
     asked = {
         "query": query,
         "only_corpora": corpora,

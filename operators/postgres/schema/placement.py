@@ -1,4 +1,4 @@
-"""On which node of a Citus cluster a collection is; each is whole on one."""
+"""On which node of a Citus cluster a collection is that is not in shards."""
 
 from operators.errors import CrosscorpusError
 from operators.postgres.schema.tables import shards_of
