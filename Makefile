@@ -6,6 +6,7 @@ BIN    := $(VENV)/bin
 RUN    := $(VENV)/.run-installed
 TEST   := $(VENV)/.test-installed
 RAY    := $(VENV)/ray
+PAGE   := $(VENV)/page
 PIP    := $(BIN)/python -m pip install -q --disable-pip-version-check
 UV     := $(BIN)/uv pip install -q --python $(BIN)/python --compile-bytecode
 LOCK   := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header
@@ -19,7 +20,7 @@ define installed
 	    $(PIP) --require-hashes -r $(1) && $(PIP) --no-deps -e .; }
 endef
 
-.PHONY: help install demo test test-citus test-mcp test-ray lint bench render lock clean
+.PHONY: help install demo test test-citus test-mcp test-page test-ray lint bench render lock clean
 
 help:  ## what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -51,6 +52,11 @@ test-citus: $(TEST)  ## the Postgres part of the tests on a real Citus cluster, 
 
 test-mcp: $(TEST)  ## the conformance suite of MCP and its inspector, against a server
 	tests/mcp/run.sh $(abspath $(BIN)/python)
+
+test-page: $(TEST)  ## the page in Chromium, if it is installed, in an environment of its own
+	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python $(PAGE)
+	$(BIN)/uv pip install -q --python $(PAGE)/bin/python -c requirements/test.lock -e '.[serve,test,code]' playwright
+	$(PAGE)/bin/python -m pytest -rs tests/dataflow/service/test_page.py
 
 test-ray: $(TEST)  ## the examples with Ray, in an environment of their own
 	$(BIN)/crosscorpus models install

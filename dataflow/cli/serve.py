@@ -18,8 +18,9 @@ def serve(
 ) -> None:
     """Serve a collection to agents (MCP) and apps (HTTP), until it is ended.
 
-    MCP is at `/mcp`, the same tools over HTTP at `/api`, their description at `/docs`. Every caller
-    sees the whole collection, so it listens on this machine alone unless told otherwise.
+    A page for people is at `/`, MCP at `/mcp`, the same tools over HTTP at `/api`, described at
+    `/openapi.json`. Every caller sees the whole collection, so it listens on this machine alone
+    unless told otherwise.
 
     Example: crosscorpus serve -C team
 

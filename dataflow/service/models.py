@@ -55,6 +55,15 @@ class Context(BaseModel):
     sources: list[Read]
 
 
+class Step(BaseModel):
+    """A factor of a score: what it does in numbers, and the score after it."""
+
+    factor: str
+    meaning: str
+    formula: str
+    score: float
+
+
 class Reason(BaseModel):
     """What became of a passage, and why."""
 
@@ -63,6 +72,7 @@ class Reason(BaseModel):
     rank: int | None = Field(description="from 1; null: it is no result")
     disposition: str
     reason: str
+    score: list[Step] = Field(description="from 0 to its score, factor by factor")
 
 
 class Reasons(BaseModel):
@@ -70,6 +80,29 @@ class Reasons(BaseModel):
 
     passages: list[Reason]
     notes: list[str]
+
+
+class Place(BaseModel):
+    """A passage between its neighbours, in the order of their document."""
+
+    passages: list[Text]
+
+
+class NodeTime(BaseModel):
+    """What a node of the graph took."""
+
+    node: str
+    stage: str
+    ms: float
+
+
+class Run(BaseModel):
+    """A question's graph with the time of each node that ran, the slowest first."""
+
+    ms: float
+    times: list[NodeTime]
+    svg: str | None
+    why: str | None = Field(description="why there is no picture")
 
 
 class Version(BaseModel):

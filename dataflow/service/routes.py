@@ -4,11 +4,12 @@ from inspect import Parameter, signature
 from typing import Any
 
 from fastapi import FastAPI, Request
-from fastapi.responses import JSONResponse, PlainTextResponse
+from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, create_model
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-from dataflow.service.tools import TOOLS, Service, fetch
+from dataflow.service.page import graph, neighbours, serve_page
+from dataflow.service.tools import TOOLS, Service
 from operators.errors import CrosscorpusError, UnknownName
 from operators.postgres.errors import DatabaseError
 from operators.postgres.store import collection_info
@@ -30,13 +31,15 @@ def http_app(service: Service, version: str, host: str, **options: Any) -> FastA
     fields. A name that does not exist is 404 with the nearest names, another fault of the request
     422, a database that is away 503.
     """
-    app = FastAPI(title="crosscorpus", version=version, **options)
+    app = FastAPI(  # without FastAPI's pages of documentation, which load scripts from elsewhere
+        title="crosscorpus", version=version, docs_url=None, redoc_url=None, **options
+    )
     if host in ("127.0.0.1", "localhost", "::1"):
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(LOCAL))
     problems: dict[int | str, dict[str, Any]] = {
         status: {"model": Problem} for status in (404, 422, 503)
     }
-    for tool in TOOLS:
+    for tool in (*TOOLS, neighbours, graph):
         app.post(f"/api/{tool.__name__}", description=tool.__doc__, responses=problems)(
             _route(tool, service)
         )
@@ -55,10 +58,7 @@ def http_app(service: Service, version: str, host: str, **options: Any) -> FastA
         status = next((code for kind, code in known.items() if isinstance(error, kind)), 422)
         return JSONResponse(Problem(detail=str(error)).model_dump(), status)
 
-    @app.get("/p/{id}", response_class=PlainTextResponse)
-    def passage(id: str) -> str:
-        """The text of a passage: the address of what has no other one."""
-        return str(fetch(service, id).text)
+    serve_page(app, service)
 
     @app.get("/healthz")
     def healthy() -> dict[str, str]:

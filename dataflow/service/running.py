@@ -62,7 +62,5 @@ def run_http(collection: str, config: str, host: str, port: int) -> None:
 
         app = http_app(service, __version__, host, lifespan=lifespan)
         app.mount("/", mcp)
-        typer.echo(
-            f"{collection} is served: MCP at {address}/mcp, HTTP at {address}/docs", err=True
-        )
+        typer.echo(f"{collection} is served: a page at {address}, MCP at {address}/mcp", err=True)
         uvicorn.run(app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=30)

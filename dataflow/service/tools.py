@@ -5,7 +5,7 @@ left has a cursor. What names something unknown is an error with the nearest nam
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
@@ -19,6 +19,8 @@ from dataflow.driver.retrieval_driver import RetrievalDriver
 from dataflow.service import models
 from operators.context.prompt import SYSTEM_PROMPT
 from operators.errors import CrosscorpusError, UnknownName
+from operators.explain.dispositions import DISPOSITION_MEANINGS
+from operators.explain.waterfall import FACTORS, waterfall
 from operators.postgres.inspect.status import sources
 from operators.postgres.inspect.status import status as read_status
 from operators.postgres.inspect.version_history import diff_versions, list_versions
@@ -105,23 +107,9 @@ def fetch(
     cursor: Cursor = None,
 ) -> models.Text:
     """The exact text of a passage, or lines of its document."""
-    store, corpus, number = _home(service, id)
-    found = locate(store, [number], []).filter(corpus=corpus).to_dicts()
-    if not found:
-        raise UnknownName(f"no passage {id!r}: it has changed since; search again")
-    row = found[0]
+    store, row = found(service, id)
     text = row["text"] if lines is None else _lines(store, row, lines)
-    start = _place(cursor)
-    shown = text[start : start + LONGEST]
-    wanted = ("corpus", "repo", "path", "version", "language", "created_at", "start_line")
-    return models.Text(
-        id=id,
-        title=row["path"] or row["title"] or row["document_id"],
-        text=shown,
-        url=_url(service, row["uri"], id, row["path"]),
-        metadata={name: str(row[name]) for name in wanted if row[name] not in (None, "")},
-        next_cursor=str(start + LONGEST) if start + LONGEST < len(text) else None,
-    )
+    return text_of(service, id, row, text, _place(cursor))
 
 
 def get_context(
@@ -161,8 +149,9 @@ def explain(
     """Why passages are in the results, or why one that you expect is not."""
     wanted = [int(one[2]) if (one := _ID.fullmatch(part)) else part for part in passages or ()]
     asked: dict[str, Any] = {"corpora": corpora, "repos": repos, "version": version}
-    inputs = _inputs(service, query, **asked, trigger=trigger, explain_chunks=wanted or None)
-    out = service.driver.execute(["dispositions", "notes", "explain_targets"], inputs=inputs)
+    asked |= {"trigger": trigger, "explain_chunks": wanted or None}
+    wished = ["dispositions", "notes", "explain_targets", "explain"]
+    out = service.driver.execute(wished, inputs(service, query, **asked))
     targets = out["explain_targets"].select("corpus", "chunk_id")
     rows = out["dispositions"].sort("result_rank", nulls_last=True, maintain_order=True)
     missed = rows.join(targets, on=["corpus", "chunk_id"], how="semi", maintain_order="left")
@@ -176,7 +165,8 @@ def explain(
                 title=row["source_label"],
                 rank=None if row["result_rank"] is None else row["result_rank"] + 1,
                 disposition=row["disposition"],
-                reason=row["reason"],
+                reason=f"{DISPOSITION_MEANINGS[row['disposition']]}: {row['reason']}",
+                score=_steps(out["explain"].filter(chunk_id=row["chunk_id"])),
             )
             for row in shown.iter_rows(named=True)
         ],
@@ -239,7 +229,7 @@ def status(service: Service) -> models.Status:
     )
 
 
-def _inputs(
+def inputs(
     service: Service,
     query: str,
     *,
@@ -274,7 +264,7 @@ def _inputs(
 
 
 def _ask(service: Service, query: str, **asked: Any) -> Answer:
-    return answer_of(service.driver.execute(NODES, inputs=_inputs(service, query, **asked)))
+    return answer_of(service.driver.execute(NODES, inputs(service, query, **asked)))
 
 
 def _read(service: Service) -> list[models.Read]:
@@ -288,13 +278,40 @@ def _read(service: Service) -> list[models.Read]:
     ]
 
 
-def _home(service: Service, id: str) -> tuple[Store, str, int]:
-    """Where the passage is: its collection, the corpus's name there, and its number."""
+def _steps(explained: pl.DataFrame) -> list[models.Step]:
+    return [
+        models.Step(
+            factor=one.factor, meaning=FACTORS[one.factor], formula=one.formula, score=one.after
+        )
+        for one in waterfall(explained)
+    ]
+
+
+def found(service: Service, id: str) -> tuple[Store, dict[str, Any]]:
+    """The passage as its collection has it, and that collection."""
     known = _ID.fullmatch(id)
     if known is None or known[1] not in service.driver.config.corpora:
         raise UnknownName(f"no passage {id!r}: give the id of a search result")
     home = service.driver.execute([node := f"{known[1]}.home"])[node]
-    return home.store, home.corpus, int(known[2])
+    found = locate(home.store, [int(known[2])], []).filter(corpus=home.corpus).to_dicts()
+    if not found:
+        raise UnknownName(f"no passage {id!r}: it has changed since; search again")
+    return home.store, found[0]
+
+
+def text_of(
+    service: Service, id: str, row: Mapping[str, Any], text: str, start: int = 0
+) -> models.Text:
+    """``text`` of the passage ``row``, from ``start`` on."""
+    wanted = ("corpus", "repo", "path", "version", "language", "created_at", "start_line")
+    return models.Text(
+        id=id,
+        title=row["path"] or row["title"] or row["document_id"],
+        text=text[start : start + LONGEST],
+        url=_url(service, row["uri"], id, row["path"]),
+        metadata={name: str(row[name]) for name in wanted if row[name] not in (None, "")},
+        next_cursor=str(start + LONGEST) if start + LONGEST < len(text) else None,
+    )
 
 
 def _url(service: Service, url: str | None, id: str, path: str | None) -> str:

@@ -5,16 +5,21 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx2
 import pytest
+import uvicorn
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "ingestion"))
 from dying import WordEmbedder
 
 from dataflow import build_driver, load_config
 from dataflow.ingestion import ingest_documents, ingest_git
+from dataflow.service.routes import http_app
 from dataflow.service.tools import Service
 from operators.postgres.store import drop_collection, open_store
 
@@ -64,3 +69,18 @@ def service(server_dsn: str, app: Path) -> Iterator[Service]:
         with build_driver(config, store=store, embedder=embedder) as driver:
             yield Service(driver, store, "http://127.0.0.1:1/p")
     drop_collection(server_dsn, NAME)
+
+
+@pytest.fixture(scope="session")
+def client(service: Service) -> Iterator[httpx2.Client]:
+    app = http_app(service, "1", "127.0.0.1")
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as one:
+        yield one
+    server.should_exit = True
+    thread.join()

@@ -3,31 +3,11 @@
 from __future__ import annotations
 
 import json
-import threading
-import time
-from collections.abc import Iterator
 
 import httpx2
 import pytest
-import uvicorn
 
-from dataflow.service.routes import http_app
 from dataflow.service.tools import Service
-
-
-@pytest.fixture(scope="module")
-def client(service: Service) -> Iterator[httpx2.Client]:
-    app = http_app(service, "1", "127.0.0.1")
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    port = server.servers[0].sockets[0].getsockname()[1]
-    with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as one:
-        yield one
-    server.should_exit = True
-    thread.join()
 
 
 def test_an_app_asks_as_an_agent_does(client: httpx2.Client, service: Service) -> None:

@@ -1,0 +1,97 @@
+"""The page where a person asks: three files without a build step, and two tools that agents lack.
+
+The page may load nothing from elsewhere and run no script but its own: its header says so.
+"""
+
+from dataclasses import replace
+from datetime import datetime
+from importlib.resources import files
+from time import perf_counter
+from typing import Any
+
+import polars as pl
+from fastapi import FastAPI, Request
+from fastapi.responses import PlainTextResponse, Response
+
+from dataflow.driver.answer import NODES
+from dataflow.driver.retrieval_description import describe_retrieval
+from dataflow.service import models
+from dataflow.service.tools import Service, fetch, found, inputs, text_of
+from dataflow.visualization.dot import to_dot
+from dataflow.visualization.picture import picture
+from dataflow.visualization.png import RenderError, draw
+from operators.postgres.search.chunk_lookup import locate
+
+KINDS = {"index.html": "text/html", "page.css": "text/css", "page.js": "text/javascript"}
+ALLOWED = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+ALLOWED += "img-src blob: data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+
+def serve_page(app: FastAPI, service: Service) -> None:
+    """Add the page and its files to ``app``; it also opens what has no other address."""
+    held = {name: (files(__package__) / "static" / name).read_bytes() for name in KINDS}
+
+    def file(name: str) -> Response:
+        return Response(held[name], headers=headers, media_type=KINDS[name])
+
+    headers = {"content-security-policy": ALLOWED, "x-content-type-options": "nosniff"}
+    headers |= {"referrer-policy": "no-referrer", "cache-control": "no-cache"}
+    app.get("/", include_in_schema=False)(lambda: file("index.html"))
+    for name in ("page.css", "page.js"):
+        app.get(f"/static/{name}", include_in_schema=False)(lambda name=name: file(name))
+
+    @app.get("/p/{id}", response_class=PlainTextResponse)
+    def passage(id: str, request: Request) -> Response:
+        """The text of a passage, and in a browser the page that shows it."""
+        if "text/html" in request.headers.get("accept", ""):
+            return file("index.html")
+        return PlainTextResponse(fetch(service, id).text)
+
+
+def neighbours(service: Service, id: str) -> models.Place:
+    """A passage with the two before and the two after it in its document."""
+    store, row = found(service, id)
+    same = {name: row[name] for name in ("corpus", "repo", "document_id")}
+    near = pl.col("ordinal").is_between(row["ordinal"] - 2, row["ordinal"] + 2)
+    rows = locate(store, [], [row["document_id"]]).filter(near, **same).iter_rows(named=True)
+    corpus = id.partition(":")[0]
+    return models.Place(
+        passages=[text_of(service, f"{corpus}:{one['chunk_id']}", one, one["text"]) for one in rows]
+    )
+
+
+def graph(
+    service: Service,
+    query: str,
+    corpora: list[str] | None = None,
+    repos: list[str] | None = None,
+    language: str | None = None,
+    path: str | None = None,
+    as_of: datetime | None = None,
+    version: str | None = None,
+    trigger: str | None = None,
+    top_k: int = 10,
+) -> models.Run:
+    """What each node of the graph takes for a question."""
+    asked: dict[str, Any] = {"corpora": corpora, "repos": repos, "language": language, "path": path}
+    asked |= {"as_of": as_of, "version": version, "trigger": trigger, "top_k": top_k}
+    took: dict[str, float] = {}
+    began = perf_counter()
+    service.driver.execute(NODES, {**inputs(service, query, **asked), "timings": took})
+    ms = (perf_counter() - began) * 1000
+    described = describe_retrieval(service.driver.graph, took)
+    shown = picture(described)
+    boxes = {
+        name: replace(box, notes=(*box.notes, f"{took[name]:.1f} ms"))
+        for name, box in shown.boxes.items()
+    }
+    svg, why = None, None
+    try:
+        svg = draw(to_dot(replace(shown, boxes=boxes), inputs=False), format="svg").decode()
+    except RenderError as error:
+        why = str(error)
+    times = [
+        models.NodeTime(node=node, stage=described.nodes[node].stage, ms=took[node])
+        for node in sorted(described.nodes, key=lambda node: (-took[node], node))
+    ]
+    return models.Run(ms=ms, times=times, svg=svg, why=why)
