@@ -126,6 +126,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
 
     Attributes:
         config: what it was built from.
+        homes: the collection of each corpus, and the corpus's name in it.
         hamilton: the Hamilton driver underneath, for Hamilton's own tools.
     """
 
@@ -141,7 +142,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         self.config = config
         self.hamilton = graph
         self._others = others or {}
-        homes = homes_of(config, bound["store"], self._others)
+        self.homes = homes = homes_of(config, bound["store"], self._others)
         self._bound = {"other_embedders": {}, **bound, "homes": homes}
         if config.reranker:
             from operators.embedding.cross_encoder import load_reranker

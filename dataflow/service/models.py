@@ -42,6 +42,7 @@ class Text(BaseModel):
     text: str
     url: str
     metadata: dict[str, str]
+    sources: list[Read] = []
     next_cursor: str | None = None
 
 
@@ -80,6 +81,7 @@ class Reasons(BaseModel):
 
     passages: list[Reason]
     notes: list[str]
+    sources: list[Read]
 
 
 class Place(BaseModel):
@@ -120,6 +122,7 @@ class Versions(BaseModel):
 
     versions: list[Version]
     changes: list[str] = Field(description="each begins with added, removed or revised")
+    sources: list[Read]
     next_cursor: str | None = None
 
 
@@ -139,5 +142,6 @@ class Status(BaseModel):
     model: str | None
     corpora: list[Corpus]
     sources: list[Read]
-    repos: list[str]
+    repos: list[str] = Field(description="the first hundred")
     triggers: list[str]
+    next_cursor: str | None = Field(None, description="for more sources")

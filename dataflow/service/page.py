@@ -16,11 +16,10 @@ from fastapi.responses import PlainTextResponse, Response
 from dataflow.driver.answer import NODES
 from dataflow.driver.retrieval_description import describe_retrieval
 from dataflow.service import models
-from dataflow.service.tools import Service, fetch, found, inputs, text_of
+from dataflow.service.tools import Service, document, fetch, found, inputs, text_of
 from dataflow.visualization.dot import to_dot
 from dataflow.visualization.picture import picture
 from dataflow.visualization.png import RenderError, draw
-from operators.postgres.search.chunk_lookup import locate
 
 KINDS = {"index.html": "text/html", "page.css": "text/css", "page.js": "text/javascript"}
 ALLOWED = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -51,9 +50,8 @@ def serve_page(app: FastAPI, service: Service) -> None:
 def neighbours(service: Service, id: str) -> models.Place:
     """A passage with the two before and the two after it in its document."""
     store, row = found(service, id)
-    same = {name: row[name] for name in ("corpus", "repo", "document_id")}
     near = pl.col("ordinal").is_between(row["ordinal"] - 2, row["ordinal"] + 2)
-    rows = locate(store, [], [row["document_id"]]).filter(near, **same).iter_rows(named=True)
+    rows = document(store, row).filter(near).iter_rows(named=True)
     corpus = id.partition(":")[0]
     return models.Place(
         passages=[text_of(service, f"{corpus}:{one['chunk_id']}", one, one["text"]) for one in rows]

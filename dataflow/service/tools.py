@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 from urllib.parse import quote
 
 import polars as pl
@@ -17,19 +17,25 @@ from pydantic import Field
 from dataflow.driver.answer import NODES, Answer, answer_of
 from dataflow.driver.retrieval_driver import RetrievalDriver
 from dataflow.service import models
+from dataflow.service.freshness import read_of, sources_of
 from operators.context.prompt import SYSTEM_PROMPT
 from operators.errors import CrosscorpusError, UnknownName
 from operators.explain.dispositions import DISPOSITION_MEANINGS
 from operators.explain.waterfall import FACTORS, waterfall
 from operators.postgres.inspect.status import sources
 from operators.postgres.inspect.status import status as read_status
-from operators.postgres.inspect.version_history import diff_versions, list_versions
-from operators.postgres.inspect.version_topics import topics
+from operators.postgres.inspect.version_history import (
+    diff_versions,
+    list_versions,
+    version_place,
+)
+from operators.postgres.inspect.version_topics import lineage_named, topics
 from operators.postgres.search.chunk_lookup import locate
-from operators.postgres.search.filter_values import absent_values
-from operators.postgres.store import Store, collection_info
-from operators.sources.git.repository import changed_since
+from operators.postgres.search.filter_values import absent_everywhere
+from operators.postgres.store import Store, by_store, collection_info
 from operators.versions.version_diff import Change
+
+T = TypeVar("T")
 
 LONGEST = 24_000
 SNIPPET = 300
@@ -82,6 +88,7 @@ def search(
     asked: dict[str, Any] = {"corpora": corpora, "repos": repos, "language": language}
     asked |= {"path": path, "as_of": as_of, "version": version, "trigger": trigger}
     answer = _ask(service, query, **asked, top_k=top_k)
+    shown = answer.passages[start : start + PAGE]
     return models.Hits(
         results=[
             models.Hit(
@@ -90,10 +97,10 @@ def search(
                 url=_url(service, one.url, id, one.path),
                 snippet=" ".join(one.text.split())[:SNIPPET],
             )
-            for one in answer.passages[start : start + PAGE]
+            for one in shown
         ],
         notes=list(answer.notes),
-        sources=_read(service),
+        sources=sources_of(service.driver.homes, [(one.corpus, one.repo) for one in shown]),
         next_cursor=str(start + PAGE) if start + PAGE < len(answer) else None,
     )
 
@@ -104,12 +111,22 @@ def fetch(
     lines: Annotated[
         str | None, Field(description="10-42: these lines of its document instead")
     ] = None,
+    version: Annotated[
+        str | None, Field(description="its document in this version instead, or lines of that")
+    ] = None,
     cursor: Cursor = None,
 ) -> models.Text:
-    """The exact text of a passage, or lines of its document."""
+    """The exact text of a passage, or lines or a version of its document."""
     store, row = found(service, id)
-    text = row["text"] if lines is None else _lines(store, row, lines)
-    return text_of(service, id, row, text, _place(cursor))
+    text = row["text"]
+    if version is not None:
+        members = lineage_named(store, row["document_id"], row["corpus"]).to_dicts()
+        row = document(store, members[version_place(members, version)]).row(0, named=True)
+        id = f"{id.partition(':')[0]}:{row['chunk_id']}"
+    if lines or version:
+        text = _lines(document(store, row), lines)
+    read = sources_of(service.driver.homes, [(id.partition(":")[0], row["repo"])])
+    return text_of(service, id, row, text, _place(cursor), read)
 
 
 def get_context(
@@ -131,7 +148,7 @@ def get_context(
         citations=list(answer.citations),
         instruction=SYSTEM_PROMPT,
         notes=list(answer.notes),
-        sources=_read(service),
+        sources=sources_of(service.driver.homes, [(one.corpus, one.repo) for one in answer]),
     )
 
 
@@ -150,7 +167,7 @@ def explain(
     wanted = [int(one[2]) if (one := _ID.fullmatch(part)) else part for part in passages or ()]
     asked: dict[str, Any] = {"corpora": corpora, "repos": repos, "version": version}
     asked |= {"trigger": trigger, "explain_chunks": wanted or None}
-    wished = ["dispositions", "notes", "explain_targets", "explain"]
+    wished = ["results", "dispositions", "notes", "explain_targets", "explain"]
     out = service.driver.execute(wished, inputs(service, query, **asked))
     targets = out["explain_targets"].select("corpus", "chunk_id")
     rows = out["dispositions"].sort("result_rank", nulls_last=True, maintain_order=True)
@@ -171,6 +188,9 @@ def explain(
             for row in shown.iter_rows(named=True)
         ],
         notes=out["notes"]["note"].to_list(),
+        sources=sources_of(
+            service.driver.homes, out["results"].select("corpus", "repo").iter_rows()
+        ),
     )
 
 
@@ -187,17 +207,20 @@ def versions(
     start, changes = _place(cursor), list[str]()
     if document is None:
         rows = [
-            {"lineage_id": row["lineage_id"], "version": row["newest"], "title": row["title"]}
-            | {"released_at": None, "path": row["path"]}
-            for row in topics(service.store).iter_rows(named=True)
+            row | {"version": row["newest"], "released_at": None, "of": names.get(row["corpus"])}
+            for store, names in by_store(service.driver.homes)
+            for row in topics(store).iter_rows(named=True)
         ]
     elif older or newer:
-        diff = diff_versions(service.store, document, older, newer)
-        rows = [diff.before, diff.after]
+        diff, names = _first(service, lambda store: diff_versions(store, document, older, newer))
+        rows = [row | {"of": names.get(row["corpus"])} for row in (diff.before, diff.after)]
         changes = [_change(one) for one in diff.changes]
     else:
-        rows = list_versions(service.store, document).to_dicts()
+        members, names = _first(service, lambda store: list_versions(store, document))
+        rows = [row | {"of": names.get(row["corpus"])} for row in members.to_dicts()]
     many = max(len(rows), len(changes))
+    shown = rows if changes else rows[start : start + PAGE]
+    passages = [(row["of"], row.get("repo")) for row in shown if row["of"]]
     return models.Versions(
         versions=[
             models.Version(
@@ -205,27 +228,37 @@ def versions(
                 date=row["released_at"],
                 **{name: row[name] for name in ("version", "title", "path")},
             )
-            for row in (rows if changes else rows[start : start + PAGE])
+            for row in shown
         ],
         changes=changes[start : start + PAGE],
+        sources=sources_of(service.driver.homes, passages),
         next_cursor=str(start + PAGE) if start + PAGE < many else None,
     )
 
 
-def status(service: Service) -> models.Status:
+def status(service: Service, cursor: Cursor = None) -> models.Status:
     """What the collection holds, and when each source was read."""
-    info = collection_info(service.store)
-    rows = read_status(service.store).iter_rows(named=True)
+    start, info = _place(cursor), collection_info(service.store)
+    homes, corpora, read, repos = service.driver.homes, [], [], set[str]()
+    for store, names in by_store(homes):
+        corpora += [
+            row | {"corpus": names.get(row["corpus"], row["corpus"])}
+            for row in read_status(store).iter_rows(named=True)
+            if store is service.store or row["corpus"] in names
+        ]
+        read += sources(store).to_dicts()
+        repos |= {repo for of in collection_info(store).repos.values() for repo in of if repo}
     return models.Status(
         collection=service.store.collection,
         model=info.model,
         corpora=[
             models.Corpus(**{name: row[name] for name in models.Corpus.model_fields})
-            for row in rows
+            for row in corpora
         ],
-        sources=_read(service),
-        repos=sorted({repo for of in info.repos.values() for repo in of if repo})[:100],
+        sources=[read_of(row) for row in read[start : start + PAGE]],
+        repos=sorted(repos)[:100],
         triggers=service.driver.config.triggers,
+        next_cursor=str(start + PAGE) if start + PAGE < len(read) else None,
     )
 
 
@@ -246,8 +279,8 @@ def inputs(
     config = service.driver.config
     visible = {name: of.filters.model_dump() for name, of in config.corpora.items()}
     named: dict[str, Any] = {"repos": repos, "language": language}
-    if any(named.values()) and not config.other_collections:  # these may have what this one lacks
-        for absent in absent_values(service.store, visible, **named):
+    if any(named.values()):
+        for absent in absent_everywhere(service.driver.homes, visible, **named):
             raise UnknownName(absent)
     asked = {
         "query": query,
@@ -267,17 +300,6 @@ def _ask(service: Service, query: str, **asked: Any) -> Answer:
     return answer_of(service.driver.execute(NODES, inputs(service, query, **asked)))
 
 
-def _read(service: Service) -> list[models.Read]:
-    return [
-        models.Read(
-            **{name: row[name] for name in ("source", "corpora", "read_at", "state")},
-            commit=row["revision"],
-            since=changed_since(row["folder"], row["revision"]) if row["revision"] else None,
-        )
-        for row in sources(service.store).iter_rows(named=True)
-    ]
-
-
 def _steps(explained: pl.DataFrame) -> list[models.Step]:
     return [
         models.Step(
@@ -292,7 +314,7 @@ def found(service: Service, id: str) -> tuple[Store, dict[str, Any]]:
     known = _ID.fullmatch(id)
     if known is None or known[1] not in service.driver.config.corpora:
         raise UnknownName(f"no passage {id!r}: give the id of a search result")
-    home = service.driver.execute([node := f"{known[1]}.home"])[node]
+    home = service.driver.homes[known[1]]
     found = locate(home.store, [int(known[2])], []).filter(corpus=home.corpus).to_dicts()
     if not found:
         raise UnknownName(f"no passage {id!r}: it has changed since; search again")
@@ -300,7 +322,12 @@ def found(service: Service, id: str) -> tuple[Store, dict[str, Any]]:
 
 
 def text_of(
-    service: Service, id: str, row: Mapping[str, Any], text: str, start: int = 0
+    service: Service,
+    id: str,
+    row: Mapping[str, Any],
+    text: str,
+    start: int = 0,
+    sources: Sequence[models.Read] = (),
 ) -> models.Text:
     """``text`` of the passage ``row``, from ``start`` on."""
     wanted = ("corpus", "repo", "path", "version", "language", "created_at", "start_line")
@@ -310,6 +337,7 @@ def text_of(
         text=text[start : start + LONGEST],
         url=_url(service, row["uri"], id, row["path"]),
         metadata={name: str(row[name]) for name in wanted if row[name] not in (None, "")},
+        sources=list(sources),
         next_cursor=str(start + LONGEST) if start + LONGEST < len(text) else None,
     )
 
@@ -320,21 +348,45 @@ def _url(service: Service, url: str | None, id: str, path: str | None) -> str:
     return f"{service.page}/{quote(id)}" if service.page else f"file:{quote(path or id)}"
 
 
-def _lines(store: Store, row: dict[str, Any], wanted: str) -> str:
-    """These lines of the document of a passage, from the texts of its passages."""
-    first, _, last = wanted.partition("-")
-    if not (first.isdigit() and (last or first).isdigit()):
-        raise CrosscorpusError(f"lines {wanted!r}: write them as 10-42")
+def document(store: Store, row: Mapping[str, Any]) -> pl.DataFrame:
+    """The passages of the document of a passage or of a version, in their order."""
     same = {name: row[name] for name in ("corpus", "repo", "document_id")}
+    return locate(store, [], [row["document_id"]]).filter(**same)
+
+
+def _lines(passages: pl.DataFrame, wanted: str | None) -> str:
+    """These lines of a document, or all that its passages have."""
+    span = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", wanted or "0-999999999")
+    if span is None:
+        raise CrosscorpusError(f"lines {wanted!r}: write them as 10-42")
     known: dict[int, str] = {}
-    for one in locate(store, [], [row["document_id"]]).filter(**same).iter_rows(named=True):
+    for one in passages.iter_rows(named=True):
         texts = one["text"].removesuffix("\n").split("\n")
         if one["start_line"] and len(texts) == one["end_line"] - one["start_line"] + 1:
             known |= dict(enumerate(texts, one["start_line"]))
-    found = [known[n] for n in range(int(first), int(last or first) + 1) if n in known]
+    if wanted is None and not known:
+        return "\n\n".join(passages["text"])
+    first, last = int(span[1]), int(span[2] or span[1])
+    found = [text for n, text in sorted(known.items()) if first <= n <= last]
     if not found:
-        raise CrosscorpusError(f"{row['document_id']} has no text of lines {wanted} here")
+        name = passages["document_id"][0]
+        raise CrosscorpusError(f"{name} has no text of lines {wanted} here")
     return "\n".join(found)
+
+
+def _first(service: Service, read: Callable[[Store], T]) -> tuple[T, dict[str, str]]:
+    """What the first collection gives that knows the name, and the names of its corpora.
+
+    Raises:
+        UnknownName: none does.
+    """
+    errors = []
+    for store, names in by_store(service.driver.homes):
+        try:
+            return read(store), names
+        except UnknownName as error:
+            errors.append(error)
+    raise errors[0]
 
 
 def _place(cursor: str | None) -> int:

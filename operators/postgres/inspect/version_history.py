@@ -83,8 +83,8 @@ def diff_versions(
     """
     members = lineage_named(store, name, corpus)
     rows = members.to_dicts()
-    after = _place(rows, newer) if newer is not None else len(rows) - 1
-    before = _place(rows, older) if older is not None else after - 1
+    after = version_place(rows, newer) if newer is not None else len(rows) - 1
+    before = version_place(rows, older) if older is not None else after - 1
     if before < 0:
         raise CrosscorpusError(f"version {newer} is the oldest of {rows[0]['lineage_id']!r}")
     if before >= after:
@@ -99,7 +99,8 @@ def diff_versions(
     return VersionDiff(rows[0]["lineage_id"], rows[before], rows[after], changes(one, two))
 
 
-def _place(rows: list[dict[str, Any]], version: str) -> int:
+def version_place(rows: list[dict[str, Any]], version: str) -> int:
+    """The place of ``version`` in the rows of a topic; ``UnknownName`` where it has none such."""
     for place, row in enumerate(rows):
         if row["version"] is not None and version_key(row["version"]) == version_key(version):
             return place

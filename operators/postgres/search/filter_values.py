@@ -37,16 +37,19 @@ def unmet_filters(
         if any(filters.values()):
             asked = query["corpora"]
             searched = {c: of for c, of in visible.items() if asked is None or c in asked}
-            found = [
-                absent_values(store, {held: searched[c] for held, c in of.items()}, **filters)
-                for store, of in by_store({c: homes[c] for c in searched})
-            ]
-            rows += [(query["query_id"], sentence) for sentence in _in_all(found)]
+            sentences = absent_everywhere(homes, searched, **filters)
+            rows += [(query["query_id"], sentence) for sentence in sentences]
     return pl.DataFrame(rows, schema=NOTES, orient="row")
 
 
-def _in_all(found: Sequence[Sequence[str]]) -> list[str]:
-    """The sentences of the first collection whose value no other has either."""
+def absent_everywhere(
+    homes: Mapping[str, Home], visible: Mapping[str, Mapping[str, Any]], **filters: Any
+) -> list[str]:
+    """:func:`absent_values` of the own collection, for what no other one has either."""
+    found = [
+        absent_values(store, {held: visible[name] for held, name in of.items()}, **filters)
+        for store, of in by_store({name: homes[name] for name in visible})
+    ]
     lacks = [{sentence.partition(" here")[0] for sentence in one} for one in found]
     first = found[0] if found else ()
     return [s for s in first if all(s.partition(" here")[0] in one for one in lacks)]

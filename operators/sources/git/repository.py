@@ -18,6 +18,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import IO, NamedTuple
 from urllib.parse import quote, urlsplit
@@ -364,18 +365,23 @@ def _refusal(root: Path, message: str) -> str:
     return f"git cannot read {root}: {printable(lines[0].removeprefix('fatal: '))}"
 
 
-def changed_since(folder: str | None, revision: str) -> str | None:
-    """What a working tree has that a run at ``revision`` did not read; None: nothing, or no tree.
+def changed_since(folder: str, revision: str, read_at: datetime) -> str | None:
+    """What a working tree has that a run over it did not read; None: nothing, or no tree.
 
-    Files that git does not track don't count.
+    Files that git does not track don't count, nor do changes from before ``read_at``, the run's
+    start: it read them. ``revision`` is the commit that it read.
     """
-    if folder is None or not os.path.isdir(folder):
+    if not os.path.isdir(folder):
         return None
     try:
         head = git_output(Path(folder), "rev-parse", "HEAD").strip()
-        dirty = git_output(Path(folder), "status", "--porcelain", "--untracked-files=no")
+        dirty = git_output(
+            Path(folder), "status", "--porcelain", "-z", "--untracked-files=no", "--no-renames"
+        )
     except GitError:
         return None
-    files = len(dirty.splitlines())
+    named = (Path(folder, entry[3:]) for entry in dirty.split("\0") if entry)
+    there = (next(one for one in (path, *path.parents) if one.exists()) for path in named)
+    files = sum(path.stat().st_mtime > read_at.timestamp() for path in there)
     said = [f"HEAD is {head[:12]}"] if head != revision else []
     return ", ".join([*said, *([f"changed files: {files}"] if files else [])]) or None

@@ -90,7 +90,7 @@ def tabs(client: httpx2.Client, request: pytest.FixtureRequest) -> Iterator[Any]
 def test_a_person_asks_opens_and_shares_by_keyboard_alone(tabs: Any) -> None:
     tab = tabs
     tab.goto("/")
-    tab.wait_for_function("document.activeElement.id === 'q'")
+    tab.wait_for_selector("#q:focus")
     tab.keyboard.type("how many entries does the cache keep?")
     tab.keyboard.press("Enter")
     tab.wait_for_selector("a.hit:focus")

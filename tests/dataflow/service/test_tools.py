@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+from dying import WordEmbedder
 
+from dataflow import build_driver, load_config
+from dataflow.ingestion import ingest_documents
 from dataflow.service import tools
 from dataflow.service.tools import Service
 from operators.errors import CrosscorpusError, UnknownName
+from operators.postgres.store import drop_collection, open_store
 
 ASK = "why is the cache flushed twice?"
 
@@ -107,7 +112,8 @@ def test_every_answer_says_when_each_source_was_read(service: Service) -> None:
     known = tools.status(service)
     assert {one.corpus: one.documents for one in known.corpora}["wiki"] == 1
     assert known.repos == ["org/app"]
-    for answer in (tools.search(service, ASK), tools.get_context(service, ASK), known):
+    asked = "step_7 flush the cache attempt"
+    for answer in (tools.search(service, asked), tools.get_context(service, asked), known):
         assert [one.state for one in answer.sources] == ["ok", "ok"]
         assert any("org/app" in one.source and "code" in one.corpora for one in answer.sources)
 
@@ -127,7 +133,9 @@ def test_an_answer_says_what_a_working_tree_has_that_was_not_read(
     service: Service, app: Path
 ) -> None:
     def told() -> tuple[str | None, str | None]:
-        (read,) = (one for one in tools.search(service, ASK).sources if "org/app" in one.source)
+        (read,) = (
+            one for one in tools.search(service, "step_7").sources if "org/app" in one.source
+        )
         return read.commit, read.since
 
     def git(*command: str) -> str:
@@ -146,3 +154,60 @@ def test_an_answer_says_what_a_working_tree_has_that_was_not_read(
     git("reset", "-q", "--hard", head)
     assert file.read_text() == before
     assert told() == (head, None)
+
+
+def test_a_version_of_a_document_is_fetched_by_any_of_its_passages(service: Service) -> None:
+    hit = tools.search(service, "entries of the cache", corpora=["docs"]).results[0]
+    old = tools.fetch(service, hit.id, version="1.0")
+    assert old.text.startswith("# Limits")
+    assert "100 entries" in old.text
+    assert old.metadata["version"] == "1.0"
+    assert tools.fetch(service, hit.id, version="2.0", lines="1").text == "# Limits"
+    with pytest.raises(UnknownName, match=r"it has 1\.0, 2\.0"):
+        tools.fetch(service, hit.id, version="7")
+
+
+def test_each_tool_knows_the_other_collections_of_a_configuration(
+    service: Service, server_dsn: str, tmp_path: Path
+) -> None:
+    other = "service-tests-platform"
+    file = tmp_path / "documents.jsonl"
+    rows = [
+        {"doc_id": f"p{n}", "corpus": "docs", "repo": "org/platform", "path": f"{n}.0/rates.md"}
+        | {"version": f"{n}.0", "text": f"# Rates\n\nA caller may ask {n}0 times a minute."}
+        for n in (3, 4)
+    ]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    corpora = {"docs": {}, "rules": {"collection": other, "corpus": "docs"}}
+    config = load_config({"extends": "default", "corpora": corpora})
+    embedder = WordEmbedder()
+    with open_store(server_dsn, other, create=True) as store:
+        ingest_documents(store, embedder, file)
+    with build_driver(config, store=service.store, embedder=embedder) as driver:
+        both = Service(driver, service.store)
+        assert tools.search(both, ASK, repos=["org/app", "org/platform"]).results
+        (hit, *_) = tools.search(both, "how many times", repos=["org/platform"]).results
+        assert hit.id.startswith("rules:")
+        with pytest.raises(UnknownName, match="org/platfrm"):
+            tools.search(both, ASK, repos=["org/platfrm"])
+        assert "30 times" in tools.fetch(both, hit.id, version="3.0").text
+        listed = tools.versions(both, "4.0/rates.md")
+        assert [one.version for one in listed.versions] == ["3.0", "4.0"]
+        assert [one.corpora for one in listed.sources] == [["docs"]]
+        known = tools.status(both)
+        assert {one.corpus: one.documents for one in known.corpora}["rules"] == 2
+        assert known.repos == ["org/app", "org/platform"]
+        assert len(known.sources) == 3
+    drop_collection(server_dsn, other)
+
+
+def test_an_answer_names_the_sources_of_what_it_shows_alone(service: Service) -> None:
+    code = tools.search(service, "step_7", corpora=["code"])
+    assert [one.source.split()[-1] for one in code.sources] == ["org/app"]
+    fetched = tools.fetch(service, code.results[0].id)
+    assert fetched.sources == code.sources
+    wiki = tools.search(service, ASK, corpora=["wiki"])
+    assert wiki.sources
+    assert not any("org/app" in one.source for one in wiki.sources)
+    for answer in (tools.explain(service, ASK), tools.versions(service)):
+        assert answer.sources

@@ -1,0 +1,48 @@
+"""How fresh an answer is: when each source of its passages was read, and what it has since.
+
+An index that answers from an old state and does not say so is what users of such servers complain
+of most.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from dataflow.service import models
+from operators.postgres.inspect.status import sources
+from operators.postgres.store import Home, by_store
+from operators.sources.git.repository import changed_since
+
+MOST = 20
+"""Sources of one answer."""
+
+
+def sources_of(
+    homes: Mapping[str, Home], passages: Iterable[tuple[str, str | None]]
+) -> list[models.Read]:
+    """The sources that may hold these passages, by name, ``MOST`` at most.
+
+    Args:
+        homes: where each corpus is.
+        passages: corpus and repository of each; None: any of the corpus.
+    """
+    shown = set(passages)
+    names = {corpus for corpus, _ in shown}
+    found = []
+    for store, corpora in by_store({name: homes[name] for name in sorted(names)}):
+        held = {(home, repo) for home, name in corpora.items() for of, repo in shown if of == name}
+        for row in sources(store).iter_rows(named=True):
+            repos = row["source"].split(" ")[1:]  # behind its reader; a source may name none
+            known = {None, *repos} if repos else {repo for _, repo in held}
+            if any(of in row["corpora"] and repo in known for of, repo in held):
+                found.append(row)
+    return [read_of(row) for row in found[:MOST]]
+
+
+def read_of(row: Mapping[str, Any]) -> models.Read:
+    """A row of ``SOURCES``, with what its working tree has that the run did not read."""
+    commit, folder = row["revision"], row["folder"]
+    return models.Read(
+        **{name: row[name] for name in ("source", "corpora", "read_at", "state")},
+        commit=commit,
+        since=changed_since(folder, commit, row["read_at"]) if folder and commit else None,
+    )
