@@ -60,12 +60,6 @@ def parse_pdf_date(raw: str) -> datetime:
     return plausible(moment.replace(tzinfo=offset(zone)))
 
 
-def pdf_info_dates(creation: str | None, modified: str | None) -> list[tuple[str, str]]:
-    """The fields that are present, as (field, raw) pairs, the one to believe first: ModDate."""
-    pairs = (("ModDate", modified), ("CreationDate", creation))
-    return [(field, raw) for field, raw in pairs if raw]
-
-
 def read_pdf_info(path: str | Path) -> tuple[str | None, str | None]:
     """CreationDate and ModDate in ``path``'s information dictionary, unparsed; None: absent.
 

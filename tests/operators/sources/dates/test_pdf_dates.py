@@ -14,7 +14,6 @@ from operators.foundation.date_text import DateRefused
 from operators.sources.dates.pdf_dates import (
     PdfUnreadable,
     parse_pdf_date,
-    pdf_info_dates,
     read_pdf_info,
 )
 
@@ -109,12 +108,6 @@ def test_any_string_is_a_moment_or_refused(raw: str) -> None:
     except DateRefused:
         return
     assert moment.tzinfo == UTC
-
-
-def test_the_modification_comes_before_the_creation_and_absent_fields_are_left_out() -> None:
-    assert pdf_info_dates("c", "m") == [("ModDate", "m"), ("CreationDate", "c")]
-    assert pdf_info_dates("c", None) == [("CreationDate", "c")]
-    assert pdf_info_dates("", None) == []
 
 
 def small_pdf(info: str) -> bytes:
