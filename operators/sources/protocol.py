@@ -100,17 +100,11 @@ class ReadIssue:
 
 @dataclass(frozen=True, slots=True)
 class LazyDocument:
-    """A document that is hashed but not parsed: if the hash is known, it never is.
-
-    Attributes:
-        key: what names the document.
-        content: hash of all that it is made from.
-        parse: gives the document, which has ``content`` as its ``source_hash``, or an issue.
-    """
+    """A document that is hashed but not parsed: if the hash is known, it never is."""
 
     key: Key
-    content: str
-    parse: Callable[[], Document | ReadIssue]
+    content: str  # hash of all that it is made from
+    parse: Callable[[], Document | ReadIssue]  # the document's source_hash is ``content``
 
     def read(self) -> Document | ReadIssue:
         """What it parses to, before the scan goes on; what the parser raised is an issue."""
