@@ -34,6 +34,7 @@ from operators.sources.github.github_records import (
     READER,
     REVIEW,
     BadItem,
+    of_pull,
     repository_of,
     sync_item,
     without_secrets,
@@ -181,7 +182,8 @@ def mirror_source(store: Store, mirror: Mirror) -> Source:
             held = list(group)
             done += len(held)
             yield from review_threads.review_documents(mirror.repo, number, held)
-            yield from github_issues.issue_documents(mirror.repo, number, held)
+            if not of_pull(held):
+                yield from github_issues.conversation(ISSUE, mirror.repo, number, held, whole=True)
 
     return Source(READER, scan, _scopes(mirror), lambda: done / total if total else 1.0)
 
