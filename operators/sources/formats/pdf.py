@@ -134,8 +134,7 @@ def _page(text: str, sections: Sequence[tuple[int, str]]) -> str:
 
 
 def _line_of(title: str, lines: Sequence[str], start: int) -> int | None:
-    for number in range(start, len(lines)):
-        line = lines[number]
+    for number, line in enumerate(lines[start:], start):
         if title and line.endswith(title) and _NUMBERING.fullmatch(line[: -len(title)]):
             return number
     return None
