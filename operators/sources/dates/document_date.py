@@ -30,7 +30,7 @@ from operators.foundation.date_text import (
 from operators.foundation.filename_dates import filename_date
 from operators.foundation.front_matter import Value, find_front_matter, legible
 from operators.sources.dates.html_dates import html_dates
-from operators.sources.dates.pdf_dates import PdfUnreadable, parse_pdf_date, read_pdf_info
+from operators.sources.dates.pdf_dates import parse_pdf_date, read_pdf_info
 from operators.sources.formats.asciidoc_header import ASCIIDOC, asciidoc_header, header_lines
 
 TRUST = {
@@ -171,18 +171,11 @@ def _inside(
 ) -> Iterator[_Found]:
     """What the file says of itself, the first to believe first."""
     if info is not None or (text is None and splitext(file)[1].lower() == ".pdf"):
-        created, modified = info or _read_info(file)
+        created, modified = info or read_pdf_info(file)
         for raw in filter(None, (modified, created)):
             yield from _found("pdf", raw, parse_pdf_date)
     else:
         yield from _explicit(_head(file) if text is None else text, splitext(file)[1].lower())
-
-
-def _read_info(file: str) -> tuple[str | None, str | None]:
-    with suppress(PdfUnreadable):
-        if os.path.isfile(file):
-            return read_pdf_info(file)
-    return None, None
 
 
 def _explicit(text: str, suffix: str) -> Iterator[_Found]:
