@@ -103,9 +103,9 @@ def models_install() -> None:
 def models_status(as_json: AsJson = False) -> None:
     """List the installed models."""
     from dataflow.cli.console.collection_state import show_models
-    from operators.embedding.minilm import models_status as read_status
+    from operators.embedding.minilm import minilm_directory, minilm_status
 
-    show_models(read_status(), as_json=as_json)
+    show_models([minilm_status(minilm_directory())], as_json=as_json)
 
 
 @models_app.command("migrate")

@@ -1,4 +1,4 @@
-"""The vectors of recent questions: a text's vector in one space never changes."""
+"""The vectors of recent questions: what a model makes of a text never changes."""
 
 import hashlib
 import threading
@@ -15,13 +15,13 @@ Embed = Callable[[Sequence[str]], Vectors]
 def text_hash(text: str) -> bytes:
     """The hash of the exact text that is embedded: SHA-256 of its UTF-8, 32 bytes.
 
-    Together with a space it is the key of a stored vector; a model's prefix is part of the space.
+    With a space it is the key of a stored vector; a model's prefix is part of the space.
     """
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 class QueryCache:
-    """The vectors of the last ``capacity`` query texts, by (space, text); thread-safe.
+    """The vectors of the last ``capacity`` query texts of one model; thread-safe.
 
     It keeps only the text's hash, so that a few huge questions cannot fill the memory. Two threads
     that miss the same text at once both embed it, and get the same vector.
@@ -31,18 +31,18 @@ class QueryCache:
         """Keep up to ``capacity`` vectors; 0 keeps none."""
         self._capacity = capacity
         self._lock = threading.Lock()
-        self._vectors: OrderedDict[tuple[str, bytes], Vectors] = OrderedDict()
+        self._vectors: OrderedDict[bytes, Vectors] = OrderedDict()
 
     def __len__(self) -> int:
         """The number of kept vectors."""
         return len(self._vectors)
 
-    def vectors(self, space: str, texts: Sequence[str], embed: Embed, dimensions: int) -> Vectors:
+    def vectors(self, texts: Sequence[str], embed: Embed, dimensions: int) -> Vectors:
         """The (n, d) array of ``texts``; calls ``embed`` once, for those not kept."""
         if isinstance(texts, str):
             raise TypeError("a list of texts is needed, not one text")
-        keys = [(space, text_hash(text)) for text in texts]
-        found: dict[tuple[str, bytes], Vectors] = {}
+        keys = [text_hash(text) for text in texts]
+        found: dict[bytes, Vectors] = {}
         with self._lock:
             for key in keys:
                 if key in self._vectors:

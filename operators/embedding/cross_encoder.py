@@ -14,11 +14,9 @@ from typing import Any
 import numpy as np
 
 from operators.embedding.onnx import open_session
-from operators.embedding.own_models import own_model
 from operators.embedding.protocol import EmbeddingError, ModelNotInstalled, readable
+from operators.embedding.registry import own_model
 from operators.embedding.word_pieces import read_tokenizer
-from operators.errors import UnknownName, suggest
-from operators.foundation.plugins import plugin_names
 from operators.ranking.rerank import Reranker
 
 MAX_TOKENS = 512
@@ -77,16 +75,12 @@ def load_reranker(name: str) -> Reranker:
     kind, _, rest = name.partition(":")
     if kind == "onnx" and rest:
         return _directory(name, Path(rest).expanduser())
-    found = own_model("rerankers", name)
-    if found is None:
-        known = ["onnx:DIR", "python:MODULE:FUNCTION", *plugin_names("rerankers")]
-        raise UnknownName(f"unknown reranker {name!r}{suggest(name, known)}")
+    found: Reranker = own_model("rerankers", name)
     if not callable(found):
         raise EmbeddingError(
             f"{name}: its {type(found).__name__} cannot be called with pairs (question, passage)"
         )
-    reranker: Reranker = found
-    return reranker
+    return found
 
 
 def _directory(name: str, directory: Path) -> CrossEncoder:

@@ -42,11 +42,6 @@ def load_minilm(home: Path | None = None) -> DirectoryEmbedder:
         raise ModelNotInstalled(f"{error}: run `crosscorpus models install`") from error
 
 
-def models_status(home: Path | None = None) -> list[ModelStatus]:
-    """The status of each installable model, by the hashes of its files."""
-    return [minilm_status(minilm_directory(home))]
-
-
 def minilm_status(directory: Path) -> ModelStatus:
     """Whether ``directory`` holds the model, complete by the hashes of its files."""
     if not directory.is_dir():

@@ -113,7 +113,7 @@ class DirectoryEmbedder(WordPieces):
         their weighted mean, scaled to length 1 again. A window's weight is its length over the
         square of its place from 1, because people say first what a question is about.
         """
-        return self._cache.vectors(self.space, texts, self._embed_questions, self.dimensions)
+        return self._cache.vectors(texts, self._embed_questions, self.dimensions)
 
     def _embed_questions(self, texts: Sequence[str]) -> Vectors:
         prefix = self.settings.query_prefix
@@ -207,12 +207,8 @@ class DirectoryEmbedder(WordPieces):
             return states.astype(np.float32)
         if self.settings.pooling == "cls":
             return states[:, 0].astype(np.float32)
-        return np.stack(
-            [
-                row[:count].mean(axis=0, dtype=np.float32)
-                for row, count in zip(states, counts, strict=True)
-            ]
-        )
+        rows = zip(states, counts, strict=True)
+        return np.stack([row[:count].mean(axis=0, dtype=np.float32) for row, count in rows])
 
 
 def load_directory(directory: Path, *, model: str | None = None) -> DirectoryEmbedder:
@@ -236,8 +232,7 @@ def load_directory(directory: Path, *, model: str | None = None) -> DirectoryEmb
     name = model or f"onnx:{settings.name or directory.name}"
     markers = _markers(tokenizer)
     reserved = len(tokenizer.encode(settings.document_prefix, add_special_tokens=False))
-    # One more than the prefix itself: at the seam a tokenizer may split otherwise.
-    reserved += 1 if reserved else 0
+    reserved += reserved > 0  # at the seam a tokenizer may split otherwise
     weights = {n: h for n, h in hashes.items() if n.startswith(("model.onnx", "tokenizer.json"))}
     parts = settings.model_dump(
         include={"pooling", "normalise", "query_prefix", "document_prefix", "max_tokens"}
@@ -312,12 +307,8 @@ def _windows(ids: list[int], size: int) -> list[list[int]]:
     if (number := len(begins)) > MAX_QUERY_WINDOWS:
         chosen = np.linspace(0, number - 1, MAX_QUERY_WINDOWS).round().astype(int).tolist()
         begins = [begins[place] for place in chosen]
-        _LOG.warning(
-            "a question of %d word-pieces: %d of its %d windows are embedded",
-            len(ids),
-            MAX_QUERY_WINDOWS,
-            number,
-        )
+        said = "a question of %d word-pieces: %d of its %d windows are embedded"
+        _LOG.warning(said, len(ids), MAX_QUERY_WINDOWS, number)
     return [ids[begin : begin + size] for begin in begins]
 
 
@@ -331,10 +322,9 @@ def _mean(windows: list[list[int]], vectors: Vectors) -> Vectors:
 def _markers(tokenizer: Any) -> tuple[list[int], list[int]]:
     """The ids that the model wants before and after a text."""
     encoding = tokenizer.encode("a")
-    mask = encoding.special_tokens_mask
-    first = next((at for at, special in enumerate(mask) if not special), len(mask))
-    last = next((at for at, special in enumerate(reversed(mask)) if not special), 0)
-    return encoding.ids[:first], encoding.ids[len(mask) - last :]
+    own = [at for at, special in enumerate(encoding.special_tokens_mask) if not special]
+    first, last = (own[0], own[-1] + 1) if own else (len(encoding.ids), len(encoding.ids))
+    return encoding.ids[:first], encoding.ids[last:]
 
 
 def open_session(path: Path) -> Any:

@@ -10,6 +10,7 @@ import os
 import re
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
@@ -29,6 +30,13 @@ from operators.embedding.protocol import (
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 
+BATCH = 64
+"""Texts a request."""
+
+FIRST_WAIT_S = 0.5
+"""Seconds before the first repetition; doubled each time."""
+
+_TIMEOUT_S = 60.0
 _RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 529}
 _ATTEMPTS = 6
 _LONGEST_WAIT_S = 60.0
@@ -61,8 +69,6 @@ class OpenAIEmbedder:
     max_tokens: int
     endpoint: Endpoint
     _client: httpx2.Client
-    _first_wait_s: float
-    _batch: int
     _cache: QueryCache = field(default_factory=QueryCache)
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
@@ -94,11 +100,7 @@ class OpenAIEmbedder:
         A question over ``max_tokens`` is split at white space into windows; at most 16 of them,
         evenly spread, are embedded. The vector is their mean, scaled to length 1 again.
         """
-        return self._cache.vectors(self.space, texts, self._embed_questions, self.dimensions)
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._client.close()
+        return self._cache.vectors(texts, self._embed_questions, self.dimensions)
 
     def _embed_questions(self, texts: Sequence[str]) -> Vectors:
         windows = [_windows(text, self.max_tokens) for text in readable(texts)]
@@ -111,9 +113,9 @@ class OpenAIEmbedder:
         # An endpoint refuses an empty text.
         ready = [(prefix + text) or " " for text in readable(texts)]
         vectors = np.empty((len(ready), self.dimensions), np.float32)
-        for start in range(0, len(ready), self._batch):
-            batch = ready[start : start + self._batch]
-            got = _request(self._client, self.endpoint, batch, self._first_wait_s)
+        for start in range(0, len(ready), BATCH):
+            batch = ready[start : start + BATCH]
+            got = _request(self._client, self.endpoint, batch)
             if got.shape[1] != self.dimensions:
                 raise EmbeddingError(
                     f"{self.model!r} gave {got.shape[1]} dimensions, {self.dimensions} before"
@@ -122,48 +124,31 @@ class OpenAIEmbedder:
         return unit(vectors, self.model)
 
 
-def load_openai(
-    name: str,
-    *,
-    key: str | None = None,
-    batch: int = 64,
-    timeout_s: float = 60.0,
-    first_wait_s: float = 0.5,
-) -> OpenAIEmbedder:
-    """A model behind an endpoint; a probe text finds its dimensions.
+def load_openai(name: str) -> OpenAIEmbedder:
+    """A model behind an endpoint; a probe text finds its dimensions. The key is the environment's.
 
     Args:
         name: ``MODEL@URL``, the URL up to and without ``/embeddings``. After a ``#`` may stand
             ``max_tokens``, ``query_prefix`` and ``document_prefix`` as in a query string:
             ``intfloat/e5-base@http://localhost:8080/v1#query_prefix=query:%20&max_tokens=512``.
-        key: the API key; default: the environment's ``OPENAI_API_KEY``; a local server needs none.
-        batch: texts a request.
-        timeout_s: seconds to wait for an answer.
-        first_wait_s: seconds before the first repetition; doubled each time.
 
     Raises:
         EmbeddingError: the name is wrong, or the endpoint does not answer properly.
     """
     endpoint = parse_name(name)
-    token = (os.environ.get(KEY_VARIABLE, "") if key is None else key).strip()
+    token = os.environ.get(KEY_VARIABLE, "").strip()
     if not (token.isascii() and token.isprintable()):
         raise EmbeddingError(f"{KEY_VARIABLE} holds characters that no key has")
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    client = httpx2.Client(headers=headers, timeout=timeout_s)
+    client = httpx2.Client(headers=headers, timeout=_TIMEOUT_S)
     try:
         # Fewer attempts: mostly, the server is not running.
-        text = endpoint.document_prefix + "probe"
-        probe = _request(client, endpoint, [text], first_wait_s, attempts=3)
+        probe = _request(client, endpoint, [endpoint.document_prefix + "probe"], attempts=3)
     except BaseException:
         client.close()
         raise
-    decisive = {
-        "url": endpoint.url,
-        "model": endpoint.model,
-        "query_prefix": endpoint.query_prefix,
-        "document_prefix": endpoint.document_prefix,
-        "dimensions": probe.shape[1],
-    }
+    decisive = {**asdict(endpoint), "dimensions": probe.shape[1]}
+    del decisive["max_tokens"]
     return OpenAIEmbedder(
         model=full_name(endpoint),
         space=space_fingerprint(decisive),
@@ -171,8 +156,6 @@ def load_openai(
         max_tokens=max(1, endpoint.max_tokens - _tokens(endpoint.document_prefix)),
         endpoint=endpoint,
         _client=client,
-        _first_wait_s=first_wait_s,
-        _batch=batch,
     )
 
 
@@ -234,11 +217,7 @@ def _windows(text: str, max_tokens: int) -> list[str]:
 
 
 def _request(
-    client: httpx2.Client,
-    endpoint: Endpoint,
-    texts: Sequence[str],
-    first_wait_s: float,
-    attempts: int = _ATTEMPTS,
+    client: httpx2.Client, endpoint: Endpoint, texts: Sequence[str], attempts: int = _ATTEMPTS
 ) -> Vectors:
     """The vectors of a few texts; repeats a request that may succeed later."""
     body = {"model": endpoint.model, "input": list(texts), "encoding_format": "float"}
@@ -258,7 +237,7 @@ def _request(
                 raise EmbeddingError(f"the embedding endpoint {where}: {problem}")
             asked_to_wait = _retry_after(response.headers.get("Retry-After"))
         if attempt < attempts - 1:
-            time.sleep(min(max(first_wait_s * 2**attempt, asked_to_wait), _LONGEST_WAIT_S))
+            time.sleep(min(max(FIRST_WAIT_S * 2**attempt, asked_to_wait), _LONGEST_WAIT_S))
     raise EmbeddingError(f"the embedding endpoint {where}: {problem}, {attempts} times")
 
 
@@ -266,10 +245,8 @@ def _retry_after(header: str | None) -> float:
     """Seconds to wait, from a number or a date; 0 if there is none."""
     if not header:
         return 0.0
-    try:
+    with suppress(ValueError):
         return max(0.0, float(header))
-    except ValueError:
-        pass
     try:
         at = email.utils.parsedate_to_datetime(header)
     except ValueError:

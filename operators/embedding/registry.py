@@ -1,12 +1,18 @@
-"""Loading an embedding model by its name."""
+"""Loading an embedding model by its name; models of a user's own, rerankers too."""
 
 import inspect
 from pathlib import Path
+from typing import Any
 
-from operators.embedding.own_models import own_model
-from operators.embedding.protocol import Embedder, EmbeddingError
-from operators.errors import UnknownName, suggest
-from operators.foundation.plugins import plugin_names
+from operators.embedding.protocol import Embedder, EmbeddingError, ModelNotInstalled
+from operators.errors import CrosscorpusError, UnknownName, suggest
+from operators.foundation.plugins import own_object, plugin_names
+
+_OURS = {
+    "embedders": ("embedding model", ("minilm", "static", "onnx:DIR", "openai:MODEL@URL")),
+    "rerankers": ("reranker", ("onnx:DIR",)),
+}
+"""What is in each group of packages' models, and the names that need no package."""
 
 
 def load_embedder(name: str, *, home: Path | None = None) -> Embedder:
@@ -44,11 +50,7 @@ def load_embedder(name: str, *, home: Path | None = None) -> Embedder:
         from operators.embedding.openai import load_openai
 
         return load_openai(rest)
-    embedder: Embedder | None = own_model("embedders", name)
-    if embedder is None:
-        known = ["minilm", "static", "onnx:DIR", "openai:MODEL@URL", "python:MODULE:FUNCTION"]
-        known += plugin_names("embedders")
-        raise UnknownName(f"unknown embedding model {name!r}{suggest(name, known)}")
+    embedder: Embedder = own_model("embedders", name)
     parts = inspect.getmembers(
         Embedder, lambda one: inspect.isfunction(one) or type(one) is property
     )
@@ -56,3 +58,27 @@ def load_embedder(name: str, *, home: Path | None = None) -> Embedder:
     if lacking:
         raise EmbeddingError(f"{name}: its {type(embedder).__name__} lacks {', '.join(lacking)}")
     return embedder
+
+
+def own_model(group: str, name: str) -> Any:
+    """What the loader that ``name`` names returns.
+
+    Args:
+        group: ``embedders`` or ``rerankers``.
+        name: ``python:MODULE:FUNCTION``, a function without arguments; or ``NAME`` or
+            ``NAME:ARGUMENT``, a function that a package registers.
+
+    Raises:
+        ModelNotInstalled: there is no such module or function, or it does not import.
+        UnknownName: nothing is called so.
+    """
+    kind, _, argument = name.partition(":")
+    try:
+        load = own_object(group, name if kind == "python" else kind)
+    except CrosscorpusError as error:
+        raise ModelNotInstalled(str(error)) from error
+    if load is None:
+        what, ours = _OURS[group]
+        known = [*ours, "python:MODULE:FUNCTION", *plugin_names(group)]
+        raise UnknownName(f"unknown {what} {name!r}{suggest(name, known)}")
+    return load(argument) if argument and kind != "python" else load()

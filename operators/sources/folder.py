@@ -18,7 +18,6 @@ from operators.foundation.front_matter import stated_title
 from operators.foundation.sanitize import clean_text, shown_path
 from operators.sources import files
 from operators.sources.dates.document_date import HTML, document_date
-from operators.sources.dates.release_dates import stated_release
 from operators.sources.dates.stated_version import document_version
 from operators.sources.formats.asciidoc import asciidoc_text, asciidoc_title
 from operators.sources.formats.docx import read_docx
@@ -43,6 +42,8 @@ from operators.versions.named_version import lineage_of
 READER = "folder/3"
 _PDF_END, _PDF_TAIL = b"%%EOF", 2048  # bytes at its end in which a whole PDF says so
 _PDF_XREF = re.compile(rb"startxref\s+(\d{1,12})\s")  # where its table of objects stands
+_FIRST_PAGE = 1500  # characters; there a page must name the release whose day it gives
+_DAY = r"\((?P<day>[A-Z][a-z]{2,8}\.? [0-9]{1,2}, [0-9]{4}|[0-9]{4}-[0-9]{2}-[0-9]{2})\)"
 MAX_TEXT = 20_000_000
 MAX_PDF = 200_000_000
 """Bytes; a larger file is left out before it is read."""
@@ -195,6 +196,24 @@ def parse_pdf(data: bytes, reader: PdfReader) -> _Parsed:
     }
     dates = (found.info.get("CreationDate"), found.info.get("ModDate"))
     return _Parsed(pdf_text(found), pdf_title(found), "", dates, note, metadata)
+
+
+def stated_release(text: str, version: str | None) -> str | None:
+    r"""The day as written that ``text`` gives the release of ``version``; None without one.
+
+    A page printed to a PDF bears the day of the print, years after the release, and an old version
+    then looks like the newest. Such a page often names its release among its news, with the day.
+
+    >>> news = "Foo Release 3.5.4\n...\nFoo 3.5.4 released (/news/3-5-4.html) (Dec 20, 2024)"
+    >>> stated_release(news, "3.5.4"), stated_release(news, "3.5.5")
+    ('Dec 20, 2024', None)
+    """
+    name = rf"(?<![\w.]){re.escape(version or '')}(?![\w.]*\w)"
+    if not version or not re.search(name, text[:_FIRST_PAGE]):
+        return None
+    said = re.finditer(rf"{name} (?:is )?released\b[^\n]{{0,120}}?{_DAY}", text)
+    found = {match["day"] for match in said}
+    return found.pop() if len(found) == 1 else None
 
 
 def _in_place(data: bytes) -> bool:

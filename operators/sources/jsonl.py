@@ -22,7 +22,7 @@ Any other key becomes metadata. A metadata value whose JSON is longer than
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
 from datetime import UTC, date, datetime
 from itertools import count
 from pathlib import Path
@@ -88,10 +88,7 @@ def file_source(
     Raises:
         SourceError: ``path`` is not a file; or, while scanning, it is not readable.
     """
-    file = Path(path)
-    if not file.is_file():
-        what = "is not a file" if file.exists() else "does not exist"
-        raise SourceError(f"{file} {what}; give {form}")
+    file = given_file(path, form)
     done = 0.0
 
     def on_read(share: float) -> None:
@@ -99,13 +96,29 @@ def file_source(
         done = min(1.0, share)
 
     def scan() -> Iterator[Item]:
-        try:
+        with readable(file):
             yield from read(file, on_read)
-        except OSError as exc:
-            raise SourceError(f"{file}: {exc.strerror or exc}") from exc
         on_read(1.0)
 
     return Source(reader, scan, None, lambda: done, whole=False)
+
+
+def given_file(path: Path | str, form: str) -> Path:
+    """The file at ``path``; raises :class:`SourceError`, which asks for ``form``, if it is none."""
+    file = Path(path)
+    if not file.is_file():
+        what = "is not a file" if file.exists() else "does not exist"
+        raise SourceError(f"{file} {what}; give {form}")
+    return file
+
+
+@contextmanager
+def readable(file: Path) -> Iterator[None]:
+    """Raise :class:`SourceError` where ``file`` cannot be read."""
+    try:
+        yield
+    except OSError as exc:
+        raise SourceError(f"{file}: {exc.strerror or exc}") from exc
 
 
 def is_corpus_name(name: str) -> bool:
@@ -151,11 +164,11 @@ def _rows(raw: BinaryIO) -> Iterator[tuple[str, Any]]:
     for number in count(1):
         where = f"line {number}"
         try:
-            line = next(lines, None)
+            line = next(lines)
+        except StopIteration:
+            return
         except DAMAGED as exc:
             yield where, ReadIssue(where, f"the gzip data are damaged or end early: {exc}")
-            return
-        if line is None:
             return
         if len(line) > MAX_LINE:
             yield where, ReadIssue(where, f"longer than {MAX_LINE} bytes")
@@ -191,11 +204,9 @@ def _lines(raw: BinaryIO) -> Iterator[bytes]:
     """Whole lines; of a line longer than MAX_LINE only its start, one byte too long."""
     stream = unpacked(raw)  # in no buffer: one would lose the lines before a break in the data
     while line := stream.readline(MAX_LINE + 1):
-        ended = line
-        while len(ended) > MAX_LINE and not ended.endswith(b"\n"):
-            ended = stream.readline(MAX_LINE + 1)
-            if not ended:
-                break
+        rest = line
+        while len(rest) > MAX_LINE and not rest.endswith(b"\n"):
+            rest = stream.readline(MAX_LINE + 1)
         yield line
 
 
@@ -219,10 +230,8 @@ def _key(fields: Mapping[str, Any]) -> Key:
     corpus = string_of(fields, "corpus", required=True)
     if not is_corpus_name(corpus or ""):
         raise BadLine(f"corpus {corpus!r} is not lower-case letters, digits and _")
-    repo = string_of(fields, "repo")
-    if repo is None:
-        repo = string_of(fields, "project")
-    return (corpus or "", repo or "", document_id or "")
+    name = "project" if fields.get("repo") is None else "repo"
+    return (corpus or "", string_of(fields, name) or "", document_id or "")
 
 
 def _document(fields: Mapping[str, Any], key: Key, named: set[str]) -> Document:
@@ -266,13 +275,12 @@ def _document(fields: Mapping[str, Any], key: Key, named: set[str]) -> Document:
 
 
 def _unknown(extras: set[str], named: set[str]) -> str | None:
-    new = sorted(extras - named)[: _MOST_NAMED - len(named)]
-    named.update(new)
-    if not new:
-        return None
-    meant = [suggest(name, _KNOWN) for name in new]
-    said = [f"{n[:40]!r}{m if m.startswith(',') else ''}" for n, m in zip(new, meant, strict=True)]
-    return f"unknown fields, kept in the metadata: {'; '.join(said)}"
+    said = []
+    for name in sorted(extras - named)[: _MOST_NAMED - len(named)]:
+        named.add(name)
+        meant = suggest(name, _KNOWN)
+        said.append(f"{name[:40]!r}{meant if meant.startswith(',') else ''}")
+    return f"unknown fields, kept in the metadata: {'; '.join(said)}" if said else None
 
 
 def string_of(fields: Mapping[str, Any], name: str, *, required: bool = False) -> str | None:

@@ -100,17 +100,11 @@ class ReadIssue:
 
 @dataclass(frozen=True, slots=True)
 class LazyDocument:
-    """A document that is hashed but not parsed: if the hash is known, it never is.
-
-    Attributes:
-        key: what names the document.
-        content: hash of all that it is made from.
-        parse: gives the document, which has ``content`` as its ``source_hash``, or an issue.
-    """
+    """A document that is hashed but not parsed: if the hash is known, it never is."""
 
     key: Key
-    content: str
-    parse: Callable[[], Document | ReadIssue]
+    content: str  # hash of all that it is made from
+    parse: Callable[[], Document | ReadIssue]  # the document's source_hash is ``content``
 
     def read(self) -> Document | ReadIssue:
         """What it parses to, before the scan goes on; what the parser raised is an issue."""
@@ -128,39 +122,32 @@ Item = Document | ReadIssue | LazyDocument
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One thing to ingest.
+    """One thing to ingest."""
 
-    Attributes:
-        reader: name and version of the reader; part of every document's fingerprint, and the mark
-            by which a later run knows which documents in the store came from this kind of source.
-        scan: starts one pass over the source. A pass that raises was not complete.
-        scopes: the (corpus, repo) pairs that this source fills alone, so that a document missing
-            from a complete scan has vanished. None: only those that the scan meets.
-        fraction: how much of the running scan is done, 0..1.
-        addresses: where it is found, the path first; another source with its name shares none of
-            them (:mod:`operators.postgres.write.source_ownership`). Empty where no address
-            distinguishes two sources.
-        choice: what the caller chose; empty: nothing, whatever it was before; None: he did not say.
-        choosing: makes the same source with another ``choice``; None where there is no such thing.
-        left_out: whether the caller asked not to read a document: that it goes is no surprise.
-        judged: what became of secrets, by which rules; part of every document's fingerprint.
-        whole: a document that a complete scan lacks has vanished; else it may be in another file.
-        option: what is chosen; the store keeps the choice under this name.
-        revision: the commit that it reads, of a repository.
-    """
-
+    # Name and version of the reader: part of every document's fingerprint, and the mark by which a
+    # later run knows which documents in the store came from this kind of source.
     reader: str
-    scan: Callable[[], Iterator[Item]]
+    scan: Callable[[], Iterator[Item]]  # starts one pass; one that raises was not complete
+    # The (corpus, repo) pairs that this source fills alone, so that a document missing from a
+    # complete scan has vanished. None: only those that the scan meets.
     scopes: tuple[tuple[str, str], ...] | None
-    fraction: Callable[[], float]
+    fraction: Callable[[], float]  # how much of the running scan is done, 0..1
+    # Where it is found, the path first; another source with its name shares none of them
+    # (operators.postgres.write.source_ownership). Empty where no address distinguishes two sources.
     addresses: tuple[str, ...] = ()
-    choice: str | None = None
-    choosing: Callable[[str], Source] | None = None
-    left_out: Callable[[Key], bool] = lambda key: False
-    judged: str = "secrets allowed"
-    whole: bool = True
-    option: str = "base_url"
-    revision: str | None = None
+    choice: str | None = None  # empty: the caller chose nothing, whatever it was; None: not said
+    choosing: Callable[[str], Source] | None = None  # the same source with another choice
+    left_out: Callable[[Key], bool] = lambda key: (
+        False
+    )  # not to be read: that it goes surprises no one
+    judged: str = (
+        "secrets allowed"  # what became of secrets, by which rules; in the fingerprint too
+    )
+    whole: bool = (
+        True  # a document that a complete scan lacks has vanished; else: is in another file
+    )
+    option: str = "base_url"  # what is chosen; the store keeps the choice under this name
+    revision: str | None = None  # the commit that it reads, of a repository
 
 
 def of_corpora(source: Source, corpora: Collection[str]) -> Source:
@@ -178,13 +165,9 @@ def of_corpora(source: Source, corpora: Collection[str]) -> Source:
         return (item for item in source.scan() if item.key is None or item.key[0] in corpora)
 
     scopes = source.scopes and tuple(scope for scope in source.scopes if scope[0] in corpora)
-    choosing = source.choosing
-
-    def chosen(choice: str) -> Source:
-        assert choosing is not None
-        return of_corpora(choosing(choice), corpora)
-
-    return replace(source, scan=scan, scopes=scopes, choosing=choosing and chosen)
+    other = source.choosing
+    choosing = other and (lambda choice: of_corpora(other(choice), corpora))
+    return replace(source, scan=scan, scopes=scopes, choosing=choosing)
 
 
 def bounded_title(text: str) -> str:

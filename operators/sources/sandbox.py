@@ -19,6 +19,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
@@ -29,41 +30,26 @@ class Stopped(Exception):
     """The child ended before it answered; says why."""
 
 
+@dataclass(eq=False)
 class Sandbox:
     """A child process: started at the first request, replaced when it died, ended by :meth:`close`.
 
     Threads take turns. A process that was forked from this one starts a child of its own.
     """
 
-    def __init__(
-        self,
-        function: str,
-        *,
-        memory_bytes: int,
-        cpu_s: int,
-        wall_s: float,
-        requests_a_child: int,
-        retry: bool = False,
-    ) -> None:
-        """Say what the child runs, and its bounds; nothing starts yet.
-
-        Args:
-            function: ``MODULE:NAME`` of what takes a request's bytes and returns its answer. The
-                child imports the module; this process does not.
-            memory_bytes: address space of the child.
-            cpu_s: seconds of CPU for one request.
-            wall_s: seconds by the clock for one request.
-            requests_a_child: then a new one takes over: what a library leaks is given back.
-            retry: whether a fresh child gets a request on which a used one ended, for a parser that
-                may crash on what earlier requests left in memory.
-        """
-        self.function = function
-        self.memory_bytes, self.cpu_s, self.wall_s = memory_bytes, cpu_s, wall_s
-        self._requests_a_child, self._retry = requests_a_child, retry
-        self._lock = threading.Lock()
-        self._child: subprocess.Popen[bytes] | None = None
-        self._owner = os.getpid()
-        self._answered = 0
+    function: str  # MODULE:NAME of what answers a request's bytes; only the child imports it
+    _: KW_ONLY
+    memory_bytes: int  # address space of the child
+    cpu_s: int  # of CPU for one request
+    wall_s: float  # by the clock for one request
+    requests_a_child: int  # then a new one takes over: what a library leaks is given back
+    # Whether a fresh child gets a request on which a used one ended, for a parser that may crash on
+    # what earlier requests left in memory.
+    retry: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+    _child: subprocess.Popen[bytes] | None = field(default=None, init=False, repr=False)
+    _owner: int = field(default_factory=os.getpid, init=False, repr=False)
+    _answered: int = field(default=0, init=False, repr=False)
 
     def __enter__(self) -> Self:
         """Return itself."""
@@ -94,13 +80,13 @@ class Sandbox:
         with self._lock:
             if self._owner != os.getpid():  # after a fork the child is the parent's
                 self._child, self._owner = None, os.getpid()
-            if self._answered >= self._requests_a_child:
+            if self._answered >= self.requests_a_child:
                 self.close()
             used = self._child is not None
             try:
                 return self._answer(request)
             except Stopped:
-                if not (self._retry and used):
+                if not (self.retry and used):
                     raise
             return self._answer(request)
 

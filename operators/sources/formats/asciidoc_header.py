@@ -7,6 +7,7 @@ from the first 50 lines, but not from within a block (a listing shows them). No 
 
 import operator
 import re
+from contextlib import suppress
 from itertools import dropwhile, takewhile
 from typing import NamedTuple
 
@@ -52,9 +53,7 @@ def asciidoc_header(text: str) -> AsciidocHeader:
     lines = [line.rstrip() for line in header_lines(text)]
     attributes = _attributes(lines)
     number, date = _revision(lines)
-    if date is not None:
-        date = _resolved(date, attributes)
-    return AsciidocHeader(attributes, number, date)
+    return AsciidocHeader(attributes, number, date and _resolved(date, attributes))
 
 
 def header_lines(text: str) -> list[str]:
@@ -91,11 +90,7 @@ def _revision(lines: list[str]) -> tuple[str | None, str | None]:
     else:
         return None, None
     # The author line comes first; a text without one often has its revision in that place.
-    for line in under[:2]:
-        number, date = _revision_line(line)
-        if number or date:
-            return number, date
-    return None, None
+    return next(filter(any, map(_revision_line, under[:2])), (None, None))
 
 
 def _revision_line(line: str) -> tuple[str | None, str | None]:
@@ -115,9 +110,7 @@ def _leading_date(text: str) -> str | None:
     ends = [len(text), *(i for i, c in enumerate(text) if c == ":")]
     for end in ends[:8]:
         candidate = text[:end].strip()
-        try:
+        with suppress(DateRefused):
             parse_date(candidate)
-        except DateRefused:
-            continue
-        return candidate
+            return candidate
     return None

@@ -77,19 +77,8 @@ def headings(text: str, path: str) -> list[Heading]:
     >>> headings("# A\\n\\ntext\\n\\n## B\\n", "guide.md")
     [Heading(line=0, level=1, text='A'), Heading(line=4, level=2, text='B')]
     """
-    match splitext(path)[1].lower():
-        case ".md" | ".markdown" | ".mdx" | ".ipynb":
-            return _markdown(text)
-        case ".mediawiki" | ".wiki":
-            return _mediawiki(text)
-        case ".adoc" | ".asciidoc" | ".asc":
-            return _asciidoc(text)
-        case ".rst":
-            return _restructured(text)
-        case ".pdf" | ".html" | ".htm" | ".xhtml" | ".docx":
-            return _derived(text)
-        case _:
-            return []
+    read = _FORMATS.get(splitext(path)[1].lower())
+    return read(text) if read else []
 
 
 def heading_paths(sections: Sequence[Heading], title: str) -> list[str]:
@@ -185,14 +174,11 @@ def is_underlined(lines: Sequence[str], number: int) -> bool:
 def _asciidoc(text: str) -> list[Heading]:
     lines = [line.rstrip() for line in text.split("\n")]
     found: list[Heading] = []
-    for number, block in enumerate(asciidoc_blocks(lines)):
-        line = lines[number]
-        if block:
-            continue
-        if is_underlined(lines, number):
+    for number, (line, block) in enumerate(zip(lines, asciidoc_blocks(lines), strict=True)):
+        if not block and is_underlined(lines, number):
             level = _ASCIIDOC_RULES.index(lines[number + 1][0]) + 1
             found.append(Heading(number, level, line))
-        elif match := _ASCIIDOC.fullmatch(line):
+        elif not block and (match := _ASCIIDOC.fullmatch(line)):
             found.append(Heading(number, len(match[1]), match[2]))
     return found
 
@@ -208,18 +194,21 @@ def _derived(text: str) -> list[Heading]:
 
 
 def _restructured(text: str) -> list[Heading]:
-    lines = text.split("\n")
+    lines = [line.rstrip() for line in text.split("\n")]
     levels: dict[str, int] = {}
     found = []
-    for number in range(1, len(lines)):
-        title, rule = lines[number - 1].rstrip(), lines[number].rstrip()
-        if (
-            title
-            and not title[0].isspace()
-            and _RST_RULE.match(rule)
-            and not _RST_RULE.match(title)
-            and len(rule) >= len(title)
-        ):
+    for number, (title, rule) in enumerate(pairwise(lines)):
+        ruled = len(rule) >= len(title) and _RST_RULE.match(rule)
+        if title and ruled and not title[0].isspace() and not _RST_RULE.match(title):
             level = levels.setdefault(rule[0], len(levels) + 1)
-            found.append(Heading(number - 1, level, title))
+            found.append(Heading(number, level, title))
     return found
+
+
+_FORMATS = {
+    **dict.fromkeys((".md", ".markdown", ".mdx", ".ipynb"), _markdown),
+    **dict.fromkeys((".mediawiki", ".wiki"), _mediawiki),
+    **dict.fromkeys((".adoc", ".asciidoc", ".asc"), _asciidoc),
+    ".rst": _restructured,
+    **dict.fromkeys((".pdf", ".html", ".htm", ".xhtml", ".docx"), _derived),
+}

@@ -31,52 +31,28 @@ _NUMBERING = re.compile(r"(?:chapter|section|appendix|part)?[0-9ivxlc]{0,12}[a-z
 
 @dataclass(frozen=True, slots=True)
 class PdfLimits:
-    """What one PDF may take.
+    """What one PDF may take."""
 
-    Attributes:
-        memory_bytes: address space of the child.
-        cpu_s: seconds of CPU.
-        wall_s: seconds by the clock.
-        pages: pages.
-        page_characters: text of one page.
-        characters: text of all pages.
-    """
-
-    memory_bytes: int = 1 << 30
+    memory_bytes: int = 1 << 30  # address space of the child
     cpu_s: int = 30
-    wall_s: float = 60.0
+    wall_s: float = 60.0  # by the clock
     pages: int = 20_000
     page_characters: int = 200_000
-    characters: int = 20_000_000
+    characters: int = 20_000_000  # of all pages
 
 
 @dataclass(frozen=True, slots=True)
 class PdfText:
-    """What a PDF says.
+    """What a PDF says."""
 
-    Attributes:
-        pages: text of each page as it was read, in order.
-        info: of the information dictionary ``Title``, ``Author``, ``CreationDate``, ``ModDate``,
-            as stored.
-        outline: level (from 1), title, page (from 0) of each bookmark.
-        unread: pages that could not be read, from 1; their text is empty.
-        repaired: whether some of it could be read only after a repair.
-    """
-
-    pages: list[str]
-    info: dict[str, str]
-    outline: list[tuple[int, str, int]]
-    unread: list[int]
-    repaired: bool = False
+    pages: list[str]  # the text of each as it was read
+    info: dict[str, str]  # Title, Author, CreationDate and ModDate as stored, where it has them
+    outline: list[tuple[int, str, int]]  # level (from 1), title, page (from 0) of each bookmark
+    unread: list[int]  # pages that could not be read, from 1; their text is empty
 
 
 class PdfRefused(Exception):
-    """A PDF gave no text.
-
-    Attributes:
-        state: ``no_text`` (scanned), ``encrypted`` or ``failed``.
-        reason: one line.
-    """
+    """A PDF gave no text: its ``state`` (``no_text``, ``encrypted``, ``failed``) and a line why."""
 
     def __init__(self, state: str, reason: str) -> None:
         self.state, self.reason = state, reason
@@ -158,8 +134,7 @@ def _page(text: str, sections: Sequence[tuple[int, str]]) -> str:
 
 
 def _line_of(title: str, lines: Sequence[str], start: int) -> int | None:
-    for number in range(start, len(lines)):
-        line = lines[number]
+    for number, line in enumerate(lines[start:], start):
         if title and line.endswith(title) and _NUMBERING.fullmatch(line[: -len(title)]):
             return number
     return None

@@ -24,8 +24,7 @@ def answer(request: bytes) -> dict[str, Any]:
     """The reply to a request: limits as a line of JSON, then a PDF.
 
     A reply has ``state`` (``text``, ``no_text``, ``encrypted``, ``failed``), ``reason``, and of a
-    text ``pages``, ``info``, ``outline`` ([level, title, page from 0]), ``unread`` (pages that
-    could not be read, from 1) and ``repaired``.
+    text ``pages``, ``info``, ``outline`` and ``unread`` as :class:`PdfText` has them.
     """
     limits, _, data = request.partition(b"\n")
     try:
@@ -42,13 +41,12 @@ def _read(data: bytes, limits: dict[str, int]) -> dict[str, Any]:
     except pypdfium2.PdfiumError as exc:
         if locked := _LOCKED.get(getattr(exc, "err_code", None) or 0):
             return {"state": "encrypted", "reason": locked}
+        why = f"damaged: its text is lost: {exc}"
         mended = _repaired(data, limits)
         if mended is None:
-            return _failed(f"damaged: its text is lost: {exc}")
+            return _failed(why)
         if not _has_text(mended["pages"]):
-            return _failed(
-                f"damaged: its text is lost: {exc} Nor does what is left of it have any text"
-            )
+            return _failed(f"{why} Nor does what is left of it have any text")
         found = mended
     else:
         mended = _repaired(data, limits) if None in found["pages"] else None
@@ -80,7 +78,7 @@ def _repaired(data: bytes, limits: dict[str, int]) -> dict[str, Any] | None:
     try:
         with pikepdf.open(io.BytesIO(data)) as document:
             document.save(mended)
-        return _with_pdfium(mended.getvalue(), limits) | {"repaired": True}
+        return _with_pdfium(mended.getvalue(), limits)
     except (_TooMuch, MemoryError):
         raise
     except Exception:  # qpdf's own, and what a structure without sense does to its Python part
@@ -108,7 +106,6 @@ def _with_pdfium(data: bytes, limits: dict[str, int]) -> dict[str, Any]:
             "pages": pages,
             "info": {key: info[key] for key in _INFO if info.get(key)},
             "outline": _outline(document),
-            "repaired": False,
         }
     finally:
         document.close()

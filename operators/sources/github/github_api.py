@@ -27,7 +27,10 @@ URL_VARIABLE = "GITHUB_API_URL"
 TOKEN_VARIABLES = ("GITHUB_TOKEN", "GH_TOKEN")
 API_VERSION = "2022-11-28"
 PER_PAGE = 100
+LONGEST_WAIT_S = 3900.0
+"""A rate limit that lasts longer is an error."""
 
+_TIMEOUT_S = 30.0
 _ATTEMPTS = 6
 _LIMITED_ATTEMPTS = 8
 _SMALLEST_PAGE = 10
@@ -47,39 +50,24 @@ class GithubError(CrosscorpusError):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer.
+    """One answer."""
 
-    Attributes:
-        body: the JSON value; None where nothing has changed since ``etag``.
-        etag: to ask with the next time.
-        next_url: of the next page, or None.
-        changed: False for an answer 304.
-    """
-
-    body: Any
-    etag: str | None
-    next_url: str | None
-    changed: bool = True
+    body: Any  # the JSON value; None where nothing has changed since the tag asked with
+    etag: str | None  # to ask with the next time
+    next_url: str | None  # of the next page
+    changed: bool = True  # False for an answer 304
 
 
 @dataclass
 class GithubApi(AbstractContextManager["GithubApi"]):
-    """An open connection. Close it, or use it in a ``with`` block.
-
-    Attributes:
-        url: start of every address.
-        longest_wait_s: a rate limit that lasts longer is an error.
-        on_wait: called with seconds and reason before a wait of more than a few seconds.
-        requests: made so far.
-    """
+    """An open connection to the API at ``url``. Close it, or use it in a ``with`` block."""
 
     url: str
-    longest_wait_s: float = 3900.0
-    on_wait: Callable[[float, str], None] | None = field(default=None, repr=False)
-    requests: int = 0
-    _client: httpx2.Client = field(default=None, repr=False)  # type: ignore[assignment]
-    _token: str = field(default="", repr=False)
-    _sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
+    on_wait: Callable[[float, str], None] | None = field(repr=False)
+    _client: httpx2.Client = field(repr=False)
+    _token: str = field(repr=False)
+    _sleep: Callable[[float], None] = field(repr=False)
+    requests: int = 0  # made so far
 
     def get(
         self, path: str, params: Mapping[str, str | int] | None = None, *, etag: str | None = None
@@ -170,7 +158,7 @@ class GithubApi(AbstractContextManager["GithubApi"]):
         return Answer(response.json(), etag, link)
 
     def _check_wait(self, wait: float, limited: int) -> None:
-        if wait > self.longest_wait_s or limited > _LIMITED_ATTEMPTS:
+        if wait > LONGEST_WAIT_S or limited > _LIMITED_ATTEMPTS:
             until = datetime.fromtimestamp(time.time() + wait, UTC)
             more = "" if self._token else f", or set {TOKEN_VARIABLES[0]}: it allows far more"
             raise GithubError(
@@ -210,8 +198,6 @@ def open_github(
     url: str | None = None,
     *,
     token: str | None = None,
-    timeout_s: float = 30.0,
-    longest_wait_s: float = 3900.0,
     on_wait: Callable[[float, str], None] | None = None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> GithubApi:
@@ -221,9 +207,7 @@ def open_github(
         url: the API's address; default: ``GITHUB_API_URL``, else github.com's. GitHub Enterprise
             Server has its own at ``https://HOST/api/v3``.
         token: default: ``GITHUB_TOKEN``, else ``GH_TOKEN``; none reads public repositories, slowly.
-        timeout_s: seconds to wait for an answer.
-        longest_wait_s: see :class:`GithubApi`.
-        on_wait: see :class:`GithubApi`.
+        on_wait: called with seconds and reason before a wait of more than a few seconds.
         sleep: waits that many seconds.
 
     Raises:
@@ -249,8 +233,8 @@ def open_github(
     }
     if token:
         headers["Authorization"] = f"Bearer {token}"
-    client = httpx2.Client(headers=headers, timeout=timeout_s, follow_redirects=False)
-    return GithubApi(address, longest_wait_s, on_wait, 0, client, token, sleep)
+    client = httpx2.Client(headers=headers, timeout=_TIMEOUT_S, follow_redirects=False)
+    return GithubApi(address, on_wait, client, token, sleep)
 
 
 def _limit(response: httpx2.Response) -> float | None:

@@ -13,7 +13,7 @@ from operators.foundation.disk_dict import DiskDict
 from operators.postgres.write.sync_state import SyncItem
 from operators.sources.formats.json_stream import Located, file_objects
 from operators.sources.github.github_records import ISSUE, READER, BadItem, repository_of, sync_item
-from operators.sources.jsonl import SourceError
+from operators.sources.jsonl import SourceError, given_file, readable
 from operators.sources.protocol import Item, ReadIssue, Source
 
 Build = Callable[[str, int, Sequence[SyncItem]], Iterable[Item]]
@@ -49,11 +49,7 @@ def exported(
         SourceError: a path is not a readable file; or, while scanning, one name is given for
             items of several repositories.
     """
-    files = [Path(path) for path in paths]
-    for file in files:
-        if not file.is_file():
-            what = "is not a file" if file.exists() else "does not exist"
-            raise SourceError(f"{file} {what}; give files of JSON, plain or gzipped")
+    files = [given_file(path, "files of JSON, plain or gzipped") for path in paths]
     size = sum(file.stat().st_size for file in files) or 1
     progress = 0.0
 
@@ -62,15 +58,11 @@ def exported(
         progress = before = 0.0
         with closing(DiskDict[_Held]()) as held:
             for file in files:
-                try:
-                    with file.open("rb") as raw:
-                        for found in file_objects(file, raw):
-                            progress = 0.5 * (before + raw.tell()) / size
-                            refusal = _take(found, repo, kinds, elsewhere, held)
-                            if refusal:
-                                yield refusal
-                except OSError as exc:
-                    raise SourceError(f"{file}: {exc.strerror or exc}") from exc
+                with readable(file), file.open("rb") as raw:
+                    for found in file_objects(file, raw):
+                        progress = 0.5 * (before + raw.tell()) / size
+                        if refusal := _take(found, repo, kinds, elsewhere, held):
+                            yield refusal
                 before += file.stat().st_size
             if repo is not None:
                 _check_one_repository(held)

@@ -45,22 +45,14 @@ def issues_source(
         SourceError: a path is not a readable file.
     """
 
-    def documents(name: str, number: int, items: Sequence[SyncItem]) -> Iterable[Item]:
+    def documents(name: str, number: int, items: Sequence[SyncItem]) -> list[Item]:
         if of_pull(items):
             why = "of a pull request: `crosscorpus ingest reviews` takes it"
             return [ReadIssue(f"#{number}", why, failed=False)]
-        return issue_documents(name, number, items, whole=whole)
+        return conversation(ISSUE, name, number, items, whole=whole)
 
     kinds, elsewhere = (ISSUE, ISSUE_COMMENT, PULL), "`crosscorpus ingest reviews`"
     return exported(paths, repo, CORPUS, kinds, documents, elsewhere, whole=whole)
-
-
-def issue_documents(
-    repo: str, number: int, items: Iterable[SyncItem], *, whole: bool = True
-) -> list[Item]:
-    """The document of one issue, as :func:`conversation` takes it; none for a pull request."""
-    held = list(items)
-    return [] if of_pull(held) else conversation(ISSUE, repo, number, held, whole=whole)
 
 
 def conversation(

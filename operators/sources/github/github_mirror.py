@@ -34,6 +34,7 @@ from operators.sources.github.github_records import (
     READER,
     REVIEW,
     BadItem,
+    of_pull,
     repository_of,
     sync_item,
     without_secrets,
@@ -71,19 +72,12 @@ _ONE = {kind: listing.path for listing in _LISTINGS.values() for kind in listing
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """How far fetching is: sent after each page.
+    """How far fetching is: sent after each page."""
 
-    Attributes:
-        listing: ``issues``, ``review comments``, ``issue comments``, ``reviews`` or ``deleted``.
-        items: met in it in this run.
-        requests: made in this run.
-        until: the changes met last are of that time; None where the order is another.
-    """
-
-    listing: str
-    items: int
-    requests: int
-    until: datetime | None
+    listing: str  # "issues", "review comments", "issue comments", "reviews" or "deleted"
+    items: int  # met in it in this run
+    requests: int  # made in this run
+    until: datetime | None  # the changes met last are of that time; None: the order is another
 
 
 OnFetched = Callable[[Fetched], None]
@@ -91,17 +85,11 @@ OnFetched = Callable[[Fetched], None]
 
 @dataclass
 class Mirror:
-    """What is held of one repository.
+    """What is held of one repository."""
 
-    Attributes:
-        source: its name in the collection's state.
-        repo: the name its documents are stored under.
-        read_issues: what was not fetched, and what a person should know.
-    """
-
-    source: str
-    repo: str
-    read_issues: list[ReadIssue] = field(default_factory=list)
+    source: str  # its name in the collection's state
+    repo: str  # the name its documents are stored under
+    read_issues: list[ReadIssue] = field(default_factory=list)  # also what a person should know
 
 
 class Found(NamedTuple):
@@ -168,7 +156,7 @@ def refresh(
     run = _Run(store, api, mirror, f"repos/{name}", on_fetched, sweep=full or due, allow=allow)
     if not state:
         state = {"last": began.isoformat(), "kept": kept}
-        sync_state.save_items(store, mirror.source, [], {"sweep": state})
+        run.save([], {"sweep": state})
     for listing in _LISTINGS:
         run.follow(listing)
     if reviews:
@@ -176,7 +164,7 @@ def refresh(
     if run.sweep or first:
         # The first time may have taken several runs; what was deleted meanwhile is found later.
         state |= {"last": began.isoformat(), "kept": kept} if run.sweep else {}
-        sync_state.save_items(store, mirror.source, [], {"sweep": state | {"done": True}})
+        run.save([], {"sweep": state | {"done": True}})
     return mirror
 
 
@@ -194,7 +182,8 @@ def mirror_source(store: Store, mirror: Mirror) -> Source:
             held = list(group)
             done += len(held)
             yield from review_threads.review_documents(mirror.repo, number, held)
-            yield from github_issues.issue_documents(mirror.repo, number, held)
+            if not of_pull(held):
+                yield from github_issues.conversation(ISSUE, mirror.repo, number, held, whole=True)
 
     return Source(READER, scan, _scopes(mirror), lambda: done / total if total else 1.0)
 
@@ -215,6 +204,13 @@ class _Run:
     sweep: bool
     allow: bool
 
+    def save(self, items: Sequence[SyncItem], state: dict[str, Any]) -> None:
+        """Keep items and how far the run is."""
+        sync_state.save_items(self.store, self.mirror.source, items, state)
+
+    def _left_out(self, where: str, why: str) -> None:
+        self.mirror.read_issues.append(ReadIssue(where, why, failed=False))
+
     def follow(self, name: str) -> None:
         """Read a listing from where it was left; in a sweep, all of it."""
         listing = _LISTINGS[name]
@@ -227,19 +223,13 @@ class _Run:
         except GithubError as exc:
             if exc.status != 410 or COMMENT in listing.kinds:
                 raise
-            self.mirror.read_issues.append(
-                ReadIssue(name, "disabled there, and so pull requests' words", failed=False)
-            )
+            self._left_out(name, "disabled there, and so pull requests' words")
             return
-        missing = sorted(key for key in known if key not in met)
-        if missing:
-            self._drop_deleted(missing, known)
+        self._drop_deleted(sorted(known.keys() - met), known)
 
     def _read(self, name: str, listing: _Listing, state: dict[str, Any], met: set[ItemKey]) -> None:
         cursor = _moment(state.get("cursor"))
-        since = None
-        if state.get("cursor") and not self.sweep:
-            since = cursor - _OVERLAP
+        since = cursor - _OVERLAP if state.get("cursor") and not self.sweep else None
         query: dict[str, str | int] = {"sort": "updated", "direction": "asc"}
         query |= {**dict(listing.params), "per_page": PER_PAGE}
         asked: str | None = None
@@ -257,11 +247,10 @@ class _Run:
             latest = max((item.updated_at for item in items), default=None)
             cursor = max(cursor, latest) if latest else cursor
             kept: dict[str, Any] = {"cursor": cursor.isoformat()} if cursor > _NEVER else {}
-            if answer.next_url is None and answer.etag:
-                again = cursor - _OVERLAP
-                if since == again:  # the very request that the next run will make
-                    kept |= {"etag": answer.etag, "etag_of": _stamp(again)}
-            sync_state.save_items(self.store, self.mirror.source, items, {name: kept})
+            if answer.next_url is None and answer.etag and since == cursor - _OVERLAP:
+                # the very request that the next run will make
+                kept |= {"etag": answer.etag, "etag_of": _stamp(since)}
+            self.save(items, {name: kept})
             self._tell(name, count, latest)
             if answer.next_url is None:
                 return
@@ -293,21 +282,18 @@ class _Run:
         clean = item if item is None or self.allow else without_secrets(item)
         if item is not None and clean != item:
             why = f"secrets redacted in its {item.kind}; --secrets allow takes them"
-            self.mirror.read_issues.append(ReadIssue(f"#{item.number}", why, failed=False))
+            self._left_out(f"#{item.number}", why)
         return clean
 
     def _drop_deleted(self, missing: Sequence[ItemKey], known: dict[ItemKey, int]) -> None:
         for place, (kind, item_id) in enumerate(missing, start=1):
             number = known[(kind, item_id)]
-            held = self._still_there(kind, item_id, number)
-            source = self.mirror.source
-            if held is None:
-                if kind == PULL:
-                    state = {f"reviews {number}": None}
-                    sync_state.replace_items(self.store, source, REVIEW, number, [], state)
-                sync_state.drop_items(self.store, source, [(kind, item_id)], {})
+            if held := self._still_there(kind, item_id, number):
+                self.save([held], {})
             else:
-                sync_state.save_items(self.store, source, [held], {})
+                if kind == PULL:
+                    self._replace_reviews(number, [], None)
+                sync_state.drop_items(self.store, self.mirror.source, [(kind, item_id)], {})
             self._tell("deleted", place, None)
 
     def _still_there(self, kind: str, item_id: int, number: int) -> SyncItem | None:
@@ -331,13 +317,12 @@ class _Run:
         latest = sync_state.latest_changes(self.store, source, (PULL, COMMENT))
         count = 0
         for number, changed in sorted(latest.items()):
-            name = f"reviews {number}"
-            state = sync_state.sync_value(self.store, source, name)
+            state = sync_state.sync_value(self.store, source, f"reviews {number}")
             as_of = changed.astimezone(UTC).isoformat()
             if state.get("as_of") == as_of and not self.sweep:
                 continue
             try:
-                count += self._read_reviews(number, name, state.get("etag"), as_of)
+                count += self._read_reviews(number, state.get("etag"), as_of)
             except GithubError as exc:
                 if exc.status == 404:  # deleted since it was listed
                     continue
@@ -346,24 +331,27 @@ class _Run:
                 self.mirror.read_issues.append(ReadIssue(f"reviews of #{number}", str(exc)))
             self._tell("reviews", count, None)
 
-    def _read_reviews(self, number: int, name: str, etag: str | None, as_of: str) -> int:
+    def _read_reviews(self, number: int, etag: str | None, as_of: str) -> int:
+        name = f"reviews {number}"
         path = f"{self.path}/pulls/{number}/reviews"
         answer = self.api.get(path, {"per_page": PER_PAGE}, etag=etag)
         if not answer.changed:
-            kept = {"as_of": as_of, "etag": etag}
-            sync_state.save_items(self.store, self.mirror.source, [], {name: kept})
+            self.save([], {name: {"as_of": as_of, "etag": etag}})
             return 0
-        one_page = answer.next_url is None
+        # A page's tag says nothing of the pages after it.
+        tag = answer.etag if answer.next_url is None else None
         items = self._items(answer, name, (REVIEW,))
         while answer.next_url is not None:
             answer = self.api.get(answer.next_url)
             items += self._items(answer, name, (REVIEW,))
-        # A page's tag says nothing of the pages after it.
-        state = {"as_of": as_of, "etag": answer.etag if one_page else None}
-        sync_state.replace_items(
-            self.store, self.mirror.source, REVIEW, number, items, {name: state}
-        )
+        self._replace_reviews(number, items, {"as_of": as_of, "etag": tag})
         return len(items)
+
+    def _replace_reviews(
+        self, number: int, items: Sequence[SyncItem], state: dict[str, Any] | None
+    ) -> None:
+        kept = {f"reviews {number}": state}
+        sync_state.replace_items(self.store, self.mirror.source, REVIEW, number, items, kept)
 
     def _tell(self, listing: str, items: int, until: datetime | None) -> None:
         if self.on_fetched:

@@ -54,8 +54,7 @@ def sync_item(value: Any) -> SyncItem | None:
     data = _COMMON[kind](value)
     number = _number(value, kind)
     updated = _moment(value, "updated_at") or _moment(value, "submitted_at") or data["created_at"]
-    item_id = number if kind in (ISSUE, PULL) else _integer(value, "id", required=True)
-    assert item_id is not None
+    item_id = number if kind in (ISSUE, PULL) else _whole_number(value, "id")
     return SyncItem(kind, item_id, number, parse_moment(updated), _hash(data), data)
 
 
@@ -178,10 +177,8 @@ def _pull(value: Mapping[str, Any]) -> dict[str, Any]:
 
 def _issue(value: Mapping[str, Any]) -> dict[str, Any]:
     labels = value.get("labels")
-    names = [
-        label.get("name") if isinstance(label, Mapping) else label
-        for label in (labels if isinstance(labels, list) else [])
-    ]
+    given = labels if isinstance(labels, list) else []
+    names = [label.get("name") if isinstance(label, Mapping) else label for label in given]
     data = _written(value)
     del data["changed_at"]  # also moved by what is not part of the document, such as a mention
     return {
@@ -200,9 +197,7 @@ _COMMON = {COMMENT: _comment, REVIEW: _review, PULL: _pull, ISSUE: _issue, ISSUE
 
 def _number(value: Mapping[str, Any], kind: str) -> int:
     if kind in (ISSUE, PULL):
-        number = _integer(value, "number", required=True)
-        assert number is not None
-        return number
+        return _whole_number(value, "number")
     key = "issue_url" if kind == ISSUE_COMMENT else "pull_request_url"
     found = _NUMBER.search(_text(value, key) or "")
     if not found:
@@ -210,10 +205,12 @@ def _number(value: Mapping[str, Any], kind: str) -> int:
     return int(found[1])
 
 
-def _integer(value: Mapping[str, Any], key: str, *, required: bool = False) -> int | None:
+def _integer(value: Mapping[str, Any], key: str) -> int | None:
+    return None if value.get(key) is None else _whole_number(value, key)
+
+
+def _whole_number(value: Mapping[str, Any], key: str) -> int:
     given = value.get(key)
-    if given is None and not required:
-        return None
     if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given < 2**63:
         raise BadItem(f"{key} is missing" if given is None else f"{key} is no whole number")
     return given

@@ -68,29 +68,19 @@ def review_documents(
         items: its comments and reviews, and itself if known; those of an issue give nothing.
         whole: see :func:`reviews_source`.
     """
-    pull: dict[str, Any] = {}
-    comments: dict[int, dict[str, Any]] = {}
-    reviews: list[SyncItem] = []
     held = list(items)
-    for item in held:
-        if item.kind == COMMENT:
-            comments[item.item_id] = item.data
-        elif item.kind == REVIEW:
-            reviews.append(item)
-        elif item.kind == PULL:
-            pull = item.data
+    pull = next((item.data for item in held if item.kind == PULL), {})
+    comments = {item.item_id: item.data for item in held if item.kind == COMMENT}
+    reviews = [item for item in held if item.kind == REVIEW]
     title = f"PR #{number} {(pull.get('title') or '').strip()}".rstrip()
     found = conversation(PULL, repo, number, held, whole=whole) if of_pull(held) else []
     for root, ids in sorted(_threads(comments).items()):
         if root not in comments and not whole:
-            found.append(
-                ReadIssue(
-                    f"PR #{number}",
-                    f"the first comment of a thread ({root}) is not in the files: give the whole "
-                    "export, or say that it is whole (--prune)",
-                    failed=False,
-                )
+            why = (
+                f"the first comment of a thread ({root}) is not in the files: give the whole export"
             )
+            why += ", or say that it is whole (--prune)"
+            found.append(ReadIssue(f"PR #{number}", why, failed=False))
             continue
         thread = _thread_document(repo, number, title, root, [comments[key] for key in ids])
         found.extend([replace(thread, part=not whole)] if thread else [])

@@ -100,13 +100,10 @@ def dump_source(file: Path, repo: str | None = None, base_url: str | None = None
                     done = raw.tell()
                     item = _item(element, wiki, name, base)
                     if isinstance(item, LazyDocument):
-                        title = item.key[2].encode()
-                        if title in seen:
-                            item = ReadIssue(
-                                item.key[2], "a page has this name already", key=item.key
-                            )
-                        else:
-                            seen[title] = None
+                        title = item.key[2]
+                        if title.encode() in seen:
+                            item = ReadIssue(title, "a page has this name already", key=item.key)
+                        seen[title.encode()] = None
                     yield item
             except _DAMAGED as exc:
                 raise SourceError(f"{file}: damaged or cut: {exc}") from exc
@@ -203,6 +200,8 @@ def _document(source: str, fields: dict[str, str], repo: str, hashed: str) -> Do
     title = fields["title"]
     reduced = wikitext_text(source)
     moment = parse_moment(fields["timestamp"]) if fields["timestamp"] else None
+    known = {name: fields[name] or None for name in ("namespace", "page_id", "revision")}
+    changed = moment and moment.isoformat()
     return Document(
         document_id=title,
         corpus=CORPUS,
@@ -217,13 +216,7 @@ def _document(source: str, fields: dict[str, str], repo: str, hashed: str) -> Do
         date_source="explicit" if moment else None,
         lineage_id=lineage_of(title),
         metadata=metadata_json(
-            {
-                "namespace": fields["namespace"] or None,
-                "categories": reduced.categories or None,
-                "page_id": fields["page_id"] or None,
-                "revision": fields["revision"] or None,
-                "last_modified": moment.isoformat() if moment else None,
-            }
+            {**known, "categories": reduced.categories or None, "last_modified": changed}
         ),
         source_hash=hashed,
     )

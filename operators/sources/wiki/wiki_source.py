@@ -142,8 +142,7 @@ def _document(
     name, namespace = page_name(shown)
     text, categories, title = source, None, name
     if splitext(shown)[1].lower() in _MEDIAWIKI:
-        reduced = wikitext_text(source)
-        text, categories = reduced.text, reduced.categories
+        text, categories = wikitext_text(source)
     else:
         title = stated_title(source) or name
     dated = document_date(file, within=shown, text=source, git_date=moment)

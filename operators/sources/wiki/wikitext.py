@@ -10,6 +10,7 @@ links their text, of tables their cells.
 import re
 from dataclasses import dataclass, field
 from html import unescape
+from typing import NamedTuple
 
 _VERBATIM = ("nowiki", "pre", "syntaxhighlight", "source", "code", "math")
 _LEFT_OUT = ("ref", "gallery", "templatestyles", "imagemap", "timeline", "score", "graph")
@@ -44,8 +45,7 @@ _MARK = "\ue000"
 _REFERENCE = re.compile(f"{_MARK}(\\d+){_MARK}")
 
 
-@dataclass(frozen=True, slots=True)
-class WikiText:
+class WikiText(NamedTuple):
     """A page's text and the categories that it names."""
 
     text: str

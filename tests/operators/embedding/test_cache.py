@@ -31,24 +31,17 @@ def test_the_hash_is_of_the_exact_text() -> None:
 
 def test_a_repeated_question_is_embedded_once() -> None:
     cache, embed = QueryCache(), Counting()
-    first = cache.vectors("s", ["a", "bb", "a"], embed, 2)
-    second = cache.vectors("s", ["bb", "ccc"], embed, 2)
+    first = cache.vectors(["a", "bb", "a"], embed, 2)
+    second = cache.vectors(["bb", "ccc"], embed, 2)
     assert embed.asked == [["a", "bb"], ["ccc"]]
     assert first[:, 0].tolist() == [1, 2, 1]
     assert second[:, 0].tolist() == [2, 3]
 
 
-def test_another_space_is_another_vector() -> None:
-    cache, embed = QueryCache(), Counting()
-    cache.vectors("s", ["a"], embed, 2)
-    cache.vectors("t", ["a"], embed, 2)
-    assert embed.asked == [["a"], ["a"]]
-
-
 def test_the_least_recently_used_goes_first() -> None:
     cache, embed = QueryCache(2), Counting()
     for text in ["a", "bb", "a", "ccc", "a", "bb"]:
-        cache.vectors("s", [text], embed, 2)
+        cache.vectors([text], embed, 2)
     assert embed.asked == [["a"], ["bb"], ["ccc"], ["bb"]]
     assert len(cache) == 2
 
@@ -56,24 +49,24 @@ def test_the_least_recently_used_goes_first() -> None:
 @pytest.mark.parametrize("capacity", [0, 1])
 def test_a_call_larger_than_the_cache_is_answered_whole(capacity: int) -> None:
     cache = QueryCache(capacity)
-    got = cache.vectors("s", ["a", "bb", "ccc"], Counting(), 2)
+    got = cache.vectors(["a", "bb", "ccc"], Counting(), 2)
     assert got[:, 0].tolist() == [1, 2, 3]
     assert len(cache) == capacity
 
 
 def test_changing_an_answer_does_not_change_the_next() -> None:
     cache = QueryCache()
-    cache.vectors("s", ["a"], Counting(), 2)[:] = 9
-    assert cache.vectors("s", ["a"], Counting(), 2).tolist() == [[1, 1]]
+    cache.vectors(["a"], Counting(), 2)[:] = 9
+    assert cache.vectors(["a"], Counting(), 2).tolist() == [[1, 1]]
 
 
 def test_one_text_in_place_of_a_list_is_refused() -> None:
     with pytest.raises(TypeError, match="a list of texts"):
-        QueryCache().vectors("s", "abc", Counting(), 2)
+        QueryCache().vectors("abc", Counting(), 2)
 
 
 def test_no_texts_give_no_rows() -> None:
-    assert QueryCache().vectors("s", [], Counting(), 2).shape == (0, 2)
+    assert QueryCache().vectors([], Counting(), 2).shape == (0, 2)
 
 
 def test_many_threads_get_right_answers() -> None:
@@ -81,7 +74,7 @@ def test_many_threads_get_right_answers() -> None:
 
     def ask(number: int) -> bool:
         texts = ["x" * (number % 11), "y" * (number % 7)]
-        got = cache.vectors("s", texts, embed, 2)
+        got = cache.vectors(texts, embed, 2)
         return got[:, 0].tolist() == [len(text) for text in texts]
 
     with ThreadPoolExecutor(8) as pool:

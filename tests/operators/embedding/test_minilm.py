@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from operators.embedding.minilm import load_minilm, minilm_directory, models_status
+from operators.embedding.minilm import load_minilm, minilm_directory, minilm_status
 from operators.embedding.onnx import DirectoryEmbedder
 from operators.embedding.protocol import ModelNotInstalled
 
 
 def test_a_model_that_was_never_installed_is_missing(tmp_path: Path) -> None:
-    (status,) = models_status(tmp_path)
+    status = minilm_status(minilm_directory(tmp_path))
     assert (status.state, status.bytes) == ("missing", 0)
     with pytest.raises(ModelNotInstalled, match="run `crosscorpus models install`"):
         load_minilm(tmp_path)
@@ -29,7 +29,7 @@ def test_a_damaged_installation_is_seen(
         (folder / "tokenizer.json").unlink()
     else:
         (folder / "crosscorpus.json").write_text("{}")
-    (status,) = models_status(tmp_path)
+    status = minilm_status(minilm_directory(tmp_path))
     assert status.state == "damaged"
     assert status.reason
     with pytest.raises(ModelNotInstalled, match="run `crosscorpus models install`"):

@@ -87,8 +87,13 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     thread.join()
 
 
-def connect(server: Server, options: str = "", **settings: Any) -> OpenAIEmbedder:
-    embedder = load_openai(f"tiny@{server.url}{options}", first_wait_s=0.01, **settings)
+@pytest.fixture(autouse=True)
+def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("operators.embedding.openai.FIRST_WAIT_S", 0.01)
+
+
+def connect(server: Server, options: str = "") -> OpenAIEmbedder:
+    embedder = load_openai(f"tiny@{server.url}{options}")
     server.requests.clear()
     return embedder
 
@@ -108,8 +113,11 @@ def test_a_probe_tells_the_dimensions(server: Server) -> None:
     assert body == {"model": "tiny", "input": ["probe"], "encoding_format": "float"}
 
 
-def test_vectors_come_in_the_order_of_the_texts_in_batches(server: Server) -> None:
-    embedder = connect(server, batch=3)
+def test_vectors_come_in_the_order_of_the_texts_in_batches(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("operators.embedding.openai.BATCH", 3)
+    embedder = connect(server)
     texts = [f"text {number}" for number in range(8)]
     vectors = embedder.embed_documents(texts)
     assert vectors.dtype == np.float32
@@ -245,7 +253,7 @@ def test_other_dimensions_than_before_are_an_error(server: Server) -> None:
 
 def test_no_server_is_one_line_and_soon(server: Server) -> None:
     with pytest.raises(EmbeddingError, match=r"no answer \(ConnectError\), 3 times") as caught:
-        load_openai("tiny@http://127.0.0.1:9", first_wait_s=0.01)
+        load_openai("tiny@http://127.0.0.1:9")
     assert "\n" not in str(caught.value)
 
 
@@ -272,8 +280,9 @@ def test_a_long_question_is_the_mean_of_a_few_windows(server: Server) -> None:
     assert all(0 < len(text.encode()) <= 30 for text in sent)
 
 
-def test_threads_share_an_embedder(server: Server) -> None:
-    embedder = connect(server, batch=2)
+def test_threads_share_an_embedder(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("operators.embedding.openai.BATCH", 2)
+    embedder = connect(server)
     texts = ["a", "b", "c"]
     with ThreadPoolExecutor(4) as pool:
         for got in pool.map(lambda _: embedder.embed_documents(texts), range(12)):
@@ -312,7 +321,10 @@ def test_a_name_may_hold_slashes_and_an_at_sign() -> None:
     assert (endpoint.model, endpoint.url) == ("org/model@v2", "https://host:8443/api/v1")
 
 
-def test_a_key_with_control_characters_is_refused(server: Server) -> None:
+def test_a_key_with_control_characters_is_refused(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-a\nb")
     with pytest.raises(EmbeddingError, match="OPENAI_API_KEY") as caught:
-        load_openai(f"tiny@{server.url}", key="sk-a\nb")
+        load_openai(f"tiny@{server.url}")
     assert "sk-a" not in str(caught.value)

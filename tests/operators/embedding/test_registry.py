@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from operators.embedding.protocol import EmbeddingError, ModelNotInstalled
-from operators.embedding.registry import load_embedder
+from operators.embedding.registry import load_embedder, own_model
 from operators.errors import UnknownName
 
 
@@ -47,3 +47,22 @@ def test_a_model_of_ones_own_is_loaded_and_what_it_lacks_is_named(
     for name, said in (("no_models:load", "No module named"), ("own_models:laod", "'laod'")):
         with pytest.raises(ModelNotInstalled, match=said):
             load_embedder(f"python:{name}")
+
+
+def test_a_function_of_a_module_or_of_a_package_loads_a_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "plug_models.py").write_text("def load(name='none'): return name\n")
+    info = tmp_path / "plug_models-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: plug_models\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[crosscorpus.embedders]\nplug = plug_models:load\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert own_model("embedders", "python:plug_models:load") == "none"
+    assert own_model("embedders", "plug") == "none"
+    assert own_model("embedders", "plug:a:b") == "a:b"
+    for group, name in (("embedders", "plog"), ("rerankers", "plug"), ("embedders", "python:load")):
+        with pytest.raises(UnknownName, match=name):
+            own_model(group, name)
+    with pytest.raises(ModelNotInstalled, match="No module named 'no_such'"):
+        own_model("embedders", "python:no_such:load")

@@ -27,7 +27,7 @@ def metadata(frame: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def pdf(*pages: str) -> Document:
-    text = pdf_text(PdfText(list(pages), {}, [], [], "pdfium"))
+    text = pdf_text(PdfText(list(pages), {}, [], []))
     return Document("a.pdf", "docs", "", None, text, path="a.pdf", language="pdf")
 
 

@@ -111,11 +111,13 @@ def test_a_primary_limit_is_waited_for_by_the_servers_clock(
 
 
 def test_a_secondary_limit_that_lasts_is_waited_for_longer_each_time_then_told(
-    server: Any, connect: Callable[..., GithubApi], waited: list[float]
-) -> None:
+    server: Any, connect: Callable[..., GithubApi], waited: list[float],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr("operators.sources.github.github_api.LONGEST_WAIT_S", 300)
     server.failing["/repos/org/app"] = (403, {}, SECONDARY)
     with pytest.raises(GithubError, match=r"used up until .* UTC; what was fetched is kept: run"):
-        connect(longest_wait_s=300).get("repos/org/app")
+        connect().get("repos/org/app")
     assert waited == [60.0, 120.0, 240.0]
 
 
