@@ -15,6 +15,9 @@ def serve(
     ] = False,
     host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65_535, help="Where to listen.")] = 8765,
+    deadline: Annotated[
+        float, typer.Option(min=1, metavar="SECONDS", help="How long a question may take.")
+    ] = 30,
 ) -> None:
     """Serve a collection to agents (MCP) and apps (HTTP), until it is ended.
 
@@ -31,4 +34,4 @@ def serve(
     if stdio:
         run_stdio(collection, config)
     else:
-        run_http(collection, config, host, port)
+        run_http(collection, config, host, port, deadline)

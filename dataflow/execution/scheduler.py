@@ -40,6 +40,7 @@ from dataflow.execution.memo import Memo, Record
 from dataflow.execution.plan import Plan, Step, make_plan
 from dataflow.execution.worker_pool import Task, Workers
 from operators.errors import CrosscorpusError
+from operators.foundation.cancellation import check
 
 Limit = Callable[[Node, Mapping[str, Any]], float | None]
 Fallback = Callable[[Node, Exception, float], Any]
@@ -111,6 +112,7 @@ class Scheduler(GraphExecutor):
 
         Raises:
             NodeTimeout: a node that is not ``fail_open`` passed its deadline.
+            Cancelled: nobody waits for the run any more.
             CrosscorpusError: the scheduler is closed, or of a process that this one forked off.
         """
         if os.getpid() != self._process:  # the threads of the pool are not in this one
@@ -182,6 +184,7 @@ class _Run:
                 if waits == 0:
                     self._start(number)
             while self.left:
+                check()
                 if self.running:
                     self._receive(block=not self.inline)
                 if self.inline:

@@ -10,7 +10,8 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.types import ToolAnnotations
 
-from dataflow.service.tools import TOOLS, Service, status
+from dataflow.service.limits import answered
+from dataflow.service.tools import TOOLS, Use, status
 from operators.errors import CrosscorpusError
 
 INSTRUCTIONS = (
@@ -19,11 +20,11 @@ INSTRUCTIONS = (
 )
 
 
-def mcp_server(service: Service, version: str) -> MCPServer:
+def mcp_server(use: Use, version: str, seconds: float = 30) -> MCPServer:
     """The server of one collection: six tools, all read-only, and its corpora as a resource."""
     hints = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
     made = partial(Tool.from_function, annotations=hints, structured_output=True)
-    tools = [made(served(tool, service)) for tool in TOOLS]
+    tools = [made(served(tool, use, seconds)) for tool in TOOLS]
     for tool in tools:
         tool.parameters = brief(tool.parameters)
     options: dict[str, Any] = {"version": version, "log_level": "WARNING", "tools": tools}
@@ -32,7 +33,8 @@ def mcp_server(service: Service, version: str) -> MCPServer:
     @server.resource("crosscorpus://corpora", mime_type="application/json")
     def corpora() -> str:
         """The corpora, how much they hold and when they were read."""
-        return status(service).model_dump_json()
+        with use() as service:
+            return status(service).model_dump_json()
 
     return server
 
@@ -56,13 +58,17 @@ def brief(schema: Any) -> Any:
     return kept
 
 
-def served(tool: Callable[..., Any], service: Service) -> Callable[..., Any]:
-    """``tool`` of ``service``, with the parameters that a caller gives; our errors are its own."""
+def served(tool: Callable[..., Any], use: Use, seconds: float) -> Callable[..., Any]:
+    """``tool`` with the parameters that a caller gives; our errors are its own."""
 
     @wraps(tool)
-    def run(**given: Any) -> Any:
+    async def run(**given: Any) -> Any:
+        def work() -> Any:
+            with use() as service:
+                return tool(service, **given)
+
         try:
-            return tool(service, **given)
+            return await answered(work, seconds)
         except CrosscorpusError as error:
             raise ToolError(str(error)) from None
 

@@ -16,7 +16,7 @@ from fastapi.responses import PlainTextResponse, Response
 from dataflow.driver.answer import NODES
 from dataflow.driver.retrieval_description import describe_retrieval
 from dataflow.service import models
-from dataflow.service.tools import Service, document, fetch, found, inputs, text_of
+from dataflow.service.tools import Service, Use, document, fetch, found, inputs, text_of
 from dataflow.visualization.dot import to_dot
 from dataflow.visualization.picture import picture
 from dataflow.visualization.png import RenderError, draw
@@ -26,7 +26,7 @@ ALLOWED = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 
 ALLOWED += "img-src blob: data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 
-def serve_page(app: FastAPI, service: Service) -> None:
+def serve_page(app: FastAPI, use: Use) -> None:
     """Add the page and its files to ``app``; it also opens what has no other address."""
     held = {name: (files(__package__) / "static" / name).read_bytes() for name in KINDS}
 
@@ -44,7 +44,8 @@ def serve_page(app: FastAPI, service: Service) -> None:
         """The text of a passage, and in a browser the page that shows it."""
         if "text/html" in request.headers.get("accept", ""):
             return file("index.html")
-        return PlainTextResponse(fetch(service, id).text)
+        with use() as service:
+            return PlainTextResponse(fetch(service, id).text)
 
 
 def neighbours(service: Service, id: str) -> models.Place:

@@ -8,13 +8,13 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, create_model
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
+from dataflow.service.limits import Gate, Late, answered, while_there
 from dataflow.service.page import graph, neighbours, serve_page
-from dataflow.service.tools import TOOLS, Service
+from dataflow.service.tools import TOOLS, Use
 from operators.errors import CrosscorpusError, UnknownName
 from operators.postgres.errors import DatabaseError
 from operators.postgres.store import collection_info
 
-LONGEST_BODY = 1_000_000
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -24,41 +24,34 @@ class Problem(BaseModel):
     detail: str
 
 
-def http_app(service: Service, version: str, host: str, **options: Any) -> FastAPI:
+def http_app(use: Use, version: str, host: str, *, seconds: float = 30, **options: Any) -> FastAPI:
     """The application of one collection, which listens at ``host``; ``options`` are FastAPI's.
 
     On this machine alone, no page of another host may ask (DNS rebinding). Bodies have no unknown
     fields. A name that does not exist is 404 with the nearest names, another fault of the request
-    422, a database that is away 503.
+    422, a database that is away 503, no answer within ``seconds`` 504.
     """
     app = FastAPI(  # without FastAPI's pages of documentation, which load scripts from elsewhere
         title="crosscorpus", version=version, docs_url=None, redoc_url=None, **options
     )
+    app.add_middleware(Gate)
     if host in ("127.0.0.1", "localhost", "::1"):
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(LOCAL))
     problems: dict[int | str, dict[str, Any]] = {
-        status: {"model": Problem} for status in (404, 422, 503)
+        status: {"model": Problem} for status in (404, 413, 422, 429, 503, 504)
     }
     for tool in (*TOOLS, neighbours, graph):
         app.post(f"/api/{tool.__name__}", description=tool.__doc__, responses=problems)(
-            _route(tool, service)
+            _route(tool, use, seconds)
         )
-
-    @app.middleware("http")
-    async def bounded(request: Request, call_next: Any) -> Any:
-        length = request.headers.get("content-length", "" if request.method == "POST" else "0")
-        if length.isdigit() and int(length[:9]) <= LONGEST_BODY:
-            return await call_next(request)
-        said = f"a body has a length, of {LONGEST_BODY:,} bytes at most"
-        return JSONResponse(Problem(detail=said).model_dump(), 413)
 
     @app.exception_handler(CrosscorpusError)
     def refused(_: Request, error: CrosscorpusError) -> JSONResponse:
-        known = {UnknownName: 404, DatabaseError: 503}
+        known = {UnknownName: 404, DatabaseError: 503, Late: 504}
         status = next((code for kind, code in known.items() if isinstance(error, kind)), 422)
         return JSONResponse(Problem(detail=str(error)).model_dump(), status)
 
-    serve_page(app, service)
+    serve_page(app, use)
 
     @app.get("/healthz")
     def healthy() -> dict[str, str]:
@@ -68,14 +61,15 @@ def http_app(service: Service, version: str, host: str, **options: Any) -> FastA
     @app.get("/readyz", responses={503: {"model": Problem}})
     def ready() -> dict[str, str]:
         """The collection answers too."""
-        service.store.forget_info()
-        collection_info(service.store)
+        with use() as service:
+            service.store.forget_info()
+            collection_info(service.store)
         return {"status": "ok"}
 
     return app
 
 
-def _route(tool: Any, service: Service) -> Any:
+def _route(tool: Any, use: Use, seconds: float) -> Any:
     whole = signature(tool)
     asked = [one for one in whole.parameters.values() if one.name != "service"]
     fields: dict[str, Any] = {
@@ -85,9 +79,14 @@ def _route(tool: Any, service: Service) -> Any:
     strict = ConfigDict(extra="forbid")
     model = create_model(f"{tool.__name__.title()}Request", __config__=strict, **fields)
 
-    def run(asked: Any) -> Any:
-        return tool(service, **{name: getattr(asked, name) for name in fields})
+    async def run(asked: Any, request: Request) -> Any:
+        def work() -> Any:
+            with use() as service:
+                return tool(service, **{name: getattr(asked, name) for name in fields})
+
+        return await while_there(request, answered(work, seconds))
 
     run.__name__ = tool.__name__
-    run.__annotations__ = {"asked": model, "return": whole.return_annotation}
+    answer = whole.return_annotation
+    run.__annotations__ = {"asked": model, "request": Request, "return": answer | None}
     return run

@@ -3,11 +3,11 @@
 import os
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager
 
 import typer
 
-from dataflow import build_driver, load_config
+from dataflow import load_config
 from operators.errors import CrosscorpusError
 from operators.foundation.extras import installing
 from operators.postgres.connection import resolve_dsn
@@ -18,21 +18,20 @@ try:
 
     from dataflow.service.mcp_server import mcp_server
     from dataflow.service.routes import http_app
-    from dataflow.service.tools import Service
+    from dataflow.service.warm import Warm
 except ImportError as missing:
     raise CrosscorpusError(f"a server needs {missing.name}: {installing('serve')}") from None
 
 
 @contextmanager
-def opened(collection: str, config: str, page: str | None = None) -> Iterator[Service]:
-    """The tools over a warm driver of ``collection``; a context's budget is in tokens."""
-    settings = load_config(config).with_changes({"variants": {"packed": "tokens"}})
+def opened(collection: str, config: str, page: str | None = None) -> Iterator[Warm]:
+    """A warm driver of ``collection``, which answers questions until the end of the block."""
+    workers = load_config(config).workers
     with (
-        open_store(resolve_dsn(reading=True), collection, max_size=settings.workers) as store,
-        build_driver(settings, store=store) as driver,
+        open_store(resolve_dsn(reading=True), collection, max_size=workers) as store,
+        closing(Warm(store, config, page)) as warm,
     ):
-        driver.execute(["results"], {"query": "warm up"})
-        yield Service(driver, store, page)
+        yield warm
 
 
 def run_stdio(collection: str, config: str) -> None:
@@ -42,17 +41,17 @@ def run_stdio(collection: str, config: str) -> None:
     sys.stdout = os.fdopen(answers, "w", encoding="utf-8")
     from crosscorpus import __version__
 
-    with opened(collection, config) as service:
-        mcp_server(service, __version__).run("stdio")
+    with opened(collection, config) as use:
+        mcp_server(use, __version__).run("stdio")
 
 
-def run_http(collection: str, config: str, host: str, port: int) -> None:
+def run_http(collection: str, config: str, host: str, port: int, seconds: float) -> None:
     """Serve ``host:port`` until the process is told to end; answers under way are finished."""
     from crosscorpus import __version__
 
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    with opened(collection, config, f"{address}/p") as service:
-        server = mcp_server(service, __version__)
+    with opened(collection, config, f"{address}/p") as use:
+        server = mcp_server(use, __version__, seconds)
         mcp = server.streamable_http_app(stateless_http=True, json_response=True, host=host)
 
         @asynccontextmanager
@@ -60,7 +59,7 @@ def run_http(collection: str, config: str, host: str, port: int) -> None:
             async with server.session_manager.run():
                 yield
 
-        app = http_app(service, __version__, host, lifespan=lifespan)
+        app = http_app(use, __version__, host, seconds=seconds, lifespan=lifespan)
         app.mount("/", mcp)
         typer.echo(f"{collection} is served: a page at {address}, MCP at {address}/mcp", err=True)
         uvicorn.run(app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=30)

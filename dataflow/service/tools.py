@@ -6,6 +6,7 @@ left has a cursor. What names something unknown is an error with the nearest nam
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, TypeVar
@@ -68,6 +69,10 @@ class Service:
     driver: RetrievalDriver
     store: Store
     page: str | None = None
+
+
+Use = Callable[[], AbstractContextManager[Service]]
+"""Gives the service for one question; it stays open to the end of the block."""
 
 
 def search(

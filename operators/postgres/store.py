@@ -11,7 +11,7 @@ import hashlib
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias, TypeVar
 
@@ -23,6 +23,7 @@ from psycopg.rows import TupleRow
 
 from operators.embedding.protocol import as_given
 from operators.errors import CrosscorpusError, UnknownName, suggest
+from operators.foundation.cancellation import waiting
 from operators.postgres.connection import (
     Pool,
     connect,
@@ -55,6 +56,12 @@ class ModelMismatch(CrosscorpusError):
 
 class MissingExtension(CrosscorpusError):
     """The server lacks an extension."""
+
+
+def _stoppable(conn: Connection) -> AbstractContextManager[None]:
+    """A block whose statements end when nobody waits for the run any more."""
+    switch = waiting.get()
+    return switch.stopping_by(conn.cancel_safe) if switch else nullcontext()
 
 
 @dataclass(frozen=True)
@@ -145,7 +152,7 @@ class Store:
         ``wait_s`` limits the wait for a free connection. If ``settings`` is a function, it is
         called after that wait.
         """
-        with self.pool.connection(timeout=wait_s) as conn, conn.transaction():
+        with self.pool.connection(timeout=wait_s) as conn, _stoppable(conn), conn.transaction():
             given = settings() if callable(settings) else settings or {}
             # West of UTC the first moments of the calendar are in a year that Python lacks.
             values = {"search_path": self.search_path, "TimeZone": "UTC", **given}

@@ -16,6 +16,7 @@ from hamilton.function_modifiers import extract_fields, tag
 from dataflow.execution.plan import make_plan
 from dataflow.execution.scheduler import NodeTimeout, Scheduler
 from operators.errors import CrosscorpusError
+from operators.foundation.cancellation import Cancelled, Switch, waiting
 
 
 def graph(*functions, scheduler=None, adapters=(), **options):
@@ -373,3 +374,24 @@ def test_inputs_and_overrides_can_be_asked_for():
     assert built.execute(["doubled"], inputs={"number": 2}, overrides={"doubled": 7}) == {
         "doubled": 7
     }
+
+
+def test_a_run_for_which_nobody_waits_starts_no_further_node():
+    switch, ran = Switch(), []
+
+    @tag(io="test")
+    def first(seed: int) -> int:
+        switch.throw()
+        return seed
+
+    def second(first: int) -> int:
+        ran.append(first)
+        return first
+
+    built = graph(first, second)
+    context = contextvars.copy_context()
+    context.run(waiting.set, switch)
+    with pytest.raises(Cancelled):
+        context.run(built.execute, ["second"], inputs={"seed": 1})
+    assert ran == []
+    assert built.execute(["second"], inputs={"seed": 1}) == {"second": 1}

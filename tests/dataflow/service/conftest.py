@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import httpx2
@@ -73,7 +74,7 @@ def service(server_dsn: str, app: Path) -> Iterator[Service]:
 
 @pytest.fixture(scope="session")
 def client(service: Service) -> Iterator[httpx2.Client]:
-    app = http_app(service, "1", "127.0.0.1")
+    app = http_app(lambda: nullcontext(service), "1", "127.0.0.1")
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
     thread = threading.Thread(target=server.run)
     thread.start()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from typing import Any
 
 import anyio
@@ -14,7 +15,7 @@ from dataflow.service.tools import Service
 
 def asked(service: Service, work: Any) -> Any:
     async def run() -> Any:
-        async with Client(mcp_server(service, "1")) as client:
+        async with Client(mcp_server(lambda: nullcontext(service), "1")) as client:
             return await work(client)
 
     return anyio.run(run)

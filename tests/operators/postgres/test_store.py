@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import contextvars
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from operators.errors import CrosscorpusError, UnknownName
+from operators.foundation.cancellation import Cancelled, Switch, waiting
 from operators.postgres.errors import DatabaseError
 from operators.postgres.schema.indexes import build_indexes
 from operators.postgres.search.text_search import bm25_search
@@ -310,3 +313,19 @@ def test_work_that_a_replica_interrupts_starts_again(replicated: Any) -> None:
             primary.execute("LOCK TABLE chunks IN ACCESS EXCLUSIVE MODE")
             assert answer.result(timeout=30) > 1
         drop_collection(primary, "again")
+
+
+def test_a_statement_for_which_nobody_waits_ends_and_its_connection_is_used_again(
+    store: Store,
+) -> None:
+    switch = Switch()
+    context = contextvars.copy_context()
+    context.run(waiting.set, switch)
+    threading.Timer(0.3, switch.throw).start()
+    began = time.monotonic()
+    with pytest.raises(CrosscorpusError):
+        context.run(store.row, "SELECT pg_sleep(30)")
+    assert time.monotonic() - began < 10
+    with pytest.raises(Cancelled):
+        context.run(store.row, "SELECT 1")
+    assert [store.row("SELECT 1") for _ in range(20)] == [(1,)] * 20

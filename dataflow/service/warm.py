@@ -1,0 +1,97 @@
+"""A driver that stays warm and follows what it was built from.
+
+When its configuration changes, or the collection's model, the next question gets a new driver;
+questions under way finish on the old one. A configuration that does not load changes nothing.
+"""
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from dataflow import build_driver, load_config
+from dataflow.configuration.config_model import Config
+from dataflow.service.tools import Service
+from operators.errors import CrosscorpusError
+from operators.postgres.store import Store, collection_info
+
+SECONDS = 1.0
+"""Between two looks at the configuration."""
+
+
+@dataclass
+class _Held:
+    service: Service
+    settings: Config
+    users: int = 0
+
+
+class Warm:
+    """The service of an open collection; close it.
+
+    Args:
+        store: the collection.
+        config: a shipped name, or a YAML file.
+        page: as of ``Service``.
+    """
+
+    def __init__(self, store: Store, config: str, page: str | None = None) -> None:
+        self._store, self._config, self._page = store, config, page
+        self._lock, self._building = threading.Lock(), threading.Lock()
+        self._held = self._built(self._settings())
+        self._looked, self._refused = time.monotonic(), ""
+
+    @contextmanager
+    def __call__(self) -> Iterator[Service]:
+        """The service; it stays open to the end of the block."""
+        self._look()
+        with self._lock:
+            held = self._held
+            held.users += 1
+        try:
+            yield held.service
+        finally:
+            with self._lock:
+                held.users -= 1
+                last = held is not self._held and not held.users
+            if last:
+                held.service.driver.close()
+
+    def close(self) -> None:
+        """Close the driver; nobody asks it any more."""
+        self._held.service.driver.close()
+
+    def _settings(self) -> Config:
+        """A context's budget is in tokens: what reads it is a model."""
+        return load_config(self._config).with_changes({"variants": {"packed": "tokens"}})
+
+    def _built(self, settings: Config) -> _Held:
+        driver = build_driver(settings, store=self._store)
+        driver.execute(["results"], {"query": "warm up"})
+        return _Held(Service(driver, self._store, self._page), settings)
+
+    def _look(self) -> None:
+        """Build another driver where this one is no longer what the configuration says."""
+        if time.monotonic() - self._looked < SECONDS or not self._building.acquire(blocking=False):
+            return
+        try:
+            settings, old = self._settings(), self._held
+            homes = old.service.driver.homes.values()
+            own = {h.store.space for h in homes if h.store.collection == self._store.collection}
+            if settings == old.settings and collection_info(self._store).space in {None, *own}:
+                self._refused = ""
+                return
+            new = self._built(settings)
+            with self._lock:
+                self._held, last = new, not old.users
+            if last:
+                old.service.driver.close()
+        except CrosscorpusError as error:
+            if str(error) != self._refused:
+                self._refused = str(error)
+                print(f"the driver stays as it was: {error}", file=sys.stderr)
+        finally:
+            self._looked = time.monotonic() + (9 * SECONDS if self._refused else 0)
+            self._building.release()

@@ -1,0 +1,58 @@
+"""Stops work that nobody waits for any more, also the statements that the database runs for it.
+
+The one who waits sets ``waiting`` and throws the switch; what works in that context, also on other
+threads, finds it there.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from threading import Lock
+
+from operators.errors import CrosscorpusError
+
+
+class Cancelled(CrosscorpusError):
+    """Whoever asked does not wait any more."""
+
+
+class Switch:
+    """Thrown once, by whoever waited."""
+
+    def __init__(self) -> None:
+        self.thrown = False
+        self._stops: list[Callable[[], None]] = []
+        self._lock = Lock()
+
+    def throw(self) -> None:
+        """Stop what runs now; what would begin later raises ``Cancelled``."""
+        with self._lock:  # so that no statement ends meanwhile and another user gets its connection
+            self.thrown = True
+            for stop in self._stops:
+                stop()
+
+    def check(self) -> None:
+        """Raise ``Cancelled`` if it is thrown."""
+        if self.thrown:
+            raise Cancelled("the question was given up: whoever asked waits no more")
+
+    @contextmanager
+    def stopping_by(self, stop: Callable[[], None]) -> Iterator[None]:
+        """While the block runs, ``stop`` ends it, called from another thread."""
+        with self._lock:
+            self.check()
+            self._stops.append(stop)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._stops.remove(stop)
+
+
+waiting: ContextVar[Switch | None] = ContextVar("waiting", default=None)
+
+
+def check() -> None:
+    """Raise ``Cancelled`` if nobody waits any more."""
+    if switch := waiting.get():
+        switch.check()
