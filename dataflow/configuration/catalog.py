@@ -38,39 +38,17 @@ DRIVER_INPUTS = frozenset({"store", "embedder", "homes", "other_embedders", "tim
 
 RUN_INPUTS = frozenset(
     {
-        "query",
-        "trigger",
-        "repos",
-        "path_prefix",
-        "language",
-        "state",
-        "pattern",
-        "as_of",
-        "only_corpora",
-        "versions",
-        "now",
-        "reranker",
-        "explain_chunks",
+        *("query", "trigger", "repos", "path_prefix", "language", "state", "pattern", "as_of"),
+        *("only_corpora", "versions", "now", "reranker", "explain_chunks"),
     }
 )
 """Inputs that a caller gives to one run; all but ``query`` may be left out."""
 
 CONFIG_INPUTS = frozenset(
     {
-        "corpus",
-        "corpora",
-        "label",
-        "link",
-        "filters",
-        "deadline_s",
-        "source_weights",
-        "triggers",
-        "embedding",
-        "reranker_model",
-        "chosen_variants",
-        "top_parameters",
-        "corpus_modules",
-        "own_modules",
+        *("corpus", "corpora", "label", "link", "filters", "deadline_s", "source_weights"),
+        *("triggers", "embedding", "reranker_model", "chosen_variants", "top_parameters"),
+        *("corpus_modules", "own_modules"),
     }
 )
 """Arguments that the configuration fills by its structure, not by its ``parameters``."""

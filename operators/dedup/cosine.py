@@ -83,10 +83,10 @@ def are_near(vectors: Floats, one: Integers, two: Integers, threshold: float) ->
     return near
 
 
-def check_threshold(threshold: float) -> None:
-    """Raise ValueError unless ``threshold`` is a cosine that makes sense as a limit."""
+def check_threshold(threshold: float, kind: str = "cosine") -> None:
+    """Raise ValueError unless ``threshold`` makes sense as the least similarity of this kind."""
     if not 0 < threshold <= 1:
-        raise ValueError(f"a cosine threshold must be above 0 and at most 1, got {threshold}")
+        raise ValueError(f"a {kind} threshold must be above 0 and at most 1, got {threshold}")
 
 
 def unit_vectors(embeddings: pl.Series) -> Floats:
