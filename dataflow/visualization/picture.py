@@ -94,13 +94,13 @@ def picture(description: Description, marks: Mapping[str, str] | None = None) ->
         bundles=dict.fromkeys(sorted(bundles), ""),
         titles={one: one for one in description.outputs},
         outputs=description.outputs,
-        inputs=read_inputs(description),
+        inputs=_read_inputs(description),
         legend=stage_colours(description),
         identity=description.identity,
     )
 
 
-def read_inputs(description: Description) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
+def _read_inputs(description: Description) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
     """Each run-time input with its type and the short names of the nodes that read it."""
     nodes = description.nodes.values()
     readers = {

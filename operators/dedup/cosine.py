@@ -49,11 +49,7 @@ def near_and_better(
 ) -> Iterator[tuple[int, Integers]]:
     """Each row, best first, with the better rows of its query whose vectors are near.
 
-    Args:
-        query_id: the query of each row; rows are sorted by query and rank.
-        number: each row's vector in ``vectors``.
-        vectors: unit vectors, as :func:`unit_vectors` gives them.
-        threshold: the least cosine of what is near, above 0.
+    The arguments are those of :func:`cosine_representatives`.
     """
     columns = max(_MULTIPLICATIONS // (_ROWS * max(vectors.shape[1], 1)), 1)
     for first, end in pairwise([*starts(query_id).tolist(), len(query_id)]):

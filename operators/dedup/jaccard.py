@@ -67,14 +67,7 @@ def _settle(representative: Integers, better: Integers, worse: Integers) -> None
 class Finder:
     """Finds the rows of one query whose sets have at least a given Jaccard index.
 
-    Args:
-        query_id: the query of each row.
-        number: each row's set, counted through all of ``sets``.
-        sets: token sets.
-        threshold: the least index.
-
-    Raises:
-        ValueError: the threshold is out of range.
+    The arguments are those of :func:`jaccard_representatives`.
     """
 
     def __init__(
