@@ -11,6 +11,7 @@ import polars as pl
 
 from operators.errors import CrosscorpusError, UnknownName, suggest
 from operators.evaluation.evaluation_frames import CORPUS_SCORES, MEASURES, SCORES
+from operators.evaluation.ranked_documents import of_judged_corpora
 from operators.foundation.extras import installing
 from operators.frames import empty
 
@@ -81,9 +82,7 @@ def corpus_scores(
         Columns ``CORPUS_SCORES``, by corpus, then as :func:`scores`.
     """
     placed = qrels.join(homes.select("doc_id", "corpus").unique(), on="doc_id")
-    placed = placed.join(queries.select("query_id", "corpora"), on="query_id").filter(
-        pl.col("corpora").is_null() | pl.col("corpora").list.contains(pl.col("corpus"))
-    )
+    placed = of_judged_corpora(placed, queries)
     parts = [empty(CORPUS_SCORES)]
     for corpus in placed["corpus"].unique().sort():
         judged = placed.filter(pl.col("corpus") == corpus).select(qrels.columns)
