@@ -65,34 +65,27 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Layer:
-    """The stages of one set of modules: their variants and parameters.
-
-    Attributes:
-        plain: the nodes that a configuration need not choose a variant of: they have one without.
-        functions: of each node the function that computes it, or one of them.
-    """
+    """The stages of one set of modules: their variants and parameters."""
 
     nodes: frozenset[str]
     variants: dict[str, tuple[str, ...]]
     parameters: dict[str, Parameter]
+    # the nodes that a configuration need not choose a variant of: they have one without a name
     plain: frozenset[str] = frozenset()
+    # of each node the function that computes it, or one of them
     functions: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Catalog:
-    """The stages around the corpora and the stages that every corpus has.
-
-    Attributes:
-        own: the version or hash of each module of a user's own, by name.
-        inside: those of them whose nodes every corpus has.
-    """
+    """The stages around the corpora and the stages that every corpus has."""
 
     top: Layer
     corpus: Layer
     modules: tuple[ModuleType, ...]
+    # the version or hash of each module of a user's own, by name
     own: dict[str, str] = field(default_factory=dict)
-    inside: Modules = ()
+    inside: Modules = ()  # those of them whose nodes every corpus has
 
 
 def retrieval_catalog(modules: Sequence[str] = (), corpus_modules: Sequence[str] = ()) -> Catalog:
