@@ -12,7 +12,7 @@ import pytest
 
 from dataflow import load_config
 from dataflow.cli.graphs import draw_graph
-from dataflow.visualization.render import check
+from dataflow.visualization.png import check
 
 ROOT = Path(__file__).parents[1]
 

@@ -284,7 +284,7 @@ def render(
     """
     from dataflow import load_config
     from dataflow.cli.graphs import draw_graph
-    from dataflow.visualization import render as pictures
+    from dataflow.visualization import png as pictures
 
     shown = draw_graph(graph, load_config(config), unfold=unfold)
     out = out or Path("dag.png" if graph == "retrieval" else f"{graph}.png")
@@ -327,7 +327,7 @@ def diff(
     from dataflow.cli.console import terminal
     from dataflow.driver.config_graphs import diff_configs, draw_difference
     from dataflow.visualization.graph_diff import to_text
-    from dataflow.visualization.render import render as write
+    from dataflow.visualization.png import render as write
 
     found = diff_configs(load_config(before), load_config(after))
     if out:

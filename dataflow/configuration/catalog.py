@@ -38,39 +38,17 @@ DRIVER_INPUTS = frozenset({"store", "embedder", "homes", "other_embedders", "tim
 
 RUN_INPUTS = frozenset(
     {
-        "query",
-        "trigger",
-        "repos",
-        "path_prefix",
-        "language",
-        "state",
-        "pattern",
-        "as_of",
-        "only_corpora",
-        "versions",
-        "now",
-        "reranker",
-        "explain_chunks",
+        *("query", "trigger", "repos", "path_prefix", "language", "state", "pattern", "as_of"),
+        *("only_corpora", "versions", "now", "reranker", "explain_chunks"),
     }
 )
 """Inputs that a caller gives to one run; all but ``query`` may be left out."""
 
 CONFIG_INPUTS = frozenset(
     {
-        "corpus",
-        "corpora",
-        "label",
-        "link",
-        "filters",
-        "deadline_s",
-        "source_weights",
-        "triggers",
-        "embedding",
-        "reranker_model",
-        "chosen_variants",
-        "top_parameters",
-        "corpus_modules",
-        "own_modules",
+        *("corpus", "corpora", "label", "link", "filters", "deadline_s", "source_weights"),
+        *("triggers", "embedding", "reranker_model", "chosen_variants", "top_parameters"),
+        *("corpus_modules", "own_modules"),
     }
 )
 """Arguments that the configuration fills by its structure, not by its ``parameters``."""
@@ -87,34 +65,27 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Layer:
-    """The stages of one set of modules: their variants and parameters.
-
-    Attributes:
-        plain: the nodes that a configuration need not choose a variant of: they have one without.
-        functions: of each node the function that computes it, or one of them.
-    """
+    """The stages of one set of modules: their variants and parameters."""
 
     nodes: frozenset[str]
     variants: dict[str, tuple[str, ...]]
     parameters: dict[str, Parameter]
+    # the nodes that a configuration need not choose a variant of: they have one without a name
     plain: frozenset[str] = frozenset()
+    # of each node the function that computes it, or one of them
     functions: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Catalog:
-    """The stages around the corpora and the stages that every corpus has.
-
-    Attributes:
-        own: the version or hash of each module of a user's own, by name.
-        inside: those of them whose nodes every corpus has.
-    """
+    """The stages around the corpora and the stages that every corpus has."""
 
     top: Layer
     corpus: Layer
     modules: tuple[ModuleType, ...]
+    # the version or hash of each module of a user's own, by name
     own: dict[str, str] = field(default_factory=dict)
-    inside: Modules = ()
+    inside: Modules = ()  # those of them whose nodes every corpus has
 
 
 def retrieval_catalog(modules: Sequence[str] = (), corpus_modules: Sequence[str] = ()) -> Catalog:

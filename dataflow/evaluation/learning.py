@@ -165,12 +165,11 @@ def base_parameters(
         for name in found.corpora
     }
     weights: Mapping[str, Mapping[str, float]] = settings["source_weights"]
-    if settings["weighted_variant"] == "by_trigger":
+    if settings["weighted_variant"] == "by_trigger" and len(found.corpora) > 1:
         base |= {
             f"weight.{name}.{trigger}": float(weights.get(name, {}).get(trigger, 1.0))
             for name in found.corpora
             for trigger in found.triggers
-            if len(found.corpora) > 1
         }
     return base
 

@@ -80,10 +80,7 @@ def holdings(store: Store, configs: dict[str, Config]) -> Holdings:
 @tag(stage="collection", io="postgres")
 def homes(store: Store, configs: dict[str, Config], qrels: pl.DataFrame) -> pl.DataFrame:
     """The corpora of the judged documents; an error if the collection has none of them."""
-
-    def read(one: Store) -> pl.DataFrame:
-        return document_homes(one, qrels["doc_id"])
-
+    read = partial(document_homes, judged_ids=qrels["doc_id"])
     others = [
         found.filter(pl.col("corpus") == held).with_columns(corpus=pl.lit(corpus))
         for corpus, held, found in _of_others(store, configs, read)

@@ -17,10 +17,8 @@ from dataflow.visualization.picture import (
     Edge,
     Picture,
     all_edges,
-    drawn_edges,
-    drawn_nodes,
     parted_edges,
-    read_inputs,
+    picture,
     spelled,
 )
 
@@ -36,28 +34,17 @@ class Change:
 
 @dataclass(frozen=True)
 class Diff:
-    """The differences from a first graph to a second; each list is sorted.
+    """The differences from a first graph to a second; each list is sorted."""
 
-    Attributes:
-        added: nodes that only the second graph has.
-        removed: nodes that only the first has.
-        edges_added: (from, to) between nodes, only in the second; a run-time input may be "from".
-        edges_removed: the same, only in the first.
-        implementations: node -> its function in the first and in the second graph.
-        parameters: ``node.parameter`` -> its value in the first and in the second.
-        settings: whatever else the two are built from says differently, by name.
-        subgraphs: the sub-graphs that both graphs have.
-        graphs: the first and the second graph, for the picture; no part of the JSON.
-    """
-
-    added: list[str]
-    removed: list[str]
-    edges_added: list[Edge]
-    edges_removed: list[Edge]
-    implementations: list[Change]
-    parameters: list[Change]
-    settings: list[Change]
-    subgraphs: list[str]
+    added: list[str]  # nodes that only the second graph has
+    removed: list[str]  # nodes that only the first has
+    edges_added: list[Edge]  # (from, to), only in the second; a run-time input may be "from"
+    edges_removed: list[Edge]  # the same, only in the first
+    implementations: list[Change]  # node -> its function in the first and in the second graph
+    parameters: list[Change]  # ``node.parameter`` -> its value in the first and in the second
+    settings: list[Change]  # whatever else the two are built from says differently, by name
+    subgraphs: list[str]  # that both graphs have
+    # the first and the second graph, for the picture; no part of the JSON
     graphs: tuple[Description, ...] = field(default=(), repr=False, compare=False)
 
     def __bool__(self) -> bool:
@@ -158,18 +145,21 @@ def difference_picture(first: Description, second: Description) -> Picture:
 
     An arrow that goes or comes is drawn where its ends stay, even if a longer path implies it.
     """
-    before, after = drawn_nodes(first), drawn_nodes(second)
-    union = {**before, **after}
-    read = (*read_inputs(first), *read_inputs(second))
-    outputs = dict(sorted({**first.outputs, **second.outputs}.items()))
-    arrows, bundles = _marked_edges(first, second, before.keys() & after.keys())
+    before, after = picture(first), picture(second)
+    outputs = dict(sorted({**before.outputs, **after.outputs}.items()))
+    edges, more_edges = all_edges(first), all_edges(second)
+    old, new = ({name: box.node for name, box in one.boxes.items()} for one in (before, after))
+    moved = {edge for edge in edges ^ more_edges if {*edge} <= old.keys() & new.keys()}
+    whole, more_whole = parted_edges(first)[2], parted_edges(second)[2]
+    arrows = sorted({*before.arrows, *after.arrows, *moved})
+    bundles = sorted({*before.bundles, *after.bundles})
     return Picture(
-        boxes={name: _box(before.get(name), after.get(name)) for name in sorted(union)},
-        arrows=arrows,
-        bundles=bundles,
+        boxes={name: _box(old.get(name), new.get(name)) for name in sorted(old | new)},
+        arrows={edge: _mark(edge, edges, more_edges) for edge in arrows},
+        bundles={edge: _mark(edge, whole, more_whole) for edge in bundles},
         titles={one: one for one in outputs},
         outputs=outputs,
-        inputs=tuple(sorted({row[0]: row for row in read}.values())),
+        inputs=tuple(sorted({row[0]: row for row in (*before.inputs, *after.inputs)}.values())),
         legend={**MARKS, "the same": "#ffffff"},
         identity=first.identity | second.identity,
     )
@@ -201,20 +191,6 @@ def _note(change: Change) -> str:
 
 def _function(node: Described) -> str:
     return node.variant or node.implementation
-
-
-def _marked_edges(
-    first: Description, second: Description, staying: set[str]
-) -> tuple[dict[Edge, str], dict[Edge, str]]:
-    """The arrows and the bundles of both graphs, each with its mark."""
-    (arrows, bundles), (more_arrows, more_bundles) = drawn_edges(first), drawn_edges(second)
-    real, more_real = all_edges(first), all_edges(second)
-    moved = {edge for edge in real ^ more_real if staying.issuperset(edge)}
-    whole, more_whole = parted_edges(first)[2], parted_edges(second)[2]
-    return (
-        {edge: _mark(edge, real, more_real) for edge in sorted(arrows | more_arrows | moved)},
-        {edge: _mark(edge, whole, more_whole) for edge in sorted(bundles | more_bundles)},
-    )
 
 
 def _mark(edge: Edge, first: set[Edge], second: set[Edge]) -> str:

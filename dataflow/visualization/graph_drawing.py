@@ -16,13 +16,9 @@ _TEXT = {"dot", "gv"}
 
 @dataclass(frozen=True)
 class GraphDrawing:
-    """A picture of a graph.
+    """A picture of a graph."""
 
-    Attributes:
-        source: its DOT text.
-    """
-
-    source: str
+    source: str  # its DOT text
 
     def pipe(self, format: str = "png") -> bytes:
         """The picture in one of Graphviz's formats (``png``, ``svg``, ``pdf``, ...).

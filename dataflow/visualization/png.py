@@ -1,4 +1,7 @@
-"""Drawing DOT text as a picture, and the fingerprint inside the file that says what it shows."""
+"""Pictures as files, and the fingerprint inside a PNG by which one sees whether it is still true.
+
+Nothing is run for a picture: it shows the built graph.
+"""
 
 import hashlib
 import re
@@ -6,17 +9,57 @@ import shutil
 import struct
 import subprocess
 import zlib
+from pathlib import Path
 
+from dataflow.visualization.dot import to_dot
+from dataflow.visualization.picture import Picture
 from operators.errors import CrosscorpusError
 from operators.foundation.extras import installing
 
 _KEY = b"dag-sha256\0"
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_SUFFIXES = (".png", ".svg", ".dot", ".gv")
 _HEAD = len(_SIGNATURE) + 25  # and the IHDR chunk
 
 
 class RenderError(CrosscorpusError):
     """A picture can't be drawn or read."""
+
+
+def render(shown: Picture, path: Path) -> str:
+    """Write a picture to ``path``, whose suffix says the format: .png, .svg, .dot or .gv.
+
+    Returns:
+        The picture's fingerprint: SHA-256 of its DOT text.
+
+    Raises:
+        RenderError: the suffix is unknown, or it needs Graphviz and Graphviz is missing.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in _SUFFIXES:
+        raise RenderError(f"{path.name}: write a name that ends in {', '.join(_SUFFIXES)}")
+    dot = to_dot(shown)
+    mark = fingerprint(dot)
+    if suffix == ".png":
+        path.write_bytes(stamp(draw(dot), mark))
+    elif suffix == ".svg":
+        path.write_bytes(draw(dot, format="svg"))
+    else:
+        path.write_text(dot, encoding="utf-8")
+    return mark
+
+
+def check(path: Path, shown: Picture) -> bool:
+    """Whether the PNG at ``path`` shows this picture; needs no Graphviz.
+
+    Raises:
+        RenderError: there is no such file, or it is no PNG.
+    """
+    try:
+        found = read_stamp(path.read_bytes())
+    except OSError as error:
+        raise RenderError(f"can't read {path.name}: {error.strerror}") from None
+    return found == fingerprint(to_dot(shown))
 
 
 def draw(dot: str, *, format: str = "png") -> bytes:

@@ -5,7 +5,8 @@ Before them go those of one change (:mod:`operators.dedup.changes`). Every rule 
 went, see :func:`operators.dedup.representatives.absorb`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
@@ -15,12 +16,13 @@ from operators.arrays.segments import Column, Floats, Integers, places, position
 from operators.dedup.changes import change_representatives
 from operators.dedup.cosine import cosine_representatives, unit_vectors
 from operators.dedup.guarded import guarded_representatives
-from operators.dedup.hit_lookup import of_hits
 from operators.dedup.jaccard import jaccard_representatives
 from operators.dedup.newest import documents, newest_representatives
 from operators.dedup.representatives import absorb
 from operators.dedup.similarity_index import SimilarityIndex, index_similarity, joined
 from operators.dedup.token_index import TokenIndex, index_tokens
+
+OfChunks = TypeVar("OfChunks", bound=TokenIndex | SimilarityIndex)  # one entry a chunk
 
 
 def jaccard(
@@ -84,6 +86,27 @@ def newest(
     vectors, number = _vectors(hits["chunk_id"].to_numpy(), chunks)
     representative = newest_representatives(hits, query_id, number, vectors, threshold=threshold)
     return _unique(hits, representative)
+
+
+def of_hits(
+    hits: pl.DataFrame, known: Sequence[OfChunks], make: Callable[[pl.DataFrame], OfChunks]
+) -> tuple[Sequence[OfChunks], Integers]:
+    """Entries for all of ``hits``, and for each row the number of its own, through all of them.
+
+    Args:
+        hits: has the column chunk_id, and what ``make`` reads.
+        known: made before, of any chunks.
+        make: makes the entries that ``known`` lacks, from rows of ``hits``, each chunk once.
+    """
+    ids = np.concatenate([np.zeros(0, np.int64), *(one.chunk_id for one in known)])
+    wanted = hits["chunk_id"].to_numpy()
+    number = positions(ids, wanted)
+    missing = np.flatnonzero(number < 0)
+    if not len(missing):
+        return known, number
+    fresh = make(hits[missing[np.unique(wanted[missing], return_index=True)[1]]])
+    number[missing] = len(ids) + positions(fresh.chunk_id, wanted[missing])
+    return [*known, fresh], number
 
 
 def _one_place_a_change(hits: pl.DataFrame) -> tuple[pl.DataFrame, Column]:

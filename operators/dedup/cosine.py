@@ -49,11 +49,7 @@ def near_and_better(
 ) -> Iterator[tuple[int, Integers]]:
     """Each row, best first, with the better rows of its query whose vectors are near.
 
-    Args:
-        query_id: the query of each row; rows are sorted by query and rank.
-        number: each row's vector in ``vectors``.
-        vectors: unit vectors, as :func:`unit_vectors` gives them.
-        threshold: the least cosine of what is near, above 0.
+    The arguments are those of :func:`cosine_representatives`.
     """
     columns = max(_MULTIPLICATIONS // (_ROWS * max(vectors.shape[1], 1)), 1)
     for first, end in pairwise([*starts(query_id).tolist(), len(query_id)]):
@@ -83,10 +79,10 @@ def are_near(vectors: Floats, one: Integers, two: Integers, threshold: float) ->
     return near
 
 
-def check_threshold(threshold: float) -> None:
-    """Raise ValueError unless ``threshold`` is a cosine that makes sense as a limit."""
+def check_threshold(threshold: float, kind: str = "cosine") -> None:
+    """Raise ValueError unless ``threshold`` makes sense as the least similarity of this kind."""
     if not 0 < threshold <= 1:
-        raise ValueError(f"a cosine threshold must be above 0 and at most 1, got {threshold}")
+        raise ValueError(f"a {kind} threshold must be above 0 and at most 1, got {threshold}")
 
 
 def unit_vectors(embeddings: pl.Series) -> Floats:

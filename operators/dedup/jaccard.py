@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from operators.arrays.segments import Column, Flags, Floats, Integers, changes, offsets, places
+from operators.dedup.cosine import check_threshold
 from operators.dedup.partition_join import parts_of, ranges
 from operators.dedup.token_index import TokenIndex, Words
 
@@ -63,29 +64,16 @@ def _settle(representative: Integers, better: Integers, worse: Integers) -> None
     representative[list(gone)] = list(gone.values())
 
 
-def check_threshold(threshold: float) -> None:
-    """Raise ValueError unless ``threshold`` is a Jaccard index that makes sense as a limit."""
-    if not 0 < threshold <= 1:
-        raise ValueError(f"a Jaccard threshold must be above 0 and at most 1, got {threshold}")
-
-
 class Finder:
     """Finds the rows of one query whose sets have at least a given Jaccard index.
 
-    Args:
-        query_id: the query of each row.
-        number: each row's set, counted through all of ``sets``.
-        sets: token sets.
-        threshold: the least index.
-
-    Raises:
-        ValueError: the threshold is out of range.
+    The arguments are those of :func:`jaccard_representatives`.
     """
 
     def __init__(
         self, query_id: Column, number: Integers, sets: Sequence[TokenIndex], threshold: float
     ) -> None:
-        check_threshold(threshold)
+        check_threshold(threshold, "Jaccard")
         self.query_id, self.number, self.sets, self.threshold = query_id, number, sets, threshold
         parts = [parts_of(one, threshold) for one in sets]
         self.whole = _joined([one.whole for one in parts])

@@ -152,9 +152,8 @@ class Candidates:
         table, gains = self._table(score / (highest * _SOFTNESS))
         row, column = np.nonzero((gains > 0) & np.isfinite(table))
         above = np.clip(table[row] - table[row, column][:, None], -_FARTHEST, _FARTHEST)
-        rank = 0.5 + (1 / (1 + np.exp(-above))).sum(
-            axis=1
-        )  # the sum has 0.5 for the document itself
+        # the sum has 0.5 for the document itself
+        rank = 0.5 + (1 / (1 + np.exp(-above))).sum(axis=1)
         found = gains[row, column] / np.log2(1 + rank)
         return self._of_ideal(np.bincount(row, found, len(table)).astype(np.float64))
 
@@ -209,14 +208,11 @@ def candidates(
     for (query_id,), part in graded.group_by("query_id"):
         best = np.sort(part["gain"].to_numpy())[::-1][:_CUT]
         ideal[place[str(query_id)]] = (best * _DISCOUNT[: len(best)]).sum()
-    key = hits.select(
-        "chunk_id", query_id=pl.Series([ids[n] for n in query.tolist()], dtype=pl.String)
-    )
+    key = hits.select("chunk_id", query_id=queries["query_id"].gather(query))
     found = judged_names(graded, hits.drop("query_id")).join(graded, on=["query_id", "doc_id"])
     best_gain = found.group_by("query_id", "chunk_id").agg(pl.col("gain").max())
-    gain = key.join(best_gain, on=["query_id", "chunk_id"], how="left", maintain_order="left")[
-        "gain"
-    ]
+    key = key.join(best_gain, on=["query_id", "chunk_id"], how="left", maintain_order="left")
+    gain = key["gain"].fill_null(0.0).to_numpy()
     corpus = pl.Series(known).search_sorted(hits["corpus"]).to_numpy().astype(np.int64)
     counting = [
         [all_corpora or names is None or name in names for name in known]
@@ -241,7 +237,7 @@ def candidates(
         similarity=1 - _floats(hits["vector_distance"]),
         text_score=_floats(hits["text_score"]),
         recency=hits["recency"].to_numpy(),
-        gain=np.where(counted, gain.fill_null(0.0).to_numpy(), 0.0),
+        gain=np.where(counted, gain, 0.0),
         counted=counted,
         ideal=ideal,
         match=np.zeros(len(ids)) if match is None else _floats(match["lexical_weight"]),

@@ -149,10 +149,9 @@ def changed(
         .with_columns(size=(pl.col("after") - pl.col("before")).abs())
         .filter(pl.col("size") >= 1e-9)
     )
-    order = {c: at for at, c in enumerate(scores["config"].unique(maintain_order=True))}
+    order = pl.col("config").cast(pl.Enum(scores["config"].unique(maintain_order=True)))
     picked = (
-        moved.with_columns(order=pl.col("config").replace_strict(order, default=None))
-        .sort(["order", "size", "query_id"], descending=[False, True, False])
+        moved.sort(order, "size", "query_id", descending=[False, True, False])
         .group_by("config", maintain_order=True)
         .head(most)
     )

@@ -11,6 +11,7 @@ import polars as pl
 
 from operators.errors import CrosscorpusError, UnknownName, suggest
 from operators.evaluation.evaluation_frames import CORPUS_SCORES, MEASURES, SCORES
+from operators.evaluation.ranked_documents import of_judged_corpora
 from operators.foundation.extras import installing
 from operators.frames import empty
 
@@ -51,13 +52,11 @@ def scores(
     grades = qrels.with_columns(pl.col("grade").clip(0))
     calculated = {name: _measure(name, grades["grade"].max()) for name in measures}
     judged = _nested(grades, "grade")
-    parts = [
-        _scored(
-            _nested(run.filter(pl.col("config") == config), "score"), judged, calculated
-        ).with_columns(config=pl.lit(config))
-        for config in configs
-    ]
-    return pl.concat([empty(SCORES), *(part.select(list(SCORES)) for part in parts)])
+    rows: list[tuple[str, str, str, float]] = []
+    for config in configs:
+        answered = _nested(run.filter(pl.col("config") == config), "score")
+        rows += [(config, *one) for one in _scored(answered, judged, calculated)]
+    return pl.DataFrame(rows, schema=SCORES, orient="row")
 
 
 def corpus_scores(
@@ -81,9 +80,7 @@ def corpus_scores(
         Columns ``CORPUS_SCORES``, by corpus, then as :func:`scores`.
     """
     placed = qrels.join(homes.select("doc_id", "corpus").unique(), on="doc_id")
-    placed = placed.join(queries.select("query_id", "corpora"), on="query_id").filter(
-        pl.col("corpora").is_null() | pl.col("corpora").list.contains(pl.col("corpus"))
-    )
+    placed = of_judged_corpora(placed, queries)
     parts = [empty(CORPUS_SCORES)]
     for corpus in placed["corpus"].unique().sort():
         judged = placed.filter(pl.col("corpus") == corpus).select(qrels.columns)
@@ -111,12 +108,11 @@ def _nested(rows: pl.DataFrame, value: str) -> dict[str, dict[str, Any]]:
 
 def _scored(
     run: dict[str, dict[str, Any]], judged: dict[str, dict[str, Any]], measures: dict[str, Any]
-) -> pl.DataFrame:
+) -> list[tuple[str, str, float]]:
+    """Query, measure and value, in the order of ``SCORES``."""
     found = {name: dict.fromkeys(judged, 0.0) for name in measures}
     names = {measure: name for name, measure in measures.items()}
     asked = {query_id: documents for query_id, documents in run.items() if query_id in judged}
     for value in ir_measures.iter_calc(list(measures.values()), judged, asked) if asked else ():
         found[names[value.measure]][value.query_id] = float(value.value)
-    rows = [(q, m, v) for m, values in found.items() for q, v in sorted(values.items())]
-    schema = {name: SCORES[name] for name in ("query_id", "measure", "value")}
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    return [(q, m, v) for m, values in found.items() for q, v in sorted(values.items())]

@@ -14,6 +14,7 @@ Alternates = Literal["expand", "drop"]
 DOCUMENTS = pl.Schema(
     {"query_id": pl.UInt32(), "doc_id": pl.String(), "corpus": pl.String(), "rank": pl.UInt32()}
 )
+_JUDGED = pl.col("corpora").is_null() | pl.col("corpora").list.contains(pl.col("corpus"))
 PASSAGE = r"(?s)^(.+):(\d+)-(\d+)$"
 
 
@@ -88,16 +89,15 @@ def ranked_documents(
 
 
 def of_judged_corpora(run: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
-    """The documents of a run in the corpora that their query judges, in the run's order.
+    """The rows of a run in the corpora that their query judges, in the run's order.
 
     Args:
-        run: columns ``RUN``.
+        run: query_id and corpus, and any other columns.
         queries: columns ``JUDGED_QUERIES``; null judges every corpus.
     """
     judged = queries.select("query_id", "corpora")
-    kept = pl.col("corpora").is_null() | pl.col("corpora").list.contains(pl.col("corpus"))
-    joined = run.join(judged, on="query_id", how="left", maintain_order="left")
-    return joined.filter(kept).drop("corpora")
+    joined = run.join(judged, on="query_id", maintain_order="left")
+    return joined.filter(_JUDGED).drop("corpora")
 
 
 def continued(head: pl.DataFrame, tail: pl.DataFrame) -> pl.DataFrame:
@@ -129,11 +129,7 @@ def shallow(
         {"corpus": sorted(sizes), "wanted": [min(depth, sizes[name]) for name in sorted(sizes)]},
         schema={"corpus": pl.String, "wanted": pl.UInt32},
     )
-    pairs = (
-        asked.select("query_id", "corpora")
-        .join(wanted, how="cross")
-        .filter(pl.col("corpora").is_null() | pl.col("corpora").list.contains(pl.col("corpus")))
-    )
+    pairs = asked.select("query_id", "corpora").join(wanted, how="cross").filter(_JUDGED)
     found = documents.group_by("query_id", "corpus").agg(found=pl.len())
     short = (
         pairs.join(found, on=["query_id", "corpus"], how="left")

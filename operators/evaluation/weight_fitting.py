@@ -11,6 +11,7 @@ left-out folds, nothing is changed.
 """
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -68,17 +69,14 @@ def halves(groups: Sequence[str], *, seed: int = 0) -> tuple[Integers, Integers]
     Raises:
         TooFewQueries: there are fewer than two groups.
     """
-    names = sorted(set(groups))
-    if len(names) < 2:
+    dealt, sizes = _dealt(groups, seed), Counter(groups)
+    if len(dealt) < 2:
         raise TooFewQueries("learning needs judged queries of two groups at least: one to check on")
-    dealt = np.random.default_rng(seed).permutation(len(names))
-    sizes = {name: groups.count(name) for name in names}
     training: set[str] = set()
-    for number in dealt[:-1]:
-        if 2 * (sum(sizes[name] for name in training) + sizes[names[number]]) <= len(groups) + 1:
-            training.add(names[number])
-    if not training:
-        training.add(names[dealt[0]])
+    for name in dealt[:-1]:
+        if 2 * sum(sizes[one] for one in (*training, name)) <= len(groups) + 1:
+            training.add(name)
+    training = training or {dealt[0]}
     is_training = np.array([name in training for name in groups])
     return np.flatnonzero(is_training), np.flatnonzero(~is_training)
 
@@ -87,11 +85,16 @@ def some(numbers: Integers, groups: Sequence[str], count: int | None, *, seed: i
     """``count`` of the questions with these ``numbers``, group by group; None: all."""
     if count is None or count >= len(numbers):
         return numbers
-    names = sorted({groups[number] for number in numbers})
-    dealt = np.random.default_rng(seed).permutation(len(names))
-    order = {names[at]: turn for turn, at in enumerate(dealt)}
+    dealt = _dealt([groups[number] for number in numbers], seed)
+    order = {name: turn for turn, name in enumerate(dealt)}
     taken = sorted(numbers.tolist(), key=lambda number: (order[groups[number]], number))
     return np.sort(np.array(taken[: max(count, 1)], np.int64))
+
+
+def _dealt(groups: Sequence[str], seed: int) -> list[str]:
+    """Each group once, in an order that ``seed`` decides."""
+    names = sorted(set(groups))
+    return [names[at] for at in np.random.default_rng(seed).permutation(len(names))]
 
 
 def scores(candidates: Candidates, parameters: Parameters, *, method: str = "convex") -> Floats:

@@ -35,17 +35,12 @@ _NAMED = [*_KEY, "corpus", "source_label", "source_url"]
 
 @dataclass(frozen=True)
 class Run:
-    """The frames of one run, as the nodes of the same names gave them.
-
-    Attributes:
-        merged: all corpora's ``MERGED`` with the column ``corpus``.
-        deduped: all corpora's ``DEDUPED`` with the column ``corpus``.
-    """
+    """The frames of one run, as the nodes of the same names gave them."""
 
     queries: pl.DataFrame
     outcomes: pl.DataFrame
-    merged: pl.DataFrame
-    deduped: pl.DataFrame
+    merged: pl.DataFrame  # all corpora's ``MERGED`` with the column ``corpus``
+    deduped: pl.DataFrame  # all corpora's ``DEDUPED`` with the column ``corpus``
     pooled_hits: pl.DataFrame
     fused: pl.DataFrame
     weighted: pl.DataFrame
@@ -62,18 +57,13 @@ class Run:
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of a run.
+    """The limits of a run."""
 
-    Attributes:
-        candidates: the search depth of each corpus.
-        unit: of the budget: "characters" or "tokens".
-    """
-
-    candidates: Mapping[str, int]
+    candidates: Mapping[str, int]  # the search depth of each corpus
     top_k: int
     context_depth: int
     budget: int
-    unit: str
+    unit: str  # of the budget: "characters" or "tokens"
     label_names: frozenset[str] = frozenset()
     inert_markdown: bool = False
 
@@ -117,21 +107,15 @@ def _asked(run: Run) -> pl.DataFrame:
 
 def _with_places(rows: pl.DataFrame, run: Run) -> pl.DataFrame:
     """``rows`` with each chunk's rank and score in every stage, and its place in the context."""
-    stages = {
-        "merged": run.merged.select(*_KEY, "rank", "score", "vector_rank", "text_rank"),
-        "deduped": run.deduped.select(*_KEY, "rank"),
-        "fused": run.fused.select(*_KEY, "rank", "score"),
-        "weighted": run.weighted.select(*_KEY, "rank", "score"),
-        "reranked": run.reranked.select(*_KEY, "rank", "score"),
-        "unique": run.unique.select(*_KEY, "rank"),
-        "result": run.results.select(*_KEY, "rank"),
-    }
-    for stage, frame in stages.items():
-        names = {"rank": f"{stage}_rank", "score": f"{stage}_score"}
-        own = _once(frame).rename(names, strict=False)
-        rows = rows.join(own, on=_KEY, how="left", maintain_order="left")
-    for name, frame in (("number", run.packed.drop_nulls("number")), ("citation", run.citations)):
-        own = frame.select(*_KEY, pl.col("number").alias(name))
+    stages = {"merged": run.merged, "deduped": run.deduped, "fused": run.fused}
+    stages |= {"weighted": run.weighted, "reranked": run.reranked, "unique": run.unique}
+    stages |= {"result": run.results}
+    ranked = pl.col("rank", "score").name
+    places = [_once(run.merged).select(*_KEY, "vector_rank", "text_rank")]
+    places += [_once(of).select(*_KEY, ranked.prefix(f"{name}_")) for name, of in stages.items()]
+    places.append(run.packed.drop_nulls("number").select(*_KEY, "number"))
+    places.append(run.citations.select(*_KEY, citation="number"))
+    for own in places:
         rows = rows.join(own, on=_KEY, how="left", maintain_order="left")
     return rows
 
@@ -221,13 +205,11 @@ def _disposition(row: Mapping[str, Any], lookups: _Lookups) -> tuple[str, str, i
     if row["unique_rank"] is not None:
         place = f"{ordinal(row['unique_rank'])} without the near-duplicates"
         return "below_top_k", f"{place}; the results end after {lookups.limits.top_k}", None
-    if row["fused_rank"] is not None:
-        if key not in lookups.across:
-            return "dropped", DISPOSITION_MEANINGS["dropped"], None
+    if row["fused_rank"] is not None and key in lookups.across:
         other, label = lookups.across[key]
         one = "is of one change with {}" if key in lookups.of_changes else "says what {} says"
         return "near_duplicate_across", f"it {one.format(label)}, which is better placed", other
-    if row["deduped_rank"] is not None:
+    if row["fused_rank"] is not None or row["deduped_rank"] is not None:
         return "dropped", DISPOSITION_MEANINGS["dropped"], None
     if row["merged_rank"] is not None:
         if key not in lookups.within:

@@ -85,9 +85,7 @@ def find_targets(
                     "vector_distance": distances.get(chunk_id),
                 }
                 rows.append({**chunk, **said})
-    frame = pl.DataFrame(
-        [{name: row[name] for name in EXPLAIN_TARGETS} for row in rows], schema=EXPLAIN_TARGETS
-    )
+    frame = pl.DataFrame(rows, schema=EXPLAIN_TARGETS)
     return frame.unique(["query_id", "chunk_id"], keep="first", maintain_order=True)
 
 
@@ -184,16 +182,14 @@ def labelled(
     ``corpora`` gives a corpus's ``inputs`` with ``label`` and ``link``; the label of a chunk of
     another corpus is its title.
     """
-    parts = []
+    described = {"source_label": pl.String, "source_url": pl.String}
+    parts = [pl.DataFrame(schema={**located.schema, **described})]
     for (corpus,), chunks in located.group_by("corpus", maintain_order=True):
         options = corpora.get(str(corpus), {}).get("inputs", {})
         label, link = options.get("label", "{title}"), options.get("link")
         parts.append(
             chunks.hstack([*describe(chunks, str(corpus), label, link, many_repos=many_repos)])
         )
-    if not parts:
-        empty = {"source_label": pl.String, "source_url": pl.String}
-        return pl.DataFrame(schema={**located.schema, **empty})
     return pl.concat(parts)
 
 
@@ -278,8 +274,7 @@ def hidden(
         return f"the question asks {only} only, and this is in {corpus}"
     filters = corpora[corpus]["inputs"].get("filters") or {}
     for what, limits in (("question", query), (f"corpus {corpus}", filters)):
-        reason = _outside(chunk, limits, what)
-        if reason:
+        if reason := _outside(chunk, limits, what):
             return reason
     as_of: datetime | None = query["as_of"]
     if as_of is not None and chunk["created_at"] is not None and chunk["created_at"] >= as_of:

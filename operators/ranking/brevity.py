@@ -6,11 +6,11 @@ these two for a large part of it. So it comes before the passage that answers.
 
 from collections.abc import Sequence
 
-import numpy as np
 import polars as pl
 
-from operators.arrays.segments import Floats, positions
+from operators.arrays.segments import Floats
 from operators.frames import BREVITY, empty
+from operators.ranking.lexical_weight import of_rows
 
 STEEPNESS = 0.15
 """The power of the share of words: at 16 words in full, 2 words count 73 %, 5 words 84 %."""
@@ -40,7 +40,4 @@ def brevity(chunks: pl.DataFrame, *, full_length_words: float = 0) -> pl.DataFra
 
 def of_hits(hits: pl.DataFrame, brevities: Sequence[pl.DataFrame]) -> Floats:
     """The factor of each row of ``hits`` (chunk_id); 1 where no frame of ``BREVITY`` has it."""
-    known = pl.concat(brevities)
-    factor = np.append(known["brevity"].to_numpy(), 1.0)
-    row: Floats = factor[positions(known["chunk_id"].to_numpy(), hits["chunk_id"].to_numpy())]
-    return row
+    return of_rows(pl.concat(brevities), hits["chunk_id"].to_numpy())

@@ -109,10 +109,10 @@ def match_weights(
     return frame_of([known["query_id"], pl.Series("lexical_weight", weight)], LEXICAL_WEIGHT)
 
 
-def of_rows(factors: pl.DataFrame | None, query_id: Column) -> Floats:
-    """The factor of each row's question; 1 where ``factors`` is None or lacks the question."""
+def of_rows(factors: pl.DataFrame | None, ids: Column) -> Floats:
+    """The factor of each row's id; 1 where ``factors`` (an id and a factor a row) lacks it."""
     if factors is None:
-        return np.ones(len(query_id))
-    known = np.append(factors["lexical_weight"].to_numpy(), 1.0)
-    row: Floats = known[positions(factors["query_id"].to_numpy(), query_id)]
+        return np.ones(len(ids))
+    known, factor = (column.to_numpy() for column in factors.get_columns())
+    row: Floats = np.append(factor, 1.0)[positions(known, ids)]
     return row

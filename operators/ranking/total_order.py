@@ -18,13 +18,9 @@ def best_first(frame: pl.DataFrame, score: Floats) -> Integers:
         frame: has the columns query_id, vector_rank, text_rank (null: not in that list), chunk_id.
         score: one number a row, higher is better; NaN comes last.
     """
-    return permutation(
-        frame["query_id"].to_numpy(),
-        score,
-        frame["vector_rank"].to_numpy(),
-        frame["text_rank"].to_numpy(),
-        frame["chunk_id"].to_numpy(),
-    )
+    names = ("query_id", "vector_rank", "text_rank", "chunk_id")
+    query_id, *others = (frame[name].to_numpy() for name in names)
+    return permutation(query_id, score, *others)
 
 
 def permutation(

@@ -95,7 +95,7 @@ def chart(
     """A figure with a chart in it.
 
     Args:
-        figure: an Altair chart; ``width="container"`` makes it as wide as its place.
+        figure: an Altair chart; it becomes as wide as its place.
         title: stands above it.
         label: a description for readers who can't see it; a table should have the numbers too.
         note: stands under it.
@@ -105,7 +105,7 @@ def chart(
     Raises:
         altair.SchemaValidationError: the chart is not valid.
     """
-    spec = figure.to_dict()
+    spec = figure.properties(width="container").to_dict()
     config = {**_CONFIG, **{k: v for k, v in spec.get("config", {}).items() if k != "view"}}
     compiled = vl_convert.vegalite_to_vega({**spec, "config": config})
     text = _script_json(compiled)

@@ -46,6 +46,10 @@ def in_words(row: Mapping[str, Any]) -> str:
     return "better, hardly luck" if row["difference"] > 0 else "worse, hardly luck"
 
 
+def _kind(said: str) -> str | None:
+    return {"better": "gain", "worse": "loss"}.get(said.partition(",")[0])
+
+
 def findings(comparison: pl.DataFrame, measure: str) -> Html:
     """A sentence or two for every configuration, about one ``measure``."""
     items = []
@@ -55,13 +59,9 @@ def findings(comparison: pl.DataFrame, measure: str) -> Html:
         if said.startswith("the same"):
             items.append(element("li", name, f" gives {row['baseline']}'s {measure} everywhere."))
             continue
-        kind = "" if said == "may be luck" else "gain" if row["difference"] > 0 else "loss"
-        size = element("span", signed(row["difference"]), class_=kind or None)
-        luck = (
-            "which may be luck"
-            if said == "may be luck"
-            else f"{said.split(',')[0]} than {row['baseline']}, and hardly by luck"
-        )
+        size = element("span", signed(row["difference"]), class_=_kind(said))
+        luck = f"{said.partition(',')[0]} than {row['baseline']}, and hardly by luck"
+        luck = luck if _kind(said) else "which may be luck"
         queries = "query" if wins == 1 else "queries"
         text = (
             f" in {measure} against {row['baseline']}, {luck} "
@@ -98,7 +98,6 @@ def comparison_table(comparison: pl.DataFrame) -> Html:
     rows = []
     for row in comparison.iter_rows(named=True):
         said = in_words(row)
-        kind = {"better": "gain", "worse": "loss"}.get(said.split(",")[0], "quiet")
         rows.append(
             [
                 row["config"],
@@ -108,7 +107,7 @@ def comparison_table(comparison: pl.DataFrame) -> Html:
                 probability(row["p"]),
                 probability(row["p_corrected"]),
                 f"{row['wins']} / {row['ties']} / {row['losses']}",
-                element("span", said, class_=kind),
+                element("span", said, class_=_kind(said) or "quiet"),
             ]
         )
     head = ["configuration", "measure", "difference", "95 % interval", "p", "p, corrected"]
@@ -228,7 +227,7 @@ def difference_bars(place: int, configs: Sequence[str], limits: Mapping[str, flo
     nought = alt.Chart(charts.rows([{"difference": 0}])).encode(y="difference:Q")
     return (
         alt.layer(bars, nought.mark_rule(color=charts.MUTED), target)
-        .properties(width="container", height=170)
+        .properties(height=170)
         .add_params(alt.param(name="measure", value=next(iter(limits))))
     )
 

@@ -21,15 +21,10 @@ from operators.report.timings import timings_body
 
 @dataclass(frozen=True)
 class GraphDifference:
-    """The differences between a baseline's graph and another configuration's.
+    """The differences between a baseline's graph and another configuration's."""
 
-    Attributes:
-        text: the differences, one a line; "" where nothing differs.
-        svg: our own SVG picture of both graphs, which enters the page unescaped; None where
-            Graphviz is missing.
-    """
-
-    text: str
+    text: str  # one a line; "" where nothing differs
+    # our own picture of both graphs, which enters the page unescaped; None: Graphviz is missing
     svg: str | None = None
 
 

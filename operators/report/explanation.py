@@ -1,5 +1,6 @@
 """The page that explains one answer: why each passage is where it is, or why it is not there."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -61,12 +62,10 @@ def _passages(dispositions: pl.DataFrame, explained: pl.DataFrame) -> list[Passa
     """The passages in their order: results by place, then the others asked about, A, B, ..."""
     by_chunk = explained.partition_by("chunk_id", as_dict=True, maintain_order=True)
     found: list[Passage] = []
-    asked = 0
+    letters = map(_letters, itertools.count(1))
     for row in dispositions.iter_rows(named=True):
         rank = row["result_rank"]
-        if rank is None:
-            asked += 1
-        name = str(rank + 1) if rank is not None else _letters(asked)
+        name = str(rank + 1) if rank is not None else next(letters)
         rows = by_chunk.get((row["chunk_id"],), explained.clear())
         found.append(Passage(name, row, rows, waterfall(rows)))
     return found

@@ -11,7 +11,7 @@ import polars as pl
 from operators.explain.waterfall import FACTORS, Step, spell
 from operators.report import charts
 from operators.report.page import Html, element, join, table
-from operators.report.scores import Layers
+from operators.report.scores import Layers, colours
 
 STAGES = {
     "vector_rank": "vectors",
@@ -44,19 +44,12 @@ _OF_STEP = [
 
 @dataclass(frozen=True)
 class Passage:
-    """A passage of an explanation, with its name there and its numbers.
+    """A passage of an explanation, with its name there and its numbers."""
 
-    Attributes:
-        name: its place among the results, or a letter.
-        row: its row of ``DISPOSITIONS``.
-        explained: its rows of ``EXPLAIN``.
-        steps: its waterfall.
-    """
-
-    name: str
-    row: Mapping[str, Any]
-    explained: pl.DataFrame
-    steps: Sequence[Step]
+    name: str  # its place among the results, or a letter
+    row: Mapping[str, Any]  # of ``DISPOSITIONS``
+    explained: pl.DataFrame  # its rows of ``EXPLAIN``
+    steps: Sequence[Step]  # its waterfall
 
     @property
     def place(self) -> int | None:
@@ -114,9 +107,7 @@ def score_bars(passages: Sequence[Passage]) -> Layers:
         .mark_text(align="left", dx=6)
         .encode(y=y, x="after:Q", text=alt.Text("after:Q", format=".3r"))
     )
-    return alt.layer(bars, numbers).properties(
-        width="container", height=alt.Step(26), padding={"right": 40}
-    )
+    return alt.layer(bars, numbers).properties(height=alt.Step(26), padding={"right": 40})
 
 
 def steps_bars(one: Passage) -> Layers:
@@ -136,9 +127,7 @@ def steps_bars(one: Passage) -> Layers:
         .encode(x="after:Q")
         .transform_filter(f"datum.factor !== '{order[-1]}'")
     )
-    return alt.layer(bars, joints, numbers).properties(
-        width="container", height=alt.Step(28), padding={"right": 56}
-    )
+    return alt.layer(bars, joints, numbers).properties(height=alt.Step(28), padding={"right": 56})
 
 
 def _record(step: Step) -> dict[str, Any]:
@@ -195,20 +184,15 @@ def _has_stage(passages: Sequence[Passage], column: str) -> bool:
 
 def _bumps(records: Sequence[Mapping[str, Any]], stages: Sequence[str]) -> Layers:
     corpora = sorted({record["corpus"] for record in records})
-    colours = [charts.SERIES[(place + 1) % len(charts.SERIES)] for place in range(len(corpora))]
     # passages of several corpora with one place in their lists stand side by side
     middle = (len(corpora) - 1) / 2
     gap = min(0.2, 0.3 / max(middle, 0.5))
     aside = {corpus: gap * (place - middle) for place, corpus in enumerate(corpora)}
     across = stages.index(_ACROSS) if _ACROSS in stages else len(stages)
-    placed = [
-        {
-            **record,
-            "x": stages.index(record["stage"])
-            + (aside[record["corpus"]] if stages.index(record["stage"]) < across else 0),
-        }
-        for record in records
-    ]
+    placed = []
+    for record in records:
+        at = stages.index(record["stage"])
+        placed.append({**record, "x": at + (aside[record["corpus"]] if at < across else 0)})
     last = max((record["place"] for record in records), default=1)
     ticks = [tick for tick in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if tick <= last]
     names = json.dumps(list(stages))
@@ -235,7 +219,7 @@ def _bumps(records: Sequence[Mapping[str, Any]], stages: Sequence[str]) -> Layer
             axis=alt.Axis(values=ticks, format="d"),
         ),
         detail="name:N",
-        color=alt.Color("corpus:N", scale=alt.Scale(domain=corpora, range=colours)),
+        color=alt.Color("corpus:N", scale=colours(["", *corpora], without_first=True)),
         tooltip=[
             alt.Tooltip("passage:N", title=" "),
             alt.Tooltip("stage:N"),
@@ -252,4 +236,4 @@ def _bumps(records: Sequence[Mapping[str, Any]], stages: Sequence[str]) -> Layer
         text="name:N", color=alt.value("var(--paper)")
     )
     height = 400 + 8 * max(len({record["name"] for record in records}) - 12, 0)
-    return alt.layer(line, points, inside).properties(width="container", height=height)
+    return alt.layer(line, points, inside).properties(height=height)

@@ -117,7 +117,7 @@ def measure_bars(summary: pl.DataFrame, configs: Sequence[str]) -> Layers:
     )
     return (
         alt.layer(bar, interval, *ends, number)
-        .properties(width="container", height=alt.Step(28), padding={"right": 44})
+        .properties(height=alt.Step(28), padding={"right": 44})
         .add_params(alt.param(name="slice", value=ALL))
     )
 
@@ -152,8 +152,7 @@ def interval_dots(
     if signed:
         nought = alt.Chart(charts.rows([{"mean": 0}])).encode(x="mean:Q")
         layers.insert(0, nought.mark_rule(color=charts.MUTED, strokeDash=[4, 3]))
-    height = alt.Step(13, **{"for": "offset"})
-    return alt.layer(*layers).properties(width="container", height=height)
+    return alt.layer(*layers).properties(height=alt.Step(13, **{"for": "offset"}))
 
 
 def summary_table(summary: pl.DataFrame, configs: Sequence[str]) -> Html:

@@ -87,7 +87,7 @@ def _curve(
         across = alt.Chart(charts.rows([{"y": unchanged[measure]}]))
         layers.append(across.mark_rule(strokeDash=[4, 4], color=charts.MUTED).encode(y="y:Q"))
     return charts.chart(
-        alt.layer(*layers).properties(width="container", height=280),
+        alt.layer(*layers).properties(height=280),
         title=f"{measure} by {', '.join(settings)}",
         label=f"Mean {measure} with its 95 % interval over the values of {first}",
     )

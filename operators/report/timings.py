@@ -46,9 +46,7 @@ def timings_body(timings: pl.DataFrame, configs: Sequence[str], queries: int) ->
                 alt.Tooltip("ms:Q", title="ms a query", format=".2f"),
             ],
         )
-        .properties(
-            width="container", height=alt.Step(max(9, 16 // len(configs)), **{"for": "offset"})
-        )
+        .properties(height=alt.Step(max(9, 16 // len(configs)), **{"for": "offset"}))
     )
     picture = charts.chart(
         bars,
