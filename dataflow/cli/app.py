@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import errno
+import os
 import shlex
+import shutil
 import sys
 from datetime import datetime
+from functools import partial
 from importlib import metadata
 from pathlib import Path
-from time import perf_counter
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -180,12 +182,7 @@ def query(
 
     Why is a page missing? crosscorpus query "..." --explain why.html --explain-chunk docs/cache.md
     """
-    from dataflow import build_driver, load_config
-    from dataflow.cli.console import terminal
-    from operators.postgres.connection import resolve_dsn
-    from operators.postgres.errors import DatabaseError
-    from operators.postgres.search.filter_values import absent_values, as_spelled, check_pattern
-    from operators.postgres.store import open_store
+    from dataflow.service.local import ask_server
 
     text = text or [regex or ""]
     if versions is not None and (version or versions not in ("newest", "all")):
@@ -198,60 +195,52 @@ def query(
     if len(text) > 2 and all(len(one.split()) < 2 for one in text):
         hint = f"{len(text)} texts of one word each: put a question of several words into quotes"
         typer.secho(hint, fg="yellow", err=True)
-    if explain:  # fails before the search where the extra that draws is not installed
-        from operators.report.explanation import explanation_page
-
-    settings = load_config(config)
-    if top_k:
-        settings = settings.with_changes({"parameters": {"top_k": top_k}})
-    if languages:
-        settings = settings.with_changes({"languages": _mix(languages)})
-    if words:
-        alone = {"variants": {"merged": "text_only"}}
-        settings = settings.with_changes({"corpora": dict.fromkeys(settings.corpora, alone)})
-    outputs = ["results", "context_window", "citations", "notes", "provenance", "unmet_filters"]
-    if explain or explain_chunk:
-        outputs += ["queries", "outcomes", "dispositions", "explain"]
-    visible = {name: of.filters.model_dump() for name, of in settings.corpora.items()}
-    with (
-        open_store(resolve_dsn(reading=True), collection, max_size=settings.workers) as store,
-        build_driver(settings, store=store) as driver,
-    ):
-        try:
-            check_pattern(store, regex)
-        except DatabaseError as error:
-            said = str(error).rpartition("says: ")[2]
-            raise CrosscorpusError(f"--regex {regex!r}: {said}") from None
-        typed = {"repos": repo or None, "language": language, "state": state}
-        filters, taken = as_spelled(store, visible, typed)
-        for name in _mix(languages) or ():
-            taken += absent_values(store, visible, language=name)
-        began = perf_counter()
-        answer = driver.execute(
-            outputs,
-            inputs={
-                "query": text,
-                "trigger": _mix(trigger) or settings.usual_trigger,
-                "path_prefix": path,
-                "pattern": regex,
-                **filters,
-                "as_of": as_of,
-                "only_corpora": corpus or None,
-                "versions": version or versions,
-                "explain_chunks": explain_chunk or None,
-            },
-        )
-        seconds = perf_counter() - began
-    for sentence in taken:
+    asked = {
+        "inputs": {
+            "query": text,
+            "trigger": _mix(trigger),
+            "repos": repo or None,
+            "language": language,
+            "state": state,
+            "path_prefix": path,
+            "pattern": regex,
+            "as_of": as_of and as_of.isoformat(),
+            "only_corpora": corpus or None,
+            "versions": version or versions,
+            "explain_chunks": explain_chunk or None,
+        },
+        "changes": {
+            **({"parameters": {"top_k": top_k}} if top_k else {}),
+            **({"languages": _mix(languages)} if languages else {}),
+        },
+        **{"words": words, "context": context, "timings": timings, "json": as_json},
+        **{"page": bool(explain), "explained": bool(explain or explain_chunk)},
+        **{"width": shutil.get_terminal_size().columns, "terminal": sys.stdout.isatty()},
+        "colour": "NO_COLOR" not in os.environ,
+        "config": str(Path(config).absolute()) if Path(config).is_file() else config,
+    }
+    reply = ask_server(collection, "/local/query", asked) or _answered(asked, config, collection)
+    for sentence in reply["notes"]:
         typer.secho(f"note: {sentence}", fg="yellow", err=True)
     if explain:
-        explain.write_text(explanation_page(answer), encoding="utf-8")
-    if as_json:
-        terminal.print_json(terminal.answer_as_json(answer))
-    else:
-        terminal.show_answer(answer, seconds=seconds, with_context=context, with_timings=timings)
-    if answer["provenance"]["degraded"]:
+        explain.write_text(reply["page"], encoding="utf-8")
+    sys.stdout.write(reply["out"])
+    if reply["degraded"]:
         raise typer.Exit(PARTLY)
+
+
+def _answered(asked: dict[str, Any], config: str, collection: str) -> dict[str, Any]:
+    """The reply to a question without a running server."""
+    from dataflow import build_driver, load_config
+    from dataflow.cli.asking import reply_to
+    from operators.postgres.connection import resolve_dsn
+    from operators.postgres.store import open_store
+
+    if asked["page"]:  # fails before the search where the extra that draws is not installed
+        import operators.report.explanation  # noqa: F401
+    settings = load_config(config)
+    with open_store(resolve_dsn(reading=True), collection, max_size=settings.workers) as store:
+        return reply_to(asked, settings, store, partial(build_driver, store=store))
 
 
 @app.command()

@@ -1,15 +1,26 @@
 """The command that serves a collection to agents and apps."""
 
-from typing import Annotated
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dataflow.cli.options import Collection, Config
+from dataflow.cli import options
+from dataflow.service.local import stop
+
+if TYPE_CHECKING:
+    from dataflow.configuration.config_model import Config
+    from dataflow.driver.retrieval_driver import RetrievalDriver
+    from dataflow.service.tools import Service
 
 
 def serve(
-    collection: Collection = "default",
-    config: Config = "default",
+    collection: options.Collection = "default",
+    config: options.Config = "default",
     stdio: Annotated[
         bool, typer.Option("--stdio", help="MCP for the one agent that started this.")
     ] = False,
@@ -18,6 +29,9 @@ def serve(
     deadline: Annotated[
         float, typer.Option(min=1, metavar="SECONDS", help="How long a question may take.")
     ] = 30,
+    halt: Annotated[
+        bool, typer.Option("--stop", help="End the server of this collection that runs here.")
+    ] = False,
 ) -> None:
     """Serve a collection to agents (MCP) and apps (HTTP), until it is ended.
 
@@ -29,9 +43,23 @@ def serve(
 
     An agent that starts it itself: crosscorpus serve -C team --stdio
     """
+    if halt:
+        stop(collection)
+        return
     from dataflow.service.running import run_http, run_stdio
 
     if stdio:
         run_stdio(collection, config)
     else:
-        run_http(collection, config, host, port, deadline)
+        run_http(collection, config, host, port, deadline, _reply)
+
+
+def _reply(service: Service, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    from dataflow.cli.asking import reply_to
+
+    def driver_of(config: Config) -> AbstractContextManager[RetrievalDriver]:
+        return nullcontext(service.driver.sibling(config))
+
+    settings = service.settings or service.driver.config
+    served = f"; by the running server, process {os.getpid()}"
+    return reply_to(asked, settings, service.store, driver_of, served)

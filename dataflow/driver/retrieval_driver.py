@@ -259,7 +259,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         Raises:
             GraphError: the configuration has another embedding model.
         """
-        driver = self._sibling(changed(trace.config, change))
+        driver = self.sibling(changed(trace.config, change))
         return driver.trace(
             list(trace) if final_vars is None else final_vars,
             known_to(driver.graph, trace.inputs) | dict(inputs or {}),
@@ -267,8 +267,12 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
             trace,
         )
 
-    def _sibling(self, config: Config) -> RetrievalDriver:
-        """A driver for another configuration over the same store and model."""
+    def sibling(self, config: Config) -> RetrievalDriver:
+        """A driver for another configuration over the same store and model; close it with this.
+
+        Raises:
+            GraphError: the configuration has another embedding model.
+        """
         if config == self.config:
             return self
         key = config.model_dump_json()

@@ -1,5 +1,6 @@
 """The tools over HTTP: one POST each, with the models that MCP has, and an OpenAPI description."""
 
+import os
 from inspect import Parameter, signature
 from typing import Any
 
@@ -54,9 +55,9 @@ def http_app(use: Use, version: str, host: str, *, seconds: float = 30, **option
     serve_page(app, use)
 
     @app.get("/healthz")
-    def healthy() -> dict[str, str]:
+    def healthy() -> dict[str, str | int]:
         """The process answers."""
-        return {"status": "ok"}
+        return {"status": "ok", "pid": os.getpid()}
 
     @app.get("/readyz", responses={503: {"model": Problem}})
     def ready() -> dict[str, str]:

@@ -1,9 +1,11 @@
 """A server from its start to its end: one driver, closed after the last answer."""
 
 import os
+import socket
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, closing, contextmanager
+from typing import Any
 
 import typer
 
@@ -15,12 +17,19 @@ from operators.postgres.store import open_store
 
 try:
     import uvicorn
+    from starlette.requests import Request
 
+    from dataflow.service.limits import answered, while_there
+    from dataflow.service.local import ask_server, socket_path
     from dataflow.service.mcp_server import mcp_server
     from dataflow.service.routes import http_app
+    from dataflow.service.tools import Service
     from dataflow.service.warm import Warm
 except ImportError as missing:
     raise CrosscorpusError(f"a server needs {missing.name}: {installing('serve')}") from None
+
+Reply = Callable[[Service, Mapping[str, Any]], Mapping[str, Any]]
+"""Answers what a command asks."""
 
 
 @contextmanager
@@ -45,12 +54,21 @@ def run_stdio(collection: str, config: str) -> None:
         mcp_server(use, __version__).run("stdio")
 
 
-def run_http(collection: str, config: str, host: str, port: int, seconds: float) -> None:
-    """Serve ``host:port`` until the process is told to end; answers under way are finished."""
+def run_http(
+    collection: str, config: str, host: str, port: int, seconds: float, reply: Reply
+) -> None:
+    """Serve ``host:port`` until the process is told to end; answers under way are finished.
+
+    A command on this machine asks over a socket in the data directory, and ``reply`` answers it.
+    """
     from crosscorpus import __version__
 
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    with opened(collection, config, f"{address}/p") as use:
+    with (
+        closing(_listening(host, port)) as everywhere,
+        opened(collection, config, f"{address}/p") as use,
+        _listening_here(collection) as here,
+    ):
         server = mcp_server(use, __version__, seconds)
         mcp = server.streamable_http_app(stateless_http=True, json_response=True, host=host)
 
@@ -60,6 +78,46 @@ def run_http(collection: str, config: str, host: str, port: int, seconds: float)
                 yield
 
         app = http_app(use, __version__, host, seconds=seconds, lifespan=lifespan)
+
+        @app.post("/local/query", include_in_schema=False)
+        async def query(asked: dict[str, Any], request: Request) -> Any:
+            def work() -> Any:
+                with use() as service:
+                    return reply(service, asked) if asked["config"] == service.source else None
+
+            return await while_there(request, answered(work, seconds))
+
         app.mount("/", mcp)
         typer.echo(f"{collection} is served: a page at {address}, MCP at {address}/mcp", err=True)
-        uvicorn.run(app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=30)
+        how = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=30)
+        uvicorn.Server(how).run([everywhere, *here])
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    try:
+        return socket.create_server(
+            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=2_048
+        )
+    except OSError as error:
+        raise CrosscorpusError(
+            f"can't listen at {host}:{port}: {error.strerror}; --host and --port name another place"
+        ) from None
+
+
+@contextmanager
+def _listening_here(collection: str) -> Iterator[list[socket.socket]]:
+    """The socket of this machine's commands; none where another server has it."""
+    path = socket_path(collection)
+    if ask_server(collection, "/healthz") or len(os.fsencode(path)) > 100:
+        yield []
+        return
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    with socket.socket(socket.AF_UNIX) as here:
+        here.bind(str(path))
+        path.chmod(0o600)
+        here.listen()
+        try:
+            yield [here]
+        finally:
+            path.unlink(missing_ok=True)

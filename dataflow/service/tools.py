@@ -15,6 +15,7 @@ from urllib.parse import quote
 import polars as pl
 from pydantic import Field
 
+from dataflow.configuration.config_model import Config
 from dataflow.driver.answer import NODES, Answer, answer_of
 from dataflow.driver.retrieval_driver import RetrievalDriver
 from dataflow.service import models
@@ -64,11 +65,15 @@ class Service:
         driver: warm; it answers many callers at once.
         store: the driver's collection.
         page: the address of a passage's page, for what has no web address; None: there are none.
+        source: the name or the file of the configuration.
+        settings: what it says, without what a server changes of it; None: the driver's own.
     """
 
     driver: RetrievalDriver
     store: Store
     page: str | None = None
+    source: str = ""
+    settings: Config | None = None
 
 
 Use = Callable[[], AbstractContextManager[Service]]

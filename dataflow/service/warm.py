@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from dataflow import build_driver, load_config
 from dataflow.configuration.config_model import Config
@@ -24,7 +25,6 @@ SECONDS = 1.0
 @dataclass
 class _Held:
     service: Service
-    settings: Config
     users: int = 0
 
 
@@ -38,9 +38,10 @@ class Warm:
     """
 
     def __init__(self, store: Store, config: str, page: str | None = None) -> None:
-        self._store, self._config, self._page = store, config, page
+        self._store, self._page = store, page
+        self._config = str(Path(config).absolute()) if Path(config).is_file() else config
         self._lock, self._building = threading.Lock(), threading.Lock()
-        self._held = self._built(self._settings())
+        self._held = self._built(load_config(self._config))
         self._looked, self._refused = time.monotonic(), ""
 
     @contextmanager
@@ -63,24 +64,26 @@ class Warm:
         """Close the driver; nobody asks it any more."""
         self._held.service.driver.close()
 
-    def _settings(self) -> Config:
-        """A context's budget is in tokens: what reads it is a model."""
-        return load_config(self._config).with_changes({"variants": {"packed": "tokens"}})
-
     def _built(self, settings: Config) -> _Held:
-        driver = build_driver(settings, store=self._store)
+        """A driver whose contexts have a budget in tokens: what reads them is a model."""
+        counted = settings.with_changes({"variants": {"packed": "tokens"}})
+        driver = build_driver(counted, store=self._store)
         driver.execute(["results"], {"query": "warm up"})
-        return _Held(Service(driver, self._store, self._page), settings)
+        service = Service(driver, self._store, self._page, self._config, settings)
+        return _Held(service)
 
     def _look(self) -> None:
         """Build another driver where this one is no longer what the configuration says."""
         if time.monotonic() - self._looked < SECONDS or not self._building.acquire(blocking=False):
             return
         try:
-            settings, old = self._settings(), self._held
+            settings, old = load_config(self._config), self._held
             homes = old.service.driver.homes.values()
             own = {h.store.space for h in homes if h.store.collection == self._store.collection}
-            if settings == old.settings and collection_info(self._store).space in {None, *own}:
+            if settings == old.service.settings and collection_info(self._store).space in {
+                None,
+                *own,
+            }:
                 self._refused = ""
                 return
             new = self._built(settings)

@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import partial
 from textwrap import dedent, indent
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import polars as pl
 from rich.console import Console
@@ -57,9 +57,10 @@ def open_to_read(collection: str) -> Iterator[Store]:
         yield store
 
 
-def print_json(value: Any) -> None:
+def print_json(value: Any, out: TextIO | None = None) -> None:
     """Print ``value`` as one JSON document, times as ISO 8601."""
-    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, default=_json_value) + "\n")
+    text = json.dumps(value, indent=2, ensure_ascii=False, default=_json_value)
+    (out or sys.stdout).write(text + "\n")
 
 
 def _json_value(value: Any) -> Any:
@@ -107,11 +108,13 @@ def show_answer(
     seconds: float,
     with_context: bool = False,
     with_timings: bool = False,
+    served: str = "",
+    out: Console = OUT,
 ) -> None:
     """Print ranked results with labels and links, the context if asked for, notes and the time."""
     results = answer["results"]
     for place, result in enumerate(results.iter_rows(named=True), start=1):
-        OUT.print(
+        out.print(
             Text.assemble(
                 (f"{place:2d}  ", "bold cyan"),
                 (result["source_label"], "bold"),
@@ -119,42 +122,42 @@ def show_answer(
             )
         )
         if result["source_url"]:
-            OUT.print(Text(f"    {result['source_url']}", style="blue"))
+            out.print(Text(f"    {result['source_url']}", style="blue"))
         for other in other_places(result):
-            OUT.print(Text(f"    also in {other}", style="dim"))
-        OUT.print(Text(indent(_snippet(result["text"]), "    ")))
+            out.print(Text(f"    also in {other}", style="dim"))
+        out.print(Text(indent(_snippet(result["text"]), "    ")))
     if results.is_empty():
         why = "; ".join(answer["unmet_filters"]["note"])
-        OUT.print(Text(f"No match: {why}." if why else _no_match(answer["provenance"]["searched"])))
+        out.print(Text(f"No match: {why}." if why else _no_match(answer["provenance"]["searched"])))
     if with_context:
-        OUT.rule("system prompt")
-        OUT.print(Text(SYSTEM_PROMPT))
-        OUT.rule("context")
+        out.rule("system prompt")
+        out.print(Text(SYSTEM_PROMPT))
+        out.rule("context")
         for window in answer["context_window"].iter_rows(named=True):
-            OUT.print(Text(window["text"]))
+            out.print(Text(window["text"]))
     citations = answer["citations"]["citation"].to_list()
     if citations:
-        OUT.rule("citations")
+        out.rule("citations")
         most = answer["provenance"]["parameters"]["max_citations"]
         for citation in citations[:most]:
-            OUT.print(Text(citation))
+            out.print(Text(citation))
         if len(citations) > most:
             more = f"... and {len(citations) - most} more (--json lists all; max_citations: {most})"
-            OUT.print(Text(more, style="dim"))
+            out.print(Text(more, style="dim"))
     if not answer["notes"].is_empty():
-        OUT.rule("notes")
+        out.rule("notes")
         for note in answer["notes"]["note"]:
-            OUT.print(Text(note, style="yellow"))
+            out.print(Text(note, style="yellow"))
     if "dispositions" in answer:
         missing = answer["dispositions"].filter(pl.col("result_rank").is_null())
         if missing.height:
-            OUT.rule("asked about")
+            out.rule("asked about")
         columns = missing["source_label", "disposition", "reason"]
         for label, disposition, reason in columns.iter_rows():
             meaning = DISPOSITION_MEANINGS[disposition]
-            OUT.print(Text.assemble((label, "bold"), f"  {meaning}: {reason}"))
-    timings = f"; {_where_time_went(answer['provenance'])}" if with_timings else ""
-    OUT.print(Text(f"{seconds:.2f} s{timings}", style="dim"))
+            out.print(Text.assemble((label, "bold"), f"  {meaning}: {reason}"))
+    timings = f"{served}; {_where_time_went(answer['provenance'])}" if with_timings else ""
+    out.print(Text(f"{seconds:.2f} s{timings}", style="dim"))
 
 
 def _no_match(searched: Mapping[str, Mapping[str, str]]) -> str:

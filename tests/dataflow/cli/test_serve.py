@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -42,25 +45,37 @@ def test_an_agent_asks_over_its_own_pipe(server_dsn: str, home: Path, collection
     assert "[code: src/cache.py:1-3]" in anyio.run(ask)
 
 
-def test_apps_and_agents_ask_one_server_until_it_is_told_to_end(
-    server_dsn: str, home: Path, collection: str
-) -> None:
+@contextmanager
+def served(
+    server_dsn: str, home: Path, collection: str, *more: str
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A server that is ready, and its address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     address = f"http://127.0.0.1:{port}"
     command = [sys.executable, "-m", "dataflow", "serve", "-C", collection, "--port", str(port)]
     with subprocess.Popen(
-        command, env=environment(server_dsn, home), stderr=subprocess.PIPE, text=True
+        [*command, *more], env=environment(server_dsn, home), stderr=subprocess.PIPE, text=True
     ) as server:
-        assert server.stderr is not None
-        assert f"MCP at {address}/mcp" in server.stderr.readline()
-        for _ in range(200):
-            try:
-                httpx2.get(f"{address}/readyz").raise_for_status()
-                break
-            except httpx2.TransportError:
-                time.sleep(0.05)
+        try:
+            assert server.stderr is not None
+            assert f"MCP at {address}/mcp" in server.stderr.readline()
+            for _ in range(200):
+                try:
+                    httpx2.get(f"{address}/readyz").raise_for_status()
+                    break
+                except httpx2.TransportError:
+                    time.sleep(0.05)
+            yield server, address
+        finally:
+            server.terminate()
+
+
+def test_apps_and_agents_ask_one_server_until_it_is_told_to_end(
+    server_dsn: str, home: Path, collection: str
+) -> None:
+    with served(server_dsn, home, collection) as (server, address):
         answer = httpx2.post(f"{address}/api/search", json=ASK, timeout=60).json()
         titles = {hit["title"] for hit in answer["results"]}
 
@@ -71,7 +86,49 @@ def test_apps_and_agents_ask_one_server_until_it_is_told_to_end(
         assert anyio.run(ask) == titles
         server.send_signal(signal.SIGTERM)
         assert server.wait(30) in (0, 143)
+        assert server.stderr is not None
         assert "Traceback" not in server.stderr.read()
+
+
+def test_a_running_server_answers_the_command_in_the_same_words(
+    server_dsn: str, home: Path, collection: str, crosscorpus: Any, tmp_path: Path
+) -> None:
+    page = str(tmp_path / "why.html")
+    questions: list[tuple[str, ...]] = [
+        ("when is the cache flushed?", "--context"),
+        ("cache", "--json", "--top-k", "2", "--words"),
+        ("flush", "--repo", "APP", "--trigger", "pr_review=0.7,question=0.3"),
+        ("flush", "--languages", "python=1.1", "--explain", page, "--explain-chunk", "README.md"),
+        ("flush", "--corpus", "cod"),
+        ("flush", "--regex", "("),
+        ("flush", "--as-of", "2020-01-01", "--version", "3"),
+    ]
+
+    def answers() -> list[tuple[int, str, str]]:
+        asked = [crosscorpus("query", *question, "-C", collection) for question in questions]
+        seconds = r"(?m)^\d+\.\d\d s$|\"(timings|ms)\": (\{[^}]*\}|[0-9.]+)"
+        return [(one.returncode, re.sub(seconds, "", one.stdout), one.stderr) for one in asked]
+
+    alone = answers()
+    with served(server_dsn, home, collection) as (server, _):
+        timed = crosscorpus("query", "flush", "--timings", "-C", collection)
+        assert f"by the running server, process {server.pid}" in timed.stdout
+        assert answers() == alone
+        another = crosscorpus("query", "flush", "--timings", "-C", collection, "-c", "rrf")
+        assert "running server" not in another.stdout, "it has another configuration"
+        assert crosscorpus("serve", "--stop", "-C", collection).returncode == 0
+        assert server.wait(30) in (0, 143)
+    assert Path(page).read_text().startswith("<!doctype html>")
+    assert "running server" not in crosscorpus("query", "x", "--timings", "-C", collection).stdout
+    assert "no server of cli runs here" in crosscorpus("serve", "--stop", "-C", "cli").stderr
+
+
+def test_a_port_that_is_taken_is_one_line(crosscorpus: Any, collection: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = str(other.getsockname()[1])
+        done = crosscorpus("serve", "-C", collection, "--port", port)
+    assert done.returncode == 1
+    assert f"can't listen at 127.0.0.1:{port}: Address already in use" in done.stderr
 
 
 def test_a_collection_that_is_not_there_is_one_line(crosscorpus: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import httpx2
 import pytest
@@ -17,7 +18,8 @@ def test_an_app_asks_as_an_agent_does(client: httpx2.Client, service: Service) -
     assert "def step_" in text["text"]
     page = found["results"][0]["url"].removeprefix("http://127.0.0.1:1")
     assert client.get(page).text == text["text"]
-    assert client.get("/healthz").json() == client.get("/readyz").json() == {"status": "ok"}
+    assert client.get("/healthz").json() == {"status": "ok", "pid": os.getpid()}
+    assert client.get("/readyz").json() == {"status": "ok"}
     described = client.get("/openapi.json").json()["paths"]
     assert {"/api/search", "/api/get_context", "/api/status"} <= set(described)
 

@@ -1,0 +1,98 @@
+"""One question of the command: asked here, or in a running server, with the same words.
+
+What is asked is plain data, so that it can travel; so is the reply.
+"""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from datetime import datetime
+from io import StringIO
+from time import perf_counter
+from typing import Any
+
+from rich.console import Console
+
+from dataflow.cli.console import terminal
+from dataflow.configuration.config_model import Config
+from dataflow.driver.retrieval_driver import RetrievalDriver
+from operators.errors import CrosscorpusError
+from operators.postgres.errors import DatabaseError
+from operators.postgres.search.filter_values import absent_values, as_spelled, check_pattern
+from operators.postgres.store import Store
+
+_OUTPUTS = ("results", "context_window", "citations", "notes", "provenance", "unmet_filters")
+_EXPLAINED = ("queries", "outcomes", "dispositions", "explain")
+
+
+def reply_to(
+    asked: Mapping[str, Any],
+    settings: Config,
+    store: Store,
+    driver_of: Callable[[Config], AbstractContextManager[RetrievalDriver]],
+    served: str = "",
+) -> dict[str, Any]:
+    """The reply to what `crosscorpus query` asks.
+
+    Args:
+        asked: ``inputs`` of the graph; ``changes`` of the configuration; ``words``: by words alone;
+            what to show: ``context``, ``timings``, ``json``, ``page``, ``explained``; and
+            ``width``, ``terminal`` and ``colour``, those of the console.
+        settings: the configuration without the changes.
+        store: the collection.
+        driver_of: gives the driver of a configuration.
+        served: what is said of whoever answers, with the timings.
+
+    Returns:
+        ``out``: what is printed; ``notes``: what is said on standard error; ``page``: the HTML that
+        explains, or None; ``degraded``: whether a search failed.
+    """
+    changes, inputs = dict(asked["changes"]), dict(asked["inputs"])
+    if asked["words"]:
+        alone = {"variants": {"merged": "text_only"}}
+        changes["corpora"] = dict.fromkeys(settings.corpora, alone)
+    settings = settings.with_changes(changes)
+    visible = {name: of.filters.model_dump() for name, of in settings.corpora.items()}
+    try:
+        check_pattern(store, inputs["pattern"])
+    except DatabaseError as error:
+        said = str(error).rpartition("says: ")[2]
+        raise CrosscorpusError(f"--regex {inputs['pattern']!r}: {said}") from None
+    typed = {name: inputs[name] for name in ("repos", "language", "state")}
+    filters, notes = as_spelled(store, visible, typed)
+    for name in changes.get("languages") or ():
+        notes += absent_values(store, visible, language=name)
+    inputs |= filters
+    inputs["trigger"] = inputs["trigger"] or settings.usual_trigger
+    inputs["as_of"] = inputs["as_of"] and datetime.fromisoformat(inputs["as_of"])
+    outputs = [*_OUTPUTS, *(_EXPLAINED if asked["explained"] else ())]
+    with driver_of(settings) as driver:
+        began = perf_counter()
+        answer = driver.execute(outputs, inputs=inputs)
+        seconds = perf_counter() - began
+    page = None
+    if asked["page"]:
+        from operators.report.explanation import explanation_page
+
+        page = explanation_page(answer)
+    out = StringIO()
+    if asked["json"]:
+        terminal.print_json(terminal.answer_as_json(answer), out)
+    else:
+        console = Console(
+            file=out,
+            soft_wrap=True,
+            highlight=False,
+            width=asked["width"],
+            force_terminal=asked["terminal"],
+            color_system="standard" if asked["terminal"] and asked["colour"] else None,
+        )
+        terminal.show_answer(
+            answer,
+            seconds=seconds,
+            with_context=asked["context"],
+            with_timings=asked["timings"],
+            served=served,
+            out=console,
+        )
+    degraded = bool(answer["provenance"]["degraded"])
+    return {"out": out.getvalue(), "notes": notes, "page": page, "degraded": degraded}

@@ -1,0 +1,74 @@
+"""Where a running server of a collection listens on this machine, and how the command asks it.
+
+It is a socket in the data directory, which its owner alone may use. Nothing here loads the engine:
+a question through it must cost little more than a process.
+"""
+
+import hashlib
+import http.client
+import json
+import os
+import signal
+import socket
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from operators.errors import CrosscorpusError, UnknownName
+from operators.foundation.data_dir import data_home
+
+_CONNECT_S = 1.0
+
+
+def socket_path(collection: str) -> Path:
+    """The socket of a server of ``collection`` on the server that the environment names."""
+    named = [os.environ.get(name, "") for name in ("CROSSCORPUS_DSN", "CROSSCORPUS_READ_DSN")]
+    key = hashlib.sha256("\0".join([collection, *named]).encode()).hexdigest()[:16]
+    return data_home() / "serving" / f"{key}.sock"
+
+
+def ask_server(collection: str, path: str, asked: Any = None) -> dict[str, Any] | None:
+    """What the running server of ``collection`` answers; None: none runs, or it has no answer.
+
+    Args:
+        path: of the request; without ``asked``, a GET.
+        asked: what to send, as JSON.
+
+    Raises:
+        CrosscorpusError: the server's error, in one line.
+    """
+    connection = http.client.HTTPConnection("localhost")
+    try:
+        connection.sock = socket.socket(socket.AF_UNIX)
+        connection.sock.settimeout(_CONNECT_S)
+        connection.sock.connect(str(socket_path(collection)))
+        connection.sock.settimeout(None)
+        body = None if asked is None else json.dumps(asked)
+        headers = {"content-type": "application/json"}
+        connection.request("GET" if body is None else "POST", path, body, headers)
+        answer = connection.getresponse()
+        told = json.loads(answer.read())
+    except (OSError, http.client.HTTPException, ValueError):
+        return None
+    finally:
+        connection.close()
+    if answer.status in (404, 422) and "detail" in told:
+        kind = UnknownName if answer.status == 404 else CrosscorpusError
+        raise kind(told["detail"])
+    return told if answer.status == 200 else None
+
+
+def stop(collection: str) -> None:
+    """End the running server of ``collection``, when it has finished its answers.
+
+    Raises:
+        CrosscorpusError: none runs.
+    """
+    found = ask_server(collection, "/healthz")
+    if found is None:
+        raise CrosscorpusError(f"no server of {collection} runs here")
+    os.kill(found["pid"], signal.SIGTERM)
+    while socket_path(collection).exists() and psutil.pid_exists(found["pid"]):
+        time.sleep(0.1)

@@ -1,0 +1,73 @@
+"""What a command learns of a server on this machine, over a real socket."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from pathlib import Path
+
+import pytest
+
+from dataflow.service.local import ask_server, socket_path, stop
+from operators.errors import CrosscorpusError, UnknownName
+
+
+def replying(path: Path, status: str, body: str) -> threading.Thread:
+    """A server of one answer."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    listening = socket.socket(socket.AF_UNIX)
+    listening.bind(str(path))
+    listening.listen()
+
+    def reply() -> None:
+        with listening, listening.accept()[0] as caller:
+            caller.recv(65_536)
+            caller.sendall(f"HTTP/1.1 {status}\r\nConnection: close\r\n\r\n{body}".encode())
+
+    thread = threading.Thread(target=reply)
+    thread.start()
+    return thread
+
+
+def test_a_socket_is_of_one_collection_on_one_server(
+    crosscorpus_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = socket_path("team")
+    assert own.is_relative_to(crosscorpus_home)
+    assert socket_path("other") != own
+    monkeypatch.setenv("CROSSCORPUS_DSN", "host=elsewhere")
+    assert socket_path("team") != own
+
+
+def test_where_no_server_runs_the_command_asks_for_itself(crosscorpus_home: Path) -> None:
+    assert ask_server("team", "/healthz") is None
+    with pytest.raises(CrosscorpusError, match="no server of team runs here"):
+        stop("team")
+    path = socket_path("team")
+    path.parent.mkdir()
+    with socket.socket(socket.AF_UNIX) as dead:  # of a server that was killed
+        dead.bind(str(path))
+    assert ask_server("team", "/healthz") is None
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "error"),
+    [
+        ("404 Not Found", '{"detail": "no corpus \'cod\'"}', UnknownName),
+        ("422 Unprocessable", '{"detail": "an empty question"}', CrosscorpusError),
+        ("503 Unavailable", '{"detail": "the database is away"}', None),
+        ("200 OK", "null", None),
+        ("200 OK", "not JSON", None),
+        ("nonsense", "", None),
+    ],
+)
+def test_a_fault_of_the_question_is_an_error_and_any_other_is_no_answer(
+    crosscorpus_home: Path, status: str, body: str, error: type[Exception] | None
+) -> None:
+    replied = replying(socket_path("team"), status, body)
+    if error:
+        with pytest.raises(error):
+            ask_server("team", "/local/query", {})
+    else:
+        assert ask_server("team", "/local/query", {}) is None
+    replied.join()
