@@ -20,6 +20,7 @@ from dataflow.cli.evaluate import evaluate, sweep
 from dataflow.cli.ingest import ingest_app
 from dataflow.cli.learn import learn
 from dataflow.cli.maintenance import doctor, models_app, status, verify
+from dataflow.cli.mcp import mcp_app
 from dataflow.cli.options import FAILED, PARTLY, WRONG_USAGE, AsJson, Collection, Config
 from dataflow.cli.serve import serve
 from dataflow.cli.sync import sync_app
@@ -349,6 +350,7 @@ app.add_typer(versions_app, name="versions")
 app.add_typer(collections_app, name="collections")
 app.add_typer(sync_app, name="sync")
 app.add_typer(config_app, name="config")
+app.add_typer(mcp_app, name="mcp")
 
 
 def _mix(text: str | None) -> str | dict[str, float] | None:
