@@ -284,7 +284,7 @@ def render(
     Example: crosscorpus render --config rrf --out rrf.png
     """
     from dataflow import load_config
-    from dataflow.cli.graphs import draw_graph
+    from dataflow.cli.console.graphs import draw_graph
     from dataflow.visualization import render as pictures
 
     shown = draw_graph(graph, load_config(config), unfold=unfold)

@@ -51,11 +51,10 @@ def entry(client: Client, collection: str, config: str, url: str | None) -> dict
 
 
 def merged(client: Client, old: bytes, new: dict[str, Any]) -> bytes:
-    """The file with the server in it and all else as in ``old``; `ValueError`: it is broken.
-
-    TOML is only added to, so that its comments stay: there a second server is a `ValueError` too.
-    """
-    if client.file.endswith(".toml"):
+    """``old`` with the server in it, all else as it was; `ValueError`: it is broken."""
+    if client.file.endswith(
+        ".toml"
+    ):  # only added to, so that comments stay; a second one is a ValueError
         table = "\n".join(f"{name} = {json.dumps(value)}" for name, value in new.items())
         text = f"{old.decode()}\n[{client.servers}.crosscorpus]\n{table}\n".lstrip()
         tomllib.loads(text)
@@ -73,9 +72,7 @@ def install(
     collection: Collection = "default",
     config: Config = "default",
     url: Annotated[str | None, typer.Option(help="Of a server that runs; else by stdio.")] = None,
-    write: Annotated[
-        bool, typer.Option("--write", help="Write it into the client's file.")
-    ] = False,
+    write: Annotated[bool, typer.Option("--write", help="Put it into its file.")] = False,
 ) -> None:
     """Print what tells an MCP client of this server; write it into its file where asked.
 
@@ -89,7 +86,7 @@ def install(
     file, new = Path(of.file).expanduser().resolve(), entry(of, collection, config, url)
     typer.echo(merged(of, b"", new).decode(), nl=False)
     if not write:
-        typer.echo(f"add --write to write it into {file}", err=True)
+        typer.echo(f"--write puts it into {file}", err=True)
         return
     try:
         whole = merged(of, file.read_bytes() if file.exists() else b"", new)
