@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dataflow import load_config
-from dataflow.cli.graphs import draw_graph
+from dataflow.cli.console.graphs import draw_graph
 from dataflow.visualization.png import check
 
 ROOT = Path(__file__).parents[1]

@@ -22,6 +22,7 @@ from dataflow.cli.evaluate import evaluate, sweep
 from dataflow.cli.ingest import ingest_app
 from dataflow.cli.learn import learn
 from dataflow.cli.maintenance import doctor, models_app, status, verify
+from dataflow.cli.mcp import mcp_app
 from dataflow.cli.options import FAILED, PARTLY, WRONG_USAGE, AsJson, Collection, Config
 from dataflow.cli.serve import serve
 from dataflow.cli.sync import sync_app
@@ -232,7 +233,7 @@ def query(
 def _answered(asked: dict[str, Any], config: str, collection: str) -> dict[str, Any]:
     """The reply to a question without a running server."""
     from dataflow import build_driver, load_config
-    from dataflow.cli.asking import reply_to
+    from dataflow.cli.console.asking import reply_to
     from operators.postgres.connection import resolve_dsn
     from operators.postgres.store import open_store
 
@@ -272,7 +273,7 @@ def render(
     Example: crosscorpus render --config rrf --out rrf.png
     """
     from dataflow import load_config
-    from dataflow.cli.graphs import draw_graph
+    from dataflow.cli.console.graphs import draw_graph
     from dataflow.visualization import png as pictures
 
     shown = draw_graph(graph, load_config(config), unfold=unfold)
@@ -338,6 +339,7 @@ app.add_typer(versions_app, name="versions")
 app.add_typer(collections_app, name="collections")
 app.add_typer(sync_app, name="sync")
 app.add_typer(config_app, name="config")
+app.add_typer(mcp_app, name="mcp")
 
 
 def _mix(text: str | None) -> str | dict[str, float] | None:

@@ -55,7 +55,7 @@ def serve(
 
 
 def _reply(service: Service, asked: Mapping[str, Any]) -> Mapping[str, Any]:
-    from dataflow.cli.asking import reply_to
+    from dataflow.cli.console.asking import reply_to
 
     def driver_of(config: Config) -> AbstractContextManager[RetrievalDriver]:
         return nullcontext(service.driver.sibling(config))

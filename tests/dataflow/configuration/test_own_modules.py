@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from dataflow import build_driver, load_config
-from dataflow.cli.graphs import draw_graph
+from dataflow.cli.console.graphs import draw_graph
 from dataflow.configuration.catalog import retrieval_catalog
 from dataflow.configuration.loader import ConfigError
 from dataflow.driver.config_graphs import diff_configs

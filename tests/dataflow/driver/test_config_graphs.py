@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataflow import load_config
-from dataflow.cli.graphs import draw_graph
+from dataflow.cli.console.graphs import draw_graph
 from dataflow.driver.config_graphs import (
     describe_config,
     diff_configs,

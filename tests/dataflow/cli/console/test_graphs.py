@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from dataflow import load_config
-from dataflow.cli.graphs import draw_graph
+from dataflow.cli.console.graphs import draw_graph
 from dataflow.visualization.dot import to_dot
 from dataflow.visualization.png import RenderError
 
