@@ -251,9 +251,9 @@ def open_store(
                 f" (`crosscorpus ingest ... --collection {collection}` makes it"
                 f"{', and this replica has it some time later' if replica else ''})"
             )
-        extension = ensure_vector(conn)
+        vectors = ensure_vector(conn)
         row = conn.execute("SELECT current_setting('search_path')").fetchone()
-        first = ", ".join(sql.Identifier(s).as_string(conn) for s in (schema, extension.schema))
+        first = ", ".join(sql.Identifier(s).as_string(conn) for s in (schema, vectors))
         search_path = f"{first}, {row[0]}" if row and row[0] else first
         clustered = has_extension(conn, "citus")
         try:
@@ -343,14 +343,7 @@ def collection_info(store: Store) -> CollectionInfo:
     now = time.monotonic()
     if cached and now - cached[0] < INFO_SECONDS:
         return cached[1]
-    head, rows, states, (found, superseded) = store.run(lambda conn: _read_info(conn, store.cache))
-    repos: dict[str, dict[str, int]] = {}
-    for corpus, repo, chunks in sorted(rows):
-        repos.setdefault(corpus, {})[repo] = chunks
-    model, space, dimensions = head
-    corpora = {corpus: sum(of.values()) for corpus, of in repos.items()}
-    at = tuple(found) if superseded.keys() <= {row[0] for row in found} else None
-    info = CollectionInfo(model, space, dimensions, corpora, repos, superseded, at, states)
+    info = store.run(lambda conn: _read_info(conn, store.cache))
     store.cache.info = (now, info)
     return info
 
@@ -429,23 +422,24 @@ def add_vectors(conn: Connection, column: str, dimensions: int) -> None:
         conn.execute(sql.SQL("ALTER TABLE chunks ALTER COLUMN {} SET STORAGE PLAIN").format(name))
 
 
-def _read_info(
-    conn: Connection, held: StoreCache
-) -> tuple[
-    TupleRow, list[TupleRow], dict[str, str], tuple[list[TupleRow], dict[str, SupersededCounts]]
-]:
+def _read_info(conn: Connection, held: StoreCache) -> CollectionInfo:
     # every change of a corpus's chunks writes its row of counts
     states: dict[str, str] = dict(conn.execute("SELECT corpus, xmin::text FROM corpora").fetchall())
     head = conn.execute("SELECT model, space, dimensions FROM collection").fetchone()
-    rows = conn.execute("SELECT corpus, repo, chunks FROM repos WHERE chunks > 0").fetchall()
+    repos: dict[str, dict[str, int]] = {}
+    counted = conn.execute("SELECT corpus, repo, chunks FROM repos WHERE chunks > 0")
+    for corpus, repo, chunks in sorted(counted):
+        repos.setdefault(corpus, {})[repo] = chunks
     # counted again only after the versions of a corpus were found: many rows take long to count
     found = conn.execute("SELECT corpus, found_at FROM versioned_corpora ORDER BY 1").fetchall()
     known, superseded = held.superseded or (None, {})
     settled = {row[0] for row in found} if known == found else set()
     superseded = {c: n for c, n in superseded.items() if c in settled}
-    superseded |= count_superseded(conn, sorted({row[0] for row in rows} - settled))
+    superseded |= count_superseded(conn, sorted(repos.keys() - settled))
     held.superseded = (found, superseded)
-    return head or (None, None, None), rows, states, held.superseded
+    corpora = {corpus: sum(of.values()) for corpus, of in repos.items()}
+    at = tuple(found) if superseded.keys() <= {row[0] for row in found} else None
+    return CollectionInfo(*head or (None,) * 3, corpora, repos, superseded, at, states)
 
 
 def _exists(conn: Connection, schema: str) -> bool:
