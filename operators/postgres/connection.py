@@ -7,6 +7,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import psycopg
@@ -60,6 +61,14 @@ class Pool(ConnectionPool[psycopg.Connection[TupleRow]]):
     def __init__(self, conninfo: str, **options: Any) -> None:
         super().__init__(conninfo, **options)
         self.spare = threading.BoundedSemaphore(max(1, self.max_size // 4))
+
+
+@dataclass(frozen=True)
+class VectorExtension:
+    """The extension pgvector in a database: its version and the schema of its types."""
+
+    version: str
+    schema: str
 
 
 def resolve_dsn(*, reading: bool = False) -> str:
@@ -160,8 +169,8 @@ def retrying(work: Callable[[], T], *, attempts: int = 6, pause_s: float = 0.05)
     return work()
 
 
-def ensure_vector(conn: psycopg.Connection[Any]) -> str:
-    """Create the extension pgvector if it is missing, and return the schema of its types.
+def ensure_vector(conn: psycopg.Connection[Any]) -> VectorExtension:
+    """Create the extension pgvector if it is missing, and return its version and schema.
 
     Needs its own transaction or autocommit: a refused CREATE EXTENSION is rolled back.
 
@@ -175,23 +184,22 @@ def ensure_vector(conn: psycopg.Connection[Any]) -> str:
         found = _vector(conn)
     if found is None:
         raise explain(psycopg.errors.UndefinedObject('type "vector" does not exist'), conn.info.dsn)
-    version, schema = found
-    if _numbers(version) < OLDEST_PGVECTOR:
+    if _numbers(found.version) < OLDEST_PGVECTOR:
         raise DatabaseError(
             "old_extension",
-            f"database {conn.info.dbname} has pgvector {version} and 0.8 is needed: have an "
+            f"database {conn.info.dbname} has pgvector {found.version} and 0.8 is needed: have an "
             "administrator run in it: ALTER EXTENSION vector UPDATE",
         )
-    usable = conn.execute("SELECT has_schema_privilege(%s, 'USAGE')", (schema,)).fetchone()
+    usable = conn.execute("SELECT has_schema_privilege(%s, 'USAGE')", (found.schema,)).fetchone()
     if usable != (True,):
-        names = [sql.Identifier(n).as_string(conn) for n in (schema, conn.info.user)]
+        names = [sql.Identifier(n).as_string(conn) for n in (found.schema, conn.info.user)]
         raise DatabaseError(
             "not_allowed",
             f"the extension vector of database {conn.info.dbname} is in a schema that user "
             f"{conn.info.user} may not use: have an administrator run in it: "
             f"GRANT USAGE ON SCHEMA {names[0]} TO {names[1]}",
         )
-    return str(schema)
+    return found
 
 
 def _create_vector(conn: psycopg.Connection[Any]) -> None:
@@ -209,12 +217,12 @@ def _create_vector(conn: psycopg.Connection[Any]) -> None:
             ) from None
 
 
-def _vector(conn: psycopg.Connection[Any]) -> TupleRow | None:
-    found = conn.execute(
+def _vector(conn: psycopg.Connection[Any]) -> VectorExtension | None:
+    row = conn.execute(
         "SELECT e.extversion, n.nspname FROM pg_extension e"
         " JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector'"
-    )
-    return found.fetchone()
+    ).fetchone()
+    return VectorExtension(row[0], row[1]) if row else None
 
 
 def _embedded(dsn: str) -> Server | None:

@@ -251,9 +251,9 @@ def open_store(
                 f" (`crosscorpus ingest ... --collection {collection}` makes it"
                 f"{', and this replica has it some time later' if replica else ''})"
             )
-        vectors = ensure_vector(conn)
+        extension = ensure_vector(conn)
         row = conn.execute("SELECT current_setting('search_path')").fetchone()
-        first = ", ".join(sql.Identifier(s).as_string(conn) for s in (schema, vectors))
+        first = ", ".join(sql.Identifier(s).as_string(conn) for s in (schema, extension.schema))
         search_path = f"{first}, {row[0]}" if row and row[0] else first
         clustered = has_extension(conn, "citus")
         try:
@@ -358,9 +358,7 @@ def check_space(store: Store, conn: Connection, *, hold: bool = False) -> None:
     row = conn.execute(
         "SELECT model, space FROM collection" + (" FOR SHARE" if hold else "")
     ).fetchone()
-    if row is not None and row[1] is not None and row[1] != store.space:
-        store.forget_info()
-        raise space_changed(store, row[0], row[1])
+    need_space(store, *row or (None, None))
 
 
 def mismatch(collection: str, held: Sequence[object], given: Sequence[object]) -> ModelMismatch:
@@ -378,12 +376,14 @@ def mismatch(collection: str, held: Sequence[object], given: Sequence[object]) -
     )
 
 
-def space_changed(store: Store, model: str | None, space: str | None) -> ModelMismatch:
-    """The error for a store whose vector space the collection has left."""
-    return ModelMismatch(
-        f"collection {store.collection!r} has changed to model {model!r} (space {space}; it was "
-        f"opened for {store.space}): open it again with embedding: {as_given(str(model))}"
-    )
+def need_space(store: Store, model: str | None, space: str | None) -> None:
+    """Raise ``ModelMismatch`` if the collection, now of ``model``, has left ``store``'s space."""
+    if store.space is not None and space not in {None, store.space}:
+        store.forget_info()
+        raise ModelMismatch(
+            f"collection {store.collection!r} has changed to model {model!r} (space {space}; it was"
+            f" opened for {store.space}): open it again with embedding: {as_given(str(model))}"
+        )
 
 
 def _set_locally(conn: Connection, name: str, value: str) -> str:
@@ -439,7 +439,8 @@ def _read_info(conn: Connection, held: StoreCache) -> CollectionInfo:
     held.superseded = (found, superseded)
     corpora = {corpus: sum(of.values()) for corpus, of in repos.items()}
     at = tuple(found) if superseded.keys() <= {row[0] for row in found} else None
-    return CollectionInfo(*head or (None,) * 3, corpora, repos, superseded, at, states)
+    model, space, dimensions = head or (None, None, None)
+    return CollectionInfo(model, space, dimensions, corpora, repos, superseded, at, states)
 
 
 def _exists(conn: Connection, schema: str) -> bool:

@@ -58,7 +58,7 @@ def test_the_extension_is_added_where_the_role_may(server_dsn: str, database: st
 
     def add(_: int) -> str:
         with connect(dsn) as conn:
-            return ensure_vector(conn)
+            return ensure_vector(conn).schema
 
     with ThreadPoolExecutor(4) as threads:
         assert list(threads.map(add, range(4))) == ["public"] * 4
@@ -82,7 +82,7 @@ def test_an_ordinary_role_gets_the_command_for_the_administrator(
         ensure_vector(conn)
     administer(make_conninfo(server_dsn, dbname=database), grant)
     with connect(dsn) as conn:
-        assert ensure_vector(conn) == "elsewhere"
+        assert ensure_vector(conn).schema == "elsewhere"
 
 
 def test_an_extension_too_old_gets_the_command_too(server_dsn: str, database: str) -> None:
