@@ -25,13 +25,14 @@ from dataflow.configuration.config_model import Config
 from dataflow.configuration.hamilton_config import hamilton_config
 from dataflow.configuration.overrides import with_settings
 from dataflow.evaluation.graph import evaluate
-from dataflow.ingestion import ingest_documents
+from dataflow.ingestion.loop import ingest
 from operators.embedding.registry import load_embedder
 from operators.errors import UnknownName
 from operators.evaluation.comparison import comparison
 from operators.evaluation.measures import scores
 from operators.foundation.data_dir import data_home
 from operators.postgres.store import Store, collection_info, open_store
+from operators.sources.jsonl import documents_source
 
 BASE = "default"
 EXPERIMENTS = {
@@ -158,7 +159,8 @@ def opened(name: str, model: str) -> Store:
         return open_store(collection=collection)
     except UnknownName:
         store = open_store(collection=collection, create=True)
-        ingest_documents(store, load_embedder(model), data_folder() / name / "documents.jsonl.gz")
+        judged = documents_source(data_folder() / name / "documents.jsonl.gz")
+        ingest(store, load_embedder(model), judged)
         return store
 
 

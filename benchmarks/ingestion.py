@@ -138,17 +138,17 @@ def _pdf(text: str) -> bytes:
 
 def measure(kind: str, source: Path, dsn: str, model: str | None) -> dict[str, Any]:
     """Ingest ``source`` into a collection of its own, in this process."""
-    from dataflow import ingestion
-    from dataflow.ingestion.sources import ingest_reviews
+    from dataflow.ingestion import sources
+    from dataflow.ingestion.loop import ingest
     from operators.embedding.registry import load_embedder
     from operators.postgres.store import open_store
 
     embedder: Any = load_embedder(model) if model else Hashes()
-    ingest: Any = getattr(ingestion, f"ingest_{READERS.get(kind, kind)}", ingest_reviews)
-    given: Any = [source] if ingest is ingest_reviews else source
+    read: Any = getattr(sources, READERS.get(kind, kind), sources.reviews)
+    given: Any = [source] if read is sources.reviews else source
     before = _peak()
     with open_store(dsn, f"bench-{kind}-{source.parent.name}", create=True) as store:
-        report = ingest(store, embedder, given)
+        report = ingest(store, embedder, read(given))
     return {
         "documents": report.documents_new,
         "unchanged": report.documents_unchanged,

@@ -21,13 +21,14 @@ import polars as pl
 
 from benchmarks.judged import NDCG, RECALL, JudgedSet, document_run, judged_set, mean
 from dataflow import RetrievalDriver, build_driver, load_config
-from dataflow.ingestion import ingest_documents
+from dataflow.ingestion.loop import ingest
 from operators.embedding.protocol import Embedder
 from operators.embedding.registry import load_embedder
 from operators.errors import UnknownName
 from operators.foundation.tokenizer import tokens
 from operators.postgres.store import Store, collection_info, open_store
 from operators.ranking.bm25 import analysed_text
+from operators.sources.jsonl import documents_source
 
 DEPTH = 100
 
@@ -78,7 +79,7 @@ def opened(judged: JudgedSet, embedder: Embedder) -> Store:
         return open_store(collection=judged.name)
     except UnknownName:
         store = open_store(collection=judged.name, create=True)
-        ingest_documents(store, embedder, judged.documents)
+        ingest(store, embedder, documents_source(judged.documents))
         return store
 
 

@@ -22,9 +22,10 @@ def _():
     import polars as pl
 
     from dataflow import build_driver, load_config
-    from dataflow.ingestion import ingest_documents
+    from dataflow.ingestion.loop import ingest
     from operators.embedding.registry import load_embedder
     from operators.postgres.store import open_store
+    from operators.sources.jsonl import documents_source
 
     root = pathlib.Path(mo.notebook_dir()).parent
     ranking, dedup, context = "operators/ranking/", "operators/dedup/", "operators/context/"
@@ -60,7 +61,8 @@ def _():
     return (
         alt,
         build_driver,
-        ingest_documents,
+        documents_source,
+        ingest,
         json,
         load_config,
         load_embedder,
@@ -75,7 +77,17 @@ def _():
 
 
 @app.cell
-def _(ingest_documents, json, load_embedder, open_store, pathlib, questions, root, tempfile):
+def _(
+    documents_source,
+    ingest,
+    json,
+    load_embedder,
+    open_store,
+    pathlib,
+    questions,
+    root,
+    tempfile,
+):
     # 2. A small collection: code and experiments of this repository, and the judgements as files.
     from operators.evaluation.judgements import read_qrels, read_queries
 
@@ -115,7 +127,7 @@ def _(ingest_documents, json, load_embedder, open_store, pathlib, questions, roo
 
     embedder = load_embedder("minilm")
     store = open_store(collection="experiment", create=True)
-    read = ingest_documents(store, embedder, documents, prune=True)
+    read = ingest(store, embedder, documents_source(documents), prune=True)
     print(f"{len(lines)} files in the collection, {read.chunks} chunks new in this run")
     return embedder, folder, qrels, queries, store
 

@@ -15,11 +15,11 @@ from pathlib import Path
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
+from ingesting import ingest_documents
 from pgbouncer import pooled
 
 from dataflow import load_config
 from dataflow.evaluation.graph import evaluate
-from dataflow.ingestion import ingest_documents
 from operators.embedding.registry import load_embedder
 from operators.errors import CrosscorpusError
 from operators.postgres.exchange.export_collection import export_collection

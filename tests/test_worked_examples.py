@@ -16,11 +16,11 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from ingesting import ingest_documents
 
 from dataflow import build_driver, load_config
 from dataflow.configuration.own_modules import own_module
 from dataflow.driver.retrieval_driver import RetrievalDriver
-from dataflow.ingestion import ingest_documents
 from operators.embedding.protocol import Embedder
 from operators.frames import FUSED, QUERIES
 from operators.postgres.store import Store, drop_collection, open_store

@@ -15,7 +15,7 @@ from operators.postgres.errors import target
 from operators.postgres.inspect.index_recall import index_recall, sample_text
 from operators.postgres.inspect.status import status
 from operators.postgres.replication import lateness
-from operators.postgres.schema.pending_indexes import pending_corpora
+from operators.postgres.schema.indexes import pending_corpora
 from operators.postgres.server.embedded_server import provider_of
 from operators.postgres.store import ModelMismatch, Store, collection_info, open_store
 

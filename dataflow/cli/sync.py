@@ -48,8 +48,8 @@ def sync_github(
     Example: crosscorpus sync github org/app
     """
     from dataflow.cli.console.terminal import fetch_progress, ingest_progress
-    from dataflow.ingestion import sync_github as sync
     from dataflow.ingestion.sources import run_into
+    from dataflow.ingestion.sources import sync_github as sync
     from operators.sources.github.github_api import open_github
     from operators.sources.github.github_mirror import find_repository
 

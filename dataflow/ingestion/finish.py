@@ -9,8 +9,7 @@ from dataflow.ingestion.report import IngestReport
 from dataflow.ingestion.run import Run
 from dataflow.ingestion.version_discovery import find_versions
 from operators.foundation.sanitize import replaced_characters
-from operators.postgres.schema.indexes import build_indexes
-from operators.postgres.schema.pending_indexes import pending_corpora
+from operators.postgres.schema.indexes import build_indexes, pending_corpora
 from operators.postgres.write.document_writer import delete_documents
 from operators.postgres.write.ingestion_runs import end_run
 from operators.postgres.write.ledger import forget_failed_version

@@ -1,15 +1,13 @@
 """The sources as a user names them: ``git`` and its kin say what :func:`ingest_into` reads.
 
-A function such as ``ingest_git`` reads one into a store that is open. A sync with GitHub keeps what
-it fetched in the store, so that it has no source before that is open.
+A sync with GitHub keeps what it fetched in the store, so that it has no source before that is open.
 """
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from inspect import signature
 from pathlib import Path
 from time import monotonic
-from typing import Any, ParamSpec
+from typing import Any
 
 from dataflow.configuration.config_model import Config, as_config
 from dataflow.configuration.hamilton_config import corpora_with
@@ -32,38 +30,13 @@ from operators.sources.protocol import Source
 from operators.sources.reader import reader_source
 from operators.sources.wiki.wiki_source import wiki_source
 
-_P = ParamSpec("_P")
-
-
-def _named(
-    source: Callable[_P, Source],
-) -> tuple[Callable[_P, Source], Callable[..., IngestReport]]:
-    """``source``, and a function that ingests what it reads into a store that is open."""
-    own = signature(source).parameters
-
-    def run(store: Store, embedder: Embedder, *args: Any, **options: Any) -> IngestReport:
-        if "whole" in own:
-            options["whole"] = bool(options.get("prune"))
-        kept = {name: options.pop(name) for name in own.keys() & options.keys()}
-        return ingest(store, embedder, source(*args, **kept), **options)
-
-    run.__name__ = f"ingest_{source.__name__.removesuffix('_source')}"
-    run.__doc__ = f"""Ingest what :func:`{source.__module__}.{source.__name__}` reads.
-
-    Its arguments follow the open store and the embedder; options as in :func:`ingest`. ``prune``
-    says of exported files that they are all there is: what they lack is deleted.
-    """
-    return source, run
-
-
-documents, ingest_documents = _named(documents_source)
-git, ingest_git = _named(git_source)
-folder, ingest_folder = _named(folder_source)
-wiki, ingest_wiki = _named(wiki_source)
-reviews, ingest_reviews = _named(reviews_source)
-issues, ingest_issues = _named(issues_source)
-memory, ingest_memory = _named(memory_source)
-"""Every source once: what names it, and what reads it into a store."""
+documents = documents_source
+git = git_source
+folder = folder_source
+wiki = wiki_source
+reviews = reviews_source
+issues = issues_source
+memory = memory_source
 
 
 def ingest_into(

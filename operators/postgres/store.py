@@ -350,14 +350,7 @@ def collection_info(store: Store) -> CollectionInfo:
     now = time.monotonic()
     if cached and now - cached[0] < INFO_SECONDS:
         return cached[1]
-    head, rows, states, (found, superseded) = store.run(lambda conn: _read_info(conn, store.cache))
-    repos: dict[str, dict[str, int]] = {}
-    for corpus, repo, chunks in sorted(rows):
-        repos.setdefault(corpus, {})[repo] = chunks
-    model, space, dimensions = head
-    corpora = {corpus: sum(of.values()) for corpus, of in repos.items()}
-    at = tuple(found) if superseded.keys() <= {row[0] for row in found} else None
-    info = CollectionInfo(model, space, dimensions, corpora, repos, superseded, at, states)
+    info = store.run(lambda conn: _read_info(conn, store.cache))
     store.cache.info = (now, info)
     return info
 
@@ -372,9 +365,7 @@ def check_space(store: Store, conn: Connection, *, hold: bool = False) -> None:
     row = conn.execute(
         "SELECT model, space FROM collection" + (" FOR SHARE" if hold else "")
     ).fetchone()
-    if row is not None and row[1] is not None and row[1] != store.space:
-        store.forget_info()
-        raise space_changed(store, row[0], row[1])
+    need_space(store, *row or (None, None))
 
 
 def mismatch(collection: str, held: Sequence[object], given: Sequence[object]) -> ModelMismatch:
@@ -392,12 +383,14 @@ def mismatch(collection: str, held: Sequence[object], given: Sequence[object]) -
     )
 
 
-def space_changed(store: Store, model: str | None, space: str | None) -> ModelMismatch:
-    """The error for a store whose vector space the collection has left."""
-    return ModelMismatch(
-        f"collection {store.collection!r} has changed to model {model!r} (space {space}; it was "
-        f"opened for {store.space}): open it again with embedding: {as_given(str(model))}"
-    )
+def need_space(store: Store, model: str | None, space: str | None) -> None:
+    """Raise ``ModelMismatch`` if the collection, now of ``model``, has left ``store``'s space."""
+    if store.space is not None and space not in {None, store.space}:
+        store.forget_info()
+        raise ModelMismatch(
+            f"collection {store.collection!r} has changed to model {model!r} (space {space}; it was"
+            f" opened for {store.space}): open it again with embedding: {as_given(str(model))}"
+        )
 
 
 def _set_locally(conn: Connection, name: str, value: str) -> str:
@@ -436,23 +429,25 @@ def add_vectors(conn: Connection, column: str, dimensions: int) -> None:
         conn.execute(sql.SQL("ALTER TABLE chunks ALTER COLUMN {} SET STORAGE PLAIN").format(name))
 
 
-def _read_info(
-    conn: Connection, held: StoreCache
-) -> tuple[
-    TupleRow, list[TupleRow], dict[str, str], tuple[list[TupleRow], dict[str, SupersededCounts]]
-]:
+def _read_info(conn: Connection, held: StoreCache) -> CollectionInfo:
     # every change of a corpus's chunks writes its row of counts
     states: dict[str, str] = dict(conn.execute("SELECT corpus, xmin::text FROM corpora").fetchall())
     head = conn.execute("SELECT model, space, dimensions FROM collection").fetchone()
-    rows = conn.execute("SELECT corpus, repo, chunks FROM repos WHERE chunks > 0").fetchall()
+    repos: dict[str, dict[str, int]] = {}
+    counted = conn.execute("SELECT corpus, repo, chunks FROM repos WHERE chunks > 0")
+    for corpus, repo, chunks in sorted(counted):
+        repos.setdefault(corpus, {})[repo] = chunks
     # counted again only after the versions of a corpus were found: many rows take long to count
     found = conn.execute("SELECT corpus, found_at FROM versioned_corpora ORDER BY 1").fetchall()
     known, superseded = held.superseded or (None, {})
     settled = {row[0] for row in found} if known == found else set()
     superseded = {c: n for c, n in superseded.items() if c in settled}
-    superseded |= count_superseded(conn, sorted({row[0] for row in rows} - settled))
+    superseded |= count_superseded(conn, sorted(repos.keys() - settled))
     held.superseded = (found, superseded)
-    return head or (None, None, None), rows, states, held.superseded
+    corpora = {corpus: sum(of.values()) for corpus, of in repos.items()}
+    at = tuple(found) if superseded.keys() <= {row[0] for row in found} else None
+    model, space, dimensions = head or (None, None, None)
+    return CollectionInfo(model, space, dimensions, corpora, repos, superseded, at, states)
 
 
 def _exists(conn: Connection, schema: str) -> bool:

@@ -24,9 +24,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "dataflow" / "ingestion"))
 from dying import WordEmbedder
+from ingesting import ingest_documents
 
 from dataflow import build_driver, load_config
-from dataflow.ingestion import ingest_documents
 from operators.errors import CrosscorpusError
 from operators.postgres.inspect.verify import verify
 from operators.postgres.schema.placement import move_collection

@@ -15,9 +15,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "dataflow" / "ingestion"))
 from dying import WordEmbedder
+from ingesting import ingest_documents
 
 from dataflow import build_driver
-from dataflow.ingestion import ingest_documents
 from operators.errors import CrosscorpusError
 from operators.frames import QUERY_EMBEDDINGS
 from operators.postgres.exchange.export_collection import export_collection

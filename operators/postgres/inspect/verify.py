@@ -13,9 +13,8 @@ from uuid import UUID
 import polars as pl
 
 from operators.postgres.inspect.verify_text import check_text, fetch
-from operators.postgres.schema.indexes import build_indexes
+from operators.postgres.schema.indexes import build_indexes, pending_corpora
 from operators.postgres.schema.partitions import lock_writers
-from operators.postgres.schema.pending_indexes import pending_corpora
 from operators.postgres.store import Connection, Store
 from operators.postgres.write.postings import rebuild_postings
 from operators.postgres.write.term_statistics import Deltas, apply_deltas, delete_chunks

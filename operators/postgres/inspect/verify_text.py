@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
+from operators.postgres.server_cursor import ROWS_AT_ONCE
 from operators.postgres.store import Connection
 from operators.postgres.write.postings import average_length
 from operators.ranking import bm25
-
-ROWS_AT_ONCE = 2_000
 
 Finding = tuple[str, str | None, str | None, str]  # kind, repo, document_id, says
 
@@ -78,13 +77,13 @@ def _check_terms(conn: Connection, corpus: str) -> Iterator[Finding]:
     """Each posting has the terms, counts, length and weights that its chunk's text gives."""
     average, wrong = average_length(conn, corpus), 0
     with conn.cursor(name="held", binary=True) as cursor:
+        cursor.itersize = ROWS_AT_ONCE
         cursor.execute(_HELD, {"corpus": corpus})
-        while rows := cursor.fetchmany(ROWS_AT_ONCE):
-            for *text, length, terms, counts, weights in rows:
-                made = bm25.term_counts(bm25.analysed_text(*text))
-                same = (made.length, made.terms.tolist(), made.counts.tolist())
-                weighed = bm25.weights_bytes(made, average)
-                wrong += (*same, weighed) != (length, terms, counts, weights)
+        for *text, length, terms, counts, weights in cursor:
+            made = bm25.term_counts(bm25.analysed_text(*text))
+            same = (made.length, made.terms.tolist(), made.counts.tolist())
+            weighed = bm25.weights_bytes(made, average)
+            wrong += (*same, weighed) != (length, terms, counts, weights)
     if wrong:
         says = f"text search knows {wrong} chunks by other terms than their text has"
         yield "wrong_terms", None, None, says

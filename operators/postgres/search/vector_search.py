@@ -26,7 +26,7 @@ from operators.postgres.search.filters import Filter
 from operators.postgres.search.ranked_list import Found, ranked_lists
 from operators.postgres.search.version_filters import seen
 from operators.postgres.search.visible_chunks import search_filters, visible_counts
-from operators.postgres.store import Connection, Store, check_space, collection_info, space_changed
+from operators.postgres.store import Connection, Store, check_space, collection_info, need_space
 
 LARGEST_EF_SEARCH = 1_000  # pgvector's own limit
 MAX_SCAN_TUPLES = 100_000
@@ -75,8 +75,7 @@ def search_vectors(
         SearchTimeout: ``timeout_s`` has passed.
     """
     info = collection_info(store)
-    if store.space is not None and info.space is not None and info.space != store.space:
-        raise space_changed(store, info.model, info.space)
+    need_space(store, info.model, info.space)
     sizes = info.repos.get(corpus, {})
     if not sizes or k < 1 or query_embeddings.is_empty():
         return empty(VECTOR_LISTS)

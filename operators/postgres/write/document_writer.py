@@ -22,7 +22,7 @@ from operators.foundation.sanitize import clean_frame, clean_text
 from operators.frames import CHUNKS, DOCUMENTS, FrameError
 from operators.postgres.binary_copy import LARGEST_HALF, copy_rows
 from operators.postgres.schema.partitions import ensure_partitions, lock_writers
-from operators.postgres.store import Connection, Store, check_space, collection_info, space_changed
+from operators.postgres.store import Connection, Store, check_space, collection_info, need_space
 from operators.postgres.write.postings import count_terms, write_postings
 from operators.postgres.write.term_statistics import Deltas, apply_deltas, delete_chunks
 from operators.ranking import bm25
@@ -241,8 +241,7 @@ def _check_keys(documents: pl.DataFrame, keys: list[UUID], chunk_keys: list[UUID
 
 def _vectors(store: Store, chunks: pl.DataFrame) -> NDArray[np.float32]:
     info = collection_info(store)
-    if store.space is not None and info.space not in {None, store.space}:
-        raise space_changed(store, info.model, info.space)
+    need_space(store, info.model, info.space)
     if info.dimensions is None:
         raise CrosscorpusError(
             f"collection {store.collection!r} has no model yet: set_model comes before writing"

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+from ingesting import ingest_documents
 
 from dataflow import build_driver, load_config
 from dataflow.cli.console.graphs import draw_graph
@@ -19,7 +20,6 @@ from dataflow.configuration.loader import ConfigError
 from dataflow.driver.config_graphs import diff_configs
 from dataflow.driver.retrieval_driver import RetrievalDriver
 from dataflow.execution.graph_checks import GraphError
-from dataflow.ingestion import ingest_documents
 from dataflow.visualization.dot import to_dot
 from operators.embedding.protocol import Embedder
 from operators.errors import CrosscorpusError

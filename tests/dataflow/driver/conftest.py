@@ -7,10 +7,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from ingesting import ingest_documents
 
 from dataflow import build_driver, load_config
 from dataflow.driver.retrieval_driver import RetrievalDriver, build_graph
-from dataflow.ingestion import ingest_documents
 from operators.postgres.store import drop_collection, open_store
 
 COLLECTION = "driver-tests"

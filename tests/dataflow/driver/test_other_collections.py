@@ -5,12 +5,12 @@ import time
 
 import polars as pl
 import pytest
+from ingesting import ingest_documents
 
 from dataflow import build_driver, load_config
 from dataflow.evaluation.graph import evaluate
 from dataflow.evaluation.learning import base_parameters, fetched
 from dataflow.execution.graph_checks import GraphError
-from dataflow.ingestion import ingest_documents
 from operators.errors import CrosscorpusError, UnknownName
 from operators.evaluation.evaluation_frames import JUDGED_QUERIES, QRELS
 from operators.evaluation.weight_fitting import scores

@@ -11,10 +11,10 @@ from datetime import datetime
 
 import polars as pl
 import pytest
+from ingesting import ingest_documents
 
 from dataflow import build_driver, load_config
 from dataflow.driver.retrieval_driver import RetrievalDriver, build_graph
-from dataflow.ingestion import ingest_documents
 from operators.errors import CrosscorpusError, UnknownName
 from operators.frames import MERGED, empty
 from operators.postgres.store import drop_collection, open_store

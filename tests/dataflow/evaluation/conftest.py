@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ingesting import ingest_documents
 
-from dataflow.ingestion import ingest_documents
 from operators.postgres.store import Store, drop_collection, open_store
 
 _DYING = Path(__file__).parents[1] / "ingestion" / "dying.py"

@@ -4,11 +4,11 @@ import json
 
 import polars as pl
 import pytest
+from ingesting import ingest_documents
 
 from dataflow import build_driver, load_config
 from dataflow.evaluation.answers import questions
 from dataflow.evaluation.graph import evaluate
-from dataflow.ingestion import ingest_documents
 from operators.evaluation.evaluation_frames import JUDGED_QUERIES, QRELS
 from operators.evaluation.judgements import read_queries
 from operators.postgres.store import drop_collection, open_store

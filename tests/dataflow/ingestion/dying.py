@@ -132,10 +132,11 @@ def _caller() -> str:
 
 def run(dsn: str, collection: str, work: str, source: str) -> None:
     """Bring a collection to ``source``, perhaps (recut) by another chunker, or to another model."""
-    from dataflow.ingestion import ingest_documents
+    from dataflow.ingestion.loop import ingest
     from dataflow.ingestion.model_migration import migrate_model
     from operators.postgres.store import open_store
     from operators.sources.chunking import chunker
+    from operators.sources.jsonl import documents_source
 
     embedder = WordEmbedder()
     if work == "recut":
@@ -145,10 +146,10 @@ def run(dsn: str, collection: str, work: str, source: str) -> None:
         if work == "migrate":
             migrate_model(store, WordEmbedder("words-2"), chunks_at_once=8, exact_scan_max_rows=20)
             return
-        ingest_documents(
+        ingest(
             store,
             embedder,
-            source,
+            documents_source(source),
             prune=True,
             batch_documents=5,
             allow_mass_delete=True,

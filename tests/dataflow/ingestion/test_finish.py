@@ -12,16 +12,19 @@ from typing import Any
 
 import pytest
 from ingested import document, git, texts
-from ledger_rows import ledger
-
-from dataflow.ingestion import (
-    ingest,
+from ingesting import (
     ingest_documents,
     ingest_folder,
     ingest_git,
+    ingest_issues,
+    ingest_memory,
+    ingest_reviews,
     ingest_wiki,
 )
-from dataflow.ingestion.sources import ingest_issues, ingest_memory, ingest_reviews, sync_github
+from ledger_rows import ledger
+
+from dataflow.ingestion.loop import ingest
+from dataflow.ingestion.sources import sync_github
 from operators.errors import CrosscorpusError
 from operators.postgres.inspect.status import status
 from operators.postgres.search.chunk_lookup import unread_reason

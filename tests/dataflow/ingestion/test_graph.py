@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from ingested import document
+from ingesting import ingest_documents
 from ledger_rows import ledger
 from psycopg.conninfo import make_conninfo
 
-from dataflow.ingestion import ingest_documents
 from dataflow.ingestion.graph_builder import build_ingestion_graph
 from operators.postgres.inspect.status import status
 from operators.postgres.store import Store, open_store

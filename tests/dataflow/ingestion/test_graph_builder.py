@@ -10,9 +10,9 @@ import pytest
 from hamilton.ad_hoc_utils import create_temporary_module
 from hamilton.function_modifiers import tag
 from ingested import document
+from ingesting import ingest_documents
 
 from dataflow.execution.graph_checks import GraphError
-from dataflow.ingestion import ingest_documents
 from dataflow.ingestion.graph_builder import INPUTS, build_ingestion_graph
 from operators.postgres.store import Store
 

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ingesting import ingest_documents
 
-from dataflow.ingestion import ingest, ingest_documents
 from dataflow.ingestion.ledger_snapshot import LedgerSnapshot
+from dataflow.ingestion.loop import ingest
 from operators.postgres.inspect.status import status
 from operators.postgres.store import Store
 from operators.postgres.write.ingestion_runs import begin_run

@@ -26,9 +26,10 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from ingested import document
+from ingesting import ingest_documents
 
 from dataflow.ingestion import graph as ingestion_graph
-from dataflow.ingestion import ingest, ingest_documents
+from dataflow.ingestion.loop import ingest
 from dataflow.ingestion.model_migration import migrate_model
 from operators.postgres.inspect.verify import verify
 from operators.postgres.store import (

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ingesting import ingest_documents
 
 from dataflow import build_driver, load_config
-from dataflow.ingestion import ingest_documents
 from dataflow.ingestion.model_migration import ModelMigrationProgress, migrate_model
 from operators.errors import CrosscorpusError
 from operators.postgres.inspect.verify import verify

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 from ingested import git, texts
+from ingesting import ingest_folder, ingest_git, ingest_wiki
 from ledger_rows import ledger
 
-from dataflow.ingestion import ingest_folder, ingest_git, ingest_wiki
 from operators.errors import CrosscorpusError
 from operators.postgres.store import Store
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ingesting import ingest_documents
 
-from dataflow.ingestion import ingest_documents
 from dataflow.ingestion.removal import drop_documents, verify_erased
 from operators.errors import CrosscorpusError, UnknownName
 from operators.postgres.inspect.verify import verify

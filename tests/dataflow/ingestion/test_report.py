@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataflow.ingestion import IngestReport
+from dataflow.ingestion.report import IngestReport
 from operators.sources.protocol import ReadIssue
 
 

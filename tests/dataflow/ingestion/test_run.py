@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 from ingested import document, texts
+from ingesting import ingest_documents
 
-from dataflow.ingestion import Progress, ingest_documents
+from dataflow.ingestion.report import Progress
 from operators.postgres.store import Store
 
 Write = Callable[..., Path]

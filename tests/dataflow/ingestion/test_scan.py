@@ -21,16 +21,11 @@ from typing import Any
 
 import pytest
 from ingested import document, texts
+from ingesting import ingest_documents, ingest_folder, ingest_git, ingest_wiki
 from ledger_rows import ledger
 
-from dataflow.ingestion import (
-    IngestReport,
-    ingest,
-    ingest_documents,
-    ingest_folder,
-    ingest_git,
-    ingest_wiki,
-)
+from dataflow.ingestion.loop import ingest
+from dataflow.ingestion.report import IngestReport
 from operators.postgres.inspect.status import status
 from operators.postgres.store import (
     Store,

@@ -14,17 +14,19 @@ from typing import Any
 
 import pytest
 from ingested import git, texts
-from ledger_rows import ledger
-
-from dataflow.ingestion import ingest_documents, ingest_folder, ingest_git, ingest_wiki
-from dataflow.ingestion.removal import drop_documents
-from dataflow.ingestion.sources import (
-    ingest_into,
+from ingesting import (
+    ingest_documents,
+    ingest_folder,
+    ingest_git,
     ingest_issues,
     ingest_memory,
     ingest_reviews,
-    sync_github,
+    ingest_wiki,
 )
+from ledger_rows import ledger
+
+from dataflow.ingestion.removal import drop_documents
+from dataflow.ingestion.sources import ingest_into, sync_github
 from operators.errors import CrosscorpusError
 from operators.postgres.inspect.status import status
 from operators.postgres.store import Store, collection_info, drop_collection, open_store

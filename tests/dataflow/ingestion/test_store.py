@@ -11,9 +11,9 @@ import pytest
 from hamilton.ad_hoc_utils import create_temporary_module
 from hamilton.function_modifiers import tag
 from ingested import document, texts
+from ingesting import ingest_documents
 from ledger_rows import ledger
 
-from dataflow.ingestion import ingest_documents
 from dataflow.ingestion.store import FAILURES_IN_A_ROW
 from operators.postgres.store import Store, collection_info
 

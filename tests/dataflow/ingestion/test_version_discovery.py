@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 import psycopg
 import pytest
+from ingesting import ingest_documents, ingest_folder, ingest_git
 
-from dataflow.ingestion import ingest_documents, ingest_folder, ingest_git
 from dataflow.ingestion import version_discovery as step
 from dataflow.ingestion.version_discovery import find_versions, verify_versions
 from operators.frames import SCOPED_QUERIES

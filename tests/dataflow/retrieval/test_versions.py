@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from ingesting import ingest_documents
 
 from dataflow import RetrievalDriver, build_driver, load_config
-from dataflow.ingestion import ingest_documents
 from operators.context.passage_versions import NEWEST, OLDER
 from operators.errors import UnknownName
 from operators.postgres.store import drop_collection, open_store

@@ -17,9 +17,9 @@ import uvicorn
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "ingestion"))
 from dying import WordEmbedder
+from ingesting import ingest_documents, ingest_git
 
 from dataflow import build_driver, load_config
-from dataflow.ingestion import ingest_documents, ingest_git
 from dataflow.service.routes import http_app
 from dataflow.service.tools import Service
 from operators.postgres.store import drop_collection, open_store

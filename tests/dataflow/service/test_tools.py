@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from dying import WordEmbedder
+from ingesting import ingest_documents
 
 from dataflow import build_driver, load_config
-from dataflow.ingestion import ingest_documents
 from dataflow.service import tools
 from dataflow.service.tools import Service
 from operators.errors import CrosscorpusError, UnknownName

@@ -8,7 +8,7 @@ import pytest
 
 from operators.postgres.errors import DatabaseError
 from operators.postgres.inspect.status import status
-from operators.postgres.schema.indexes import build_indexes, build_vector_index
+from operators.postgres.schema.indexes import build_indexes, build_vector_index, pending_corpora
 from operators.postgres.schema.partitions import ensure_partitions
 from operators.postgres.store import Store
 
@@ -63,3 +63,32 @@ def test_finishing_builds_the_vector_index_only_beyond_what_is_scanned_exactly(
     build_indexes(store, exact_scan_max_rows=29)
     build_indexes(store, exact_scan_max_rows=29)
     assert "chunks_code__hnsw" in indexes()
+
+
+def test_a_corpus_is_unfinished_until_its_load_is_finished(store: Store, filling: Any) -> None:
+    assert pending_corpora(store) == []
+    filling.write(store, [{"corpus": "wiki"}, {"corpus": "code"}])
+    assert pending_corpora(store) == ["code", "wiki"]
+    build_indexes(store, ["code"])
+    assert pending_corpora(store) == ["wiki"]
+    build_indexes(store)
+    assert pending_corpora(store) == []
+
+
+def test_weights_of_an_old_average_length_are_unfinished(store: Store, filling: Any) -> None:
+    filling.write(store, [{"text": "two words"}])
+    build_indexes(store)
+    filling.write(store, [{"text": "many more words than two " * 9} for _ in range(9)])
+    assert pending_corpora(store) == ["code"]
+    build_indexes(store)
+    assert pending_corpora(store) == []
+
+
+def test_a_corpus_that_outgrew_the_exact_scan_lacks_its_vector_index(
+    store: Store, filling: Any
+) -> None:
+    filling.write(store, [{} for _ in range(5)])
+    build_indexes(store)
+    assert pending_corpora(store, exact_scan_max_rows=4) == ["code"]
+    build_indexes(store, exact_scan_max_rows=4)
+    assert pending_corpora(store, exact_scan_max_rows=4) == []

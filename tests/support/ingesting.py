@@ -1,0 +1,44 @@
+"""Ingesting one source into an open store: `ingest_git(store, embedder, folder)` and its kin."""
+
+from collections.abc import Callable
+from inspect import signature
+from typing import Any
+
+from dataflow.ingestion.loop import ingest
+from dataflow.ingestion.report import IngestReport
+from operators.embedding.protocol import Embedder
+from operators.postgres.store import Store
+from operators.sources.findings import memory_source
+from operators.sources.folder import folder_source
+from operators.sources.git.git_source import git_source
+from operators.sources.github.github_issues import issues_source
+from operators.sources.github.review_threads import reviews_source
+from operators.sources.jsonl import documents_source
+from operators.sources.protocol import Source
+from operators.sources.wiki.wiki_source import wiki_source
+
+
+def _ingesting(source: Callable[..., Source]) -> Callable[..., IngestReport]:
+    """What ingests ``source``; its arguments follow the store and the embedder.
+
+    The options are those of ``ingest``; ``prune`` says of exported files that they are all there
+    is: what they lack is deleted.
+    """
+    own = signature(source).parameters
+
+    def run(store: Store, embedder: Embedder, *args: Any, **options: Any) -> IngestReport:
+        if "whole" in own:
+            options["whole"] = bool(options.get("prune"))
+        kept = {name: options.pop(name) for name in own.keys() & options.keys()}
+        return ingest(store, embedder, source(*args, **kept), **options)
+
+    return run
+
+
+ingest_documents = _ingesting(documents_source)
+ingest_git = _ingesting(git_source)
+ingest_folder = _ingesting(folder_source)
+ingest_wiki = _ingesting(wiki_source)
+ingest_reviews = _ingesting(reviews_source)
+ingest_issues = _ingesting(issues_source)
+ingest_memory = _ingesting(memory_source)
