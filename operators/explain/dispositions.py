@@ -90,11 +90,8 @@ def of_all(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
 
 def dispositions(run: Run, limits: Limits) -> pl.DataFrame:
     """``DISPOSITIONS``: one row a result, by rank, then one a named chunk that is no result."""
-    rows = _with_places(_asked(run), run)
-    duplicates = run.unique.select(*_KEY, near_duplicates="alternate_sources")
-    rows = rows.join(_once(duplicates), on=_KEY, how="left", maintain_order="left")
     none = pl.lit([], dtype=DISPOSITIONS["near_duplicates"])
-    rows = rows.with_columns(
+    rows = _with_places(_asked(run), run).with_columns(
         pl.col("near_duplicates").fill_null(none),
         score=pl.coalesce("reranked_score", "weighted_score", "fused_score", "merged_score"),
     )
@@ -118,21 +115,22 @@ def _asked(run: Run) -> pl.DataFrame:
 def _with_places(rows: pl.DataFrame, run: Run) -> pl.DataFrame:
     """``rows`` with each chunk's rank and score in every stage, and its place in the context."""
     stages = {
-        "merged": run.merged.select(*_KEY, "rank", "score", "vector_rank", "text_rank"),
-        "deduped": run.deduped.select(*_KEY, "rank"),
-        "fused": run.fused.select(*_KEY, "rank", "score"),
-        "weighted": run.weighted.select(*_KEY, "rank", "score"),
-        "reranked": run.reranked.select(*_KEY, "rank", "score"),
-        "unique": run.unique.select(*_KEY, "rank"),
-        "result": run.results.select(*_KEY, "rank"),
+        **{"merged": run.merged, "deduped": run.deduped, "fused": run.fused},
+        **{"weighted": run.weighted, "reranked": run.reranked, "unique": run.unique},
+        "result": run.results,
     }
-    for stage, frame in stages.items():
-        names = {"rank": f"{stage}_rank", "score": f"{stage}_score"}
-        own = _once(frame).rename(names, strict=False)
-        rows = rows.join(own, on=_KEY, how="left", maintain_order="left")
-    for name, frame in (("number", run.packed.drop_nulls("number")), ("citation", run.citations)):
-        own = frame.select(*_KEY, pl.col("number").alias(name))
-        rows = rows.join(own, on=_KEY, how="left", maintain_order="left")
+    tables = [
+        frame.select(*_KEY, pl.col("rank", "score").name.prefix(f"{stage}_"))
+        for stage, frame in stages.items()
+    ]
+    tables += [
+        run.merged.select(*_KEY, "vector_rank", "text_rank"),
+        run.unique.select(*_KEY, near_duplicates="alternate_sources"),
+        run.packed.drop_nulls("number").select(*_KEY, "number", "cost"),
+        run.citations.select(*_KEY, citation="number"),
+    ]
+    for table in tables:
+        rows = rows.join(_once(table), on=_KEY, how="left", maintain_order="left")
     return rows
 
 
@@ -149,21 +147,14 @@ class _Lookups:
     @cached_property
     def within(self) -> dict[tuple[int, int], tuple[int, str]]:
         """For each near-duplicate within a corpus, the representative and its label."""
-        representatives = self.run.deduped.filter(pl.col("duplicates").list.len() > 0)
-        labels = self.run.pooled_hits.select("query_id", "chunk_id", "source_label")
-        pairs = representatives.join(_once(labels), on=_KEY).select(
-            "query_id", "duplicates", "chunk_id", "source_label"
-        )
-        rows = pairs.explode("duplicates").iter_rows()
-        return {(query_id, gone): (other, label) for query_id, gone, other, label in rows}
+        labels = self.run.pooled_hits.select(*_KEY, "source_label")
+        return _represented(self.run.deduped.join(_once(labels), on=_KEY))
 
     @cached_property
     def across(self) -> dict[tuple[int, int], tuple[int, str]]:
         """For each near-duplicate across corpora, the representative and its label."""
-        representatives = self.run.unique.filter(pl.col("alternate_sources").list.len() > 0)
-        pairs = representatives.select("query_id", "alternate_sources", "chunk_id", "source_label")
-        rows = pairs.explode("alternate_sources").iter_rows()
-        return {(query, gone["chunk_id"]): (other, label) for query, gone, other, label in rows}
+        ids = pl.col("alternate_sources").list.eval(pl.element().struct.field("chunk_id"))
+        return _represented(self.run.unique.with_columns(duplicates=ids))
 
     @cached_property
     def of_changes(self) -> set[tuple[int, int]]:
@@ -172,15 +163,12 @@ class _Lookups:
         return {keys[row] for row, of in enumerate(change_representatives(hits)) if row != of}
 
     @cached_property
-    def costs(self) -> dict[int, list[tuple[int, int, int]]]:
-        """The entries of each context: the passage's rank (-1: the notes), number and cost."""
-        ranks = self.run.context_candidates.select(*_KEY, "rank")
-        rows = self.run.packed.join(ranks, on=_KEY, how="left")
-        found: dict[int, list[tuple[int, int, int]]] = {}
-        for query_id, rank, number, cost in rows["query_id", "rank", "number", "cost"].iter_rows():
-            entry = (-1, 0, cost) if number is None else (rank, number, cost)
-            found.setdefault(query_id, []).append(entry)
-        return found
+    def costs(self) -> Mapping[int, list[tuple[int, int]]]:
+        """The entries of each context: the passage's rank (-1: the notes) and cost."""
+        ranks = self.run.context_candidates.select(*_KEY, pl.col("rank").cast(pl.Int64))
+        entries = self.run.packed.join(ranks, on=_KEY, how="left")
+        entries = entries.select("query_id", pl.col("rank").fill_null(-1), "cost")
+        return entries.rows_by_key("query_id")
 
     @cached_property
     def texts(self) -> dict[tuple[int, int], str]:
@@ -190,10 +178,9 @@ class _Lookups:
         return dict(zip(results.select(_KEY).iter_rows(), texts, strict=True))
 
     @cached_property
-    def explain_targets(self) -> dict[tuple[int, int], dict[str, Any]]:
+    def explain_targets(self) -> Mapping[tuple[int, int], dict[str, Any]]:
         """The named chunks."""
-        rows = self.run.explain_targets.iter_rows(named=True)
-        return {(row["query_id"], row["chunk_id"]): row for row in rows}
+        return self.run.explain_targets.rows_by_key(_KEY, named=True, unique=True)
 
     @cached_property
     def statuses(self) -> dict[str, dict[str, str]]:
@@ -201,21 +188,29 @@ class _Lookups:
         return channels(self.run.outcomes.filter(pl.col("channel") != "chunks"))
 
     @cached_property
-    def ends(self) -> dict[tuple[int, str], dict[str, Any]]:
+    def ends(self) -> Mapping[tuple[int, str], dict[str, Any]]:
         """The length of each list of a question, and the last distance of the vector list."""
         ends = self.run.merged.group_by("query_id", "corpus").agg(
             vector=pl.col("vector_rank").count(),
             text=pl.col("text_rank").count(),
             last=pl.col("vector_distance").max(),
         )
-        return {(row["query_id"], row["corpus"]): row for row in ends.iter_rows(named=True)}
+        return ends.rows_by_key(["query_id", "corpus"], named=True, unique=True)
+
+
+def _represented(kept: pl.DataFrame) -> dict[tuple[int, int], tuple[int, str]]:
+    """For each chunk in the lists ``duplicates`` of ``kept``, what represents it and its label."""
+    pairs = kept.filter(pl.col("duplicates").list.len() > 0).explode("duplicates")
+    rows = pairs["query_id", "duplicates", "chunk_id", "source_label"].iter_rows()
+    return {(query_id, gone): (other, label) for query_id, gone, other, label in rows}
 
 
 def _disposition(row: Mapping[str, Any], lookups: _Lookups) -> tuple[str, str, int | None]:
     """Disposition, reason and representative of a passage."""
     key = (row["query_id"], row["chunk_id"])
     if row["number"] is not None:
-        return "context", _in_context(row, lookups), None
+        of = f"{row['cost']:,} of {lookups.limits.budget:,} {lookups.limits.unit}"
+        return "context", f"{ordinal(row['number'] - 1)} in the context, with {of}; cited", None
     if row["result_rank"] is not None:
         return "over_budget", _too_long(row, lookups), None
     if row["unique_rank"] is not None:
@@ -238,13 +233,6 @@ def _disposition(row: Mapping[str, Any], lookups: _Lookups) -> tuple[str, str, i
     return (*_unfound(row, lookups), None)
 
 
-def _in_context(row: Mapping[str, Any], lookups: _Lookups) -> str:
-    limits, number = lookups.limits, row["number"]
-    (cost,) = (cost for _, n, cost in lookups.costs[row["query_id"]] if n == number)
-    of = f"{cost:,} of {limits.budget:,} {limits.unit}"
-    return f"{ordinal(number - 1)} in the context, with {of}; cited"
-
-
 def _too_long(row: Mapping[str, Any], lookups: _Lookups) -> str:
     """Why a result is not in the context; its cost is known where the unit is characters."""
     limits = lookups.limits
@@ -252,12 +240,12 @@ def _too_long(row: Mapping[str, Any], lookups: _Lookups) -> str:
         return f"the context is filled from the first {limits.context_depth} alone"
     packed = lookups.costs.get(row["query_id"], [])
     before = [one for one in packed if one[0] < row["result_rank"]]
-    left = limits.budget - sum(cost for *_, cost in before)
-    if packed and all(rank < 0 for rank, *_ in packed):  # the notes took a separator's room
+    left = limits.budget - sum(cost for _, cost in before)
+    if packed and all(rank < 0 for rank, _ in packed):  # the notes took a separator's room
         left -= len(SEPARATOR)
     if limits.unit != "characters":
         return f"it did not fit into the {left:,} {limits.unit} that were left"
-    number = sum(rank >= 0 for rank, *_ in before) + 1
+    number = sum(rank >= 0 for rank, _ in before) + 1
     text = lookups.texts[row["query_id"], row["chunk_id"]]
     (label,) = headers(pl.Series([row["source_label"]]), limits.harmless)
     said = entry(boundary([], []), number, label, text)  # all boundaries have one length
