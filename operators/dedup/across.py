@@ -5,7 +5,8 @@ Before them go those of one change (:mod:`operators.dedup.changes`). Every rule 
 went, see :func:`operators.dedup.representatives.absorb`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
@@ -15,12 +16,13 @@ from operators.arrays.segments import Column, Floats, Integers, places, position
 from operators.dedup.changes import change_representatives
 from operators.dedup.cosine import cosine_representatives, unit_vectors
 from operators.dedup.guarded import guarded_representatives
-from operators.dedup.hit_lookup import of_hits
 from operators.dedup.jaccard import jaccard_representatives
 from operators.dedup.newest import documents, newest_representatives
 from operators.dedup.representatives import absorb
 from operators.dedup.similarity_index import SimilarityIndex, index_similarity, joined
 from operators.dedup.token_index import TokenIndex, index_tokens
+
+T = TypeVar("T", TokenIndex, SimilarityIndex)
 
 
 def jaccard(
@@ -28,9 +30,7 @@ def jaccard(
 ) -> pl.DataFrame:
     """Without what shares at least ``threshold`` of its tokens with a better hit that stays.
 
-    Args:
-        known: token sets that were made before; other texts are hashed here.
-        threshold: a Jaccard index.
+    ``known`` are token sets that were made before; other texts are hashed here.
     """
     hits, query_id = _one_place_a_change(hits)
     sets, number = of_hits(hits, known, index_tokens)
@@ -42,9 +42,7 @@ def cosine(
 ) -> pl.DataFrame:
     """Without what another document says with a cosine of at least ``threshold``.
 
-    Args:
-        chunks: frames of ``CHUNKS`` that have the hits' embeddings.
-        threshold: a cosine.
+    ``chunks`` are frames of ``CHUNKS`` that have the hits' embeddings.
     """
     hits, query_id = _one_place_a_change(hits)
     vectors, number = _vectors(hits["chunk_id"].to_numpy(), chunks)
@@ -61,10 +59,7 @@ def guarded(
 ) -> pl.DataFrame:
     """Without what says the same, by :mod:`operators.dedup.guarded`.
 
-    Args:
-        known: similarity indexes of the hits' chunks; of other hits only the texts are compared.
-        jaccard_threshold: the least Jaccard index of near-duplicates.
-        cosine_threshold: the least cosine of near-duplicates.
+    ``known`` are similarity indexes of the hits' chunks; of other hits only the texts are compared.
     """
     hits, query_id = _one_place_a_change(hits)
     indexes, number = of_hits(hits, known, index_similarity)
@@ -84,6 +79,24 @@ def newest(
     vectors, number = _vectors(hits["chunk_id"].to_numpy(), chunks)
     representative = newest_representatives(hits, query_id, number, vectors, threshold=threshold)
     return _unique(hits, representative)
+
+
+def of_hits(
+    hits: pl.DataFrame, known: Sequence[T], make: Callable[[pl.DataFrame], T]
+) -> tuple[Sequence[T], Integers]:
+    """Entries for all of ``hits``, and for each row the number of its own, through all of them.
+
+    ``make`` makes the entries that ``known`` lacks, from rows of ``hits``, each chunk once.
+    """
+    ids = np.concatenate([np.zeros(0, np.int64), *(one.chunk_id for one in known)])
+    wanted = hits["chunk_id"].to_numpy()
+    number = positions(ids, wanted)
+    missing = np.flatnonzero(number < 0)
+    if not len(missing):
+        return known, number
+    fresh = make(hits[missing[np.unique(wanted[missing], return_index=True)[1]]])
+    number[missing] = len(ids) + positions(fresh.chunk_id, wanted[missing])
+    return [*known, fresh], number
 
 
 def _one_place_a_change(hits: pl.DataFrame) -> tuple[pl.DataFrame, Column]:
