@@ -22,7 +22,7 @@ from operators.dedup.representatives import absorb
 from operators.dedup.similarity_index import SimilarityIndex, index_similarity, joined
 from operators.dedup.token_index import TokenIndex, index_tokens
 
-T = TypeVar("T", TokenIndex, SimilarityIndex)
+T = TypeVar("T", bound=TokenIndex | SimilarityIndex)
 
 
 def jaccard(
@@ -96,7 +96,7 @@ def of_hits(
         return known, number
     fresh = make(hits[missing[np.unique(wanted[missing], return_index=True)[1]]])
     number[missing] = len(ids) + positions(fresh.chunk_id, wanted[missing])
-    return [*known, fresh], number
+    return (*known, fresh), number
 
 
 def _one_place_a_change(hits: pl.DataFrame) -> tuple[pl.DataFrame, Column]:

@@ -17,14 +17,10 @@ STEEPNESS = 0.15
 
 
 def brevity(chunks: pl.DataFrame, *, full_length_words: float = 0) -> pl.DataFrame:
-    """``BREVITY`` of the chunks that are shorter than ``full_length_words``.
+    """``BREVITY`` of the ``chunks`` (``READ_CHUNKS``) that are shorter than ``full_length_words``.
 
     ``(words / full_length_words) ** 0.15``. Of all lines but one the first word is not counted, so
-    that the list of a commit's paths, one a line, adds nothing.
-
-    Args:
-        chunks: columns ``READ_CHUNKS``.
-        full_length_words: so many words count in full; 0: all chunks do.
+    that the list of a commit's paths, one a line, adds nothing. With 0 all chunks count in full.
 
     >>> chunks = pl.DataFrame({"chunk_id": [7, 8], "text": ["Fix it\\n\\na.py\\nb.py", "a " * 33]})
     >>> brevity(chunks, full_length_words=16).with_columns(pl.col("brevity").round(2)).rows()

@@ -20,14 +20,9 @@ def fuse_texts(
 ) -> pl.DataFrame:
     """One list a query from the lists of its texts.
 
-    Args:
-        lists: columns ``VECTOR_LISTS`` or ``TEXT_LISTS``.
-        value: the column of the channel's own number; a chunk keeps its best one, the lowest
-            distance or the highest score.
-        rrf_k: of the sum over the texts of ``1 / (rrf_k + rank)``.
-
-    Returns:
-        Columns ``VECTOR_HITS`` or ``TEXT_HITS``. The list of a query with one text stays as it is.
+    ``VECTOR_LISTS`` become ``VECTOR_HITS``, ``TEXT_LISTS`` become ``TEXT_HITS``, by the sum over
+    the texts of ``1 / (rrf_k + rank)``. A chunk keeps the best ``value``: the lowest distance,
+    the highest score. The list of a query with one text stays as it is.
     """
     text_no = lists["text_no"].to_numpy()
     if not len(text_no) or (text_no == text_no[0]).all():

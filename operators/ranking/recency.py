@@ -15,10 +15,7 @@ NO_DATE = np.iinfo(np.int64).min  # what numpy has for no time
 def step(age_us: Integers, *, days: float = 30, boost: float = 1.15) -> Floats:
     """``boost`` where 0 <= age <= ``days``, both ends included, else 1.
 
-    Args:
-        age_us: microseconds, as :func:`ages` gives them.
-        days: the last moment that still counts as recent; 0 means today: less than a day.
-        boost: the factor of what is recent.
+    ``age_us`` is in microseconds, as :func:`ages` gives it; 0 days mean today: less than a day.
     """
     last = round(days * DAY_US) if days else DAY_US - 1
     recent = (age_us >= 0) & (age_us <= last)
@@ -48,13 +45,8 @@ def outdated(
     """``weight`` for what only versions have that the question does not ask for, else 1.
 
     Where all versions are asked for, none is outdated; nor is a passage for a question about its
-    version, or about a time before the first version that lacks it.
-
-    Args:
-        hits: columns ``UNIFIED``.
-        queries: columns ``QUERIES``.
-        scope: columns ``VERSION_SCOPE``.
-        weight: the factor.
+    version, or about a time before the first version that lacks it. ``hits`` are ``UNIFIED``,
+    ``scope`` is ``VERSION_SCOPE``.
     """
     factor = np.ones(hits.height)
     if hits["last_version"].null_count() == hits.height:

@@ -12,11 +12,9 @@ from operators.arrays.segments import Column, Floats, Integers, places
 
 
 def best_first(frame: pl.DataFrame, score: Floats) -> Integers:
-    """The row numbers of ``frame`` in the order above, query by query.
+    """The row numbers of ``frame`` in the order above, query by query; a NaN score comes last.
 
-    Args:
-        frame: has the columns query_id, vector_rank, text_rank (null: not in that list), chunk_id.
-        score: one number a row, higher is better; NaN comes last.
+    ``frame`` has query_id, vector_rank, text_rank (null: not in that list) and chunk_id.
     """
     return permutation(
         frame["query_id"].to_numpy(),

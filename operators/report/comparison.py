@@ -73,12 +73,7 @@ def findings(comparison: pl.DataFrame, measure: str) -> Html:
 
 
 def comparison_body(comparison: pl.DataFrame, configs: Sequence[str]) -> Html:
-    """The differences with their intervals, as a picture and a table.
-
-    Args:
-        comparison: columns ``COMPARISON``.
-        configs: the first is the baseline.
-    """
+    """The differences from the first of ``configs`` with their intervals: a picture and a table."""
     measures = measures_of(comparison)
     points = comparison.select("config", "low", "high", row="measure", mean="difference")
     scale = colours(configs, without_first=True)
@@ -147,16 +142,9 @@ def differences_body(scores: pl.DataFrame, configs: Sequence[str]) -> Html:
 def query_records(
     scores: pl.DataFrame, queries: pl.DataFrame, configs: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """The records that :func:`difference_bars` needs: each query's text and values.
+    """The records that :func:`difference_bars` needs, a record a query, by its id.
 
-    Args:
-        scores: columns ``SCORES``.
-        queries: columns ``JUDGED_QUERIES``.
-        configs: the first is the baseline.
-
-    Returns:
-        A record a query, by its id: ``q`` its id, ``t`` its text, shortened, ``s`` its values by
-        configuration and measure.
+    ``q`` is its id, ``t`` its text, shortened, ``s`` its values by configuration and measure.
     """
     texts = dict(queries.select("query_id", "text").iter_rows())
     values = {

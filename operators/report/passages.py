@@ -11,7 +11,7 @@ import polars as pl
 from operators.explain.waterfall import FACTORS, Step, spell
 from operators.report import charts
 from operators.report.page import Html, element, join, table
-from operators.report.scores import Layers
+from operators.report.scores import Layers, colours
 
 STAGES = {
     "vector_rank": "vectors",
@@ -87,10 +87,9 @@ def score_bars(passages: Sequence[Passage]) -> Layers:
     """A bar for each passage, with a part for each factor and the score at the end."""
     records = [{"passage": one.label, **_record(step)} for one in passages for step in one.steps]
     ends = [{"passage": one.label, "after": one.row["score"]} for one in passages]
-    order = [one.label for one in passages]
     y = alt.Y(
         "passage:N",
-        sort=order,
+        sort=[one.label for one in passages],
         title=None,
         # a narrow chart has room for the number and the corpus only
         axis=alt.Axis(
@@ -121,10 +120,9 @@ def score_bars(passages: Sequence[Passage]) -> Layers:
 
 def steps_bars(one: Passage) -> Layers:
     """The waterfall of one passage: a row a factor; each begins where the last one ends."""
-    records = [_record(step) for step in one.steps]
     order = [step.factor for step in one.steps]
-    y = alt.Y("factor:N", sort=order, title=None)
-    base = alt.Chart(charts.rows(records)).encode(y=y)
+    base = alt.Chart(charts.rows(map(_record, one.steps)))
+    base = base.encode(y=alt.Y("factor:N", sort=order, title=None))
     bars = base.mark_bar(height={"band": 0.6}).encode(
         **_FROM_TO,
         color=alt.Color("factor:N", scale=_colours(order), legend=None),
@@ -195,20 +193,15 @@ def _has_stage(passages: Sequence[Passage], column: str) -> bool:
 
 def _bumps(records: Sequence[Mapping[str, Any]], stages: Sequence[str]) -> Layers:
     corpora = sorted({record["corpus"] for record in records})
-    colours = [charts.SERIES[(place + 1) % len(charts.SERIES)] for place in range(len(corpora))]
     # passages of several corpora with one place in their lists stand side by side
     middle = (len(corpora) - 1) / 2
     gap = min(0.2, 0.3 / max(middle, 0.5))
     aside = {corpus: gap * (place - middle) for place, corpus in enumerate(corpora)}
     across = stages.index(_ACROSS) if _ACROSS in stages else len(stages)
-    placed = [
-        {
-            **record,
-            "x": stages.index(record["stage"])
-            + (aside[record["corpus"]] if stages.index(record["stage"]) < across else 0),
-        }
-        for record in records
-    ]
+    placed = []
+    for record in records:
+        stage = stages.index(record["stage"])
+        placed.append({**record, "x": stage + (stage < across) * aside[record["corpus"]]})
     last = max((record["place"] for record in records), default=1)
     ticks = [tick for tick in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if tick <= last]
     names = json.dumps(list(stages))
@@ -235,7 +228,7 @@ def _bumps(records: Sequence[Mapping[str, Any]], stages: Sequence[str]) -> Layer
             axis=alt.Axis(values=ticks, format="d"),
         ),
         detail="name:N",
-        color=alt.Color("corpus:N", scale=alt.Scale(domain=corpora, range=colours)),
+        color=alt.Color("corpus:N", scale=colours(["", *corpora], without_first=True)),
         tooltip=[
             alt.Tooltip("passage:N", title=" "),
             alt.Tooltip("stage:N"),

@@ -21,16 +21,13 @@ def sweep_page(
     queries: int,
     title: str = "Sweep",
 ) -> str:
-    """The whole page, everything inline.
+    """The whole page as HTML; it loads nothing.
 
     Args:
         points: from :func:`operators.evaluation.grid.sweep_table`.
         settings: its varied columns; the first is the x axis, the others make the lines.
         unchanged: measure -> mean of the configuration without changes.
         queries: the number of judged queries.
-
-    Returns:
-        HTML; it loads nothing.
     """
     sections = [
         Section(
