@@ -11,6 +11,7 @@ import polars as pl
 
 from operators.errors import CrosscorpusError, UnknownName, suggest
 from operators.evaluation.evaluation_frames import CORPUS_SCORES, MEASURES, SCORES
+from operators.evaluation.ranked_documents import IN_JUDGED_CORPUS
 from operators.foundation.extras import installing
 from operators.frames import empty
 
@@ -32,16 +33,9 @@ def scores(
     *,
     measures: Sequence[str] = MEASURES,
 ) -> pl.DataFrame:
-    """The value of every measure for every query of ``qrels``.
+    """``SCORES``: the value of every measure for every query of ``qrels``, answered or not.
 
-    Args:
-        run: columns ``RUN``.
-        qrels: columns ``QRELS``; each query in it counts, answered or not.
-        configs: the configurations, even those without an answer.
-        measures: some of ``MEASURES``.
-
-    Returns:
-        Columns ``SCORES``, by configuration, measure, both in the given order, and query.
+    By configuration (also one without an answer), measure, both in the given order, and query.
 
     Raises:
         UnknownName: there is no such measure.
@@ -51,13 +45,11 @@ def scores(
     grades = qrels.with_columns(pl.col("grade").clip(0))
     calculated = {name: _measure(name, grades["grade"].max()) for name in measures}
     judged = _nested(grades, "grade")
-    parts = [
-        _scored(
-            _nested(run.filter(pl.col("config") == config), "score"), judged, calculated
-        ).with_columns(config=pl.lit(config))
-        for config in configs
-    ]
-    return pl.concat([empty(SCORES), *(part.select(list(SCORES)) for part in parts)])
+    parts = [empty(SCORES)]
+    for config in configs:
+        found = _scored(_nested(run.filter(config=config), "score"), judged, calculated)
+        parts.append(found.select(pl.lit(config).alias("config"), *list(SCORES)[1:]))
+    return pl.concat(parts)
 
 
 def corpus_scores(
@@ -69,21 +61,14 @@ def corpus_scores(
     *,
     measures: Sequence[str] = MEASURES,
 ) -> pl.DataFrame:
-    """The values of :func:`scores` over the documents of one corpus, for every judged corpus.
+    """``CORPUS_SCORES``: :func:`scores` over the documents of one corpus, for every judged corpus.
 
-    Args:
-        run: columns ``RUN``.
-        queries: columns ``JUDGED_QUERIES``; a query counts in the corpora that it judges.
-        qrels: columns ``QRELS``.
-        homes: doc_id and corpus of the judged documents.
-
-    Returns:
-        Columns ``CORPUS_SCORES``, by corpus, then as :func:`scores`.
+    A query counts in the corpora that it judges; ``homes`` has doc_id and corpus of the judged
+    documents.
     """
     placed = qrels.join(homes.select("doc_id", "corpus").unique(), on="doc_id")
-    placed = placed.join(queries.select("query_id", "corpora"), on="query_id").filter(
-        pl.col("corpora").is_null() | pl.col("corpora").list.contains(pl.col("corpus"))
-    )
+    placed = placed.join(queries.select("query_id", "corpora"), on="query_id")
+    placed = placed.filter(IN_JUDGED_CORPUS)
     parts = [empty(CORPUS_SCORES)]
     for corpus in placed["corpus"].unique().sort():
         judged = placed.filter(pl.col("corpus") == corpus).select(qrels.columns)

@@ -61,9 +61,7 @@ class Learned:
 def halves(groups: Sequence[str], *, seed: int = 0) -> tuple[Integers, Integers]:
     """The places of a training and a test half; no group is on both sides.
 
-    Args:
-        groups: of each question, such as its pull request; its own id if it has none.
-        seed: of the order in which groups are dealt.
+    ``groups`` are those of each question, such as its pull request; its own id if it has none.
 
     Raises:
         TooFewQueries: there are fewer than two groups.
@@ -72,13 +70,13 @@ def halves(groups: Sequence[str], *, seed: int = 0) -> tuple[Integers, Integers]
     if len(names) < 2:
         raise TooFewQueries("learning needs judged queries of two groups at least: one to check on")
     dealt = np.random.default_rng(seed).permutation(len(names))
-    sizes = {name: groups.count(name) for name in names}
     training: set[str] = set()
-    for number in dealt[:-1]:
-        if 2 * (sum(sizes[name] for name in training) + sizes[names[number]]) <= len(groups) + 1:
-            training.add(names[number])
-    if not training:
-        training.add(names[dealt[0]])
+    taken = 0
+    for name in (names[number] for number in dealt[:-1]):
+        if 2 * (taken + groups.count(name)) <= len(groups) + 1:
+            training.add(name)
+            taken += groups.count(name)
+    training = training or {names[dealt[0]]}
     is_training = np.array([name in training for name in groups])
     return np.flatnonzero(is_training), np.flatnonzero(~is_training)
 
@@ -132,15 +130,10 @@ def fit(
 ) -> dict[str, float]:
     """The parameters with the best mean of the smooth nDCG less the penalty.
 
-    Args:
-        candidates: of the training questions.
-        base: the start of the search; the penalty counts the distance from it.
-        free: the names that may change. A corpus weight of 0 does not change: the corpus is turned
-            off, and no factor leads from there.
-        strength: of the penalty ``strength / questions * sum of squared distances``; one step of
-            distance is 0.05 of a vector weight, a factor of 1.2 of a corpus weight, a word, 0.1 of
-            the scale, 0.5 of ``missing_score_fraction``, a factor of 3 of ``rrf_k``.
-        method: ``convex`` or ``rrf``.
+    The penalty is ``strength / questions * sum of squared distances`` from ``base``, where the
+    search starts. One step of distance is 0.05 of a vector weight, a factor of 1.2 of a corpus
+    weight, a word, 0.1 of the scale, 0.5 of ``missing_score_fraction``, a factor of 3 of ``rrf_k``.
+    Of the ``free`` names a corpus weight of 0 does not change: no factor leads from there.
     """
     found = dict(base)
     free = [name for name in free if base[name] or name.partition(".")[0] not in _RATIO]
@@ -183,14 +176,8 @@ def learn(
 
     Of equal penalties, the strongest counts. As in the rule of one standard error (Breiman et al.,
     Classification and Regression Trees, 1984), the configured parameters are the simplest model:
-    they stay unless the gain is more than its own error.
-
-    Args:
-        candidates: of the training questions; a question that is there twice counts by its mean.
-        groups: of each of these questions; no group is in two folds.
-        base: the configured parameters.
-        free: the names that may change.
-        method: ``convex`` or ``rrf``.
+    they, ``base``, stay unless the gain is more than its own error. A question that is there twice
+    counts by its mean; no group is in two folds.
 
     Raises:
         TooFewQueries: all questions are of one group.
@@ -199,16 +186,15 @@ def learn(
     before = ndcg(candidates, base, method=method)
     _, question = np.unique(candidates.query_ids, return_inverse=True)
     gains: dict[float, tuple[float, float]] = {}
-    parts = [
-        (candidates.part(np.flatnonzero(fold != number)), np.flatnonzero(fold == number))
-        for number in range(int(fold.max()) + 1)
-    ]
-    left_out = [(training, candidates.part(test), test) for training, test in parts]
+    left_out = []
+    for number in range(int(fold.max()) + 1):
+        training, test = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+        left_out.append((candidates.part(training), candidates.part(test), test))
     for strength in strengths:
         gained = np.zeros(len(before))
-        for training, test, numbers in left_out:
-            tried = fit(training, base, free, strength=strength, method=method)
-            gained[numbers] = ndcg(test, tried, method=method) - before[numbers]
+        for learned_from, tried_on, numbers in left_out:
+            tried = fit(learned_from, base, free, strength=strength, method=method)
+            gained[numbers] = ndcg(tried_on, tried, method=method) - before[numbers]
         gains[strength] = _mean_and_error(np.bincount(question, gained) / np.bincount(question))
     best = max(strengths, key=lambda strength: (gains[strength][0], strength))
     gain, error = gains[best]
