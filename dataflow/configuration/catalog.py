@@ -87,42 +87,30 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Layer:
-    """The stages of one set of modules: their variants and parameters.
-
-    Attributes:
-        plain: the nodes that a configuration need not choose a variant of: they have one without.
-        functions: of each node the function that computes it, or one of them.
-    """
+    """The stages of one set of modules: their variants and parameters."""
 
     nodes: frozenset[str]
     variants: dict[str, tuple[str, ...]]
     parameters: dict[str, Parameter]
-    plain: frozenset[str] = frozenset()
-    functions: dict[str, Any] = field(default_factory=dict)
+    plain: frozenset[str] = frozenset()  # nodes with a form of no variant: none need be chosen
+    functions: dict[str, Any] = field(default_factory=dict)  # by node, one of those that compute it
 
 
 @dataclass(frozen=True)
 class Catalog:
-    """The stages around the corpora and the stages that every corpus has.
-
-    Attributes:
-        own: the version or hash of each module of a user's own, by name.
-        inside: those of them whose nodes every corpus has.
-    """
+    """The stages around the corpora and the stages that every corpus has."""
 
     top: Layer
     corpus: Layer
     modules: tuple[ModuleType, ...]
-    own: dict[str, str] = field(default_factory=dict)
-    inside: Modules = ()
+    own: dict[str, str] = field(default_factory=dict)  # version or hash of a user's own modules
+    inside: Modules = ()  # those of them whose nodes every corpus has
 
 
 def retrieval_catalog(modules: Sequence[str] = (), corpus_modules: Sequence[str] = ()) -> Catalog:
-    """The catalog of the retrieval graph with the modules of a user's own.
+    """The catalog of the retrieval graph with a user's own modules, by their names or files.
 
-    Args:
-        modules: their names or files, of nodes around the corpora.
-        corpus_modules: likewise, of nodes that every corpus has.
+    Those of ``modules`` have nodes around the corpora, those of ``corpus_modules`` in every corpus.
 
     Raises:
         ConfigError: a module can't be used; names the function.

@@ -36,29 +36,18 @@ class Change:
 
 @dataclass(frozen=True)
 class Diff:
-    """The differences from a first graph to a second; each list is sorted.
+    """The differences from a first graph to a second; each list is sorted."""
 
-    Attributes:
-        added: nodes that only the second graph has.
-        removed: nodes that only the first has.
-        edges_added: (from, to) between nodes, only in the second; a run-time input may be "from".
-        edges_removed: the same, only in the first.
-        implementations: node -> its function in the first and in the second graph.
-        parameters: ``node.parameter`` -> its value in the first and in the second.
-        settings: whatever else the two are built from says differently, by name.
-        subgraphs: the sub-graphs that both graphs have.
-        graphs: the first and the second graph, for the picture; no part of the JSON.
-    """
-
-    added: list[str]
+    added: list[str]  # nodes that only the second graph has
     removed: list[str]
-    edges_added: list[Edge]
+    edges_added: list[Edge]  # (from, to), only in the second; a run-time input may be "from"
     edges_removed: list[Edge]
-    implementations: list[Change]
-    parameters: list[Change]
-    settings: list[Change]
-    subgraphs: list[str]
+    implementations: list[Change]  # of a node: its function in the first and in the second
+    parameters: list[Change]  # of ``node.parameter``: its value in the first and in the second
+    settings: list[Change]  # whatever else the two are built from says differently, by name
+    subgraphs: list[str]  # those that both graphs have
     graphs: tuple[Description, ...] = field(default=(), repr=False, compare=False)
+    """The first and the second graph, for the picture; no part of the JSON."""
 
     def __bool__(self) -> bool:
         """Whether anything differs."""

@@ -7,7 +7,7 @@ that do I/O. Nodes that only hand a value on, into a sub-graph or out of it, are
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from hamilton.graph import FunctionGraph
@@ -19,31 +19,18 @@ from dataflow.execution.plan import is_field, is_literal, node_tags
 
 @dataclass(frozen=True)
 class Described:
-    """One node of a graph.
+    """One node of a graph."""
 
-    Attributes:
-        name: for instance ``total``, or ``left.size`` inside a sub-graph.
-        subgraph: the sub-graph it belongs to, or "".
-        stage: its tag ``stage``, or "".
-        implementation: module and function, for instance ``sizes.size__squared``.
-        io: whether it does I/O.
-        field_of: the node whose result it is a part of, or "".
-        needs: the nodes it reads, sorted.
-        inputs: the run-time inputs it reads, sorted.
-        parameters: the values that the configuration gives it, by name.
-        owner: its tag ``owner``, or "": who brought the node.
-    """
-
-    name: str
-    subgraph: str
-    stage: str
-    implementation: str
-    io: bool
-    field_of: str
-    needs: tuple[str, ...]
-    inputs: tuple[str, ...]
-    parameters: dict[str, Any]
-    owner: str = ""
+    name: str  # for instance ``total``, or ``left.size`` inside a sub-graph
+    subgraph: str  # the sub-graph it belongs to, or ""
+    stage: str  # its tag ``stage``, or ""
+    implementation: str  # module and function, for instance ``sizes.size__squared``
+    io: bool  # whether it does I/O
+    field_of: str  # the node whose result it is a part of, or ""
+    needs: tuple[str, ...]  # the nodes it reads, sorted
+    inputs: tuple[str, ...]  # the run-time inputs it reads, sorted
+    parameters: dict[str, Any]  # the values that the configuration gives it, by name
+    owner: str = ""  # its tag ``owner``, or "": who brought the node
 
     @property
     def variant(self) -> str:
@@ -58,19 +45,13 @@ class Described:
 
 @dataclass(frozen=True)
 class Description:
-    """A graph.
+    """A graph."""
 
-    Attributes:
-        nodes: its nodes by name, sorted.
-        inputs: the type of each run-time input, sorted by name.
-        outputs: sub-graph -> the node that is its result, sorted.
-        identity: names of parameters that tell a sub-graph from others like it, such as a title.
-    """
-
-    nodes: dict[str, Described]
-    inputs: dict[str, str]
-    outputs: dict[str, str]
-    identity: frozenset[str] = field(default=frozenset())
+    nodes: dict[str, Described]  # by name, sorted
+    inputs: dict[str, str]  # the type of each run-time input, sorted by name
+    outputs: dict[str, str]  # sub-graph -> the node that is its result, sorted
+    identity: frozenset[str] = frozenset()
+    """Names of parameters that tell a sub-graph from others like it, such as a title."""
 
 
 def describe(

@@ -27,44 +27,26 @@ Edge = tuple[str, str]
 
 @dataclass(frozen=True)
 class Box:
-    """A drawn node.
-
-    Attributes:
-        node: what the graph says of it.
-        notes: the lines under its name.
-        mark: a key of :data:`MARKS`, ``output``, ``override``, ``path`` or "".
-        style: Graphviz attributes of its own.
-    """
+    """A drawn node."""
 
     node: Described
-    notes: tuple[str, ...] = ()
-    mark: str = ""
-    style: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()  # the lines under its name
+    mark: str = ""  # a key of :data:`MARKS`, ``output``, ``override``, ``path`` or ""
+    style: Mapping[str, str] = field(default_factory=dict)  # Graphviz attributes of its own
 
 
 @dataclass(frozen=True)
 class Picture:
-    """What is drawn of a graph, or of two.
+    """What is drawn of a graph, or of two."""
 
-    Attributes:
-        boxes: the drawn nodes by name, sorted.
-        arrows: (from, to) between boxes -> its mark.
-        bundles: (sub-graph, box that reads from inside it) -> its mark.
-        titles: sub-graph -> the title of its cluster, sorted.
-        outputs: sub-graph -> the node that is its result.
-        inputs: for each run-time input its name, its type and the nodes that read it.
-        legend: meaning -> colour.
-        identity: see :class:`dataflow.visualization.graph_model.Description`.
-    """
-
-    boxes: dict[str, Box]
-    arrows: dict[Edge, str]
-    bundles: dict[Edge, str]
-    titles: dict[str, str]
-    outputs: dict[str, str]
-    inputs: tuple[tuple[str, str, tuple[str, ...]], ...]
-    legend: dict[str, str]
-    identity: frozenset[str] = frozenset()
+    boxes: dict[str, Box]  # by name, sorted
+    arrows: dict[Edge, str]  # (from, to) between boxes -> its mark
+    bundles: dict[Edge, str]  # (sub-graph, box that reads from inside it) -> its mark
+    titles: dict[str, str]  # sub-graph -> the title of its cluster, sorted
+    outputs: dict[str, str]  # sub-graph -> the node that is its result
+    inputs: tuple[tuple[str, str, tuple[str, ...]], ...]  # name, type and readers of each input
+    legend: dict[str, str]  # meaning -> colour
+    identity: frozenset[str] = frozenset()  # as that of a :class:`Description`
 
     def fill(self, box: Box) -> str:
         """The colour of a box: what differs is marked, else its stage is."""

@@ -16,19 +16,12 @@ from operators.dedup.token_index import TokenIndex, index_tokens
 
 @dataclass(frozen=True)
 class SimilarityIndex:
-    """One entry a chunk.
-
-    Attributes:
-        chunk_id: the chunk.
-        text: its text, each run of white space as one space; null is empty.
-        vector: its unit vector; zeros for a chunk without a usable embedding.
-        tokens: the token sets, of one part of the entries after the other.
-    """
+    """One entry a chunk."""
 
     chunk_id: Integers
-    text: list[str]
-    vector: Floats
-    tokens: tuple[TokenIndex, ...]
+    text: list[str]  # each run of white space as one space; null is empty
+    vector: Floats  # unit vectors; zeros for a chunk without a usable embedding
+    tokens: tuple[TokenIndex, ...]  # the sets of one part of the entries after the other
 
 
 def index_similarity(chunks: pl.DataFrame) -> SimilarityIndex:

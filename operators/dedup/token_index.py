@@ -35,19 +35,13 @@ _1, _3, _7, _32, _63 = (np.uint64(n) for n in (1, 3, 7, 32, 63))
 
 @dataclass(frozen=True)
 class TokenIndex:
-    """The token sets of chunks.
+    """The token sets of chunks."""
 
-    Attributes:
-        chunk_id: one a set, in the order of the sets.
-        begins: where each set begins in ``tokens``, and at the end where the last one ends.
-        tokens: the hashed tokens of all sets; each set distinct and ascending.
-        memo: the sets' parts by threshold, of :func:`operators.dedup.partition_join.parts_of`.
-    """
-
-    chunk_id: Integers
-    begins: Integers
-    tokens: Words
+    chunk_id: Integers  # one a set, in the order of the sets
+    begins: Integers  # where each set begins in ``tokens``, and where the last one ends
+    tokens: Words  # the hashed tokens of all sets; each set distinct and ascending
     memo: dict[float, Any] = field(default_factory=dict, repr=False, compare=False)
+    """The sets' parts by threshold, of :func:`operators.dedup.partition_join.parts_of`."""
 
     @property
     def sizes(self) -> Integers:

@@ -44,19 +44,12 @@ _OF_STEP = [
 
 @dataclass(frozen=True)
 class Passage:
-    """A passage of an explanation, with its name there and its numbers.
+    """A passage of an explanation, with its name there and its numbers."""
 
-    Attributes:
-        name: its place among the results, or a letter.
-        row: its row of ``DISPOSITIONS``.
-        explained: its rows of ``EXPLAIN``.
-        steps: its waterfall.
-    """
-
-    name: str
-    row: Mapping[str, Any]
-    explained: pl.DataFrame
-    steps: Sequence[Step]
+    name: str  # its place among the results, or a letter
+    row: Mapping[str, Any]  # of ``DISPOSITIONS``
+    explained: pl.DataFrame  # its rows of ``EXPLAIN``
+    steps: Sequence[Step]  # its waterfall
 
     @property
     def place(self) -> int | None:
