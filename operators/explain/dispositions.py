@@ -35,17 +35,12 @@ _NAMED = [*_KEY, "corpus", "source_label", "source_url"]
 
 @dataclass(frozen=True)
 class Run:
-    """The frames of one run, as the nodes of the same names gave them.
-
-    Attributes:
-        merged: all corpora's ``MERGED`` with the column ``corpus``.
-        deduped: all corpora's ``DEDUPED`` with the column ``corpus``.
-    """
+    """The frames of one run, as the nodes of the same names gave them."""
 
     queries: pl.DataFrame
     outcomes: pl.DataFrame
-    merged: pl.DataFrame
-    deduped: pl.DataFrame
+    merged: pl.DataFrame  # all corpora's ``MERGED`` with the column ``corpus``
+    deduped: pl.DataFrame  # all corpora's ``DEDUPED`` with the column ``corpus``
     pooled_hits: pl.DataFrame
     fused: pl.DataFrame
     weighted: pl.DataFrame
@@ -62,18 +57,13 @@ class Run:
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of a run.
+    """The limits of a run."""
 
-    Attributes:
-        candidates: the search depth of each corpus.
-        unit: of the budget: "characters" or "tokens".
-    """
-
-    candidates: Mapping[str, int]
+    candidates: Mapping[str, int]  # the search depth of each corpus
     top_k: int
     context_depth: int
     budget: int
-    unit: str
+    unit: str  # of the budget: "characters" or "tokens"
     label_names: frozenset[str] = frozenset()
     inert_markdown: bool = False
 
