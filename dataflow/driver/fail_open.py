@@ -9,7 +9,7 @@ from typing import Any
 from hamilton.node import Node
 
 from operators import frames
-from operators.context.search_outcomes import overridden, unsuccessful
+from operators.context.search_outcomes import outcome, unsuccessful
 from operators.dedup.token_index import index_tokens
 
 _RESULTS = {
@@ -65,7 +65,7 @@ def not_searched(given: Mapping[str, Any], corpora: Collection[str]) -> dict[str
         }
         for channel in ("vector", "text"):
             if own.keys() & {f"{channel}_lists", f"{channel}_hits", "merged", "unified"}:
-                instead[f"{corpus}.{channel}_outcome"] = overridden(corpus, channel)
+                instead[f"{corpus}.{channel}_outcome"] = outcome(corpus, channel, "overridden")
         if own.keys() & {"vector_hits", "text_hits", "merged", "unified"}:
             # it would read the lists
             instead[f"{corpus}.best_match"] = frames.empty(frames.BEST_MATCH)

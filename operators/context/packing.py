@@ -122,17 +122,12 @@ def _frame(
 
 def compose(packed: pl.DataFrame, queries: pl.DataFrame, *, budget: int) -> pl.DataFrame:
     """``CONTEXT``: the packed entries of each of ``queries`` as one text, empty where none fits."""
-    entries: dict[int, list[str]] = {}
-    used: dict[int, int] = {}
-    keys: dict[int, str] = {}
-    for query_id, key, entry, cost in packed["query_id", "boundary", "entry", "cost"].rows():
-        entries.setdefault(query_id, []).append(entry)
-        used[query_id] = used.get(query_id, 0) + cost
-        keys[query_id] = key
-    rows = [
-        (q, SEPARATOR.join(entries.get(q, [])), used.get(q, 0), budget, keys.get(q))
-        for q in queries["query_id"].to_list()
-    ]
+    entries = packed["query_id", "boundary", "entry", "cost"].rows_by_key("query_id")
+    rows = []
+    for query_id in queries["query_id"].to_list():
+        own = entries.get(query_id, [])
+        text = SEPARATOR.join(said for _, said, _ in own)
+        rows.append((query_id, text, sum(c for *_, c in own), budget, own[-1][0] if own else None))
     return pl.DataFrame(rows, schema=CONTEXT, orient="row")
 
 

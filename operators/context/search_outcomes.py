@@ -8,7 +8,6 @@ The channels are ``vector`` and ``text``; ``chunks`` appears only where reading 
 import re
 from collections.abc import Callable, Container, Sequence
 from time import perf_counter
-from typing import Any
 
 import polars as pl
 
@@ -18,11 +17,17 @@ from operators.frames import NOTES, OUTCOMES, TEXT_LISTS, VECTOR_LISTS, empty, s
 
 _CREDENTIALS = re.compile(r"(?<=://)[^\s/@]+@|(?i:password|passwd|token|secret)\s*[=:]\s*\S+")
 _LONGEST = 160
+_FAILED = ("failed", "timed_out")
 _ANSWERED = ("ok", "empty", "overridden")
 
 
 def outcome(
-    corpus: str, channel: str, status: str, rows: int, elapsed_ms: float, error: str | None = None
+    corpus: str,
+    channel: str,
+    status: str,
+    rows: int = 0,
+    elapsed_ms: float = 0.0,
+    error: str | None = None,
 ) -> pl.DataFrame:
     """One row of ``OUTCOMES``; ``error`` becomes one line without credentials."""
     said = None if error is None else _one_line(error)
@@ -63,7 +68,7 @@ def timed_search(
     lists = empty(VECTOR_LISTS if channel == "vector" else TEXT_LISTS)
     result = empty(OUTCOMES)
     if queries.height and home[1] not in present:
-        result = absent(corpus, channel)
+        result = outcome(corpus, channel, "absent")
     elif queries.height:
         began = perf_counter()
         lists = search(*home, queries, *vectors, **options)
@@ -78,16 +83,6 @@ def unsuccessful(corpus: str, channel: str, error: Exception, elapsed_ms: float)
     return outcome(corpus, channel, status, 0, elapsed_ms, said)
 
 
-def overridden(corpus: str, channel: str) -> pl.DataFrame:
-    """The outcome of a search that did not run, because the caller gave its results."""
-    return outcome(corpus, channel, "overridden", 0, 0.0)
-
-
-def absent(corpus: str, channel: str) -> pl.DataFrame:
-    """The outcome of a corpus that the collection does not have."""
-    return outcome(corpus, channel, "absent", 0, 0.0)
-
-
 def collect(outcomes: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """All outcomes as one frame.
 
@@ -96,11 +91,9 @@ def collect(outcomes: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """
     everything = stacked(outcomes) if outcomes else empty(OUTCOMES)
     rows = everything.rows()
-    bad = [row for row in rows if row[2] in ("failed", "timed_out")]
-    if bad:
+    if bad := [row for row in rows if row[2] in _FAILED]:
         unread = {row[0] for row in bad if row[1] == "chunks"}
-        good = {row[0] for row in rows if row[2] in _ANSWERED}
-        if not good - unread:
+        if not {row[0] for row in rows if row[2] in _ANSWERED} - unread:
             faults = "; ".join(f"{row[0]} {row[1]}: {row[5] or row[2]}" for row in bad)
             raise SearchError(f"every search failed, so there is no answer: {faults}")
     return everything
@@ -130,12 +123,10 @@ def not_ingested(outcomes: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
 
 def remarks(outcomes: pl.DataFrame) -> list[tuple[str, str]]:
     """A corpus and a sentence for each outcome that a reader must know about."""
-    by_corpus: dict[str, list[tuple[Any, ...]]] = {}
-    for corpus, *row in outcomes["corpus", "channel", "status", "elapsed_ms", "error"].rows():
-        by_corpus.setdefault(corpus, []).append(tuple(row))
+    columns = outcomes["corpus", "channel", "status", "elapsed_ms", "error"]
     found = []
-    for corpus, rows in by_corpus.items():
-        bad = [row for row in rows if row[1] in ("failed", "timed_out")]
+    for corpus, rows in columns.rows_by_key("corpus").items():
+        bad = [row for row in rows if row[1] in _FAILED]
         good = [row[0] for row in rows if row[1] in ("ok", "empty")]
         if any(row[0] == "chunks" for row in bad):
             good = []

@@ -22,7 +22,7 @@ from operators.dedup.representatives import absorb
 from operators.dedup.similarity_index import SimilarityIndex, index_similarity, joined
 from operators.dedup.token_index import TokenIndex, index_tokens
 
-OfChunks = TypeVar("OfChunks", bound=TokenIndex | SimilarityIndex)  # one entry a chunk
+T = TypeVar("T", bound=TokenIndex | SimilarityIndex)
 
 
 def jaccard(
@@ -30,9 +30,7 @@ def jaccard(
 ) -> pl.DataFrame:
     """Without what shares at least ``threshold`` of its tokens with a better hit that stays.
 
-    Args:
-        known: token sets that were made before; other texts are hashed here.
-        threshold: a Jaccard index.
+    ``known`` are token sets that were made before; other texts are hashed here.
     """
     hits, query_id = _one_place_a_change(hits)
     sets, number = of_hits(hits, known, index_tokens)
@@ -44,9 +42,7 @@ def cosine(
 ) -> pl.DataFrame:
     """Without what another document says with a cosine of at least ``threshold``.
 
-    Args:
-        chunks: frames of ``CHUNKS`` that have the hits' embeddings.
-        threshold: a cosine.
+    ``chunks`` are frames of ``CHUNKS`` that have the hits' embeddings.
     """
     hits, query_id = _one_place_a_change(hits)
     vectors, number = _vectors(hits["chunk_id"].to_numpy(), chunks)
@@ -63,10 +59,7 @@ def guarded(
 ) -> pl.DataFrame:
     """Without what says the same, by :mod:`operators.dedup.guarded`.
 
-    Args:
-        known: similarity indexes of the hits' chunks; of other hits only the texts are compared.
-        jaccard_threshold: the least Jaccard index of near-duplicates.
-        cosine_threshold: the least cosine of near-duplicates.
+    ``known`` are similarity indexes of the hits' chunks; of other hits only the texts are compared.
     """
     hits, query_id = _one_place_a_change(hits)
     indexes, number = of_hits(hits, known, index_similarity)
@@ -89,14 +82,11 @@ def newest(
 
 
 def of_hits(
-    hits: pl.DataFrame, known: Sequence[OfChunks], make: Callable[[pl.DataFrame], OfChunks]
-) -> tuple[Sequence[OfChunks], Integers]:
+    hits: pl.DataFrame, known: Sequence[T], make: Callable[[pl.DataFrame], T]
+) -> tuple[Sequence[T], Integers]:
     """Entries for all of ``hits``, and for each row the number of its own, through all of them.
 
-    Args:
-        hits: has the column chunk_id, and what ``make`` reads.
-        known: made before, of any chunks.
-        make: makes the entries that ``known`` lacks, from rows of ``hits``, each chunk once.
+    ``make`` makes the entries that ``known`` lacks, from rows of ``hits``, each chunk once.
     """
     ids = np.concatenate([np.zeros(0, np.int64), *(one.chunk_id for one in known)])
     wanted = hits["chunk_id"].to_numpy()
@@ -106,7 +96,7 @@ def of_hits(
         return known, number
     fresh = make(hits[missing[np.unique(wanted[missing], return_index=True)[1]]])
     number[missing] = len(ids) + positions(fresh.chunk_id, wanted[missing])
-    return [*known, fresh], number
+    return (*known, fresh), number
 
 
 def _one_place_a_change(hits: pl.DataFrame) -> tuple[pl.DataFrame, Column]:

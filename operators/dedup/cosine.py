@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from operators.arrays.segments import Column, Flags, Floats, Integers, starts
+from operators.dedup.representatives import check_threshold
 
 # One product of unit vectors is so small that numpy's library wakes no second thread for it: on a
 # busy machine the wait for that thread takes a thousand times as long as the product.
@@ -24,17 +25,13 @@ def cosine_representatives(
 ) -> Integers:
     """For each row the row that represents it: itself, or the best that it nearly repeats.
 
-    Args:
-        query_id: the query of each row; rows are sorted by query and rank.
-        number: each row's vector in ``vectors``.
-        vectors: unit vectors, as :func:`unit_vectors` gives them.
-        document: a number for each row's document; rows of one document are no duplicates.
-        threshold: the cosine from which on two rows are near-duplicates, above 0 and at most 1.
+    Rows of one ``document`` (a number a row) are no duplicates. ``vectors`` are unit vectors, as
+    :func:`unit_vectors` gives them.
 
     Raises:
         ValueError: the threshold is out of range.
     """
-    check_threshold(threshold)
+    check_threshold("cosine", threshold)
     representative = np.arange(len(query_id))
     for row, near in near_and_better(query_id, number, vectors, threshold):
         stays = representative[near] == near
@@ -47,10 +44,7 @@ def cosine_representatives(
 def near_and_better(
     query_id: Column, number: Integers, vectors: Floats, threshold: float
 ) -> Iterator[tuple[int, Integers]]:
-    """Each row, best first, with the better rows of its query whose vectors are near.
-
-    The arguments are those of :func:`cosine_representatives`.
-    """
+    """Each row, best first, with the better rows of its query whose vectors are near."""
     columns = max(_MULTIPLICATIONS // (_ROWS * max(vectors.shape[1], 1)), 1)
     for first, end in pairwise([*starts(query_id).tolist(), len(query_id)]):
         unit = vectors[number[first:end]]
@@ -64,25 +58,13 @@ def near_and_better(
 
 
 def are_near(vectors: Floats, one: Integers, two: Integers, threshold: float) -> Flags:
-    """Whether the vectors of each pair have a cosine of at least ``threshold``, which is above 0.
-
-    Args:
-        vectors: unit vectors, as :func:`unit_vectors` gives them.
-        one: the row in ``vectors`` of the first of each pair.
-        two: that of the second.
-    """
+    """Whether each pair of rows of ``vectors`` has a cosine of at least ``threshold``, above 0."""
     near = np.zeros(len(one), bool)
     for begin in range(0, len(one), _PAIRS_AT_ONCE):
         some = slice(begin, begin + _PAIRS_AT_ONCE)
         cosines = np.einsum("ij,ij->i", vectors[one[some]], vectors[two[some]])
         near[some] = cosines >= threshold - _ROUNDING
     return near
-
-
-def check_threshold(threshold: float, kind: str = "cosine") -> None:
-    """Raise ValueError unless ``threshold`` makes sense as the least similarity of this kind."""
-    if not 0 < threshold <= 1:
-        raise ValueError(f"a {kind} threshold must be above 0 and at most 1, got {threshold}")
 
 
 def unit_vectors(embeddings: pl.Series) -> Floats:

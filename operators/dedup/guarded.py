@@ -12,8 +12,9 @@ from functools import cache, lru_cache
 import numpy as np
 
 from operators.arrays.segments import Column, Integers
-from operators.dedup import cosine
+from operators.dedup.cosine import are_near
 from operators.dedup.jaccard import Finder
+from operators.dedup.representatives import check_threshold
 from operators.dedup.similarity_index import SimilarityIndex
 
 _NEGATIONS = """not no never none neither nor nothing nobody nowhere without cannot except unless
@@ -38,23 +39,16 @@ def guarded_representatives(
 ) -> Integers:
     """For each row the row that represents it: itself, or the best that says the same.
 
-    Args:
-        query_id: the query of each row; rows are sorted by query and rank.
-        number: each row's entry in ``index``.
-        index: the texts and vectors of chunks.
-        jaccard_threshold: the least Jaccard index of near-duplicates.
-        cosine_threshold: the least cosine of near-duplicates.
-
     Raises:
         ValueError: a threshold is out of range.
     """
-    cosine.check_threshold(cosine_threshold)
+    check_threshold("cosine", cosine_threshold)
     finder = Finder(query_id, number, index.tokens, jaccard_threshold)
     every = np.ones(len(number), bool)
     better, worse = finder.pairs(np.arange(len(number)), every, every)
     order = np.lexsort((better, worse))
     better, worse = better[order], worse[order]
-    near = cosine.are_near(index.vector, number[better], number[worse], cosine_threshold)
+    near = are_near(index.vector, number[better], number[worse], cosine_threshold)
     guards_of = cache(lambda entry: guards(index.text[entry]))
 
     representative, entry = list(range(len(number))), number.tolist()

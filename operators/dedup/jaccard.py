@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from operators.arrays.segments import Column, Flags, Floats, Integers, changes, offsets, places
-from operators.dedup.cosine import check_threshold
 from operators.dedup.partition_join import parts_of, ranges
+from operators.dedup.representatives import check_threshold
 from operators.dedup.token_index import TokenIndex, Words
 
 Pairs = tuple[Integers, Integers]
@@ -26,12 +26,8 @@ def jaccard_representatives(
 ) -> Integers:
     """For each row the row that represents it: itself, or the best that it nearly repeats.
 
-    Args:
-        query_id: the query of each row; rows are sorted by query and rank.
-        number: each row's set, counted through all of ``sets``.
-        sets: token sets. Two empty ones are equal; an empty one equals nothing else.
-        threshold: the Jaccard index from which on two rows are near-duplicates, above 0 and at
-            most 1.
+    ``number`` counts through all of ``sets``. Two empty sets are equal; an empty one equals nothing
+    else.
 
     Raises:
         ValueError: the threshold is out of range.
@@ -65,15 +61,12 @@ def _settle(representative: Integers, better: Integers, worse: Integers) -> None
 
 
 class Finder:
-    """Finds the rows of one query whose sets have at least a given Jaccard index.
-
-    The arguments are those of :func:`jaccard_representatives`.
-    """
+    """Finds the rows of one query whose sets have a Jaccard index of at least ``threshold``."""
 
     def __init__(
         self, query_id: Column, number: Integers, sets: Sequence[TokenIndex], threshold: float
     ) -> None:
-        check_threshold(threshold, "Jaccard")
+        check_threshold("Jaccard", threshold)
         self.query_id, self.number, self.sets, self.threshold = query_id, number, sets, threshold
         parts = [parts_of(one, threshold) for one in sets]
         self.whole = _joined([one.whole for one in parts])
@@ -100,16 +93,11 @@ class Finder:
         return first
 
     def pairs(self, rows: Integers, may_better: Flags, may_worse: Flags) -> Pairs:
-        """The pairs (better, worse) of ``rows`` that have the index.
+        """The pairs (better, worse) of ``rows`` (numbers, ascending) that have the index.
 
-        Args:
-            rows: row numbers, ascending.
-            may_better: whether each of ``rows`` may be the better one of a pair.
-            may_worse: whether it may be the worse one.
+        The flags say of each row whether it may be the better or the worse one of a pair.
         """
         better, worse = self._candidates(rows, may_better, may_worse)
-        if not len(better):
-            return better, worse
         high = self._compare(self.number[better], self.number[worse])
         return better[high], worse[high]
 

@@ -49,12 +49,8 @@ def newest_representatives(
 ) -> Integers:
     """For each row the row that represents it, taken from the latest date on.
 
-    Args:
-        rows: columns as for :func:`deduplicate_near_duplicates`. Rows of one file are not compared.
-        query_id: the query of each row, in any order.
-        number: each row's vector in ``vectors``.
-        vectors: unit vectors, as :func:`operators.dedup.cosine.unit_vectors` gives them.
-        threshold: the cosine from which on two rows are near-duplicates, above 0 and at most 1.
+    ``rows`` has the columns of :func:`deduplicate_near_duplicates`; here ``query_id`` may be in any
+    order.
 
     Raises:
         ValueError: the threshold is out of range.

@@ -1,7 +1,9 @@
 """A list without its near-duplicates.
 
 Every rule of this package gives ``representative``: for each row the row that stands for it, itself
-if it stays. What goes is not lost: the row that stays names it.
+if it stays. It takes ``query_id``, the query of each row (rows are sorted by query and rank), and
+``number``, each row's entry in the vectors, sets or index that it compares. What goes is not lost:
+the row that stays names it.
 """
 
 import numpy as np
@@ -12,6 +14,12 @@ from operators.arrays.lists import lists
 from operators.arrays.rows import index, replaced, take
 from operators.arrays.segments import Integers, places
 from operators.frames import DEDUPED, empty
+
+
+def check_threshold(measure: str, threshold: float) -> None:
+    """Raise ValueError unless ``threshold`` is a limit that makes sense for ``measure``."""
+    if not 0 < threshold <= 1:
+        raise ValueError(f"a {measure} threshold must be above 0 and at most 1, got {threshold}")
 
 
 def drop_duplicates(merged: pl.DataFrame, representative: Integers) -> pl.DataFrame:

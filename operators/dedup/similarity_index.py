@@ -20,8 +20,8 @@ class SimilarityIndex:
 
     chunk_id: Integers
     text: list[str]  # each run of white space as one space; null is empty
-    vector: Floats  # its unit vector; zeros for a chunk without a usable embedding
-    tokens: tuple[TokenIndex, ...]  # the token sets, of one part of the entries after the other
+    vector: Floats  # unit vectors; zeros for a chunk without a usable embedding
+    tokens: tuple[TokenIndex, ...]  # the sets of one part of the entries after the other
 
 
 def index_similarity(chunks: pl.DataFrame) -> SimilarityIndex:

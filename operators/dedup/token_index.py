@@ -38,10 +38,10 @@ class TokenIndex:
     """The token sets of chunks."""
 
     chunk_id: Integers  # one a set, in the order of the sets
-    begins: Integers  # where each set begins in ``tokens``, and at the end where the last one ends
+    begins: Integers  # where each set begins in ``tokens``, and where the last one ends
     tokens: Words  # the hashed tokens of all sets; each set distinct and ascending
-    # the sets' parts by threshold, of :func:`operators.dedup.partition_join.parts_of`
     memo: dict[float, Any] = field(default_factory=dict, repr=False, compare=False)
+    """The sets' parts by threshold, of :func:`operators.dedup.partition_join.parts_of`."""
 
     @property
     def sizes(self) -> Integers:

@@ -23,14 +23,11 @@ def jaccard(
 ) -> pl.DataFrame:
     """Without what shares at least ``threshold`` of its tokens with a better hit that stays.
 
-    Args:
-        sets: the token sets of ``chunks``, in its order.
-        threshold: a Jaccard index, see :func:`operators.dedup.jaccard.jaccard_representatives`.
+    ``sets`` are the token sets of ``chunks``, in its order.
     """
     hits, query_id, row = _found(merged, chunks)
-    return drop_duplicates(
-        hits, jaccard_representatives(query_id, row, [sets], threshold=threshold)
-    )
+    representative = jaccard_representatives(query_id, row, [sets], threshold=threshold)
+    return drop_duplicates(hits, representative)
 
 
 def cosine(merged: pl.DataFrame, chunks: pl.DataFrame, *, threshold: float = 0.95) -> pl.DataFrame:
@@ -51,10 +48,7 @@ def guarded(
 ) -> pl.DataFrame:
     """Without what says the same, by :mod:`operators.dedup.guarded`.
 
-    Args:
-        known: the similarity index of ``chunks``, in its order.
-        jaccard_threshold: the least Jaccard index of near-duplicates.
-        cosine_threshold: the least cosine of near-duplicates.
+    ``known`` is the similarity index of ``chunks``, in its order.
     """
     hits, query_id, row = _found(merged, chunks)
     thresholds = (jaccard_threshold, cosine_threshold)

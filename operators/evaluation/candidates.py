@@ -183,15 +183,11 @@ def candidates(
     match: pl.DataFrame | None = None,
     spaces: Mapping[str, str | None] | None = None,
 ) -> Candidates:
-    """The candidates of judged queries.
+    """The candidates of judged queries; a query without a hit has nDCG 0.
 
     Args:
-        hits: columns ``UNIFIED`` and ``recency``, of all corpora, after dedup within each.
-        queries: columns ``JUDGED_QUERIES``; one without a hit has nDCG 0.
-        qrels: columns ``QRELS``, of these queries.
-        corpora: all corpora of ``hits``.
-        depths: the length at which the lists of each corpus were cut; None: all were cut.
-        spaces: the vector space of each corpus; None: all have the same.
+        hits: columns ``UNIFIED`` and ``recency``, of all ``corpora``, after dedup within each.
+        depths, spaces: see :class:`Candidates`.
         all_corpora: the hits of every corpus count; False: those of the judged corpora.
         match: columns ``LEXICAL_WEIGHT`` of ``queries``, in their order; None: 0 each.
     """
@@ -200,19 +196,18 @@ def candidates(
     document_ids = hits["document_id"].unique().sort()
     document = document_ids.search_sorted(hits["document_id"]).to_numpy().astype(np.int64)
     query = positions(queries["number"].to_numpy(), hits["query_id"].to_numpy())
-    graded = qrels.filter(pl.col("grade") > 0).with_columns(
-        gain=2.0 ** pl.col("grade").cast(pl.Float64) - 1
-    )
+    gain_of_grade = 2.0 ** pl.col("grade").cast(pl.Float64) - 1
+    graded = qrels.filter(pl.col("grade") > 0).with_columns(gain=gain_of_grade)
     place = {query_id: number for number, query_id in enumerate(ids)}
     ideal = np.zeros(len(ids))
     for (query_id,), part in graded.group_by("query_id"):
         best = np.sort(part["gain"].to_numpy())[::-1][:_CUT]
         ideal[place[str(query_id)]] = (best * _DISCOUNT[: len(best)]).sum()
-    key = hits.select("chunk_id", query_id=queries["query_id"].gather(query))
+    asked = pl.Series([ids[n] for n in query.tolist()], dtype=pl.String)
+    key = hits.select("chunk_id", query_id=asked)
     found = judged_names(graded, hits.drop("query_id")).join(graded, on=["query_id", "doc_id"])
     best_gain = found.group_by("query_id", "chunk_id").agg(pl.col("gain").max())
-    key = key.join(best_gain, on=["query_id", "chunk_id"], how="left", maintain_order="left")
-    gain = key["gain"].fill_null(0.0).to_numpy()
+    gains = key.join(best_gain, on=["query_id", "chunk_id"], how="left", maintain_order="left")
     corpus = pl.Series(known).search_sorted(hits["corpus"]).to_numpy().astype(np.int64)
     counting = [
         [all_corpora or names is None or name in names for name in known]
@@ -237,7 +232,7 @@ def candidates(
         similarity=1 - _floats(hits["vector_distance"]),
         text_score=_floats(hits["text_score"]),
         recency=hits["recency"].to_numpy(),
-        gain=np.where(counted, gain, 0.0),
+        gain=np.where(counted, gains["gain"].fill_null(0.0).to_numpy(), 0.0),
         counted=counted,
         ideal=ideal,
         match=np.zeros(len(ids)) if match is None else _floats(match["lexical_weight"]),

@@ -19,17 +19,10 @@ def summary(
     resamples: int = statistics.RESAMPLES,
     seed: int = statistics.SEED,
 ) -> pl.DataFrame:
-    """The mean of each measure with its interval, over all queries and over each slice of them.
+    """``SUMMARY``: the mean of each measure with its interval, over all queries and each slice.
 
-    Args:
-        scores: columns ``SCORES``.
-        corpus_scores: columns ``CORPUS_SCORES``.
-        queries: columns ``JUDGED_QUERIES``.
-        all_corpora_scores: columns ``SCORES``, with the documents of all corpora in one list.
-
-    Returns:
-        Columns ``SUMMARY``, by slice: all, judged in several corpora, all corpora in one list,
-        corpora, kinds, triggers; a slice of all queries, or of none, is left out.
+    The slices are: all, judged in several corpora, all corpora in one list
+    (``all_corpora_scores``), corpora, kinds, triggers; one of all queries, or of none, is left out.
     """
     parts = [("all", scores)]
     several = queries.filter(pl.col("corpora").list.len() > 1)
@@ -39,8 +32,7 @@ def summary(
     for (corpus,), part in _sorted_groups(corpus_scores, "corpus"):
         parts.append((f"corpus={corpus}", part))
     for field in ("kind", "trigger"):
-        named = queries.filter(pl.col(field).is_not_null())
-        for (name,), part in _sorted_groups(named, field):
+        for (name,), part in _sorted_groups(queries.drop_nulls(field), field):
             parts.append((f"{field}={name}", scores.join(part, on="query_id", how="semi")))
     every = scores["query_id"].n_unique()
     rows: list[tuple[object, ...]] = []
@@ -86,11 +78,9 @@ def comparison(
     permutations: int = statistics.PERMUTATIONS,
     seed: int = statistics.SEED,
 ) -> pl.DataFrame:
-    """Every other configuration of ``scores`` (``SCORES``) against ``baseline``, query by query.
+    """``COMPARISON``: every other configuration against ``baseline``, query by query.
 
-    Returns:
-        Columns ``COMPARISON``, by configuration and measure; p is corrected over all its rows. Two
-        values within 1e-9 are a tie.
+    By configuration and measure; p is corrected over all rows. Values within 1e-9 are a tie.
     """
     columns, values = _table(scores)
     place = {column: at for at, column in enumerate(columns)}
@@ -128,17 +118,10 @@ def changed(
     *,
     most: int = 10,
 ) -> pl.DataFrame:
-    """The queries whose score by the first measure moved most, with both lists.
+    """``CHANGED``: the queries whose score by the first measure moved most, with both lists.
 
-    Args:
-        scores: columns ``SCORES``.
-        runs: columns ``RUN``.
-        queries: columns ``JUDGED_QUERIES``.
-        most: queries for each configuration.
-
-    Returns:
-        Columns ``CHANGED``, by configuration; the largest change first, then by query_id. A query
-        that did not change is not listed.
+    By configuration, at most ``most`` each; the largest change first, then by query_id. A query
+    that did not change is not listed.
     """
     one = scores.filter(pl.col("measure") == measures_of(scores)[0])
     before = one.filter(pl.col("config") == baseline).select("query_id", before="value")
@@ -149,9 +132,10 @@ def changed(
         .with_columns(size=(pl.col("after") - pl.col("before")).abs())
         .filter(pl.col("size") >= 1e-9)
     )
-    order = pl.col("config").cast(pl.Enum(scores["config"].unique(maintain_order=True)))
+    order = {c: at for at, c in enumerate(scores["config"].unique(maintain_order=True))}
     picked = (
-        moved.sort(order, "size", "query_id", descending=[False, True, False])
+        moved.with_columns(order=pl.col("config").replace_strict(order, default=None))
+        .sort(["order", "size", "query_id"], descending=[False, True, False])
         .group_by("config", maintain_order=True)
         .head(most)
     )

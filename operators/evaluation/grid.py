@@ -91,12 +91,23 @@ def sweep_table(
     """
     names = [point_name(point) for point in points]
     settings = {name: [point[name] for point in points] for name in points[0]}
-    values = {name: pl.Series(of, strict=False) for name, of in settings.items()}
-    table = pl.DataFrame({"point": names, **values})
+    table = pl.DataFrame(
+        {"point": names, **{k: pl.Series(v, strict=False) for k, v in settings.items()}}
+    ).with_row_index("order")
     means = summary.filter(pl.col("slice") == "all").drop("slice", "queries")
-    means = means.rename({"config": "point"})
-    named = {"config": "point", "low": "difference_low", "high": "difference_high"}
-    against = comparison.drop("baseline", "wins", "ties", "losses").rename(named)
-    return table.join(means, on="point", maintain_order="left_right").join(
-        against, on=["point", "measure"], how="left", maintain_order="left"
+    against = comparison.select(
+        *("measure", "difference", "p", "p_corrected"),
+        point="config",
+        difference_low="low",
+        difference_high="high",
+    )
+    return (
+        table.join(means, left_on="point", right_on="config", maintain_order="left_right")
+        .join(against, on=["point", "measure"], how="left", maintain_order="left")
+        .select(
+            "point",
+            *settings,
+            *("measure", "mean", "low", "high"),
+            *("difference", "difference_low", "difference_high", "p", "p_corrected"),
+        )
     )

@@ -65,8 +65,7 @@ def _query(line: str, where: str) -> dict[str, Any]:
     if not isinstance(query_id, str) or not query_id.strip():
         raise JudgementError(f"{where}: query_id must be a text, got {query_id!r}")
     texts = _texts(given, "texts", where)
-    if texts is None:
-        texts = [_text(given, "text", where) or ""]
+    texts = [_text(given, "text", where) or ""] if texts is None else texts
     if not texts or not all(text.strip() for text in texts):
         raise JudgementError(f"{where}: query {query_id!r} has no text")
     trigger = _text(given, "trigger", where)

@@ -11,7 +11,7 @@ import polars as pl
 
 from operators.errors import CrosscorpusError, UnknownName, suggest
 from operators.evaluation.evaluation_frames import CORPUS_SCORES, MEASURES, SCORES
-from operators.evaluation.ranked_documents import of_judged_corpora
+from operators.evaluation.ranked_documents import IN_JUDGED_CORPUS
 from operators.foundation.extras import installing
 from operators.frames import empty
 
@@ -33,16 +33,9 @@ def scores(
     *,
     measures: Sequence[str] = MEASURES,
 ) -> pl.DataFrame:
-    """The value of every measure for every query of ``qrels``.
+    """``SCORES``: the value of every measure for every query of ``qrels``, answered or not.
 
-    Args:
-        run: columns ``RUN``.
-        qrels: columns ``QRELS``; each query in it counts, answered or not.
-        configs: the configurations, even those without an answer.
-        measures: some of ``MEASURES``.
-
-    Returns:
-        Columns ``SCORES``, by configuration, measure, both in the given order, and query.
+    By configuration (also one without an answer), measure, both in the given order, and query.
 
     Raises:
         UnknownName: there is no such measure.
@@ -52,11 +45,11 @@ def scores(
     grades = qrels.with_columns(pl.col("grade").clip(0))
     calculated = {name: _measure(name, grades["grade"].max()) for name in measures}
     judged = _nested(grades, "grade")
-    rows: list[tuple[str, str, str, float]] = []
+    parts = [empty(SCORES)]
     for config in configs:
-        answered = _nested(run.filter(pl.col("config") == config), "score")
-        rows += [(config, *one) for one in _scored(answered, judged, calculated)]
-    return pl.DataFrame(rows, schema=SCORES, orient="row")
+        found = _scored(_nested(run.filter(config=config), "score"), judged, calculated)
+        parts.append(found.select(pl.lit(config).alias("config"), *list(SCORES)[1:]))
+    return pl.concat(parts)
 
 
 def corpus_scores(
@@ -68,19 +61,14 @@ def corpus_scores(
     *,
     measures: Sequence[str] = MEASURES,
 ) -> pl.DataFrame:
-    """The values of :func:`scores` over the documents of one corpus, for every judged corpus.
+    """``CORPUS_SCORES``: :func:`scores` over the documents of one corpus, for every judged corpus.
 
-    Args:
-        run: columns ``RUN``.
-        queries: columns ``JUDGED_QUERIES``; a query counts in the corpora that it judges.
-        qrels: columns ``QRELS``.
-        homes: doc_id and corpus of the judged documents.
-
-    Returns:
-        Columns ``CORPUS_SCORES``, by corpus, then as :func:`scores`.
+    A query counts in the corpora that it judges; ``homes`` has doc_id and corpus of the judged
+    documents.
     """
     placed = qrels.join(homes.select("doc_id", "corpus").unique(), on="doc_id")
-    placed = of_judged_corpora(placed, queries)
+    placed = placed.join(queries.select("query_id", "corpora"), on="query_id")
+    placed = placed.filter(IN_JUDGED_CORPUS)
     parts = [empty(CORPUS_SCORES)]
     for corpus in placed["corpus"].unique().sort():
         judged = placed.filter(pl.col("corpus") == corpus).select(qrels.columns)
@@ -108,11 +96,12 @@ def _nested(rows: pl.DataFrame, value: str) -> dict[str, dict[str, Any]]:
 
 def _scored(
     run: dict[str, dict[str, Any]], judged: dict[str, dict[str, Any]], measures: dict[str, Any]
-) -> list[tuple[str, str, float]]:
-    """Query, measure and value, in the order of ``SCORES``."""
+) -> pl.DataFrame:
     found = {name: dict.fromkeys(judged, 0.0) for name in measures}
     names = {measure: name for name, measure in measures.items()}
     asked = {query_id: documents for query_id, documents in run.items() if query_id in judged}
     for value in ir_measures.iter_calc(list(measures.values()), judged, asked) if asked else ():
         found[names[value.measure]][value.query_id] = float(value.value)
-    return [(q, m, v) for m, values in found.items() for q, v in sorted(values.items())]
+    rows = [(q, m, v) for m, values in found.items() for q, v in sorted(values.items())]
+    schema = {name: SCORES[name] for name in ("query_id", "measure", "value")}
+    return pl.DataFrame(rows, schema=schema, orient="row")

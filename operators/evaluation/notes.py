@@ -16,14 +16,8 @@ def evaluation_notes(
 ) -> tuple[str, ...]:
     """A sentence for each thing that a reader would not guess.
 
-    Args:
-        given_queries: columns ``JUDGED_QUERIES``, all of the file.
-        given_qrels: columns ``QRELS``, all of the file.
-        queries: those with judgements.
-        qrels: those of these queries.
-        homes: doc_id of the judged documents that the collection has.
-        runs: columns ``RUN``.
-        configs: the names of all configurations.
+    ``queries`` are those of all ``given_queries`` of the file that have judgements, ``qrels`` their
+    judgements; ``homes`` has the doc_id of the judged documents that the collection has.
     """
     unjudged = given_queries.join(queries, on="query_id", how="anti")["query_id"]
     notes = _note(unjudged, "query", "queries", "without judgements left out")

@@ -14,16 +14,15 @@ Alternates = Literal["expand", "drop"]
 DOCUMENTS = pl.Schema(
     {"query_id": pl.UInt32(), "doc_id": pl.String(), "corpus": pl.String(), "rank": pl.UInt32()}
 )
-_JUDGED = pl.col("corpora").is_null() | pl.col("corpora").list.contains(pl.col("corpus"))
+IN_JUDGED_CORPUS = pl.col("corpora").is_null() | pl.col("corpora").list.contains(pl.col("corpus"))
+"""Whether a row's corpus is one of its query's ``corpora``; null: every one."""
 PASSAGE = r"(?s)^(.+):(\d+)-(\d+)$"
 
 
 def judged_names(qrels: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
     """The judged ids that name a chunk: query_id, chunk_id and doc_id, in no order.
 
-    Args:
-        qrels: query_id and doc_id.
-        chunks: chunk_id, document_id, repo, start_line and end_line.
+    ``chunks`` has chunk_id, document_id, repo, start_line and end_line.
     """
     judged = qrels.select("query_id", "doc_id").unique()
     part = pl.col("doc_id").str.extract
@@ -79,57 +78,43 @@ def ranked_documents(
         own = pl.coalesce("doc_id", "document_id")
         found = found.join(names, on=["query_id", "chunk_id"], how="left")
         found = found.with_columns(document_id=own).drop("doc_id")
-    return (
-        found.sort("query_id", "rank", "place", "chunk_id", "corpus", "document_id")
-        .unique(["query_id", "document_id"], keep="first", maintain_order=True)
-        .with_columns(rank=pl.int_range(pl.len(), dtype=pl.UInt32).over("query_id"))
-        .rename({"document_id": "doc_id"})
-        .select(list(DOCUMENTS))
-    )
+    found = found.sort("query_id", "rank", "place", "chunk_id", "corpus", "document_id")
+    once = found.unique(["query_id", "document_id"], keep="first", maintain_order=True)
+    return _ranked(once).rename({"document_id": "doc_id"}).select(list(DOCUMENTS))
+
+
+def _ranked(ordered: pl.DataFrame) -> pl.DataFrame:
+    rank = pl.int_range(pl.len(), dtype=pl.UInt32).over("query_id")
+    return ordered.with_columns(rank=rank)
 
 
 def of_judged_corpora(run: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
-    """The rows of a run in the corpora that their query judges, in the run's order.
-
-    Args:
-        run: query_id and corpus, and any other columns.
-        queries: columns ``JUDGED_QUERIES``; null judges every corpus.
-    """
+    """The documents of ``run`` (``RUN``) in the corpora that their query judges, in its order."""
     judged = queries.select("query_id", "corpora")
-    joined = run.join(judged, on="query_id", maintain_order="left")
-    return joined.filter(_JUDGED).drop("corpora")
+    joined = run.join(judged, on="query_id", how="left", maintain_order="left")
+    return joined.filter(IN_JUDGED_CORPUS).drop("corpora")
 
 
 def continued(head: pl.DataFrame, tail: pl.DataFrame) -> pl.DataFrame:
     """``head``, then the documents that only ``tail`` has; both have columns ``DOCUMENTS``."""
     more = tail.join(head, on=["query_id", "doc_id"], how="anti")
-    return (
-        pl.concat([head.with_columns(part=0), more.with_columns(part=1)])
-        .sort("query_id", "part", "rank")
-        .with_columns(rank=pl.int_range(pl.len(), dtype=pl.UInt32).over("query_id"))
-        .select(list(DOCUMENTS))
-    )
+    both = pl.concat([head.with_columns(part=0), more.with_columns(part=1)])
+    return _ranked(both.sort("query_id", "part", "rank")).select(list(DOCUMENTS))
 
 
 def shallow(
     documents: pl.DataFrame, asked: pl.DataFrame, sizes: Mapping[str, int], depth: int
 ) -> pl.DataFrame:
-    """The queries that have fewer than ``depth`` documents of a corpus that holds more.
+    """The queries that have fewer than ``depth`` ``DOCUMENTS`` of a corpus that holds more.
 
-    Args:
-        documents: columns ``DOCUMENTS``.
-        asked: query_id and ``corpora`` (null: every corpus), and any other columns.
-        sizes: corpus -> its number of documents.
-        depth: documents a corpus that are wanted.
-
-    Returns:
-        Rows of ``asked`` in its order, ``corpora`` narrowed to those that lack documents.
+    Rows of ``asked`` (query_id, ``corpora``, any other columns) in its order, ``corpora`` narrowed
+    to those that lack documents. ``sizes``: the number of documents of each corpus.
     """
     wanted = pl.DataFrame(
         {"corpus": sorted(sizes), "wanted": [min(depth, sizes[name]) for name in sorted(sizes)]},
         schema={"corpus": pl.String, "wanted": pl.UInt32},
     )
-    pairs = asked.select("query_id", "corpora").join(wanted, how="cross").filter(_JUDGED)
+    pairs = asked.select("query_id", "corpora").join(wanted, how="cross").filter(IN_JUDGED_CORPUS)
     found = documents.group_by("query_id", "corpus").agg(found=pl.len())
     short = (
         pairs.join(found, on=["query_id", "corpus"], how="left")

@@ -23,12 +23,8 @@ def bootstrap_means(
 ) -> tuple[Values, Values]:
     """The 95 % percentile interval of each column's mean (Efron, Annals of Statistics 1979).
 
-    Args:
-        values: (n, m), one row a query; no NaN.
-        resamples: how often n rows are drawn with replacement.
-
-    Returns:
-        The lower and the upper ends, (m,) each; NaN where there is no row.
+    Of ``values`` (n, m) without NaN, n rows are drawn with replacement, ``resamples`` times. The
+    lower and the upper ends have (m,) each; NaN where there is no row.
     """
     rows, columns = _checked(values).shape
     if not rows:
@@ -54,12 +50,8 @@ def randomisation_p(
     are no more than ``permutations``, so that p is exact; else as many are drawn, and p is
     (1 + as far from 0) / (1 + drawn) (Phipson, Smyth 2010), which is never 0.
 
-    Args:
-        differences: (n, m), one row a query; no NaN.
-        permutations: the most sign patterns to try.
-
-    Returns:
-        (m,) numbers in (0, 1]; 1 where all differences are 0 or there is no row.
+    ``differences`` are (n, m), without NaN. The result has (m,) numbers in (0, 1]; 1 where all
+    differences are 0 or there is no row.
     """
     differences = _checked(differences)
     moved = np.flatnonzero((differences != 0).any(axis=1))  # a 0 has no sign

@@ -12,11 +12,7 @@ def write_run(run: pl.DataFrame, path: Path, *, tag: str) -> None:
     """Write ``query_id Q0 doc_id rank score tag`` a line, ranks from 1.
 
     A space separates the fields. Where an id has spaces, tabs do; tools that split at any white
-    space can't read that.
-
-    Args:
-        run: columns ``RUN``, of one configuration, in the order of the file.
-        tag: the name of the run.
+    space can't read that. ``run`` (``RUN``) is of one configuration, in the order of the file.
 
     Raises:
         JudgementError: an id is empty, has a tab or a line break, or a space at an end.

@@ -11,7 +11,6 @@ left-out folds, nothing is changed.
 """
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -62,21 +61,22 @@ class Learned:
 def halves(groups: Sequence[str], *, seed: int = 0) -> tuple[Integers, Integers]:
     """The places of a training and a test half; no group is on both sides.
 
-    Args:
-        groups: of each question, such as its pull request; its own id if it has none.
-        seed: of the order in which groups are dealt.
+    ``groups`` are those of each question, such as its pull request; its own id if it has none.
 
     Raises:
         TooFewQueries: there are fewer than two groups.
     """
-    dealt, sizes = _dealt(groups, seed), Counter(groups)
-    if len(dealt) < 2:
+    names = sorted(set(groups))
+    if len(names) < 2:
         raise TooFewQueries("learning needs judged queries of two groups at least: one to check on")
+    dealt = np.random.default_rng(seed).permutation(len(names))
     training: set[str] = set()
-    for name in dealt[:-1]:
-        if 2 * sum(sizes[one] for one in (*training, name)) <= len(groups) + 1:
+    taken = 0
+    for name in (names[number] for number in dealt[:-1]):
+        if 2 * (taken + groups.count(name)) <= len(groups) + 1:
             training.add(name)
-    training = training or {dealt[0]}
+            taken += groups.count(name)
+    training = training or {names[dealt[0]]}
     is_training = np.array([name in training for name in groups])
     return np.flatnonzero(is_training), np.flatnonzero(~is_training)
 
@@ -85,16 +85,11 @@ def some(numbers: Integers, groups: Sequence[str], count: int | None, *, seed: i
     """``count`` of the questions with these ``numbers``, group by group; None: all."""
     if count is None or count >= len(numbers):
         return numbers
-    dealt = _dealt([groups[number] for number in numbers], seed)
-    order = {name: turn for turn, name in enumerate(dealt)}
+    names = sorted({groups[number] for number in numbers})
+    dealt = np.random.default_rng(seed).permutation(len(names))
+    order = {names[at]: turn for turn, at in enumerate(dealt)}
     taken = sorted(numbers.tolist(), key=lambda number: (order[groups[number]], number))
     return np.sort(np.array(taken[: max(count, 1)], np.int64))
-
-
-def _dealt(groups: Sequence[str], seed: int) -> list[str]:
-    """Each group once, in an order that ``seed`` decides."""
-    names = sorted(set(groups))
-    return [names[at] for at in np.random.default_rng(seed).permutation(len(names))]
 
 
 def scores(candidates: Candidates, parameters: Parameters, *, method: str = "convex") -> Floats:
@@ -135,15 +130,10 @@ def fit(
 ) -> dict[str, float]:
     """The parameters with the best mean of the smooth nDCG less the penalty.
 
-    Args:
-        candidates: of the training questions.
-        base: the start of the search; the penalty counts the distance from it.
-        free: the names that may change. A corpus weight of 0 does not change: the corpus is turned
-            off, and no factor leads from there.
-        strength: of the penalty ``strength / questions * sum of squared distances``; one step of
-            distance is 0.05 of a vector weight, a factor of 1.2 of a corpus weight, a word, 0.1 of
-            the scale, 0.5 of ``missing_score_fraction``, a factor of 3 of ``rrf_k``.
-        method: ``convex`` or ``rrf``.
+    The penalty is ``strength / questions * sum of squared distances`` from ``base``, where the
+    search starts. One step of distance is 0.05 of a vector weight, a factor of 1.2 of a corpus
+    weight, a word, 0.1 of the scale, 0.5 of ``missing_score_fraction``, a factor of 3 of ``rrf_k``.
+    Of the ``free`` names a corpus weight of 0 does not change: no factor leads from there.
     """
     found = dict(base)
     free = [name for name in free if base[name] or name.partition(".")[0] not in _RATIO]
@@ -186,14 +176,8 @@ def learn(
 
     Of equal penalties, the strongest counts. As in the rule of one standard error (Breiman et al.,
     Classification and Regression Trees, 1984), the configured parameters are the simplest model:
-    they stay unless the gain is more than its own error.
-
-    Args:
-        candidates: of the training questions; a question that is there twice counts by its mean.
-        groups: of each of these questions; no group is in two folds.
-        base: the configured parameters.
-        free: the names that may change.
-        method: ``convex`` or ``rrf``.
+    they, ``base``, stay unless the gain is more than its own error. A question that is there twice
+    counts by its mean; no group is in two folds.
 
     Raises:
         TooFewQueries: all questions are of one group.
@@ -202,16 +186,15 @@ def learn(
     before = ndcg(candidates, base, method=method)
     _, question = np.unique(candidates.query_ids, return_inverse=True)
     gains: dict[float, tuple[float, float]] = {}
-    parts = [
-        (candidates.part(np.flatnonzero(fold != number)), np.flatnonzero(fold == number))
-        for number in range(int(fold.max()) + 1)
-    ]
-    left_out = [(training, candidates.part(test), test) for training, test in parts]
+    left_out = []
+    for number in range(int(fold.max()) + 1):
+        training, test = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+        left_out.append((candidates.part(training), candidates.part(test), test))
     for strength in strengths:
         gained = np.zeros(len(before))
-        for training, test, numbers in left_out:
-            tried = fit(training, base, free, strength=strength, method=method)
-            gained[numbers] = ndcg(test, tried, method=method) - before[numbers]
+        for learned_from, tried_on, numbers in left_out:
+            tried = fit(learned_from, base, free, strength=strength, method=method)
+            gained[numbers] = ndcg(tried_on, tried, method=method) - before[numbers]
         gains[strength] = _mean_and_error(np.bincount(question, gained) / np.bincount(question))
     best = max(strengths, key=lambda strength: (gains[strength][0], strength))
     gain, error = gains[best]

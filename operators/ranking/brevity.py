@@ -6,25 +6,21 @@ these two for a large part of it. So it comes before the passage that answers.
 
 from collections.abc import Sequence
 
+import numpy as np
 import polars as pl
 
-from operators.arrays.segments import Floats
+from operators.arrays.segments import Floats, positions
 from operators.frames import BREVITY, empty
-from operators.ranking.lexical_weight import of_rows
 
 STEEPNESS = 0.15
 """The power of the share of words: at 16 words in full, 2 words count 73 %, 5 words 84 %."""
 
 
 def brevity(chunks: pl.DataFrame, *, full_length_words: float = 0) -> pl.DataFrame:
-    """``BREVITY`` of the chunks that are shorter than ``full_length_words``.
+    """``BREVITY`` of the ``chunks`` (``READ_CHUNKS``) that are shorter than ``full_length_words``.
 
     ``(words / full_length_words) ** 0.15``. Of all lines but one the first word is not counted, so
-    that the list of a commit's paths, one a line, adds nothing.
-
-    Args:
-        chunks: columns ``READ_CHUNKS``.
-        full_length_words: so many words count in full; 0: all chunks do.
+    that the list of a commit's paths, one a line, adds nothing. With 0 all chunks count in full.
 
     >>> chunks = pl.DataFrame({"chunk_id": [7, 8], "text": ["Fix it\\n\\na.py\\nb.py", "a " * 33]})
     >>> brevity(chunks, full_length_words=16).with_columns(pl.col("brevity").round(2)).rows()
@@ -40,4 +36,7 @@ def brevity(chunks: pl.DataFrame, *, full_length_words: float = 0) -> pl.DataFra
 
 def of_hits(hits: pl.DataFrame, brevities: Sequence[pl.DataFrame]) -> Floats:
     """The factor of each row of ``hits`` (chunk_id); 1 where no frame of ``BREVITY`` has it."""
-    return of_rows(pl.concat(brevities), hits["chunk_id"].to_numpy())
+    known = pl.concat(brevities)
+    factor = np.append(known["brevity"].to_numpy(), 1.0)
+    row: Floats = factor[positions(known["chunk_id"].to_numpy(), hits["chunk_id"].to_numpy())]
+    return row

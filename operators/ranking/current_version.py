@@ -25,12 +25,8 @@ def newest_stands(hits: pl.DataFrame, queries: pl.DataFrame, scope: pl.DataFrame
     A passage that newer versions lack comes behind the first ``HEAD`` other documents, and the best
     passage of its topic's newest version takes its place, if the list has one. The old passage
     stays if a word of the question is in it and in no newest version of the list: nothing newer
-    says it then. So for questions that ask for no version and no moment.
-
-    Args:
-        hits: columns ``FUSED``, ranked.
-        queries: columns ``QUERIES``.
-        scope: columns ``VERSION_SCOPE``.
+    says it then. So for questions that ask for no version (``scope``: ``VERSION_SCOPE``) and no
+    moment.
     """
     if hits["last_version"].null_count() == hits.height:
         return hits

@@ -31,14 +31,9 @@ def lexical_weights(queries: pl.DataFrame, *, full_weight_terms: int = 8) -> pl.
 
     ``min(1, words / full_weight_terms) ** 6`` with the number of its different words, stop words
     aside; 1 for a question of one or two words and for one that has a name as code has them. Of
-    several texts of one question the highest counts.
+    several texts of one question the highest counts. With 0 all questions count in full.
 
-    Args:
-        queries: columns ``QUERIES``.
-        full_weight_terms: so many words count in full; 0: all questions do.
-
-    Returns:
-        Columns ``LEXICAL_WEIGHT``, one row a question, in the order of ``queries``.
+    The result is ``LEXICAL_WEIGHT``, one row a question, in the order of ``queries`` (``QUERIES``).
 
     >>> from operators.ranking.lexical_weight import confidence
     >>> round(confidence("how to print without a new line", 8), 3), confidence("makeFile leaks", 8)
@@ -73,10 +68,9 @@ def confidence(text: str, full_weight_terms: int) -> float:
 def best_match(lists: Mapping[str, pl.DataFrame], *, comparable: bool = True) -> pl.DataFrame:
     """``BEST_MATCH``: what the best passage of a corpus has of each question.
 
-    Args:
-        lists: under ``vector`` columns ``VECTOR_LISTS``; under ``text`` ``TEXT_LISTS``, with
-            ``coverage`` where the search knows it. A channel that was not searched is not there.
-        comparable: whether the similarities may stand beside those of the other corpora.
+    ``lists`` has ``vector`` (``VECTOR_LISTS``) and ``text`` (``TEXT_LISTS``, with ``coverage`` if
+    the search knows it), each if it was searched. Only ``comparable`` similarities may stand beside
+    those of other corpora.
     """
     found = []
     if "vector" in lists and comparable:
@@ -93,13 +87,9 @@ def match_weights(
     """The lexical weight of each question, raised where the words found as good a match.
 
     ``max(prior, min(1, 1 + (C - V) / margin))``: ``C`` is the share of the question that the best
-    passage of all corpora covers, ``V`` the similarity of the nearest one.
-
-    Args:
-        prior: columns ``LEXICAL_WEIGHT``.
-        matches: the ``BEST_MATCH`` of each corpus.
-        margin: the words count a little as soon as ``C`` is so near to ``V``; 0: only ``prior``
-            counts.
+    passage of all corpora covers, ``V`` the similarity of the nearest one. So the words count a
+    little as soon as ``C`` is within ``margin`` of ``V``; with 0 only ``prior`` counts. ``prior``
+    and the result are ``LEXICAL_WEIGHT``, ``matches`` the ``BEST_MATCH`` of each corpus.
     """
     best = pl.concat(matches).group_by("query_id").max()
     known = prior.join(best, on="query_id", how="left", maintain_order="left")
@@ -109,10 +99,10 @@ def match_weights(
     return frame_of([known["query_id"], pl.Series("lexical_weight", weight)], LEXICAL_WEIGHT)
 
 
-def of_rows(factors: pl.DataFrame | None, ids: Column) -> Floats:
-    """The factor of each row's id; 1 where ``factors`` (an id and a factor a row) lacks it."""
+def of_rows(factors: pl.DataFrame | None, query_id: Column) -> Floats:
+    """The factor of each row's question; 1 where ``factors`` is None or lacks the question."""
     if factors is None:
-        return np.ones(len(ids))
-    known, factor = (column.to_numpy() for column in factors.get_columns())
-    row: Floats = np.append(factor, 1.0)[positions(known, ids)]
+        return np.ones(len(query_id))
+    known = np.append(factors["lexical_weight"].to_numpy(), 1.0)
+    row: Floats = known[positions(factors["query_id"].to_numpy(), query_id)]
     return row

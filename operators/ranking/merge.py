@@ -59,13 +59,8 @@ def convex(
     Each list is normalised a query by itself; a chunk absent from a list gets 0 there. With the
     norm ``max`` the minimum is the theoretical one (Bruch, Gai, Ingber, TOIS 2023).
 
-    Args:
-        vector_hits: columns ``VECTOR_HITS``.
-        text_hits: columns ``TEXT_HITS``.
-        lexical_weight: columns ``LEXICAL_WEIGHT``, a factor of each query's text scores; None: 1.
-        vector_weight: ``w``, 0 to 1.
-        vector_norm: how similarities are scaled, see :mod:`operators.ranking.normalization`.
-        text_norm: how text scores are scaled.
+    ``lexical_weight`` (``LEXICAL_WEIGHT``; None: 1) is a factor of each query's text scores, ``w``
+    the ``vector_weight``, 0 to 1. The norms are those of :mod:`operators.ranking.normalization`.
     """
     share = check_share(vector_weight)
     both = _align(vector_hits, text_hits)

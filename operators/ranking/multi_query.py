@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from operators.arrays.segments import changes, lengths, places, starts
+from operators.arrays.segments import Column, changes, places, starts
 from operators.frames import frame_of
 from operators.ranking.merge import reciprocal
 from operators.ranking.total_order import permutation
@@ -20,14 +20,9 @@ def fuse_texts(
 ) -> pl.DataFrame:
     """One list a query from the lists of its texts.
 
-    Args:
-        lists: columns ``VECTOR_LISTS`` or ``TEXT_LISTS``.
-        value: the column of the channel's own number; a chunk keeps its best one, the lowest
-            distance or the highest score.
-        rrf_k: of the sum over the texts of ``1 / (rrf_k + rank)``.
-
-    Returns:
-        Columns ``VECTOR_HITS`` or ``TEXT_HITS``. The list of a query with one text stays as it is.
+    ``VECTOR_LISTS`` become ``VECTOR_HITS``, ``TEXT_LISTS`` become ``TEXT_HITS``, by the sum over
+    the texts of ``1 / (rrf_k + rank)``. A chunk keeps the best ``value``: the lowest distance,
+    the highest score. The list of a query with one text stays as it is.
     """
     text_no = lists["text_no"].to_numpy()
     if not len(text_no) or (text_no == text_no[0]).all():
@@ -47,18 +42,27 @@ def fuse_texts(
     score = np.bincount(place[once], reciprocal(rank[once], rrf_k), minlength=len(begins))
     best_rank = np.minimum.reduceat(rank, begins)
     best = (np.minimum if value == "distance" else np.maximum).reduceat(values, begins)
-    first = starts(query_id)
-    one_text = np.minimum.reduceat(text_no, first) == np.maximum.reduceat(text_no, first)
-    alone = np.repeat(one_text, lengths(first, len(query_id)))[begins]
     query_id, chunk_id = query_id[begins], chunk_id[begins]
 
     order = permutation(query_id, score, best_rank, best_rank, chunk_id)
-    rank = np.where(alone[order], best_rank[order], places(query_id))
+    new_rank = places(query_id)
+    alone = _of_one_text(lists, query_id[order])
     return pl.DataFrame(
         [
             pl.Series("query_id", query_id[order], pl.UInt32),
             pl.Series("chunk_id", chunk_id[order], pl.Int64),
-            pl.Series("rank", rank, pl.UInt32),
+            pl.Series("rank", np.where(alone, best_rank[order], new_rank), pl.UInt32),
             pl.Series(value, best[order], pl.Float64),
         ]
     )
+
+
+def _of_one_text(lists: pl.DataFrame, query_id: Column) -> Column:
+    """For each of ``query_id``, whether its lists are of one text only."""
+    ids, texts = lists["query_id"].to_numpy(), lists["text_no"].to_numpy()
+    order = np.argsort(ids, kind="stable")
+    begins = starts(ids[order])
+    low = np.minimum.reduceat(texts[order], begins)
+    high = np.maximum.reduceat(texts[order], begins)
+    alone: Column = (low == high)[np.searchsorted(ids[order][begins], query_id)]
+    return alone

@@ -7,16 +7,11 @@ import polars as pl
 
 
 def narrowed(queries: pl.DataFrame, corpus: str, filters: Mapping[str, Any]) -> pl.DataFrame:
-    """The queries that search ``corpus``, with what ``filters`` allows at most.
+    """The ``queries`` (``QUERIES``, or more) that search ``corpus``, with what ``filters`` allows.
 
-    Args:
-        queries: columns ``QUERIES``, or more.
-        corpus: queries that name other corpora only are left out.
-        filters: ``repos``, ``path_prefix``, ``language``, ``state``, each where it narrows. A query
-            whose own filter contradicts one is left out, because nothing can match both.
-
-    Returns:
-        The queries without their ``corpora``: the corpus may have another name where it is stored.
+    ``filters`` has ``repos``, ``path_prefix``, ``language``, ``state``, each where it narrows. A
+    query whose own filter contradicts one is left out, because nothing can match both. The queries
+    lose their ``corpora``: the corpus may have another name where it is stored.
     """
     if not filters and queries["corpora"].null_count() == queries.height:
         return queries
@@ -31,12 +26,9 @@ def narrowed(queries: pl.DataFrame, corpus: str, filters: Mapping[str, Any]) -> 
 
 
 def visible_parts(corpora: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """The filters of each corpus by which the configuration says what may be seen.
+    """The filters of each corpus, from ``corpora`` (name -> ``inputs`` with ``filters``).
 
     They are a border as the caller's own list is: what is outside is not even named.
-
-    Args:
-        corpora: a corpus's name -> ``inputs`` with ``filters``.
     """
     return {name: options["inputs"].get("filters") or {} for name, options in corpora.items()}
 

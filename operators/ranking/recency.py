@@ -1,6 +1,6 @@
 """What a chunk's age, and that newer versions lack it, do to its score."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import numpy as np
 import polars as pl
@@ -15,10 +15,7 @@ NO_DATE = np.iinfo(np.int64).min  # what numpy has for no time
 def step(age_us: Integers, *, days: float = 30, boost: float = 1.15) -> Floats:
     """``boost`` where 0 <= age <= ``days``, both ends included, else 1.
 
-    Args:
-        age_us: microseconds, as :func:`ages` gives them.
-        days: the last moment that still counts as recent; 0 means today: less than a day.
-        boost: the factor of what is recent.
+    ``age_us`` is in microseconds, as :func:`ages` gives it; 0 days mean today: less than a day.
     """
     last = round(days * DAY_US) if days else DAY_US - 1
     recent = (age_us >= 0) & (age_us <= last)
@@ -48,13 +45,8 @@ def outdated(
     """``weight`` for what only versions have that the question does not ask for, else 1.
 
     Where all versions are asked for, none is outdated; nor is a passage for a question about its
-    version, or about a time before the first version that lacks it.
-
-    Args:
-        hits: columns ``UNIFIED``.
-        queries: columns ``QUERIES``.
-        scope: columns ``VERSION_SCOPE``.
-        weight: the factor.
+    version, or about a time before the first version that lacks it. ``hits`` are ``UNIFIED``,
+    ``scope`` is ``VERSION_SCOPE``.
     """
     factor = np.ones(hits.height)
     if hits["last_version"].null_count() == hits.height:
@@ -98,7 +90,8 @@ def ages(hits: pl.DataFrame, queries: pl.DataFrame, now: datetime | None) -> Int
 def microseconds(moment: datetime) -> int:
     """Microseconds since 1970; a naive moment is UTC."""
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return (aware - _EPOCH) // timedelta(microseconds=1)
+    since = aware - _EPOCH
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
 
 def _microseconds(times: pl.Series) -> Integers:

@@ -23,11 +23,8 @@ def rerank(
 ) -> pl.DataFrame:
     """``hits`` with each query's first ``depth`` rows in the order of ``reranker``'s scores.
 
-    Args:
-        hits: columns ``FUSED``.
-        queries: columns ``QUERIES``; a question's texts are joined by line breaks.
-        reranker: called once for all pairs.
-        depth: rows a query that are reranked; the others follow in their order, with their scores.
+    The others follow in their order, with their scores. ``hits`` are ``FUSED``, ``queries``
+    ``QUERIES``; a question's texts are joined by line breaks. The reranker is called once.
 
     Raises:
         RerankError: the reranker returned another number of scores than it was given pairs, or a

@@ -12,15 +12,17 @@ from operators.arrays.segments import Column, Floats, Integers, places
 
 
 def best_first(frame: pl.DataFrame, score: Floats) -> Integers:
-    """The row numbers of ``frame`` in the order above, query by query.
+    """The row numbers of ``frame`` in the order above, query by query; a NaN score comes last.
 
-    Args:
-        frame: has the columns query_id, vector_rank, text_rank (null: not in that list), chunk_id.
-        score: one number a row, higher is better; NaN comes last.
+    ``frame`` has query_id, vector_rank, text_rank (null: not in that list) and chunk_id.
     """
-    names = ("query_id", "vector_rank", "text_rank", "chunk_id")
-    query_id, *others = (frame[name].to_numpy() for name in names)
-    return permutation(query_id, score, *others)
+    return permutation(
+        frame["query_id"].to_numpy(),
+        score,
+        frame["vector_rank"].to_numpy(),
+        frame["text_rank"].to_numpy(),
+        frame["chunk_id"].to_numpy(),
+    )
 
 
 def permutation(

@@ -23,12 +23,8 @@ def read_trigger(
 ) -> list[tuple[str, float]]:
     """A trigger as a caller gives it, checked.
 
-    Args:
-        trigger: a name, a mix of shares, or None (or ``"none"``) for no trigger.
-        known: the triggers that the configuration names.
-
-    Returns:
-        The mix as pairs of trigger and share; empty for no trigger.
+    ``trigger`` is a name, a mix of shares, or None (or ``"none"``) for no trigger; the result has
+    its pairs of trigger and share. ``known`` are the triggers that the configuration names.
 
     Raises:
         UnknownName: a trigger that the configuration does not name.
@@ -63,11 +59,9 @@ def mix_weight(mix: Mix, weights: Mapping[str, float]) -> float:
 
 
 def trigger_weights(queries: pl.DataFrame, source_weights: SourceWeights) -> pl.DataFrame:
-    """``TRIGGER_WEIGHTS``: the weight of every corpus for what triggered each question.
+    """``TRIGGER_WEIGHTS``: the weight of every corpus for what triggered each of ``QUERIES``.
 
-    Args:
-        queries: columns ``QUERIES``.
-        source_weights: corpus -> trigger -> weight; what it does not name weighs 1.
+    What ``source_weights`` does not name weighs 1.
     """
     mixes = {
         query_id: [(one["trigger"], one["share"]) for one in shares or ()]
@@ -84,9 +78,7 @@ def trigger_weights(queries: pl.DataFrame, source_weights: SourceWeights) -> pl.
 def weigh(hits: pl.DataFrame, weights: pl.DataFrame) -> pl.DataFrame:
     """``hits`` (``FUSED``) with each score times the weight of its corpus for its question.
 
-    Args:
-        hits: columns ``FUSED``.
-        weights: columns ``TRIGGER_WEIGHTS``; what it does not name weighs 1.
+    What ``weights`` (``TRIGGER_WEIGHTS``) does not name weighs 1.
     """
     if (weights["weight"] == 1.0).all():
         return hits

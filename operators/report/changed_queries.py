@@ -14,13 +14,9 @@ _SUMMARY, _TEXT = 105, 700
 def changed_body(
     changed: pl.DataFrame, qrels: pl.DataFrame, baseline: str, titles: Mapping[str, str]
 ) -> Html:
-    """A fold for every changed query; the first is open.
+    """A fold for every query of ``changed`` (``CHANGED``); the first is open.
 
-    Args:
-        changed: columns ``CHANGED``.
-        qrels: columns ``QRELS``.
-        baseline: the configuration of the lists before.
-        titles: of documents, by their ids, where known.
+    ``baseline`` gave the lists before; ``titles`` are those of documents, by id, where known.
     """
     wanted = qrels.join(changed.select("query_id").unique(), on="query_id", how="semi")
     grades = {(q, d): grade for q, d, grade in wanted.iter_rows()}

@@ -92,50 +92,39 @@ def chart(
     meanings: Html | None = None,
     frames: Sequence[str] = (),
 ) -> Html:
-    """A figure with a chart in it.
+    """A figure with an Altair chart in it; ``width="container"`` makes it as wide as its place.
 
     Args:
-        figure: an Altair chart; it becomes as wide as its place.
-        title: stands above it.
+        figure: the chart; ``title`` stands above it, ``note`` under it.
         label: a description for readers who can't see it; a table should have the numbers too.
-        note: stands under it.
         meanings: of its colours, by :func:`operators.report.page.key`, instead of a legend.
         frames: names of the data sets of :func:`scripts` that it reads by ``alt.NamedData``.
 
     Raises:
         altair.SchemaValidationError: the chart is not valid.
     """
-    spec = figure.properties(width="container").to_dict()
+    spec = figure.to_dict()
     config = {**_CONFIG, **{k: v for k, v in spec.get("config", {}).items() if k != "view"}}
     compiled = vl_convert.vegalite_to_vega({**spec, "config": config})
     text = _script_json(compiled)
     digest = hashlib.sha256(f"{title}{label}{text}".encode()).hexdigest()
     name = f"chart-{digest[:12]}"
+    shared = " ".join(frames) or None
     return element(
         "figure",
         element("p", title, class_="title"),
         meanings or Html(),
-        Html(f'<script type="application/json" id="{name}">{text}</script>'),
-        element(
-            "div",
-            class_="chart",
-            data_spec=name,
-            data_frames=" ".join(frames) or None,
-            data_label=label,
-        ),
+        _data(name, text),
+        element("div", class_="chart", data_spec=name, data_frames=shared, data_label=label),
         element("figcaption", note) if note else Html(),
     )
 
 
 def choice(label: str, signal: str, options: Iterable[tuple[object, str]]) -> Html:
-    """A list of options that sets the signal of that name in every chart that has it.
+    """A list that sets the ``alt.param`` named ``signal`` in every chart that has it.
 
-    Lists of one signal on a page show the same choice.
-
-    Args:
-        label: stands before the list.
-        signal: the name of an ``alt.param``.
-        options: each a value and its text; the first is chosen at the start.
+    ``options`` are values and their texts; the first is chosen at the start. Lists of one signal on
+    a page show the same choice.
     """
     listed = [element("option", text, value=json.dumps(value)) for value, text in options]
     chosen = element("select", *listed, data_signal=signal, autocomplete="off")
@@ -145,18 +134,18 @@ def choice(label: str, signal: str, options: Iterable[tuple[object, str]]) -> Ht
 def scripts(frames: Mapping[str, Iterable[Mapping[str, Any]]] | None = None) -> Html:
     """The scripts that draw the charts of a page; once a page, for ``page(..., scripts=...)``.
 
-    Args:
-        frames: the records, by name, that several charts share.
+    ``frames`` has the records, by name, that several charts share.
     """
     data = [
-        Html(
-            f'<script type="application/json" id="frame-{name}">'
-            f"{_script_json([_plain(dict(record)) for record in records])}</script>\n"
-        )
+        _data(f"frame-{name}", _script_json([_plain(dict(record)) for record in records])) + "\n"
         for name, records in (frames or {}).items()
     ]
     drawing = (files(__package__) / "charts.js").read_text(encoding="utf-8")
     return join([*data, Html(f"<script>{_runtime()}</script>\n<script>\n{drawing}</script>\n")])
+
+
+def _data(name: str, text: str) -> Html:
+    return Html(f'<script type="application/json" id="{name}">{text}</script>')
 
 
 @cache

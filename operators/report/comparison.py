@@ -46,10 +46,6 @@ def in_words(row: Mapping[str, Any]) -> str:
     return "better, hardly luck" if row["difference"] > 0 else "worse, hardly luck"
 
 
-def _kind(said: str) -> str | None:
-    return {"better": "gain", "worse": "loss"}.get(said.partition(",")[0])
-
-
 def findings(comparison: pl.DataFrame, measure: str) -> Html:
     """A sentence or two for every configuration, about one ``measure``."""
     items = []
@@ -59,9 +55,13 @@ def findings(comparison: pl.DataFrame, measure: str) -> Html:
         if said.startswith("the same"):
             items.append(element("li", name, f" gives {row['baseline']}'s {measure} everywhere."))
             continue
-        size = element("span", signed(row["difference"]), class_=_kind(said))
-        luck = f"{said.partition(',')[0]} than {row['baseline']}, and hardly by luck"
-        luck = luck if _kind(said) else "which may be luck"
+        kind = "" if said == "may be luck" else "gain" if row["difference"] > 0 else "loss"
+        size = element("span", signed(row["difference"]), class_=kind or None)
+        luck = (
+            "which may be luck"
+            if said == "may be luck"
+            else f"{said.split(',')[0]} than {row['baseline']}, and hardly by luck"
+        )
         queries = "query" if wins == 1 else "queries"
         text = (
             f" in {measure} against {row['baseline']}, {luck} "
@@ -73,12 +73,7 @@ def findings(comparison: pl.DataFrame, measure: str) -> Html:
 
 
 def comparison_body(comparison: pl.DataFrame, configs: Sequence[str]) -> Html:
-    """The differences with their intervals, as a picture and a table.
-
-    Args:
-        comparison: columns ``COMPARISON``.
-        configs: the first is the baseline.
-    """
+    """The differences from the first of ``configs`` with their intervals: a picture and a table."""
     measures = measures_of(comparison)
     points = comparison.select("config", "low", "high", row="measure", mean="difference")
     scale = colours(configs, without_first=True)
@@ -98,6 +93,7 @@ def comparison_table(comparison: pl.DataFrame) -> Html:
     rows = []
     for row in comparison.iter_rows(named=True):
         said = in_words(row)
+        kind = {"better": "gain", "worse": "loss"}.get(said.split(",")[0], "quiet")
         rows.append(
             [
                 row["config"],
@@ -107,7 +103,7 @@ def comparison_table(comparison: pl.DataFrame) -> Html:
                 probability(row["p"]),
                 probability(row["p_corrected"]),
                 f"{row['wins']} / {row['ties']} / {row['losses']}",
-                element("span", said, class_=_kind(said) or "quiet"),
+                element("span", said, class_=kind),
             ]
         )
     head = ["configuration", "measure", "difference", "95 % interval", "p", "p, corrected"]
@@ -146,16 +142,9 @@ def differences_body(scores: pl.DataFrame, configs: Sequence[str]) -> Html:
 def query_records(
     scores: pl.DataFrame, queries: pl.DataFrame, configs: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """The records that :func:`difference_bars` needs: each query's text and values.
+    """The records that :func:`difference_bars` needs, a record a query, by its id.
 
-    Args:
-        scores: columns ``SCORES``.
-        queries: columns ``JUDGED_QUERIES``.
-        configs: the first is the baseline.
-
-    Returns:
-        A record a query, by its id: ``q`` its id, ``t`` its text, shortened, ``s`` its values by
-        configuration and measure.
+    ``q`` is its id, ``t`` its text, shortened, ``s`` its values by configuration and measure.
     """
     texts = dict(queries.select("query_id", "text").iter_rows())
     values = {
@@ -227,7 +216,7 @@ def difference_bars(place: int, configs: Sequence[str], limits: Mapping[str, flo
     nought = alt.Chart(charts.rows([{"difference": 0}])).encode(y="difference:Q")
     return (
         alt.layer(bars, nought.mark_rule(color=charts.MUTED), target)
-        .properties(height=170)
+        .properties(width="container", height=170)
         .add_params(alt.param(name="measure", value=next(iter(limits))))
     )
 

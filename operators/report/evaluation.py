@@ -24,19 +24,14 @@ class GraphDifference:
     """The differences between a baseline's graph and another configuration's."""
 
     text: str  # one a line; "" where nothing differs
-    # our own picture of both graphs, which enters the page unescaped; None: Graphviz is missing
-    svg: str | None = None
+    svg: str | None = None  # our own picture of both, unescaped in the page; None without Graphviz
 
 
 def report_page(evaluation: Evaluation, graphs: Mapping[str, GraphDifference] | None = None) -> str:
-    """The whole page, everything inline.
+    """The whole page as HTML; it loads nothing, and without scripts it lacks the charts only.
 
-    Args:
-        evaluation: its first configuration is the baseline.
-        graphs: by configuration, the differences from the baseline's graph.
-
-    Returns:
-        HTML; it loads nothing, and without scripts it lacks the charts only.
+    The first configuration is the baseline; ``graphs`` has the differences of others from its
+    graph.
     """
     configs, measures = evaluation.configs, measures_of(evaluation.scores)
     name = str(evaluation.collection.get("name", ""))

@@ -16,15 +16,11 @@ _LONGEST = 600  # shown characters of a passage's text
 
 
 def explanation_page(answer: Mapping[str, Any], *, query_id: int | None = None) -> str:
-    """The whole page for one question, everything inline.
+    """The whole page for one question (None: the first) as HTML.
 
-    Args:
-        answer: the outputs ``queries``, ``results``, ``explain``, ``dispositions``, ``outcomes``
-            and ``provenance`` of one run.
-        query_id: the question; None: the first.
-
-    Returns:
-        HTML; it loads nothing, and without scripts it lacks the charts only.
+    It loads nothing, and without scripts it lacks the charts only. ``answer`` has the outputs
+    ``queries``, ``results``, ``explain``, ``dispositions``, ``outcomes`` and ``provenance`` of a
+    run.
     """
     questions = answer["queries"]
     number = questions["query_id"][0] if query_id is None else query_id
@@ -62,10 +58,10 @@ def _passages(dispositions: pl.DataFrame, explained: pl.DataFrame) -> list[Passa
     """The passages in their order: results by place, then the others asked about, A, B, ..."""
     by_chunk = explained.partition_by("chunk_id", as_dict=True, maintain_order=True)
     found: list[Passage] = []
-    letters = map(_letters, itertools.count(1))
+    asked = itertools.count(1)
     for row in dispositions.iter_rows(named=True):
         rank = row["result_rank"]
-        name = str(rank + 1) if rank is not None else next(letters)
+        name = str(rank + 1) if rank is not None else _letters(next(asked))
         rows = by_chunk.get((row["chunk_id"],), explained.clear())
         found.append(Passage(name, row, rows, waterfall(rows)))
     return found
@@ -205,12 +201,12 @@ def _numbers(explained: pl.DataFrame) -> Html:
     rows = []
     for row in explained.filter(pl.col("stage") != "end").iter_rows(named=True):
         whole = row["stage"] in ("context", "citations")
-        number = (
-            "" if row["value"] is None else f"{row['value']:.0f}" if whole else repr(row["value"])
-        )
-        value = element("span", number, class_="id")
+        value, number = row["value"], ""
+        if value is not None:
+            number = f"{value:.0f}" if whole else repr(value)
         place = "" if row["rank"] is None else str(row["rank"] + 1)
-        rows.append([row["stage"], row["quantity"], value, place, row["detail"] or ""])
+        shown = element("span", number, class_="id")
+        rows.append([row["stage"], row["quantity"], shown, place, row["detail"] or ""])
     head = ["stage", "quantity", "value", "place", ""]
     every = table("All numbers, to the last digit", head, rows, numeric=(2, 3))
     return element("details", element("summary", "All numbers"), every)

@@ -87,11 +87,8 @@ def table(
 ) -> Html:
     """A table that scrolls inside itself where the page is too narrow.
 
-    Args:
-        caption: a description of the table; screen readers say it first.
-        columns: the headings.
-        rows: the cells, text or markup; a row's first cell is its heading.
-        numeric: the places of the columns with numbers, which stand flush right.
+    ``columns`` are the headings; a row's first cell is its heading. Screen readers say the caption
+    first. The columns whose places are ``numeric`` stand flush right.
     """
     right = set(numeric)
 
@@ -115,16 +112,9 @@ def table(
 
 
 def key(entries: Iterable[tuple[str, str]]) -> Html:
-    """The meanings of colours: a list that wraps where the page is narrow.
-
-    Args:
-        entries: each a meaning and a CSS colour, such as ``var(--s1)``.
-    """
-    return element(
-        "ul",
-        *(element("li", meaning, style=f"--swatch: {colour}") for meaning, colour in entries),
-        class_="key",
-    )
+    """The meanings of CSS colours, such as ``var(--s1)``: a list that wraps in a narrow page."""
+    items = (element("li", meaning, style=f"--swatch: {colour}") for meaning, colour in entries)
+    return element("ul", *items, class_="key")
 
 
 def page(title: str, sections: Sequence[Section], *, lead: str = "", scripts: str = "") -> str:

@@ -80,10 +80,9 @@ def score_bars(passages: Sequence[Passage]) -> Layers:
     """A bar for each passage, with a part for each factor and the score at the end."""
     records = [{"passage": one.label, **_record(step)} for one in passages for step in one.steps]
     ends = [{"passage": one.label, "after": one.row["score"]} for one in passages]
-    order = [one.label for one in passages]
     y = alt.Y(
         "passage:N",
-        sort=order,
+        sort=[one.label for one in passages],
         title=None,
         # a narrow chart has room for the number and the corpus only
         axis=alt.Axis(
@@ -107,15 +106,16 @@ def score_bars(passages: Sequence[Passage]) -> Layers:
         .mark_text(align="left", dx=6)
         .encode(y=y, x="after:Q", text=alt.Text("after:Q", format=".3r"))
     )
-    return alt.layer(bars, numbers).properties(height=alt.Step(26), padding={"right": 40})
+    return alt.layer(bars, numbers).properties(
+        width="container", height=alt.Step(26), padding={"right": 40}
+    )
 
 
 def steps_bars(one: Passage) -> Layers:
     """The waterfall of one passage: a row a factor; each begins where the last one ends."""
-    records = [_record(step) for step in one.steps]
     order = [step.factor for step in one.steps]
-    y = alt.Y("factor:N", sort=order, title=None)
-    base = alt.Chart(charts.rows(records)).encode(y=y)
+    base = alt.Chart(charts.rows(map(_record, one.steps)))
+    base = base.encode(y=alt.Y("factor:N", sort=order, title=None))
     bars = base.mark_bar(height={"band": 0.6}).encode(
         **_FROM_TO,
         color=alt.Color("factor:N", scale=_colours(order), legend=None),
@@ -127,7 +127,9 @@ def steps_bars(one: Passage) -> Layers:
         .encode(x="after:Q")
         .transform_filter(f"datum.factor !== '{order[-1]}'")
     )
-    return alt.layer(bars, joints, numbers).properties(height=alt.Step(28), padding={"right": 56})
+    return alt.layer(bars, joints, numbers).properties(
+        width="container", height=alt.Step(28), padding={"right": 56}
+    )
 
 
 def _record(step: Step) -> dict[str, Any]:
@@ -191,8 +193,8 @@ def _bumps(records: Sequence[Mapping[str, Any]], stages: Sequence[str]) -> Layer
     across = stages.index(_ACROSS) if _ACROSS in stages else len(stages)
     placed = []
     for record in records:
-        at = stages.index(record["stage"])
-        placed.append({**record, "x": at + (aside[record["corpus"]] if at < across else 0)})
+        stage = stages.index(record["stage"])
+        placed.append({**record, "x": stage + (stage < across) * aside[record["corpus"]]})
     last = max((record["place"] for record in records), default=1)
     ticks = [tick for tick in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if tick <= last]
     names = json.dumps(list(stages))
@@ -236,4 +238,4 @@ def _bumps(records: Sequence[Mapping[str, Any]], stages: Sequence[str]) -> Layer
         text="name:N", color=alt.value("var(--paper)")
     )
     height = 400 + 8 * max(len({record["name"] for record in records}) - 12, 0)
-    return alt.layer(line, points, inside).properties(height=height)
+    return alt.layer(line, points, inside).properties(width="container", height=height)

@@ -29,6 +29,11 @@ def slice_name(name: str) -> str:
     return _PLAIN.get(name) or name.replace("=", ": ", 1)
 
 
+def _slice_names(summary: pl.DataFrame) -> dict[str, str]:
+    slices = summary.select("slice", "queries").unique(maintain_order=True)
+    return {name: f"{slice_name(name)} ({count})" for name, count in slices.iter_rows()}
+
+
 def colours(configs: Sequence[str], *, without_first: bool = False) -> alt.Scale:
     """One colour a configuration, the same in every chart; only the first has the quiet one."""
     quiet, *others = charts.SERIES
@@ -43,14 +48,11 @@ def colour_key(scale: alt.Scale) -> Html:
 
 
 def scores_body(summary: pl.DataFrame, configs: Sequence[str]) -> Html:
-    """Bars of every measure for one slice at a time, and their numbers.
+    """Bars of every measure for one slice of ``SUMMARY`` at a time, and their numbers.
 
-    Args:
-        summary: columns ``SUMMARY``.
-        configs: in the order to show; the first is the baseline.
+    ``configs`` are in the order to show; the first is the baseline.
     """
-    slices = summary.select("slice", "queries").unique(maintain_order=True)
-    names = [(n, f"{slice_name(n)} ({count})") for n, count in slices.iter_rows()]
+    names = _slice_names(summary).items()
     bars = [
         charts.chart(
             measure_bars(summary.filter(pl.col("measure") == measure), configs),
@@ -68,8 +70,7 @@ def scores_body(summary: pl.DataFrame, configs: Sequence[str]) -> Html:
 def slices_body(summary: pl.DataFrame, configs: Sequence[str]) -> Html:
     """Every slice at once, one measure at a time, and all numbers of all slices as a table."""
     measures = measures_of(summary)
-    parts = summary.select("slice", "queries").unique(maintain_order=True)
-    names = {n: f"{slice_name(n)} ({count})" for n, count in parts.iter_rows()}
+    names = _slice_names(summary)
     points = summary.with_columns(row=pl.col("slice").replace_strict(names))
     dots = interval_dots(points, colours(configs), list(names.values()))
     picture = charts.chart(
@@ -117,7 +118,7 @@ def measure_bars(summary: pl.DataFrame, configs: Sequence[str]) -> Layers:
     )
     return (
         alt.layer(bar, interval, *ends, number)
-        .properties(height=alt.Step(28), padding={"right": 44})
+        .properties(width="container", height=alt.Step(28), padding={"right": 44})
         .add_params(alt.param(name="slice", value=ALL))
     )
 
@@ -127,11 +128,8 @@ def interval_dots(
 ) -> Layers:
     """Dots with intervals: a row for each value of ``row``, a dot in it for each configuration.
 
-    Args:
-        points: ``row``, ``config``, ``mean``, ``low``, ``high`` and any other columns.
-        colour: from :func:`colours`.
-        order: the values of ``row``, from the top.
-        signed: the numbers are differences; a line marks 0.
+    ``points`` has ``row``, ``config``, ``mean``, ``low``, ``high`` and any other columns; ``order``
+    the values of ``row``, from the top. Of ``signed`` numbers, differences, a line marks 0.
     """
     names = alt.Axis(grid=True, labelExpr=charts.LONG_LABEL)
     base = alt.Chart(charts.rows(points.iter_rows(named=True))).encode(
@@ -152,7 +150,8 @@ def interval_dots(
     if signed:
         nought = alt.Chart(charts.rows([{"mean": 0}])).encode(x="mean:Q")
         layers.insert(0, nought.mark_rule(color=charts.MUTED, strokeDash=[4, 3]))
-    return alt.layer(*layers).properties(height=alt.Step(13, **{"for": "offset"}))
+    height = alt.Step(13, **{"for": "offset"})
+    return alt.layer(*layers).properties(width="container", height=height)
 
 
 def summary_table(summary: pl.DataFrame, configs: Sequence[str]) -> Html:
@@ -163,16 +162,11 @@ def summary_table(summary: pl.DataFrame, configs: Sequence[str]) -> Html:
     }
     slices = summary.select("slice", "queries").unique(maintain_order=True)
     several = slices.height > 1
-    rows = [
-        [
-            *([slice_name(name)] if several else []),
-            config,
-            *([str(count)] if several else []),
-            *(_mean(cells.get((name, config, measure))) for measure in measures),
-        ]
-        for name, count in slices.iter_rows()
-        for config in configs
-    ]
+    rows = []
+    for name, count in slices.iter_rows():
+        for config in configs:
+            first = [slice_name(name), config, str(count)] if several else [config]
+            rows.append([*first, *(_mean(cells.get((name, config, m))) for m in measures)])
     head = ["queries of", "configuration", "queries"] if several else ["configuration"]
     of_all = f" over {slices['queries'][0]} queries" if slices.height == 1 else ""
     return table(

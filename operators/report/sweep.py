@@ -21,16 +21,13 @@ def sweep_page(
     queries: int,
     title: str = "Sweep",
 ) -> str:
-    """The whole page, everything inline.
+    """The whole page as HTML; it loads nothing.
 
     Args:
         points: from :func:`operators.evaluation.grid.sweep_table`.
         settings: its varied columns; the first is the x axis, the others make the lines.
         unchanged: measure -> mean of the configuration without changes.
         queries: the number of judged queries.
-
-    Returns:
-        HTML; it loads nothing.
     """
     sections = [
         Section(
@@ -87,7 +84,7 @@ def _curve(
         across = alt.Chart(charts.rows([{"y": unchanged[measure]}]))
         layers.append(across.mark_rule(strokeDash=[4, 4], color=charts.MUTED).encode(y="y:Q"))
     return charts.chart(
-        alt.layer(*layers).properties(height=280),
+        alt.layer(*layers).properties(width="container", height=280),
         title=f"{measure} by {', '.join(settings)}",
         label=f"Mean {measure} with its 95 % interval over the values of {first}",
     )

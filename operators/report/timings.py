@@ -13,25 +13,12 @@ _NODES = 15
 
 
 def timings_body(timings: pl.DataFrame, configs: Sequence[str], queries: int) -> Html:
-    """Milliseconds a query.
-
-    Args:
-        timings: columns ``TIMINGS``, of whole runs.
-        configs: in the order to show.
-        queries: the number of queries of a run.
-    """
+    """Milliseconds a query, from ``timings`` (``TIMINGS``) of whole runs of ``queries`` queries."""
     each = timings.with_columns(ms=pl.col("ms") / max(queries, 1))
-    stages = (
-        each.group_by("config", pl.col("stage").replace("", "other"))
-        .agg(pl.col("ms").sum())
-        .sort("stage", "config")
-    )
-    order = (
-        stages.group_by("stage")
-        .agg(pl.col("ms").max())
-        .sort("ms", "stage", descending=[True, False])["stage"]
-        .to_list()
-    )
+    stages = each.group_by("config", pl.col("stage").replace("", "other")).agg(pl.col("ms").sum())
+    stages = stages.sort("stage", "config")
+    slowest = stages.group_by("stage").agg(pl.col("ms").max())
+    order = slowest.sort("ms", "stage", descending=[True, False])["stage"].to_list()
     bars = (
         alt.Chart(charts.rows(stages.iter_rows(named=True)))
         .mark_bar()
@@ -46,7 +33,9 @@ def timings_body(timings: pl.DataFrame, configs: Sequence[str], queries: int) ->
                 alt.Tooltip("ms:Q", title="ms a query", format=".2f"),
             ],
         )
-        .properties(height=alt.Step(max(9, 16 // len(configs)), **{"for": "offset"}))
+        .properties(
+            width="container", height=alt.Step(max(9, 16 // len(configs)), **{"for": "offset"})
+        )
     )
     picture = charts.chart(
         bars,

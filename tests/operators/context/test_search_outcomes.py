@@ -6,12 +6,11 @@ import polars as pl
 import pytest
 
 from operators.context.search_outcomes import (
-    absent,
     channels,
     collect,
     not_ingested,
     notes,
-    overridden,
+    outcome,
     remarks,
     searched,
     sole_channels,
@@ -32,8 +31,8 @@ def test_each_thing_that_went_wrong_is_said_and_nothing_else() -> None:
         [
             searched("code", "vector", 5, 1.0),
             searched("code", "text", 0, 1.0),
-            absent("wiki", "vector"),
-            absent("wiki", "text"),
+            outcome("wiki", "vector", "absent"),
+            outcome("wiki", "text", "absent"),
             failed("review", "text"),
             searched("review", "vector", 1, 1.0),
             failed("docs", "vector", TimeoutError("slow")),
@@ -54,7 +53,11 @@ def test_each_thing_that_went_wrong_is_said_and_nothing_else() -> None:
 
 
 def test_a_query_hears_only_of_corpora_that_it_asked(make_queries: Make) -> None:
-    some = [absent("wiki", "text"), absent("docs", "vector"), absent("docs", "text")]
+    some = [
+        outcome("wiki", "text", "absent"),
+        outcome("docs", "vector", "absent"),
+        outcome("docs", "text", "absent"),
+    ]
     outcomes = collect([*some, searched("code", "text", 1, 1.0), failed("review", "text")])
     queries = make_queries(
         {"query_id": 0}, {"query_id": 1, "corpora": ["code"]}, {"query_id": 2, "corpora": ["wiki"]}
@@ -66,7 +69,7 @@ def test_a_query_hears_only_of_corpora_that_it_asked(make_queries: Make) -> None
 
 
 def test_no_answer_at_all_is_an_error() -> None:
-    bad = [failed("code", "vector"), failed("code", "text"), absent("wiki", "text")]
+    bad = [failed("code", "vector"), failed("code", "text"), outcome("wiki", "text", "absent")]
     with pytest.raises(SearchError, match=r"every search failed.*code vector: no server"):
         collect(bad)
     collect([*bad, searched("docs", "text", 0, 1.0)])
@@ -76,7 +79,7 @@ def test_no_answer_at_all_is_an_error() -> None:
 
 
 def test_a_collection_without_the_corpora_is_no_error() -> None:
-    assert collect([absent("wiki", "text")]).height == 1
+    assert collect([outcome("wiki", "text", "absent")]).height == 1
     assert collect([]).is_empty()
 
 
@@ -98,7 +101,7 @@ def test_a_channel_is_alone_where_the_other_gave_no_answer_or_was_not_asked() ->
             searched("docs", "text", 5, 1.0),
             failed("review", "vector", TimeoutError("slow")),
             failed("review", "text"),
-            overridden("issue", "vector"),
+            outcome("issue", "vector", "overridden"),
             failed("issue", "chunks"),
         ]
     )

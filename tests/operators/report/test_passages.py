@@ -5,8 +5,7 @@ import json
 import polars as pl
 
 from operators.explain.waterfall import FACTORS, Step
-from operators.report.charts import SERIES
-from operators.report.passages import STAGES, Passage, moves, score_bars, used_factors
+from operators.report.passages import Passage, score_bars, used_factors
 
 
 def passage(rank: int | None, *factors: str) -> Passage:
@@ -33,16 +32,3 @@ def test_every_factor_has_a_colour_in_the_picture_of_the_scores() -> None:
     )
     domain = score_bars([drawn]).to_dict()
     assert all(f'"{factor}"' in json.dumps(domain) for factor in FACTORS)
-
-
-def test_no_corpus_has_the_quiet_colour_of_a_baseline() -> None:
-    def drawn(corpora: int) -> str:
-        nowhere = dict.fromkeys(STAGES)
-        rows = [
-            nowhere | {"corpus": f"c{at}", "source_label": "", "result_rank": at, "chunk_id": at}
-            for at in range(corpora)
-        ]
-        no_steps = pl.DataFrame(schema={"stage": pl.String})
-        return moves([Passage(str(row["chunk_id"]), row, no_steps, []) for row in rows])
-
-    assert drawn(9).count(SERIES[0]) == drawn(1).count(SERIES[0])
