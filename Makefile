@@ -50,7 +50,7 @@ test: $(TEST)  ## every test, on a real embedded server, then lint and types
 test-citus: $(TEST)  ## the Postgres part of the tests on a real Citus cluster, if its sources are here
 	tests/citus/run.sh $(abspath $(BIN)/python)
 
-test-mcp: $(TEST)  ## the conformance suite of MCP and its inspector, against a server
+test-mcp: $(TEST)  ## what others wrote, against a server: MCP conformance, inspector, 1.x client, schemathesis
 	tests/mcp/run.sh $(abspath $(BIN)/python)
 
 test-page: $(TEST)  ## the page in Chromium, if it is installed, in an environment of its own

@@ -5,6 +5,12 @@ from datetime import datetime
 from pydantic import BaseModel, Field
 
 
+class Problem(BaseModel):
+    """Why there is no answer, in one line."""
+
+    detail: str
+
+
 class Hit(BaseModel):
     """A passage that a search found."""
 

@@ -16,7 +16,7 @@ from fastapi.responses import PlainTextResponse, Response
 from dataflow.driver.answer import NODES
 from dataflow.driver.retrieval_description import describe_retrieval
 from dataflow.service import models
-from dataflow.service.tools import Service, Use, document, fetch, found, inputs, text_of
+from dataflow.service.tools import Query, Service, Use, document, fetch, found, inputs, text_of
 from dataflow.visualization.dot import to_dot
 from dataflow.visualization.picture import picture
 from dataflow.visualization.png import RenderError, draw
@@ -39,7 +39,7 @@ def serve_page(app: FastAPI, use: Use) -> None:
     for name in ("page.css", "page.js"):
         app.get(f"/static/{name}", include_in_schema=False)(lambda name=name: file(name))
 
-    @app.get("/p/{id}", response_class=PlainTextResponse)
+    @app.get("/p/{id}", include_in_schema=False)
     def passage(id: str, request: Request) -> Response:
         """The text of a passage, and in a browser the page that shows it."""
         if "text/html" in request.headers.get("accept", ""):
@@ -61,7 +61,7 @@ def neighbours(service: Service, id: str) -> models.Place:
 
 def graph(
     service: Service,
-    query: str,
+    query: Query,
     corpora: list[str] | None = None,
     repos: list[str] | None = None,
     language: str | None = None,

@@ -5,10 +5,12 @@ from inspect import Parameter, signature
 from typing import Any
 
 from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, create_model
+from pydantic import ConfigDict, create_model
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
+from dataflow.service import models
 from dataflow.service.limits import Gate, Late, answered, while_there
 from dataflow.service.page import graph, neighbours, serve_page
 from dataflow.service.tools import TOOLS, Use
@@ -17,12 +19,6 @@ from operators.postgres.errors import DatabaseError
 from operators.postgres.store import collection_info
 
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
-
-
-class Problem(BaseModel):
-    """Why there is no answer, in one line."""
-
-    detail: str
 
 
 def http_app(use: Use, version: str, host: str, *, seconds: float = 30, **options: Any) -> FastAPI:
@@ -39,18 +35,23 @@ def http_app(use: Use, version: str, host: str, *, seconds: float = 30, **option
     if host in ("127.0.0.1", "localhost", "::1"):
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(LOCAL))
     problems: dict[int | str, dict[str, Any]] = {
-        status: {"model": Problem} for status in (404, 413, 422, 429, 503, 504)
+        status: {"model": models.Problem} for status in (400, 404, 413, 422, 429, 503, 504)
     }
     for tool in (*TOOLS, neighbours, graph):
         app.post(f"/api/{tool.__name__}", description=tool.__doc__, responses=problems)(
             _route(tool, use, seconds)
         )
 
+    @app.exception_handler(RequestValidationError)
+    def unlike(_: Request, error: RequestValidationError) -> JSONResponse:
+        said = "; ".join(f"{one['loc'][-1]}: {one['msg']}" for one in error.errors())
+        return JSONResponse(models.Problem(detail=said).model_dump(), 422)
+
     @app.exception_handler(CrosscorpusError)
     def refused(_: Request, error: CrosscorpusError) -> JSONResponse:
         known = {UnknownName: 404, DatabaseError: 503, Late: 504}
         status = next((code for kind, code in known.items() if isinstance(error, kind)), 422)
-        return JSONResponse(Problem(detail=str(error)).model_dump(), status)
+        return JSONResponse(models.Problem(detail=str(error)).model_dump(), status)
 
     serve_page(app, use)
 
@@ -59,7 +60,7 @@ def http_app(use: Use, version: str, host: str, *, seconds: float = 30, **option
         """The process answers."""
         return {"status": "ok", "pid": os.getpid()}
 
-    @app.get("/readyz", responses={503: {"model": Problem}})
+    @app.get("/readyz", responses={503: {"model": models.Problem}})
     def ready() -> dict[str, str]:
         """The collection answers too."""
         with use() as service:

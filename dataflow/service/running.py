@@ -63,7 +63,8 @@ def run_http(
     """
     from crosscorpus import __version__
 
-    address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    address = f"http://{f'[{shown}]' if ':' in shown else shown}:{port}"
     with (
         closing(_listening(host, port)) as everywhere,
         opened(collection, config, f"{address}/p") as use,
@@ -87,7 +88,7 @@ def run_http(
 
             return await while_there(request, answered(work, seconds))
 
-        app.mount("/", mcp)
+        app.router.routes += mcp.routes
         typer.echo(f"{collection} is served: a page at {address}, MCP at {address}/mcp", err=True)
         how = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=30)
         uvicorn.Server(how).run([everywhere, *here])

@@ -46,6 +46,8 @@ MOST_TOKENS = 8_000
 
 _ID = re.compile(r"(\w+):(-?[0-9]{1,19})")  # of a passage: its corpus and its number
 
+Query = Annotated[str, Field(json_schema_extra={"pattern": r"\S"})]
+
 Corpora = Annotated[list[str] | None, Field(description="only these corpora")]
 Repos = Annotated[list[str] | None, Field(description="only these repositories")]
 Language = Annotated[str | None, Field(description="only this programming language")]
@@ -82,7 +84,7 @@ Use = Callable[[], AbstractContextManager[Service]]
 
 def search(
     service: Service,
-    query: Annotated[str, Field(description="a question, an error message, or a name")],
+    query: Annotated[Query, Field(description="a question, an error message, or a name")],
     corpora: Corpora = None,
     repos: Repos = None,
     language: Language = None,
@@ -141,7 +143,7 @@ def fetch(
 
 def get_context(
     service: Service,
-    query: Annotated[str, Field(description="the question to answer")],
+    query: Annotated[Query, Field(description="the question to answer")],
     corpora: Corpora = None,
     repos: Repos = None,
     as_of: AsOf = None,
@@ -164,7 +166,7 @@ def get_context(
 
 def explain(
     service: Service,
-    query: Annotated[str, Field(description="the question")],
+    query: Annotated[Query, Field(description="the question")],
     passages: Annotated[
         list[str] | None, Field(description="ids, labels, paths or titles that you miss")
     ] = None,

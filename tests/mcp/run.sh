@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What others wrote, against a server of ours: the conformance suite of MCP, and the inspector's command.
-# Node comes from a wheel, the rest from npm; both stay in MCP_ROOT.
+# What others wrote, against a server of ours: the conformance suite of MCP, the inspector, the official
+# client of the generation before, and schemathesis over the HTTP API.
+# Node comes from a wheel, the rest from npm and PyPI; all stays in MCP_ROOT.
 set -euo pipefail
 python=$1 here=$(cd "$(dirname "$0")" && pwd)
 root=${MCP_ROOT:-${TMPDIR:-/tmp}/crosscorpus-mcp} port=8766
@@ -28,3 +29,13 @@ node node_modules/.bin/conformance server --url "http://127.0.0.1:$port/mcp" \
 node node_modules/.bin/mcp-inspector --cli "http://127.0.0.1:$port/mcp" --transport http \
   --method tools/call --tool-name search --tool-arg 'query=why are buckets refilled?' | grep -q '"url"'
 echo "the inspector's search has results with addresses"
+[ -x "$root/mcp1/bin/python" ] || "$python" -m venv "$root/mcp1"
+"$root/mcp1/bin/python" -m pip install -q 'mcp<2'
+"$root/mcp1/bin/python" "$here/client_1x.py" "$python" "http://127.0.0.1:$port/mcp"
+[ -x "$root/api/bin/python" ] || "$python" -m venv "$root/api"
+"$root/api/bin/python" -m pip install -q 'schemathesis>=4,<5'
+# Two checks are left out: a name that nothing has is refused, though it is a string; and a moment may
+# be written as a number.
+"$root/api/bin/schemathesis" run "http://127.0.0.1:$port/openapi.json" --max-examples 100 \
+  --phases examples,coverage,fuzzing --workers 2 \
+  --checks not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,response_schema_conformance,unsupported_method

@@ -37,8 +37,7 @@ async function api(name, body) {
   }
   const said = await answer.json();
   if (answer.ok) return said;
-  const why = said.detail;
-  throw new Error(typeof why === "string" ? why : why.map((one) => `${one.loc.at(-1)}: ${one.msg}`).join("; "));
+  throw new Error(said.detail);
 }
 
 function say(text, error = false) {
