@@ -1,6 +1,7 @@
 """A server from its start to its end: one driver, closed after the last answer."""
 
 import os
+import resource
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -63,6 +64,8 @@ def run_http(
     """
     from crosscorpus import __version__
 
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # each idle connection holds one
     shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     address = f"http://{f'[{shown}]' if ':' in shown else shown}:{port}"
     with (
