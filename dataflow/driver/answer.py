@@ -1,8 +1,7 @@
 """An answer in the hand: one question's results, context, citations and notes as plain values."""
 
 import asyncio
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, fields
 from datetime import datetime
@@ -100,20 +99,12 @@ class Answer:
         return f"<table>{rows}</table>" + (f"<ul>{notes}</ul>" if notes else "")
 
 
-class AnswerMethods(ABC):
+class AnswerMethods:
     """Asking one question; a driver has it."""
 
     _askers: Executor
     config: Config
-
-    @abstractmethod
-    def execute(
-        self,
-        final_vars: Sequence[str],
-        inputs: Mapping[str, Any] | None = None,
-        overrides: Mapping[str, Any] | None = None,
-    ) -> dict[str, Any]:
-        """The values of nodes."""
+    execute: Callable[..., dict[str, Any]]
 
     def ask(
         self,

@@ -2,19 +2,16 @@
 
 They have Hamilton's names and arguments and ask the Hamilton driver underneath. Names, inputs and
 overrides pass our own checks first: Hamilton ignores an override that nothing has, and its errors
-print values. The pictures are ours and not Hamilton's, for that one draws every node of every
-corpus and needs the package ``graphviz`` with its program ``dot``; ours take what
-Hamilton's take: style function, attributes, orientation.
+print values. The pictures are ours: Hamilton's draw every node of every corpus and need ``dot``.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Unpack
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from hamilton.driver import Driver
 from hamilton.graph_types import HamiltonNode
 
-from dataflow.driver.node_drawing import Drawing, Look, draw_nodes
+from dataflow.driver.node_drawing import draw_nodes
 from dataflow.driver.validation import check_call
 from dataflow.execution.graph_checks import GraphError
 from dataflow.execution.plan import make_plan
@@ -24,24 +21,19 @@ Checked = tuple[list[str], dict[str, Any], dict[str, Any]]
 Given = Mapping[str, Any] | None
 
 
-class HamiltonMethods(ABC):
+class HamiltonMethods:
     """What Hamilton's driver answers about its graph.
 
-    The methods that draw return a :class:`dataflow.visualization.graph_drawing.GraphDrawing`. They
-    share the arguments of :func:`dataflow.driver.node_drawing.draw_nodes` from ``output_file_path``
-    on, each as in Hamilton; ``files`` are the first three of them. To write a file other than
-    ``.dot`` needs Graphviz; without it a RenderError says what to install. The drawing itself needs
-    nothing.
+    The methods that draw take the arguments of :func:`dataflow.driver.node_drawing.draw_nodes`,
+    each as in Hamilton; ``files`` are ``output_file_path`` and the two after it. Only a file other
+    than ``.dot`` needs Graphviz: without it a RenderError says what to install.
 
     Attributes:
         hamilton: the Hamilton driver underneath.
     """
 
     hamilton: Driver
-
-    @abstractmethod
-    def _checked(self, final_vars: Sequence[Any], inputs: Given, overrides: Given) -> Checked:
-        """A call as the scheduler takes it; raises what is wrong with it."""
+    _checked: Callable[[Sequence[Any], Given, Given], Checked]  # raises what is wrong with a call
 
     def list_available_variables(
         self, *, tag_filter: dict[str, str | list[str] | None] | None = None
@@ -89,16 +81,16 @@ class HamiltonMethods(ABC):
         wanted, given, instead = self._planned(final_vars, inputs, overrides)
         return str(self.hamilton.export_execution(wanted, given, instead))
 
-    def display_all_functions(self, *files: Any, **drawing: Unpack[Drawing]) -> GraphDrawing:
+    def display_all_functions(self, *files: Any, **drawing: Any) -> GraphDrawing:
         """Draw the whole graph."""
         return draw_nodes(self.hamilton.graph, None, *files, **drawing)
 
-    def display_upstream_of(self, *node_names: str, **drawing: Unpack[Drawing]) -> GraphDrawing:
+    def display_upstream_of(self, *node_names: str, **drawing: Any) -> GraphDrawing:
         """Draw these nodes and all that they are computed from."""
         names = {node.name for node in self.what_is_upstream_of(*node_names)}
         return draw_nodes(self.hamilton.graph, names, **drawing)
 
-    def display_downstream_of(self, *node_names: str, **drawing: Unpack[Drawing]) -> GraphDrawing:
+    def display_downstream_of(self, *node_names: str, **drawing: Any) -> GraphDrawing:
         """Draw these nodes, all that is computed from them, and what else that reads."""
         names = _with_needs(self.what_is_downstream_of(*node_names))
         return draw_nodes(self.hamilton.graph, names, **drawing)
@@ -109,7 +101,7 @@ class HamiltonMethods(ABC):
         downstream_node_name: str,
         *files: Any,
         strict_path_visualization: bool = False,
-        **drawing: Unpack[Drawing],
+        **drawing: Any,
     ) -> GraphDrawing:
         """Draw the ways from one node to another, and, unless strict, what else they read.
 
@@ -137,7 +129,7 @@ class HamiltonMethods(ABC):
         overrides: Given = None,
         *,
         bypass_validation: bool = False,
-        **look: Unpack[Look],
+        **look: Any,
     ) -> GraphDrawing:
         """Draw what a call would run, with its outputs and its overrides marked.
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 from hamilton.graph import FunctionGraph
 from hamilton.graph_types import HamiltonNode
@@ -15,26 +15,6 @@ from dataflow.visualization.graph_drawing import GraphDrawing
 from dataflow.visualization.picture import Box, Picture, picture
 
 StyleFunction = Callable[..., tuple[dict[str, str], str | None, str | None]]
-
-
-class Look(TypedDict, total=False):
-    """How a picture looks: arguments of Hamilton's drawing methods, see :func:`draw_nodes`."""
-
-    show_legend: bool
-    orient: str
-    hide_inputs: bool
-    deduplicate_inputs: bool
-    show_schema: bool
-    custom_style_function: StyleFunction | None
-    keep_dot: bool
-
-
-class Drawing(Look, total=False):
-    """How a picture looks and which file it is written to."""
-
-    output_file_path: str | None
-    render_kwargs: Mapping[str, Any] | None
-    graphviz_kwargs: Mapping[str, Any] | None
 
 
 def draw_nodes(

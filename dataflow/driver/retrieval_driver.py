@@ -27,7 +27,7 @@ from dataflow.configuration.config_model import Config, as_config
 from dataflow.configuration.hamilton_config import hamilton_config
 from dataflow.driver.answer import AnswerMethods
 from dataflow.driver.fail_open import failed_search, not_searched
-from dataflow.driver.hamilton_methods import HamiltonMethods, node_names
+from dataflow.driver.hamilton_methods import Checked, Given, HamiltonMethods, node_names
 from dataflow.driver.other_collections import homes_of, open_others, with_model
 from dataflow.driver.query_frame import check_known, complete_queries, refuse_ignored
 from dataflow.driver.trace import Trace, changed, known_to
@@ -167,10 +167,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         self._fixed = frozenset(graph.graph.config) - parameters
 
     def execute(
-        self,
-        final_vars: Sequence[str],
-        inputs: Mapping[str, Any] | None = None,
-        overrides: Mapping[str, Any] | None = None,
+        self, final_vars: Sequence[str], inputs: Given = None, overrides: Given = None
     ) -> dict[str, Any]:
         """Compute the nodes that ``final_vars`` names.
 
@@ -202,8 +199,8 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
     def trace(
         self,
         final_vars: Sequence[str],
-        inputs: Mapping[str, Any] | None = None,
-        overrides: Mapping[str, Any] | None = None,
+        inputs: Given = None,
+        overrides: Given = None,
         before: Trace | None = None,
     ) -> Trace:
         """As :meth:`execute`, and everything in between is kept for :meth:`what_if`.
@@ -293,12 +290,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
                 del self._siblings[next(iter(self._siblings))]
         return found
 
-    def _checked(
-        self,
-        final_vars: Sequence[str],
-        inputs: Mapping[str, Any] | None,
-        overrides: Mapping[str, Any] | None,
-    ) -> tuple[list[str], dict[str, Any], dict[str, Any]]:
+    def _checked(self, final_vars: Sequence[Any], inputs: Given, overrides: Given) -> Checked:
         """A call as the scheduler takes it, or an error that says what is wrong with it."""
         given, instead = dict(inputs or {}), dict(overrides or {})
         if given.get("version_policy") in ("newest", "all"):

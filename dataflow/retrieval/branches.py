@@ -46,16 +46,20 @@ def _branches(corpora: dict[str, Any], corpus_modules: Sequence[ModuleType]) -> 
     )
 
 
-def from_each_corpus(**arguments: str) -> Any:
-    """Feeds each argument with a node of every corpus, as a dict by the corpus's name."""
+def from_each_corpus(together: Sequence[str] = (), /, **arguments: str) -> Any:
+    """Feeds each argument with a node of every corpus, as a dict by the corpus's name.
+
+    And ``frames``, where there are such, with the nodes ``together`` as a dict by their names.
+    """
 
     def decorate(corpora: dict[str, Any]) -> Any:
-        return inject(
-            **{
-                argument: group(**{name: source(f"{name}.{node}") for name in corpora})
-                for argument, node in arguments.items()
-            }
-        )
+        given = {
+            argument: group(**{name: source(f"{name}.{node}") for name in corpora})
+            for argument, node in arguments.items()
+        }
+        if together:
+            given["frames"] = group(**{node: source(node) for node in together})
+        return inject(**given)
 
     return resolve_from_config(decorate_with=decorate)
 

@@ -1,5 +1,6 @@
 """Why a passage is where it is, or is not there: computed only when it is asked for."""
 
+from dataclasses import fields
 from typing import Any
 
 import polars as pl
@@ -11,6 +12,8 @@ from operators.explain import dispositions as reasons
 from operators.explain import steps
 from operators.explain.explain_targets import find_targets
 from operators.postgres.store import Home
+
+_OF_ALL_CORPORA = [one.name for one in fields(reasons.Run) if one.name not in ("merged", "deduped")]
 
 
 @tag(stage="explanation", io="postgres")
@@ -39,44 +42,15 @@ def explain_targets(
 
 
 @tag(stage="explanation")
-@from_each_corpus(merged="merged", deduped="deduped")
+@from_each_corpus(_OF_ALL_CORPORA, merged="merged", deduped="deduped")
 def stages(
-    queries: pl.DataFrame,
-    outcomes: pl.DataFrame,
+    frames: dict[str, pl.DataFrame],
     merged: dict[str, pl.DataFrame],
     deduped: dict[str, pl.DataFrame],
-    pooled_hits: pl.DataFrame,
-    fused: pl.DataFrame,
-    weighted: pl.DataFrame,
-    reranked: pl.DataFrame,
-    version_order: pl.DataFrame,
-    phrase_order: pl.DataFrame,
-    unique: pl.DataFrame,
-    results: pl.DataFrame,
-    context_candidates: pl.DataFrame,
-    packed: pl.DataFrame,
-    citations: pl.DataFrame,
-    explain_targets: pl.DataFrame,
 ) -> reasons.Run:
     """The frames of all stages, side by side."""
-    return reasons.Run(
-        queries=queries,
-        outcomes=outcomes,
-        merged=reasons.of_all(merged),
-        deduped=reasons.of_all(deduped),
-        pooled_hits=pooled_hits,
-        fused=fused,
-        weighted=weighted,
-        reranked=reranked,
-        version_order=version_order,
-        phrase_order=phrase_order,
-        unique=unique,
-        results=results,
-        context_candidates=context_candidates,
-        packed=packed,
-        citations=citations,
-        explain_targets=explain_targets,
-    )
+    each = {"merged": reasons.of_all(merged), "deduped": reasons.of_all(deduped)}
+    return reasons.Run(**frames, **each)
 
 
 @tag(stage="explanation")
