@@ -22,7 +22,7 @@ from rich.table import Table
 from operators.foundation.tokenizer import tokens
 from operators.frames import CHUNKS, DOCUMENTS, QUERIES
 from operators.postgres.connection import resolve_dsn
-from operators.postgres.schema.indexes import build_indexes
+from operators.postgres.schema import indexes
 from operators.postgres.search.text_search import bm25_search
 from operators.postgres.store import Store, drop_collection, open_store, set_model
 from operators.postgres.write.document_writer import write_documents
@@ -158,7 +158,8 @@ def main() -> None:
         start = time.perf_counter()
         load(store, texts)
         loaded = time.perf_counter() - start
-        build_indexes(store, exact_scan_max_rows=len(texts))
+        indexes.EXACT_SCAN_MAX_ROWS = len(texts)  # no vector is searched: it needs no index
+        indexes.build_indexes(store)
         built = time.perf_counter() - start - loaded
         console.print(
             f"{len(texts):,} chunks: {len(texts) / loaded:,.0f} a second, indexes {built:.0f} s"

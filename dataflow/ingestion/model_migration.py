@@ -13,10 +13,11 @@ from dataflow.ingestion.graph_builder import build_ingestion_graph
 from operators.embedding.protocol import Embedder, Vectors
 from operators.errors import CrosscorpusError
 from operators.postgres.schema import model_migration
-from operators.postgres.schema.indexes import EXACT_SCAN_MAX_ROWS, build_indexes
+from operators.postgres.schema.indexes import build_indexes
 from operators.postgres.store import Store
 
 CHUNKS_AT_ONCE = 256
+"""Of one transaction."""
 ROUNDS = 20
 """Of filling: chunks that an ingestion writes meanwhile need another one."""
 
@@ -66,8 +67,6 @@ def migrate_model(
     *,
     fill_only: bool = False,
     on_event: OnProgress | None = None,
-    exact_scan_max_rows: int = EXACT_SCAN_MAX_ROWS,
-    chunks_at_once: int = CHUNKS_AT_ONCE,
 ) -> ModelMigrationReport:
     """Bring a collection to the vectors of another model, while it is searched and written to.
 
@@ -78,25 +77,23 @@ def migrate_model(
         embedder: the new model.
         fill_only: leave the old model in place when all vectors are there.
         on_event: called with how far it is.
-        exact_scan_max_rows: corpora of up to this many chunks get no index.
-        chunks_at_once: chunks of one transaction.
 
     Raises:
         CrosscorpusError: the collection has this model, or none, or another migration is under way.
     """
-    run = _Migration(store, embedder, on_event, chunks_at_once)
+    run = _Migration(store, embedder, on_event)
     for _ in range(ROUNDS):
         run.fill()
         run.tell("index")
-        model_migration.build_next_indexes(store, exact_scan_max_rows=exact_scan_max_rows)
+        model_migration.build_next_indexes(store)
         if fill_only:
             break
         try:
-            model_migration.cut_over(store, exact_scan_max_rows=exact_scan_max_rows)
+            model_migration.cut_over(store)
         except model_migration.ModelMigrationIncomplete:
             continue
         run.report.in_use = True
-        build_indexes(store, exact_scan_max_rows=exact_scan_max_rows)
+        build_indexes(store)
         break
     else:
         raise CrosscorpusError(
@@ -109,10 +106,8 @@ def migrate_model(
 
 
 class _Migration:
-    def __init__(
-        self, store: Store, embedder: Embedder, on_event: OnProgress | None, at_once: int
-    ) -> None:
-        self.store, self.embedder, self.on_event, self.at_once = store, embedder, on_event, at_once
+    def __init__(self, store: Store, embedder: Embedder, on_event: OnProgress | None) -> None:
+        self.store, self.embedder, self.on_event = store, embedder, on_event
         self.began = time.monotonic()
         self.graph = build_ingestion_graph()
         self.made = _OfAnyLength(embedder)
@@ -126,7 +121,7 @@ class _Migration:
     def fill(self) -> None:
         """Give every chunk that lacks one its vector."""
         after = None
-        while not (chunks := model_migration.unfilled(self.store, self.at_once, after)).is_empty():
+        while len(chunks := model_migration.unfilled(self.store, CHUNKS_AT_ONCE, after)):
             after = (chunks["corpus"][-1], chunks["chunk_id"][-1])
             self.report.chunks += model_migration.fill(
                 self.store, self.embedder.space, chunks, self._vectors(chunks)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 CONNECT_TIMEOUT_S = 10
+ATTEMPTS, PAUSE_S = 6, 0.05
 # halfvec and sparsevec came with 0.7, iterative scans with 0.8.
 OLDEST_PGVECTOR = (0, 8)
 
@@ -114,15 +115,12 @@ def is_pooled(conn: psycopg.Connection[Any]) -> bool:
     return row is None or row[0] != conn.info.backend_pid
 
 
-def open_pool(
-    dsn: str, *, pooler: bool = False, max_size: int = 8, timeout_s: float = 30.0
-) -> Pool:
+def open_pool(dsn: str, *, pooler: bool = False, max_size: int = 8) -> Pool:
     """Return an open pool; the caller closes it.
 
     The pool checks every connection before a caller gets it. When one is lost, the server has
     probably crashed: the pool then replaces all of them. The pool makes no session setting, so a
-    transaction pooler may stand between; pooler=True also avoids prepared statements. A caller
-    waits up to timeout_s for a connection.
+    transaction pooler may stand between; pooler=True also avoids prepared statements.
 
     Raises:
         DatabaseError: the connection failed; says why in one line.
@@ -143,7 +141,6 @@ def open_pool(
         kwargs=_options(dsn, not pooler),
         min_size=min(2, max_size),
         max_size=max_size,
-        timeout=timeout_s,
         check=check,
         open=True,
         name="crosscorpus",
@@ -151,7 +148,7 @@ def open_pool(
     return pool
 
 
-def retrying(work: Callable[[], T], *, attempts: int = 6, pause_s: float = 0.05) -> T:
+def retrying(work: Callable[[], T]) -> T:
     """Return work(), which starts again after a transient error.
 
     work must own its whole transaction: it takes the connection, commits and gives it back.
@@ -159,13 +156,13 @@ def retrying(work: Callable[[], T], *, attempts: int = 6, pause_s: float = 0.05)
     Raises:
         psycopg.Error: the last error, if it stays or is not transient.
     """
-    for attempt in range(1, attempts):
+    for attempt in range(1, ATTEMPTS):
         try:
             return work()
         except psycopg.Error as error:
             if not is_transient(error):
                 raise
-            time.sleep(pause_s * 2**attempt * random.uniform(0.5, 1.0))
+            time.sleep(PAUSE_S * 2**attempt * random.uniform(0.5, 1.0))
     return work()
 
 

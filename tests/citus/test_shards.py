@@ -16,6 +16,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "dataflow" / "ingestion"))
 from dying import WordEmbedder
 from ingesting import ingest_documents
+from vector_indexes import build_vector_indexes
 
 from dataflow import build_driver
 from operators.errors import CrosscorpusError
@@ -23,7 +24,6 @@ from operators.frames import QUERY_EMBEDDINGS
 from operators.postgres.exchange.export_collection import export_collection
 from operators.postgres.exchange.import_collection import import_collection
 from operators.postgres.inspect.verify import verify
-from operators.postgres.schema.indexes import build_indexes
 from operators.postgres.schema.tables import shards_of
 from operators.postgres.search.vector_search import search_vectors
 from operators.postgres.store import Store, drop_collection, open_store
@@ -91,7 +91,7 @@ def test_an_index_of_shards_finds_no_less(stores: Any) -> None:
     embeddings = given.select(pl.col(name).cast(kind) for name, kind in QUERY_EMBEDDINGS.items())
     recalls = []
     for store in stores:
-        build_indexes(store, exact_scan_max_rows=50)
+        build_vector_indexes(store, above=50)
         with build_driver("default", store=store, embedder=embedder) as driver:
             scoped = driver.execute(["scoped_queries"], {"query": QUESTIONS})["scoped_queries"]
         exact, indexed = (

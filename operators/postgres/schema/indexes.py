@@ -38,16 +38,8 @@ _SMALLEST_MEMORY_MB = 512
 _LARGEST_MEMORY_MB = 4_096
 
 
-def build_indexes(
-    store: Store,
-    corpora: Iterable[str] | None = None,
-    *,
-    exact_scan_max_rows: int = EXACT_SCAN_MAX_ROWS,
-) -> None:
-    """Make ``corpora`` (default: all) fast to search, after documents were written to them.
-
-    A corpus of more than ``exact_scan_max_rows`` chunks gets a vector index.
-    """
+def build_indexes(store: Store, corpora: Iterable[str] | None = None) -> None:
+    """Make ``corpora`` (default: all) fast to search, after documents were written to them."""
     held: dict[str, int] = dict(store.rows("SELECT corpus, chunks FROM corpora"))
     wanted = sorted(held if corpora is None else set(corpora) & set(held))
     ensure_partitions(store, wanted)  # a corpus whose documents all failed has none yet
@@ -58,14 +50,14 @@ def build_indexes(
         if store.run(partial(has_extension, name="pg_textsearch")):
             definition = "USING bm25 (text) WITH (text_config = 'english')"
             build_index(store, pg_textsearch_index(corpus), partition("chunks", corpus), definition)
-        if held[corpus] > exact_scan_max_rows:
+        if held[corpus] > EXACT_SCAN_MAX_ROWS:
             build_vector_index(store, corpus, vector_index(corpus), "embedding", rows=held[corpus])
         vacuum(store, [partition(table, corpus) for table in ("chunks", "postings")])
     vacuum(store, ["documents", "terms", "repos", "corpora"])
     store.forget_info()
 
 
-def pending_corpora(store: Store, *, exact_scan_max_rows: int = EXACT_SCAN_MAX_ROWS) -> list[str]:
+def pending_corpora(store: Store) -> list[str]:
     """The corpora that still need `build_indexes`: a load may have died before its end.
 
     They lack an index, or their weights were made with another average length.
@@ -78,7 +70,7 @@ def pending_corpora(store: Store, *, exact_scan_max_rows: int = EXACT_SCAN_MAX_R
     found = []
     for corpus, chunks, length, average in rows:
         needed = {terms_index(corpus)}
-        if chunks > exact_scan_max_rows:
+        if chunks > EXACT_SCAN_MAX_ROWS:
             needed.add(vector_index(corpus))
         if not needed <= indexes or average != bm25.snapped_average(int(length), int(chunks)):
             found.append(str(corpus))

@@ -16,6 +16,8 @@ from psycopg.rows import TupleRow
 from operators.errors import CrosscorpusError
 
 MIGRATIONS = Path(__file__).with_name("migrations")
+WAIT_S = 60.0
+"""For the turn of another process that migrates the same schema."""
 
 
 class MigrationError(CrosscorpusError):
@@ -26,29 +28,27 @@ def apply_migrations(
     conn: psycopg.Connection[TupleRow],
     schema: str,
     *,
-    folder: Path = MIGRATIONS,
     search_path: str | None = None,
     whole: bool = True,
-    wait_s: float = 60.0,
 ) -> list[str]:
-    """Apply to ``schema`` the files of ``folder`` that it lacks; return their names in order.
+    """Apply to ``schema`` the migrations that it lacks; return their names in order.
 
     ``conn`` must not be inside a transaction. The schema is created if it does not exist, ``whole``
     on one node of a cluster or not. The files run with ``search_path``, which begins with the
     schema; None: the schema and the path of ``conn``. Processes that migrate one schema at once
-    take turns, and wait up to ``wait_s``.
+    take turns, and wait up to ``WAIT_S``.
 
     Raises:
         MigrationError: an applied file has changed or is missing, or another process has the turn.
     """
     applied = []
-    deadline = time.monotonic() + wait_s
-    for path in sorted(folder.glob("[0-9]*.sql")):
+    deadline = time.monotonic() + WAIT_S
+    for path in sorted(MIGRATIONS.glob("[0-9]*.sql")):
         with conn.transaction():
             _take_turn(conn, schema, deadline)
             _make_schema(conn, schema, whole=whole)
             known = _known(conn, schema, search_path)
-            _check_unchanged(known, folder)
+            _check_unchanged(known)
             if path.name in known:
                 continue
             for statement in statements(path.read_text("utf-8")):
@@ -70,9 +70,7 @@ def statements(text: str) -> list[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
-def pending_migrations(
-    conn: psycopg.Connection[TupleRow], schema: str, *, folder: Path = MIGRATIONS
-) -> list[str]:
+def pending_migrations(conn: psycopg.Connection[TupleRow], schema: str) -> list[str]:
     """Name the files that ``schema`` lacks, without writing anything.
 
     Raises:
@@ -82,8 +80,8 @@ def pending_migrations(
     known: dict[str, str] = {}
     if conn.execute("SELECT to_regclass(%s)", (table.as_string(conn),)).fetchone() != (None,):
         known = dict(conn.execute(sql.SQL("SELECT name, sha256 FROM {}").format(table)).fetchall())
-    _check_unchanged(known, folder)
-    return [path.name for path in sorted(folder.glob("[0-9]*.sql")) if path.name not in known]
+    _check_unchanged(known)
+    return [path.name for path in sorted(MIGRATIONS.glob("[0-9]*.sql")) if path.name not in known]
 
 
 def _take_turn(conn: psycopg.Connection[TupleRow], schema: str, deadline: float) -> None:
@@ -123,9 +121,9 @@ def _known(
     return dict(conn.execute("SELECT name, sha256 FROM migrations").fetchall())
 
 
-def _check_unchanged(known: dict[str, str], folder: Path) -> None:
+def _check_unchanged(known: dict[str, str]) -> None:
     for name, sha in known.items():
-        path = folder / name
+        path = MIGRATIONS / name
         if not path.exists():
             raise MigrationError(
                 f"the collection was made by a newer version (migration {name}): upgrade this one"

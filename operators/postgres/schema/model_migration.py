@@ -25,7 +25,7 @@ from operators.embedding.protocol import as_given
 from operators.errors import CrosscorpusError
 from operators.postgres.binary_copy import LARGEST_HALF, copy_rows
 from operators.postgres.errors import explain
-from operators.postgres.schema.indexes import EXACT_SCAN_MAX_ROWS, build_vector_index, vector_index
+from operators.postgres.schema import indexes
 from operators.postgres.schema.partitions import exists, index_name
 from operators.postgres.store import Connection, Store, add_vectors
 
@@ -145,15 +145,15 @@ def fill(store: Store, space: str, chunks: pl.DataFrame, vectors: NDArray[np.flo
     return store.run(work)
 
 
-def build_next_indexes(store: Store, *, exact_scan_max_rows: int = EXACT_SCAN_MAX_ROWS) -> None:
-    """Index the new vectors of each corpus of more than ``exact_scan_max_rows`` chunks."""
+def build_next_indexes(store: Store) -> None:
+    """Index the new vectors of each corpus whose chunks are too many for an exact scan."""
     for corpus, chunks in store.run(_sizes):
-        if chunks > exact_scan_max_rows:
+        if chunks > indexes.EXACT_SCAN_MAX_ROWS:
             name = _next_index(corpus)
-            build_vector_index(store, corpus, name, "next_embedding", rows=chunks)
+            indexes.build_vector_index(store, corpus, name, "next_embedding", rows=chunks)
 
 
-def cut_over(store: Store, *, exact_scan_max_rows: int = EXACT_SCAN_MAX_ROWS) -> None:
+def cut_over(store: Store) -> None:
     """Replace the old vectors by those of the new model, in one transaction.
 
     Writers wait for it. Searches wait at most ``LOCK_SECONDS`` at a time.
@@ -162,7 +162,7 @@ def cut_over(store: Store, *, exact_scan_max_rows: int = EXACT_SCAN_MAX_ROWS) ->
         ModelMigrationIncomplete: a vector or an index is missing; nothing has changed.
         CrosscorpusError: no migration is under way, or searches leave no moment for it.
     """
-    _soon(store, lambda conn: _cut_over(conn, store.collection, exact_scan_max_rows))
+    _soon(store, lambda conn: _cut_over(conn, store.collection))
     store.forget_info()
 
 
@@ -220,7 +220,7 @@ def _begin(conn: Connection, collection: str, model: str, space: str, dimensions
     )
 
 
-def _cut_over(conn: Connection, collection: str, exact_scan_max_rows: int) -> None:
+def _cut_over(conn: Connection, collection: str) -> None:
     # The collection's row first: writers hold it, so none is in the middle of a document.
     head = conn.execute("SELECT next_model, next_space FROM collection FOR UPDATE").fetchone()
     if head is None or head[1] is None:
@@ -234,7 +234,7 @@ def _cut_over(conn: Connection, collection: str, exact_scan_max_rows: int) -> No
         )
     corpora = _sizes(conn)
     for corpus, chunks in corpora:
-        if chunks > exact_scan_max_rows and not exists(conn, _next_index(corpus)):
+        if chunks > indexes.EXACT_SCAN_MAX_ROWS and not exists(conn, _next_index(corpus)):
             raise ModelMigrationIncomplete(
                 f"corpus {corpus!r} has no index of model {head[0]!r} yet: run "
                 f"crosscorpus models migrate {as_given(head[0])} again"
@@ -244,7 +244,7 @@ def _cut_over(conn: Connection, collection: str, exact_scan_max_rows: int) -> No
     for corpus, _ in corpora:
         conn.execute(
             sql.SQL("ALTER INDEX IF EXISTS {} RENAME TO {}").format(
-                sql.Identifier(_next_index(corpus)), sql.Identifier(vector_index(corpus))
+                sql.Identifier(_next_index(corpus)), sql.Identifier(indexes.vector_index(corpus))
             )
         )
     conn.execute(

@@ -14,6 +14,8 @@ from typing import Any
 
 from operators.postgres.store import Connection, Store
 
+PAGE = 2_000
+
 ItemKey = tuple[str, int]
 """kind, item_id."""
 
@@ -130,19 +132,19 @@ def count_items(store: Store, source: str) -> int:
     return int(row[0]) if row else 0
 
 
-def stored_items(store: Store, source: str, *, page: int = 2000) -> Iterator[SyncItem]:
-    """All items by number, kind and id; ``page`` of them are in memory."""
+def stored_items(store: Store, source: str) -> Iterator[SyncItem]:
+    """All items by number, kind and id; ``PAGE`` of them are in memory."""
     last: tuple[int, str, int] = (-1, "", 0)
     while True:
         rows = store.rows(
             "SELECT kind, item_id, number, updated_at, content_hash, data FROM sync_items"
             " WHERE source = %s AND (number, kind, item_id) > (%s, %s, %s)"
             " ORDER BY number, kind, item_id LIMIT %s",
-            (source, *last, page),
+            (source, *last, PAGE),
         )
         for kind, item_id, number, updated_at, digest, data in rows:
             yield SyncItem(kind, item_id, number, updated_at, digest, json.loads(data))
-        if len(rows) < page:
+        if len(rows) < PAGE:
             return
         last = (rows[-1][2], rows[-1][0], rows[-1][1])
 

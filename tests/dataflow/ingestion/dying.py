@@ -132,8 +132,9 @@ def _caller() -> str:
 
 def run(dsn: str, collection: str, work: str, source: str) -> None:
     """Bring a collection to ``source``, perhaps (recut) by another chunker, or to another model."""
+    from dataflow.ingestion import model_migration
     from dataflow.ingestion.loop import ingest
-    from dataflow.ingestion.model_migration import migrate_model
+    from operators.postgres.schema import indexes
     from operators.postgres.store import open_store
     from operators.sources.chunking import chunker
     from operators.sources.jsonl import documents_source
@@ -144,7 +145,8 @@ def run(dsn: str, collection: str, work: str, source: str) -> None:
         embedder.max_tokens = 25
     with open_store(dsn, collection, create=True, max_size=2) as store:
         if work == "migrate":
-            migrate_model(store, WordEmbedder("words-2"), chunks_at_once=8, exact_scan_max_rows=20)
+            model_migration.CHUNKS_AT_ONCE, indexes.EXACT_SCAN_MAX_ROWS = 8, 20
+            model_migration.migrate_model(store, WordEmbedder("words-2"))
             return
         ingest(
             store,

@@ -132,7 +132,10 @@ def test_wherever_a_run_is_killed_the_next_ends_as_an_undisturbed_one(
 
     def finish(store: Store) -> None:
         if work == "migrate":
-            migrate_model(store, new_embedder("words-2"), chunks_at_once=8, exact_scan_max_rows=20)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr("dataflow.ingestion.model_migration.CHUNKS_AT_ONCE", 8)
+                patch.setattr("operators.postgres.schema.indexes.EXACT_SCAN_MAX_ROWS", 20)
+                migrate_model(store, new_embedder("words-2"))
         else:
             embedder = new_embedder()
             if work == "recut":
@@ -302,10 +305,10 @@ def test_a_collection_always_equals_a_fresh_full_build(
             model = new_embedder(f"words-{int(self.model.space.split('-')[1]) + 1}")
             model.dimensions, model.max_tokens = (48, 55) if wider else (32, 40)
             with crashing(at, after):
-                migrate_model(self.store, model, chunks_at_once=3)
+                migrate_model(self.store, model)
             self.check_whole()
             if collection_info(self.store).space != model.space:
-                migrate_model(self.store, model, chunks_at_once=3)
+                migrate_model(self.store, model)
             self.model = model
             self.check_whole()
 
@@ -344,6 +347,7 @@ def test_a_collection_always_equals_a_fresh_full_build(
             drop_collection(store, store.collection)
             store.close()
 
+    monkeypatch.setattr("dataflow.ingestion.model_migration.CHUNKS_AT_ONCE", 3)
     run_state_machine_as_test(  # type: ignore[no-untyped-call]
         Collection,
         settings=settings(

@@ -63,8 +63,11 @@ def indexes(store: Store) -> list[str]:
         return [row[0] for row in rows]
 
 
-def test_every_chunk_gets_the_vector_of_the_new_model(filled: Store, second: Any) -> None:
-    report = migrate_model(filled, second, chunks_at_once=7)
+def test_every_chunk_gets_the_vector_of_the_new_model(
+    filled: Store, second: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dataflow.ingestion.model_migration.CHUNKS_AT_ONCE", 7)
+    report = migrate_model(filled, second)
     info = collection_info(filled)
     assert (info.model, info.space, info.dimensions) == ("more words", "words-2", 48)
     assert report.in_use
@@ -82,9 +85,12 @@ def _made(store: Store, embedder: Any) -> tuple[list[int], Any]:
     return [row[0] for row in rows], embedder.embed_documents([f"{r[1]}\n{r[2]}" for r in rows])
 
 
-def test_progress_is_told_from_what_was_there_to_the_end(filled: Store, second: Any) -> None:
+def test_progress_is_told_from_what_was_there_to_the_end(
+    filled: Store, second: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dataflow.ingestion.model_migration.CHUNKS_AT_ONCE", 10)
     events: list[ModelMigrationProgress] = []
-    migrate_model(filled, second, chunks_at_once=10, on_event=events.append)
+    migrate_model(filled, second, on_event=events.append)
     assert [(e.stage, e.chunks) for e in events] == [
         ("fill", 10), ("fill", 20), ("fill", 24), ("index", 24), ("done", 24),
     ]  # fmt: skip
@@ -146,9 +152,11 @@ def test_a_process_whose_knowledge_is_a_second_old_gets_no_row_of_the_new_model(
 
 
 def test_searches_never_fail_or_mix_while_a_model_comes_in(
-    filled: Store, embedder: Any, second: Any, server_dsn: str
+    filled: Store, embedder: Any, second: Any, server_dsn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A search gives what the old model gives, or what the new one gives, or says it has failed."""
+    monkeypatch.setattr("dataflow.ingestion.model_migration.CHUNKS_AT_ONCE", 3)
+    monkeypatch.setattr("operators.postgres.schema.indexes.EXACT_SCAN_MAX_ROWS", 5)
     right: dict[str, Any] = {}
     stop, errors, answers = threading.Event(), list[BaseException](), [0]
 
@@ -177,7 +185,7 @@ def test_searches_never_fail_or_mix_while_a_model_comes_in(
     while not answers[0] and thread.is_alive():
         stop.wait(0.02)
     try:
-        migrate_model(filled, second, chunks_at_once=3, exact_scan_max_rows=5)
+        migrate_model(filled, second)
         seen = answers[0]
         while answers[0] < seen + 5 and thread.is_alive():
             stop.wait(0.02)
@@ -188,22 +196,26 @@ def test_searches_never_fail_or_mix_while_a_model_comes_in(
     assert right.keys() == {"words-1", "words-2"}
 
 
-def test_indexes_of_the_new_vectors_take_the_place_of_the_old(filled: Store, second: Any) -> None:
-    migrate_model(filled, second, fill_only=True, exact_scan_max_rows=5)
+def test_indexes_of_the_new_vectors_take_the_place_of_the_old(
+    filled: Store, second: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("operators.postgres.schema.indexes.EXACT_SCAN_MAX_ROWS", 5)
+    migrate_model(filled, second, fill_only=True)
     assert indexes(filled) == ["next_chunks_docs__hnsw", "next_chunks_wiki__hnsw"]
-    migrate_model(filled, second, exact_scan_max_rows=5)
+    migrate_model(filled, second)
     assert indexes(filled) == ["chunks_docs__hnsw", "chunks_wiki__hnsw"]
 
 
 def test_a_cut_over_is_refused_while_a_vector_or_an_index_is_missing(
-    filled: Store, second: Any
+    filled: Store, second: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model_migration.begin_model_migration(filled, second.model, second.space, second.dimensions)
     with pytest.raises(model_migration.ModelMigrationIncomplete, match="24 chunks have no vector"):
         model_migration.cut_over(filled)
     migrate_model(filled, second, fill_only=True)
+    monkeypatch.setattr("operators.postgres.schema.indexes.EXACT_SCAN_MAX_ROWS", 5)
     with pytest.raises(model_migration.ModelMigrationIncomplete, match="no index"):
-        model_migration.cut_over(filled, exact_scan_max_rows=5)
+        model_migration.cut_over(filled)
     assert collection_info(filled).model == "words"
 
 

@@ -19,6 +19,7 @@ from psycopg.rows import TupleRow
 from psycopg_pool import ConnectionPool
 
 from operators.foundation.data_dir import data_home
+from operators.postgres import connection
 from operators.postgres.connection import (
     connect,
     ensure_vector,
@@ -110,7 +111,11 @@ def test_an_extension_too_old_gets_the_command_too(server_dsn: str, database: st
         ("25006", 1),
     ],
 )
-def test_only_passing_errors_are_retried(server_dsn: str, state: str, times: int) -> None:
+def test_only_passing_errors_are_retried(
+    server_dsn: str, state: str, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "ATTEMPTS", 3)
+    monkeypatch.setattr(connection, "PAUSE_S", 0.001)
     calls = []
 
     def work() -> None:
@@ -119,12 +124,16 @@ def test_only_passing_errors_are_retried(server_dsn: str, state: str, times: int
             conn.execute(f"DO $$ BEGIN RAISE 'no' USING ERRCODE = '{state}'; END $$".encode())
 
     with pytest.raises(psycopg.Error) as caught:
-        retrying(work, attempts=3, pause_s=0.001)
+        retrying(work)
     assert caught.value.sqlstate == state
     assert len(calls) == times
 
 
-def test_a_serialization_conflict_is_overcome_by_retrying(server_dsn: str, database: str) -> None:
+def test_a_serialization_conflict_is_overcome_by_retrying(
+    server_dsn: str, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "ATTEMPTS", 20)
+    monkeypatch.setattr(connection, "PAUSE_S", 0.001)
     pool = open_pool(make_conninfo(server_dsn, dbname=database))
     with pool, pool.connection() as conn:
         conn.execute("CREATE TABLE counter AS SELECT 0 AS n")
@@ -137,7 +146,7 @@ def test_a_serialization_conflict_is_overcome_by_retrying(server_dsn: str, datab
                     conn.execute("SELECT n, pg_sleep(0.01) FROM counter")
                     conn.execute("UPDATE counter SET n = n + 1")
 
-            retrying(work, attempts=20, pause_s=0.001)
+            retrying(work)
 
         with ThreadPoolExecutor(4) as threads:
             list(threads.map(add, range(12)))
@@ -244,8 +253,8 @@ def test_a_pooled_connection_carries_no_session_setting(server_dsn: str) -> None
 
 
 def test_a_busy_pool_says_so(server_dsn: str) -> None:
-    with open_pool(server_dsn, max_size=1, timeout_s=0.1) as pool, pool.connection():
-        with pytest.raises(DatabaseError) as caught, explained(server_dsn), pool.connection():
+    with open_pool(server_dsn, max_size=1) as pool, pool.connection():
+        with pytest.raises(DatabaseError) as caught, explained(server_dsn), pool.connection(0.1):
             pass
         assert caught.value.kind == "busy"
     with pytest.raises(DatabaseError) as caught, explained(server_dsn), pool.connection():

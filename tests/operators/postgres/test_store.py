@@ -13,6 +13,7 @@ from typing import Any
 import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
+from vector_indexes import build_vector_indexes
 
 from operators.errors import CrosscorpusError, UnknownName
 from operators.foundation.cancellation import Cancelled, Switch, waiting
@@ -124,7 +125,7 @@ def test_the_extension_may_be_in_a_schema_off_the_search_path(
         with open_store(dsn, create=True, max_size=2) as store:
             set_model(store, "test", "test-space", 8)
             chunks = filling.write(store, [{"chunk_id": 1}])
-            build_indexes(store, exact_scan_max_rows=0)
+            build_vector_indexes(store)
             found = search_vectors(
                 store,
                 "code",

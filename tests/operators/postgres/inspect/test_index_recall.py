@@ -2,14 +2,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from vector_indexes import build_vector_indexes
+
 from operators.postgres.inspect.index_recall import index_recall, sample_text
-from operators.postgres.schema.indexes import build_indexes
 from operators.postgres.store import Store
 
 
 def test_a_small_corpus_is_found_whole_by_its_index(store: Store, filling: Any) -> None:
     filling.write(store, [{"chunk_id": n, "document_id": f"d{n}"} for n in range(50)])
-    build_indexes(store, exact_scan_max_rows=0)
+    build_vector_indexes(store)
     assert index_recall(store, "code", samples=5, k=10) == 1.0
 
 

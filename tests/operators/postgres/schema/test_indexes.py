@@ -8,6 +8,7 @@ import pytest
 
 from operators.postgres.errors import DatabaseError
 from operators.postgres.inspect.status import status
+from operators.postgres.schema import indexes
 from operators.postgres.schema.indexes import build_indexes, build_vector_index, pending_corpora
 from operators.postgres.schema.partitions import ensure_partitions
 from operators.postgres.store import Store
@@ -21,8 +22,9 @@ def test_an_index_that_the_server_refuses_is_an_error_of_one_line(store: Store) 
 
 
 def test_two_that_build_the_same_indexes_at_once_both_end_well(
-    store: Store, filling: Any, server_dsn: str
+    store: Store, filling: Any, server_dsn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(indexes, "EXACT_SCAN_MAX_ROWS", 0)
     filling.write(store, [{}, {}])
     waiting = (
         "SELECT count(*) FROM pg_stat_activity"
@@ -34,9 +36,7 @@ def test_two_that_build_the_same_indexes_at_once_both_end_well(
         psycopg.connect(server_dsn, autocommit=True) as watch,
     ):
         writer.execute(f'LOCK TABLE "{store.schema}".postings_code IN ROW EXCLUSIVE MODE')
-        loads = [
-            threads.submit(build_indexes, store, ["code"], exact_scan_max_rows=0) for _ in range(2)
-        ]
+        loads = [threads.submit(build_indexes, store, ["code"]) for _ in range(2)]
         while watch.execute(waiting).fetchone() != (2,):
             assert not any(load.done() for load in loads)
         writer.rollback()
@@ -46,23 +46,25 @@ def test_two_that_build_the_same_indexes_at_once_both_end_well(
 
 
 def test_finishing_builds_the_vector_index_only_beyond_what_is_scanned_exactly(
-    store: Store, filling: Any
+    store: Store, filling: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     filling.write(store, [{} for _ in range(30)])
 
-    def indexes() -> set[str]:
+    def made() -> set[str]:
         with store.transaction() as conn:
             rows = conn.execute(
                 "SELECT indexname FROM pg_indexes WHERE schemaname = current_schema()"
             )
             return {name for (name,) in rows}
 
-    build_indexes(store, ["code", "never written"], exact_scan_max_rows=30)
-    assert "chunks_code__hnsw" not in indexes()
-    assert "postings_code__terms" in indexes()
-    build_indexes(store, exact_scan_max_rows=29)
-    build_indexes(store, exact_scan_max_rows=29)
-    assert "chunks_code__hnsw" in indexes()
+    monkeypatch.setattr(indexes, "EXACT_SCAN_MAX_ROWS", 30)
+    build_indexes(store, ["code", "never written"])
+    assert "chunks_code__hnsw" not in made()
+    assert "postings_code__terms" in made()
+    monkeypatch.setattr(indexes, "EXACT_SCAN_MAX_ROWS", 29)
+    build_indexes(store)
+    build_indexes(store)
+    assert "chunks_code__hnsw" in made()
 
 
 def test_a_corpus_is_unfinished_until_its_load_is_finished(store: Store, filling: Any) -> None:
@@ -85,10 +87,11 @@ def test_weights_of_an_old_average_length_are_unfinished(store: Store, filling: 
 
 
 def test_a_corpus_that_outgrew_the_exact_scan_lacks_its_vector_index(
-    store: Store, filling: Any
+    store: Store, filling: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     filling.write(store, [{} for _ in range(5)])
     build_indexes(store)
-    assert pending_corpora(store, exact_scan_max_rows=4) == ["code"]
-    build_indexes(store, exact_scan_max_rows=4)
-    assert pending_corpora(store, exact_scan_max_rows=4) == []
+    monkeypatch.setattr(indexes, "EXACT_SCAN_MAX_ROWS", 4)
+    assert pending_corpora(store) == ["code"]
+    build_indexes(store)
+    assert pending_corpora(store) == []

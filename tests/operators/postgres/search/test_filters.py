@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from vector_indexes import build_vector_indexes
 
-from operators.postgres.schema.indexes import build_indexes
 from operators.postgres.search.chunk_reader import fetch_chunks
 from operators.postgres.search.filters import Filter
 from operators.postgres.search.text_search import bm25_search, plain_search
@@ -50,7 +50,7 @@ def held(make_store: Callable[..., Store], filling: Any) -> tuple[Store, list[di
     store = make_store()
     filling.write(store, rows)
     filling.write(store, [{"chunk_id": 999, "corpus": "wiki", "text": "common words here"}])
-    build_indexes(store, exact_scan_max_rows=0)
+    build_vector_indexes(store)
     return store, rows
 
 
@@ -130,7 +130,7 @@ def test_no_search_or_read_leaks_another_tenants_repo(
         for number, repo in enumerate(tenants * 20)
     ]
     filling.write(store, rows)
-    build_indexes(store, exact_scan_max_rows=0)
+    build_vector_indexes(store)
     for number, mine in enumerate(tenants):
         queries = filling.queries([{"repos": [mine], "texts": ["secret plan"]}])
         vectors = filling.embeddings([[1.0] * 8])

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from vector_indexes import build_vector_indexes
 
 from operators.errors import CrosscorpusError
 from operators.frames import VECTOR_LISTS, check
@@ -132,7 +133,7 @@ def test_thousands_of_equal_vectors_hide_nothing_from_an_index_scan(
         for n in range(3_000)
     ]
     filling.write(store, rows)
-    build_indexes(store, exact_scan_max_rows=0)
+    build_vector_indexes(store)
     queries = filling.queries([{}] * 200)
     found = search_vectors(
         store, "code", queries, filling.embeddings(apart), k=5, exact_scan_max_rows=10
@@ -184,7 +185,7 @@ def test_a_zero_vector_is_the_furthest_and_still_counted(store: Store, filling: 
     filling.write(
         store, [{"chunk_id": 1, "embedding": [0.0] * 8}, {"chunk_id": 2, "embedding": [-1.0] * 8}]
     )
-    build_indexes(store, exact_scan_max_rows=0)
+    build_vector_indexes(store)
     for exact_scan_max_rows in (0, 100):
         found = search_vectors(
             store,

@@ -12,9 +12,9 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from vector_indexes import build_vector_indexes
 
 from operators.frames import SCOPED_QUERIES
-from operators.postgres.schema.indexes import build_indexes
 from operators.postgres.search import version_filters, visible_chunks
 from operators.postgres.search.batches import Deadline
 from operators.postgres.search.chunk_reader import fetch_chunks
@@ -135,7 +135,7 @@ def held(make_store: Callable[..., Store], filling: Any) -> Store:
     store.run(place)
     mark_found(store, "code", 0, 1)
     store.forget_info()
-    build_indexes(store, exact_scan_max_rows=0)
+    build_vector_indexes(store)
     return store
 
 

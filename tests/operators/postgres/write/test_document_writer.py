@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from vector_indexes import build_vector_indexes
 
 from operators.errors import CrosscorpusError
 from operators.frames import READ_CHUNKS
@@ -266,6 +267,6 @@ def test_weights_of_a_corpus_grown_in_steps_equal_those_of_one_loaded_at_once(
 @pytest.mark.parametrize("corpus", ['c"; DROP TABLE chunks; --', "x" * 300, "Ünïcode 🙂", "a/b c"])
 def test_a_corpus_may_have_any_name(store: Store, filling: Any, corpus: str) -> None:
     filling.write(store, [{"chunk_id": 1, "corpus": corpus}])
-    build_indexes(store, exact_scan_max_rows=0)
+    build_vector_indexes(store)
     assert collection_info(store).corpora == {corpus: 1}
     assert len(fetch_chunks(store, corpus, pl.Series([1]), filling.queries([{}]))) == 1

@@ -9,6 +9,7 @@ import pytest
 from ledger_rows import ledger
 from psycopg import sql
 
+from operators.postgres.schema import migrate
 from operators.postgres.schema.migrate import MIGRATIONS, apply_migrations
 from operators.postgres.search.chunk_reader import fetch_chunks
 from operators.postgres.store import Store
@@ -92,7 +93,9 @@ def test_what_an_older_version_called_failed_gets_its_state_without_being_read_a
     with psycopg.connect(server_dsn, autocommit=True) as conn:
         drop = sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(schema))
         request.addfinalizer(lambda: psycopg.connect(server_dsn, autocommit=True).execute(drop))
-        apply_migrations(conn, schema, folder=older)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(migrate, "MIGRATIONS", older)
+            apply_migrations(conn, schema)
         table = sql.Identifier(schema, "documents")
         for reason in reasons:
             conn.execute(

@@ -3,7 +3,10 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from operators.postgres.store import Store
+from operators.postgres.write import sync_state
 from operators.postgres.write.sync_state import (
     SyncItem,
     count_items,
@@ -25,13 +28,16 @@ def item(item_id: int, number: int = 1, kind: str = "comment", second: int = 0) 
     return SyncItem(kind, item_id, number, changed, "h", {"body": f"\x00\ud800 {item_id}"})
 
 
-def test_items_come_back_by_number_kind_and_id_whatever_the_page(store: Store) -> None:
+def test_items_come_back_by_number_kind_and_id_whatever_the_page(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     items = [item(n, number=n % 3, kind=("review", "comment")[n % 2]) for n in range(1, 12)]
     assert save_items(store, "s", items, {}) == 11
     save_items(store, "other", [item(1)], {})
     expected = sorted(items, key=lambda i: (i.number, i.kind, i.item_id))
     for page in (1, 3, 11, 100):
-        assert [*stored_items(store, "s", page=page)] == expected
+        monkeypatch.setattr(sync_state, "PAGE", page)
+        assert [*stored_items(store, "s")] == expected
     assert count_items(store, "s") == 11
 
 
