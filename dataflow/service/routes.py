@@ -11,6 +11,7 @@ from pydantic import ConfigDict, create_model
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from dataflow.service import models
+from dataflow.service.batches import serve_batches
 from dataflow.service.limits import Gate, Late, answered, while_there
 from dataflow.service.page import graph, neighbours, serve_page
 from dataflow.service.tools import TOOLS, Use
@@ -54,6 +55,7 @@ def http_app(use: Use, version: str, host: str, *, seconds: float = 30, **option
         return JSONResponse(models.Problem(detail=str(error)).model_dump(), status)
 
     serve_page(app, use)
+    serve_batches(app, use, problems)
 
     @app.get("/healthz")
     def healthy() -> dict[str, str | int]:
