@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
-from hamilton.function_modifiers import config, tag
+from hamilton.function_modifiers import tag
 
 from dataflow.retrieval.branches import every_parameter, from_each_corpus
 from operators.context import exact_phrase, packing, passage_versions, search_outcomes
@@ -74,7 +74,6 @@ def notes(
     return stacked([context_notes, search_outcomes.not_ingested(outcomes, queries)])
 
 
-@config.when(packed_variant="characters")
 @tag(stage="context")
 def packed__characters(
     context_order: pl.DataFrame,
@@ -95,7 +94,6 @@ def packed__characters(
     )
 
 
-@config.when(packed_variant="tokens")
 @tag(stage="context")
 def packed__tokens(
     context_order: pl.DataFrame,

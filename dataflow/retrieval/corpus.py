@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 from hamilton.function_modifiers import (
-    config,
     extract_fields,
     group,
     inject,
@@ -98,7 +97,6 @@ def vector_search(
     )
 
 
-@config.when(text_search_variant="bm25")
 @tag(stage="search", io="postgres", fail_open="yes")
 @extract_fields({"text_lists": pl.DataFrame, "text_outcome": pl.DataFrame})
 def text_search__bm25(
@@ -124,7 +122,6 @@ def text_search__bm25(
     )
 
 
-@config.when(text_search_variant="plain")
 @tag(stage="search", io="postgres", fail_open="yes")
 @extract_fields({"text_lists": pl.DataFrame, "text_outcome": pl.DataFrame})
 def text_search__plain(
@@ -148,7 +145,6 @@ def text_search__plain(
     )
 
 
-@config.when(text_search_variant="pg_textsearch")
 @tag(stage="search", io="postgres", fail_open="yes")
 @extract_fields({"text_lists": pl.DataFrame, "text_outcome": pl.DataFrame})
 def text_search__pg_textsearch(
@@ -184,7 +180,6 @@ def text_hits(text_lists: pl.DataFrame, rrf_k: float = 60.0) -> pl.DataFrame:
     return fuse_texts(text_lists, "score", rrf_k=rrf_k)
 
 
-@config.when(merged_variant="rrf")
 @tag(stage="merge")
 def merged__rrf(
     vector_hits: pl.DataFrame, text_hits: pl.DataFrame, rrf_k: float = 60.0
@@ -193,7 +188,6 @@ def merged__rrf(
     return merge.rrf(vector_hits, text_hits, rrf_k=rrf_k)
 
 
-@config.when(merged_variant="weighted_rrf")
 @tag(stage="merge")
 def merged__weighted_rrf(
     vector_hits: pl.DataFrame,
@@ -205,7 +199,6 @@ def merged__weighted_rrf(
     return merge.weighted_rrf(vector_hits, text_hits, rrf_k=rrf_k, vector_weight=vector_weight)
 
 
-@config.when(merged_variant="convex")
 @tag(stage="merge")
 def merged__convex(
     vector_hits: pl.DataFrame,
@@ -226,14 +219,12 @@ def merged__convex(
     )
 
 
-@config.when(merged_variant="vector_only")
 @tag(stage="merge")
 def merged__vector_only(vector_hits: pl.DataFrame, rrf_k: float = 60.0) -> pl.DataFrame:
     """The vector list alone; the text search does not run."""
     return merge.vector_only(vector_hits, rrf_k=rrf_k)
 
 
-@config.when(merged_variant="text_only")
 @tag(stage="merge")
 def merged__text_only(text_hits: pl.DataFrame, rrf_k: float = 60.0) -> pl.DataFrame:
     """The text list alone; the vector search does not run."""
@@ -283,7 +274,6 @@ def similarity_index(chunks: pl.DataFrame) -> SimilarityIndex:
     return index_similarity(chunks)
 
 
-@config.when(deduped_variant="jaccard")
 @tag(stage="dedup")
 def deduped__jaccard(
     merged: pl.DataFrame,
@@ -295,7 +285,6 @@ def deduped__jaccard(
     return within.jaccard(merged, chunks, token_index, threshold=jaccard_threshold)
 
 
-@config.when(deduped_variant="cosine")
 @tag(stage="dedup")
 def deduped__cosine(
     merged: pl.DataFrame, chunks: pl.DataFrame, cosine_threshold: float = 0.95
@@ -304,7 +293,6 @@ def deduped__cosine(
     return within.cosine(merged, chunks, threshold=cosine_threshold)
 
 
-@config.when(deduped_variant="guarded")
 @tag(stage="dedup")
 def deduped__guarded(
     merged: pl.DataFrame,
@@ -323,7 +311,6 @@ def deduped__guarded(
     )
 
 
-@config.when(deduped_variant="newest")
 @tag(stage="dedup")
 def deduped__newest(
     merged: pl.DataFrame, chunks: pl.DataFrame, cosine_threshold: float = 0.95
@@ -332,7 +319,6 @@ def deduped__newest(
     return within.newest(merged, chunks, threshold=cosine_threshold)
 
 
-@config.when(deduped_variant="off")
 @tag(stage="dedup")
 def deduped__off(merged: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
     """The merged list as it is."""

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any
 
 import polars as pl
-from hamilton.function_modifiers import config, tag
+from hamilton.function_modifiers import tag
 
 from dataflow.retrieval.branches import from_each_corpus, one_branch_each
 from operators.context.distinct_labels import tell_corpora_apart
@@ -70,7 +70,6 @@ def passage_factor(
     return superseded_factor * brevity.of_hits(pooled_hits, list(short_chunks.values()))
 
 
-@config.when(aged_hits_variant="step")
 @tag(stage="fusion")
 def aged_hits__step(
     pooled_hits: pl.DataFrame,
@@ -86,7 +85,6 @@ def aged_hits__step(
     return pooled_hits.hstack([pl.Series("recency", factor) * passage_factor])
 
 
-@config.when(aged_hits_variant="half_life")
 @tag(stage="fusion")
 def aged_hits__half_life(
     pooled_hits: pl.DataFrame,
@@ -102,7 +100,6 @@ def aged_hits__half_life(
     return pooled_hits.hstack([pl.Series("recency", factor) * passage_factor])
 
 
-@config.when(aged_hits_variant="off")
 @tag(stage="fusion")
 def aged_hits__off(pooled_hits: pl.DataFrame, passage_factor: pl.Series) -> pl.DataFrame:
     """The hits with no factor of their age."""
@@ -118,21 +115,18 @@ def lexical_weight(
     return match_weights(lexical_prior, matches.values(), margin=lexical_margin)
 
 
-@config.when(fused_variant="rrf")
 @tag(stage="fusion")
 def fused__rrf(aged_hits: pl.DataFrame, rrf_k: float = 60.0) -> pl.DataFrame:
     """All hits as one list, by their ranks within their corpora."""
     return fusion.fuse_rrf(aged_hits, rrf_k=rrf_k)
 
 
-@config.when(fused_variant="comb_sum")
 @tag(stage="fusion")
 def fused__comb_sum(aged_hits: pl.DataFrame) -> pl.DataFrame:
     """All hits as one list, by the scores that their corpora gave them."""
     return fusion.fuse_comb_sum(aged_hits)
 
 
-@config.when(fused_variant="convex")
 @tag(stage="fusion")
 @from_each_corpus(vector_weights="vector_weight", depths="search_depth", held="collection")
 def fused__convex(
@@ -159,7 +153,6 @@ def fused__convex(
     return fusion.fuse_convex(aged_hits, parts)
 
 
-@config.when(weighted_variant="by_trigger")
 @tag(stage="weight")
 def weighted__by_trigger(
     fused: pl.DataFrame, trigger_weights: pl.DataFrame, languages: dict[str, float]
@@ -168,21 +161,18 @@ def weighted__by_trigger(
     return weigh_languages(weigh(fused, trigger_weights), languages)
 
 
-@config.when(weighted_variant="off")
 @tag(stage="weight")
 def weighted__off(fused: pl.DataFrame, languages: dict[str, float]) -> pl.DataFrame:
     """The list with all sources alike, and each language's weight."""
     return weigh_languages(fused, languages)
 
 
-@config.when(reranked_variant="off")
 @tag(stage="rerank")
 def reranked__off(weighted: pl.DataFrame) -> pl.DataFrame:
     """The list as it is."""
     return weighted
 
 
-@config.when(reranked_variant="cross_encoder")
 @tag(stage="rerank", io="model")
 def reranked__cross_encoder(
     weighted: pl.DataFrame, queries: pl.DataFrame, reranker: Any, rerank_depth: int = 50
@@ -205,7 +195,6 @@ def phrase_order(version_order: pl.DataFrame, queries: pl.DataFrame) -> pl.DataF
     return phrases_first(version_order, queries)
 
 
-@config.when(unique_variant="jaccard")
 @tag(stage="dedup")
 @from_each_corpus(sets="token_index")
 def unique__jaccard(
@@ -215,7 +204,6 @@ def unique__jaccard(
     return across.jaccard(phrase_order, list(sets.values()), threshold=jaccard_threshold)
 
 
-@config.when(unique_variant="cosine")
 @tag(stage="dedup")
 @from_each_corpus(chunks="chunks")
 def unique__cosine(
@@ -225,7 +213,6 @@ def unique__cosine(
     return across.cosine(phrase_order, list(chunks.values()), threshold=cosine_threshold)
 
 
-@config.when(unique_variant="guarded")
 @tag(stage="dedup")
 @from_each_corpus(known="similarity_index")
 def unique__guarded(
@@ -243,7 +230,6 @@ def unique__guarded(
     )
 
 
-@config.when(unique_variant="newest")
 @tag(stage="dedup")
 @from_each_corpus(chunks="chunks")
 def unique__newest(
@@ -253,7 +239,6 @@ def unique__newest(
     return across.newest(phrase_order, list(chunks.values()), threshold=cosine_threshold)
 
 
-@config.when(unique_variant="off")
 @tag(stage="dedup")
 def unique__off(phrase_order: pl.DataFrame) -> pl.DataFrame:
     """The list as it is."""
