@@ -8,6 +8,7 @@ from operators.foundation.disk_dict import DiskDict
 from operators.postgres.store import Store
 from operators.postgres.write.ingestion_runs import meet_corpus
 from operators.postgres.write.ledger import Entry, read_entries, stored_heading
+from operators.postgres.write.source_ownership import source_kind
 from operators.sources.protocol import Document, Key, ReadIssue, content_hash
 
 GOOD = frozenset(("indexed", "empty"))
@@ -26,7 +27,7 @@ class LedgerSnapshot:
     def __init__(self, store: Store, reader: str, run: int) -> None:
         """Start with no corpus; ``reader`` says whose documents these are, ``run`` is a number."""
         self.store, self.run = store, run
-        self.kind = reader.partition("/")[0] + "/"
+        self.kind = source_kind(reader) + "/"
         self._entries = DiskDict[tuple[Entry, bool]]()  # and whether the scan has met it
         self._met: Counter[Scope] = Counter()  # documents of this kind, by scope
 

@@ -100,9 +100,9 @@ def parse_block(block: Block) -> dict[str, Value]:
         found = (
             _toml(block.text) if block.language == "toml" else _StringLoader(block.text).get_data()
         )
-    except (YAMLError, tomllib.TOMLDecodeError, RecursionError, ValueError) as exc:
-        if isinstance(exc, FrontMatterRefused):
-            raise
+    except FrontMatterRefused:
+        raise
+    except (YAMLError, RecursionError, ValueError) as exc:  # TOML's error is a ValueError
         reason = " ".join(str(exc).split())[:120]
         raise FrontMatterRefused(f"damaged {block.language} front matter: {reason}") from None
     if not found:

@@ -13,11 +13,7 @@ from operators.errors import CrosscorpusError
 
 
 def plugin(group: str, name: str) -> Any:
-    """The object that an installed package registers as ``name``; None: no package does.
-
-    Args:
-        group: ``nodes``, ``sources``, ``embedders`` or ``rerankers``.
-        name: as the package's ``pyproject.toml`` says it.
+    """The object that an installed package registers as ``name`` in ``group``; None: none does.
 
     Raises:
         CrosscorpusError: it does not import, or several packages have it; names them.

@@ -18,13 +18,9 @@ LARGEST_HALF = 65_504.0
 def copy_rows(
     conn: Connection, table: str, columns: Mapping[str, str], rows: Iterable[Sequence[Any]]
 ) -> None:
-    """Copy ``rows`` into ``columns`` of ``table``.
+    """Copy ``rows`` into ``columns`` of ``table``; their integers are Python's, not NumPy's.
 
-    Args:
-        conn: the open transaction.
-        table: its name.
-        columns: the type of each column as Postgres names it, ``bytea`` for a vector's bytes.
-        rows: a value a column, in the order of ``columns``; integers of Python, not of NumPy.
+    ``columns`` gives each its type as Postgres names it, ``bytea`` for a vector's bytes.
     """
     statement = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT binary)").format(
         sql.Identifier(table), sql.SQL(", ").join(map(sql.Identifier, columns))

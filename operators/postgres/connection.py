@@ -7,8 +7,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import psycopg
 from psycopg import sql
@@ -53,19 +52,14 @@ class RevivingConnection(psycopg.Connection[TupleRow]):
 
 
 class Pool(ConnectionPool[psycopg.Connection[TupleRow]]):
-    """Connections that threads share.
-
-    Attributes:
-        spare: the connections that searches may take beside their first one: a quarter of all.
-    """
+    """Connections that threads share; a quarter are ``spare``, for searches that take several."""
 
     def __init__(self, conninfo: str, **options: Any) -> None:
         super().__init__(conninfo, **options)
         self.spare = threading.BoundedSemaphore(max(1, self.max_size // 4))
 
 
-@dataclass(frozen=True)
-class VectorExtension:
+class VectorExtension(NamedTuple):
     """The extension pgvector in a database: its version and the schema of its types."""
 
     version: str
@@ -219,7 +213,7 @@ def _vector(conn: psycopg.Connection[Any]) -> VectorExtension | None:
         "SELECT e.extversion, n.nspname FROM pg_extension e"
         " JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector'"
     ).fetchone()
-    return VectorExtension(row[0], row[1]) if row else None
+    return VectorExtension(*row) if row else None
 
 
 def _embedded(dsn: str) -> Server | None:
@@ -236,9 +230,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 def _options(dsn: str, prepare: bool) -> dict[str, Any]:
     """Return the connection options that the address leaves open."""
-    options: dict[str, Any] = {}
-    if not prepare:
-        options["prepare_threshold"] = None
+    options: dict[str, Any] = {} if prepare else {"prepare_threshold": None}
     if "connect_timeout" not in psycopg.conninfo.conninfo_to_dict(dsn):
         options["connect_timeout"] = CONNECT_TIMEOUT_S
     return options

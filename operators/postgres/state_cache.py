@@ -27,11 +27,8 @@ class VersionedCache(Generic[T]):
     ) -> T:
         """The answer for ``key``, looked up if none of this ``state`` is kept.
 
-        Args:
-            key: the question.
-            state: a stamp of the present state; None while it changes: nothing is kept then.
-            look_up: gives the answer.
-            most: how many of the latest answers are kept; at least 1.
+        ``state`` is a stamp, None while it changes: nothing is kept then. The ``most`` (1 or more)
+        latest answers are kept.
         """
         held = self._answers.get(key)
         if held is not None and held[0] == state:

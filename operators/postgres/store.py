@@ -99,12 +99,8 @@ class CollectionInfo:
 class StoreCache:
     """The last known content of a collection, shared by the views of one store.
 
-    Attributes:
-        info: the time of the last reading, and its result.
-        superseded: the state of all versions, and the superseded chunks in that state.
-        versions: every version of every topic.
-        pinned: the chunks of pinned versions, by corpus and versions.
-        visible: the chunks that versions leave visible, by corpus and versions.
+    ``info`` goes with the time of its reading, ``superseded`` with the state of all versions. The
+    chunks that are ``pinned`` or that versions leave ``visible`` go by corpus and versions.
     """
 
     info: tuple[float, CollectionInfo] | None = None
@@ -287,19 +283,17 @@ def collections(dsn: str | None = None) -> list[str]:
         return _collections(conn)
 
 
-def drop_collection(store_or_dsn: Store | str | None, name: str) -> None:
+def drop_collection(dsn: str | None, name: str) -> None:
     """Delete the collection ``name`` with its whole content.
 
     Raises:
         UnknownName: there is no such collection.
     """
-    if isinstance(store_or_dsn, Store):
-        store_or_dsn.run(lambda conn: _drop(conn, name))
-        store_or_dsn.forget_info()
-        return
-    dsn = store_or_dsn or resolve_dsn()
+    dsn, schema = dsn or resolve_dsn(), schema_of(name)
     with connect(dsn) as conn, explained(dsn):
-        _drop(conn, name)
+        if not _exists(conn, schema):
+            raise UnknownName(f"no collection {name!r}{suggest(name, _collections(conn))}")
+        conn.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(schema)))
 
 
 def schema_of(collection: str) -> str:
@@ -462,10 +456,3 @@ def _collections(conn: Connection) -> list[str]:
         (PREFIX,),
     ).fetchall()
     return sorted(str(row[0]) for row in rows if row[0] is not None)
-
-
-def _drop(conn: Connection, name: str) -> None:
-    schema = schema_of(name)
-    if not _exists(conn, schema):
-        raise UnknownName(f"no collection {name!r}{suggest(name, _collections(conn))}")
-    conn.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(schema)))

@@ -15,15 +15,10 @@ import psycopg
 
 @dataclass(frozen=True, eq=False)
 class SupersededCounts:
-    """The chunks of a corpus that a newer version replaces.
+    """The chunks of a corpus that a newer version replaces."""
 
-    Attributes:
-        days: ends of the days on which newer versions appeared, ascending.
-        counts: how many chunks were replaced by the end of each day.
-    """
-
-    days: tuple[datetime, ...] = ()
-    counts: tuple[int, ...] = ()
+    days: tuple[datetime, ...] = ()  # ends of the days on which newer versions appeared, ascending
+    counts: tuple[int, ...] = ()  # how many chunks were replaced by the end of each day
 
     @property
     def total(self) -> int:

@@ -50,17 +50,10 @@ class Passage(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """How two passages relate.
+    """How two passages relate. A new passage may hold the text of several old ones."""
 
-    Attributes:
-        old: place among the old passages; None: ``relation`` is new.
-        new: place among the new passages; None: ``relation`` is gone. A new passage may hold the
-            text of several old ones.
-        relation: same, revised, gone or new.
-    """
-
-    old: int | None
-    new: int | None
+    old: int | None  # place among the old passages; None: ``relation`` is new
+    new: int | None  # place among the new passages; None: ``relation`` is gone
     relation: Relation
 
 

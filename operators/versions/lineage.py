@@ -22,8 +22,7 @@ import polars as pl
 
 from operators.frames import UTC, check
 from operators.versions.normalized_names import normalize_names
-from operators.versions.page import Page
-from operators.versions.renames import joined
+from operators.versions.renames import Page, joined
 from operators.versions.text_sketches import alike, likely
 from operators.versions.version_key import VersionKey, version_key
 

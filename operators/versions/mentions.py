@@ -29,20 +29,15 @@ Strength = Literal["marked", "product", "plain", "bare"]
 class Mention:
     """A version or a date that a question names.
 
-    Attributes:
-        written: as it stands there, without a leading ``v``; of a date with its preposition.
-        strength: how surely it is a version: ``marked`` as one ("version 3.5.3", "v5.3"), after a
-            name ("Spark 3.5.3"), ``plain`` after a preposition ("in 3.5.3"), or ``bare``.
-        before: whether the versions before it are asked for.
-        product: the word before it, where that is a name.
-        until: of a date, the first moment that is too late; None for a version.
+    ``strength`` says how surely it is a version: ``marked`` as one ("version 3.5.3", "v5.3"), after
+    a name ("Spark 3.5.3"), ``plain`` after a preposition ("in 3.5.3"), or ``bare``.
     """
 
-    written: str
+    written: str  # as it stands there, without a leading ``v``; of a date with its preposition
     strength: Strength = "bare"
-    before: bool = False
-    product: str | None = None
-    until: datetime | None = None
+    before: bool = False  # the versions before it are asked for
+    product: str | None = None  # the word before it, where that is a name
+    until: datetime | None = None  # of a date, the first moment that is too late
 
 
 def words(listed: str) -> frozenset[str]:

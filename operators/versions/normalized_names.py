@@ -30,36 +30,23 @@ _DATE = re.compile(
 class NormalizedNames(NamedTuple):
     """A document's names without its version.
 
-    Attributes:
-        version: the document's version, or None.
-        dated: its file name has a date, which is taken out instead.
-        path: None where it has none; so are the next two.
-        title: None where it has none.
-        identifier: its document_id.
-        family: the path before the place of the version, that all pages of its versions share.
-        numbered: the version is two numbers in the file name that nothing says to be a version:
-            ``exercise-1.2.md`` may be the second page of the first part.
+    It is ``numbered`` if the version is two numbers in the file name that nothing says to be a
+    version: ``exercise-1.2.md`` may be the second page of the first part.
     """
 
     version: str | None
-    dated: bool
+    dated: bool  # its file name has a date, which is taken out instead
     path: str | None
     title: str | None
-    identifier: str
-    family: str
+    identifier: str  # its document_id
+    family: str  # the path before the place of the version, that all pages of its versions share
     numbered: bool
 
 
 def normalize_names(
     path: str | None, title: str | None, document_id: str, version: str | None = None
 ) -> NormalizedNames:
-    """Take a document's version out of its names.
-
-    Args:
-        path: where it is within its source.
-        title: its title.
-        document_id: its identifier.
-        version: its version as the source states it; None: as its path has it.
+    """Take a document's version out of its names: the stated one, else the one that its path has.
 
     >>> normalize_names("raw/assert_nodejs_11.15.0.md", "Node.js 11.15.0 assert", "a").path
     'raw/assert-nodejs.md'

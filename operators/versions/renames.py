@@ -2,10 +2,12 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from itertools import pairwise
 
-from operators.versions.page import Page
-from operators.versions.text_sketches import alike, likely
+from operators.versions.normalized_names import NormalizedNames
+from operators.versions.text_sketches import Hashes, alike, likely
 from operators.versions.version_key import VersionKey
 
 RELOCATED = 0.2
@@ -22,14 +24,23 @@ SUBSTANTIAL = 40
 """Word pairs that pages without a common name must have: two short ones are soon alike."""
 
 
+@dataclass(frozen=True, eq=False)
+class Page:
+    """A document as one version of something; its names are without the version."""
+
+    key: str  # the document_key
+    repo: str
+    names: NormalizedNames
+    order: tuple[int, VersionKey, float]  # what its place among the versions follows from
+    released_at: datetime | None  # its date, if that is trusted
+    date_source: str | None
+    hashes: Hashes  # its sketch
+
+
 def joined(runs: Sequence[list[Page]]) -> list[list[Page]]:
-    """``runs`` with those joined that are one page, renamed or relocated.
+    """``runs`` of one repo with those joined that are one page, renamed or relocated.
 
-    Args:
-        runs: pages of one repo, each run from its oldest version on.
-
-    Returns:
-        The runs, each from its oldest version on.
+    Each run is from its oldest version on, before and after.
     """
     if not runs:
         return []

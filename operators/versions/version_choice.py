@@ -42,11 +42,9 @@ ORIGINS = "answered from all versions, because the question asks in which one so
 
 
 def may_ask(queries: pl.DataFrame, *, understand: bool) -> bool:
-    """Whether a question may ask for a version, so that the known ones must be looked at.
+    """Whether one of ``queries`` (``QUERIES``) may ask for a version: the known ones must be read.
 
-    Args:
-        queries: columns ``QUERIES``.
-        understand: whether the texts are read.
+    ``understand``: the texts count.
     """
     texts = queries["texts"].to_list() if understand else []
     return any(queries["versions"].to_list()) or any(any(_meant(tuple(t or ()))) for t in texts)

@@ -32,17 +32,10 @@ class Run(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A paragraph that is not as it was.
-
-    Attributes:
-        kind: added, removed or revised.
-        heading: of the section it is in, or None.
-        old: its text before; None: added.
-        new: its text now; None: removed.
-    """
+    """A paragraph that is not as it was: its text before (None: added) and now (None: removed)."""
 
     kind: Kind
-    heading: str | None
+    heading: str | None  # of the section it is in
     old: str | None
     new: str | None
 

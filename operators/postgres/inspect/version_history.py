@@ -23,20 +23,12 @@ COUNTED = ("same", "revised", "gone", "new")
 
 @dataclass(frozen=True)
 class VersionDiff:
-    """What changed between two versions of a topic.
+    """What changed between two versions of a topic."""
 
-    Attributes:
-        topic: its name.
-        before: the row of the older version in
-            ``operators.postgres.inspect.version_topics.MEMBERS``.
-        after: the row of the newer one.
-        changes: the paragraphs that differ, in the order of the newer one.
-    """
-
-    topic: str
-    before: dict[str, Any]
+    topic: str  # its name
+    before: dict[str, Any]  # a row of operators.postgres.inspect.version_topics.MEMBERS
     after: dict[str, Any]
-    changes: list[Change]
+    changes: list[Change]  # the paragraphs that differ, in the order of the newer one
 
 
 def list_versions(store: Store, name: str, corpus: str | None = None) -> pl.DataFrame:
@@ -70,13 +62,9 @@ def diff_versions(
     newer: str | None = None,
     corpus: str | None = None,
 ) -> VersionDiff:
-    """The changes of a topic from version ``older`` to ``newer``.
+    """The changes of a topic from version ``older`` (None: the one before) to ``newer`` (newest).
 
-    Args:
-        name: of the topic, as for :func:`operators.postgres.inspect.version_topics.lineage_named`.
-        older: a version; None: the one before ``newer``.
-        newer: a version; None: the newest.
-        corpus: the topic's corpus; None: any.
+    :func:`operators.postgres.inspect.version_topics.lineage_named` finds the topic by ``name``.
 
     Raises:
         CrosscorpusError: no such topic or version, or ``older`` is not older than ``newer``.

@@ -42,17 +42,8 @@ _BORDER = 1_000
 class Filter:
     """What a query may see of a corpus.
 
-    A search needs the last three attributes, which
+    A search needs the last three attributes, array literals of chunks, which
     :func:`operators.postgres.search.visible_chunks.search_filters` looks up; a reading does not.
-
-    Attributes:
-        superseded: the chunks that a newer version replaces; None: versions do not count.
-        pinned: the requested versions, each with the names that it may have.
-        as_of: the moment that counts.
-        only_versions: ``as_of`` chooses between versions, and hides no document without versions.
-        inside: the chunks of the pinned versions, as an array literal.
-        outside: the other chunks of their topics, likewise.
-        visible: all chunks that the versions leave, likewise; None: to list them is not faster.
     """
 
     repos: tuple[str, ...] | None = None
@@ -60,13 +51,13 @@ class Filter:
     language: str | None = None
     state: str | None = None
     pattern: str | None = None
-    superseded: SupersededCounts | None = None
-    pinned: tuple[tuple[str, ...], ...] = ()
+    superseded: SupersededCounts | None = None  # None: versions do not count
+    pinned: tuple[tuple[str, ...], ...] = ()  # the asked versions, each with the names it may have
     as_of: datetime | None = None
-    only_versions: bool = False
-    inside: str | None = None
-    outside: str | None = None
-    visible: str | None = None
+    only_versions: bool = False  # as_of chooses between versions; documents without any stay
+    inside: str | None = None  # the chunks of the pinned versions
+    outside: str | None = None  # the other chunks of their topics
+    visible: str | None = None  # all chunks that the versions leave; None: no faster as a list
 
     @property
     def pinned_chunks(self) -> int:
@@ -82,14 +73,10 @@ class Filter:
 def within_border(
     alias: str, visible: Mapping[str, Mapping[str, Any]], parameters: dict[str, Any]
 ) -> str:
-    """The clause that keeps rows of ``alias`` out that the configuration hides.
+    """The clause that keeps rows of ``alias`` (chunks or documents) out that ``visible`` hides.
 
-    Args:
-        alias: the table ``chunks`` or ``documents``.
-        visible: a corpus's name -> its filters, as
-            :func:`operators.ranking.query_filters.visible_parts` gives them; a corpus that is not
-            named has none.
-        parameters: receives the values.
+    ``visible``: each corpus's filters, as :func:`operators.ranking.query_filters.visible_parts`
+    gives them; a corpus that is not named has none. The values go into ``parameters``.
     """
     parameters["limited"] = list(visible)
     clauses = [f"{alias}.corpus <> ALL(%(limited)s::text[])"]

@@ -31,10 +31,7 @@ MOST_KEPT = 16
 def search_filters(
     store: Store, deadline: Deadline, corpus: str, queries: pl.DataFrame
 ) -> list[tuple[int, Filter]]:
-    """The query_id and the filter of each of ``queries`` that may search ``corpus``.
-
-    Args:
-        queries: columns ``SCOPED_QUERIES``.
+    """The query_id and the filter of each of ``queries`` (``SCOPED_QUERIES``) that may search.
 
     Raises:
         SearchTimeout: the deadline has passed.

@@ -25,10 +25,7 @@ def record_left_out(
 ) -> None:
     """Record what a complete scan left out, in place of what the scan before it did.
 
-    Args:
-        reader: of the source.
-        scopes: the (corpus, repo) pairs that were scanned.
-        found: the keys of documents, and why each is left out.
+    ``scopes`` were scanned: (corpus, repo) pairs. ``found`` says why each key is left out.
     """
     rows = {}
     for (corpus, repo, document_id), reason in found:

@@ -40,14 +40,10 @@ def write_postings(
     averages: Mapping[str, float],
     deltas: Mapping[str, Deltas],
 ) -> None:
-    """Enter chunks into the text index, and count them into ``deltas``.
+    """Enter chunks into the text index, and count them into ``deltas``, which the caller applies.
 
-    Args:
-        conn: the open transaction.
-        chunks: columns corpus, chunk_id, repo, path, language, item_state, created_at.
-        counts: the terms of each.
-        averages: the average length for the weights of each corpus.
-        deltas: of each corpus; the caller applies them.
+    ``chunks`` has the columns that searches filter by, ``counts`` the terms of each chunk; the
+    average length of a corpus sets its weights.
     """
     rows = []
     for row, counted in zip(chunks.select(list(_FILTERED)).iter_rows(), counts, strict=True):

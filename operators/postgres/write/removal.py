@@ -87,10 +87,7 @@ def choose_documents(
 ) -> pl.DataFrame:
     """``CHOSEN``: the documents that all given filters name, also those that could not be read.
 
-    Args:
-        corpus: only of this corpus.
-        repo: only of this repository.
-        document: only with this id or path.
+    ``document`` is an id or a path.
 
     Raises:
         CrosscorpusError: there is no filter at all.
@@ -100,12 +97,8 @@ def choose_documents(
     given = {name: clean_text(value) for name, value in filters.items() if value is not None}
     if not given:
         raise CrosscorpusError("say what to drop: a corpus, a repository or a document")
-    columns = {
-        "corpus": "corpus = %s",
-        "repo": "repo = %s",
-        "document": "%s IN (document_id, path)",
-    }
-    where = " AND ".join(columns[name] for name in given)
+    columns = {"corpus": "corpus", "repo": "repo", "document": "document_id, path"}
+    where = " AND ".join(f"%s IN ({columns[name]})" for name in given)
     rows = store.rows(
         f"SELECT corpus, repo, document_id, path, chunks FROM documents WHERE {where}"
         " ORDER BY corpus, repo, document_id",
@@ -117,15 +110,9 @@ def choose_documents(
 
 
 def delete_for_good(store: Store, chosen: pl.DataFrame) -> int:
-    """Delete documents, and what a sync fetched of them; mark their corpora for :func:`erase`.
+    """Delete ``chosen`` (``CHOSEN``), and what a sync fetched of them; return how many there were.
 
-    The mark stays until the server has erased what is left: also after a kill.
-
-    Args:
-        chosen: columns ``CHOSEN``.
-
-    Returns:
-        How many documents there were.
+    Their corpora are marked until :func:`erase` has erased what is left: also after a kill.
     """
     corpora = chosen["corpus"].unique().sort().to_list()
     store.execute(
@@ -166,9 +153,8 @@ def erase(store: Store) -> list[str]:
         for name in [*_TABLES, *parts, *_PARTED]:
             table = sql.Identifier(store.schema, name)
             how = "ANALYZE" if name in _PARTED else "VACUUM (FULL, ANALYZE)"
-            if conn.execute("SELECT to_regclass(%s)", (table.as_string(conn),)).fetchone() != (
-                None,
-            ):
+            there = conn.execute("SELECT to_regclass(%s)", (table.as_string(conn),)).fetchone()
+            if there != (None,):
                 conn.execute(sql.SQL(how + " {}").format(table))
         left += _erase_log(conn)
     store.execute("DELETE FROM sync_state WHERE source = %s", (_MARK,))

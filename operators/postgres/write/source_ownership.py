@@ -31,9 +31,14 @@ _HOLDER = """
 """
 
 
+def source_kind(reader: str) -> str:
+    """The kind of source that ``reader`` reads, whatever the reader's version."""
+    return reader.partition("/")[0]
+
+
 def owner_key(reader: str, corpus: str, repo: str) -> str:
     """The key in ``sync_state`` for the source that ``reader`` reads into a corpus and repo."""
-    return clean_text(f"{reader.partition('/')[0]} {corpus} {repo}")
+    return clean_text(f"{source_kind(reader)} {corpus} {repo}")
 
 
 def kept_choice(store: Store, owner: str, name: str, given: str | None) -> str | None:
@@ -108,11 +113,8 @@ def source_turn(
             while conn.execute(lock, (name,)).fetchone() != (True,):
                 if time.monotonic() > give_up:
                     who, since = conn.execute(_HOLDER, (name,)).fetchone() or (None, None)
-                    holder = (
-                        f"{who or 'a process'}, since {since.astimezone():%H:%M}"
-                        if since
-                        else "a process"
-                    )
+                    holder = who or "a process"
+                    holder += f", since {since.astimezone():%H:%M}" if since else ""
                     if on_wait is None:
                         raise CrosscorpusError(
                             f"another run reads this source ({holder}): end it, or wait for its"
@@ -157,10 +159,9 @@ def _take(
                 "UPDATE sync_state SET value = %s WHERE source = %s AND name = %s",
                 (value, source, _NAME),
             )
-    kind = reader.partition("/")[0]
     rows = conn.execute(
         "SELECT source, value FROM sync_state WHERE name = %s AND starts_with(source, %s)",
-        (_NAME, f"{kind} "),
+        (_NAME, f"{source_kind(reader)} "),
     ).fetchall()
     elsewhere = {  # (corpus, repo)
         tuple(source.split(" ", 2)[1:])
@@ -175,7 +176,7 @@ def _has_documents(conn: Connection, reader: str, corpus: str, repo: str) -> boo
     row = conn.execute(
         "SELECT 1 FROM documents"
         " WHERE corpus = %s AND repo = %s AND starts_with(fingerprint, %s) LIMIT 1",
-        (clean_text(corpus), clean_text(repo), reader.partition("/")[0] + "/"),
+        (clean_text(corpus), clean_text(repo), source_kind(reader) + "/"),
     ).fetchone()
     return row is not None
 

@@ -58,17 +58,11 @@ _LEDGER = """
 
 
 class Changed(NamedTuple):
-    """A corpus to look through.
-
-    Attributes:
-        corpus: its name.
-        ledger: a stamp of its present documents; :func:`mark_found` takes it.
-        anew: other rules found the stored versions, so none of them is taken over.
-    """
+    """A corpus to look through."""
 
     corpus: str
-    ledger: int
-    anew: bool
+    ledger: int  # a stamp of its present documents; :func:`mark_found` takes it
+    anew: bool  # other rules found the stored versions, so none of them is taken over
 
 
 class SupersededChunk(NamedTuple):
@@ -254,10 +248,9 @@ def write_lineages(
     superseded: Sequence[SupersededChunk],
     leaving: Sequence[str] = (),
 ) -> bool:
-    """Replace the stored lineages of these documents, in one transaction.
+    """Replace the stored lineages of these documents of a corpus, in one transaction.
 
     Args:
-        corpus: of all these documents.
         versions: columns of ``operators.versions.lineage.LINEAGES``, of whole lineages.
         indexed_at: of each document, from the reading of its passages; None: it is gone.
         superseded: the passages that newer versions lack or replace.
@@ -321,5 +314,5 @@ def invalidate_versions(store: Store, corpus: str) -> None:
 def _forget(conn: Connection, corpus: str, keys: Sequence[str]) -> None:
     # caches of the corpus's versions see by this that they have changed
     conn.execute("UPDATE versioned_corpora SET found_at = now() WHERE corpus = %s", (corpus,))
-    for table in ("document_versions", "superseded_chunks"):
+    for table in SEARCHED:
         conn.execute(f"DELETE FROM {table} WHERE document_key = ANY(%s::uuid[])", (list(keys),))

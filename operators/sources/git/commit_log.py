@@ -27,21 +27,12 @@ _NOT_OWN = re.compile(r"#|\t|(?:conflicts|[a-z-]+-by):|see merge request ", re.I
 
 _FIELDS = ("%H", "%P", "%at", "%ct", "%an", "%s", "%B")
 _LOG = (
-    "log",
-    "-z",
-    "--raw",
+    "log", "-z", "--raw",
     "-c",  # a merge names the files that differ from all its parents: what it decided itself
     "--date-order",  # a child always before its parents, whatever the clocks said
-    "--no-abbrev",
-    "--no-renames",
-    "--no-ext-diff",
-    "--no-textconv",
-    "--no-color",
-    "--no-notes",
-    "--no-decorate",
-    "--encoding=UTF-8",
-    "--format=" + "%x00".join(_FIELDS),
-)
+    "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--no-notes",
+    "--no-decorate", "--encoding=UTF-8", "--format=" + "%x00".join(_FIELDS),
+)  # fmt: skip
 
 
 class LastCommit(NamedTuple):
@@ -58,13 +49,7 @@ class LastCommit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """One commit: its message, its dates (UTC), and the paths that it touched.
-
-    Attributes:
-        paths: the first ``MAX_FILES`` of them.
-        files: how many they are.
-        diff: see :mod:`operators.sources.git.commit_diffs`; empty where nobody asked for it.
-    """
+    """One commit: its message, its dates (UTC), and the paths that it touched."""
 
     commit: str
     parents: tuple[str, ...]
@@ -73,9 +58,9 @@ class Commit:
     author: str
     subject: str
     message: str
-    paths: tuple[bytes, ...]
-    files: int
-    diff: str = ""
+    paths: tuple[bytes, ...]  # the first ``MAX_FILES`` of them
+    files: int  # how many they are
+    diff: str = ""  # of :mod:`operators.sources.git.commit_diffs`, where somebody asked for it
 
 
 OnFile = Callable[[Commit, bytes, str], None]
@@ -193,20 +178,12 @@ def remember_last_commit(
     path: bytes,
     content: str,
 ) -> None:
-    """Note in ``last`` that ``commit`` is a file's last one, if it is.
+    """Note in ``last`` that ``commit`` is the last of the file at ``path``, if it is.
 
-    Args:
-        tracked: what is tracked now, by path.
-        last: path -> last commit; filled.
-        commit: commits come newest first.
-        path: one that it touched.
-        content: the id of what it left there.
+    Commits come newest first; ``content`` is the id of what this one left there.
     """
-    known = last.get(path)
-    if known is not None and known.exact:
-        return
-    now = tracked.get(path)
-    if now is None:
+    known, now = last.get(path), tracked.get(path)
+    if now is None or (known is not None and known.exact):
         return
     exact = content == now.content
     if known is None or exact:

@@ -59,22 +59,13 @@ class GitError(CrosscorpusError):
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """A checked-out repository at one commit.
+    """A checked-out repository at one commit."""
 
-    Attributes:
-        root: the top folder of the working tree, without symbolic links.
-        head: the commit that is checked out.
-        name: what goes into ``repo``: ``owner/name`` of ``origin``, else the folder's name.
-        forge: start of the forge's addresses of files and commits, None where ``origin`` is on no
-            known forge.
-        addresses: the folder, and what ``origin`` names, which other clones of it share.
-    """
-
-    root: Path
-    head: str
-    name: str
-    forge: str | None
-    addresses: tuple[str, ...]
+    root: Path  # the top folder of the working tree, without symbolic links
+    head: str  # the commit that is checked out
+    name: str  # what goes into ``repo``: ``owner/name`` of ``origin``, else the folder's name
+    forge: str | None  # start of a known forge's addresses of files and commits
+    addresses: tuple[str, ...]  # the folder, and what ``origin`` names, which other clones share
 
     def file_link(self, commit: str, path: bytes) -> str | None:
         """Web address of the file as it was at ``commit``."""
@@ -94,11 +85,7 @@ class TrackedFile(NamedTuple):
 
 
 def open_repository(path: Path | str, name: str | None = None) -> Repository:
-    """The repository whose working tree has its top at ``path``.
-
-    Args:
-        path: a folder.
-        name: the name to store it under, instead of that of ``origin`` or of the folder.
+    """The repository whose working tree has its top at ``path``; ``name`` is stored for its own.
 
     Raises:
         GitError: not a folder, not a working tree or not its top, without a commit, or owned by
@@ -130,9 +117,6 @@ def _check_git_folder(root: Path) -> None:
     A file ``.git``, a link of this name or a file ``commondir`` may name any folder, so that an
     unpacked archive would read a private repository of its reader. A repository outside is
     followed only if it has the folder as a worktree, or as the submodule that it belongs to.
-
-    Raises:
-        GitError: it leads outside, to a repository that does not have this working tree.
     """
     own, common = (
         Path(os.path.realpath(root / git_output(root, "rev-parse", which)))
@@ -165,9 +149,6 @@ def _check_entries(folder: Path) -> None:
 
     ``HEAD`` may be a link to the branch's file, as old versions of git make it. Hooks never run,
     and a submodule's git folder is checked when that is read: anything may be in these.
-
-    Raises:
-        GitError: there is such an entry.
     """
     waiting = [] if folder.is_symlink() or not folder.is_dir() else [folder]
     while waiting:

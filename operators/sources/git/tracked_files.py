@@ -57,9 +57,7 @@ def tracked_files(
 ) -> DiskDict[TrackedFile]:
     """Every path that git tracks, a path in conflict once, but what is excluded; to be closed.
 
-    Args:
-        repository: where they are.
-        excluded: pattern -> how many files it matches; counted up.
+    ``excluded`` counts the files that each pattern matches.
     """
     found = DiskDict[TrackedFile]()
     with git_stream(repository.root, "ls-files", "--stage", "-z") as stream:

@@ -87,7 +87,7 @@ def open_driver(server_dsn, tmp_path_factory):
     with open_store(server_dsn, COLLECTION, create=True, max_size=2) as store:
         ingest_documents(store, Words(), file)
         yield make
-        drop_collection(store, COLLECTION)
+        drop_collection(store.dsn, COLLECTION)
 
 
 @pytest.fixture(scope="session")

@@ -60,7 +60,7 @@ def other(open_driver, words, server_dsn, tmp_path_factory):
         with open_driver(), open_store(server_dsn, "other-tests", create=True) as store:
             ingest_documents(store, letters_model.load(), file)
             yield "python:letters_model:load"
-            drop_collection(store, "other-tests")
+            drop_collection(store.dsn, "other-tests")
 
 
 def together(model, **corpora):

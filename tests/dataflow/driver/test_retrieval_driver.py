@@ -426,7 +426,7 @@ def attributed(server_dsn, words, tmp_path_factory):
     with open_store(server_dsn, "attributed", create=True, max_size=2) as store:
         ingest_documents(store, words(), file)
         yield build_driver("default", store=store, embedder=words())
-        drop_collection(store, "attributed")
+        drop_collection(store.dsn, "attributed")
 
 
 def test_every_passage_says_where_it_is_from_and_is_called_so_everywhere(attributed):

@@ -344,7 +344,7 @@ def test_a_collection_always_equals_a_fresh_full_build(
                 self.forget(self.store)
 
         def forget(self, store: Store) -> None:
-            drop_collection(store, store.collection)
+            drop_collection(store.dsn, store.collection)
             store.close()
 
     monkeypatch.setattr("dataflow.ingestion.model_migration.CHUNKS_AT_ONCE", 3)

@@ -279,7 +279,7 @@ PARTS = ["2025", "Mar 2025", "10", "v2.5", "May"]
 def hostile_store(server_dsn: str) -> Iterator[Store]:
     with open_store(server_dsn, "hostile", create=True, max_size=2) as opened:
         yield opened
-        drop_collection(opened, "hostile")
+        drop_collection(opened.dsn, "hostile")
 
 
 @pytest.fixture(scope="module")

@@ -99,7 +99,7 @@ def opened(
         )
         with build_driver(config, collection, dsn=server_dsn, embedder=embedder) as built:
             yield built
-        drop_collection(store, collection)
+        drop_collection(store.dsn, collection)
 
 
 @pytest.fixture(scope="module")

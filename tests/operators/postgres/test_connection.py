@@ -408,7 +408,7 @@ def test_a_collection_is_made_and_read_by_many_behind_it(pooled_dsn: str) -> Non
     with open_store(pooled_dsn, "behind-a-pooler", create=True, max_size=6) as store:
         with ThreadPoolExecutor(6) as threads:
             assert [row[0] for row in threads.map(ask, range(200)) if row] == list(range(200))
-        drop_collection(store, store.collection)
+        drop_collection(store.dsn, store.collection)
 
 
 def test_questions_go_to_the_replica_and_nothing_is_written_for_want_of_a_primary(

@@ -291,7 +291,7 @@ def test_a_collection_that_a_replica_lacks_or_has_in_an_older_version_is_one_lin
         replicated.catch_up()
         with pytest.raises(CrosscorpusError, match="if this is a replica, on its primary"):
             open_store(replicated.replica, name)
-        drop_collection(made, name)
+        drop_collection(made.dsn, name)
 
 
 def test_work_that_a_replica_interrupts_starts_again(replicated: Any) -> None:
@@ -313,7 +313,7 @@ def test_work_that_a_replica_interrupts_starts_again(replicated: Any) -> None:
             assert holds.wait(10)
             primary.execute("LOCK TABLE chunks IN ACCESS EXCLUSIVE MODE")
             assert answer.result(timeout=30) > 1
-        drop_collection(primary, "again")
+        drop_collection(primary.dsn, "again")
 
 
 def test_a_statement_for_which_nobody_waits_ends_and_its_connection_is_used_again(

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from versioned_pages import found, page, text
+
+from operators.versions.normalized_names import normalize_names
+from operators.versions.renames import Page
+from operators.versions.version_key import version_key
 
 
 def keys(*pages: dict[str, Any]) -> list[str]:
@@ -44,3 +49,14 @@ def test_a_page_that_comes_back_after_a_version_without_it_is_not_joined_by_text
         page("d/2.0/b.md", "2.0", title="B", text=text(7)),
     ]  # fmt: skip
     assert found(*pages) == []
+
+
+def test_two_pages_are_two_things_even_with_equal_values() -> None:
+    def made() -> Page:
+        names = normalize_names("docs/v1.2/a.md", "A", "a", None)
+        order = (1, version_key("1.2"), 0.0)
+        return Page("key", "", names, order, None, None, np.empty(0, "<u4"))
+
+    one, two = made(), made()
+    assert one != two
+    assert len({one, two}) == 2
