@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from functools import partial
+from functools import cached_property, partial
 from html import escape
 from pathlib import Path
 from types import ModuleType
@@ -322,6 +322,12 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
     def graph(self) -> FunctionGraph:
         """The Hamilton graph."""
         return self.hamilton.graph
+
+    @cached_property
+    def stages(self) -> dict[str, str]:
+        """The stage of each node that has one."""
+        tags = {name: node_tags(node).get("stage") for name, node in self.graph.nodes.items()}
+        return {name: str(stage) for name, stage in tags.items() if stage}
 
     def nodes(self) -> list[str]:
         """The nodes that can be asked for or overridden, in the order of the graph."""

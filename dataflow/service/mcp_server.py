@@ -64,7 +64,7 @@ def served(tool: Callable[..., Any], use: Use, seconds: float) -> Callable[..., 
     @wraps(tool)
     async def run(**given: Any) -> Any:
         def work() -> Any:
-            with use() as service:
+            with use() as service, service.metrics.question(tool.__name__):
                 return tool(service, **given)
 
         try:

@@ -6,7 +6,8 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import ConfigDict, create_model
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
@@ -57,6 +58,13 @@ def http_app(use: Use, version: str, host: str, *, seconds: float = 30, **option
     serve_page(app, use)
     serve_batches(app, use, problems)
 
+    @app.get("/metrics", response_class=PlainTextResponse)
+    def metrics() -> Response:
+        """For Prometheus."""
+        with use() as service:
+            told = service.metrics.scrape(service.driver.homes)
+        return Response(told, media_type=CONTENT_TYPE_LATEST)
+
     @app.get("/healthz")
     def healthy() -> dict[str, str | int]:
         """The process answers."""
@@ -85,7 +93,7 @@ def _route(tool: Any, use: Use, seconds: float) -> Any:
 
     async def run(asked: Any, request: Request) -> Any:
         def work() -> Any:
-            with use() as service:
+            with use() as service, service.metrics.question(tool.__name__):
                 return tool(service, **{name: getattr(asked, name) for name in fields})
 
         return await while_there(request, answered(work, seconds))

@@ -7,7 +7,7 @@ left has a cursor. What names something unknown is an error with the nearest nam
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any, TypeVar
 from urllib.parse import quote
@@ -20,6 +20,7 @@ from dataflow.driver.answer import NODES, Answer, answer_of
 from dataflow.driver.retrieval_driver import RetrievalDriver
 from dataflow.service import models
 from dataflow.service.freshness import read_of, sources_of
+from dataflow.service.metrics import Metrics
 from operators.context.prompt import SYSTEM_PROMPT
 from operators.errors import CrosscorpusError, UnknownName
 from operators.explain.dispositions import DISPOSITION_MEANINGS
@@ -69,6 +70,7 @@ class Service:
         page: the address of a passage's page, for what has no web address; None: there are none.
         source: the name or the file of the configuration.
         settings: what it says, without what a server changes of it; None: the driver's own.
+        metrics: of its questions.
     """
 
     driver: RetrievalDriver
@@ -76,6 +78,7 @@ class Service:
     page: str | None = None
     source: str = ""
     settings: Config | None = None
+    metrics: Metrics = field(default_factory=Metrics)
 
 
 Use = Callable[[], AbstractContextManager[Service]]
@@ -309,7 +312,9 @@ def inputs(
 
 
 def _ask(service: Service, query: str, **asked: Any) -> Answer:
-    return answer_of(service.driver.execute(NODES, inputs(service, query, **asked)))
+    out = service.driver.execute(NODES, inputs(service, query, **asked))
+    service.metrics.run(out["provenance"], service.driver.stages)
+    return answer_of(out)
 
 
 def _steps(explained: pl.DataFrame) -> list[models.Step]:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from dataflow import build_driver, load_config
 from dataflow.configuration.config_model import Config
+from dataflow.service.metrics import Metrics
 from dataflow.service.tools import Service
 from operators.errors import CrosscorpusError
 from operators.postgres.store import Store, collection_info
@@ -38,7 +39,7 @@ class Warm:
     """
 
     def __init__(self, store: Store, config: str, page: str | None = None) -> None:
-        self._store, self._page = store, page
+        self._store, self._page, self.metrics = store, page, Metrics()
         self._config = str(Path(config).absolute()) if Path(config).is_file() else config
         self._lock, self._building = threading.Lock(), threading.Lock()
         self._held = self._built(load_config(self._config))
@@ -69,7 +70,7 @@ class Warm:
         counted = settings.with_changes({"variants": {"packed": "tokens"}})
         driver = build_driver(counted, store=self._store)
         driver.execute(["results"], {"query": "warm up"})
-        service = Service(driver, self._store, self._page, self._config, settings)
+        service = Service(driver, self._store, self._page, self._config, settings, self.metrics)
         return _Held(service)
 
     def _look(self) -> None:

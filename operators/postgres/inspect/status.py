@@ -9,7 +9,7 @@ from psycopg.rows import TupleRow
 
 from operators.postgres.schema.indexes import vector_index
 from operators.postgres.schema.partitions import partition
-from operators.postgres.store import Connection, Store, has_extension
+from operators.postgres.store import Connection, Store, collection_info, has_extension
 
 TOP_REASONS = 3
 LONGEST_REASON = 160
@@ -78,6 +78,14 @@ def sources(store: Store) -> pl.DataFrame:
         ' revision, folder FROM runs ORDER BY source COLLATE "C", run_id DESC'
     )
     return pl.DataFrame(rows, schema=SOURCES, orient="row")
+
+
+def missing_vectors(store: Store) -> dict[str, int]:
+    """The chunks without a vector, by corpus; it reads every chunk."""
+    if collection_info(store).dimensions is None:
+        return {}
+    counted = "SELECT corpus, count(*) FROM chunks WHERE embedding IS NULL GROUP BY corpus"
+    return {str(corpus): int(missing) for corpus, missing in store.rows(counted)}
 
 
 def unread(store: Store) -> pl.DataFrame:

@@ -1,0 +1,97 @@
+"""What Prometheus reads of a server: how its questions went, and what its collections hold.
+
+The text of a question is in none of it.
+"""
+
+import time
+from collections import Counter as Tally
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from operators.errors import CrosscorpusError
+from operators.postgres.inspect.status import missing_vectors, sources, status
+from operators.postgres.store import Home, by_store
+
+FRESH_S = 15.0
+"""What a scrape tells of the collections is so old at most."""
+
+
+class Metrics:
+    """The numbers of one server, in a registry of its own."""
+
+    def __init__(self) -> None:
+        self.registry = own = CollectorRegistry()
+        name = "crosscorpus_"
+        self._asked = Counter(f"{name}questions", "By outcome", ["tool", "outcome"], registry=own)
+        self._took = Histogram(f"{name}question_seconds", "Of a tool", ["tool"], registry=own)
+        self._stage = Histogram(f"{name}stage_seconds", "Of all its nodes", ["stage"], registry=own)
+        of = ["corpus", "search", "status"]
+        self._failed = Counter(f"{name}failed_searches", "Or timed out", of, registry=own)
+        self._up = Gauge(f"{name}database_up", "0: the other gauges are old", registry=own)
+        self._held = {
+            what: Gauge(f"{name}{what}", "Of a corpus", ["corpus"], registry=own)
+            for what in ("documents", "failed_documents", "chunks", "missing_vectors")
+        }
+        self._age = Gauge(
+            f"{name}source_age_seconds", "Since it was read", ["source"], registry=own
+        )
+        self._lock, self._read_at = Lock(), -FRESH_S
+
+    @contextmanager
+    def question(self, tool: str) -> Iterator[None]:
+        """Counts and times a question; an error's class is its outcome, and so is ``ok``."""
+        began, outcome = time.perf_counter(), "ok"
+        try:
+            yield
+        except BaseException as error:
+            outcome = type(error).__name__
+            raise
+        finally:
+            self._asked.labels(tool, outcome).inc()
+            self._took.labels(tool).observe(time.perf_counter() - began)
+
+    def run(self, provenance: Mapping[str, Any], stages: Mapping[str, str]) -> None:
+        """Count a run of the graph: its time by stage, and its searches that failed.
+
+        Args:
+            provenance: the node of that name.
+            stages: the stage of each node.
+        """
+        took = Tally[str]()
+        for node, ms in provenance["timings"].items():
+            took[stages.get(node) or "other"] += ms / 1000
+        for stage, seconds in took.items():
+            self._stage.labels(stage).observe(seconds)
+        for corpus, channels in provenance["searched"].items():
+            for channel, outcome in channels.items():
+                if outcome in ("failed", "timed_out"):
+                    self._failed.labels(corpus, channel, outcome).inc()
+
+    def scrape(self, homes: Mapping[str, Home]) -> bytes:
+        """All of it in Prometheus's form; the counters also while the database is away."""
+        with self._lock:
+            if time.monotonic() - self._read_at >= FRESH_S:
+                try:
+                    self._read(homes)
+                    self._up.set(1)
+                except CrosscorpusError:
+                    self._up.set(0)
+                self._read_at = time.monotonic()
+        return generate_latest(self.registry)
+
+    def _read(self, homes: Mapping[str, Home]) -> None:
+        for gauge in (*self._held.values(), self._age):
+            gauge.clear()
+        for store, names in by_store(homes):
+            missing = missing_vectors(store)
+            for row in status(store).iter_rows(named=True):
+                row |= {"failed_documents": row["failed"]}
+                row |= {"missing_vectors": missing.get(row["corpus"], 0)}
+                for what, gauge in self._held.items():
+                    gauge.labels(names.get(row["corpus"], row["corpus"])).set(row[what])
+            for source, at in sources(store)["source", "read_at"].iter_rows():
+                self._age.labels(source).set(time.time() - at.timestamp())
