@@ -16,7 +16,6 @@ from typing import Annotated, Any
 import typer
 
 from dataflow.cli.collections import collections_app, drop
-from dataflow.cli.config import config_app
 from dataflow.cli.demo import demo
 from dataflow.cli.evaluate import evaluate, sweep
 from dataflow.cli.ingest import ingest_app
@@ -29,6 +28,9 @@ from dataflow.cli.sync import sync_app
 from dataflow.cli.versions import versions_app
 from operators.errors import CrosscorpusError, UnknownName
 
+_Unfold = Annotated[
+    bool, typer.Option("--unfold", help="Draw every corpus, also where several are alike.")
+]
 _OF_THE_MACHINE = (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.EROFS)
 
 app = typer.Typer(
@@ -248,11 +250,7 @@ def _answered(asked: dict[str, Any], config: str, collection: str) -> dict[str, 
 def render(
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            help="Ends in .png, .svg or .dot; else dag.png, or GRAPH.png.",
-        ),
+        typer.Option("--out", "-o", help="Ends in .png, .svg or .dot; else dag.png, or GRAPH.png."),
     ] = None,
     check: Annotated[
         bool,
@@ -262,9 +260,7 @@ def render(
         str, typer.Option(help="Which one: retrieval (as configured), ingestion or evaluation.")
     ] = "retrieval",
     config: Config = "default",
-    unfold: Annotated[
-        bool, typer.Option("--unfold", help="Draw every corpus, also where several are alike.")
-    ] = False,
+    unfold: _Unfold = False,
 ) -> None:
     """Draw the graph that a configuration builds, or that of ingestion or evaluation.
 
@@ -304,9 +300,7 @@ def diff(
     exit_code: Annotated[
         bool, typer.Option("--exit-code", help="Exit with 1 where they differ.")
     ] = False,
-    unfold: Annotated[
-        bool, typer.Option("--unfold", help="Draw every corpus, also where several are alike.")
-    ] = False,
+    unfold: _Unfold = False,
     as_json: AsJson = False,
 ) -> None:
     """Tell which nodes, edges, variants and parameters differ between two configurations.
@@ -314,7 +308,7 @@ def diff(
     Example: crosscorpus diff default rrf --out diff.png
     """
     from dataflow import load_config
-    from dataflow.cli.console import terminal
+    from dataflow.cli.console.terminal import print_result
     from dataflow.driver.config_graphs import diff_configs, draw_difference
     from dataflow.visualization.graph_diff import to_text
     from dataflow.visualization.png import render as write
@@ -322,12 +316,29 @@ def diff(
     found = diff_configs(load_config(before), load_config(after))
     if out:
         write(draw_difference(found, unfold=unfold), out)
-    if as_json:
-        terminal.print_json(found.to_json())
-    else:
-        typer.echo(to_text(found))
+    print_result(as_json, found.to_json(), typer.echo, to_text(found))
     if exit_code and found:
         raise typer.Exit(FAILED)
+
+
+config_app = typer.Typer(no_args_is_help=True, help="Configuration files.")
+
+
+@config_app.command("schema")
+def config_schema(
+    config: Annotated[
+        str, typer.Option("--config", "-c", help="Its own modules' stages are in it too.")
+    ] = "default",
+) -> None:
+    """Print the JSON Schema of configuration files: editors complete and check by it.
+
+    Example: crosscorpus config schema > crosscorpus.schema.json
+    """
+    from dataflow import load_config
+    from dataflow.cli.console.terminal import print_json
+    from dataflow.configuration.json_schema import json_schema
+
+    print_json(json_schema(load_config(config).catalog))
 
 
 # The help lists the commands in this order, and the groups of commands after them.

@@ -24,14 +24,12 @@ _Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 @collections_app.command("list")
 def collections_list(as_json: AsJson = False) -> None:
     """List the collections of the server."""
-    from dataflow.cli.console.terminal import print_json
+    from dataflow.cli.console.terminal import print_result
     from operators.postgres.store import collections
 
     names = collections()
-    if as_json:
-        print_json(names)
-    else:
-        typer.echo("\n".join(names) or "no collection yet: `crosscorpus ingest git .` makes one")
+    none = "no collection yet: `crosscorpus ingest git .` makes one"
+    print_result(as_json, names, typer.echo, "\n".join(names) or none)
 
 
 _Shards = Annotated[

@@ -58,7 +58,7 @@ def evaluate(
     Example: crosscorpus evaluate default rrf -C team --queries q.jsonl --qrels q.tsv --out tried
     """
     from dataflow.cli.console.evaluation_tables import batch_progress, show_evaluation
-    from dataflow.cli.console.terminal import open_to_read, print_json
+    from dataflow.cli.console.terminal import open_to_read, print_result
     from dataflow.evaluation.evaluation_files import named_configs, named_function, write_evaluation
     from dataflow.evaluation.graph import evaluate as run
     from operators.evaluation.judgements import read_queries
@@ -84,10 +84,7 @@ def evaluate(
             on=on,
         )
     files = write_evaluation(found, settings, out)
-    if as_json:
-        print_json(evaluation_as_json(found))
-    else:
-        show_evaluation(found, files)
+    print_result(as_json, evaluation_as_json(found), show_evaluation, found, files)
 
 
 def sweep(
@@ -122,7 +119,7 @@ def sweep(
     """
     from dataflow import load_config
     from dataflow.cli.console.evaluation_tables import batch_progress, show_sweep
-    from dataflow.cli.console.terminal import open_to_read, print_json
+    from dataflow.cli.console.terminal import open_to_read, print_result
     from dataflow.evaluation.evaluation_files import write_sweep
     from dataflow.evaluation.sweep import MEASURES
     from dataflow.evaluation.sweep import sweep as run
@@ -146,7 +143,5 @@ def sweep(
             on_batch=lambda done: on_batch("sweep", done),
         )
     files = write_sweep(found, out, title=f"Sweep of {Path(config).stem} on {collection}")
-    if as_json:
-        print_json({"unchanged": found.unchanged, "points": found.table.to_dicts()})
-    else:
-        show_sweep(found, files)
+    data = {"unchanged": found.unchanged, "points": found.table.to_dicts()}
+    print_result(as_json, data, show_sweep, found, files)

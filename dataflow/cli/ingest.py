@@ -277,10 +277,8 @@ def print_report(report: IngestReport, options: IngestOptions) -> None:
     from dataflow.cli.console import terminal
     from dataflow.cli.doctor import advice_on_unsearched
 
-    if options.as_json:
-        terminal.print_json(terminal.report_as_json(report))
-    else:
-        terminal.show_report(report)
+    data = terminal.report_as_json(report)
+    terminal.print_result(options.as_json, data, terminal.show_report, report)
     for corpus in report.unsearched:
         message = f"corpus {corpus}: {advice_on_unsearched(corpus)}"
         typer.secho(message, fg="yellow", err=True)

@@ -24,14 +24,11 @@ def doctor(
     """
     from dataflow import load_config
     from dataflow.cli.console.collection_state import show_findings
-    from dataflow.cli.console.terminal import print_json
+    from dataflow.cli.console.terminal import print_result
     from dataflow.cli.doctor import examine
 
     findings = list(examine(load_config(config), collection, samples))
-    if as_json:
-        print_json([asdict(finding) for finding in findings])
-    else:
-        show_findings(findings)
+    print_result(as_json, [*map(asdict, findings)], show_findings, findings)
     if not all(finding.ok for finding in findings):
         raise typer.Exit(FAILED)
 
@@ -42,7 +39,7 @@ def status(collection: Collection = "default", as_json: AsJson = False) -> None:
     Example: crosscorpus status -C team
     """
     from dataflow.cli.console.collection_state import show_status, status_as_json
-    from dataflow.cli.console.terminal import open_to_read, print_json
+    from dataflow.cli.console.terminal import open_to_read, print_result
     from operators.postgres.inspect.status import status as read_status
     from operators.postgres.inspect.status import unread as read_unread
     from operators.postgres.schema.model_migration import pending_model_migration
@@ -50,11 +47,8 @@ def status(collection: Collection = "default", as_json: AsJson = False) -> None:
 
     with open_to_read(collection) as store:
         info, migration = collection_info(store), pending_model_migration(store)
-        corpora, unread = read_status(store), read_unread(store)
-    if as_json:
-        print_json(status_as_json(store, info, corpora, unread, migration))
-    else:
-        show_status(store, info, corpora, unread, migration)
+        held = (store, info, read_status(store), read_unread(store), migration)
+    print_result(as_json, status_as_json(*held), show_status, *held)
 
 
 def verify(
@@ -74,7 +68,7 @@ def verify(
     import polars as pl
 
     from dataflow.cli.console.collection_state import show_verification
-    from dataflow.cli.console.terminal import print_json
+    from dataflow.cli.console.terminal import print_result
     from dataflow.ingestion.removal import verify_erased
     from dataflow.ingestion.version_discovery import verify_versions
     from operators.postgres.inspect.verify import verify as verify_tables
@@ -83,10 +77,7 @@ def verify(
     with open_store(collection=collection) as store:
         checks = (verify_tables, verify_versions, verify_erased)
         found = pl.concat([check(store, repair=repair) for check in checks])
-    if as_json:
-        print_json(found.to_dicts())
-    else:
-        show_verification(found)
+    print_result(as_json, found.to_dicts(), show_verification, found)
     if not found.is_empty():
         raise typer.Exit(PARTLY)
 
@@ -103,9 +94,11 @@ def models_install() -> None:
 def models_status(as_json: AsJson = False) -> None:
     """List the installed models."""
     from dataflow.cli.console.collection_state import show_models
+    from dataflow.cli.console.terminal import print_result
     from operators.embedding.minilm import minilm_directory, minilm_status
 
-    show_models([minilm_status(minilm_directory())], as_json=as_json)
+    models = [minilm_status(minilm_directory())]
+    print_result(as_json, [*map(asdict, models)], show_models, models)
 
 
 @models_app.command("migrate")
@@ -131,7 +124,7 @@ def models_migrate(
     Example: crosscorpus models migrate static -C team
     """
     from dataflow.cli.console.collection_state import migration_progress, show_migration
-    from dataflow.cli.console.terminal import print_json
+    from dataflow.cli.console.terminal import print_result
     from dataflow.ingestion.model_migration import migrate_model
     from operators.embedding.registry import load_embedder
     from operators.postgres.schema.model_migration import abandon_model_migration
@@ -147,7 +140,4 @@ def models_migrate(
         embedder = load_embedder(model)
         with migration_progress(as_json) as on_event:
             report = migrate_model(store, embedder, fill_only=fill_only, on_event=on_event)
-    if as_json:
-        print_json(asdict(report))
-    else:
-        show_migration(report, model)
+    print_result(as_json, asdict(report), show_migration, report, model)

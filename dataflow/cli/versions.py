@@ -33,19 +33,15 @@ def versions_list(
 
     Example: crosscorpus versions list docs/3.5/install.md -C manuals
     """
-    from dataflow.cli.console.terminal import open_to_read, print_json
+    from dataflow.cli.console.terminal import open_to_read, print_result
     from dataflow.cli.console.version_tables import show_topics, show_versions
     from operators.postgres.inspect.version_history import list_versions
     from operators.postgres.inspect.version_topics import topics
 
     with open_to_read(collection) as store:
         found = topics(store, corpus) if path is None else list_versions(store, path, corpus)
-    if as_json:
-        print_json(found.to_dicts())
-    elif path is None:
-        show_topics(found)
-    else:
-        show_versions(found)
+    show = show_topics if path is None else show_versions
+    print_result(as_json, found.to_dicts(), show, found)
 
 
 @versions_app.command("diff")

@@ -162,9 +162,8 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
             adapter=graph.adapter,
         )
         graph.graph_executor = self._scheduler
-        parameters = retrieval_parameters(graph.graph)
-        self._parameters = parameters
-        self._fixed = frozenset(graph.graph.config) - parameters
+        self._parameters = retrieval_parameters(graph.graph)
+        self._fixed = frozenset(graph.graph.config) - self._parameters
 
     def execute(
         self, final_vars: Sequence[str], inputs: Given = None, overrides: Given = None
@@ -379,17 +378,9 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
 
 def retrieval_parameters(graph: FunctionGraph) -> frozenset[str]:
     """What a single run may change of the configuration: ``top_k``, ``wiki.search_depth``."""
-    of_all = {
-        name
-        for name in graph.config
-        if name not in CONFIG_INPUTS
-        and not name.startswith("hamilton.")
-        and not name.endswith("_variant")
-    }
     of_each = {
         f"{corpus}.{name}"
         for corpus, options in graph.config["corpora"].items()
-        for name in options["inputs"]
-        if name not in CONFIG_INPUTS
+        for name in options["inputs"].keys() - CONFIG_INPUTS
     }
-    return frozenset((of_all | of_each) & graph.nodes.keys())
+    return frozenset({*graph.config["top_parameters"], *of_each} & graph.nodes.keys())

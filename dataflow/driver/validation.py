@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 from hamilton.graph import FunctionGraph
+from hamilton.node import Node
 
 from dataflow.configuration.catalog import DRIVER_INPUTS, RUN_INPUTS
 from dataflow.configuration.own_modules import shown_name
@@ -76,17 +77,13 @@ def check_call(
         if node is None:
             known = [n for n in nodes if nodes[n].user_defined and n not in fixed]
             raise UnknownName(f"unknown input {name!r}{suggest(name, {*known} - DRIVER_INPUTS)}")
-        if name in fixed:
-            raise GraphError(f"{name!r} is chosen by the configuration, not by a run")
-        if not node.user_defined:
+        if not node.user_defined and name not in fixed:
             raise GraphError(f"{name!r} is computed by the graph: give it as an override instead")
-        _check_type("input", name, value, node.type)
+        _check_value("input", name, value, node, fixed)
     for name, value in overrides.items():
         if name not in nodes:
             raise UnknownName(f"unknown override {name!r}{suggest(name, _shown(graph, fixed))}")
-        if name in fixed:
-            raise GraphError(f"{name!r} is chosen by the configuration, not by a run")
-        _check_type("override", name, value, nodes[name].type)
+        _check_value("override", name, value, nodes[name], fixed)
         _check_columns(name, name.rpartition(".")[2], value)
         if fault := out_of_bounds(name.rpartition(".")[2], value):
             raise GraphError(f"{name}: {fault}")
@@ -138,9 +135,11 @@ def _shown(graph: FunctionGraph, fixed: Collection[str]) -> list[str]:
     return [name for name in graph.nodes if name not in fixed]
 
 
-def _check_type(what: str, name: str, value: Any, annotation: Any) -> None:
-    if not fits(value, annotation):
-        expected = spell(annotation)
+def _check_value(what: str, name: str, value: Any, node: Node, fixed: Collection[str]) -> None:
+    if name in fixed:
+        raise GraphError(f"{name!r} is chosen by the configuration, not by a run")
+    if not fits(value, node.type):
+        expected = spell(node.type)
         raise GraphError(f"{what} {name!r}: expected {expected}, got {type(value).__name__}")
 
 

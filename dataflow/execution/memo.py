@@ -48,11 +48,11 @@ class Memo:
         record = self.known.get(node.name)
         if record is None or record.code != code_of(node):
             return None
-        if record.arguments.keys() != arguments.keys():
+        read = record.arguments
+        if read.keys() != arguments.keys():
             return None
-        for name, value in arguments.items():
-            if name not in LIVE and not same(record.arguments[name], value):
-                return None
+        if not all(same(read[name], arguments[name]) for name in read.keys() - LIVE):
+            return None
         self.records[node.name] = record
         return record
 

@@ -4,7 +4,7 @@ A driver sees the same few requests again and again; the traversal, the constant
 configuration put into the sub-graphs and the tags need not be read again for each query.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,27 +55,22 @@ def make_plan(
     for name in constants:
         del computed[name]
     names = [name for name in graph.nodes if name in computed]  # the order of definition
-    numbers = {name: number for number, name in enumerate(names)}
+    known = {*computed, *constants, *given}
     needs = {
-        name: tuple(
-            d.name
-            for d in computed[name].dependencies
-            if d.name in computed or d.name in constants or d.name in given
-        )
+        name: tuple(d.name for d in computed[name].dependencies if d.name in known)
         for name in names
     }
     _require_inputs(computed, needs)
-    followers: dict[str, list[int]] = {name: [] for name in names}
-    for name in names:
+    followers: defaultdict[str, list[int]] = defaultdict(list)
+    for number, name in enumerate(names):
         for need in needs[name]:
-            if need in followers:
-                followers[need].append(numbers[name])
+            followers[need].append(number)
     steps = tuple(
         Step(
             name=name,
             node=computed[name],
             needs=needs[name],
-            waits=sum(need in numbers for need in needs[name]),
+            waits=sum(need in computed for need in needs[name]),
             followers=tuple(followers[name]),
             io="io" in node_tags(computed[name]),
             fail_open="fail_open" in node_tags(computed[name]),

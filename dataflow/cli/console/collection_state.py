@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from rich.box import SIMPLE_HEAD
 from rich.markup import escape
-from rich.progress import TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from dataflow.cli.console.terminal import OUT, event_display, print_json
+from dataflow.cli.console.terminal import OUT, event_display, print_first
 from dataflow.configuration.loader import find, read_yaml, shipped
 from operators.postgres.errors import target
 from operators.sources.protocol import printable
@@ -108,11 +107,11 @@ def show_status(
         for reason in held["reasons"]:
             OUT.print(Text(f"  {printable(reason)}"))
         named = unread.filter(pl.col("corpus") == held["corpus"])
-        for _, repo, name, _, why in named.head(_UNREAD_SHOWN).iter_rows():
-            where = " ".join(printable(part) for part in (repo, name) if part)
-            OUT.print(Text(f"  {where}: {printable(why or '')}"))
-        if len(named) > _UNREAD_SHOWN:
-            OUT.print(f"  ... and {len(named) - _UNREAD_SHOWN} more (--json lists all)")
+        lines = [
+            f"{' '.join(printable(part) for part in (repo, name) if part)}: {printable(why or '')}"
+            for _, repo, name, _, why in named.iter_rows()
+        ]
+        print_first(lines, _UNREAD_SHOWN, "  ")
         for note in held["notes"]:
             OUT.print(Text(f"{held['corpus']}: {printable(note)}", style="yellow"))
 
@@ -126,13 +125,12 @@ def show_verification(found: pl.DataFrame) -> None:
     if found.is_empty():
         OUT.print("[green]ledger, chunks, vectors, text index and versions agree[/]")
         return
-    for kind, corpus, repo, document_id, says, repaired in found.head(_FOUND_SHOWN).iter_rows():
+    lines = []
+    for kind, corpus, repo, document_id, says, repaired in found.iter_rows():
         where = " ".join(printable(part) for part in (corpus, repo, document_id) if part)
-        mark, style = ("repaired", "yellow") if repaired else ("found   ", "bold red")
-        line = (mark, style), (f"  {kind}  ", "bold"), f"{where}: {printable(says)}"
-        OUT.print(Text.assemble(*line))
-    if len(found) > _FOUND_SHOWN:
-        OUT.print(f"... and {len(found) - _FOUND_SHOWN} more (--json lists all)")
+        mark = ("repaired", "yellow") if repaired else ("found   ", "bold red")
+        lines.append(Text.assemble(mark, (f"  {kind}  ", "bold"), f"{where}: {printable(says)}"))
+    print_first(lines, _FOUND_SHOWN)
     if not found["repaired"].all():
         OUT.print("put it right with: crosscorpus verify --repair")
     elif found["kind"].is_in(["lost_chunks", "wrong_ordinals", "no_vector", "stray_chunks"]).any():
@@ -146,11 +144,8 @@ def show_findings(findings: Sequence[Finding]) -> None:
         OUT.print(Text.assemble((mark, style), (f"  {finding.what}: ", "bold"), finding.says))
 
 
-def show_models(models: Sequence[ModelStatus], *, as_json: bool) -> None:
+def show_models(models: Sequence[ModelStatus]) -> None:
     """Print one line for each model."""
-    if as_json:
-        print_json([asdict(model) for model in models])
-        return
     for model in models:
         size = f", {model.bytes / 1e6:.1f} MB" if model.bytes else ""
         why = f" ({model.reason})" if model.reason else ""
@@ -166,7 +161,7 @@ def migration_progress(
         details = f"{event.chunks}/{event.total} chunks, {event.rate:.0f}/s"
         update(description=event.stage, completed=event.chunks, total=event.total, details=details)
 
-    return event_display(as_json, draw, TextColumn("{task.fields[details]}"))
+    return event_display(as_json, draw)
 
 
 def show_migration(report: ModelMigrationReport, model: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from datetime import datetime
@@ -15,14 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import polars as pl
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    ProgressColumn,
-    SpinnerColumn,
-    TextColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from operators.context.citations import MOST_ALTERNATES
@@ -61,6 +54,22 @@ def print_json(value: Any, out: TextIO | None = None) -> None:
     """Print ``value`` as one JSON document, times as ISO 8601."""
     text = json.dumps(value, indent=2, ensure_ascii=False, default=_json_value)
     (out or sys.stdout).write(text + "\n")
+
+
+def print_result(as_json: bool, data: Any, show: Callable[..., None], *shown: Any) -> None:
+    """Print ``data`` as JSON where that is asked for, else ``show`` what is ``shown``."""
+    if as_json:
+        print_json(data)
+    else:
+        show(*shown)
+
+
+def print_first(lines: Sequence[str | Text], most: int, indent: str = "") -> None:
+    """Print so many lines ``most``, and how many more there are."""
+    for line in lines[:most]:
+        OUT.print(Text.assemble(indent, line))
+    if len(lines) > most:
+        OUT.print(f"{indent}... and {len(lines) - most} more (--json lists all)")
 
 
 def _json_value(value: Any) -> Any:
@@ -130,34 +139,32 @@ def show_answer(
         why = "; ".join(answer["unmet_filters"]["note"])
         out.print(Text(f"No match: {why}." if why else _no_match(answer["provenance"]["searched"])))
     if with_context:
-        out.rule("system prompt")
-        out.print(Text(SYSTEM_PROMPT))
-        out.rule("context")
-        for window in answer["context_window"].iter_rows(named=True):
-            out.print(Text(window["text"]))
-    citations = answer["citations"]["citation"].to_list()
-    if citations:
-        out.rule("citations")
-        most = answer["provenance"]["parameters"]["max_citations"]
-        for citation in citations[:most]:
-            out.print(Text(citation))
-        if len(citations) > most:
-            more = f"... and {len(citations) - most} more (--json lists all; max_citations: {most})"
-            out.print(Text(more, style="dim"))
-    if not answer["notes"].is_empty():
-        out.rule("notes")
-        for note in answer["notes"]["note"]:
-            out.print(Text(note, style="yellow"))
+        _section(out, "system prompt", [Text(SYSTEM_PROMPT)])
+        _section(out, "context", map(Text, answer["context_window"]["text"]))
+    links = [*map(Text, answer["citations"]["citation"])]
+    if links and len(links) > (most := answer["provenance"]["parameters"]["max_citations"]):
+        more = f"... and {len(links) - most} more (--json lists all; max_citations: {most})"
+        links[most:] = [Text(more, style="dim")]
+    _section(out, "citations", links)
+    _section(out, "notes", [Text(note, style="yellow") for note in answer["notes"]["note"]])
     if "dispositions" in answer:
         missing = answer["dispositions"].filter(pl.col("result_rank").is_null())
-        if missing.height:
-            out.rule("asked about")
         columns = missing["source_label", "disposition", "reason"]
-        for label, disposition, reason in columns.iter_rows():
-            meaning = DISPOSITION_MEANINGS[disposition]
-            out.print(Text.assemble((label, "bold"), f"  {meaning}: {reason}"))
+        fates = [
+            Text.assemble((label, "bold"), f"  {DISPOSITION_MEANINGS[disposition]}: {reason}")
+            for label, disposition, reason in columns.iter_rows()
+        ]
+        _section(out, "asked about", fates)
     timings = f"{served}; {_where_time_went(answer['provenance'])}" if with_timings else ""
     out.print(Text(f"{seconds:.2f} s{timings}", style="dim"))
+
+
+def _section(out: Console, title: str, lines: Iterable[Text]) -> None:
+    """Print a rule and the lines under it; nothing where there is none."""
+    for number, line in enumerate(lines):
+        if number == 0:
+            out.rule(title)
+        out.print(line)
 
 
 def _no_match(searched: Mapping[str, Mapping[str, str]]) -> str:
@@ -189,7 +196,7 @@ def _where_time_went(provenance: Mapping[str, Any], most: int = 6) -> str:
 
 @contextmanager
 def event_display(
-    as_json: bool, draw: Callable[[Callable[..., None], Any], None], *columns: ProgressColumn
+    as_json: bool, draw: Callable[[Callable[..., None], Any], None]
 ) -> Iterator[Callable[[Any], None]]:
     """Show events on standard error: as JSON lines or in a live line.
 
@@ -198,7 +205,6 @@ def event_display(
     Args:
         as_json: print each event, which is a dataclass, as a line of JSON.
         draw: shows an event in the live line; it takes the line's ``update`` and the event.
-        columns: of the line, between the bar and the time left.
     """
     if as_json:
         yield lambda event: _print_event(asdict(event))
@@ -207,7 +213,8 @@ def event_display(
         yield partial(draw, _LineNowAndThen().update)
         return
     named = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn())
-    with Progress(*named, *columns, TimeRemainingColumn(), console=ERR, transient=True) as bars:
+    details = TextColumn("{task.fields[details]}")
+    with Progress(*named, details, TimeRemainingColumn(), console=ERR, transient=True) as bars:
         task = bars.add_task("begin", total=1.0, details="")
         yield lambda event: draw(partial(bars.update, task), event)
 
@@ -241,7 +248,7 @@ def ingest_progress(as_json: bool) -> AbstractContextManager[Callable[[Event], N
         )
         update(description=event.stage, completed=event.fraction, details=details)
 
-    return event_display(as_json, draw, TextColumn("{task.fields[details]}"))
+    return event_display(as_json, draw)
 
 
 def fetch_progress(as_json: bool) -> tuple[Callable[[Fetched], None], Callable[[float, str], None]]:
@@ -278,9 +285,7 @@ def report_as_json(report: IngestReport) -> dict[str, Any]:
     """``report`` as plain data, its read issues as readable lines."""
     return {
         **asdict(report),
-        "failed": [str(issue) for issue in report.failed],
-        "skipped": [str(issue) for issue in report.skipped],
-        "notes": [str(issue) for issue in report.notes],
+        **{name: [*map(str, getattr(report, name))] for name in ("failed", "skipped", "notes")},
         "ok": report.ok,
     }
 
@@ -313,11 +318,7 @@ def show_report(report: IngestReport) -> None:
     ):
         if issues:
             OUT.print(f"[{style}]{len(issues)} {title}[/]")
-        lines = _by_reason(issues)
-        for line in lines[:_ISSUES_SHOWN]:
-            OUT.print(Text(f"  {line}"))
-        if len(lines) > _ISSUES_SHOWN:
-            OUT.print(f"  ... and {len(lines) - _ISSUES_SHOWN} more (--json lists all)")
+        print_first(_by_reason(issues), _ISSUES_SHOWN, "  ")
 
 
 def _by_reason(issues: Sequence[ReadIssue]) -> list[str]:

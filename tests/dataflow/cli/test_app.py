@@ -17,6 +17,9 @@ import pytest
 import typer
 
 from dataflow.cli import app
+from dataflow.configuration.catalog import retrieval_catalog
+from dataflow.configuration.json_schema import json_schema
+from dataflow.configuration.loader import shipped
 
 
 def test_a_question_is_answered_from_several_corpora_with_citations(
@@ -354,3 +357,9 @@ def test_a_shell_can_complete_the_commands() -> None:
         check=True,
     )
     assert done.stdout.split() == ["collections"]
+
+
+def test_the_schema_is_printed_with_the_stages_of_the_configuration(crosscorpus: Any) -> None:
+    done = crosscorpus("config", "schema", "--config", str(shipped()["rrf"]))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout) == json.loads(json.dumps(json_schema(retrieval_catalog())))

@@ -76,5 +76,5 @@ def test_a_model_that_cannot_be_used_is_shown_with_the_reason(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     damaged = ModelStatus("minilm", "damaged", Path("models") / "minilm", 22_000_000, "wrong hash")
-    show_models([damaged], as_json=False)
+    show_models([damaged])
     assert capsys.readouterr().out == "minilm: damaged, 22.0 MB (wrong hash)  models/minilm\n"
