@@ -14,10 +14,7 @@ _FEW = 100  # lists that are made one by one; more are made together
 def lists(values: pl.Series, owner: Integers, rows: int) -> pl.Series:
     """A column of ``rows`` lists, named as ``values``: each value goes to the list of its owner.
 
-    Args:
-        values: what stands in the lists, one list after the other.
-        owner: for each value the row of its list, ascending.
-        rows: how many lists there are; those without a value are empty.
+    ``owner``: for each value the row of its list, ascending. A list without a value is empty.
     """
     begins = np.flatnonzero(changes(owner))
     if len(begins) > _FEW:

@@ -34,11 +34,6 @@ def data_home() -> Path:
     return _default_home(platformdirs.user_data_path("crosscorpus", appauthor=False))
 
 
-def server_directory() -> Path:
-    """The embedded server's directory inside the data home."""
-    return data_home() / "postgres"
-
-
 @functools.cache
 def _default_home(personal: Path) -> Path:
     if closed_parent(personal, server_account()) is None:

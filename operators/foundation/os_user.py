@@ -2,6 +2,7 @@
 
 import os
 import stat
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,12 +33,10 @@ def server_account() -> Account | None:
     import pwd
 
     for name in PREFERRED:
-        try:
+        with suppress(KeyError):
             entry = pwd.getpwnam(name)
-        except KeyError:
-            continue
-        if entry.pw_uid != 0:
-            return Account(name, entry.pw_uid, entry.pw_gid)
+            if entry.pw_uid != 0:
+                return Account(name, entry.pw_uid, entry.pw_gid)
     raise CrosscorpusError(
         "Postgres refuses to run as root and this machine has neither a user 'postgres' nor "
         "'nobody': run as an ordinary user, or set CROSSCORPUS_DSN to a server"

@@ -14,7 +14,7 @@ from psycopg import sql
 from psycopg.rows import TupleRow
 from psycopg_pool import ConnectionPool
 
-from operators.foundation.data_dir import server_directory
+from operators.foundation.data_dir import data_home
 from operators.postgres.errors import ENABLE_VECTOR, DatabaseError, explain, explained, is_transient
 from operators.postgres.server.pg_environment import undisturbed
 
@@ -85,7 +85,7 @@ def resolve_dsn(*, reading: bool = False) -> str:
     from operators.postgres.server.binaries import chosen
     from operators.postgres.server.embedded_server import in_use, start
 
-    directory = server_directory()
+    directory = data_home() / "postgres"
     return (in_use(directory) or start(directory, chosen())).dsn
 
 

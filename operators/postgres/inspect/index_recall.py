@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from operators.frames import QUERIES, QUERY_EMBEDDINGS
+from operators.frames import QUERIES
 from operators.postgres.search.chunk_reader import fetch_chunks
 from operators.postgres.search.vector_search import search_vectors
 from operators.postgres.store import Store, collection_info
@@ -27,14 +27,12 @@ def index_recall(store: Store, corpus: str, *, samples: int = 20, k: int = 10) -
     every = [{"query_id": number, "version_policy": "all"} for number in range(len(ids))]
     queries = pl.DataFrame(every, schema=QUERIES)
     chunks = fetch_chunks(store, corpus, pl.Series(ids, dtype=pl.Int64), queries)
-    embeddings = pl.DataFrame(
-        {
-            "query_id": pl.Series(range(chunks.height), dtype=pl.UInt32),
-            "text_no": pl.Series([0] * chunks.height, dtype=pl.UInt32),
-            "text": [""] * chunks.height,
-            "embedding": chunks["embedding"],
-        }
-    ).select(QUERY_EMBEDDINGS.names())
+    embeddings = chunks.select(
+        pl.int_range(pl.len(), dtype=pl.UInt32).alias("query_id"),
+        pl.lit(0, pl.UInt32).alias("text_no"),
+        pl.lit("").alias("text"),
+        "embedding",
+    )
     size = collection_info(store).corpora.get(corpus, 0)
     exact = search_vectors(store, corpus, queries, embeddings, k=k, exact_scan_max_rows=size)
     found = search_vectors(store, corpus, queries, embeddings, k=k, exact_scan_max_rows=0)

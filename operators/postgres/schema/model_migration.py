@@ -171,7 +171,7 @@ def abandon_model_migration(store: Store) -> bool:
 
     def work(conn: Connection) -> bool:
         head = conn.execute("SELECT next_space FROM collection FOR UPDATE").fetchone()
-        if head is None or head[0] is None:
+        if head in (None, (None,)):
             return False
         conn.execute("ALTER TABLE chunks DROP COLUMN next_embedding")
         conn.execute(

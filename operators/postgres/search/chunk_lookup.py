@@ -37,10 +37,9 @@ def locate(
     by_end: bool = False,
     timeout_s: float | None = None,
 ) -> pl.DataFrame:
-    """The chunks with one of these ids, and those of documents with one of ``names``.
+    """The chunks with one of ``chunk_ids``, and those of documents with one of ``names``.
 
     Args:
-        chunk_ids: of single chunks.
         names: each is exactly a document's id, path, title or link.
         repos: the repositories that the caller may see; None: every one, empty: none. Other filters
             don't count here: a caller asks why they hide a chunk.

@@ -24,11 +24,8 @@ def unmet_filters(
 ) -> pl.DataFrame:
     """``NOTES``: for each query without a result, its filter values that no visible document has.
 
-    Args:
-        homes: where each corpus is; read only for such a query.
-        queries: columns ``QUERIES``.
-        results: has the column query_id.
-        visible: what may be seen of each corpus, as :func:`absent_values` takes it.
+    ``queries`` has columns ``QUERIES``, ``results`` query_id; ``homes`` are read only for such a
+    query. ``visible``: what may be seen of each corpus, as :func:`absent_values` takes it.
     """
     answered = set(results["query_id"])
     rows = []

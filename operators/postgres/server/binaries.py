@@ -60,11 +60,8 @@ def installed(provider: str) -> Path:
         raise CrosscorpusError(
             f"the embedded server needs the package {provider}: pip install {provider}"
         )
-    found = [
-        folder
-        for folder in Path(spec.origin).parent.glob("pginstall*")
-        if (folder / "bin" / "initdb").exists() or (folder / "bin" / "initdb.exe").exists()
-    ]
+    programs = Path(spec.origin).parent.glob("pginstall*/bin/initdb")
+    found = [program.parents[1] for program in programs]
     if not found:
         raise CrosscorpusError(
             f"the package {provider} has no Postgres for this machine: set CROSSCORPUS_DSN"

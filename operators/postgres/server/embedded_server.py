@@ -43,10 +43,7 @@ def start(
 def server_for(dsn: str) -> Server | None:
     """Return the embedded server of a DSN, if this process has joined it, else None."""
     wanted = _address(dsn)
-    for server in reversed(_in_use):
-        if wanted == _address(server.dsn):
-            return server
-    return None
+    return next((one for one in reversed(_in_use) if _address(one.dsn) == wanted), None)
 
 
 def provider_of(conn: psycopg.Connection[Any]) -> str | None:

@@ -61,14 +61,10 @@ def take_ownership(
     *,
     relocated: bool = False,
 ) -> list[str]:
-    """Record that the source at ``addresses`` fills ``scopes``.
+    """Record that the source at ``addresses`` fills ``scopes``, (corpus, repo) pairs.
 
-    Args:
-        reader: of the source. Sources of different kinds leave each other's documents alone.
-        scopes: the (corpus, repo) pairs.
-        addresses: the places of the source. It is the same source if it shares one with the last
-            run. Empty: nothing is checked.
-        relocated: the source has moved: documents from another place are its own.
+    It is the same source if it shares an address with the last run, or has ``relocated``. Sources
+    of different kinds leave each other's documents alone. Without ``addresses`` nothing is checked.
 
     Returns:
         The other repos whose documents were read from one of ``addresses``.
@@ -90,11 +86,8 @@ def source_turn(
 ) -> Iterator[None]:
     """The right to read the source of ``scopes``, which one run at a time has.
 
-    Args:
-        reader: of the source.
-        scopes: the (corpus, repo) pairs. Empty: any number of runs may read.
-        on_wait: called once where another run has the turn, with what is known of it; this one
-            then waits. None: it does not.
+    Without ``scopes`` any number may. ``on_wait`` is called once where another run has the turn,
+    with what is known of it; this one then waits. None: it does not.
 
     Raises:
         CrosscorpusError: another run has the turn; says which, and since when.

@@ -25,23 +25,14 @@ State = Mapping[str, Mapping[str, Any] | None]
 
 @dataclass(frozen=True, slots=True)
 class SyncItem:
-    """One item of a source, reduced to the parts that documents need.
+    """One item of a source, reduced to the parts that documents need."""
 
-    Attributes:
-        kind: such as ``comment`` or ``issue``; together with ``item_id`` it names the item.
-        item_id: the source's own number of it.
-        number: its pull request or issue; the items of one number are built together.
-        updated_at: the source's time of the last change.
-        content_hash: SHA-256 over ``data``, because two edits may have one ``updated_at``.
-        data: JSON values by name.
-    """
-
-    kind: str
-    item_id: int
-    number: int
-    updated_at: datetime
-    content_hash: str
-    data: dict[str, Any]
+    kind: str  # such as comment or issue
+    item_id: int  # the source's own number among its kind
+    number: int  # its pull request or issue; the items of one number are built together
+    updated_at: datetime  # the source's time of the last change
+    content_hash: str  # SHA-256 over ``data``: two edits may have one ``updated_at``
+    data: dict[str, Any]  # JSON values by name
 
     @property
     def key(self) -> ItemKey:

@@ -25,7 +25,7 @@ def replica(replicated: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]
     with open_store(replicated.replica, "late", max_size=2) as store:
         yield store
     replicated.catch_up()
-    drop_collection(replicated.primary.dsn, "late")
+    drop_collection(replicated.primary, "late")
     replicated.catch_up()
 
 
