@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -259,6 +262,8 @@ def ingest_source(source: Source, options: IngestOptions, **how: Any) -> None:
     from dataflow.cli.console import terminal
     from dataflow.ingestion.sources import ingest_into
 
+    arguments = [one for one in sys.argv[1:] if one not in ("--allow-mass-delete", "--relocated")]
+    source = replace(source, command=[os.getcwd(), *arguments])
     with terminal.ingest_progress(options.as_json) as on_event:
         report = ingest_into(
             options.collection,

@@ -29,6 +29,10 @@ def serve(
     deadline: Annotated[
         float, typer.Option(min=1, metavar="SECONDS", help="How long a question may take.")
     ] = 30,
+    refresh: Annotated[
+        bool,
+        typer.Option("--refresh", help="Read what changed in working trees before an answer."),
+    ] = False,
     halt: Annotated[
         bool, typer.Option("--stop", help="End the server of this collection that runs here.")
     ] = False,
@@ -49,9 +53,9 @@ def serve(
     from dataflow.service.running import run_http, run_stdio
 
     if stdio:
-        run_stdio(collection, config)
+        run_stdio(collection, config, refresh=refresh)
     else:
-        run_http(collection, config, host, port, deadline, _reply)
+        run_http(collection, config, host, port, deadline, _reply, refresh=refresh)
 
 
 def _reply(service: Service, asked: Mapping[str, Any]) -> Mapping[str, Any]:

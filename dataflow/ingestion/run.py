@@ -79,7 +79,7 @@ class Run:
         named = " ".join([source.reader, *repos])
         met = (corpus for corpus, _ in scopes)
         folder = source.addresses[0] if source.revision and source.addresses else None
-        self.number = begin_run(store, named, met, source.revision, folder)
+        self.number = begin_run(store, named, met, source.revision, folder, source.command)
         self.known = LedgerSnapshot(store, source.reader, self.number)
 
     @property

@@ -4,6 +4,8 @@ An index that answers from an old state and does not say so is what users of suc
 of most.
 """
 
+import subprocess
+import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -36,6 +38,22 @@ def sources_of(
             if any(of in row["corpora"] and repo in known for of, repo in held):
                 found.append(row)
     return [read_of(row) for row in found[:MOST]]
+
+
+def read_again(homes: Mapping[str, Home]) -> None:
+    """Run the command of each source whose working tree has what its last run did not read.
+
+    Where it fails, standard error says why, and the answers go on saying what was not read.
+    """
+    for store, _ in by_store(homes):
+        for row in sources(store).iter_rows(named=True):
+            if row["command"] and read_of(row).since:
+                folder, *arguments = row["command"]
+                command = [sys.executable, "-m", "dataflow", *arguments, "--wait"]
+                done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+                if done.returncode:
+                    print(f"{row['source']} was not read again: {done.stderr}", file=sys.stderr)
+                store.forget_info()
 
 
 def read_of(row: Mapping[str, Any]) -> models.Read:

@@ -34,29 +34,38 @@ Reply = Callable[[Service, Mapping[str, Any]], Mapping[str, Any]]
 
 
 @contextmanager
-def opened(collection: str, config: str, page: str | None = None) -> Iterator[Warm]:
+def opened(
+    collection: str, config: str, page: str | None = None, *, refresh: bool
+) -> Iterator[Warm]:
     """A warm driver of ``collection``, which answers questions until the end of the block."""
     workers = load_config(config).workers
     with (
         open_store(resolve_dsn(reading=True), collection, max_size=workers) as store,
-        closing(Warm(store, config, page)) as warm,
+        closing(Warm(store, config, page, refresh=refresh)) as warm,
     ):
         yield warm
 
 
-def run_stdio(collection: str, config: str) -> None:
+def run_stdio(collection: str, config: str, *, refresh: bool) -> None:
     """Serve the process that started this one, until it closes standard input."""
     answers = os.dup(1)  # nothing but the protocol may be written where the agent reads
     os.dup2(2, 1)
     sys.stdout = os.fdopen(answers, "w", encoding="utf-8")
     from crosscorpus import __version__
 
-    with opened(collection, config) as use:
+    with opened(collection, config, refresh=refresh) as use:
         mcp_server(use, __version__).run("stdio")
 
 
 def run_http(
-    collection: str, config: str, host: str, port: int, seconds: float, reply: Reply
+    collection: str,
+    config: str,
+    host: str,
+    port: int,
+    seconds: float,
+    reply: Reply,
+    *,
+    refresh: bool,
 ) -> None:
     """Serve ``host:port`` until the process is told to end; answers under way are finished.
 
@@ -70,7 +79,7 @@ def run_http(
     address = f"http://{f'[{shown}]' if ':' in shown else shown}:{port}"
     with (
         closing(_listening(host, port)) as everywhere,
-        opened(collection, config, f"{address}/p") as use,
+        opened(collection, config, f"{address}/p", refresh=refresh) as use,
         _listening_here(collection) as here,
     ):
         server = mcp_server(use, __version__, seconds)

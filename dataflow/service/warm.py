@@ -8,12 +8,13 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 from dataflow import build_driver, load_config
 from dataflow.configuration.config_model import Config
+from dataflow.service.freshness import read_again
 from dataflow.service.metrics import Metrics
 from dataflow.service.tools import Service
 from operators.errors import CrosscorpusError
@@ -36,10 +37,14 @@ class Warm:
         store: the collection.
         config: a shipped name, or a YAML file.
         page: as of ``Service``.
+        refresh: whether what changed in the sources is read before a question is answered.
     """
 
-    def __init__(self, store: Store, config: str, page: str | None = None) -> None:
+    def __init__(
+        self, store: Store, config: str, page: str | None = None, *, refresh: bool = False
+    ) -> None:
         self._store, self._page, self.metrics = store, page, Metrics()
+        self._refresh, self._reading, self._read_at = refresh, threading.Lock(), -SECONDS
         self._config = str(Path(config).absolute()) if Path(config).is_file() else config
         self._lock, self._building = threading.Lock(), threading.Lock()
         self._held = self._built(load_config(self._config))
@@ -49,6 +54,10 @@ class Warm:
     def __call__(self) -> Iterator[Service]:
         """The service; it stays open to the end of the block."""
         self._look()
+        with self._reading if self._refresh else nullcontext():
+            if self._refresh and time.monotonic() - self._read_at >= SECONDS:
+                read_again(self._held.service.driver.homes)
+                self._read_at = time.monotonic()
         with self._lock:
             held = self._held
             held.users += 1

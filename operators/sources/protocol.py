@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from operator import attrgetter
@@ -148,6 +148,7 @@ class Source:
     )
     option: str = "base_url"  # what is chosen; the store keeps the choice under this name
     revision: str | None = None  # the commit that it reads, of a repository
+    command: Sequence[str] | None = None  # what reads it: a folder, and arguments for this program
 
 
 def of_corpora(source: Source, corpora: Collection[str]) -> Source:

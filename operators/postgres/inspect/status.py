@@ -57,6 +57,7 @@ SOURCES = pl.Schema(
         "state": pl.String(),  # as ``STATUS.last_run_state``
         "revision": pl.String(),  # the commit that was read, and its working tree
         "folder": pl.String(),
+        "command": pl.List(pl.String),  # what read it: the folder where it ran, its arguments
     }
 )
 
@@ -75,7 +76,7 @@ def sources(store: Store) -> pl.DataFrame:
     """When each source was last read, by name (columns: ``SOURCES``)."""
     rows = store.rows(
         f'SELECT DISTINCT ON (source COLLATE "C") source, corpora, started_at, {_STATE},'
-        ' revision, folder FROM runs ORDER BY source COLLATE "C", run_id DESC'
+        ' revision, folder, command FROM runs ORDER BY source COLLATE "C", run_id DESC'
     )
     return pl.DataFrame(rows, schema=SOURCES, orient="row")
 

@@ -1,6 +1,6 @@
 """The record of ingestions: what each did, and which of them never ended."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from operators.postgres.store import Connection, Store
 
@@ -23,19 +23,21 @@ def begin_run(
     corpora: Iterable[str],
     revision: str | None = None,
     folder: str | None = None,
+    command: Sequence[str] | None = None,
 ) -> int:
     """Record that an ingestion of ``source`` has begun, and return its number.
 
     ``source`` is what a person reads: the reader, and the repositories that it fills. ``revision``
-    is the commit that it reads, ``folder`` its working tree.
+    is the commit that it reads, ``folder`` its working tree; ``command`` are the folder and the
+    arguments of the command that reads it.
     """
     named = sorted(set(corpora))
 
     def work(conn: Connection) -> int:
         row = conn.execute(
-            "INSERT INTO runs (source, corpora, revision, folder) VALUES (%s, %s, %s, %s)"
-            " RETURNING run_id",
-            (source, named, revision, folder),
+            "INSERT INTO runs (source, corpora, revision, folder, command)"
+            " VALUES (%s, %s, %s, %s, %s) RETURNING run_id",
+            (source, named, revision, folder, command and list(command)),
         ).fetchone()
         number = int(row[0]) if row else 0
         conn.execute("DELETE FROM runs WHERE run_id <= %s", (number - KEPT,))

@@ -123,6 +123,47 @@ def test_a_running_server_answers_the_command_in_the_same_words(
     assert "no server of cli runs here" in crosscorpus("serve", "--stop", "-C", "cli").stderr
 
 
+def test_what_changed_is_read_before_the_answer_as_it_was_read_first(
+    server_dsn: str, home: Path, crosscorpus: Any, tmp_path: Path
+) -> None:
+    tree = tmp_path / "tree"
+    (tree / "kept").mkdir(parents=True)
+    (tree / "left").mkdir()
+    files = {"kept/a.md": "# A\n\nA zebra.\n", "left/b.md": "# B\n\nA quagga.\n"}
+
+    def write(changed: dict[str, str]) -> None:
+        for name, text in changed.items():
+            (tree / name).write_text(text)
+
+    def git(*command: str) -> str:
+        identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
+        done = subprocess.run(["git", *identity, *command], cwd=tree, capture_output=True)
+        return done.stdout.decode().strip()
+
+    write(files)
+    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "First"]):
+        git(*command)
+    read = ("ingest", "git", str(tree), "--exclude", "left", "-C", "fresh", "--only-corpus", "docs")
+    assert crosscorpus(*read).returncode == 0
+
+    def told(address: str) -> tuple[set[str], list[tuple[str, str | None]]]:
+        asked = {"query": "zebra quagga okapi", "top_k": 5}
+        answer = httpx2.post(f"{address}/api/search", json=asked, timeout=60).json()
+        sources = [(one["commit"], one["since"]) for one in answer["sources"]]
+        return {hit["snippet"] for hit in answer["results"]}, sources
+
+    head = git("rev-parse", "HEAD")
+    with served(server_dsn, home, "fresh") as (_, address):
+        write({"kept/a.md": "# A\n\nAn okapi.\n"})
+        assert told(address) == ({"# A A zebra."}, [(head, "changed files: 1")])
+    with served(server_dsn, home, "fresh", "--refresh") as (_, address):
+        assert told(address) == ({"# A An okapi."}, [(head, None)])
+        write({"kept/a.md": "# A\n\nA zebra again.\n", "left/b.md": "# B\n\nMore.\n"})
+        git("commit", "-qam", "Second")
+        time.sleep(1.1)
+        assert told(address) == ({"# A A zebra again."}, [(git("rev-parse", "HEAD"), None)])
+
+
 def test_a_port_that_is_taken_is_one_line(crosscorpus: Any, collection: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])
