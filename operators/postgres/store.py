@@ -66,24 +66,17 @@ def _stoppable(conn: Connection) -> AbstractContextManager[None]:
 
 @dataclass(frozen=True)
 class CollectionInfo:
-    """What a collection holds.
+    """What a collection holds; before a model was set, the first three are None.
 
-    Attributes:
-        model: name of the embedding model, or None before one was set.
-        space: fingerprint of the vector space, or None.
-        dimensions: of its vectors, or None.
-        corpora: chunks of each corpus that has any.
-        repos: chunks of each repo, by corpus.
-        superseded: the superseded chunks of each corpus whose topics have versions.
-        versions_at: a stamp of the present state of all versions; None while it changes.
-        states: a stamp of the present chunks of each corpus; every change gives another one.
+    ``superseded`` has the corpora whose topics have versions. ``versions_at`` is a stamp of the
+    present state of all versions, None while it changes; ``states`` are those of each corpus.
     """
 
     model: str | None
-    space: str | None
+    space: str | None  # fingerprint of the vector space
     dimensions: int | None
-    corpora: dict[str, int]
-    repos: dict[str, dict[str, int]]
+    corpora: dict[str, int]  # chunks of each corpus that has any
+    repos: dict[str, dict[str, int]]  # chunks of each repo, by corpus
     superseded: dict[str, SupersededCounts] = field(default_factory=dict)
     versions_at: tuple[TupleRow, ...] | None = None
     states: dict[str, str] = field(default_factory=dict)
@@ -112,23 +105,16 @@ class StoreCache:
 
 @dataclass
 class Store:
-    """An open collection. Close it, or use it in a ``with`` block.
-
-    Attributes:
-        space: the vector space of its user; None: the store takes any.
-        clustered: whether a node of a Citus cluster holds the tables.
-        replica: whether the server follows a primary, and can be behind it.
-        cache: readings that hold until the collection changes.
-    """
+    """An open collection. Close it, or use it in a ``with`` block."""
 
     pool: Pool
     dsn: str = field(repr=False)
     collection: str
     schema: str
     search_path: str
-    space: str | None = None
-    clustered: bool = False
-    replica: bool = False
+    space: str | None = None  # the vector space of its user; None: the store takes any
+    clustered: bool = False  # a node of a Citus cluster holds the tables
+    replica: bool = False  # the server follows a primary, and can be behind it
     cache: StoreCache = field(default_factory=StoreCache, repr=False)
 
     def embedding_in(self, space: str) -> Store:

@@ -59,10 +59,8 @@ class KnownVersions:
     ) -> KnownVersions:
         """The versions that a question may see; it neither names nor pins another.
 
-        Args:
-            allowed: the corpora that are searched, each with the filters ``repos``,
-                ``path_prefix``, ``language`` and ``state`` that are set; None: every one.
-            corpora, repos: those that the question asks; None: every one.
+        ``allowed``: the corpora that are searched, each with its filters that are set;
+        ``corpora``, ``repos``: those that the question asks. None: every one.
         """
         seen = _is_among("corpus", corpora) & _is_among("repo", repos)
         if allowed is not None:

@@ -86,20 +86,13 @@ def forget_failed_version(store: Store, corpus: str, repo: str, document_id: str
 
 
 class Entry(NamedTuple):
-    """The record of a document.
+    """The record of a document."""
 
-    Attributes:
-        content: the hash of what was read.
-        state: indexed, empty, failed, no_text or encrypted.
-        reason: why it has no chunks; else a note on how it was read, or None.
-        failed_with: content hash and fingerprint of a later version that failed.
-    """
-
-    content: str | None
+    content: str | None  # the hash of what was read
     fingerprint: str | None
-    state: str
-    reason: str | None = None
-    failed_with: str | None = None
+    state: str  # indexed, empty, failed, no_text or encrypted
+    reason: str | None = None  # why it has no chunks; else a note on how it was read
+    failed_with: str | None = None  # content hash and fingerprint of a later version that failed
     failed_reason: str | None = None
 
 

@@ -93,6 +93,7 @@ def test_what_an_older_version_called_failed_gets_its_state_without_being_read_a
     with psycopg.connect(server_dsn, autocommit=True) as conn:
         drop = sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(schema))
         request.addfinalizer(lambda: psycopg.connect(server_dsn, autocommit=True).execute(drop))
+        conn.execute("CREATE EXTENSION IF NOT EXISTS vector")
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(migrate, "MIGRATIONS", older)
             apply_migrations(conn, schema)
