@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from contextvars import Context
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,11 +54,7 @@ class Warm:
     @contextmanager
     def __call__(self) -> Iterator[Service]:
         """The service; it stays open to the end of the block."""
-        self._look()
-        with self._reading if self._refresh else nullcontext():
-            if self._refresh and time.monotonic() - self._read_at >= SECONDS:
-                read_again(self._held.service.driver.homes)
-                self._read_at = time.monotonic()
+        Context().run(self._look)  # a new one: what one caller starts, others need too
         with self._lock:
             held = self._held
             held.users += 1
@@ -83,17 +80,19 @@ class Warm:
         return _Held(service)
 
     def _look(self) -> None:
-        """Build another driver where this one is no longer what the configuration says."""
+        """Read what changed in the sources; build another driver where the configuration did."""
+        with self._reading if self._refresh else nullcontext():
+            if self._refresh and time.monotonic() - self._read_at >= SECONDS:
+                read_again(self._held.service.driver.homes)
+                self._read_at = time.monotonic()
         if time.monotonic() - self._looked < SECONDS or not self._building.acquire(blocking=False):
             return
         try:
             settings, old = load_config(self._config), self._held
             homes = old.service.driver.homes.values()
             own = {h.store.space for h in homes if h.store.collection == self._store.collection}
-            if settings == old.service.settings and collection_info(self._store).space in {
-                None,
-                *own,
-            }:
+            known = collection_info(self._store).space in {None, *own}
+            if known and settings == old.service.settings:
                 self._refused = ""
                 return
             new = self._built(settings)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from contextvars import copy_context
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from dataflow.service import tools, warm
 from dataflow.service.tools import Service
 from dataflow.service.warm import Warm
+from operators.foundation.cancellation import Cancelled, Switch, waiting
 
 QUESTION = "flush the cache attempt"
 
@@ -108,3 +110,21 @@ def test_a_model_that_the_collection_does_not_have_changes_nothing(
         assert budget(use) == 700
         time.sleep(0.02)
     assert "the driver stays as it was" in capsys.readouterr().err
+
+
+def test_a_caller_that_goes_does_not_stop_the_driver_that_others_need(
+    use: Warm, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone = Switch()
+    gone.throw()
+    write(file, 8)
+    time.sleep(0.1)
+
+    def ask() -> None:
+        waiting.set(gone)
+        with use() as service, pytest.raises(Cancelled):
+            service.driver.ask(QUESTION)
+
+    copy_context().run(ask)
+    assert budget(use) == 800
+    assert "stays as it was" not in capsys.readouterr().err
