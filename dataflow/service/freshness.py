@@ -50,9 +50,11 @@ def read_again(homes: Mapping[str, Home]) -> None:
             if row["command"] and read_of(row).since:
                 folder, *arguments = row["command"]
                 command = [sys.executable, "-m", "dataflow", *arguments, "--wait"]
-                done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-                if done.returncode:
-                    print(f"{row['source']} was not read again: {done.stderr}", file=sys.stderr)
+                try:
+                    subprocess.run(command, cwd=folder, capture_output=True, check=True, text=True)
+                except (OSError, subprocess.CalledProcessError) as error:
+                    said = getattr(error, "stderr", None) or error
+                    print(f"{row['source']} was not read again: {said}", file=sys.stderr)
                 store.forget_info()
 
 

@@ -6,7 +6,9 @@ import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from dataflow.service.freshness import MOST, sources_of
+import pytest
+
+from dataflow.service.freshness import MOST, read_again, sources_of
 from dataflow.service.tools import Service
 from operators.postgres.write.ingestion_runs import begin_run
 from operators.sources.git.repository import changed_since
@@ -20,6 +22,23 @@ def test_a_team_of_many_repositories_gets_a_short_list(service: Service) -> None
     (one,) = sources_of(homes, [("issue", "org/many-07"), ("code", "org/none")])
     assert (one.source, one.state) == ("git/9 org/many-07", "unfinished")
     service.store.execute("DELETE FROM runs WHERE source LIKE %s", ("git/9 %",))
+
+
+def test_a_command_that_fails_is_told_and_the_answer_says_what_was_not_read(
+    service: Service, app: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    homes, file = service.driver.homes, app / "src" / "a.py"
+    (known,) = sources_of(homes, [("code", "org/app")])
+    before = file.read_text()
+    file.write_text("changed")
+    for command in (["/nowhere", "ingest"], [str(app), "ingest", "nonsense"]):
+        of = (command, known.source)
+        service.store.execute("UPDATE runs SET command = %s WHERE source = %s", of)
+        read_again(homes)
+        assert f"{known.source} was not read again" in capsys.readouterr().err
+        assert sources_of(homes, [("code", "org/app")])[0].since == "changed files: 1"
+    service.store.execute("UPDATE runs SET command = NULL")
+    file.write_text(before)
 
 
 def test_a_change_that_the_run_has_read_is_not_told(tmp_path: Path) -> None:
