@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from dataflow import load_config
-from operators.errors import CrosscorpusError
+from operators.errors import CrosscorpusError, UnknownName
 from operators.foundation.extras import installing
 from operators.postgres.connection import resolve_dsn
 from operators.postgres.store import open_store
@@ -94,6 +94,9 @@ def run_http(
 
         @app.post("/local/query", include_in_schema=False)
         async def query(asked: dict[str, Any], request: Request) -> Any:
+            if request.client is not None:  # not by the socket that its owner alone may use:
+                raise UnknownName("a command asks by its socket")  # a change may name code to load
+
             def work() -> Any:
                 with use() as service:
                     return reply(service, asked) if asked["config"] == service.source else None

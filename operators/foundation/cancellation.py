@@ -5,7 +5,7 @@ threads, finds it there.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from threading import Lock
 
@@ -29,7 +29,8 @@ class Switch:
         with self._lock:  # so that no statement ends meanwhile and another user gets its connection
             self.thrown = True
             for stop in self._stops:
-                stop()
+                with suppress(Exception):  # of a connection that is lost: the others must stop too
+                    stop()
 
     def check(self) -> None:
         """Raise ``Cancelled`` if it is thrown."""

@@ -110,10 +110,12 @@ def test_a_running_server_answers_the_command_in_the_same_words(
         return [(one.returncode, re.sub(seconds, "", one.stdout), one.stderr) for one in asked]
 
     alone = answers()
-    with served(server_dsn, home, collection) as (server, _):
+    with served(server_dsn, home, collection) as (server, address):
         timed = crosscorpus("query", "flush", "--timings", "-C", collection)
         assert f"by the running server, process {server.pid}" in timed.stdout
         assert answers() == alone
+        by_tcp = httpx2.post(f"{address}/local/query", json={"config": "default"}, timeout=60)
+        assert by_tcp.status_code == 404, "what it takes may name code to load"
         another = crosscorpus("query", "flush", "--timings", "-C", collection, "-c", "rrf")
         assert "running server" not in another.stdout, "it has another configuration"
         assert crosscorpus("serve", "--stop", "-C", collection).returncode == 0

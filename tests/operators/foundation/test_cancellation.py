@@ -22,6 +22,17 @@ def test_a_thrown_switch_stops_what_runs_and_refuses_what_would_begin() -> None:
         raise AssertionError("it began")
 
 
+def test_what_can_not_be_stopped_does_not_keep_the_others_running() -> None:
+    switch, stopped = Switch(), list[str]()
+
+    def lost() -> None:
+        raise OSError("the connection is lost")
+
+    with switch.stopping_by(lost), switch.stopping_by(lambda: stopped.append("b")):
+        switch.throw()
+    assert stopped == ["b"]
+
+
 def test_who_does_not_wait_by_a_switch_is_not_stopped() -> None:
     switch = Switch()
     switch.throw()
