@@ -104,10 +104,9 @@ async def answered(work: Callable[[], T], seconds: float) -> T:
     switch, context = Switch(), copy_context()
     context.run(waiting.set, switch)
     try:
-        with anyio.fail_after(seconds):
+        with anyio.move_on_after(seconds):
             return await anyio.to_thread.run_sync(context.run, work, abandon_on_cancel=True)
-    except TimeoutError:
-        raise Late(f"no answer within {seconds:g} s: ask less at once, or later") from None
+        raise Late(f"no answer within {seconds:g} s: ask less at once, or later")
     finally:
         Thread(target=switch.throw).start()  # it may ask the database to stop, and wait for that
 

@@ -17,6 +17,7 @@ import pytest
 from dataflow.service.limits import Gate, Late, answered
 from dataflow.service.tools import Service
 from operators.foundation.cancellation import Cancelled, check
+from operators.postgres.search.batches import SearchTimeout
 
 
 class Slow:
@@ -80,6 +81,14 @@ def test_a_question_that_takes_too_long_stops() -> None:
         anyio.run(answered, work, 0.2)
     assert stopped.wait(5)
     assert anyio.run(answered, lambda: 7, 5) == 7
+
+
+def test_a_search_that_took_too_long_keeps_its_own_words() -> None:
+    def work() -> None:
+        raise SearchTimeout("docs took longer than 2 s")
+
+    with pytest.raises(SearchTimeout, match="docs took longer"):
+        anyio.run(answered, work, 30)
 
 
 def test_a_caller_that_goes_takes_its_searches_along(
