@@ -41,21 +41,18 @@ QUERIES = pl.Schema(
     }
 )
 
-SCOPED_QUERIES = pl.Schema(
-    {
-        **QUERIES,
-        # the asked versions, as the collection spells them; the newest of them in each topic counts
-        "pinned": pl.List(pl.List(pl.String)),
-        "versions_as_of": UTC,  # as ``as_of``, but only where topics have versions
-    }
-)
+_SCOPE = {
+    # the asked versions, as the collection spells them; the newest of them in each topic counts
+    "pinned": pl.List(pl.List(pl.String)),
+    "versions_as_of": UTC,  # as ``as_of``, but only where topics have versions
+}
+SCOPED_QUERIES = pl.Schema({**QUERIES, **_SCOPE})
 
 VERSION_SCOPE = pl.Schema(
     {
         "query_id": pl.UInt32(),
         "version_policy": pl.String(),  # newest | all | pinned | as_of
-        "pinned": pl.List(pl.List(pl.String)),
-        "versions_as_of": UTC,
+        **_SCOPE,
         "basis": pl.String(),  # what decided: input | question | config
         "notes": pl.List(pl.String),
     }
@@ -169,10 +166,12 @@ CHUNKS = pl.Schema(
     }
 )
 
-READ_CHUNKS = pl.Schema({**CHUNKS, "last_version": pl.String(), "superseded_at": UTC})
-"""``CHUNKS`` as a store gives them: ``lineage_id`` and ``version`` are those of a topic's versions.
-``last_version`` is the last version that has the passage, null where the newest has it.
-``superseded_at`` is the date of the first version that lacks it, null also where it is unknown."""
+_LIFE = {
+    "last_version": pl.String(),  # the last version that has the passage; null: the newest does
+    "superseded_at": UTC,  # the date of the first version that lacks it; null also: unknown
+}
+READ_CHUNKS = pl.Schema({**CHUNKS, **_LIFE})
+"""``CHUNKS`` as a store gives them: ``lineage_id`` and ``version`` are a topic's versions'."""
 
 UNIFIED = pl.Schema(
     {
@@ -200,8 +199,7 @@ UNIFIED = pl.Schema(
         "version": pl.String(),
         "lineage_id": pl.String(),  # what all versions of a topic share
         "anchor": pl.String(),
-        "last_version": pl.String(),  # the last version that has it; null: the newest does
-        "superseded_at": UTC,  # the date of the first version that lacks it
+        **_LIFE,
         "metadata": pl.String(),
         "alternate_sources": pl.List(SOURCE),
     }
@@ -222,12 +220,8 @@ OUTCOMES = pl.Schema(
     }
 )
 
-_LABELLED = {
-    "chunk_id": pl.Int64(),
-    "corpus": pl.String(),
-    "source_label": pl.String(),
-    "source_url": pl.String(),
-}
+_LABELS = ("corpus", "source_label", "source_url")
+_LABELLED = {"chunk_id": pl.Int64(), **dict.fromkeys(_LABELS, pl.String())}
 
 PACKED = pl.Schema(
     {
@@ -263,25 +257,18 @@ CITATIONS = pl.Schema(
 NOTES = pl.Schema({"query_id": pl.UInt32(), "note": pl.String()})
 
 # The documents of a source before chunking, one a row.
-DOCUMENTS = pl.Schema(
-    {
-        "document_id": pl.String(),
-        "corpus": pl.String(),
-        "repo": pl.String(),
-        "title": pl.String(),
-        "text": pl.String(),
-        "path": pl.String(),
-        "uri": pl.String(),
-        **_OF_DOCUMENT,
-    }
-)
+_TEXTS = ("document_id", "corpus", "repo", "title", "text", "path", "uri")
+DOCUMENTS = pl.Schema({**dict.fromkeys(_TEXTS, pl.String()), **_OF_DOCUMENT})
 
 # The explanation of results, see operators/explain.
-LABELLED_CHUNK = {"query_id": pl.UInt32(), **_LABELLED}
+_LABELLED_CHUNK = {"query_id": pl.UInt32(), **_LABELLED}
+_RANKED = (
+    "vector", "text", "merged", "deduped", "fused", "weighted", "reranked", "unique", "result",
+)  # fmt: skip
 
 EXPLAIN_TARGETS = pl.Schema(
     {
-        **LABELLED_CHUNK,
+        **_LABELLED_CHUNK,
         "vector_distance": pl.Float64(),  # to the nearest text of the question; null: unknown
         "hidden": pl.String(),  # why the question can't see it; null: it can
     }
@@ -290,19 +277,12 @@ EXPLAIN_TARGETS = pl.Schema(
 
 DISPOSITIONS = pl.Schema(
     {
-        **LABELLED_CHUNK,
+        **_LABELLED_CHUNK,
         "disposition": pl.String(),  # a key of operators.explain.dispositions.DISPOSITION_MEANINGS
         "reason": pl.String(),  # a sentence
         "near_duplicate_of": pl.Int64(),  # the chunk that represents it
-        "vector_rank": pl.UInt32(),  # this and all ranks: null where it is not in that list
-        "text_rank": pl.UInt32(),
-        "merged_rank": pl.UInt32(),
-        "deduped_rank": pl.UInt32(),
-        "fused_rank": pl.UInt32(),
-        "weighted_rank": pl.UInt32(),
-        "reranked_rank": pl.UInt32(),
-        "unique_rank": pl.UInt32(),
-        "result_rank": pl.UInt32(),
+        # null where it is not in that list
+        **{f"{stage}_rank": pl.UInt32() for stage in _RANKED},
         "number": pl.UInt32(),  # place in the context, from 1
         "citation": pl.UInt32(),  # place among the citations, from 1
         "score": pl.Float64(),  # its last
