@@ -28,7 +28,7 @@ import httpx2
 import psutil
 
 from dataflow import build_driver, load_config
-from operators.foundation.data_dir import server_directory
+from operators.foundation.data_dir import data_home
 
 TOP_K = 10
 
@@ -41,7 +41,7 @@ def timed(times: list[float]) -> str:
 
 def postmaster() -> psutil.Process | None:
     """The embedded Postgres server of the data directory."""
-    file = server_directory() / "cluster" / "postmaster.pid"
+    file = data_home() / "postgres" / "cluster" / "postmaster.pid"
     try:
         return psutil.Process(int(file.read_text().split()[0]))
     except (OSError, ValueError, psutil.Error):

@@ -137,15 +137,9 @@ class Source:
     addresses: tuple[str, ...] = ()
     choice: str | None = None  # empty: the caller chose nothing, whatever it was; None: not said
     choosing: Callable[[str], Source] | None = None  # the same source with another choice
-    left_out: Callable[[Key], bool] = lambda key: (
-        False
-    )  # not to be read: that it goes surprises no one
-    judged: str = (
-        "secrets allowed"  # what became of secrets, by which rules; in the fingerprint too
-    )
-    whole: bool = (
-        True  # a document that a complete scan lacks has vanished; else: is in another file
-    )
+    left_out: Callable[[Key], bool] = lambda _: False  # not to be read: that it goes is no surprise
+    judged: str = "secrets allowed"  # what became of secrets, by which rules; in the fingerprint
+    whole: bool = True  # a document that a complete scan lacks has vanished; else: is elsewhere
     option: str = "base_url"  # what is chosen; the store keeps the choice under this name
     revision: str | None = None  # the commit that it reads, of a repository
     command: Sequence[str] | None = None  # what reads it: a folder, and arguments for this program
@@ -197,12 +191,9 @@ def metadata_json(values: Mapping[str, Any]) -> str:
 
     Nulls are left out, and so is any value whose JSON is longer than ``METADATA_VALUE_LIMIT``.
     """
-    kept = {}
-    for key, value in values.items():
-        if value is None or len(json.dumps(value)) > METADATA_VALUE_LIMIT:
-            continue
-        kept[clean_text(str(key))] = _clean_value(value)
-    return json.dumps(kept, sort_keys=True, ensure_ascii=False)
+    given = {str(key): value for key, value in values.items() if value is not None}
+    kept = {k: v for k, v in given.items() if len(json.dumps(v)) <= METADATA_VALUE_LIMIT}
+    return json.dumps(_clean_value(kept), sort_keys=True, ensure_ascii=False)
 
 
 def _clean_value(value: Any) -> Any:

@@ -1,19 +1,14 @@
 """One pass over a repository's log: every commit as a document, and every file's last commit."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from operators.foundation.sanitize import clean_text, shown_path
-from operators.sources.git.repository import Repository, git_stream, split
+from operators.sources.git.repository import Repository, TrackedFile, git_stream, split
 from operators.sources.protocol import APART_FROM, Document, metadata_json
-
-if TYPE_CHECKING:
-    from operators.sources.git.repository import TrackedFile
 
 MAX_FILES = 100
 """Paths named in a commit's text; a commit that touches more says how many more."""
@@ -67,40 +62,34 @@ OnFile = Callable[[Commit, bytes, str], None]
 """Told of every path of a commit, and of the id of the content that it left there."""
 
 
-def read_commits(repository: Repository, on_file: OnFile | None = None) -> Iterator[Commit]:
-    """The commits that the checked-out one descends from, newest first, merges included."""
-    with git_stream(repository.root, *_LOG, repository.head, "--") as stream:
-        yield from parse_log(stream, on_file)
+def read_commits(repository: Repository, on_file: OnFile) -> Iterator[Commit]:
+    """The commits that the checked-out one descends from, newest first, merges included.
 
-
-def parse_log(stream: IO[bytes], on_file: OnFile | None = None) -> Iterator[Commit]:
-    """Commits of the NUL-separated log format that :func:`read_commits` asks for.
-
-    After the fields of a commit come pairs of change and path, each change with a leading colon;
-    a commit's first field is its id, which has none. So nothing in a message or in a path can be
-    taken for structure.
+    In the log, pairs of change and path follow the fields of a commit. A change begins with a
+    colon; a commit's first field is its id, which has none. So nothing in a message or in a path
+    can be taken for structure.
     """
-    tokens = split(stream)
-    token = next(tokens, None)
-    while token is not None:
-        commit = _commit([token, *(next(tokens) for _ in _FIELDS[1:])])
-        paths, files = [], 0
-        for token in tokens:
-            change = token.lstrip(b"\n")
-            if change.startswith(b":"):
-                parents = len(change) - len(change.lstrip(b":"))
-                content = change.split(b" ")[2 * parents + 1]
-                path = next(tokens)
-                files += 1
-                if files <= MAX_FILES:
-                    paths.append(path)
-                if on_file is not None:
+    with git_stream(repository.root, *_LOG, repository.head, "--") as stream:
+        tokens = split(stream)
+        token = next(tokens, None)
+        while token is not None:
+            commit = _commit([token, *(next(tokens) for _ in _FIELDS[1:])])
+            paths, files = [], 0
+            for token in tokens:
+                change = token.lstrip(b"\n")
+                if change.startswith(b":"):
+                    parents = len(change) - len(change.lstrip(b":"))
+                    content = change.split(b" ")[2 * parents + 1]
+                    path = next(tokens)
+                    files += 1
+                    if files <= MAX_FILES:
+                        paths.append(path)
                     on_file(commit, path, content.decode())
-            elif change:
-                break
-        else:
-            token = None
-        yield replace(commit, paths=tuple(paths), files=files)
+                elif change:
+                    break
+            else:
+                token = None
+            yield replace(commit, paths=tuple(paths), files=files)
 
 
 def own_text(message: str) -> str:

@@ -49,6 +49,13 @@ _OPTIONS = (
     "-c", "log.showRoot=true",
     "-c", "protocol.allow=never",
 )  # fmt: skip
+_REFUSALS = {
+    "dubious ownership": "git does not read {root} because another user owns it; if you trust it: "
+    "git config --global --add safe.directory '{root}'",
+    "not a git repository": "{root} is not a git working tree; give the top folder of one",
+    "lazy fetching disabled": "{root} is a clone without the folders of its commits; to fetch "
+    "these: git -C '{root}' fetch --refetch --filter=blob:none",
+}
 _READ_SIZE = 1 << 16
 _SCP_FORM = re.compile(r"(?:[^@/:]+@)?(?P<host>[^/:\[\]]+):(?!//)(?P<path>.+)")
 
@@ -317,9 +324,8 @@ def _host_and_name(url: str) -> tuple[str, str]:
 
 def environment() -> dict[str, str]:
     """The caller's environment without what would point git elsewhere (a hook sets GIT_DIR)."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
-    kept |= {k: os.environ[k] for k in _KEPT_ENVIRONMENT if k in os.environ}
-    return kept | {
+    every = os.environ.items()
+    return {k: v for k, v in every if not k.startswith("GIT_") or k in _KEPT_ENVIRONMENT} | {
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_GRAFT_FILE": os.devnull,
@@ -330,18 +336,9 @@ def environment() -> dict[str, str]:
 
 
 def _refusal(root: Path, message: str) -> str:
-    if "dubious ownership" in message:
-        return (
-            f"git does not read {root} because another user owns it; if you trust it: "
-            f"git config --global --add safe.directory '{root}'"
-        )
-    if "not a git repository" in message:
-        return f"{root} is not a git working tree; give the top folder of one"
-    if "lazy fetching disabled" in message:
-        return (
-            f"{root} is a clone without the folders of its commits; to fetch these: "
-            f"git -C '{root}' fetch --refetch --filter=blob:none"
-        )
+    for mark, why in _REFUSALS.items():
+        if mark in message:
+            return why.replace("{root}", str(root))
     lines = [line for line in message.splitlines() if line.strip()] or ["it gave no reason"]
     return f"git cannot read {root}: {printable(lines[0].removeprefix('fatal: '))}"
 

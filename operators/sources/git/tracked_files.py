@@ -44,7 +44,7 @@ _PACKED: Mapping[str | None, Callable[[bytes], str]] = {
     "docx": lambda data: read_docx(data).text,
 }
 
-_SYMLINK, _SUBMODULE = "120000", "160000"
+_NO_FILES = {"120000": "symbolic link", "160000": "submodule"}  # by git's mode
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 _SNIFFED = 8192
 _TITLE_LINES = 100
@@ -128,10 +128,8 @@ def _document(
     repository: Repository, file: TrackedFile, last: LastCommit | None, _: bytes, key: Key
 ) -> Document:
     path = key[2]
-    if file.mode == _SYMLINK:
-        raise files.Skipped("symbolic link")
-    if file.mode == _SUBMODULE:
-        raise files.Skipped("submodule")
+    if file.mode in _NO_FILES:
+        raise files.Skipped(_NO_FILES[file.mode])
     if is_generated(path):
         raise files.Skipped("dependency lock or generated file")
     prose, language = prose_format(path), code_language(path)
@@ -151,8 +149,7 @@ def _document(
         if language is None:
             raise files.Skipped("no known text type")
     text = clean_text(unpack(data)) if unpack else files.decode_source(data)
-    committed = _content_id(data, file.content) == file.content
-    linked = last is not None and last.exact and committed
+    linked = last is not None and last.exact and _is_content(data, file.content)
     moment = last.moment if last else None
     source = Document(
         document_id=path,
@@ -191,12 +188,8 @@ def _document(
     )
 
 
-def _content_id(data: bytes, tracked: str) -> str:
-    """The id that git gives to ``data``; to its LF form where that is what is tracked."""
+def _is_content(data: bytes, tracked: str) -> bool:
+    """Whether git gives the id ``tracked`` to ``data``, or to its form with LF at the line ends."""
     algorithm = hashlib.sha1 if len(tracked) == 40 else hashlib.sha256
-    found = algorithm(b"blob %d\0" % len(data) + data).hexdigest()
-    if found != tracked and b"\r\n" in data:
-        folded = data.replace(b"\r\n", b"\n")
-        folded_id = algorithm(b"blob %d\0" % len(folded) + folded).hexdigest()
-        return folded_id if folded_id == tracked else found
-    return found
+    forms = (data, data.replace(b"\r\n", b"\n"))
+    return any(algorithm(b"blob %d\0" % len(f) + f).hexdigest() == tracked for f in forms)
