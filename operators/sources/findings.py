@@ -43,14 +43,12 @@ def memory_source(path: Path | str, repo: str | None = None) -> Source:
 
     def items(file: Path) -> Iterator[tuple[int, Item]]:
         with file.open("rb") as raw:
-            for found in file_objects(file, raw):
-                if isinstance(found, ReadIssue):
-                    yield raw.tell(), found
-                    continue
+            for where, found in file_objects(file, raw):
                 try:
-                    yield raw.tell(), finding_document(found.value, repo or "")
+                    item = found if isinstance(found, ReadIssue) else finding_document(found, repo)
                 except BadLine as exc:
-                    yield raw.tell(), ReadIssue(found.where, str(exc))
+                    item = ReadIssue(where, str(exc))
+                yield raw.tell(), item
 
     def read(file: Path, on_read: OnRead) -> Iterator[Item]:
         size = file.stat().st_size
@@ -64,7 +62,7 @@ def memory_source(path: Path | str, repo: str | None = None) -> Source:
     return file_source(path, READER, "a JSONL file, plain or gzipped", read)
 
 
-def finding_document(finding: Mapping[str, Any], repo: str = "") -> Document:
+def finding_document(finding: Mapping[str, Any], repo: str | None = None) -> Document:
     """The document of one finding; ``repo`` counts where it names none.
 
     Raises:
@@ -83,7 +81,7 @@ def finding_document(finding: Mapping[str, Any], repo: str = "") -> Document:
     return Document(
         document_id=clean_text(str(name)),
         corpus=CORPUS,
-        repo=string_of(finding, "repo") or repo,
+        repo=string_of(finding, "repo") or repo or "",
         title=path,
         text=text,
         path=path,

@@ -24,7 +24,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import UTC, date, datetime
-from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -73,7 +72,7 @@ def documents_source(path: Path | str) -> Source:
             return
         size = file.stat().st_size
         with file.open("rb") as raw:
-            for item in read_documents(raw):
+            for item in documents_of(json_rows(raw)):
                 on_read(raw.tell() / size)
                 yield item
 
@@ -130,16 +129,6 @@ def is_corpus_name(name: str) -> bool:
     return _CORPUS.fullmatch(name) is not None
 
 
-def read_documents(raw: BinaryIO) -> Iterator[Document | ReadIssue]:
-    """Documents and issues of a JSONL stream in line order; blank lines are passed over.
-
-    A line that is no document is a :class:`ReadIssue` whose ``where`` is ``line N``; of two
-    documents with one name the first counts. A damaged or cut gzip stream is an issue at the line
-    where it breaks.
-    """
-    return documents_of(_rows(raw))
-
-
 def documents_of(rows: Iterable[tuple[str, Any]]) -> Iterator[Document | ReadIssue]:
     """Documents and issues of rows, in their order; of two with one name the first counts.
 
@@ -159,24 +148,25 @@ def documents_of(rows: Iterable[tuple[str, Any]]) -> Iterator[Document | ReadIss
             yield item
 
 
-def _rows(raw: BinaryIO) -> Iterator[tuple[str, Any]]:
-    lines = _lines(raw)
-    for number in count(1):
-        where = f"line {number}"
-        try:
-            line = next(lines)
-        except StopIteration:
-            return
-        except DAMAGED as exc:
-            yield where, ReadIssue(where, f"the gzip data are damaged or end early: {exc}")
-            return
-        if len(line) > MAX_LINE:
-            yield where, ReadIssue(where, f"longer than {MAX_LINE} bytes")
-        elif line.strip():
-            try:
-                yield where, read_json(line.decode("utf-8-sig", "replace"))
-            except ValueError as exc:
-                yield where, ReadIssue(where, f"not JSON: {exc}")
+def json_rows(raw: BinaryIO) -> Iterator[tuple[str, Any]]:
+    """``line N`` and the value of each line that is not blank, or the issue that it is.
+
+    A damaged or cut gzip stream is an issue at the line where it breaks.
+    """
+    number = 0
+    try:
+        for number, line in enumerate(_lines(raw), start=1):
+            where = f"line {number}"
+            if len(line) > MAX_LINE:
+                yield where, ReadIssue(where, f"longer than {MAX_LINE} bytes")
+            elif line.strip():
+                try:
+                    yield where, read_json(line.decode("utf-8-sig", "replace"))
+                except ValueError as exc:
+                    yield where, ReadIssue(where, f"not JSON: {exc}")
+    except DAMAGED as exc:
+        where = f"line {number + 1}"
+        yield where, ReadIssue(where, f"the gzip data are damaged or end early: {exc}")
 
 
 def parse_moment(text: str) -> datetime:
@@ -226,12 +216,17 @@ def _item(where: str, fields: Any, named: set[str]) -> Document | ReadIssue:
 
 
 def _key(fields: Mapping[str, Any]) -> Key:
-    document_id = string_of(fields, "doc_id", required=True)
-    corpus = string_of(fields, "corpus", required=True)
-    if not is_corpus_name(corpus or ""):
+    document_id, corpus = _required(fields, "doc_id"), _required(fields, "corpus")
+    if not is_corpus_name(corpus):
         raise BadLine(f"corpus {corpus!r} is not lower-case letters, digits and _")
     name = "project" if fields.get("repo") is None else "repo"
-    return (corpus or "", string_of(fields, name) or "", document_id or "")
+    return (corpus, string_of(fields, name) or "", document_id)
+
+
+def _required(fields: Mapping[str, Any], name: str) -> str:
+    if found := string_of(fields, name):
+        return found
+    raise BadLine(f"{name} is missing")
 
 
 def _document(fields: Mapping[str, Any], key: Key, named: set[str]) -> Document:
@@ -283,19 +278,15 @@ def _unknown(extras: set[str], named: set[str]) -> str | None:
     return f"unknown fields, kept in the metadata: {'; '.join(said)}" if said else None
 
 
-def string_of(fields: Mapping[str, Any], name: str, *, required: bool = False) -> str | None:
+def string_of(fields: Mapping[str, Any], name: str) -> str | None:
     """The string at ``name``, cleaned; None where it is null or missing.
 
     Raises:
-        BadLine: it is no string, or ``required`` and missing or empty.
+        BadLine: it is no string.
     """
     value = fields.get(name)
-    if isinstance(value, str) and (value or not required):
-        return clean_text(value)
-    if value is None and not required:
-        return None
-    if value is None or value == "":
-        raise BadLine(f"{name} is missing")
+    if value is None or isinstance(value, str):
+        return None if value is None else clean_text(value)
     raise BadLine(f"{name} is {_kind(value)}, not a string")
 
 

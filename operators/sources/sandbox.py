@@ -59,11 +59,6 @@ class Sandbox:
         """End the child."""
         self.close()
 
-    @property
-    def pid(self) -> int | None:
-        """The child's process id; None while there is no child."""
-        return None if self._child is None else self._child.pid
-
     def close(self) -> None:
         """End the child, if there is one."""
         child, self._child = self._child, None

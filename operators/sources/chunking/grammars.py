@@ -7,30 +7,23 @@ not load here (no wheel for the platform) is as good as none: the language is cu
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from posixpath import splitext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from tree_sitter import Language
 
 
-@dataclass(frozen=True)
-class Grammar:
+class Grammar(NamedTuple):
     """A language's grammar, and which of its nodes are definitions."""
 
     module: str
-    types: str  # of the nodes that are definitions, in one text
+    definitions: str  # the types of the nodes that are definitions
     separator: str = "."  # between the parts of a qualified name
     function: str = "language"  # of the module, gives the grammar
-
-    @cached_property
-    def definitions(self) -> frozenset[str]:
-        """The types of the nodes that are definitions."""
-        return frozenset(self.types.split())
 
 
 _C = "function_definition struct_specifier union_specifier enum_specifier type_definition"

@@ -101,6 +101,7 @@ def _walk(cursor: TreeCursor, grammar: Grammar) -> tuple[set[Span], list[Found]]
     definitions: dict[tuple[Span, str], Found] = {}
     root = cursor.node
     assert root is not None
+    types = frozenset(grammar.definitions.split())
     levels = [_Level(root, (-1, -1), "", False)]
     going = cursor.goto_first_child()
     while going:
@@ -108,7 +109,7 @@ def _walk(cursor: TreeCursor, grammar: Grammar) -> tuple[set[Span], list[Found]]
         assert node is not None
         span, leads = _span(node, level)
         qualifier = level.qualifier
-        defines = not leads and node.type in grammar.definitions
+        defines = not leads and node.type in types
         if defines and (named := _name(node, grammar)):
             qualifier = f"{qualifier}{grammar.separator}{named}" if qualifier else named
             qualifier = qualifier[:MAX_SYMBOL]

@@ -12,7 +12,7 @@ import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TextIO
+from typing import Any, BinaryIO, TextIO
 
 from operators.sources.protocol import ReadIssue
 
@@ -29,24 +29,17 @@ _TOKEN = re.compile(r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"|[{}"]')
 _RESTART = re.compile(r"\n(?=[\[{\]])")
 
 
-class Located(NamedTuple):
-    """An object and where it stands."""
-
-    where: str
-    value: dict[str, Any]
-
-
-def file_objects(path: Path, raw: BinaryIO) -> Iterator[Located | ReadIssue]:
-    """The objects in ``raw``, the open file ``path``; what is none is a ReadIssue with its line."""
+def file_objects(path: Path, raw: BinaryIO) -> Iterator[tuple[str, Any]]:
+    """Where each object in ``raw``, the open file ``path``, begins, and it; or its ReadIssue."""
     text = io.TextIOWrapper(unpacked(raw), encoding="utf-8", errors="replace", newline="\n")
     reader = _Reader(text)
     try:
         for item in _objects(reader):
             where = f"{path.name}: line {reader.began}"
-            yield Located(where, item) if isinstance(item, dict) else ReadIssue(where, item)
+            yield where, item if isinstance(item, dict) else ReadIssue(where, item)
     except DAMAGED as exc:
         where = f"{path.name}: line {reader.line}"
-        yield ReadIssue(where, f"the gzip data are damaged or end early: {exc}")
+        yield where, ReadIssue(where, f"the gzip data are damaged or end early: {exc}")
     finally:
         text.detach()  # the file is the caller's
 

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from operators.foundation.disk_dict import DiskDict
 from operators.postgres.write.sync_state import SyncItem
-from operators.sources.formats.json_stream import Located, file_objects
+from operators.sources.formats.json_stream import file_objects
 from operators.sources.github.github_records import ISSUE, READER, BadItem, repository_of, sync_item
 from operators.sources.jsonl import SourceError, given_file, readable
 from operators.sources.protocol import Item, ReadIssue, Source
@@ -59,9 +60,9 @@ def exported(
         with closing(DiskDict[_Held]()) as held:
             for file in files:
                 with readable(file), file.open("rb") as raw:
-                    for found in file_objects(file, raw):
+                    for where, found in file_objects(file, raw):
                         progress = 0.5 * (before + raw.tell()) / size
-                        if refusal := _take(found, repo, kinds, elsewhere, held):
+                        if refusal := _take(where, found, repo, kinds, elsewhere, held):
                             yield refusal
                 before += file.stat().st_size
             if repo is not None:
@@ -79,7 +80,8 @@ def exported(
 
 
 def _take(
-    found: Located | ReadIssue,
+    where: str,
+    found: Any,
     repo: str | None,
     kinds: Sequence[str],
     elsewhere: str,
@@ -89,19 +91,19 @@ def _take(
     if isinstance(found, ReadIssue):
         return found
     try:
-        item = sync_item(found.value)
+        item = sync_item(found)
     except BadItem as exc:
-        return ReadIssue(found.where, str(exc))
+        return ReadIssue(where, str(exc))
     if item is None:
         return None
-    name = repository_of(found.value) or repo
+    name = repository_of(found) or repo
     if item.kind not in kinds:
         article = "an" if item.kind.startswith("i") else "a"
         said = f"{article} {item.kind.replace('_', ' ')}: {elsewhere} takes it"
         # GitHub lists issues and pull requests together: that is no fault of the file.
-        return ReadIssue(found.where, said, failed=item.kind != ISSUE)
+        return ReadIssue(where, said, failed=item.kind != ISSUE)
     if name is None:
-        return ReadIssue(found.where, "it does not say its repository: name one (--repo)")
+        return ReadIssue(where, "it does not say its repository: name one (--repo)")
     # In the order of its bytes: by repository, then by number.
     key = f"{name}\0{item.number:020}\0{item.kind}\0{item.item_id:020}".encode()
     before = held.get(key)

@@ -9,7 +9,6 @@ from operators.sources.github.github_records import (
     ISSUE,
     ISSUE_COMMENT,
     PULL,
-    by_bot,
     comment_block,
     moment,
     of_pull,
@@ -74,7 +73,7 @@ def conversation(
     if data is None:
         why = f"comments of {words} that is not in the files: give both together"
         return [ReadIssue(f"{name}{number}", why, failed=False)] if comments else []
-    said = [each for each in (data, *comments) if not by_bot(each)]
+    said = [each for each in (data, *comments) if not each.get("bot")]
     if not said:
         return []
     created = moment(data, "created_at")
@@ -96,7 +95,7 @@ def conversation(
                 {
                     key: number,
                     "authors": sorted({each["login"] for each in said}),
-                    "n_comments": sum(not by_bot(each) for each in comments),
+                    "n_comments": sum(not each.get("bot") for each in comments),
                     "labels": data.get("labels") or None,
                     "state_reason": data.get("state_reason"),
                 }

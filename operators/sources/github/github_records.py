@@ -88,11 +88,6 @@ def of_pull(items: Iterable[SyncItem]) -> bool:
     return PULL in by_kind or (ISSUE not in by_kind and "/pull/" in link)
 
 
-def by_bot(data: Mapping[str, Any]) -> bool:
-    """Whether a program wrote the item."""
-    return bool(data.get("bot"))
-
-
 def moment(data: Mapping[str, Any], key: str) -> datetime | None:
     """A moment of a record."""
     text = data.get(key)

@@ -19,7 +19,6 @@ from operators.sources.github.github_records import (
     ISSUE_COMMENT,
     PULL,
     REVIEW,
-    by_bot,
     comment_block,
     moment,
     of_pull,
@@ -77,9 +76,9 @@ def review_documents(
     for root, ids in sorted(_threads(comments).items()):
         if root not in comments and not whole:
             why = (
-                f"the first comment of a thread ({root}) is not in the files: give the whole export"
+                f"the first comment of a thread ({root}) is not in the files: give the whole "
+                "export, or say that it is whole (--prune)"
             )
-            why += ", or say that it is whole (--prune)"
             found.append(ReadIssue(f"PR #{number}", why, failed=False))
             continue
         thread = _thread_document(repo, number, title, root, [comments[key] for key in ids])
@@ -87,7 +86,7 @@ def review_documents(
     found.extend(
         replace(_review_document(repo, number, title, review), part=not whole)
         for review in sorted(reviews, key=lambda item: item.item_id)
-        if not by_bot(review.data) and (review.data["body"] or "").strip()
+        if not review.data.get("bot") and (review.data["body"] or "").strip()
     )
     return found
 
@@ -108,7 +107,7 @@ def _thread_document(
     repo: str, number: int, title: str, root: int, thread: list[dict[str, Any]]
 ) -> Document | None:
     """None where only programs wrote."""
-    said = [data for data in thread if not by_bot(data)]
+    said = [data for data in thread if not data.get("bot")]
     if not said:
         return None
     place = thread[0]  # where the thread stands, even if a program began it

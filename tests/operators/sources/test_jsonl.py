@@ -13,7 +13,13 @@ from typing import Any
 import pytest
 
 from operators.sources import jsonl
-from operators.sources.jsonl import SourceError, documents_source, parse_moment, read_documents
+from operators.sources.jsonl import (
+    SourceError,
+    documents_of,
+    documents_source,
+    json_rows,
+    parse_moment,
+)
 from operators.sources.protocol import Document, Item, ReadIssue
 
 DATA = Path(os.environ.get("CROSSCORPUS_TEST_DATA", "../shared/data"))
@@ -26,7 +32,7 @@ def line(**fields: Any) -> bytes:
 
 
 def read(*lines: bytes) -> list[Item]:
-    return list(read_documents(io.BytesIO(b"".join(lines))))
+    return list(documents_of(json_rows(io.BytesIO(b"".join(lines)))))
 
 
 def document(**fields: Any) -> Document:
@@ -80,7 +86,7 @@ def test_large_texts_stay_out_of_the_metadata() -> None:
 
 def test_a_title_of_a_megabyte_is_cut_after_a_word() -> None:
     line = {"doc_id": "d", "corpus": "docs", "text": "x", "title": "one two " * 125_000}
-    (document,) = read_documents(io.BytesIO(json.dumps(line).encode()))
+    (document,) = documents_of(json_rows(io.BytesIO(json.dumps(line).encode())))
     assert isinstance(document, Document)
     assert document.title == "one two " * 37 + "one…"
 
@@ -190,7 +196,7 @@ def test_gzip_is_told_by_its_content(tmp_path: Path) -> None:
 
 def test_a_cut_gzip_gives_what_came_before_and_a_fault_without_a_key() -> None:
     body = b"".join(line(doc_id=str(n), text=os.urandom(200).hex()) for n in range(500))
-    got = list(read_documents(io.BytesIO(gzip.compress(body)[:-5000])))
+    got = list(documents_of(json_rows(io.BytesIO(gzip.compress(body)[:-5000]))))
     assert len(got) > 100
     assert all(isinstance(item, Document) for item in got[:-1])
     assert isinstance(got[-1], ReadIssue)
@@ -266,8 +272,8 @@ def test_an_unknown_field_is_noted_once_with_the_one_that_was_meant() -> None:
         {"doc_id": n, "corpus": "docs", "text": "x", "titel": "A", "team": "core"} for n in "abc"
     ]
     lines[1]["team2"] = "x"
-    raw = io.BytesIO("\n".join(map(json.dumps, lines)).encode())
-    notes = [item.note for item in read_documents(raw) if isinstance(item, Document)]
+    items = read("\n".join(map(json.dumps, lines)).encode())
+    notes = [item.note for item in items if isinstance(item, Document)]
     assert notes == [
         "unknown fields, kept in the metadata: 'team'; 'titel', did you mean 'title'?",
         "unknown fields, kept in the metadata: 'team2'",
@@ -277,5 +283,5 @@ def test_an_unknown_field_is_noted_once_with_the_one_that_was_meant() -> None:
 
 def test_a_file_with_a_new_field_in_every_line_notes_a_few() -> None:
     lines = [{"doc_id": str(n), "corpus": "docs", "text": "x", f"f{n}": 1} for n in range(100)]
-    raw = io.BytesIO("\n".join(map(json.dumps, lines)).encode())
-    assert sum(item.note is not None for item in read_documents(raw)) == 20  # type: ignore[union-attr]
+    items = read("\n".join(map(json.dumps, lines)).encode())
+    assert sum(isinstance(item, Document) and item.note is not None for item in items) == 20

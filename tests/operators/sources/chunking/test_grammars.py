@@ -8,7 +8,7 @@ from operators.sources.formats.languages import code_language
 def test_every_grammar_loads_and_knows_the_nodes_that_define(name: str) -> None:
     language = loaded(name)
     assert language is not None
-    for node_type in GRAMMARS[name].definitions:
+    for node_type in GRAMMARS[name].definitions.split():
         assert language.id_for_node_kind(node_type, True) is not None, node_type
 
 
