@@ -97,9 +97,8 @@ def parse_block(block: Block) -> dict[str, Value]:
         if depth > MAX_DEPTH:
             raise _too_deep()
     try:
-        found = (
-            _toml(block.text) if block.language == "toml" else _StringLoader(block.text).get_data()
-        )
+        toml = block.language == "toml"
+        found = _toml(block.text) if toml else _StringLoader(block.text).get_data()
     except FrontMatterRefused:
         raise
     except (YAMLError, RecursionError, ValueError) as exc:  # TOML's error is a ValueError

@@ -44,16 +44,13 @@ def clean_frame(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
 
     A frame's strings are valid UTF-8, so that only NUL must be replaced.
     """
-    replaced = 0
-    columns = []
-    for name, dtype in frame.schema.items():
-        if dtype != pl.String:
-            continue
-        found = int(frame[name].str.count_matches("\x00", literal=True).sum() or 0)
-        if found:
-            replaced += found
-            columns.append(pl.col(name).str.replace_all("\x00", REPLACEMENT, literal=True))
-    return (frame.with_columns(columns) if columns else frame), replaced
+    strings = (column for column in frame if column.dtype == pl.String)
+    nuls = {one.name: one.str.count_matches("\x00", literal=True).sum() for one in strings}
+    found = {name: int(count) for name, count in nuls.items() if count}
+    if not found:
+        return frame, 0
+    clean = pl.col(*found).str.replace_all("\x00", REPLACEMENT, literal=True)
+    return frame.with_columns(clean), sum(found.values())
 
 
 def shown_path(path: bytes) -> str:

@@ -157,10 +157,7 @@ def read_file(root: bytes, path: bytes, limit: int) -> Content:
         raise Skipped("symbolic link on the way")
     try:
         _check(os.lstat(full), limit)
-        flags = os.O_RDONLY
-        for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY", "O_CLOEXEC"):
-            flags |= getattr(os, name, 0)
-        opened = os.open(full, flags)
+        opened = os.open(full, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as exc:
         if exc.errno in _NOT_THERE:
             raise Gone("gone since the folder was listed") from None

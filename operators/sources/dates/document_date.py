@@ -31,6 +31,7 @@ from operators.foundation.filename_dates import filename_date
 from operators.foundation.front_matter import Value, find_front_matter, legible
 from operators.sources.dates.html_dates import html_dates
 from operators.sources.dates.pdf_dates import parse_pdf_date, read_pdf_info
+from operators.sources.files import decode_marked
 from operators.sources.formats.asciidoc_header import ASCIIDOC, asciidoc_header, header_lines
 
 TRUST = {
@@ -243,6 +244,5 @@ def _head(file: str) -> str:
         if os.path.isfile(file):
             with open(file, "rb") as stream:
                 raw = stream.read(HEAD_BYTES)
-            encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-            return raw.decode(encoding, "replace")
+            return decode_marked(raw) or raw.decode("utf-8", "replace")
     return ""

@@ -8,6 +8,7 @@ Of 1,936 PDFs in the wild every fifteenth dated one departs from it: a quote too
 import os
 import re
 import threading
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 
@@ -67,11 +68,8 @@ def read_pdf_info(path: str | Path) -> tuple[str | None, str | None]:
         return None, None
     with _PDFIUM:
         try:
-            document = pypdfium2.PdfDocument(path)
+            with closing(pypdfium2.PdfDocument(path)) as document:
+                created, modified = map(document.get_metadata_value, ("CreationDate", "ModDate"))
         except (pypdfium2.PdfiumError, OSError):
             return None, None
-        try:
-            created, modified = map(document.get_metadata_value, ("CreationDate", "ModDate"))
-        finally:
-            document.close()
     return created or None, modified or None

@@ -8,13 +8,12 @@ What stands in a listing, a literal or a passthrough block stays as it is.
 
 import re
 
-from operators.sources.formats.asciidoc_header import MAX_VALUE, REFERENCE
+from operators.sources.formats.asciidoc_header import ENTRY, MAX_VALUE, REFERENCE
 from operators.sources.formats.headings import asciidoc_blocks, headings
 
 MAX_FILLED_IN = 10_000
 """References to attributes in one text; the others stay as written."""
 
-_ENTRY = re.compile(r":(!?[A-Za-z0-9_][\w-]*!?):(?:[ \t]+(.*))?")
 _ONLY_FOR_A_PROCESSOR = re.compile(
     r"//(?!/).*|\[\[[^\]]*\]\]|\[[^\]]*\]|(?:ifdef|ifndef|ifeval|endif)::.*"
 )
@@ -40,7 +39,7 @@ def asciidoc_text(source: str) -> str:
             made.append("")
         elif block.startswith(("--", "..", "++", "```")) and block != "--":
             made.append(line)
-        elif entry := _ENTRY.fullmatch(line):
+        elif entry := ENTRY.fullmatch(line):
             value, left = _filled_in(entry[2] or "", attributes, left)
             if len(value) <= MAX_VALUE and "!" not in entry[1]:
                 attributes[entry[1].lower()] = value

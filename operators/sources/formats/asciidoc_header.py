@@ -19,8 +19,7 @@ HEADER_LINES = 50
 MAX_VALUE = 200
 """Characters; a longer attribute is passed over, so that those that repeat others cannot grow."""
 
-_ENTRY = re.compile(r":([A-Za-z0-9_][\w-]*):(?:[ \t]+(.*))?")
-_ANY_ENTRY = re.compile(r":!?[A-Za-z0-9_][\w-]*!?:(?:[ \t].*)?")
+ENTRY = re.compile(r":(!?[A-Za-z0-9_][\w-]*!?):(?:[ \t]+(.*))?")
 REFERENCE = re.compile(r"\{([A-Za-z0-9_][\w-]*)\}")
 _TITLE = re.compile(r"[=#][ \t]+\S.*")
 _WORD = r"(?:(?:version|ver\.?|v|revision|rev\.?|release)[ \t]*)?"
@@ -65,7 +64,7 @@ def header_lines(text: str) -> list[str]:
 def _attributes(lines: list[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for line, block in zip(lines, asciidoc_blocks(lines), strict=True):
-        if not block and (match := _ENTRY.fullmatch(line)):
+        if not block and (match := ENTRY.fullmatch(line)) and "!" not in match[1]:
             value = _resolved((match[2] or "").strip(), found)
             if len(value) <= MAX_VALUE:
                 found.setdefault(match[1].lower(), value)
@@ -82,7 +81,7 @@ def _resolved(value: str, attributes: dict[str, str]) -> str:
 def _revision(lines: list[str]) -> tuple[str | None, str | None]:
     rest = [line for line in lines if not line.startswith("//") or line.startswith("////")]
     first = takewhile(bool, dropwhile(operator.not_, rest))
-    header = [line for line in first if not _ANY_ENTRY.fullmatch(line)]
+    header = [line for line in first if not ENTRY.fullmatch(line)]
     if header and _TITLE.fullmatch(header[0]):
         under = header[1:]
     elif header[1:] and header[1][0] == "=" and is_underlined(header, 0):

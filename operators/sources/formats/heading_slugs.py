@@ -6,7 +6,6 @@ GitHub and GitLab: lower case, punctuation dropped, spaces to hyphens, a repeate
 """
 
 import re
-from collections.abc import Callable, Iterator
 from posixpath import splitext
 from typing import NamedTuple
 
@@ -15,6 +14,7 @@ from operators.sources.formats.headings import MARKDOWN_LINK, headings
 _TAG = re.compile(r"<[^<>]*>")
 _WIKI_LINK = re.compile(r"\[\[:?(?:[^\]\[|]*\|)?([^\]\[|]*)\]\]")
 _EXPLICIT = re.compile(r"\s*\{:?\s*#([\w:.-]+)[^{}]*\}\s*$")
+_WITHOUT = frozenset((".pdf", ".html", ".htm", ".xhtml"))
 _DROPPED = re.compile(r"[^\w\- ]")
 
 
@@ -33,33 +33,21 @@ def section_slugs(text: str, path: str) -> list[Section]:
     >>> [s.slug for s in section_slugs("== A b ==\n== A b ==\n", "a.wiki")]
     ['A_b', 'A_b_2']
     """
-    match splitext(path)[1].lower():
-        case ".mediawiki" | ".wiki":
-            return list(_numbered(text, path, _mediawiki, "_", 2))
-        case ".adoc" | ".asciidoc" | ".asc":
-            return list(_numbered(text, path, _asciidoctor, "_", 2))
-        case ".pdf" | ".html" | ".htm" | ".xhtml":
-            return []
-        case _:
-            return list(_numbered(text, path, _github, "-", 1))
-
-
-def _numbered(
-    text: str, path: str, slug: Callable[[str], str], joint: str, first: int
-) -> Iterator[Section]:
-    """Each slug with a number if it was taken; a made one can be taken too."""
+    suffix = splitext(path)[1].lower()
+    slug, joint, first = _SLUGS.get(suffix, (_github, "-", 1))
+    found: list[Section] = []
     taken: set[str] = set()
     repeats: dict[str, int] = {}
-    for heading in headings(text, path):
-        plain = slug(heading.text)
-        made = plain
-        # Two ids of MediaWiki differ by more than case.
+    for heading in [] if suffix in _WITHOUT else headings(text, path):
+        plain = made = slug(heading.text)
+        # Two ids of MediaWiki differ by more than case; a made one can be taken too.
         while made.casefold() in taken:
             number = repeats.get(plain.casefold(), first)
             repeats[plain.casefold()] = number + 1
             made = f"{plain}{joint}{number}"
         taken.add(made.casefold())
-        yield Section(heading.line, made)
+        found.append(Section(heading.line, made))
+    return found
 
 
 def _github(heading: str) -> str:
@@ -77,3 +65,10 @@ def _mediawiki(heading: str) -> str:
 def _asciidoctor(heading: str) -> str:
     text = _TAG.sub("", heading).lower()
     return "_" + re.sub(r"[ .-]+", "_", re.sub(r"[^\w .-]", "", text)).strip("_")
+
+
+_SLUGS = {
+    **dict.fromkeys((".mediawiki", ".wiki"), (_mediawiki, "_", 2)),
+    **dict.fromkeys((".adoc", ".asciidoc", ".asc"), (_asciidoctor, "_", 2)),
+}
+"""What makes a fragment, and how a repeated one is numbered."""

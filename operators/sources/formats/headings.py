@@ -23,7 +23,7 @@ class Heading(NamedTuple):
 
 MARKDOWN_LINK = re.compile(r"!?\[([^\]\[]*)\]\([^)\s]*(?:[ \t][^)]*)?\)")
 _ASCIIDOC = re.compile(r"(={1,6}|#{1,6})[ \t]+(\S.*)")
-ASCIIDOC_FENCE = re.compile(r"-{4,}|\.{4,}|\+{4,}|/{4,}|={4,}|\*{4,}|_{4,}|```\S*|--|[|!,:]={3,}")
+_ASCIIDOC_FENCE = re.compile(r"-{4,}|\.{4,}|\+{4,}|/{4,}|={4,}|\*{4,}|_{4,}|```\S*|--|[|!,:]={3,}")
 """A line that opens an AsciiDoc block; the same line (of back-ticks the first three) closes it."""
 
 _ASCIIDOC_RULES = "=-~^+"
@@ -149,7 +149,7 @@ def asciidoc_blocks(lines: Sequence[str]) -> list[str]:
             inside.append(block)
             block = "" if line == block else block
             continue
-        fence = ASCIIDOC_FENCE.fullmatch(line)
+        fence = _ASCIIDOC_FENCE.fullmatch(line)
         if fence and not is_underlined(lines, number - 1):
             block = fence[0][:3] if line.startswith("```") else fence[0]
         inside.append(block)

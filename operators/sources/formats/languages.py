@@ -8,18 +8,19 @@ import re
 from posixpath import splitext
 
 
-def _by_word(**kinds: str) -> dict[str, str]:
-    """Each word of the values, with its kind."""
-    return {word: kind for kind, words in kinds.items() for word in words.split()}
+def _by_word(own: str = "", **kinds: str) -> dict[str, str]:
+    """Each word of the values, with its kind; each word of ``own`` is the name of its kind."""
+    named = {word: word for word in own.split()}
+    return named | {word: kind for kind, words in kinds.items() for word in words.split()}
 
 
 _CODE = _by_word(
+    """awk cmake d dart dockerfile fish go java lua nim nix r sql svelte swift tcl thrift toml vim
+        vue zig""",
     python="py pyi pyx pxd",
     javascript="js mjs cjs jsx",
     typescript="ts tsx mts cts",
-    go="go",
     rust="rs",
-    java="java",
     kotlin="kt kts",
     scala="scala sc",
     groovy="groovy gradle",
@@ -27,13 +28,10 @@ _CODE = _by_word(
     cpp="cc cpp cxx c++ hh hpp hxx h++ inl ipp tpp",
     csharp="cs csx",
     fsharp="fs fsi fsx",
-    swift="swift",
     objc="m mm",
     ruby="rb rake gemspec",
     php="php phtml",
     perl="pl pm t",
-    lua="lua",
-    r="r",
     julia="jl",
     haskell="hs lhs",
     ocaml="ml mli",
@@ -43,10 +41,6 @@ _CODE = _by_word(
     elisp="el",
     lisp="lisp lsp cl",
     scheme="scm ss rkt",
-    dart="dart",
-    zig="zig",
-    nim="nim",
-    d="d",
     fortran="f f90 f95 f03 for",
     pascal="pas pp",
     ada="adb ads",
@@ -57,33 +51,21 @@ _CODE = _by_word(
     vhdl="vhd vhdl",
     solidity="sol",
     bash="sh bash zsh ksh bats",
-    fish="fish",
     powershell="ps1 psm1 psd1",
     batch="bat cmd",
-    awk="awk",
-    tcl="tcl",
-    vim="vim",
-    sql="sql",
     html="html htm xhtml jinja jinja2 j2 tmpl",
     css="css scss sass less",
-    vue="vue",
-    svelte="svelte",
     xml="xml xsd xsl xslt csproj vcxproj props targets plist",
     json="json json5 jsonc",
     yaml="yaml yml",
-    toml="toml",
     ini="ini cfg conf properties editorconfig service",
     protobuf="proto",
-    thrift="thrift",
     graphql="graphql gql",
     hcl="tf tfvars hcl",
-    nix="nix",
     bazel="bzl bazel star",
-    cmake="cmake",
     make="mk mak",
     m4="m4 ac am",
     autoconf="in",
-    dockerfile="dockerfile",
     latex="tex sty",
     diff="patch diff",
 )
@@ -121,19 +103,13 @@ _LOCKS = _by_word(
 _GENERATED = re.compile(r"\.(lock|min\.(js|css|mjs)|(js|css|mjs)\.map|bundle\.js)$")
 
 _INTERPRETERS = _by_word(
+    "fish lua make perl php python ruby",
     bash="sh bash dash zsh ksh",
     javascript="node",
     typescript="deno",
     r="rscript",
     awk="awk gawk",
     tcl="tclsh",
-    python="python",
-    ruby="ruby",
-    perl="perl",
-    php="php",
-    lua="lua",
-    fish="fish",
-    make="make",
     powershell="pwsh",
 )
 _SHEBANG = re.compile(rb"#![ \t]*(?:\S*/)?env[ \t]+(?:-\S+[ \t]+)*([\w.]+)|#![ \t]*\S*/([\w.]+)")

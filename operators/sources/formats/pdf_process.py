@@ -6,6 +6,7 @@ of 14 damaged files from the wild it then reads 9, with their dates and bookmark
 
 import io
 import json
+from contextlib import closing
 from typing import Any
 
 import pypdfium2
@@ -90,8 +91,7 @@ def _readable(found: dict[str, Any]) -> int:
 
 
 def _with_pdfium(data: bytes, limits: dict[str, int]) -> dict[str, Any]:
-    document = pypdfium2.PdfDocument(data)
-    try:
+    with closing(pypdfium2.PdfDocument(data)) as document:
         if len(document) > limits["pages"]:
             raise _TooMuch(f"more than {limits['pages']} pages")
         pages: list[str | None] = []
@@ -107,25 +107,17 @@ def _with_pdfium(data: bytes, limits: dict[str, int]) -> dict[str, Any]:
             "info": {key: info[key] for key in _INFO if info.get(key)},
             "outline": _outline(document),
         }
-    finally:
-        document.close()
 
 
 def _page_text(document: Any, number: int, limit: int) -> str | None:
     """A page's text; None where it cannot be read."""
-    page = text_page = None
     try:
-        page = document[number]
-        text_page = page.get_textpage()
-        if text_page.count_chars() > limit:
-            raise _TooMuch(f"page {number + 1} has more than {limit} characters of text")
-        return str(text_page.get_text_bounded())
+        with closing(document[number]) as page, closing(page.get_textpage()) as text_page:
+            if text_page.count_chars() > limit:
+                raise _TooMuch(f"page {number + 1} has more than {limit} characters of text")
+            return str(text_page.get_text_bounded())
     except pypdfium2.PdfiumError:
         return None
-    finally:
-        for opened in (text_page, page):
-            if opened is not None:
-                opened.close()
 
 
 def _outline(document: Any) -> list[tuple[int, str, int]]:
