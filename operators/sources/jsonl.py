@@ -41,10 +41,13 @@ MAX_LINE = 64 * 1024 * 1024
 
 _CORPUS = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _PARTIAL_DATE = re.compile(r"\d{4}(-\d{2})?")
-_TEXT_KEYS = ("title", "path", "url", "version", "topic_key", "language", "state")
+_TEXTS = {  # the field of a document that each is
+    "title": "title", "path": "path", "url": "uri", "version": "version",
+    "topic_key": "lineage_id", "language": "language", "state": "state",
+}  # fmt: skip
 _MOST_NAMED = 20  # unknown fields
 _NUMBERS = ("pr_number", "issue_number")  # they stand in labels and links, and name what to remove
-_KNOWN = frozenset((*_TEXT_KEYS, "doc_id", "corpus", "text", "repo", "created_at", "metadata"))
+_KNOWN = frozenset((*_TEXTS, "doc_id", "corpus", "text", "repo", "created_at", "metadata"))
 
 
 OnRead = Callable[[float], None]
@@ -234,7 +237,7 @@ def _document(fields: Mapping[str, Any], key: Key, named: set[str]) -> Document:
     text = fields.get("text")
     if not isinstance(text, str):
         raise BadLine("text is missing" if text is None else f"text is {_kind(text)}")
-    values = {name: string_of(fields, name) for name in _TEXT_KEYS}
+    values: dict[str, Any] = {field: string_of(fields, name) for name, field in _TEXTS.items()}
     given = fields.get("metadata")
     if given is not None and not isinstance(given, dict):
         raise BadLine(f"metadata is {_kind(given)}, not an object")
@@ -246,26 +249,19 @@ def _document(fields: Mapping[str, Any], key: Key, named: set[str]) -> Document:
             raise BadLine(f"{name} is {_kind(known[name])}, not a whole number")
     created_at = moment_of(fields)
     corpus, repo, document_id = key
-    language = values["language"]
-    if language is None and corpus == "code" and values["path"]:
-        language = code_language(values["path"])
+    if values["language"] is None and corpus == "code" and values["path"]:
+        values["language"] = code_language(values["path"])
     return Document(
         document_id=document_id,
         corpus=corpus,
         repo=repo,
-        title=values["title"],
         text=clean_text(text),
-        path=values["path"],
-        uri=values["url"],
-        language=language,
-        state=values["state"],
         created_at=created_at,
         doc_date=created_at,
         date_source=None if created_at is None else "explicit",
-        version=values["version"],
-        lineage_id=values["topic_key"],
         metadata=metadata_json(known),
         note=_unknown(extras.keys() - {"project"}, named),
+        **values,
     )
 
 

@@ -317,15 +317,8 @@ def _judged(item: Document | ReadIssue, *, redact: bool) -> Document | ReadIssue
             why = f"its {name} holds a secret ({said}): left out; --secrets allow takes it"
             return withdrawn(why)
     note = "; ".join(filter(None, (cleaned.get("note"), f"secrets redacted: {said}")))
-    return replace(
-        item, **{**cleaned, "metadata": _json(cleaned.get("metadata", "")), "note": note}
-    )
-
-
-def _json(metadata: str) -> str:
-    """``metadata``, or an empty object: the mark of a key without its end can stand for quotes."""
     try:
-        json.loads(metadata)
-    except ValueError:
-        return "{}"
-    return metadata
+        json.loads(cleaned["metadata"])
+    except (KeyError, ValueError):  # the mark of a key without its end can stand for quotes
+        cleaned["metadata"] = "{}"
+    return replace(item, **cleaned | {"note": note})

@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from posixpath import splitext
 from typing import NamedTuple
@@ -78,7 +78,7 @@ def headings(text: str, path: str) -> list[Heading]:
     [Heading(line=0, level=1, text='A'), Heading(line=4, level=2, text='B')]
     """
     read = _FORMATS.get(splitext(path)[1].lower())
-    return read(text) if read else []
+    return list(read(text)) if read else []
 
 
 def heading_paths(sections: Sequence[Heading], title: str) -> list[str]:
@@ -120,8 +120,7 @@ def _markdown(text: str) -> list[Heading]:
     ]
 
 
-def _mediawiki(text: str) -> list[Heading]:
-    found: list[Heading] = []
+def _mediawiki(text: str) -> Iterator[Heading]:
     for number, line in enumerate(text.split("\n")):
         if not line.startswith("=") or not (line := line.rstrip()).endswith("="):
             continue
@@ -129,8 +128,7 @@ def _mediawiki(text: str) -> list[Heading]:
         level = min(before, after, 6)
         title = line[level:-level].strip()
         if level * 2 < len(line) and title:
-            found.append(Heading(number, level, title))
-    return found
+            yield Heading(number, level, title)
 
 
 def asciidoc_blocks(lines: Sequence[str]) -> list[str]:
@@ -171,41 +169,35 @@ def is_underlined(lines: Sequence[str], number: int) -> bool:
     )
 
 
-def _asciidoc(text: str) -> list[Heading]:
+def _asciidoc(text: str) -> Iterator[Heading]:
     lines = [line.rstrip() for line in text.split("\n")]
-    found: list[Heading] = []
     for number, (line, block) in enumerate(zip(lines, asciidoc_blocks(lines), strict=True)):
         if not block and is_underlined(lines, number):
             level = _ASCIIDOC_RULES.index(lines[number + 1][0]) + 1
-            found.append(Heading(number, level, line))
+            yield Heading(number, level, line)
         elif not block and (match := _ASCIIDOC.fullmatch(line)):
-            found.append(Heading(number, len(match[1]), match[2]))
-    return found
+            yield Heading(number, len(match[1]), match[2])
 
 
-def _derived(text: str) -> list[Heading]:
-    found: list[Heading] = []
+def _derived(text: str) -> Iterator[Heading]:
     after_blank = True
     for number, line in enumerate(text.split("\n")):
         if after_blank and (match := _DERIVED.fullmatch(line)):
-            found.append(Heading(number, len(match[1]), match[2].strip()))
+            yield Heading(number, len(match[1]), match[2].strip())
         after_blank = not line.strip()
-    return found
 
 
-def _restructured(text: str) -> list[Heading]:
+def _restructured(text: str) -> Iterator[Heading]:
     lines = [line.rstrip() for line in text.split("\n")]
     levels: dict[str, int] = {}
-    found = []
     for number, (title, rule) in enumerate(pairwise(lines)):
         ruled = len(rule) >= len(title) and _RST_RULE.match(rule)
         if title and ruled and not title[0].isspace() and not _RST_RULE.match(title):
             level = levels.setdefault(rule[0], len(levels) + 1)
-            found.append(Heading(number, level, title))
-    return found
+            yield Heading(number, level, title)
 
 
-_FORMATS = {
+_FORMATS: dict[str, Callable[[str], Iterable[Heading]]] = {
     **dict.fromkeys((".md", ".markdown", ".mdx", ".ipynb"), _markdown),
     **dict.fromkeys((".mediawiki", ".wiki"), _mediawiki),
     **dict.fromkeys((".adoc", ".asciidoc", ".asc"), _asciidoc),

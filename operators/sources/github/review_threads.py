@@ -5,7 +5,7 @@ lines of the diff hunk it is about, then every comment as a block ``@login: text
 words are one too. All have the ``pr_number`` in their metadata. Programs' comments are left out.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -58,7 +58,7 @@ def reviews_source(
 
 def review_documents(
     repo: str, number: int, items: Iterable[SyncItem], *, whole: bool = True
-) -> list[Item]:
+) -> Iterator[Item]:
     """One pull request's conversation, then threads and reviews by the ids of their first comments.
 
     Args:
@@ -72,23 +72,20 @@ def review_documents(
     comments = {item.item_id: item.data for item in held if item.kind == COMMENT}
     reviews = [item for item in held if item.kind == REVIEW]
     title = f"PR #{number} {(pull.get('title') or '').strip()}".rstrip()
-    found = conversation(PULL, repo, number, held, whole=whole) if of_pull(held) else []
+    if of_pull(held):
+        yield from conversation(PULL, repo, number, held, whole=whole)
     for root, ids in sorted(_threads(comments).items()):
         if root not in comments and not whole:
             why = (
                 f"the first comment of a thread ({root}) is not in the files: give the whole "
                 "export, or say that it is whole (--prune)"
             )
-            found.append(ReadIssue(f"PR #{number}", why, failed=False))
-            continue
-        thread = _thread_document(repo, number, title, root, [comments[key] for key in ids])
-        found.extend([replace(thread, part=not whole)] if thread else [])
-    found.extend(
-        replace(_review_document(repo, number, title, review), part=not whole)
-        for review in sorted(reviews, key=lambda item: item.item_id)
-        if not review.data.get("bot") and (review.data["body"] or "").strip()
-    )
-    return found
+            yield ReadIssue(f"PR #{number}", why, failed=False)
+        elif document := _thread(repo, number, title, root, [comments[key] for key in ids]):
+            yield replace(document, part=not whole)
+    for review in sorted(reviews, key=lambda item: item.item_id):
+        if not review.data.get("bot") and (review.data["body"] or "").strip():
+            yield replace(_review_document(repo, number, title, review), part=not whole)
 
 
 def _threads(comments: dict[int, dict[str, Any]]) -> dict[int, list[int]]:
@@ -103,7 +100,7 @@ def _threads(comments: dict[int, dict[str, Any]]) -> dict[int, list[int]]:
     return threads
 
 
-def _thread_document(
+def _thread(
     repo: str, number: int, title: str, root: int, thread: list[dict[str, Any]]
 ) -> Document | None:
     """None where only programs wrote."""

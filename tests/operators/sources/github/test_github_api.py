@@ -258,7 +258,7 @@ def test_the_token_is_in_no_error_log_or_repr(
         shown += [str(error), repr(error), *map(str, error.args)]
         shown += traceback.format_exception(error)
         frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-        ours = [frame for frame in frames if "/sources/github_api.py" in frame.f_code.co_filename]
+        ours = [frame for frame in frames if "/github/github_api.py" in frame.f_code.co_filename]
         shown += [repr(value) for frame in ours for value in frame.f_locals.values()]
     shown += [record.getMessage() for record in caplog.records]
     shown += [repr(record.__dict__) for record in caplog.records]
