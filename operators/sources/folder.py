@@ -24,7 +24,7 @@ from operators.sources.formats.docx import read_docx
 from operators.sources.formats.html import decode_html, html_text
 from operators.sources.formats.languages import prose_format
 from operators.sources.formats.notebook import notebook_text
-from operators.sources.formats.pdf import PdfLimits, PdfReader, PdfRefused, pdf_text, pdf_title
+from operators.sources.formats.pdf import PdfReader, PdfRefused, pdf_text, pdf_title
 from operators.sources.git.tracked_files import prose_title
 from operators.sources.ignore_file import without_ignored
 from operators.sources.jsonl import SourceError, is_corpus_name
@@ -66,7 +66,6 @@ def folder_source(
     repo: str | None = None,
     *,
     base_url: str | None = None,
-    limits: PdfLimits | None = None,
 ) -> Source:
     """The documents of the folder at ``path``, each named by its path within it.
 
@@ -75,7 +74,6 @@ def folder_source(
         corpus: where they belong.
         repo: the name to store them under; else the folder's.
         base_url: web address of the folder, if it has one; a document's address is made from it.
-        limits: what one PDF may take.
 
     Raises:
         SourceError: ``path`` is not a folder, or no corpus may be called ``corpus``.
@@ -92,7 +90,7 @@ def folder_source(
     walk = files.Walk(os.fsencode(root), (corpus, name), MAX_TEXT)
 
     def scan() -> Iterator[Item]:
-        with PdfReader(limits) as pdf:
+        with PdfReader() as pdf:
             yield from walk.items(partial(_item, walk.root, base_url or None, pdf))
 
     source = Source(
@@ -102,7 +100,7 @@ def folder_source(
         lambda: walk.done / walk.found,
         (shown_path(walk.root),),
         base_url,
-        lambda url: folder_source(path, corpus, repo, base_url=url, limits=limits),
+        lambda url: folder_source(path, corpus, repo, base_url=url),
     )
     return without_ignored(source, root)
 

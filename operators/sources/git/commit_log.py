@@ -59,7 +59,7 @@ class Commit:
 
 
 OnFile = Callable[[Commit, bytes, str], None]
-"""Told of every path of a commit, and of the id of the content that it left there."""
+"""Takes a commit, each path that it touched, and the id of the content that it left there."""
 
 
 def read_commits(repository: Repository, on_file: OnFile) -> Iterator[Commit]:
