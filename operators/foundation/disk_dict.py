@@ -33,7 +33,6 @@ class DiskDict(MutableMapping[bytes, V]):
     """
 
     def __init__(self) -> None:
-        """Start empty."""
         # Any thread may read it, one at a time.
         self._file = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         self._do(f"PRAGMA cache_size = -{CACHE_KIB}")

@@ -136,7 +136,7 @@ def _walk(cursor: TreeCursor, grammar: Grammar) -> tuple[set[Span], list[Found]]
 def _distrust(
     levels: Sequence[_Level], spans: set[Span], definitions: dict[tuple[Span, str], Found]
 ) -> None:
-    """Forget the pieces in whose head, not their body, lines make no sense."""
+    """Forget the pieces that have lines without sense in their head, not in their body."""
     for level in reversed(levels):
         if level.body:
             return

@@ -11,12 +11,11 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from itertools import takewhile
 from os.path import splitext
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -75,8 +74,7 @@ _Found = tuple[str, datetime]
 """A date that was found, after its source, a key of ``TRUST``."""
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentDate:
+class DocumentDate(NamedTuple):
     """A document's date in UTC, or None where nothing usable is known.
 
     ``source`` is a key of :data:`TRUST`, ``trust`` its number from 0 to 1.
@@ -86,20 +84,16 @@ class DocumentDate:
     source: str
     trust: float
 
-    @property
-    def timestamp(self) -> float:
-        """Seconds since 1970; 0.0 where the date is unknown, so that it is the oldest."""
-        return self.value.timestamp() if self.value else 0.0
-
 
 def extract_doc_date(path: str | os.PathLike[str]) -> float:
-    """Seconds since 1970 of a document's date; 0.0 where it is unknown. Never raises for a file.
+    """Seconds since 1970 of a document's date; unknown: 0.0, the oldest. Never raises for a file.
 
     The plain chain: a PDF's ModDate, else its CreationDate; the date in a text's front matter; of
     AsciiDoc ``:revdate:`` or ``:date:`` in the first 50 lines; then the file's own time.
     """
     file = os.fspath(path)
-    return _choose([*_inside(file, None, None), *_file_time(file)], datetime.now(UTC)).timestamp
+    found = _choose([*_inside(file, None, None), *_file_time(file)], datetime.now(UTC))
+    return found.value.timestamp() if found.value else 0.0
 
 
 def document_date(

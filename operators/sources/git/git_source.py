@@ -31,7 +31,7 @@ HISTORY = "history"
 CORPORA = ("code", HISTORY, "docs")
 
 _OF_A_COMMIT = 400
-"""Characters of a commit, about: a file has ten times as many, and progress is told by them."""
+"""About how many characters a commit has, a tenth of a file's; the progress counts them."""
 
 
 def git_source(

@@ -92,7 +92,7 @@ class TrackedFile(NamedTuple):
 
 
 def open_repository(path: Path | str, name: str | None = None) -> Repository:
-    """The repository whose working tree has its top at ``path``; ``name`` is stored for its own.
+    """The repository whose working tree has its top at ``path``; ``name`` replaces its own.
 
     Raises:
         GitError: not a folder, not a working tree or not its top, without a commit, or owned by

@@ -135,7 +135,7 @@ def refresh(
         full: ask for everything, to find what was deleted, as is done every ``SWEEP_DAYS`` days.
         reviews: also ask each changed pull request for its reviews, which no listing has.
         secrets: ``allow`` keeps items as they are; else a mark is kept in place of each secret.
-            None: what an earlier run was told.
+            None: as an earlier run had it.
         on_fetched: called after each page with how far it is.
         clock: seconds since 1970.
 
