@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 from operators.errors import CrosscorpusError, suggest
 from operators.foundation.disk_dict import DiskDict
@@ -158,7 +158,8 @@ def json_rows(raw: BinaryIO) -> Iterator[tuple[str, Any]]:
     """
     number = 0
     try:
-        for number, line in enumerate(_lines(raw), start=1):
+        stream = unpacked(raw)  # in no buffer: one would lose the lines before a break in the data
+        for number, line in enumerate(bounded_lines(stream, MAX_LINE + 1), start=1):
             where = f"line {number}"
             if len(line) > MAX_LINE:
                 yield where, ReadIssue(where, f"longer than {MAX_LINE} bytes")
@@ -193,13 +194,12 @@ def parse_moment(text: str) -> datetime:
         raise ValueError("outside the years 1 to 9999") from exc
 
 
-def _lines(raw: BinaryIO) -> Iterator[bytes]:
-    """Whole lines; of a line longer than MAX_LINE only its start, one byte too long."""
-    stream = unpacked(raw)  # in no buffer: one would lose the lines before a break in the data
-    while line := stream.readline(MAX_LINE + 1):
+def bounded_lines(stream: IO[bytes], most: int) -> Iterator[bytes]:
+    """The lines of ``stream``, each cut after ``most`` bytes."""
+    while line := stream.readline(most):
         rest = line
-        while len(rest) > MAX_LINE and not rest.endswith(b"\n"):
-            rest = stream.readline(MAX_LINE + 1)
+        while len(rest) == most and not rest.endswith(b"\n"):
+            rest = stream.readline(most)
         yield line
 
 

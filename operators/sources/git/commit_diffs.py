@@ -13,6 +13,7 @@ from operators.foundation.sanitize import clean_text
 from operators.sources.formats.languages import is_generated
 from operators.sources.git.commit_log import Commit
 from operators.sources.git.repository import Repository, git_stream
+from operators.sources.jsonl import bounded_lines
 
 MAX_DIFF = 4000
 """Characters of a commit's diff: of hunks that make it longer none is taken, nor a part of one."""
@@ -45,7 +46,7 @@ def parse_diffs(stream: IO[bytes]) -> Iterator[tuple[str, str]]:
     commit, path, diff = "", "", ""
     hunk: str | None = None  # None: not in a hunk, or in one that is left out
     head = False
-    for line in _lines(stream):
+    for line in bounded_lines(stream, 8 * MAX_DIFF):  # longer than a whole diff may be
         if line[:1] in b"+-" and not head:
             if hunk is not None:
                 hunk += _text(line) + "\n"
@@ -67,14 +68,6 @@ def parse_diffs(stream: IO[bytes]) -> Iterator[tuple[str, str]]:
                 hunk = f"@@ {path} {_text(line.split(b'@@', 2)[2]).strip()}".rstrip() + "\n"
     if commit:
         yield commit, diff + (hunk or "")
-
-
-def _lines(stream: IO[bytes]) -> Iterator[bytes]:
-    """The lines of a stream, each cut where it is longer than a whole diff may be."""
-    while line := stream.readline(8 * MAX_DIFF):
-        yield line
-        while line and not line.endswith(b"\n"):
-            line = stream.readline(1 << 16)
 
 
 def _text(line: bytes) -> str:

@@ -151,6 +151,11 @@ def _document(
     text = clean_text(unpack(data)) if unpack else files.decode_source(data)
     linked = last is not None and last.exact and _is_content(data, file.content)
     moment = last.moment if last else None
+    commit = {
+        "commit": last.commit if last else None,
+        "short_commit": last.commit[:7] if last else None,
+        "uncommitted": None if linked else True,
+    }
     source = Document(
         document_id=path,
         corpus=key[0],
@@ -163,14 +168,10 @@ def _document(
         created_at=moment,
         doc_date=moment,
         date_source="git" if moment else None,
+        metadata=metadata_json(commit),
     )
-    commit = {
-        "commit": last.commit if last else None,
-        "short_commit": last.commit[:7] if last else None,
-        "uncommitted": None if linked else True,
-    }
     if prose is None:
-        return replace(source, metadata=metadata_json(commit))
+        return source
     title = stated_title(text) or prose_title(text, path)
     full = os.path.join(repository.root, os.fsdecode(file.path))
     dated = document_date(full, within=path, text=text, git_date=moment)
