@@ -94,6 +94,7 @@ TOKENS = [
 ]
 """Kind, the marks that it begins with, and what follows; each has a run of 16 near its mark."""
 
+_AWS = r"\w{0,40}[\"']?\s{0,5}[:=]>?\s{0,5}[\"']?([\w/+]{40})(?![\w/+=])"
 _SHAPES = [
     (
         "private key",
@@ -104,14 +105,7 @@ _SHAPES = [
         r"(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?",
     ),
     ("private key", "Private-Lines", r"Private-Lines: \d{1,3}\s{1,9}([\w+/]{40})[\w+/=\s]{0,9999}"),
-    *(
-        (
-            "AWS secret key",
-            mark,
-            mark + r"\w{0,40}[\"']?\s{0,5}[:=]>?\s{0,5}[\"']?([\w/+]{40})(?![\w/+=])",
-        )
-        for mark in ("aws_secret", "SECRET_ACC", "ecretAcc")
-    ),
+    *(("AWS secret key", mark, mark + _AWS) for mark in ("aws_secret", "SECRET_ACC", "ecretAcc")),
     ("Azure storage key", "AccountKey=", r"AccountKey=([A-Za-z0-9+/]{86})=="),
     ("Azure key", "AccessKey=", r"AccessKey=([A-Za-z0-9+/]{43})="),
     ("Azure key", "sig=", r"sig=([A-Za-z0-9%+/]{42,90})(?:%3[dD]|=)"),
