@@ -1,5 +1,6 @@
 """Commands that look after a collection and its model: do they work, what do they hold."""
 
+import time
 from dataclasses import asdict
 from typing import Annotated
 
@@ -79,6 +80,50 @@ def verify(
         found = pl.concat([check(store, repair=repair) for check in checks])
     print_result(as_json, found.to_dicts(), show_verification, found)
     if not found.is_empty():
+        raise typer.Exit(PARTLY)
+
+
+def embed(
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Wait for more chunks instead of ending.")
+    ] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Also try chunks that could not be embedded.")
+    ] = False,
+    model: Annotated[str | None, typer.Option(help="Instead of the configuration's.")] = None,
+    config: Config = "default",
+    collection: Collection = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Make the vectors of chunks that only words find yet: a worker.
+
+    Any number of workers share the work, on every machine that reaches the server; each has a few
+    chunks in hand. If one dies, its chunks are free at once. While the server is away they wait,
+    two minutes at most. Exit code 3 where a chunk could not be embedded.
+
+    Example: crosscorpus embed -C team
+    """
+    from dataflow import load_config
+    from dataflow.cli.console.collection_state import embedding_progress, show_embedded
+    from dataflow.cli.console.terminal import print_result
+    from dataflow.ingestion.vectors import embed_missing
+    from operators.embedding.registry import load_embedder
+    from operators.postgres.store import open_store
+    from operators.postgres.write.chunk_vectors import try_again
+
+    embedder = load_embedder(model or load_config(config).embedding)
+    with open_store(collection=collection) as store:
+        if again:
+            try_again(store)
+        while True:
+            with embedding_progress(as_json) as on_event:
+                done = embed_missing(store, embedder, patience_s=120, on_event=on_event)
+            if done.chunks or done.failed or not follow:
+                print_result(as_json, asdict(done), show_embedded, done)
+            if not follow:
+                break
+            time.sleep(1)
+    if done.failed:
         raise typer.Exit(PARTLY)
 
 

@@ -70,7 +70,15 @@ class IngestOptions:
         ),
     ] = None
     wait: Annotated[
-        bool, typer.Option("--wait", help="While another run reads this source, wait for its end.")
+        Literal["words", "vectors"],
+        typer.Option(
+            help="End when words find everything (`crosscorpus embed` makes the vectors), or when"
+            " each chunk has its vector."
+        ),
+    ] = "vectors"
+    in_turn: Annotated[
+        bool,
+        typer.Option("--in-turn", help="While another run reads this source, wait for its end."),
     ] = False
     model: Annotated[
         str | None,
@@ -86,7 +94,7 @@ class IngestOptions:
     @property
     def of_a_run(self) -> dict[str, Any]:
         """Those that every run over a source takes."""
-        names = ("allow_mass_delete", "secrets", "corpora", "wait")
+        names = ("allow_mass_delete", "secrets", "corpora", "wait", "in_turn")
         return {name: getattr(self, name) for name in names}
 
 

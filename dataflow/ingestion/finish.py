@@ -7,9 +7,12 @@ from itertools import islice
 from dataflow.ingestion.ledger_snapshot import Scope
 from dataflow.ingestion.report import IngestReport
 from dataflow.ingestion.run import Run
+from dataflow.ingestion.vectors import Embedded, embed_missing
 from dataflow.ingestion.version_discovery import find_versions
 from operators.foundation.sanitize import replaced_characters
+from operators.postgres.errors import DatabaseError
 from operators.postgres.schema.indexes import build_indexes, pending_corpora
+from operators.postgres.store import ModelMismatch
 from operators.postgres.write.document_writer import delete_documents
 from operators.postgres.write.ingestion_runs import end_run
 from operators.postgres.write.ledger import forget_failed_version
@@ -52,7 +55,7 @@ def keep_left_out(run: Run) -> None:
 
 
 def finish(run: Run) -> IngestReport:
-    """Build what searches need, also for an earlier run that was killed before it did so."""
+    """Build what words need, also for an earlier run that was killed before it did so."""
     for key in sorted(run.cured):
         forget_failed_version(run.store, *key)
     corpora = run.changed_corpora | set(pending_corpora(run.store))
@@ -64,9 +67,32 @@ def finish(run: Run) -> IngestReport:
     if report.stopped_at is None:
         end_run(run.store, run.number, report.ok, report.counts())
     report.replaced += replaced_characters() - run.replaced_before
-    report.seconds = time.monotonic() - run.began
-    run.tell("done")
+    report.words_seconds = time.monotonic() - run.began
     return report
+
+
+def embed(run: Run) -> None:
+    """Give the chunks of the collection their vectors; a model that fails is a fault of the run."""
+    report = run.report
+
+    def on_event(done: Embedded) -> None:
+        report.embedded = done.embedded
+        run.tell("embed", done)
+
+    try:
+        done = embed_missing(
+            run.store, run.embedder, graph=run.graph, stop_at=run.stop_at, on_event=on_event
+        )
+        report.unembedded, report.embedding_seconds = done.left, done.seconds
+        report.failed += [
+            ReadIssue(document_id, f"words alone find a part of it: {reason}")
+            for document_id, reason in done.failed
+        ]
+    except (DatabaseError, ModelMismatch):
+        raise
+    except Exception as error:  # a model of the user's may raise anything
+        said = f"words alone find what has none: {type(error).__name__}: {error}"
+        report.failed.append(ReadIssue("the vectors", said))
 
 
 def _delete_vanished(run: Run, scope: Scope, allow_mass_delete: bool) -> None:

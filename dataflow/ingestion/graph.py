@@ -1,5 +1,8 @@
 """The ingestion graph: read -> date -> chunk -> embed -> store, for one bounded batch of documents.
 
+A batch is stored with the vectors that the cache knows, so that words find it at once. The node
+``new_vectors`` runs afterwards, for stored chunks (:mod:`dataflow.ingestion.vectors`).
+
 A function here is a node, and its arguments are nodes or inputs of the graph.
 """
 
@@ -25,8 +28,8 @@ from operators.sources.protocol import Document, content_hash, document_frame
 Vectors = dict[str, NDArray[np.float32]]
 """text_hash -> vector, shape (dimensions,)."""
 
-OnEmbedded = Callable[[int, float], None]
-"""Takes the number of texts embedded just now, and the share of the batch's texts done by then."""
+OnEmbedded = Callable[[int], None]
+"""Takes the number of texts embedded just now."""
 
 
 @tag(stage="read")
@@ -84,25 +87,22 @@ def new_vectors(
         cache_embeddings(store, embedder.space, hashes, vectors)
         made.update(zip(hashes, vectors, strict=True))
         if on_embedded is not None:
-            on_embedded(len(part), len(made) / len(missing))
+            on_embedded(len(part))
     return made
 
 
 @tag(stage="embed")
 def chunk_embeddings(
-    chunks: pl.DataFrame,
-    embedded_texts: pl.DataFrame,
-    known_vectors: Vectors,
-    new_vectors: Vectors,
-    embedder: Embedder,
+    chunks: pl.DataFrame, embedded_texts: pl.DataFrame, known_vectors: Vectors, embedder: Embedder
 ) -> pl.DataFrame:
-    """The chunks with their vectors, frame CHUNKS."""
-    vectors = known_vectors | new_vectors
-    width = embedder.dimensions
-    rows = [vectors[text_hash] for text_hash in embedded_texts["text_hash"]]
-    matrix = np.stack(rows) if rows else np.empty((0, width), dtype=np.float32)
-    embedding = pl.Series("embedding", matrix, dtype=pl.Array(pl.Float32, width))
-    return check(chunks.with_columns(embedding), CHUNKS, "chunk_embeddings")
+    """The chunks with the vectors that are known, frame CHUNKS; the others have null."""
+    known = embedded_texts["text_hash"].is_in(list(known_vectors))
+    matrix = np.zeros((chunks.height, embedder.dimensions), np.float32)
+    for row in known.arg_true():
+        matrix[row] = known_vectors[embedded_texts["text_hash"][row]]
+    vectors = pl.Series(matrix, dtype=pl.Array(pl.Float32, embedder.dimensions))
+    embedding = pl.select(pl.when(known).then(vectors).alias("embedding"))
+    return check(chunks.hstack(embedding), CHUNKS, "chunk_embeddings")
 
 
 @tag(stage="store")

@@ -2,20 +2,22 @@
 
 The graph sees a bounded batch, so that memory does not grow with a source. What has to survive a
 ``kill -9`` is in the store alone: a document counts once its transaction is committed, the store
-keeps vectors from the moment they are made, and the next run takes up what the ledger lacks.
+keeps vectors from the moment they are made, and the next run takes up what the ledger and the
+chunks lack.
 """
 
+import time
 from collections.abc import Sequence
 from contextlib import closing
-from typing import Any
+from typing import Any, Literal
 
-from dataflow.ingestion.finish import delete_vanished, finish, keep_left_out
+from dataflow.ingestion.finish import delete_vanished, embed, finish, keep_left_out
 from dataflow.ingestion.ownership import owned_source
 from dataflow.ingestion.report import IngestReport, Progress
 from dataflow.ingestion.run import OnEvent, Run
 from dataflow.ingestion.scan import scan
 from operators.embedding.protocol import Embedder
-from operators.postgres.store import Store, set_model
+from operators.postgres.store import Store, collection_info, set_model
 from operators.postgres.write.source_ownership import source_turn
 from operators.sources.protocol import Source, of_corpora
 
@@ -32,7 +34,8 @@ def ingest(
     prune: bool | None = None,
     allow_mass_delete: bool = False,
     relocated: bool = False,
-    wait: bool = False,
+    wait: Literal["words", "vectors"] = "vectors",
+    in_turn: bool = False,
     secrets: str | None = None,
     corpora: Sequence[str] | None = None,
     stop_after_s: float | None = None,
@@ -50,12 +53,14 @@ def ingest(
         allow_mass_delete: even if they are more than
             :data:`dataflow.ingestion.finish.LARGEST_VANISHED_SHARE`.
         relocated: the source moved: documents read under its name at another place are its own.
-        wait: while another run reads this source, wait for its end instead of raising.
+        wait: return when words find everything, or when every chunk has its vector too: the
+            vectors come last, and :func:`dataflow.ingestion.vectors.embed_missing` makes them too.
+        in_turn: while another run reads this source, wait for its end instead of raising.
         secrets: what becomes of a document that holds one, see
             :func:`operators.sources.secrets.without_secrets`; kept for later runs of this source.
         corpora: take only the documents of these; what the collection has of others stays.
-        stop_after_s: seconds after which the run reads no more, once it has stored something. The
-            documents that it stored are whole, their indexes are built, and the next run goes on.
+        stop_after_s: seconds after which the run reads no more, once it has stored something, and
+            embeds no more. What it stored is whole and indexed; the next run goes on.
         on_event: receives how far the run is, in this thread.
         batch_documents: documents of one transaction, at most.
         batch_characters: their text, at most, unless one document alone has more.
@@ -75,7 +80,7 @@ def ingest(
         if on_event is not None:
             on_event(Progress(f"wait for {holder}"))
 
-    with source_turn(store, source.reader, source.scopes or (), on_wait if wait else None):
+    with source_turn(store, source.reader, source.scopes or (), on_wait if in_turn else None):
         source, notes = owned_source(store, source, relocated=relocated, secrets=secrets)
         run = Run(store, embedder, source, on_event, graph)
         run.report.notes += notes
@@ -87,4 +92,12 @@ def ingest(
                 keep_left_out(run)
             if complete and (source.whole if prune is None else prune):
                 delete_vanished(run, allow_mass_delete)
-        return finish(run)
+        report = finish(run)
+    if wait == "vectors":
+        embed(run)
+    else:
+        store.forget_info()
+        report.unembedded = sum(collection_info(store).unembedded.values())
+    report.seconds = time.monotonic() - run.began
+    run.tell("done")
+    return report

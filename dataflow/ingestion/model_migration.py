@@ -3,18 +3,19 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import polars as pl
 
-from dataflow.execution.hamilton_logs import quiet_hamilton
 from dataflow.ingestion.graph_builder import build_ingestion_graph
+from dataflow.ingestion.vectors import vectors_of
 from operators.embedding.protocol import Embedder, Vectors
 from operators.errors import CrosscorpusError
 from operators.postgres.schema import model_migration
 from operators.postgres.schema.indexes import build_indexes
 from operators.postgres.store import Store
+from operators.postgres.write.chunk_vectors import fill, unfilled
 
 CHUNKS_AT_ONCE = 256
 """Of one transaction."""
@@ -121,25 +122,20 @@ class _Migration:
     def fill(self) -> None:
         """Give every chunk that lacks one its vector."""
         after = None
-        while len(chunks := model_migration.unfilled(self.store, CHUNKS_AT_ONCE, after)):
+        while len(chunks := unfilled(self.store, CHUNKS_AT_ONCE, after)):
             after = (chunks["corpus"][-1], chunks["chunk_id"][-1])
-            self.report.chunks += model_migration.fill(
+            self.report.chunks += fill(
                 self.store, self.embedder.space, chunks, self._vectors(chunks)
             )
             self.report.cut = self.made.cut
             self.total = max(self.total, self.report.chunks)
             self.tell("fill")
 
-    def _vectors(self, chunks: pl.DataFrame) -> Any:
-        def on_embedded(texts: int, share: float) -> None:
+    def _vectors(self, chunks: pl.DataFrame) -> Vectors:
+        def on_embedded(texts: int) -> None:
             self.report.embedded += texts
 
-        inputs = {"store": self.store, "embedder": self.made, "on_embedded": on_embedded}
-        wanted = ["embedded_texts", "known_vectors", "new_vectors"]
-        with quiet_hamilton():
-            made = self.graph.execute(wanted, inputs=inputs, overrides={"chunks": chunks})
-        vectors = made["known_vectors"] | made["new_vectors"]
-        return np.stack([vectors[key] for key in made["embedded_texts"]["text_hash"]])
+        return vectors_of(self.graph, self.store, self.made, chunks, on_embedded)
 
     def tell(self, stage: str) -> None:
         """Tell how far it is."""

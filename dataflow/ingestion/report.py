@@ -11,7 +11,7 @@ class Progress:
     """How far a run is: sent after each batch, during a long one, and while nothing has changed.
 
     Attributes:
-        stage: ``wait for ...``, ``scan``, ``delete``, ``finish`` (indexes) or ``done``.
+        stage: ``wait for ...``, ``scan``, ``delete``, ``finish`` (indexes), ``embed`` or ``done``.
         read: documents that were read to be stored.
         documents: committed in this run.
         unchanged: left as they are.
@@ -21,8 +21,8 @@ class Progress:
         embedded: vectors made and kept in this run.
         seconds: since the run began.
         rate: documents a second, unchanged ones included.
-        fraction: of the source done, 0..1.
-        eta_s: seconds that the scan still takes at this pace; None while the pace is unknown.
+        fraction: of the source read, 0..1; while it embeds, of the chunks that lacked a vector.
+        eta_s: seconds that this stage still takes at this pace; None while the pace is unknown.
     """
 
     stage: str
@@ -58,7 +58,9 @@ class IngestReport:
         stopped_at: the share of the source that was read when the time was up; None: all of it.
         replaced: characters that no database can hold, read as U+FFFD.
         seconds: of the whole run.
-        embedding_seconds: of these, making vectors.
+        words_seconds: until words found everything.
+        embedding_seconds: making vectors, after that.
+        unembedded: chunks of the collection that still wait for a vector.
         unsearched: corpora of the collection that the configuration has no entry for.
     """
 
@@ -75,7 +77,9 @@ class IngestReport:
     stopped_at: float | None = None
     replaced: int = 0
     seconds: float = 0.0
+    words_seconds: float = 0.0
     embedding_seconds: float = 0.0
+    unembedded: int = 0
     unsearched: list[str] = field(default_factory=list)
 
     @property

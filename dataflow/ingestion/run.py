@@ -8,6 +8,7 @@ from typing import Any
 from dataflow.ingestion.graph_builder import build_ingestion_graph
 from dataflow.ingestion.ledger_snapshot import LedgerSnapshot
 from dataflow.ingestion.report import IngestReport, Progress
+from dataflow.ingestion.vectors import Embedded
 from operators.embedding.protocol import Embedder
 from operators.foundation import tokenizer
 from operators.foundation.sanitize import replaced_characters
@@ -19,8 +20,6 @@ from operators.sources.protocol import Document, Key, Source
 
 EVENT_SECONDS = 0.2
 """Between two reports of progress while no batch ends."""
-
-_FIRST_CHARACTERS, _FEWEST_CHARACTERS = 10_000, 2_000  # of a batch where the time is short
 
 OnEvent = Callable[[Progress], None]
 
@@ -45,7 +44,6 @@ class Run:
         met: whether the scan met any document.
         stop_at: the clock's time after which the scan reads no more.
         read: documents that were read to be stored.
-        stored_characters: of their texts, those of complete batches.
         failures_in_a_row: documents that the store did not take, since the last one it took.
         done_before: the share of the source that was done when this batch began.
     """
@@ -72,7 +70,7 @@ class Run:
         self.done_before = 0.0
         self.began = self.reported = time.monotonic()
         self.stop_at = math.inf
-        self.read = self.stored_characters = 0
+        self.read = 0
         self.replaced_before = replaced_characters()
         scopes = source.scopes or ()
         repos = sorted({repo for _, repo in scopes if repo})
@@ -87,29 +85,19 @@ class Run:
         """Whether the last report of progress is some time ago."""
         return time.monotonic() - self.reported > EVENT_SECONDS
 
-    def fitting(self, characters: int) -> int:
-        """How many of so many characters a batch may have, so that it ends before the time is up.
-
-        A batch that has begun is finished; it gets half of the time that is left.
-        """
-        left = self.stop_at - time.monotonic()
-        if left == math.inf:
-            return characters
-        if not self.stored_characters:
-            return min(characters, _FIRST_CHARACTERS)
-        pace = self.stored_characters / (time.monotonic() - self.began)
-        return min(characters, max(int(pace * left / 2), _FEWEST_CHARACTERS))
-
-    def tell(self, stage: str, share: float = 0.0) -> None:
-        """Report how far the run is; ``share``: of the running batch."""
+    def tell(self, stage: str, vectors: Embedded | None = None) -> None:
+        """Report how far the run is: with its reading, or with its ``vectors``."""
         self.reported = time.monotonic()
         if self.on_event is None:
             return
         report = self.report
         seconds = self.reported - self.began
         committed = report.documents_new + report.documents_changed
-        fraction = self.done_before + share * (self.source.fraction() - self.done_before)
-        known_pace = stage == "scan" and fraction > 0 and seconds > 1
+        fraction, lasted = self.done_before, seconds
+        if vectors is not None:
+            fraction = vectors.chunks / max(vectors.chunks + vectors.left, 1)
+            lasted = vectors.seconds
+        known_pace = stage in ("scan", "embed") and fraction > 0 and lasted > 1
         self.on_event(
             Progress(
                 stage=stage,
@@ -123,6 +111,6 @@ class Run:
                 seconds=seconds,
                 rate=(committed + report.documents_unchanged) / seconds if seconds else 0.0,
                 fraction=fraction,
-                eta_s=seconds * (1 - fraction) / fraction if known_pace else None,
+                eta_s=lasted * (1 - fraction) / fraction if known_pace else None,
             )
         )

@@ -4,7 +4,7 @@ import time
 
 from dataflow.ingestion.ledger_snapshot import GOOD
 from dataflow.ingestion.run import Run
-from dataflow.ingestion.store import GaveUp, TimeIsUp, record_issue, store_waiting, withdraw
+from dataflow.ingestion.store import GaveUp, record_issue, store_waiting, withdraw
 from operators.errors import CrosscorpusError
 from operators.sources.protocol import Document, Key, LazyDocument, ReadIssue, content_hash
 
@@ -15,9 +15,7 @@ def scan(run: Run, batch_documents: int, batch_characters: int) -> bool:
         return _scan(run, batch_documents, batch_characters)
     except GaveUp as exc:
         run.report.failed.append(ReadIssue("the run", str(exc)))
-    except TimeIsUp:
-        run.report.stopped_at = run.done_before
-    return False
+        return False
 
 
 def _scan(run: Run, batch_documents: int, batch_characters: int) -> bool:
@@ -52,9 +50,8 @@ def _scan(run: Run, batch_documents: int, batch_characters: int) -> bool:
                 run.waiting.append(item)
                 run.read += 1
                 characters += len(item.text)
-        if len(run.waiting) >= batch_documents or characters >= run.fitting(batch_characters):
+        if len(run.waiting) >= batch_documents or characters >= batch_characters:
             store_waiting(run)
-            run.stored_characters += characters
             characters = 0
         elif run.report_is_due:
             if not run.waiting:

@@ -1,7 +1,5 @@
 """The store: waiting documents go through the graph as one batch, and one by one if that fails."""
 
-import time
-
 from dataflow.execution.hamilton_logs import quiet_hamilton
 from dataflow.ingestion.ledger_snapshot import GOOD
 from dataflow.ingestion.run import Run
@@ -23,16 +21,11 @@ class GaveUp(Exception):
     """Too many documents in a row could not be stored."""
 
 
-class TimeIsUp(Exception):
-    """The run's time ended within one document; its vectors so far are kept for the next run."""
-
-
 def store_waiting(run: Run) -> None:
     """Store the documents that wait; if the batch fails, each of them alone.
 
     Raises:
         GaveUp: ``FAILURES_IN_A_ROW`` documents failed, one after the other.
-        TimeIsUp: the time was up while one document alone was embedded.
         ModelMismatch: the collection has another model by now.
         DatabaseError: the server takes no document at all.
     """
@@ -44,7 +37,7 @@ def store_waiting(run: Run) -> None:
         _store(run, batch)
     except Exception as exc:
         of_a_document = not isinstance(exc, DatabaseError) or exc.kind in _OF_A_DOCUMENT
-        if isinstance(exc, ModelMismatch | TimeIsUp) or not of_a_document:
+        if isinstance(exc, ModelMismatch) or not of_a_document:
             raise
         if len(batch) == 1:
             _report_failure(run, batch[0], exc)
@@ -93,27 +86,14 @@ def withdraw(run: Run, key: Key) -> None:
 
 
 def _store(run: Run, batch: list[Document]) -> None:
-    def on_embedded(texts: int, share: float) -> None:
-        run.report.embedded += texts
-        if share < 1 and len(batch) == 1 and time.monotonic() > run.stop_at:
-            raise TimeIsUp
-        if share < 1 and run.report_is_due:
-            run.tell("scan", share)
-
-    timings: dict[str, float] = {}
     inputs = {
         "batch": batch,
         "fingerprint": run.fingerprint,
         "store": run.store,
         "embedder": run.embedder,
-        "on_embedded": on_embedded,
-        "timings": timings,
     }
-    try:
-        with quiet_hamilton():
-            made = run.graph.execute(["written", "ledger_entries"], inputs=inputs)
-    finally:
-        run.report.embedding_seconds += timings.get("new_vectors", 0.0) / 1000
+    with quiet_hamilton():
+        made = run.graph.execute(["written", "ledger_entries"], inputs=inputs)
     written: Written = made["written"]
     run.report.chunks += written.chunks
     run.report.replaced += written.replaced

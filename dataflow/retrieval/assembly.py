@@ -14,7 +14,7 @@ from operators.context.token_counts import token_measure
 from operators.frames import stacked
 from operators.postgres import replication
 from operators.postgres.search import filter_values
-from operators.postgres.store import Home
+from operators.postgres.store import COUNTED, CollectionInfo, Home
 from operators.ranking.query_filters import visible_parts
 from operators.ranking.total_order import cut
 from operators.versions import version_choice
@@ -53,6 +53,17 @@ def replica_lag(homes: dict[str, Home], queries: pl.DataFrame) -> pl.DataFrame:
 
 
 @tag(stage="outcomes")
+@from_each_corpus(held="collection")
+def missing_vectors(
+    held: dict[str, CollectionInfo], homes: dict[str, Home], queries: pl.DataFrame
+) -> pl.DataFrame:
+    """How many chunks wait for their vectors, so that only words find them."""
+    at = {corpus: (info, homes[corpus].corpus) for corpus, info in held.items()}
+    counts = {name: (i.unembedded.get(of, 0), i.corpora.get(of, 0)) for name, (i, of) in at.items()}
+    return search_outcomes.without_vectors(counts, queries, COUNTED)
+
+
+@tag(stage="outcomes")
 def context_notes(
     outcomes: pl.DataFrame,
     queries: pl.DataFrame,
@@ -60,10 +71,12 @@ def context_notes(
     unmet_filters: pl.DataFrame,
     version_order: pl.DataFrame,
     replica_lag: pl.DataFrame,
+    missing_vectors: pl.DataFrame,
 ) -> pl.DataFrame:
     """What a reader of the context must know: what failed, was cut or is not here."""
     said = [search_outcomes.notes(outcomes, queries), version_choice.notes(version_scope)]
-    return stacked([*said, exact_phrase.notes(version_order, queries), unmet_filters, replica_lag])
+    said += [exact_phrase.notes(version_order, queries), unmet_filters]
+    return stacked([*said, replica_lag, missing_vectors])
 
 
 @tag(stage="outcomes")

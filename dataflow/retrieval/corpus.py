@@ -24,7 +24,7 @@ from operators.dedup.similarity_index import SimilarityIndex, index_similarity
 from operators.dedup.token_index import TokenIndex, index_tokens
 from operators.frames import OUTCOMES, READ_CHUNKS, empty, stacked
 from operators.postgres.schema.indexes import EXACT_SCAN_MAX_ROWS
-from operators.postgres.search.chunk_reader import fetch_chunks
+from operators.postgres.search.chunk_reader import fetch_chunks, without_vector
 from operators.postgres.search.text_search import (
     CANDIDATE_CAP,
     bm25_search,
@@ -260,6 +260,12 @@ def read_chunks(
 def short_chunks(chunks: pl.DataFrame, full_length_words: int = 0) -> pl.DataFrame:
     """The factor of each chunk that is too short to count in full."""
     return brevity(chunks, full_length_words=full_length_words)
+
+
+@tag(stage="chunks")
+def unembedded(chunks: pl.DataFrame) -> pl.Series:
+    """The chunks that have no vector yet, by id; the reader gives zeros in its place."""
+    return without_vector(chunks)
 
 
 @tag(stage="dedup")

@@ -128,7 +128,12 @@ def fused__comb_sum(aged_hits: pl.DataFrame) -> pl.DataFrame:
 
 
 @tag(stage="fusion")
-@from_each_corpus(vector_weights="vector_weight", depths="search_depth", held="collection")
+@from_each_corpus(
+    vector_weights="vector_weight",
+    depths="search_depth",
+    held="collection",
+    unembedded="unembedded",
+)
 def fused__convex(
     aged_hits: pl.DataFrame,
     lexical_weight: pl.DataFrame,
@@ -136,6 +141,7 @@ def fused__convex(
     vector_weights: dict[str, float],
     depths: dict[str, int],
     held: dict[str, CollectionInfo],
+    unembedded: dict[str, pl.Series],
     corpus_normalization: float = 0.5,
     missing_score_fraction: float = 0.0,
 ) -> pl.DataFrame:
@@ -149,6 +155,7 @@ def fused__convex(
         depths=depths,
         alone=lone_channels,
         spaces={corpus: one.space for corpus, one in held.items()},
+        unembedded=unembedded,
     )
     return fusion.fuse_convex(aged_hits, parts)
 

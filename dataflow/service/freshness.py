@@ -49,7 +49,7 @@ def read_again(homes: Mapping[str, Home]) -> None:
         for row in sources(store).iter_rows(named=True):
             if row["command"] and read_of(row).since:
                 folder, *arguments = row["command"]
-                command = [sys.executable, "-m", "dataflow", *arguments, "--wait"]
+                command = [sys.executable, "-m", "dataflow", *arguments, "--in-turn"]
                 try:
                     subprocess.run(command, cwd=folder, capture_output=True, check=True, text=True)
                 except (OSError, subprocess.CalledProcessError) as error:

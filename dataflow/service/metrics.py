@@ -13,7 +13,7 @@ from typing import Any
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from operators.errors import CrosscorpusError
-from operators.postgres.inspect.status import missing_vectors, sources, status
+from operators.postgres.inspect.status import sources, status
 from operators.postgres.store import Home, by_store
 
 FRESH_S = 15.0
@@ -87,10 +87,9 @@ class Metrics:
         for gauge in (*self._held.values(), self._age):
             gauge.clear()
         for store, names in by_store(homes):
-            missing = missing_vectors(store)
             for row in status(store).iter_rows(named=True):
                 row |= {"failed_documents": row["failed"]}
-                row |= {"missing_vectors": missing.get(row["corpus"], 0)}
+                row |= {"missing_vectors": row["unembedded"] + row["unembeddable"]}
                 for what, gauge in self._held.items():
                     gauge.labels(names.get(row["corpus"], row["corpus"])).set(row[what])
             for source, at in sources(store)["source", "read_at"].iter_rows():

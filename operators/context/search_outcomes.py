@@ -6,7 +6,7 @@ The channels are ``vector`` and ``text``; ``chunks`` appears only where reading 
 """
 
 import re
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from time import perf_counter
 
 import polars as pl
@@ -118,6 +118,26 @@ def not_ingested(outcomes: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
     for query_id, asked in queries["query_id", "corpora"].iter_rows():
         if named := [corpus for corpus in absent if asked is None or corpus in asked]:
             rows.append((query_id, f"not ingested: {', '.join(named)}"))
+    return pl.DataFrame(rows, schema=NOTES, orient="row")
+
+
+def without_vectors(
+    held: Mapping[str, tuple[int, int]], queries: pl.DataFrame, most: int
+) -> pl.DataFrame:
+    """``NOTES``: how many chunks of the corpora that a query asks wait for their vectors.
+
+    ``held``: by corpus the chunks that wait, and all; over ``most`` that wait are not counted.
+    """
+    rows = []
+    for query_id, asked in queries["query_id", "corpora"].iter_rows():
+        waiting, chunks = 0, 0
+        for corpus, (lacking, of) in held.items():
+            if asked is None or corpus in asked:
+                waiting, chunks = waiting + lacking, chunks + of
+        if waiting:
+            number = f"{waiting:,}" if waiting <= most else f"over {most:,}"
+            said = f"{number} of {chunks:,} chunks have no vector yet: only words find them"
+            rows.append((query_id, said))
     return pl.DataFrame(rows, schema=NOTES, orient="row")
 
 

@@ -46,6 +46,11 @@ PREFIX = "crosscorpus_"
 LONGEST_NAME = 63
 LONGEST_INLINE_DIMENSIONS = 2048
 INFO_SECONDS = 1.0
+COUNTED = 10_000
+"""Chunks without a vector are counted up to this number: many would take long to count."""
+
+WAITS = "c.embedding IS NULL AND c.embedding_error IS NULL"
+"""The clause for chunks ``c`` that wait for their vector."""
 
 _COLLECTION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,199}")
 
@@ -68,6 +73,7 @@ def _stoppable(conn: Connection) -> AbstractContextManager[None]:
 class CollectionInfo:
     """What a collection holds; before a model was set, the first three are None.
 
+    ``unembedded`` counts the chunks that wait for a vector, by corpus, ``COUNTED`` + 1 at most.
     ``superseded`` has the corpora whose topics have versions. ``versions_at`` is a stamp of the
     present state of all versions, None while it changes; ``states`` are those of each corpus.
     """
@@ -77,6 +83,7 @@ class CollectionInfo:
     dimensions: int | None
     corpora: dict[str, int]  # chunks of each corpus that has any
     repos: dict[str, dict[str, int]]  # chunks of each repo, by corpus
+    unembedded: dict[str, int] = field(default_factory=dict)
     superseded: dict[str, SupersededCounts] = field(default_factory=dict)
     versions_at: tuple[TupleRow, ...] | None = None
     states: dict[str, str] = field(default_factory=dict)
@@ -404,6 +411,12 @@ def add_vectors(conn: Connection, column: str, dimensions: int) -> None:
             name, sql.Literal(int(dimensions))
         )
     )
+    conn.execute(  # the queue of chunks that wait for their vector, as in migration 0072
+        sql.SQL(
+            "CREATE INDEX ON chunks (ordinal, created_at DESC NULLS LAST, chunk_id)"
+            " WHERE {} IS NULL"
+        ).format(name)
+    )
     # an exact scan reads it faster inside the row; Citus can't say so of its tables
     if dimensions <= LONGEST_INLINE_DIMENSIONS and not has_extension(conn, "citus"):
         conn.execute(sql.SQL("ALTER TABLE chunks ALTER COLUMN {} SET STORAGE PLAIN").format(name))
@@ -427,7 +440,14 @@ def _read_info(conn: Connection, held: StoreCache) -> CollectionInfo:
     corpora = {corpus: sum(of.values()) for corpus, of in repos.items()}
     at = tuple(found) if superseded.keys() <= {row[0] for row in found} else None
     model, space, dimensions = head or (None, None, None)
-    return CollectionInfo(model, space, dimensions, corpora, repos, superseded, at, states)
+    unembedded: dict[str, int] = {}
+    if dimensions is not None:
+        waiting = f"SELECT corpus FROM chunks c WHERE {WAITS} LIMIT {COUNTED + 1}"
+        counts = conn.execute(f"SELECT corpus, count(*) FROM ({waiting}) AS w GROUP BY corpus")
+        unembedded = dict(counts.fetchall())
+    return CollectionInfo(
+        model, space, dimensions, corpora, repos, unembedded, superseded, at, states
+    )
 
 
 def _exists(conn: Connection, schema: str) -> bool:

@@ -76,6 +76,7 @@ def combination(
     depths: Mapping[str, int] | None = None,
     alone: Mapping[str, str] | None = None,
     spaces: Mapping[str, str | None] | None = None,
+    unembedded: Mapping[str, pl.Series] | None = None,
 ) -> Combination:
     """A convex combination of similarity and text score, each on one scale.
 
@@ -104,6 +105,7 @@ def combination(
         alone: the one channel, ``vector`` or ``text``, of each corpus that has no other.
         spaces: the vector space of each corpus: only similarities of one space are compared; None:
             all have the same.
+        unembedded: the chunks of each corpus that have no vector: they count by their words alone.
     """
     number = {name: place for place, name in enumerate(vector_weights)}
     query_id = hits["query_id"].to_numpy()
@@ -137,12 +139,16 @@ def combination(
         if name in number:
             vector_weight[corpus == number[name]] = 1.0 if channel == "vector" else 0.0
             words[corpus == number[name]] = 1.0
+    vector_weight, words = np.repeat(vector_weight, sizes), np.repeat(words, sizes)
+    if lacking := [of for name, of in (unembedded or {}).items() if name in number and len(of)]:
+        by_words = hits["chunk_id"].is_in(pl.concat(lacking)).to_numpy()
+        vector_weight[by_words], words[by_words] = 0.0, 1.0
     return Combination(
-        vector_weight=np.repeat(vector_weight, sizes),
+        vector_weight=vector_weight,
         vector_value=ratio(similarity, np.repeat(best_of_corpus, sizes)) * np.repeat(near, sizes),
-        text_weight=np.repeat(1 - vector_weight, sizes),
+        text_weight=1 - vector_weight,
         text_value=ratio(text_score, np.repeat(best_text, sizes)),
-        lexical_weight=np.repeat(words, sizes),
+        lexical_weight=words,
     )
 
 

@@ -23,6 +23,7 @@ from operators.sources.protocol import printable
 if TYPE_CHECKING:
     from dataflow.cli.doctor import Finding
     from dataflow.ingestion.model_migration import ModelMigrationProgress, ModelMigrationReport
+    from dataflow.ingestion.vectors import Embedded
     from operators.embedding.minilm import ModelStatus
     from operators.postgres.schema.model_migration import ModelMigration
     from operators.postgres.store import CollectionInfo, Store
@@ -35,6 +36,8 @@ _NOT_READ = {
     "no_text": "have no text (scanned?)",
     "encrypted": "are encrypted",
     "outdated": "failed in their newest version, an older one stays",
+    "unembedded": "chunks have no vector yet (crosscorpus embed makes them)",
+    "unembeddable": "chunks can't be embedded: only words find them (crosscorpus embed --again)",
 }
 
 
@@ -133,7 +136,7 @@ def show_verification(found: pl.DataFrame) -> None:
     print_first(lines, _FOUND_SHOWN)
     if not found["repaired"].all():
         OUT.print("put it right with: crosscorpus verify --repair")
-    elif found["kind"].is_in(["lost_chunks", "wrong_ordinals", "no_vector", "stray_chunks"]).any():
+    elif found["kind"].is_in(["lost_chunks", "wrong_ordinals", "stray_chunks"]).any():
         OUT.print("documents that lost a part come back when their source is ingested again")
 
 
@@ -162,6 +165,28 @@ def migration_progress(
         update(description=event.stage, completed=event.chunks, total=event.total, details=details)
 
     return event_display(as_json, draw)
+
+
+def embedding_progress(as_json: bool) -> AbstractContextManager[Callable[[Embedded], None]]:
+    """Show how far a worker is, as `console.event_display` does."""
+
+    def draw(update: Callable[..., None], event: Embedded) -> None:
+        rate = event.chunks / event.seconds if event.seconds else 0.0
+        details = f"{event.chunks:,} chunks, {event.left:,} left, {rate:.0f}/s"
+        total = event.chunks + event.left
+        update(description="embed", completed=event.chunks, total=total, details=details)
+
+    return event_display(as_json, draw)
+
+
+def show_embedded(done: Embedded) -> None:
+    """Print what a worker did, and why some chunks have no vector."""
+    OUT.print(
+        f"[bold]{done.chunks:,}[/] chunks got their vector in {done.seconds:.1f} s "
+        f"({done.embedded:,} embedded, the others known); {done.left:,} left"
+    )
+    reasons = [Text(f"{printable(name)}: {printable(why)}") for name, why in done.failed]
+    print_first(reasons, _UNREAD_SHOWN, "  ")
 
 
 def show_migration(report: ModelMigrationReport, model: str) -> None:

@@ -297,8 +297,14 @@ def show_report(report: IngestReport) -> None:
         f"[bold]{report.documents_unchanged}[/] unchanged, "
         f"[bold]{report.documents_deleted}[/] deleted documents; "
         f"[bold]{report.chunks}[/] chunks in {report.seconds:.1f} s "
-        f"(embedding {report.embedded} of them: {report.embedding_seconds:.1f} s)"
+        f"(searchable by words after {report.words_seconds:.1f} s, "
+        f"{report.embedded} embedded in {report.embedding_seconds:.1f} s)"
     )
+    if report.unembedded:
+        OUT.print(
+            f"[yellow]{report.unembedded:,} chunks have no vector yet[/]: "
+            "`crosscorpus embed` makes them, and so does the next run"
+        )
     if report.stopped_at is not None:
         OUT.print(
             f"[yellow]stopped[/] with {report.stopped_at:.0%} of the source read, as the time was"

@@ -19,9 +19,10 @@ TABLES = (
 )
 """All tables but two, which the manifest is made from. A row refers to earlier tables alone."""
 
-LEFT_OUT = ["search_tsv", "next_embedding", "command"]
-"""Words that are read from the text anew; vectors of an unfinished migration to another model; the
-commands that read the sources, which an import from elsewhere must not bring."""
+LEFT_OUT = ["search_tsv", "next_embedding", "embedding_error", "command"]
+"""Words that are read from the text anew; vectors of an unfinished migration to another model; why
+a chunk has no vector, which an import tries again; the commands that read the sources, which an
+import from elsewhere must not bring."""
 
 _ARROW = {
     "boolean": pa.bool_(),

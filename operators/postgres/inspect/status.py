@@ -27,6 +27,8 @@ STATUS = pl.Schema(
         "chunks": pl.Int64(),
         "average_length": pl.Float64(),  # tokens a chunk
         "vector_index": pl.Boolean(),
+        "unembedded": pl.Int64(),  # chunks that wait for their vector
+        "unembeddable": pl.Int64(),  # chunks that the model could not embed
         "bytes": pl.Int64(),  # tables and indexes
         "indexed_at": pl.Datetime("us", "UTC"),  # the latest write
         "oldest": pl.Datetime("us", "UTC"),  # the documents' own dates, else when they were made
@@ -69,7 +71,9 @@ _WHY = "coalesce(failed_reason, CASE WHEN NOT chunks_made THEN reason END)"
 
 def status(store: Store) -> pl.DataFrame:
     """One row a corpus, by name: what the ledger and the indexes hold (columns: ``STATUS``)."""
-    return pl.DataFrame(store.run(_read_status), schema=STATUS, orient="row")
+    missing = missing_vectors(store)
+    rows = [(*row[:11], *missing.get(row[0], (0, 0)), *row[11:]) for row in store.run(_read_status)]
+    return pl.DataFrame(rows, schema=STATUS, orient="row")
 
 
 def sources(store: Store) -> pl.DataFrame:
@@ -81,12 +85,15 @@ def sources(store: Store) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=SOURCES, orient="row")
 
 
-def missing_vectors(store: Store) -> dict[str, int]:
-    """The chunks without a vector, by corpus; it reads every chunk."""
+def missing_vectors(store: Store) -> dict[str, tuple[int, int]]:
+    """By corpus, the chunks that wait for a vector, and those that the model could not embed."""
     if collection_info(store).dimensions is None:
         return {}
-    counted = "SELECT corpus, count(*) FROM chunks WHERE embedding IS NULL GROUP BY corpus"
-    return {str(corpus): int(missing) for corpus, missing in store.rows(counted)}
+    counted = (
+        "SELECT corpus, count(*) - count(embedding_error), count(embedding_error)"
+        " FROM chunks WHERE embedding IS NULL GROUP BY corpus"
+    )
+    return {str(corpus): (waiting, failed) for corpus, waiting, failed in store.rows(counted)}
 
 
 def unread(store: Store) -> pl.DataFrame:

@@ -58,11 +58,6 @@ _STRANGERS = """
            AND d.repo = c.repo AND d.document_id = c.document_id)
     GROUP BY c.repo, c.document_id ORDER BY 1, 2
 """
-_NO_VECTOR = """
-    SELECT document_key, repo, document_id FROM chunks
-    WHERE corpus = %(corpus)s AND embedding IS NULL ORDER BY repo, document_id, ordinal
-"""
-
 Finding = tuple[str, str, str | None, str | None, str, bool]
 
 
@@ -70,14 +65,14 @@ def verify(store: Store, *, repair: bool = False) -> pl.DataFrame:
     """What is wrong between a collection's ledger, its chunks and its text index.
 
     Args:
-        repair: remove whole documents that have lost a part or a vector and mark them as failed, so
-            that the next ingestion of their source brings them back; rebuild wrong text indexes.
+        repair: remove whole documents that have lost a part and mark them as failed, so that the
+            next ingestion of their source brings them back; rebuild wrong text indexes.
 
     Returns:
         One row a finding (columns: ``FINDINGS``), by corpus. Kinds: ``lost_chunks``,
-        ``wrong_ordinals``, ``stray_chunks``, ``no_vector``, ``no_posting``, ``wrong_posting``,
-        ``stray_posting``, ``wrong_terms``, ``wrong_df``, ``wrong_totals``, ``unfinished``. No rows:
-        nothing is wrong.
+        ``wrong_ordinals``, ``stray_chunks``, ``no_posting``, ``wrong_posting``, ``stray_posting``,
+        ``wrong_terms``, ``wrong_df``, ``wrong_totals``, ``unfinished``. No rows: nothing is wrong.
+        A chunk without a vector is no finding: it waits for a worker, which makes one.
     """
     corpora = [str(row[0]) for row in store.rows(_CORPORA)]
     found: list[Finding] = []
@@ -107,9 +102,8 @@ def _look(conn: Connection, corpus: str, repair: bool) -> list[Finding]:
             (corpus, [chunk_id for *_, ids in strays for chunk_id in ids]),
         )
     damaged = fetch(conn, _DOCUMENTS, corpus)
-    unfindable = fetch(conn, _NO_VECTOR, corpus)
     if repair:
-        deltas = _take_out(conn, corpus, [row[0] for row in (*damaged, *unfindable)])
+        deltas = _take_out(conn, corpus, [row[0] for row in damaged])
         if strays or text:
             rebuild_postings(conn, corpus)
         else:
@@ -117,7 +111,6 @@ def _look(conn: Connection, corpus: str, repair: bool) -> list[Finding]:
     found = [
         *(("stray_chunks", *of, f"{len(ids)} chunks of no document") for *of, ids in strays),
         *(_damage(*row[1:]) for row in damaged),
-        *(("no_vector", *of, "a chunk without a vector") for _, *of in unfindable),
         *text,
     ]
     return [(kind, corpus, repo, document, says, repair) for kind, repo, document, says in found]

@@ -23,7 +23,7 @@ from operators.postgres.schema.partitions import (
     lock_writers,
     partition,
 )
-from operators.postgres.store import Connection, Store, has_extension
+from operators.postgres.store import Connection, Store, collection_info, has_extension
 from operators.ranking import bm25
 
 EXACT_SCAN_MAX_ROWS = 10_000
@@ -39,9 +39,13 @@ _LARGEST_MEMORY_MB = 4_096
 
 
 def build_indexes(store: Store, corpora: Iterable[str] | None = None) -> None:
-    """Make ``corpora`` (default: all) fast to search, after documents were written to them."""
+    """Make ``corpora`` (default: all) fast to search, after documents were written to them.
+
+    A corpus with chunks that wait for their vectors gets its vector index after that.
+    """
     held: dict[str, int] = dict(store.rows("SELECT corpus, chunks FROM corpora"))
     wanted = sorted(held if corpora is None else set(corpora) & set(held))
+    waiting = collection_info(store).unembedded
     ensure_partitions(store, wanted)  # a corpus whose documents all failed has none yet
     for corpus in wanted:
         store.run(partial(_weigh, corpus=corpus))
@@ -50,7 +54,7 @@ def build_indexes(store: Store, corpora: Iterable[str] | None = None) -> None:
         if store.run(partial(has_extension, name="pg_textsearch")):
             definition = "USING bm25 (text) WITH (text_config = 'english')"
             build_index(store, pg_textsearch_index(corpus), partition("chunks", corpus), definition)
-        if held[corpus] > EXACT_SCAN_MAX_ROWS:
+        if held[corpus] > EXACT_SCAN_MAX_ROWS and corpus not in waiting:
             build_vector_index(store, corpus, vector_index(corpus), "embedding", rows=held[corpus])
         vacuum(store, [partition(table, corpus) for table in ("chunks", "postings")])
     vacuum(store, ["documents", "terms", "repos", "corpora"])
@@ -68,9 +72,10 @@ def pending_corpora(store: Store) -> list[str]:
     named = store.rows("SELECT indexname FROM pg_indexes WHERE schemaname = current_schema()")
     indexes = {str(row[0]) for row in named}
     found = []
+    waiting = collection_info(store).unembedded
     for corpus, chunks, length, average in rows:
         needed = {terms_index(corpus)}
-        if chunks > EXACT_SCAN_MAX_ROWS:
+        if chunks > EXACT_SCAN_MAX_ROWS and corpus not in waiting:
             needed.add(vector_index(corpus))
         if not needed <= indexes or average != bm25.snapped_average(int(length), int(chunks)):
             found.append(str(corpus))

@@ -14,16 +14,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-import numpy as np
-import polars as pl
 import psycopg
-from numpy.typing import NDArray
-from pgvector import HalfVector
 from psycopg import sql
 
 from operators.embedding.protocol import as_given
 from operators.errors import CrosscorpusError
-from operators.postgres.binary_copy import LARGEST_HALF, copy_rows
 from operators.postgres.errors import explain
 from operators.postgres.schema import indexes
 from operators.postgres.schema.partitions import exists, index_name
@@ -35,17 +30,6 @@ LOCK_SECONDS = 0.5
 """If a search runs longer, the cut-over gives up its turn, so that no search waits behind it."""
 
 TRIES = 60
-
-UNFILLED = pl.Schema(
-    {
-        "corpus": pl.String(),
-        "chunk_id": pl.Int64(),
-        "row_version": pl.Int64(),
-        "title": pl.String(),
-        "anchor": pl.String(),
-        "text": pl.String(),
-    }
-)
 
 
 class ModelMigrationIncomplete(CrosscorpusError):
@@ -92,55 +76,6 @@ def pending_model_migration(store: Store) -> ModelMigration | None:
             "SELECT count(*), count(*) FILTER (WHERE next_embedding IS NULL) FROM chunks"
         ).fetchone() or (0, 0)
         return ModelMigration(*head, *counted)
-
-    return store.run(work)
-
-
-def unfilled(store: Store, limit: int, after: tuple[str, int] | None = None) -> pl.DataFrame:
-    """Up to ``limit`` chunks that lack the new vector (columns: ``UNFILLED``), by corpus and id.
-
-    ``after`` is the (corpus, chunk_id) that the chunks come after.
-    """
-    corpus, chunk_id = after or ("", -(2**63))
-    rows = store.rows(
-        "SELECT corpus, chunk_id, xmin::text::bigint, title, anchor, text FROM chunks"
-        " WHERE next_embedding IS NULL AND (corpus, chunk_id) > (%s, %s)"
-        " ORDER BY corpus, chunk_id LIMIT %s",
-        (corpus, chunk_id, limit),
-    )
-    return pl.DataFrame(rows, schema=UNFILLED, orient="row")
-
-
-def fill(store: Store, space: str, chunks: pl.DataFrame, vectors: NDArray[np.float32]) -> int:
-    """Give ``chunks`` (columns ``UNFILLED``) their new ``vectors``; return how many got one.
-
-    A chunk that was written again since it was read gets none: it may have another text.
-
-    Raises:
-        CrosscorpusError: the migration to ``space`` has ended meanwhile, or a vector is not finite.
-    """
-    if not (np.abs(vectors) <= LARGEST_HALF).all():
-        raise CrosscorpusError("the new model gave a vector that is not finite")
-    columns = {"corpus": "text", "chunk_id": "int8", "row_version": "int8"}
-    named = chunks.select(list(columns)).rows()
-    rows = [(*row, HalfVector(one).to_binary()) for row, one in zip(named, vectors, strict=True)]
-
-    def work(conn: Connection) -> int:
-        head = conn.execute("SELECT next_space FROM collection FOR SHARE").fetchone()
-        if head is None or head[0] != space:
-            raise CrosscorpusError(
-                f"the model migration of {store.collection!r} was ended meanwhile"
-            )
-        conn.execute(
-            "CREATE TEMP TABLE filled (corpus text, chunk_id bigint, row_version bigint,"
-            " vector halfvec) ON COMMIT DROP"
-        )
-        copy_rows(conn, "filled", {**columns, "vector": "bytea"}, rows)
-        return conn.execute(
-            "UPDATE chunks c SET next_embedding = f.vector FROM filled f"
-            " WHERE c.corpus = f.corpus AND c.chunk_id = f.chunk_id"
-            " AND c.xmin::text::bigint = f.row_version"
-        ).rowcount
 
     return store.run(work)
 
@@ -232,6 +167,7 @@ def _cut_over(conn: Connection, collection: str) -> None:
             f"{missing and missing[0]} chunks have no vector of model {head[0]!r} yet: run "
             f"crosscorpus models migrate {as_given(head[0])} again"
         )
+    conn.execute("UPDATE chunks SET embedding_error = NULL WHERE embedding_error IS NOT NULL")
     corpora = _sizes(conn)
     for corpus, chunks in corpora:
         if chunks > indexes.EXACT_SCAN_MAX_ROWS and not exists(conn, _next_index(corpus)):

@@ -138,7 +138,7 @@ def _nearest(
     seeing = seen(item.filter, "c", parameters, each=by_index, listed=not by_index)
     # A statement sees one state of the collection: if it has another model, it finds nothing.
     rows = f"""SELECT c.chunk_id, {distance} AS distance FROM chunks c
-        WHERE {seeing}
+        WHERE {seeing} AND c.embedding IS NOT NULL
           AND (%(space)s::text IS NULL OR (SELECT space FROM collection) = %(space)s)"""
     if by_index:
         rows = f"""SELECT chunk_id, distance FROM

@@ -9,12 +9,11 @@ import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from pgvector import HalfVector
 
 from operators.errors import CrosscorpusError
@@ -59,11 +58,12 @@ def write_documents(store: Store, documents: pl.DataFrame, chunks: pl.DataFrame)
         documents: columns ``DOCUMENTS``, ``content_hash`` and ``fingerprint``, each document once;
             optionally ``note`` (String) on how it was read. A document without chunks is recorded
             as empty.
-        chunks: columns ``CHUNKS`` with an embedding in each row, of those documents only.
+        chunks: columns ``CHUNKS``, of those documents only. One without an embedding waits for it,
+            see :mod:`operators.postgres.write.chunk_vectors`.
 
     Raises:
-        CrosscorpusError: no model is set, a vector is missing, not finite or of another dimension,
-            a document is listed twice, or a chunk belongs to none of the documents.
+        CrosscorpusError: no model is set, a vector is not finite or of another dimension, a
+            document is listed twice, or a chunk belongs to none of the documents.
         FrameError: a column is missing.
         ModelMismatch: the collection holds vectors of another space than ``store`` was opened for.
     """
@@ -129,7 +129,7 @@ class _Batch:
     keys: list[UUID]
     chunks: pl.DataFrame
     chunk_keys: list[UUID]
-    vectors: NDArray[np.float32]
+    vectors: list[bytes | None]
     counts: list[bm25.TermCounts]
 
 
@@ -206,8 +206,7 @@ def _copy_chunks(conn: Connection, batch: _Batch) -> None:
         **dict.fromkeys(_TIMES, "timestamptz"),
     }
     plain = batch.chunks.select(list(columns)[2:]).iter_rows()
-    vectors = [HalfVector(vector).to_binary() for vector in batch.vectors]
-    rows = zip(batch.chunk_keys, vectors, plain, strict=True)
+    rows = zip(batch.chunk_keys, batch.vectors, plain, strict=True)
     copy_rows(conn, "chunks", columns, ((key, vector, *row) for key, vector, row in rows))
 
 
@@ -239,32 +238,32 @@ def _check_keys(documents: pl.DataFrame, keys: list[UUID], chunk_keys: list[UUID
         raise CrosscorpusError(f"{len(strangers)} chunks are of none of the batch's documents")
 
 
-def _vectors(store: Store, chunks: pl.DataFrame) -> NDArray[np.float32]:
+def _vectors(store: Store, chunks: pl.DataFrame) -> list[bytes | None]:
     info = collection_info(store)
     need_space(store, info.model, info.space)
     if info.dimensions is None:
         raise CrosscorpusError(
             f"collection {store.collection!r} has no model yet: set_model comes before writing"
         )
-    embedding = chunks["embedding"]
-    if embedding.is_empty():
-        return np.empty((0, info.dimensions), dtype=np.float32)
-    if embedding.null_count():
-        raise CrosscorpusError(f"{embedding.null_count()} chunks have no vector")
-    embedding = embedding.cast(pl.List(pl.Float32))
-    wrong = set(embedding.list.len().to_list()) - {info.dimensions}
+    embedding = chunks["embedding"].cast(pl.List(pl.Float32))
+    given = embedding.drop_nulls()
+    wrong = set(given.list.len().to_list()) - {info.dimensions}
     if wrong:
         raise CrosscorpusError(
             f"a vector has {min(wrong)} dimensions, but collection {store.collection!r} holds "
             f"vectors of model {info.model!r} with {info.dimensions}"
         )
-    flat = embedding.explode()
-    values = flat.to_numpy().astype(np.float32, copy=False).reshape(len(chunks), -1)
+    flat = given.explode()
+    values = flat.to_numpy().astype(np.float32, copy=False).reshape(len(given), info.dimensions)
     unfit = ~(np.abs(values) <= LARGEST_HALF).all(axis=1)
     if flat.null_count() or unfit.any():
-        name = chunks["document_id"][int(np.argmax(unfit))]
+        named = chunks["document_id"].filter(embedding.is_not_null())
         raise CrosscorpusError(
             f"{int(unfit.sum())} vectors are not finite half-precision numbers (NaN, infinity or "
-            f"beyond {LARGEST_HALF:g}), the first in document {name!r}"
+            f"beyond {LARGEST_HALF:g}), the first in document {named[int(np.argmax(unfit))]!r}"
         )
-    return cast("NDArray[np.float32]", values)
+    vectors = iter(values)
+    return [
+        HalfVector(next(vectors)).to_binary() if there else None
+        for there in embedding.is_not_null()
+    ]

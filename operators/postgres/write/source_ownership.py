@@ -111,7 +111,7 @@ def source_turn(
                     if on_wait is None:
                         raise CrosscorpusError(
                             f"another run reads this source ({holder}): end it, or wait for its"
-                            " end (--wait)"
+                            " end (--in-turn)"
                         )
                     on_wait(holder)
                     give_up = float("inf")

@@ -17,6 +17,7 @@ from operators.errors import CrosscorpusError
 from operators.postgres.inspect.verify import verify
 from operators.postgres.schema import model_migration
 from operators.postgres.store import ModelMismatch, Store, collection_info, open_store
+from operators.postgres.write.chunk_vectors import fill, unfilled
 
 Write = Callable[..., Path]
 Read = Callable[[Store], dict[str, Any]]
@@ -236,13 +237,11 @@ def test_a_chunk_that_changed_since_it_was_read_does_not_get_the_vector_of_its_o
     filled: Store, embedder: Any, second: Any, write_lines: Write
 ) -> None:
     model_migration.begin_model_migration(filled, second.model, second.space, second.dimensions)
-    read = model_migration.unfilled(filled, 100)
+    read = unfilled(filled, 100)
     ingest_documents(filled, embedder, write_lines({**document(3), "text": "short now"}))
-    taken = model_migration.fill(
-        filled, second.space, read, np.ones((len(read), 48), dtype=np.float32)
-    )
+    taken = fill(filled, second.space, read, np.ones((len(read), 48), dtype=np.float32))
     assert taken == len(read) - 2
-    assert len(model_migration.unfilled(filled, 100)) == 1
+    assert len(unfilled(filled, 100)) == 1
 
 
 def test_an_ingestion_of_the_old_model_that_is_overtaken_ends_without_writing(

@@ -257,10 +257,10 @@ def test_a_second_run_of_one_source_says_who_reads_it_and_waits_if_told_to(
     reading, go_on = threading.Event(), threading.Event()
 
     class Slow(type(new_embedder())):  # type: ignore[misc]
-        def embed_documents(self, *args: Any, **kwargs: Any) -> Any:
+        def count_tokens(self, *args: Any, **kwargs: Any) -> Any:
             reading.set()
             assert go_on.wait(30)
-            return super().embed_documents(*args, **kwargs)
+            return super().count_tokens(*args, **kwargs)
 
     def report_wait(event: Any) -> None:
         if event.stage.startswith("wait"):
@@ -273,9 +273,11 @@ def test_a_second_run_of_one_source_says_who_reads_it_and_waits_if_told_to(
         assert reading.wait(30)
         other = pages(tmp_path / "other", "index")
         assert ingest_folder(store, new_embedder(), other).documents_new == 1
-        with pytest.raises(CrosscorpusError, match=r"reads this source \(process \d+ on .*--wait"):
+        with pytest.raises(
+            CrosscorpusError, match=r"reads this source \(process \d+ on .*--in-turn"
+        ):
             ingest_folder(store, new_embedder(), root)
-        second = ingest_folder(store, new_embedder(), root, wait=True, on_event=report_wait)
+        second = ingest_folder(store, new_embedder(), root, in_turn=True, on_event=report_wait)
         assert first.result().documents_new == 2
     assert (second.documents_new, second.documents_unchanged) == (0, 2)
     assert f"process {os.getpid()} on" in waits[0]

@@ -33,20 +33,18 @@ def test_progress_counts_committed_documents_and_ends_done(
     assert events[-1].chunks == 60
 
 
-def test_progress_is_told_within_a_long_batch(
+def test_progress_is_told_while_vectors_are_made(
     store: Store, embedder: Any, write_lines: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dataflow.ingestion.run.EVENT_SECONDS", 0.0)
+    monkeypatch.setattr("dataflow.ingestion.vectors.CHUNKS_AT_ONCE", 6)
     events: list[Progress] = []
     ingest_documents(
         store, embedder, write_lines(*(document(n) for n in range(10))),
-        batch_documents=5, config={"embed_at_once": 3}, on_event=events.append,
+        on_event=events.append,
     )  # fmt: skip
-    within = [e for e in events if e.documents == 0 and e.embedded]
-    assert [e.embedded for e in within] == [3, 6, 9, 12]
-    fractions = [e.fraction for e in events]
-    assert fractions == sorted(fractions)
-    assert fractions[-1] == 1.0
+    within = [e for e in events if e.stage == "embed"]
+    assert [(e.embedded, e.fraction) for e in within] == [(n, n / 30) for n in range(6, 31, 6)]
+    assert (events[-1].stage, events[-1].fraction) == ("done", 1.0)
 
 
 def test_another_chunker_cuts_everything_anew_without_embedding_what_is_the_same(

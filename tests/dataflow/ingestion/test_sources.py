@@ -30,6 +30,7 @@ from dataflow.ingestion.sources import ingest_into, sync_github
 from operators.errors import CrosscorpusError
 from operators.postgres.inspect.status import status
 from operators.postgres.store import Store, collection_info, drop_collection, open_store
+from operators.postgres.write.chunk_vectors import try_again
 from operators.postgres.write.sync_state import stored_items
 from operators.sources.formats.pdf import PdfReader
 from operators.sources.github.github_api import GithubApi, GithubError, open_github
@@ -591,7 +592,7 @@ def test_a_refusal_writes_no_document_and_keeps_what_was_fetched(
     assert sync_github(store, embedder, "org/app", api=api).documents_new == 7
 
 
-def test_a_failed_embedding_is_tried_again_by_the_next_run(
+def test_a_failed_embedding_is_on_record_and_waits_for_another_text_or_a_word_of_the_user(
     store: Store, embedder: Any, server: Any, api: GithubApi
 ) -> None:
     embedder.fails_on = "Trouble 2"
@@ -599,8 +600,10 @@ def test_a_failed_embedding_is_tried_again_by_the_next_run(
     assert [fault.where for fault in report.failed] == ["issues/2"]
     embedder.fails_on = "\0never"
     report = sync_github(store, embedder, "org/app", api=api)
-    assert report.ok
-    assert (report.documents_new + report.documents_changed, report.documents_unchanged) == (1, 6)
+    assert (report.ok, report.documents_unchanged, report.embedded) == (True, 7, 0)
+    try_again(store)
+    report = sync_github(store, embedder, "org/app", api=api)
+    assert (report.documents_unchanged, report.embedded, report.unembedded) == (7, 1, 0)
 
 
 def test_exports_give_the_same_documents_as_the_api(

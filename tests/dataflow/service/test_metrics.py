@@ -91,11 +91,11 @@ def test_while_the_database_is_away_the_counters_are_told(
     with pytest.raises(KeyboardInterrupt), metrics.question("search"):
         raise KeyboardInterrupt
 
-    def away(store: Store) -> dict[str, int]:
+    def away(store: Store) -> pl.DataFrame:
         raise DatabaseError("gone", "it is away")
 
     monkeypatch.setattr(module, "FRESH_S", 0.0)
-    monkeypatch.setattr(module, "missing_vectors", away)
+    monkeypatch.setattr(module, "status", away)
     found = scraped(metrics, service)
     assert found["crosscorpus_database_up",] == 0
     assert found["crosscorpus_questions_total", "KeyboardInterrupt", "search"] == 1
@@ -109,11 +109,11 @@ def test_the_collection_is_read_once_for_scrapes_that_follow_each_other(
 ) -> None:
     metrics, read = Metrics(), list[Store]()
 
-    def counted(store: Store) -> dict[str, int]:
+    def counted(store: Store) -> pl.DataFrame:
         read.append(store)
-        return {}
+        return status(store)
 
-    monkeypatch.setattr(module, "missing_vectors", counted)
+    monkeypatch.setattr(module, "status", counted)
     for _ in range(3):
         scraped(metrics, service)
     assert len(read) == 1

@@ -15,7 +15,6 @@ DAMAGE = {
     "lost_chunks": "DELETE FROM chunks WHERE document_id = 'd1' AND ordinal = 1",
     "wrong_ordinals": "UPDATE chunks SET ordinal = 5 WHERE document_id = 'd1' AND ordinal = 1",
     "stray_chunks": "DELETE FROM documents WHERE document_id = 'd1'",
-    "no_vector": "UPDATE chunks SET embedding = NULL WHERE document_id = 'd1' AND ordinal = 0",
     "no_posting": "DELETE FROM postings WHERE chunk_id = 10",
     "wrong_posting": "UPDATE postings SET language = 'cobol' WHERE chunk_id = 10",
     "stray_posting": "UPDATE postings SET chunk_id = 99 WHERE chunk_id = 10",
@@ -86,14 +85,6 @@ def test_a_damaged_document_is_taken_out_whole_and_read_again(whole: Store) -> N
     assert rows.filter(document_id="d1").select("content_hash", "state", "reason").rows() == [
         (None, "failed", LOST)
     ]
-    assert {row[1] for row in held(whole)["chunks"]} == {1, 2}
-
-
-def test_a_document_without_a_vector_is_taken_out_and_read_again(whole: Store) -> None:
-    damaged(whole, DAMAGE["no_vector"])
-    assert verify(whole, repair=True)["kind"].to_list() == ["no_vector"]
-    rows = ledger(whole, "code", "a")
-    assert rows.filter(document_id="d1")["reason"].to_list() == [LOST]
     assert {row[1] for row in held(whole)["chunks"]} == {1, 2}
 
 

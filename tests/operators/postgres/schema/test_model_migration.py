@@ -11,11 +11,10 @@ from operators.postgres.schema.model_migration import (
     abandon_model_migration,
     begin_model_migration,
     cut_over,
-    fill,
     pending_model_migration,
-    unfilled,
 )
 from operators.postgres.store import Store, collection_info
+from operators.postgres.write.chunk_vectors import fill, unfilled
 
 
 def begin(store: Store, filling: Any) -> None:

@@ -1,0 +1,172 @@
+"""Vectors for chunks that words find already: what `ingest` does last, and every other worker.
+
+Any number of workers share the work, on any machine that reaches the server; see
+:mod:`operators.postgres.write.chunk_vectors`.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+import polars as pl
+from hamilton.driver import Driver
+from numpy.typing import NDArray
+
+from dataflow.execution.hamilton_logs import quiet_hamilton
+from dataflow.ingestion.graph import OnEmbedded
+from dataflow.ingestion.graph_builder import build_ingestion_graph
+from operators.embedding.protocol import Embedder
+from operators.postgres.errors import DatabaseError
+from operators.postgres.schema.indexes import build_indexes, pending_corpora
+from operators.postgres.store import ModelMismatch, Store, collection_info, need_space
+from operators.postgres.write.chunk_vectors import embed_some
+
+T = TypeVar("T")
+
+CHUNKS_AT_ONCE = 64
+"""Of one transaction, which holds these chunks while it embeds them."""
+
+_AWAY = {"away", "no_server", "busy"}  # kinds of database errors that pass
+_PROBE = "a text that every model can embed"
+
+
+@dataclass(slots=True)
+class Embedded:
+    """What one worker did.
+
+    Attributes:
+        chunks: chunks that got a vector.
+        embedded: texts that the model read; the cache knew the others.
+        failed: the document of each chunk that got none, and why.
+        left: chunks that still wait; over 10,000 are counted as 10,001.
+        seconds: from the start to the end.
+    """
+
+    chunks: int = 0
+    embedded: int = 0
+    failed: list[tuple[str, str]] = field(default_factory=list)
+    left: int = 0
+    seconds: float = 0.0
+
+
+OnVectors = Callable[[Embedded], None]
+
+
+def embed_missing(
+    store: Store,
+    embedder: Embedder,
+    *,
+    graph: Driver | None = None,
+    stop_at: float = math.inf,
+    patience_s: float = 0.0,
+    on_event: OnVectors | None = None,
+) -> Embedded:
+    """Give every chunk without a vector its own, the most wanted first; return what was done.
+
+    A chunk that the model cannot embed keeps the reason, and is tried again when its text or the
+    model changes. What another worker has in hand is left to it.
+
+    Args:
+        embedder: the collection's model.
+        graph: the ingestion graph, with the nodes of the caller.
+        stop_at: the time of ``time.monotonic`` after which no more chunks are taken.
+        patience_s: seconds to wait for a server that is away.
+        on_event: receives after each transaction what was done so far.
+
+    Raises:
+        Exception: the model's own; it embeds nothing at all.
+        ModelMismatch: the collection has another model.
+        DatabaseError: the server is away for longer than ``patience_s``.
+    """
+    done, began = Embedded(), time.monotonic()
+    graph = graph or build_ingestion_graph()
+    store = store.embedding_in(embedder.space)
+    info = collection_info(store)
+    need_space(store, info.model, info.space)
+    if info.dimensions is None:  # nothing was ever ingested
+        return done
+    touched = set()
+
+    def embed(chunks: pl.DataFrame) -> tuple[NDArray[np.float32], dict[int, str]]:
+        def on_embedded(texts: int) -> None:
+            done.embedded += texts
+
+        return vectors_or_reasons(graph, store, embedder, chunks, on_embedded)
+
+    work = partial(embed_some, store, embed, limit=CHUNKS_AT_ONCE)
+    while time.monotonic() < stop_at and (some := _patiently(work, patience_s)):
+        touched.add(some.corpus)
+        done.chunks += some.vectors
+        done.failed += some.failed
+        done.seconds = time.monotonic() - began
+        if on_event is not None:
+            store.forget_info()
+            done.left = sum(collection_info(store).unembedded.values())
+            on_event(done)
+    store.forget_info()
+    build_indexes(store, sorted(touched | set(pending_corpora(store))))
+    done.left = sum(collection_info(store).unembedded.values())
+    done.seconds = time.monotonic() - began
+    return done
+
+
+def _patiently(work: Callable[[], T], patience_s: float) -> T:
+    ends = time.monotonic() + patience_s
+    while True:
+        try:
+            return work()
+        except DatabaseError as error:
+            if error.kind not in _AWAY or time.monotonic() > ends:
+                raise
+            time.sleep(1)
+
+
+def vectors_or_reasons(
+    graph: Driver,
+    store: Store,
+    embedder: Embedder,
+    chunks: pl.DataFrame,
+    on_embedded: OnEmbedded,
+) -> tuple[NDArray[np.float32], dict[int, str]]:
+    """The vectors of ``chunks``, shape (chunks, dimensions), and by row why one has none.
+
+    If the batch fails, each chunk is embedded alone.
+
+    Raises:
+        Exception: the model's own; it does not embed a plain sentence either.
+    """
+    try:
+        return vectors_of(graph, store, embedder, chunks, on_embedded), {}
+    except (DatabaseError, ModelMismatch):
+        raise
+    except Exception as error:  # a model of the user's may raise anything
+        if len(chunks) == 1:
+            embedder.embed_documents([_PROBE])  # raises where the model is at fault
+            reason = f"{type(error).__name__}: {error}"
+            return np.zeros((1, embedder.dimensions), np.float32), {0: reason}
+    each = [
+        vectors_or_reasons(graph, store, embedder, chunks[row], on_embedded)
+        for row in range(len(chunks))
+    ]
+    failed = {row: reasons[0] for row, (_, reasons) in enumerate(each) if reasons}
+    return np.concatenate([vectors for vectors, _ in each]), failed
+
+
+def vectors_of(
+    graph: Driver,
+    store: Store,
+    embedder: Any,
+    chunks: pl.DataFrame,
+    on_embedded: OnEmbedded,
+) -> NDArray[np.float32]:
+    """The vectors of ``chunks`` (title, anchor, text), from the cache or the model."""
+    inputs = {"store": store, "embedder": embedder, "on_embedded": on_embedded}
+    wanted = ["embedded_texts", "known_vectors", "new_vectors"]
+    with quiet_hamilton():
+        made = graph.execute(wanted, inputs=inputs, overrides={"chunks": chunks})
+    vectors = made["known_vectors"] | made["new_vectors"]
+    return np.stack([vectors[key] for key in made["embedded_texts"]["text_hash"]])

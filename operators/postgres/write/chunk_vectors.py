@@ -1,0 +1,154 @@
+"""The vectors of chunks that are stored already: searchable by words, they get theirs afterwards.
+
+A worker claims a few chunks with row locks, embeds them and writes their vectors, in one
+transaction. So two workers never have the same chunk, and a dead worker's chunks are free at once.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from pgvector import HalfVector
+
+from operators.errors import CrosscorpusError
+from operators.postgres.binary_copy import LARGEST_HALF, copy_rows
+from operators.postgres.schema.partitions import lock
+from operators.postgres.schema.tables import shards_of
+from operators.postgres.store import WAITS, Connection, Store, check_space
+
+LAST = ("history",)
+"""Corpora that get their vectors after all others: people ask them least."""
+
+UNFILLED = pl.Schema(
+    {
+        "corpus": pl.String(),
+        "chunk_id": pl.Int64(),
+        "row_version": pl.Int64(),
+        "document_id": pl.String(),
+        "title": pl.String(),
+        "anchor": pl.String(),
+        "text": pl.String(),
+    }
+)
+_UNFIT = "the model gave a vector that is not finite in half precision"
+_READ = "SELECT corpus, chunk_id, xmin::text::bigint, document_id, title, anchor, text FROM chunks"
+
+Embed = Callable[[pl.DataFrame], tuple[NDArray[np.float32], dict[int, str]]]
+"""Takes chunks (``UNFILLED``); returns an array (chunks, dimensions), and why a row has none."""
+
+
+class Some(NamedTuple):
+    """What one transaction did: chunks of ``corpus`` that have a vector, why others have none.
+
+    ``failed`` has the document and the reason.
+    """
+
+    corpus: str
+    vectors: int
+    failed: list[tuple[str, str]]
+
+
+def embed_some(store: Store, embed: Embed, *, limit: int) -> Some | None:
+    """Give the most wanted ``limit`` chunks without a vector theirs.
+
+    The corpus with the fewest such chunks comes first, those of ``LAST`` after all others; in a
+    corpus one chunk of every document before the second, the newest first. None: every chunk has a
+    vector or a reason why not, or another worker has it in hand.
+
+    Raises:
+        ModelMismatch: the collection holds vectors of another space than ``store`` was opened for.
+    """
+    return store.run(partial(_embed_some, store=store, embed=embed, limit=limit))
+
+
+def _embed_some(conn: Connection, store: Store, embed: Embed, limit: int) -> Some | None:
+    locked = "FOR UPDATE SKIP LOCKED"
+    if store.clustered and shards_of(conn, store.schema):
+        lock(conn, "vectors")  # no cluster locks rows of several shards: workers take turns
+        locked = ""
+    waiting = f"SELECT corpus, count(*) FROM chunks c WHERE {WAITS} GROUP BY corpus"
+    queue = sorted(conn.execute(waiting).fetchall(), key=lambda row: (row[0] in LAST, *row[::-1]))
+    for corpus, _ in queue:
+        rows = conn.execute(
+            f"{_READ} c WHERE corpus = %s AND {WAITS}"
+            f" ORDER BY ordinal, created_at DESC NULLS LAST, chunk_id LIMIT %s {locked}",
+            (corpus, limit),
+        ).fetchall()
+        if rows:
+            chunks = pl.DataFrame(rows, schema=UNFILLED, orient="row")
+            vectors, failed = embed(chunks)
+            fit = (np.abs(vectors) <= LARGEST_HALF).all(axis=1)
+            failed = {int(row): _UNFIT for row in np.flatnonzero(~fit)} | failed
+            check_space(store, conn, hold=True)
+            made = [row for row in range(len(chunks)) if row not in failed]
+            _set_vectors(conn, "embedding", chunks[made], vectors[made])
+            for row, reason in failed.items():
+                conn.execute(
+                    "UPDATE chunks SET embedding_error = %s WHERE corpus = %s AND chunk_id = %s",
+                    (reason, corpus, chunks["chunk_id"][row]),
+                )
+            named = [(chunks["document_id"][row], reason) for row, reason in failed.items()]
+            return Some(str(corpus), len(made), named)
+    return None
+
+
+def try_again(store: Store) -> None:
+    """Let the chunks that no model could embed wait for a vector once more."""
+    store.execute("UPDATE chunks SET embedding_error = NULL WHERE embedding_error IS NOT NULL")
+
+
+def unfilled(store: Store, limit: int, after: tuple[str, int] | None = None) -> pl.DataFrame:
+    """Chunks that lack a vector of the model that the collection migrates to: ``UNFILLED``.
+
+    Sorted by corpus and chunk_id; ``after`` is the (corpus, chunk_id) that they come after.
+    """
+    corpus, chunk_id = after or ("", -(2**63))
+    rows = store.rows(
+        f"{_READ} WHERE next_embedding IS NULL AND (corpus, chunk_id) > (%s, %s)"
+        " ORDER BY corpus, chunk_id LIMIT %s",
+        (corpus, chunk_id, limit),
+    )
+    return pl.DataFrame(rows, schema=UNFILLED, orient="row")
+
+
+def fill(store: Store, space: str, chunks: pl.DataFrame, vectors: NDArray[np.float32]) -> int:
+    """Give ``chunks`` (columns ``UNFILLED``) their ``vectors`` of the new model; return how many.
+
+    A chunk that was written again since it was read gets none: it may have another text.
+
+    Raises:
+        CrosscorpusError: the migration to ``space`` has ended meanwhile, or a vector is not finite.
+    """
+    if not (np.abs(vectors) <= LARGEST_HALF).all():
+        raise CrosscorpusError("the new model gave a vector that is not finite")
+
+    def work(conn: Connection) -> int:
+        head = conn.execute("SELECT next_space FROM collection FOR SHARE").fetchone()
+        if head is None or head[0] != space:
+            raise CrosscorpusError(
+                f"the model migration of {store.collection!r} was ended meanwhile"
+            )
+        return _set_vectors(conn, "next_embedding", chunks, vectors)
+
+    return store.run(work)
+
+
+def _set_vectors(
+    conn: Connection, column: str, chunks: pl.DataFrame, vectors: NDArray[np.float32]
+) -> int:
+    columns = {"corpus": "text", "chunk_id": "int8", "row_version": "int8"}
+    named: list[tuple[Any, ...]] = chunks.select(list(columns)).rows()
+    rows = [(*row, HalfVector(one).to_binary()) for row, one in zip(named, vectors, strict=True)]
+    conn.execute(
+        "CREATE TEMP TABLE filled (corpus text, chunk_id bigint, row_version bigint,"
+        " vector halfvec) ON COMMIT DROP"
+    )
+    copy_rows(conn, "filled", {**columns, "vector": "bytea"}, rows)
+    return conn.execute(
+        f"UPDATE chunks c SET {column} = f.vector FROM filled f"
+        " WHERE c.corpus = f.corpus AND c.chunk_id = f.chunk_id"
+        " AND c.xmin::text::bigint = f.row_version"
+    ).rowcount
