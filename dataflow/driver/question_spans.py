@@ -25,6 +25,8 @@ def with_spans(run: Callable[..., Any], stages: Mapping[str, str], *call: Any) -
         return run(*call)
     from opentelemetry import trace
 
+    if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):  # nobody takes spans
+        return run(*call)
     _, given, instead = call
     tracer, collection = trace.get_tracer("crosscorpus"), given["store"].collection
     about = {"gen_ai.operation.name": "retrieval", "gen_ai.data_source.id": collection}
@@ -41,23 +43,23 @@ def with_spans(run: Callable[..., Any], stages: Mapping[str, str], *call: Any) -
             _fail(span, error)
             raise
         finally:
-            provenance = it if isinstance(it := out.get("provenance"), dict) else {}
-            parameters = {**provenance.get("parameters", {}), **instead}
-            told = {"gen_ai.retrieval.top_k": parameters.get("top_k")}
+            how = it if isinstance(it := out.get("provenance"), dict) else {}
+            told = {"gen_ai.retrieval.top_k": {**how.get("parameters", {}), **instead}.get("top_k")}
             told |= {"crosscorpus.corpora": list(given.get("only_corpora") or given["homes"])}
             told |= {"crosscorpus.queries": len(instead.get("queries", (1,)))}
             told |= {"crosscorpus.results": len(out["results"]) if "results" in out else None}
             if os.environ.get(_CAPTURE, "").lower() in ("true", "span_only", "span_and_event"):
                 told["gen_ai.retrieval.query.text"] = str(given.get("query"))
             span.set_attributes({name: one for name, one in told.items() if one is not None})
-            _add_parts(tracer, events, stages, provenance)
+            skipped = () if given.get("other_embedders") else ("other_embeddings",)
+            _add_parts(tracer, [one for one in events if one[0] not in skipped], stages, how)
         return out
 
 
 def _add_parts(
-    tracer: Any, events: list[NodeEvent], stages: Mapping[str, str], provenance: dict[str, Any]
+    tracer: Any, events: list[NodeEvent], stages: Mapping[str, str], how: dict[str, Any]
 ) -> None:
-    """A span of each search, and of each stage from its first node to its last."""
+    """A span of each search, and of each stage from its first node to its last, by provenance."""
     parts: dict[tuple[str, str, str], list[NodeEvent]] = {}
     for event in events:
         corpus, _, step = event[0].rpartition(".")
@@ -67,10 +69,10 @@ def _add_parts(
     epoch = time_ns() - round(perf_counter() * 1e9)
     for (part, corpus, kind), nodes in parts.items():
         about: dict[str, Any] = {"crosscorpus.corpus": corpus} if corpus else {}
-        if corpus and provenance:
-            if {*provenance.get("searched", {}).get(corpus, {}).values()} <= {"absent"}:
+        if corpus and how:
+            if {*how.get("searched", {}).get(corpus, {}).values()} <= {"absent"}:
                 continue  # there was nothing to search
-            counts = provenance.get("counts", {}).get("corpora", {}).get(corpus, {})
+            counts = how.get("counts", {}).get("corpora", {}).get(corpus, {})
             about |= {"crosscorpus.hits": counts[kind]} if kind in counts else {}
         name = " ".join(filter(None, (part, corpus, kind)))
         began, ended = (epoch + round(edge * 1e9) for edge in (nodes[0][1], nodes[-1][2]))

@@ -38,8 +38,7 @@ class Gate:
     By default two a processor run: one computes while the other waits for the database.
 
     A caller is the header ``x-caller``, else its address and program. A body is at most
-    ``LONGEST_BODY`` bytes, and says its length. Its header ``traceparent`` names the trace that
-    the answer's spans belong to.
+    ``LONGEST_BODY`` bytes, and says its length. The header ``traceparent`` names its trace.
     """
 
     def __init__(self, app: ASGIApp, running: int | None = None, most: int = 64) -> None:

@@ -6,6 +6,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, closing, contextmanager
+from threading import Thread
 from typing import Any
 
 import typer
@@ -113,10 +114,7 @@ def run_http(
 
 @contextmanager
 def _exporting() -> Iterator[None]:
-    """Spans go where OpenTelemetry's variables say, until the end of the block; none without them.
-
-    A thread of its own sends them. A program that has set OpenTelemetry up itself keeps that.
-    """
+    """Spans go where the variables of OpenTelemetry say, until the end of the block."""
     places = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
     usual = "otlp" if any(map(os.environ.get, places)) else "none"
     asked = set((os.environ.get("OTEL_TRACES_EXPORTER") or usual).split(",")) - {"none"}
@@ -140,7 +138,8 @@ def _exporting() -> Iterator[None]:
     try:
         yield
     finally:
-        provider.shutdown()
+        (last := Thread(target=provider.shutdown, daemon=True)).start()
+        last.join(5)  # SDK: 30 s for a receiver that is away
 
 
 def _listening(host: str, port: int) -> socket.socket:
