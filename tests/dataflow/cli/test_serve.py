@@ -136,11 +136,14 @@ def test_a_receiver_gets_the_spans_of_http_and_mcp_in_their_callers_traces(
         for header in headers[:2]:
             asked = httpx2.post(f"{address}/api/search", json=ASK, headers=header, timeout=60)
             assert asked.status_code == 200
-        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+        call: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
         call |= {"params": {"name": "search", "arguments": ASK}}
         accept = {"accept": "application/json, text/event-stream", **headers[2]}
         by_mcp = httpx2.post(f"{address}/mcp", json=call, headers=accept, timeout=60)
         assert not by_mcp.json()["result"].get("isError")
+        call["params"]["arguments"] = {**ASK, "corpora": ["flushed"]}
+        refused = httpx2.post(f"{address}/mcp", json=call, headers=accept, timeout=60)
+        assert refused.json()["result"]["isError"]
         assert not got
         server.send_signal(signal.SIGTERM)
         assert server.wait(30) in (0, 143)

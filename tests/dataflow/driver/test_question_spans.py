@@ -34,7 +34,7 @@ def spans(monkeypatch: pytest.MonkeyPatch) -> Iterator[InMemorySpanExporter]:
     """What this process sends while a test runs."""
     kept, provider = InMemorySpanExporter(), TracerProvider(shutdown_on_exit=False)
     provider.add_span_processor(SimpleSpanProcessor(kept))
-    monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)
+    monkeypatch.setattr(trace, "get_tracer_provider", lambda: provider)
     yield kept
     provider.shutdown()
 
@@ -202,7 +202,7 @@ def test_a_question_that_is_not_sampled_has_no_span(
 ) -> None:
     kept, provider = InMemorySpanExporter(), TracerProvider(ALWAYS_OFF, shutdown_on_exit=False)
     provider.add_span_processor(SimpleSpanProcessor(kept))
-    monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)
+    monkeypatch.setattr(trace, "get_tracer_provider", lambda: provider)
     assert driver.ask("cache").passages
     assert not kept.get_finished_spans()
 
@@ -214,7 +214,7 @@ def test_a_receiver_that_is_away_neither_delays_nor_fails_a_question(
     provider = TracerProvider(shutdown_on_exit=False)
     away = OTLPSpanExporter("http://127.0.0.1:9/v1/traces", timeout=60)
     provider.add_span_processor(BatchSpanProcessor(away, schedule_delay_millis=1))
-    monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)
+    monkeypatch.setattr(trace, "get_tracer_provider", lambda: provider)
     began = time.monotonic()
     for _ in range(5):
         assert driver.ask("cache").passages
