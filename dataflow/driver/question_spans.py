@@ -32,7 +32,7 @@ def with_spans(run: Callable[..., Any], stages: Mapping[str, str], *call: Any) -
     about = {"gen_ai.operation.name": "retrieval", "gen_ai.data_source.id": collection}
     about |= {"gen_ai.request.model": given["embedder"].model}
     named: dict[str, Any] = {"kind": trace.SpanKind.CLIENT, "attributes": about}
-    named |= {"record_exception": False, "set_status_on_exception": False}  # its message has texts
+    named |= {"record_exception": False, "set_status_on_exception": False}  # it may quote texts
     with tracer.start_as_current_span(f"retrieval {collection}", **named) as span:
         if not span.is_recording():
             return run(*call)
@@ -59,7 +59,7 @@ def with_spans(run: Callable[..., Any], stages: Mapping[str, str], *call: Any) -
 def _add_parts(
     tracer: Any, events: list[NodeEvent], stages: Mapping[str, str], how: dict[str, Any]
 ) -> None:
-    """A span of each search, and of each stage from its first node to its last, by provenance."""
+    """A span of each search and stage, from its first node to its last; ``how``: provenance."""
     parts: dict[tuple[str, str, str], list[NodeEvent]] = {}
     for event in events:
         corpus, _, step = event[0].rpartition(".")
@@ -74,17 +74,16 @@ def _add_parts(
                 continue  # there was nothing to search
             counts = how.get("counts", {}).get("corpora", {}).get(corpus, {})
             about |= {"crosscorpus.hits": counts[kind]} if kind in counts else {}
-        name = " ".join(filter(None, (part, corpus, kind)))
         began, ended = (epoch + round(edge * 1e9) for edge in (nodes[0][1], nodes[-1][2]))
+        name = f"{part} {corpus} {kind}".rstrip()
         span = tracer.start_span(name, attributes=about, start_time=began)
-        for *_, error in nodes:
+        for error in filter(None, (one[3] for one in nodes)):
             _fail(span, error)
         span.end(ended)
 
 
-def _fail(span: Any, error: BaseException | None) -> None:
+def _fail(span: Any, error: BaseException) -> None:
     from opentelemetry.trace import StatusCode
 
-    if error is not None:
-        span.set_attribute("error.type", type(error).__name__)
-        span.set_status(StatusCode.ERROR)
+    span.set_attribute("error.type", type(error).__name__)
+    span.set_status(StatusCode.ERROR)

@@ -13,8 +13,8 @@ from threading import Thread
 from typing import TypeVar
 
 import anyio.to_thread
-from opentelemetry.context import attach, detach
-from opentelemetry.propagate import extract
+from opentelemetry import propagate, trace
+from opentelemetry.context import attach, detach, get_current
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -62,7 +62,8 @@ class Gate:
         else:
             host = (scope.get("client") or ("",))[0]
             await self._turn(headers.get("x-caller") or f"{host} {headers.get('user-agent')}")
-            token = attach(extract(headers))
+            traced = trace.get_current_span() is not trace.INVALID_SPAN  # by a program around this
+            token = attach(get_current() if traced else propagate.extract(headers))
             try:
                 await self.app(scope, receive, send)
             finally:
