@@ -14,8 +14,7 @@ It knows no node by name and runs any Hamilton driver:
 - The tag ``io``, of any value: the node runs on the pool and may have a deadline.
 - The tag ``fail_open``, of any value: where the node fails or times out, ``fallback`` gives its
   value and the run goes on. Without a fallback, or without the tag, the error ends the run.
-- The run-time input ``node_events``: a list that receives the name of each node, when it began and
-  ended (in seconds, by ``perf_counter``), and its error or None.
+- The run-time input ``node_events``: a list that receives a ``NodeEvent`` of each node.
 - The run-time input ``timings``: a mutable mapping that receives the milliseconds that each node
   took, under its name. A node may read it like any other input; :mod:`dataflow.execution.memo`
   leaves it out when it compares what a node read.
@@ -46,7 +45,7 @@ from operators.foundation.cancellation import check
 
 Limit = Callable[[Node, Mapping[str, Any]], float | None]
 Fallback = Callable[[Node, Exception, float], Any]
-NodeEvent = tuple[str, float, float, BaseException | None]
+NodeEvent = tuple[str, float, float, BaseException | None]  # name; began, ended in s; error
 
 _inside: contextvars.ContextVar[frozenset[int]] = contextvars.ContextVar(
     "schedulers whose worker this is", default=frozenset()

@@ -144,6 +144,7 @@ def test_a_receiver_gets_the_spans_of_http_and_mcp_in_their_callers_traces(
         call["params"]["arguments"] = {**ASK, "corpora": ["flushed"]}
         refused = httpx2.post(f"{address}/mcp", json=call, headers=accept, timeout=60)
         assert refused.json()["result"]["isError"]
+        assert httpx2.get(f"{address}/?q=flushed").status_code == 200
         assert not got
         server.send_signal(signal.SIGTERM)
         assert server.wait(30) in (0, 143)
@@ -152,11 +153,16 @@ def test_a_receiver_gets_the_spans_of_http_and_mcp_in_their_callers_traces(
     questions = [span for span in spans if span.name == f"retrieval {collection}"]
     assert sorted(span.trace_id.hex() for span in questions) == traces
     by_id = {span.span_id: span for span in spans}
+
+    def above(span: Span) -> list[str]:
+        """The names of the spans that a span is in, and the caller's id."""
+        found = by_id.get(span.parent_span_id)
+        return [found.name, *above(found)] if found else [span.parent_span_id.hex()]
+
     for question in questions:
-        if question.trace_id.hex() == traces[2]:  # MCP's own package has a span of the call
-            question = by_id[question.parent_span_id]
-            assert question.name == "tools/call search"
-        assert question.parent_span_id.hex() == "00000000000000ff"
+        *around, caller = above(question)
+        assert caller == "00000000000000ff"
+        assert around == ["tools/call search"] * (question.trace_id.hex() == traces[2])
     assert {"search code text", "embedding", "fusion", "packing"} <= {span.name for span in spans}
     assert not any(b"flushed" in span.SerializeToString() for span in spans)
 
