@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from contextvars import copy_context
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from functools import partial
@@ -140,7 +141,7 @@ class AnswerMethods:
 
     async def aask(self, query: str | Sequence[str], **asked: Any) -> Answer:
         """As :meth:`ask`, for coroutines: all share as many threads as the driver has workers."""
-        work = partial(self.ask, query, **asked)
+        work = partial(copy_context().run, self.ask, query, **asked)
         return await asyncio.get_running_loop().run_in_executor(self._askers, work)
 
 

@@ -30,6 +30,7 @@ from dataflow.driver.fail_open import failed_search, not_searched
 from dataflow.driver.hamilton_methods import Checked, Given, HamiltonMethods, node_names
 from dataflow.driver.other_collections import homes_of, open_others, with_model
 from dataflow.driver.query_frame import check_known, complete_queries, refuse_ignored
+from dataflow.driver.question_spans import with_spans
 from dataflow.driver.trace import Trace, changed, known_to
 from dataflow.driver.validation import check_call, watch_own_nodes
 from dataflow.execution.graph_checks import GraphError, LooseInputs, check_declared
@@ -188,12 +189,15 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
             SearchError: every search failed.
             NodeTimeout: a deadline passed and ``on_corpus_error`` is ``raise``.
         """
-        wanted, given, instead = self._checked(final_vars, inputs, overrides)
+        checked = self._checked(final_vars, inputs, overrides)
         with quiet_hamilton():
-            if self._hooks:
-                out: dict[str, Any] = self.hamilton.execute(wanted, inputs=given, overrides=instead)
-                return out
-            return self._scheduler.execute(self.graph, wanted, instead, given, str(uuid.uuid4()))
+            out: dict[str, Any] = with_spans(self._run, self.stages, *checked)
+            return out
+
+    def _run(self, wanted: list[str], given: dict[str, Any], instead: dict[str, Any]) -> Any:
+        if self._hooks:
+            return self.hamilton.execute(wanted, inputs=given, overrides=instead)
+        return self._scheduler.execute(self.graph, wanted, instead, given, str(uuid.uuid4()))
 
     def trace(
         self,

@@ -9,11 +9,12 @@ It starts I/O on the pool, computes everything else itself and waits for the nex
 deadline.
 
 It knows no node by name and runs any Hamilton driver:
-``driver.graph_executor = Scheduler(workers=6)``. A graph tells it what to do by three conventions:
+``driver.graph_executor = Scheduler(workers=6)``. A graph tells it what to do by four conventions:
 
 - The tag ``io``, of any value: the node runs on the pool and may have a deadline.
 - The tag ``fail_open``, of any value: where the node fails or times out, ``fallback`` gives its
   value and the run goes on. Without a fallback, or without the tag, the error ends the run.
+- The run-time input ``node_events``: a list that receives a ``NodeEvent`` of each node.
 - The run-time input ``timings``: a mutable mapping that receives the milliseconds that each node
   took, under its name. A node may read it like any other input; :mod:`dataflow.execution.memo`
   leaves it out when it compares what a node read.
@@ -44,6 +45,7 @@ from operators.foundation.cancellation import check
 
 Limit = Callable[[Node, Mapping[str, Any]], float | None]
 Fallback = Callable[[Node, Exception, float], Any]
+NodeEvent = tuple[str, float, float, BaseException | None]  # name; began, ended in s; error
 
 _inside: contextvars.ContextVar[frozenset[int]] = contextvars.ContextVar(
     "schedulers whose worker this is", default=frozenset()
@@ -168,6 +170,7 @@ class _Run:
         self.recalled: dict[int, Record] = {}
         record = values.get("timings")
         self.timings = record if isinstance(record, MutableMapping) else {}
+        self.told: list[NodeEvent] | None = values.get("node_events")
         self.uses = dict(plan.uses)
         self.waits = [step.waits for step in plan.steps]
         self.left = len(plan.steps)
@@ -241,7 +244,7 @@ class _Run:
             value = self._call(step.node, arguments)
         except Exception as raised:
             error = raised
-        self._settle(number, value, error, perf_counter() - began)
+        self._settle(number, value, error, began, perf_counter())
 
     def _recall(self, number: int, arguments: dict[str, Any]) -> bool:
         """Whether the memo knows what the step gives for ``arguments``."""
@@ -281,11 +284,15 @@ class _Run:
             task.cancelled = True
             name = self.plan.steps[number].name
             error = NodeTimeout(f"{name} had no result after {end - ready:.3g} s")
-        self._settle(number, value, error, ended - began)
+        self._settle(number, value, error, began, ended)
 
-    def _settle(self, number: int, value: Any, error: BaseException | None, seconds: float) -> None:
-        step = self.plan.steps[number]
+    def _settle(
+        self, number: int, value: Any, error: BaseException | None, began: float, ended: float
+    ) -> None:
+        step, seconds = self.plan.steps[number], ended - began
         self.timings[step.name] = seconds * 1000
+        if self.told is not None:
+            self.told.append((step.name, began, ended, error))
         if error is not None:
             fallback = self.scheduler.fallback
             if not (step.fail_open and fallback and isinstance(error, Exception)):

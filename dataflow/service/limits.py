@@ -13,6 +13,8 @@ from threading import Thread
 from typing import TypeVar
 
 import anyio.to_thread
+from opentelemetry import propagate, trace
+from opentelemetry.context import attach, detach, get_current
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -36,7 +38,7 @@ class Gate:
     By default two a processor run: one computes while the other waits for the database.
 
     A caller is the header ``x-caller``, else its address and program. A body is at most
-    ``LONGEST_BODY`` bytes, and says its length.
+    ``LONGEST_BODY`` bytes, and says its length. The header ``traceparent`` names its trace.
     """
 
     def __init__(self, app: ASGIApp, running: int | None = None, most: int = 64) -> None:
@@ -60,9 +62,12 @@ class Gate:
         else:
             host = (scope.get("client") or ("",))[0]
             await self._turn(headers.get("x-caller") or f"{host} {headers.get('user-agent')}")
+            traced = trace.get_current_span() is not trace.INVALID_SPAN  # by a program around this
+            token = attach(get_current() if traced else propagate.extract(headers))
             try:
                 await self.app(scope, receive, send)
             finally:
+                detach(token)
                 self._next()
 
     async def _turn(self, caller: str) -> None:

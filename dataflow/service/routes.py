@@ -30,6 +30,7 @@ def http_app(use: Use, version: str, host: str, *, seconds: float = 30, **option
     fields. A name that does not exist is 404 with the nearest names, another fault of the request
     422, a database that is away 503, no answer within ``seconds`` 504.
     """
+    options |= {"telemetry": {"tracing": False}}  # its spans have the page's address: the question
     app = FastAPI(  # without FastAPI's pages of documentation, which load scripts from elsewhere
         title="crosscorpus", version=version, docs_url=None, redoc_url=None, **options
     )

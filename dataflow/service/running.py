@@ -6,6 +6,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, closing, contextmanager
+from threading import Thread
 from typing import Any
 
 import typer
@@ -18,6 +19,7 @@ from operators.postgres.store import open_store
 
 try:
     import uvicorn
+    from opentelemetry import trace
     from starlette.requests import Request
 
     from dataflow.service.limits import answered, while_there
@@ -53,7 +55,7 @@ def run_stdio(collection: str, config: str, *, refresh: bool) -> None:
     sys.stdout = os.fdopen(answers, "w", encoding="utf-8")
     from crosscorpus import __version__
 
-    with opened(collection, config, refresh=refresh) as use:
+    with opened(collection, config, refresh=refresh) as use, _exporting():
         mcp_server(use, __version__).run("stdio")
 
 
@@ -81,6 +83,7 @@ def run_http(
         closing(_listening(host, port)) as everywhere,
         opened(collection, config, f"{address}/p", refresh=refresh) as use,
         _listening_here(collection) as here,
+        _exporting(),
     ):
         server = mcp_server(use, __version__, seconds)
         mcp = server.streamable_http_app(stateless_http=True, json_response=True, host=host)
@@ -107,6 +110,36 @@ def run_http(
         typer.echo(f"{collection} is served: a page at {address}, MCP at {address}/mcp", err=True)
         how = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=30)
         uvicorn.Server(how).run([everywhere, *here])
+
+
+@contextmanager
+def _exporting() -> Iterator[None]:
+    """Spans go where the variables of OpenTelemetry say, until the end of the block."""
+    places = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+    usual = "otlp" if any(map(os.environ.get, places)) else "none"
+    asked = set((os.environ.get("OTEL_TRACES_EXPORTER") or usual).split(",")) - {"none"}
+    if not (asked and isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)):
+        yield
+        return
+    if unknown := ", ".join(sorted(asked - {"otlp", "console"})):
+        raise CrosscorpusError(f"OTEL_TRACES_EXPORTER is otlp, console or none, not {unknown}")
+    try:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.resources import OTELResourceDetector, Resource
+        from opentelemetry.sdk.trace import TracerProvider, export
+    except ImportError as missing:
+        raise CrosscorpusError(f"spans need {missing.name}: {installing('otel')}") from None
+    resource = Resource.create({"service.name": "crosscorpus"})
+    provider = TracerProvider(resource=resource.merge(OTELResourceDetector().detect()))
+    for name in asked:
+        to = OTLPSpanExporter() if name == "otlp" else export.ConsoleSpanExporter(out=sys.stderr)
+        provider.add_span_processor(export.BatchSpanProcessor(to))
+    trace.set_tracer_provider(provider)
+    try:
+        yield
+    finally:
+        (last := Thread(target=provider.shutdown, daemon=True)).start()
+        last.join(5)  # SDK: 30 s for a receiver that is away
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -194,6 +194,25 @@ def test_every_node_leaves_its_milliseconds_in_timings():
     assert 0 <= timings["after"] < 100
 
 
+def test_node_events_tell_when_each_node_began_and_ended_and_its_error():
+    @tag(io="test", fail_open="yes")
+    def broken(seed: int) -> int:
+        raise ValueError("no")
+
+    def last(broken: int, hung: int) -> int:
+        return broken + hung
+
+    events, began = [], time.perf_counter()
+    built = graph(broken, tag(io="test")(_copy(hung)), last, fallback=lambda *given: 0)
+    built.execute(["last"], inputs={"seed": 1, "node_events": events})
+    by_name = {name: one for name, *one in events}
+    assert [name for name, *_ in events] == ["broken", "hung", "last"]
+    assert [type(error) for *_, error in events] == [ValueError, type(None), type(None)]
+    assert all(began <= start <= end for start, end, _ in by_name.values())
+    assert by_name["hung"][1] - by_name["hung"][0] >= 0.39
+    assert by_name["last"][0] >= by_name["hung"][1]
+
+
 def test_a_node_may_execute_the_same_graph_with_one_worker():
     held = Scheduler(workers=1)
 

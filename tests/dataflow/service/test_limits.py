@@ -13,6 +13,7 @@ import anyio
 import httpx2
 import psycopg
 import pytest
+from opentelemetry import trace
 
 from dataflow.service.limits import Gate, Late, answered
 from dataflow.service.tools import Service
@@ -54,6 +55,29 @@ def test_callers_take_turns_however_much_one_of_them_asks() -> None:
     assert slow.most == 1
     assert slow.order[:4] == ["greedy", "greedy", "modest", "late"]
     assert asked(gate, ["again"])[0].status_code == 200
+
+
+def test_an_answer_is_of_its_callers_trace_or_of_a_program_around_the_server() -> None:
+    seen = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        seen.append(trace.get_current_span().get_span_context())
+        await Slow()(scope, receive, send)
+
+    async def around(scope: Any, receive: Any, send: Any) -> None:
+        with trace.use_span(trace.NonRecordingSpan(trace.SpanContext(7, 8, is_remote=False))):
+            await Gate(app)(scope, receive, send)
+
+    async def ask(app: Any, headers: dict[str, str]) -> None:
+        transport = httpx2.ASGITransport(app=app)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://x") as client:
+            await client.post("/", headers={"x-caller": "a", **headers}, content=b"x")
+        assert trace.get_current_span() is trace.INVALID_SPAN
+
+    named = {"traceparent": f"00-{1:032x}-{2:016x}-01"}
+    for one, headers in ((Gate(app), named), (Gate(app), {}), (around, named), (around, {})):
+        anyio.run(ask, one, headers)
+    assert [one.trace_id for one in seen] == [1, 0, 7, 7]
 
 
 def test_where_too_many_wait_the_answer_says_when_to_come_back() -> None:

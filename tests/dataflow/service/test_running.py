@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 
@@ -13,3 +14,18 @@ def test_without_its_extra_a_server_says_what_installs_it() -> None:
     assert "a server needs uvicorn" in done.stderr
     assert "[serve]" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_without_its_extra_a_server_that_shall_send_spans_says_what_installs_it() -> None:
+    script = (
+        "import sys; sys.modules['opentelemetry.sdk.trace'] = None\n"
+        "from dataflow.service import running\n"
+        "with running._exporting(): pass"
+    )
+    asked = {**os.environ, "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, env=asked)
+    assert "CrosscorpusError: spans need opentelemetry.sdk.trace" in done.stderr
+    assert "[otel]" in done.stderr
+    quiet = subprocess.run(command, env={**asked, "OTEL_TRACES_EXPORTER": "none"})
+    assert quiet.returncode == 0
