@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dataflow.driver.retrieval_driver import RetrievalDriver, build_driver
     from dataflow.execution.graph_checks import GraphError
     from dataflow.ingestion import sources
-    from dataflow.ingestion.report import IngestReport
+    from dataflow.ingestion.run import IngestReport
     from dataflow.ingestion.sources import ingest_into as ingest
     from operators.embedding.protocol import EmbeddingError
     from operators.errors import CrosscorpusError, SearchError, UnknownName
@@ -52,7 +52,7 @@ _HOMES = {
     "dataflow.driver.retrieval_driver": ("RetrievalDriver", "build_driver"),
     "dataflow.execution.graph_checks": ("GraphError",),
     "dataflow.ingestion": ("sources",),
-    "dataflow.ingestion.report": ("IngestReport",),
+    "dataflow.ingestion.run": ("IngestReport",),
     "operators.embedding.protocol": ("EmbeddingError",),
     "operators.errors": ("CrosscorpusError", "SearchError", "UnknownName"),
     "operators.postgres.errors": ("DatabaseError",),

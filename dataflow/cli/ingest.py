@@ -15,7 +15,7 @@ from dataflow.cli.options import PARTLY, IngestOptions, Relocated, StopAfter, ta
 from operators.errors import CrosscorpusError
 
 if TYPE_CHECKING:
-    from dataflow.ingestion.report import IngestReport
+    from dataflow.ingestion.run import IngestReport
     from operators.sources.protocol import Source
 
 ingest_app = typer.Typer(no_args_is_help=True, help="Read sources into a collection.")

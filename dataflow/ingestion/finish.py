@@ -5,8 +5,7 @@ from collections import Counter
 from itertools import islice
 
 from dataflow.ingestion.ledger_snapshot import Scope
-from dataflow.ingestion.report import IngestReport
-from dataflow.ingestion.run import Run
+from dataflow.ingestion.run import IngestReport, Run
 from dataflow.ingestion.vectors import Embedded, embed_missing
 from dataflow.ingestion.version_discovery import find_versions
 from operators.foundation.sanitize import replaced_characters

@@ -13,8 +13,7 @@ from typing import Any, Literal
 
 from dataflow.ingestion.finish import delete_vanished, embed, finish, keep_left_out
 from dataflow.ingestion.ownership import owned_source
-from dataflow.ingestion.report import IngestReport, Progress
-from dataflow.ingestion.run import OnEvent, Run
+from dataflow.ingestion.run import IngestReport, OnEvent, Progress, Run
 from dataflow.ingestion.scan import scan
 from operators.embedding.protocol import Embedder
 from operators.postgres.store import Store, collection_info, set_model

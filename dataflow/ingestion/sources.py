@@ -12,8 +12,7 @@ from typing import Any
 from dataflow.configuration.config_model import Config, as_config
 from dataflow.configuration.hamilton_config import corpora_with
 from dataflow.ingestion.loop import ingest
-from dataflow.ingestion.report import IngestReport
-from dataflow.ingestion.run import OnEvent
+from dataflow.ingestion.run import IngestReport, OnEvent
 from operators.embedding.protocol import Embedder
 from operators.embedding.registry import load_embedder
 from operators.postgres.schema.plain_text import index_plain_text

@@ -5,7 +5,7 @@ from inspect import signature
 from typing import Any
 
 from dataflow.ingestion.loop import ingest
-from dataflow.ingestion.report import IngestReport
+from dataflow.ingestion.run import IngestReport
 from operators.embedding.protocol import Embedder
 from operators.postgres.store import Store
 from operators.sources.findings import memory_source

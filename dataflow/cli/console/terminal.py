@@ -24,8 +24,8 @@ from operators.explain.dispositions import DISPOSITION_MEANINGS
 from operators.foundation.escape import UNSEEN_IN_A_LINE
 
 if TYPE_CHECKING:  # a command that runs no graph need not load Hamilton, which takes a second
-    from dataflow.ingestion.report import IngestReport
-    from dataflow.ingestion.report import Progress as Event
+    from dataflow.ingestion.run import IngestReport
+    from dataflow.ingestion.run import Progress as Event
     from operators.postgres.store import Store
     from operators.sources.github.github_mirror import Fetched
     from operators.sources.protocol import ReadIssue

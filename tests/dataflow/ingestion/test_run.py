@@ -8,8 +8,9 @@ import pytest
 from ingested import document, texts
 from ingesting import ingest_documents
 
-from dataflow.ingestion.report import Progress
+from dataflow.ingestion.run import IngestReport, Progress
 from operators.postgres.store import Store
+from operators.sources.protocol import ReadIssue
 
 Write = Callable[..., Path]
 
@@ -55,3 +56,16 @@ def test_another_chunker_cuts_everything_anew_without_embedding_what_is_the_same
     monkeypatch.setattr("operators.sources.chunking.chunker.VERSION", "next")
     report = ingest_documents(store, embedder, file)
     assert (report.documents_changed, report.embedded) == (3, 0)
+
+
+def test_only_a_run_in_which_no_work_failed_is_a_success() -> None:
+    skipped = ReadIssue("a.bin", "binary", failed=False)
+    assert IngestReport(skipped=[skipped], notes=[skipped], known_failures=2).ok
+    assert not IngestReport(failed=[ReadIssue("a.pdf", "damaged")]).ok
+
+
+def test_the_record_of_runs_gets_numbers_alone() -> None:
+    report = IngestReport(documents_new=3, chunks=7, failed=[ReadIssue("a.pdf", "damaged")])
+    counts = report.counts()
+    assert (counts["documents_new"], counts["chunks"], counts["failed"]) == (3, 7, 1)
+    assert {type(value) for value in counts.values()} == {int}

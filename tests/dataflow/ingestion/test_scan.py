@@ -25,7 +25,7 @@ from ingesting import ingest_documents, ingest_folder, ingest_git, ingest_wiki
 from ledger_rows import ledger
 
 from dataflow.ingestion.loop import ingest
-from dataflow.ingestion.report import IngestReport
+from dataflow.ingestion.run import IngestReport
 from operators.postgres.inspect.status import status
 from operators.postgres.store import (
     Store,

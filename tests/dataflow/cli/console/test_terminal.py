@@ -23,7 +23,7 @@ from dataflow.cli.console.terminal import (
     show_answer,
     show_report,
 )
-from dataflow.ingestion.report import IngestReport, Progress
+from dataflow.ingestion.run import IngestReport, Progress
 from operators.context.citations import citation
 from operators.context.templates import short_label
 from operators.postgres import replication
