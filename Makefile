@@ -29,8 +29,8 @@ install: $(RUN)  ## crosscorpus and its embedding model, into .venv and your dat
 	$(BIN)/crosscorpus models install
 
 demo: install  ## ingest this repository and ask it three questions
-	@# Tests say again what the code says.
-	$(BIN)/crosscorpus ingest git . --collection demo --exclude tests --stop-after 110
+	@# Tests say again what the code says, and this file has the questions.
+	$(BIN)/crosscorpus ingest git . --collection demo --exclude tests --exclude Makefile --wait words
 	@for question in \
 	  "how are the lists of several corpora fused into one?" \
 	  "what happens when a search fails or takes too long?" \
@@ -39,6 +39,8 @@ demo: install  ## ingest this repository and ask it three questions
 	  printf '\n$$ crosscorpus query "%s" --collection demo --top-k 5\n\n' "$$question"; \
 	  $(BIN)/crosscorpus query "$$question" --collection demo --top-k 5 || exit 1; \
 	done
+	@printf '\nThese answers are by words. Now each passage gets its vector (a minute or two):\n\n'
+	$(BIN)/crosscorpus embed --collection demo
 	@printf '\nYour own: $(BIN)/crosscorpus ingest git PATH, then query "..." --context; --help tells more.\n'
 
 test: $(TEST)  ## every test, on a real embedded server, then lint and types

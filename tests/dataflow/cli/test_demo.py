@@ -1,7 +1,22 @@
 from __future__ import annotations
 
+import re
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
+
+import pytest
+from ingesting import ingest_git
+
+from dataflow import build_driver
+from operators.postgres.store import Store
+
+ROOT = Path(__file__).parents[3]
+ANSWERS = (  # to the questions of `make demo`: what a reader would open
+    "operators/ranking/fusion.py",
+    "dataflow/driver/fail_open.py",
+    "operators/postgres/server/embedded_server.py",
+)
 
 
 def test_each_question_of_the_demonstration_is_answered_first_by_what_answers_it(
@@ -27,3 +42,18 @@ def test_each_question_of_the_demonstration_is_answered_first_by_what_answers_it
     assert again.returncode == 0, again.stderr
     assert "0 new, 0 changed, 27 unchanged" in again.stdout
     assert crosscorpus("collections", "drop", "tollgate", "--yes").returncode == 0
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="this copy of the project has no history")
+def test_words_alone_have_each_file_that_answers_make_demo_in_the_first_three(
+    store: Store, minilm: Any
+) -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    questions = re.findall(r'^\t  "(.+\?)"', makefile, re.MULTILINE)
+    assert len(questions) == len(ANSWERS)
+    report = ingest_git(store, minilm, ROOT, exclude=["tests", "Makefile"], wait="words")
+    assert (report.ok, report.embedded, report.unembedded) == (True, 0, report.chunks)
+    with build_driver("default", store=store, embedder=minilm) as driver:
+        for question, file in zip(questions, ANSWERS, strict=True):
+            found = driver.execute(["results"], inputs={"query": question})["results"]
+            assert file in found["path"][:3].to_list(), found["source_label"].to_list()
