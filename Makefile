@@ -33,8 +33,8 @@ demo: install  ## ingest this repository and ask it three questions
 	$(BIN)/crosscorpus ingest git . --collection demo --exclude tests --exclude Makefile --wait words
 	@for question in \
 	  "how are the lists of several corpora fused into one?" \
-	  "what happens when a search fails or takes too long?" \
-	  "how does the embedded server come back after kill -9?"; \
+	  "what stands in for a search that fails or times out?" \
+	  "how does a connection restart a dead embedded server?"; \
 	do \
 	  printf '\n$$ crosscorpus query "%s" --collection demo --top-k 5\n\n' "$$question"; \
 	  $(BIN)/crosscorpus query "$$question" --collection demo --top-k 5 || exit 1; \

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[3]
 ANSWERS = (  # to the questions of `make demo`: what a reader would open
     "operators/ranking/fusion.py",
     "dataflow/driver/fail_open.py",
-    "operators/postgres/server/embedded_server.py",
+    "operators/postgres/connection.py",
 )
 
 
