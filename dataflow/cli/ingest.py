@@ -264,7 +264,7 @@ def ingest_source(source: Source, options: IngestOptions, **how: Any) -> None:
 
     arguments = [one for one in sys.argv[1:] if one not in ("--allow-mass-delete", "--relocated")]
     source = replace(source, command=[os.getcwd(), *arguments])
-    with terminal.ingest_progress(options.as_json) as on_event:
+    with terminal.event_display(options.as_json, terminal.draw_ingestion) as on_event:
         report = ingest_into(
             options.collection,
             source,

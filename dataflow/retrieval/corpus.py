@@ -22,7 +22,7 @@ from operators.context.unified_form import unify
 from operators.dedup import within
 from operators.dedup.similarity_index import SimilarityIndex, index_similarity
 from operators.dedup.token_index import TokenIndex, index_tokens
-from operators.frames import OUTCOMES, READ_CHUNKS, empty, stacked
+from operators.frames import OUTCOMES, READ_CHUNKS, TEXT_HITS, VECTOR_HITS, empty, stacked
 from operators.postgres.schema.indexes import EXACT_SCAN_MAX_ROWS
 from operators.postgres.search.chunk_reader import fetch_chunks, without_vector
 from operators.postgres.search.text_search import (
@@ -222,13 +222,13 @@ def merged__convex(
 @tag(stage="merge")
 def merged__vector_only(vector_hits: pl.DataFrame, rrf_k: float = 60.0) -> pl.DataFrame:
     """The vector list alone; the text search does not run."""
-    return merge.vector_only(vector_hits, rrf_k=rrf_k)
+    return merge.rrf(vector_hits, empty(TEXT_HITS), rrf_k=rrf_k)
 
 
 @tag(stage="merge")
 def merged__text_only(text_hits: pl.DataFrame, rrf_k: float = 60.0) -> pl.DataFrame:
     """The text list alone; the vector search does not run."""
-    return merge.text_only(text_hits, rrf_k=rrf_k)
+    return merge.rrf(empty(VECTOR_HITS), text_hits, rrf_k=rrf_k)
 
 
 @tag(stage="chunks")

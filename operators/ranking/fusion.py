@@ -201,8 +201,8 @@ def fused_rows(hits: pl.DataFrame, score: Floats) -> FusedRows:
     read. Query by query: to sort a batch of 300 queries at once takes three times as long.
     """
     query_id = hits["query_id"].to_numpy()
-    names = ("chunk_id", "rank", "recency")
-    columns = [score, _rank_key(hits), *(hits[name].to_numpy() for name in names)]
+    names = ("chunk_id", "rank", "vector_rank", "text_rank", "recency")
+    columns = [score, *(hits[name].to_numpy() for name in names)]
     by_query = np.argsort(query_id, kind="stable")
     columns = [column[by_query] for column in columns]
     cuts = [*starts(query_id[by_query]).tolist(), len(query_id)]
@@ -216,17 +216,13 @@ def fused_rows(hits: pl.DataFrame, score: Floats) -> FusedRows:
     return FusedRows(by_query[rows], total, by_query[others], owner)
 
 
-def _rank_key(hits: pl.DataFrame) -> Integers:
-    """A number a row that orders as the vector rank, then the text rank, absent ones last."""
-    ranks = hits.select(pl.col("vector_rank", "text_rank").cast(pl.Int64))
-    absent_last = ranks.select(pl.all().fill_null(pl.all().max().fill_null(0) + 1))
-    vector, text = (column.to_numpy() for column in absent_last)
-    key: Integers = vector * (1 + text.max(initial=0)) + text
-    return key
-
-
 def _fused_list(
-    score: Floats, rank_key: Integers, chunk_id: Integers, rank: Column, recency: Floats
+    score: Floats,
+    chunk_id: Integers,
+    rank: Column,
+    vector_rank: Column,
+    text_rank: Column,
+    recency: Floats,
 ) -> FusedRows:
     """The fused list of one query; row numbers are those of the arguments."""
     rows = len(chunk_id)
@@ -238,7 +234,8 @@ def _fused_list(
     chunk = np.empty_like(by_chunk)  # of each row the number of its chunk
     chunk[by_chunk] = np.cumsum(first) - 1
     total = np.bincount(chunk, score) * recency[best]
-    order = _best_first(total, rank_key[best])
+    # the order of operators.ranking.total_order: chunks come by chunk_id, and the sort is stable
+    order = np.lexsort((text_rank[best], vector_rank[best], -total))
 
     place = inverse(order)  # of each chunk its place in the fused list
     is_other = np.ones(rows, bool)
@@ -247,19 +244,6 @@ def _fused_list(
     owner = place[chunk[others]]
     by_owner = np.argsort(owner, kind="stable")
     return FusedRows(best[order], total[order], others[by_owner], owner[by_owner])
-
-
-def _best_first(score: Floats, rank_key: Integers) -> Integers:
-    """The one order of every list, of rows that come by chunk_id.
-
-    Three sorts of one number a row: together half the time of ``np.lexsort`` on the columns.
-    """
-    rows = np.arange(len(score))
-    turn = inverse(np.argsort(rank_key * len(rows) + rows))
-    falling = np.argsort(-score)
-    level = np.cumsum(changes(score[falling]))
-    order: Integers = falling[np.argsort(level * len(rows) + turn[falling])]
-    return order
 
 
 def _fused(hits: pl.DataFrame, score: Floats, factors: pl.DataFrame | None = None) -> pl.DataFrame:
