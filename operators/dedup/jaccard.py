@@ -11,7 +11,7 @@ import numpy as np
 from operators.arrays.segments import Column, Flags, Floats, Integers, changes, offsets, places
 from operators.dedup.partition_join import parts_of, ranges
 from operators.dedup.representatives import check_threshold
-from operators.dedup.token_index import TokenIndex, Words
+from operators.dedup.token_index import TokenIndex
 
 Pairs = tuple[Integers, Integers]
 
@@ -75,10 +75,6 @@ class Finder:
         ends = offsets(np.array([len(one.keys) for one in parts], np.int64))
         begins = [one.begins[:-1] + end for one, end in zip(parts, ends, strict=False)]
         self.begins = _joined([*begins, ends[-1:]])
-        if len(query_id) and query_id[0] != query_id[-1]:
-            # most parts have no second set at all: found out once, not once a query
-            shared = _repeated(self.keys)
-            self.keys, self.begins = self.keys[shared], offsets(shared)[self.begins]
 
     def first_of_equal(self) -> Integers:
         """For each row the first row of its query with an equal set."""
@@ -149,19 +145,6 @@ class Finder:
             some = worth[begin : begin + _PAIRS_AT_ONCE]
             high[some] = jaccard(self.sets, one[some], two[some]) >= self.threshold
         return high if where is None else high[where]
-
-
-def _repeated(keys: Words) -> Flags:
-    """Whether another of ``keys`` equals each; seldom so of one that has no equal."""
-    bits = np.uint64(len(keys).bit_length())
-    mask = (np.uint64(1) << bits) - np.uint64(1)
-    tagged = (keys * _ODD[1]) & ~mask | np.arange(len(keys), dtype=np.uint64)
-    tagged.sort()
-    equal = np.zeros(len(keys) + 1, bool)  # to the one before
-    equal[1:-1] = tagged[1:] >> bits == tagged[:-1] >> bits
-    repeated = np.zeros(len(keys), bool)
-    repeated[(tagged & mask)[equal[1:] | equal[:-1]].astype(np.int64)] = True
-    return repeated
 
 
 def jaccard(sets: Sequence[TokenIndex], one: Integers, two: Integers) -> Floats:

@@ -9,8 +9,7 @@ represented by 55 bits of a hash: two different tokens of a pair of chunks meet 
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -40,8 +39,6 @@ class TokenIndex:
     chunk_id: Integers  # one a set, in the order of the sets
     begins: Integers  # where each set begins in ``tokens``, and where the last one ends
     tokens: Words  # the hashed tokens of all sets; each set distinct and ascending
-    memo: dict[float, Any] = field(default_factory=dict, repr=False, compare=False)
-    """The sets' parts by threshold, of :func:`operators.dedup.partition_join.parts_of`."""
 
     @property
     def sizes(self) -> Integers:
