@@ -13,7 +13,6 @@ the rows, and the other rows become alternates.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -49,23 +48,6 @@ def fuse_comb_sum(hits: pl.DataFrame) -> pl.DataFrame:
     return _fused(hits, hits["corpus_score"].fill_null(0.0).to_numpy())
 
 
-@dataclass(frozen=True)
-class Combination:
-    """What the score of each hit is made of, as :func:`combination` says."""
-
-    vector_weight: Floats
-    vector_value: Floats
-    text_weight: Floats
-    text_value: Floats
-    lexical_weight: Floats
-
-    @property
-    def score(self) -> Floats:
-        """The convex combination, without recency."""
-        text = self.text_weight * self.text_value * self.lexical_weight
-        return self.vector_weight * self.vector_value + text
-
-
 def combination(
     hits: pl.DataFrame,
     vector_weights: Mapping[str, float],
@@ -77,8 +59,8 @@ def combination(
     alone: Mapping[str, str] | None = None,
     spaces: Mapping[str, str | None] | None = None,
     unembedded: Mapping[str, pl.Series] | None = None,
-) -> Combination:
-    """A convex combination of similarity and text score, each on one scale.
+) -> pl.DataFrame:
+    """``SCORE_FACTORS`` of each hit: a convex combination of similarity and text score.
 
     ``w * near * similarity / best of corpus + (1 - w) * words * text score / best of all``; all
     bests are the query's, and ``words`` is its lexical weight. BM25 scores of all corpora are
@@ -143,27 +125,31 @@ def combination(
     if lacking := [of for name, of in (unembedded or {}).items() if name in number and len(of)]:
         by_words = hits["chunk_id"].is_in(pl.concat(lacking)).to_numpy()
         vector_weight[by_words], words[by_words] = 0.0, 1.0
-    return Combination(
-        vector_weight=vector_weight,
-        vector_value=ratio(similarity, np.repeat(best_of_corpus, sizes)) * np.repeat(near, sizes),
-        text_weight=1 - vector_weight,
-        text_value=ratio(text_score, np.repeat(best_text, sizes)),
-        lexical_weight=words,
+    made = (
+        vector_weight,
+        ratio(similarity, np.repeat(best_of_corpus, sizes)) * np.repeat(near, sizes),
+        1 - vector_weight,
+        ratio(text_score, np.repeat(best_text, sizes)),
+        words,
     )
+    return frame_of(pl.Series(name, one) for name, one in zip(SCORE_FACTORS, made, strict=True))
 
 
-def fuse_convex(hits: pl.DataFrame, parts: Combination) -> pl.DataFrame:
-    """The convex combination that :func:`combination` gives, times ``recency``.
+def fuse_convex(hits: pl.DataFrame, factors: pl.DataFrame) -> pl.DataFrame:
+    """The convex combination of the ``factors`` of :func:`combination`, times ``recency``.
 
     A hit that neither list has (a caller may give one) counts its merged score.
     """
+    vector_weight, vector, text_weight, text, words = (
+        factors[name].to_numpy() for name in SCORE_FACTORS
+    )
+    score = vector_weight * vector + text_weight * text * words
     listed = hits["vector_distance"].is_not_null() | hits["text_score"].is_not_null()
-    factors = frame_of(pl.Series(name, getattr(parts, name)) for name in SCORE_FACTORS)
-    if listed.all():
-        return _fused(hits, parts.score, factors)
-    merged = hits["corpus_score"].fill_null(0.0).to_numpy()
-    factors = factors.select(pl.when(listed).then(pl.all()))
-    return _fused(hits, np.where(listed.to_numpy(), parts.score, merged), factors)
+    if not listed.all():
+        merged = hits["corpus_score"].fill_null(0.0).to_numpy()
+        score = np.where(listed.to_numpy(), score, merged)
+        factors = factors.select(pl.when(listed).then(pl.all()))
+    return _fused(hits, score, factors)
 
 
 def _last(
