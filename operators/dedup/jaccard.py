@@ -79,9 +79,6 @@ class Finder:
     def first_of_equal(self) -> Integers:
         """For each row the first row of its query with an equal set."""
         key = self.whole[self.number] + self.query_id.astype(np.uint64) * _ODD[0]
-        in_order = np.sort(key)
-        if (in_order[1:] != in_order[:-1]).all():
-            return np.arange(len(key))
         order = np.argsort(key, kind="stable")
         another = changes(key[order])
         first = np.empty(len(order), np.int64)

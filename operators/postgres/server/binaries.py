@@ -87,10 +87,8 @@ def usable(provider: str, account: Account | None, directory: Path) -> Path:
         libraries = package.parent / f"{package.name}.libs"
         if libraries.exists():
             shutil.copytree(libraries, unfinished / libraries.name)
-        for folder, _, names in os.walk(unfinished):
-            Path(folder).chmod(0o755)
-            for name in names:
-                Path(folder, name).chmod(0o755)
+        for path in (unfinished, *unfinished.rglob("*")):
+            path.chmod(0o755)
         unfinished.rename(copy)
         for old in directory.glob("binaries-*"):
             if old != copy:

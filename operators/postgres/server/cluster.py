@@ -11,7 +11,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Mapping
@@ -212,8 +211,9 @@ class Cluster:
         ]
         if sys.platform == "linux":
             arguments.append("--sync-method=syncfs")
+        arguments += ["-D", str(unfinished)]
         # If initdb outlives its killed parent, this lock makes the next start wait.
-        result = self._run(installation, "initdb", *arguments, "-D", unfinished, keep_open=(lock,))
+        result = run(installation, "initdb", *arguments, account=self.account, keep_open=(lock,))
         if "could not look up effective user" in result.stdout:
             raise ServerError(
                 f"user number {os.geteuid()} has no name on this machine, which Postgres needs: "
@@ -237,11 +237,8 @@ class Cluster:
                 old.unlink()
         held = file_locks.hold(self.directory / "held", shared=True)
         try:
-            self._run(
-                installation,
-                *("pg_ctl", "-D", self.data, "-l", first_words, "-W", "start"),
-                keep_open=(held,),
-            )
+            command = ("pg_ctl", "-D", self.data, "-l", first_words, "-W", "start")
+            run(installation, *command, account=self.account, keep_open=(held,))
         finally:
             os.close(held)
         # pg_ctl's own waiting looks only ten times a second.
@@ -303,11 +300,6 @@ class Cluster:
                 os.fchown(file.fileno(), self.account.uid, self.account.gid)
             file.write(text)
         unfinished.replace(path)
-
-    def _run(
-        self, installation: Path, program: str, *arguments: object, keep_open: tuple[int, ...] = ()
-    ) -> subprocess.CompletedProcess[str]:
-        return run(installation, program, *arguments, account=self.account, keep_open=keep_open)
 
 
 def _owner(data: Path, account: Account | None) -> Account | None:
