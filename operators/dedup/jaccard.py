@@ -127,13 +127,7 @@ class Finder:
         return better[same], worse[same]
 
     def _compare(self, one: Integers, two: Integers) -> Flags:
-        """Whether each pair of sets has the index, each distinct pair compared once."""
-        where = None
-        if len(one) > _PAIRS_AT_ONCE:  # a batch meets the same pair in many queries
-            many = len(self.sizes)
-            pair = np.minimum(one, two) * many + np.maximum(one, two)
-            pair, where = np.unique(pair, return_inverse=True)
-            one, two = pair // many, pair % many
+        """Whether each pair of sets has the index."""
         small = np.minimum(self.sizes[one], self.sizes[two])
         large = np.maximum(self.sizes[one], self.sizes[two])
         worth = np.flatnonzero(small >= (self.threshold - 1e-9) * large)
@@ -141,7 +135,7 @@ class Finder:
         for begin in range(0, len(worth), _PAIRS_AT_ONCE):
             some = worth[begin : begin + _PAIRS_AT_ONCE]
             high[some] = jaccard(self.sets, one[some], two[some]) >= self.threshold
-        return high if where is None else high[where]
+        return high
 
 
 def jaccard(sets: Sequence[TokenIndex], one: Integers, two: Integers) -> Floats:

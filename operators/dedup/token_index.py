@@ -1,9 +1,8 @@
 """What makes two texts comparable: the set of their tokens, as numbers.
 
-A token is what ``text.lower().split()`` gives. Python's own sets of strings cost 25 us a chunk of
-120 words; here the bytes of many texts are split and hashed at once, in 3 us. A token is
-represented by 55 bits of a hash: two different tokens of a pair of chunks meet by chance once in
-10**12 pairs.
+A token is what ``text.lower().split()`` gives, as 55 bits of a hash: two different tokens of a pair
+of chunks meet by chance once in 10**12 pairs. The bytes of many texts are split and hashed at once:
+3 us a chunk of 120 words, where Python's own sets of strings take 25.
 """
 
 import hashlib
