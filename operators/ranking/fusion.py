@@ -123,7 +123,7 @@ def combination(
             words[corpus == number[name]] = 1.0
     vector_weight, words = np.repeat(vector_weight, sizes), np.repeat(words, sizes)
     if lacking := [of for name, of in (unembedded or {}).items() if name in number and len(of)]:
-        by_words = hits["chunk_id"].is_in(pl.concat(lacking)).to_numpy()
+        by_words = np.isin(hits["chunk_id"].to_numpy(), pl.concat(lacking).to_numpy())
         vector_weight[by_words], words[by_words] = 0.0, 1.0
     made = (
         vector_weight,
