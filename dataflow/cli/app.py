@@ -18,7 +18,7 @@ import typer
 from dataflow.cli.collections import collections_app, drop
 from dataflow.cli.demo import demo
 from dataflow.cli.evaluate import evaluate, sweep
-from dataflow.cli.ingest import ingest_app
+from dataflow.cli.ingest import ingest_app, watch
 from dataflow.cli.learn import learn
 from dataflow.cli.maintenance import doctor, embed, models_app, status, verify
 from dataflow.cli.mcp import mcp_app
@@ -342,7 +342,7 @@ def config_schema(
 
 
 # The help lists the commands in this order, and the groups of commands after them.
-for command in (demo, serve, embed, doctor, status, verify, drop, evaluate, sweep, learn):
+for command in (demo, watch, serve, embed, doctor, status, verify, drop, evaluate, sweep, learn):
     app.command()(command)
 app.add_typer(models_app, name="models")
 app.add_typer(ingest_app, name="ingest")
