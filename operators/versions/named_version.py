@@ -76,10 +76,8 @@ def lineage_of(path: str | None, title: str | None = None) -> str | None:
     if not parts:
         return _topic(title) or None if title else None
     *folders, name = parts
-    kept = []
-    for folder in folders:
-        plain = "" if folder.lower() in _MOVING else _topic(folder)
-        kept += [plain] if plain else []
+    topics = (_topic(folder) for folder in folders if folder.lower() not in _MOVING)
+    kept = [topic for topic in topics if topic]
     stem, extension = _split_extension(name)
     plain = _topic(stem)
     if not plain and not kept and title:
