@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from operators.arrays.segments import Column, Floats, Integers, changes, positions, starts
-from operators.evaluation.ranked_documents import judged_names
+from operators.evaluation.ranked_documents import IN_JUDGED_CORPUS, judged_names
 from operators.ranking.fusion import combination
 from operators.ranking.lexical_weight import lexical_weights
 
@@ -177,8 +177,6 @@ def candidates(
     """
     ids = queries["query_id"].to_list()
     known = sorted(corpora)
-    document_ids = hits["document_id"].unique().sort()
-    document = document_ids.search_sorted(hits["document_id"]).to_numpy().astype(np.int64)
     query = positions(queries["number"].to_numpy(), hits["query_id"].to_numpy())
     gain_of_grade = 2.0 ** pl.col("grade").cast(pl.Float64) - 1
     graded = qrels.filter(pl.col("grade") > 0).with_columns(gain=gain_of_grade)
@@ -187,17 +185,12 @@ def candidates(
     for (query_id,), part in graded.group_by("query_id"):
         best = np.sort(part["gain"].to_numpy())[::-1][:_CUT]
         ideal[place[str(query_id)]] = (best * _DISCOUNT[: len(best)]).sum()
-    asked = pl.Series([ids[n] for n in query.tolist()], dtype=pl.String)
-    key = hits.select("chunk_id", query_id=asked)
+    key = hits.select("chunk_id", query_id=queries["query_id"].gather(query))
     found = judged_names(graded, hits.drop("query_id")).join(graded, on=["query_id", "doc_id"])
     best_gain = found.group_by("query_id", "chunk_id").agg(pl.col("gain").max())
     gains = key.join(best_gain, on=["query_id", "chunk_id"], how="left", maintain_order="left")
-    corpus = pl.Series(known).search_sorted(hits["corpus"]).to_numpy().astype(np.int64)
-    counting = [
-        [all_corpora or names is None or name in names for name in known]
-        for names in queries["corpora"].to_list()
-    ]
-    counted = np.array(counting, bool).reshape(len(ids), len(known))[query, corpus]
+    judged = hits.select("corpus", corpora=queries["corpora"].gather(query))
+    counted = judged.select(pl.lit(all_corpora) | IN_JUDGED_CORPUS).to_series()
     triggers = queries["trigger"].drop_nulls().unique().sort().to_list()
     numbers = {name: number for number, name in enumerate(triggers)}
     named = queries.select(
@@ -217,9 +210,9 @@ def candidates(
             *("corpus", "recency"),
             pl.col(_OF_LISTS).cast(pl.Float64).fill_null(np.nan),
             query_id=query,
-            corpus_number=corpus,
-            document=document,
-            gain=np.where(counted, gains["gain"].fill_null(0.0).to_numpy(), 0.0),
+            corpus_number=pl.Series(known, dtype=pl.String).search_sorted(hits["corpus"]),
+            document=pl.col("document_id").rank("dense"),
+            gain=pl.when(counted).then(gains["gain"].fill_null(0.0)).otherwise(0.0),
             counted=counted,
         ),
     )
