@@ -40,12 +40,8 @@ def render(shown: Picture, path: Path) -> str:
         raise RenderError(f"{path.name}: write a name that ends in {', '.join(_SUFFIXES)}")
     dot = to_dot(shown)
     mark = fingerprint(dot)
-    if suffix == ".png":
-        path.write_bytes(stamp(draw(dot), mark))
-    elif suffix == ".svg":
-        path.write_bytes(draw(dot, format="svg"))
-    else:
-        path.write_text(dot, encoding="utf-8")
+    drawn = draw(dot, format=suffix.removeprefix("."))
+    path.write_bytes(stamp(drawn, mark) if suffix == ".png" else drawn)
     return mark
 
 
@@ -67,11 +63,14 @@ def draw(dot: str, *, format: str = "png") -> bytes:
 
     Args:
         dot: the graph in the DOT language.
-        format: of the picture: ``png``, ``svg`` or another that Graphviz knows.
+        format: of the picture: ``png``, ``svg`` or another that Graphviz knows; ``dot`` and ``gv``
+            are the text itself, which needs neither.
 
     Raises:
         RenderError: neither is there, or the layout failed.
     """
+    if format in ("dot", "gv"):
+        return dot.encode()
     options = ["-Gdpi=110"] if format == "png" else []
     try:
         import pygraphviz

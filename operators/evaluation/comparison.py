@@ -132,10 +132,9 @@ def changed(
         .with_columns(size=(pl.col("after") - pl.col("before")).abs())
         .filter(pl.col("size") >= 1e-9)
     )
-    order = {c: at for at, c in enumerate(scores["config"].unique(maintain_order=True))}
+    order = pl.Enum(scores["config"].unique(maintain_order=True))
     picked = (
-        moved.with_columns(order=pl.col("config").replace_strict(order, default=None))
-        .sort(["order", "size", "query_id"], descending=[False, True, False])
+        moved.sort(pl.col("config").cast(order), -pl.col("size"), "query_id")
         .group_by("config", maintain_order=True)
         .head(most)
     )

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dataflow.cli.doctor import Finding
     from dataflow.ingestion.model_migration import ModelMigrationProgress, ModelMigrationReport
     from dataflow.ingestion.vectors import Embedded
+    from dataflow.service.models import Read
     from operators.embedding.minilm import ModelStatus
     from operators.postgres.schema.model_migration import ModelMigration
     from operators.postgres.store import CollectionInfo, Store
@@ -47,6 +48,7 @@ def status_as_json(
     corpora: pl.DataFrame,
     unread: pl.DataFrame,
     migration: ModelMigration | None,
+    read: Sequence[Read],
 ) -> dict[str, Any]:
     """What a collection holds, as plain data."""
     return {
@@ -58,6 +60,7 @@ def status_as_json(
             {**held, "repos": info.repos.get(held["corpus"], {})} for held in corpora.to_dicts()
         ],
         "unread": unread.to_dicts(),
+        "sources": [source.model_dump() for source in read],
     }
 
 
@@ -67,6 +70,7 @@ def show_status(
     corpora: pl.DataFrame,
     unread: pl.DataFrame,
     migration: ModelMigration | None,
+    read: Sequence[Read],
 ) -> None:
     """Print one row for each corpus; then the repositories, and which documents failed and why."""
     model = f"{info.model} ({info.dimensions} dimensions, space {info.space})"
@@ -94,6 +98,11 @@ def show_status(
         if names:
             shown = ", ".join(map(printable, names[:_REPOS_SHOWN]))
             OUT.print(Text(f"{corpus}: repositories {shown}{more}"))
+    for source in read:
+        at = f" at {source.commit[:12]}" if source.commit else ""
+        since = f"; since then {source.since}" if source.since else ""
+        said = f"{source.source}: {source.state}, {source.read_at:%Y-%m-%d %H:%M}{at}{since}"
+        OUT.print(Text(printable(said), style="yellow" if since else ""))
     if migration is not None:
         done = migration.chunks - migration.missing
         OUT.print(
