@@ -74,13 +74,14 @@ lint: $(TEST)  ## format, lint and types
 bench: $(TEST)  ## every benchmark, as tables
 	$(BIN)/python -m benchmarks
 
-render: $(RUN)  ## draw dag.png again
+render: $(RUN)  ## draw dag.png again, and dag.dot, which a test compares
 	$(BIN)/crosscorpus render --out dag.png
+	$(BIN)/crosscorpus render --out dag.dot
 
 lock: $(TEST)  ## resolve the locked environments again
 	echo 'uv>=0.13,<1' | $(LOCK) - -o requirements/uv.lock
-	$(LOCK) pyproject.toml --extra code --extra render -o requirements/run.lock
-	$(LOCK) pyproject.toml $(foreach extra,code static render pixeltable tokens notebook serve bench otel test,--extra $(extra)) -o requirements/test.lock
+	$(LOCK) pyproject.toml --extra code --extra watch --extra render -o requirements/run.lock
+	$(LOCK) pyproject.toml $(foreach extra,code static watch render pixeltable tokens notebook serve bench otel test,--extra $(extra)) -o requirements/test.lock
 
 $(BIN)/python:
 	@command -v $(PYTHON) >/dev/null || \

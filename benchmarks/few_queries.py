@@ -128,17 +128,17 @@ def found(name: str) -> tuple[Candidates, Candidates, list[str]]:
 
 def both_lists(candidates: Candidates) -> Lists:
     """Ranks and scaled scores over all judged corpora of a query together."""
-    counted = candidates.counted
-    vector = np.where(counted, candidates.similarity, np.nan)
-    text = np.where(counted, candidates.text_score, np.nan)
+    counted, query = candidates.of_hits("counted"), candidates.of_hits("query_id")
+    vector = np.where(counted, 1 - candidates.of_hits("vector_distance"), np.nan)
+    text = np.where(counted, candidates.of_hits("text_score"), np.nan)
     scaled = {
         name: (
-            _by_query(NORMALISATIONS[name], vector, candidates.query),
-            _by_query(NORMALISATIONS[name], text, candidates.query),
+            _by_query(NORMALISATIONS[name], vector, query),
+            _by_query(NORMALISATIONS[name], text, query),
         )
         for name in ("max", "min_max")
     }
-    ranks = [_ranks(values, candidates.query) for values in (vector, text)]
+    ranks = [_ranks(values, query) for values in (vector, text)]
     return Lists(ranks[0], ranks[1], scaled["max"], scaled["min_max"])
 
 

@@ -18,7 +18,7 @@ import typer
 from dataflow.cli.collections import collections_app, drop
 from dataflow.cli.demo import demo
 from dataflow.cli.evaluate import evaluate, sweep
-from dataflow.cli.ingest import ingest_app
+from dataflow.cli.ingest import ingest_app, watch
 from dataflow.cli.learn import learn
 from dataflow.cli.maintenance import doctor, embed, models_app, status, verify
 from dataflow.cli.mcp import mcp_app
@@ -254,7 +254,7 @@ def render(
     ] = None,
     check: Annotated[
         bool,
-        typer.Option("--check", help="Only tell whether the PNG is up to date (exit code 1: no)."),
+        typer.Option("--check", help="Only tell whether a .dot is up to date (exit code 1: no)."),
     ] = False,
     graph: Annotated[
         str, typer.Option(help="Which one: retrieval (as configured), ingestion or evaluation.")
@@ -273,10 +273,11 @@ def render(
     from dataflow.visualization import png as pictures
 
     shown = draw_graph(graph, load_config(config), unfold=unfold)
-    out = out or Path("dag.png" if graph == "retrieval" else f"{graph}.png")
+    name = "dag" if graph == "retrieval" else graph
+    out = out or Path(name + (".dot" if check else ".png"))
     if not check:
-        mark = pictures.render(shown, out)
-        typer.echo(f"{out}: graph {mark[:12]}")
+        pictures.render(shown, out)
+        typer.echo(f"{out}: {len(shown.boxes)} nodes")
     elif pictures.check(out, shown):
         typer.echo(f"{out} is up to date")
     else:
@@ -342,7 +343,7 @@ def config_schema(
 
 
 # The help lists the commands in this order, and the groups of commands after them.
-for command in (demo, serve, embed, doctor, status, verify, drop, evaluate, sweep, learn):
+for command in (demo, watch, serve, embed, doctor, status, verify, drop, evaluate, sweep, learn):
     app.command()(command)
 app.add_typer(models_app, name="models")
 app.add_typer(ingest_app, name="ingest")

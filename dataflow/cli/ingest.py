@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import sys
+import threading
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -83,6 +85,9 @@ def ingest_git(
     ] = None,
     relocated: Relocated = False,
     stop_after: StopAfter = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Read again whatever changes, until Ctrl-C.")
+    ] = False,
     *,
     options: IngestOptions,
 ) -> None:
@@ -99,8 +104,15 @@ def ingest_git(
             "that is the address of a repository: `git clone` it, then give the clone's path, such "
             f"as ./{printable(address['name'])}"
         )
-    source = git_source(path, repo, exclude=exclude or (), diffs=diffs)
-    ingest_source(source, options, relocated=relocated, stop_after_s=stop_after)
+
+    def source() -> Source:
+        return git_source(path, repo, exclude=exclude or (), diffs=diffs)
+
+    if watch:  # git says what the tree has: what a branch lacks is no accident
+        options = replace(options, allow_mass_delete=True)
+        watch_source(path, source, options, relocated=relocated)
+    else:
+        ingest_source(source(), options, relocated=relocated, stop_after_s=stop_after)
 
 
 @ingest_app.command("folder")
@@ -251,6 +263,48 @@ def ingest_from(
     from operators.sources.reader import named_reader
 
     ingest_source(named_reader(reader, arguments or []), options, stop_after_s=stop_after)
+
+
+@takes_ingest_options
+def watch(
+    path: Annotated[Path, typer.Argument(help="A git working tree, or a folder.")] = Path(),
+    repo: Annotated[
+        str | None, typer.Option(help="Name it is filed under; else as `ingest` calls it.")
+    ] = None,
+    *,
+    options: IngestOptions,
+) -> None:
+    """Keep a working tree or a folder of documents up to date: read again whatever changes.
+
+    A saved file is found by words within two seconds; its vectors follow. Ends with Ctrl-C.
+
+    Example: crosscorpus watch ~/src/app -C team
+    """
+    from operators.sources.folder import folder_source
+
+    if (path / ".git").exists():
+        ingest_git.__wrapped__(path, repo, watch=True, options=options)  # type: ignore[attr-defined]
+    else:
+        watch_source(path, lambda: folder_source(path, "docs", repo), options)
+
+
+def watch_source(
+    path: Path, source: Callable[[], Source], options: IngestOptions, **how: Any
+) -> None:
+    """Ingest ``source`` after every change below ``path``; print a line for each."""
+    from dataflow import load_config
+    from dataflow.cli.console.terminal import show_change
+    from dataflow.ingestion.watch import watch
+    from operators.embedding.registry import load_embedder
+    from operators.postgres.store import open_store
+
+    embedder = load_embedder(options.model or load_config(options.config).embedding)
+    given = {**options.of_a_run, **how}
+    for fixed in ("wait", "in_turn"):
+        del given[fixed]
+    with open_store(collection=options.collection, create=True) as store:
+        stop = threading.Event()
+        watch(store, embedder, path, source, on_change=show_change, stop=stop, **given)
 
 
 def ingest_source(source: Source, options: IngestOptions, **how: Any) -> None:

@@ -1,8 +1,9 @@
 """Commands that look after a collection and its model: do they work, what do they hold."""
 
+import os
 import time
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -35,20 +36,24 @@ def doctor(
 
 
 def status(collection: Collection = "default", as_json: AsJson = False) -> None:
-    """Show what a collection holds, by corpus: documents, repositories, failures, runs, dates.
+    """Show what a collection holds, by corpus: documents, repositories, failures, dates, vectors.
+
+    Of each source it says when and at which commit it was read, and what has changed since.
 
     Example: crosscorpus status -C team
     """
     from dataflow.cli.console.collection_state import show_status, status_as_json
     from dataflow.cli.console.terminal import open_to_read, print_result
+    from dataflow.service.freshness import read_of
+    from operators.postgres.inspect.status import sources, unread
     from operators.postgres.inspect.status import status as read_status
-    from operators.postgres.inspect.status import unread as read_unread
     from operators.postgres.schema.model_migration import pending_model_migration
     from operators.postgres.store import collection_info
 
     with open_to_read(collection) as store:
         info, migration = collection_info(store), pending_model_migration(store)
-        held = (store, info, read_status(store), read_unread(store), migration)
+        read = [read_of(row) for row in sources(store).iter_rows(named=True)]
+        held = (store, info, read_status(store), unread(store), migration, read)
     print_result(as_json, status_as_json(*held), show_status, *held)
 
 
@@ -90,6 +95,9 @@ def embed(
     again: Annotated[
         bool, typer.Option("--again", help="Also try chunks that could not be embedded.")
     ] = False,
+    device: Annotated[
+        Literal["cpu", "cuda"] | None, typer.Option(help="What computes; cuda needs the extra gpu.")
+    ] = None,
     model: Annotated[str | None, typer.Option(help="Instead of the configuration's.")] = None,
     config: Config = "default",
     collection: Collection = "default",
@@ -111,6 +119,8 @@ def embed(
     from operators.postgres.store import open_store
     from operators.postgres.write.chunk_vectors import try_again
 
+    if device:
+        os.environ["CROSSCORPUS_DEVICE"] = device
     embedder = load_embedder(model or load_config(config).embedding)
     with open_store(collection=collection) as store:
         if again:

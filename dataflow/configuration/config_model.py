@@ -108,26 +108,20 @@ class Config(_Strict):
         own = self.corpora[corpus].deadline_s if corpus in self.corpora else None
         return own if own is not None else self.deadline_s
 
-    def with_changes(self, changes: Mapping[str, Any], *, catalog: Catalog | None = None) -> Config:
+    def with_changes(self, changes: Mapping[str, Any]) -> Config:
         """This configuration with ``changes`` merged in, checked as a file's would be.
 
-        Args:
-            changes: nested like the YAML file, for instance ``{"parameters": {"top_k": 5}}``.
-            catalog: as for :func:`load_config`.
+        They are nested like the YAML file, for instance ``{"parameters": {"top_k": 5}}``.
         """
-        merged = _merge(self.model_dump(exclude_unset=True), changes)
-        return check(merged, "changes", catalog)
+        return check(_merge(self.model_dump(exclude_unset=True), changes), "changes")
 
 
-def load_config(
-    source: str | Path | Mapping[str, Any] = "default", *, catalog: Catalog | None = None
-) -> Config:
+def load_config(source: str | Path | Mapping[str, Any] = "default") -> Config:
     """Read and check a configuration.
 
     Args:
         source: the name of a shipped configuration (``default``, ``rrf``, ...), the path of a YAML
             file, or the file's content as a mapping.
-        catalog: the stages that exist; None: those of the shipped retrieval graph.
 
     Returns:
         The configuration with everything that it extends merged in: mappings key by key, lists
@@ -140,7 +134,7 @@ def load_config(
     chain = read_chain(source)
     for layer in chain:
         merged = _merge(merged, layer.content)
-    return check(merged, chain[-1].name, catalog)
+    return check(merged, chain[-1].name)
 
 
 def as_config(
@@ -159,7 +153,10 @@ def as_config(
 
 
 def check(content: Mapping[str, Any], name: str, catalog: Catalog | None = None) -> Config:
-    """Turn a complete mapping into a :class:`Config`, or say in one line what is wrong with it."""
+    """Turn a complete mapping into a :class:`Config`, or say in one line what is wrong with it.
+
+    ``catalog`` has the stages that exist; None: ours and those of the modules that it names.
+    """
     if (entries := content.get("corpora")) and isinstance(entries, Mapping):
         _check_entries(entries, name)
         content = {**content, "corpora": _with_copies(entries, content.get("collections"))}

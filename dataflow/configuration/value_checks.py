@@ -18,30 +18,16 @@ _AtLeastOne = Annotated[_Finite, Field(ge=1)]
 _Share = Annotated[_Finite, Field(ge=0, le=1)]
 _Threshold = Annotated[_Finite, Field(gt=0, le=1)]
 
-BOUNDS: dict[str, Any] = {
-    "missing_score_fraction": _Share,
-    "candidate_cap": _AtLeastOne,
-    "search_depth": NotNegative,
-    "context_budget": NotNegative,
-    "cosine_threshold": _Threshold,
-    "ef_search": _AtLeastOne,
-    "exact_scan_max_rows": NotNegative,
-    "full_length_words": NotNegative,
-    "full_weight_terms": NotNegative,
-    "lexical_margin": NotNegative,
-    "superseded_weight": NotNegative,
-    "jaccard_threshold": _Threshold,
-    "max_citations": NotNegative,
-    "max_query_characters": _AtLeastOne,
-    "corpus_normalization": _Share,
-    "recency_boost": NotNegative,
-    "recency_days": NotNegative,
-    "rerank_depth": NotNegative,
-    "rrf_k": _Positive,
-    "top_k": NotNegative,
-    "context_depth": NotNegative,
-    "vector_weight": _Share,
+_BOUNDED = {
+    NotNegative: "context_budget context_depth exact_scan_max_rows full_length_words "
+    "full_weight_terms lexical_margin max_citations recency_boost recency_days rerank_depth "
+    "search_depth superseded_weight top_k",
+    _Positive: "rrf_k",
+    _AtLeastOne: "candidate_cap ef_search max_query_characters",
+    _Share: "corpus_normalization missing_score_fraction vector_weight",
+    _Threshold: "cosine_threshold jaccard_threshold",
 }
+BOUNDS: dict[str, Any] = {name: of for of, names in _BOUNDED.items() for name in names.split()}
 """The bounds of each parameter that is a number; without an entry it may be any that is finite."""
 
 _STRICT = ConfigDict(strict=True, arbitrary_types_allowed=True)

@@ -72,15 +72,11 @@ def questions(queries: pl.DataFrame) -> pl.DataFrame:
 def embed_judged_queries(
     queries: pl.DataFrame, embedder: Embedder, vectors_directory: Path | None = None
 ) -> pl.DataFrame:
-    """The vector of every text of the queries: columns ``QUERY_EMBEDDINGS``.
+    """``QUERY_EMBEDDINGS``: the vector of every text of ``queries`` (``JUDGED_QUERIES``).
 
-    Args:
-        queries: columns ``JUDGED_QUERIES``.
-        embedder: the collection's model.
-        vectors_directory: keeps the vectors from one call to the next.
+    ``vectors_directory`` keeps the vectors from one call to the next.
     """
-    texts = query_texts(questions(queries))
-    return with_vectors(texts, embedder, vectors_directory)
+    return with_vectors(query_texts(questions(queries)), embedder, vectors_directory)
 
 
 def check_corpora(queries: pl.DataFrame, configs: Mapping[str, Config]) -> None:

@@ -128,10 +128,10 @@ def sweep(
 
 def check_reach(config: Config, settings: Mapping[str, Sequence[Any]]) -> None:
     """Raise if a setting, beside the first values of the others, changes no node of the ranking."""
-    first = {name: values[0] for name, values in settings.items()}
+    plain, first = _ranking(config), {name: values[0] for name, values in settings.items()}
     for name, values in settings.items():
-        built = [_ranking(with_settings(config, first | {name: value})) for value in values]
-        if all(one == _ranking(config) for one in built):
+        built = (_ranking(with_settings(config, first | {name: value})) for value in values)
+        if all(one == plain for one in built):
             raise CrosscorpusError(
                 f"{name!r} changes nothing: no node that ranks reads it in this configuration"
             )

@@ -80,7 +80,7 @@ def embed(run: Run) -> None:
 
     try:
         done = embed_missing(
-            run.store, run.embedder, graph=run.graph, stop_at=run.stop_at, on_event=on_event
+            run.store, run.embedder, graph=run.graph, stop=run.time_is_up, on_event=on_event
         )
         report.unembedded, report.embedding_seconds = done.left, done.seconds
         report.failed += [

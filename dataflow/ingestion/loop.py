@@ -12,13 +12,18 @@ from contextlib import closing
 from typing import Any, Literal
 
 from dataflow.ingestion.finish import delete_vanished, embed, finish, keep_left_out
-from dataflow.ingestion.ownership import owned_source
 from dataflow.ingestion.run import IngestReport, OnEvent, Progress, Run
 from dataflow.ingestion.scan import scan
 from operators.embedding.protocol import Embedder
 from operators.postgres.store import Store, collection_info, set_model
-from operators.postgres.write.source_ownership import source_turn
-from operators.sources.protocol import Source, of_corpora
+from operators.postgres.write.source_ownership import (
+    kept_choice,
+    owner_key,
+    source_turn,
+    take_ownership,
+)
+from operators.sources.protocol import ReadIssue, Source, of_corpora
+from operators.sources.secrets import without_secrets
 
 BATCH_DOCUMENTS = 64
 BATCH_CHARACTERS = 400_000
@@ -80,7 +85,7 @@ def ingest(
             on_event(Progress(f"wait for {holder}"))
 
     with source_turn(store, source.reader, source.scopes or (), on_wait if in_turn else None):
-        source, notes = owned_source(store, source, relocated=relocated, secrets=secrets)
+        source, notes = _owned(store, source, relocated=relocated, secrets=secrets)
         run = Run(store, embedder, source, on_event, graph)
         run.report.notes += notes
         if stop_after_s is not None:
@@ -100,3 +105,38 @@ def ingest(
     report.seconds = time.monotonic() - run.began
     run.tell("done")
     return report
+
+
+def _owned(
+    store: Store, source: Source, *, relocated: bool = False, secrets: str | None = None
+) -> tuple[Source, list[ReadIssue]]:
+    """``source`` with the option and the way with secrets that the caller or a run chose.
+
+    Args:
+        store: the open collection; it keeps both choices for the next run of this source.
+        source: what to read.
+        secrets: see :func:`operators.sources.secrets.without_secrets`; None: what an earlier run
+            of this source was told, else ``skip``.
+        relocated: see :func:`operators.postgres.write.source_ownership.take_ownership`.
+
+    Returns:
+        The source, and notes: it is in the collection under another name too.
+
+    Raises:
+        CrosscorpusError: another source owns its name.
+    """
+    scopes = source.scopes or ()
+    others = take_ownership(store, source.reader, scopes, source.addresses, relocated=relocated)
+    why = (
+        "is here as {0!r} too, so that each passage is found twice: `drop --repo {0}` takes it out"
+    )
+    notes = [ReadIssue(source.addresses[0], why.format(repo), failed=False) for repo in others]
+    owner = owner_key(source.reader, *min(scopes, default=("", "")))
+    if source.choosing is not None and source.scopes:
+        choice = kept_choice(store, owner, source.option, source.choice)
+        source = source if choice == source.choice else source.choosing(choice or "")
+    judged = without_secrets(
+        source, secrets or kept_choice(store, owner, "secrets", None) or "skip"
+    )
+    kept_choice(store, owner, "secrets", secrets)  # now that it is known to be a way
+    return judged, notes

@@ -173,6 +173,10 @@ class Run:
         """Whether the last report of progress is some time ago."""
         return time.monotonic() - self.reported > EVENT_SECONDS
 
+    def time_is_up(self) -> bool:
+        """Whether the run was told to end by now."""
+        return time.monotonic() >= self.stop_at
+
     def tell(self, stage: str, vectors: Embedded | None = None) -> None:
         """Report how far the run is: with its reading, or with its ``vectors``."""
         self.reported = time.monotonic()

@@ -1,7 +1,5 @@
 """The scan: what a source has, compared with the ledger; new documents wait for a batch."""
 
-import time
-
 from dataflow.ingestion.ledger_snapshot import GOOD
 from dataflow.ingestion.run import Run
 from dataflow.ingestion.store import GaveUp, record_issue, store_waiting, withdraw
@@ -23,7 +21,7 @@ def _scan(run: Run, batch_documents: int, batch_characters: int) -> bool:
     characters = 0
     items = run.source.scan()
     while True:
-        if run.changed_corpora and time.monotonic() >= run.stop_at:
+        if run.changed_corpora and run.time_is_up():
             run.report.stopped_at = run.source.fraction()
             complete = False
             break

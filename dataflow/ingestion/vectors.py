@@ -4,7 +4,6 @@ Any number of workers share the work, on any machine that reaches the server; se
 :mod:`operators.postgres.write.chunk_vectors`.
 """
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -27,7 +26,7 @@ from operators.postgres.write.chunk_vectors import embed_some
 
 T = TypeVar("T")
 
-CHUNKS_AT_ONCE = 64
+CHUNKS_AT_ONCE = 32
 """Of one transaction, which holds these chunks while it embeds them."""
 
 _AWAY = {"away", "no_server", "busy"}  # kinds of database errors that pass
@@ -61,7 +60,7 @@ def embed_missing(
     embedder: Embedder,
     *,
     graph: Driver | None = None,
-    stop_at: float = math.inf,
+    stop: Callable[[], bool] = lambda: False,
     patience_s: float = 0.0,
     on_event: OnVectors | None = None,
 ) -> Embedded:
@@ -73,7 +72,7 @@ def embed_missing(
     Args:
         embedder: the collection's model.
         graph: the ingestion graph, with the nodes of the caller.
-        stop_at: the time of ``time.monotonic`` after which no more chunks are taken.
+        stop: says before each transaction whether to take no more chunks.
         patience_s: seconds to wait for a server that is away.
         on_event: receives after each transaction what was done so far.
 
@@ -98,7 +97,7 @@ def embed_missing(
         return vectors_or_reasons(graph, store, embedder, chunks, on_embedded)
 
     work = partial(embed_some, store, embed, limit=CHUNKS_AT_ONCE)
-    while time.monotonic() < stop_at and (some := _patiently(work, patience_s)):
+    while not stop() and (some := _patiently(work, patience_s)):
         touched.add(some.corpus)
         done.chunks += some.vectors
         done.failed += some.failed

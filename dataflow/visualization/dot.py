@@ -110,14 +110,15 @@ def _input_table(shown: Picture) -> list[str]:
     """One table of the run-time inputs and of what reads them."""
     rows = ['<tr><td colspan="3" align="left"><b>run-time inputs</b></td></tr>']
     for name, annotation, readers in shown.inputs:
+        first = ", ".join(readers[:3]) + (", ..." if len(readers) > 3 else "")
         rows.append(
             f'<tr><td align="left">{html.escape(name)}</td>'
             f'<td align="left"><font color="#57606a">{html.escape(annotation)}</font></td>'
-            f'<td align="left"><font color="#57606a">{html.escape(_some(readers))}</font></td></tr>'
+            f'<td align="left"><font color="#57606a">{html.escape(first)}</font></td></tr>'
         )
     read = {end for _, end in shown.arrows}
-    first = [name for name, box in shown.boxes.items() if name not in read and box.node.inputs]
-    arrows = (f'  "_inputs" -> {_quote(name)} [style=dashed];' for name in first)
+    tops = [name for name, box in shown.boxes.items() if name not in read and box.node.inputs]
+    arrows = (f'  "_inputs" -> {_quote(name)} [style=dashed];' for name in tops)
     return [_table("_inputs", rows), *arrows]
 
 
@@ -130,11 +131,6 @@ def _legend(shown: Picture) -> list[str]:
         for look, meaning in keys
     ]
     return [_table("_legend", rows)] if rows else []
-
-
-def _some(names: Iterable[str], most: int = 3) -> str:
-    listed = list(names)
-    return ", ".join(listed[:most]) + (", ..." if len(listed) > most else "")
 
 
 def _listed(attributes: Mapping[str, str]) -> str:

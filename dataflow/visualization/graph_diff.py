@@ -133,11 +133,8 @@ def _once(rows: list[str], subgraphs: list[str]) -> list[str]:
 
 
 def _line(change: Change) -> str:
-    return f"~ {change.where}: {_spell(change.before)} -> {_spell(change.after)}"
-
-
-def _spell(value: Any) -> str:
-    return "(none)" if value is None else str(value)
+    before, after = (spelled(value, most=None) for value in (change.before, change.after))
+    return f"~ {change.where}: {before} -> {after}"
 
 
 def difference_picture(first: Description, second: Description) -> Picture:

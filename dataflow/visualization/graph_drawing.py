@@ -11,8 +11,6 @@ from typing import Any
 
 from dataflow.visualization.png import RenderError, draw
 
-_TEXT = {"dot", "gv"}
-
 
 @dataclass(frozen=True)
 class GraphDrawing:
@@ -26,7 +24,7 @@ class GraphDrawing:
         Raises:
             RenderError: Graphviz is missing, or does not know the format.
         """
-        return self.source.encode() if format in _TEXT else draw(self.source, format=format)
+        return draw(self.source, format=format)
 
     def save(self, filename: str | Path) -> str:
         """Write the DOT text, and return the file's name."""

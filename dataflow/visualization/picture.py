@@ -170,11 +170,11 @@ def stage_colours(description: Description) -> dict[str, str]:
     return {stage: PALETTE[place % len(PALETTE)] for place, stage in enumerate(order)}
 
 
-def spelled(value: Any, most: int = 40) -> str:
-    """A value in a few characters.
+def spelled(value: Any, most: int | None = 40) -> str:
+    """A value in at most so many characters; None: in full.
 
     >>> spelled(None), spelled(0.5)
     ('(none)', '0.5')
     """
     text = "(none)" if value is None else str(value)
-    return text if len(text) <= most else f"{text[: most - 3]}..."
+    return text if most is None or len(text) <= most else f"{text[: most - 3]}..."

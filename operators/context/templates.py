@@ -132,9 +132,13 @@ def describe(
         repos = map(short_label, chunks["repo"].to_list())
         bodies = [f"{r}{sign}{body}" if r else body for r, body in zip(repos, bodies, strict=True)]
     labels = [f"[{begins}{body}]" for body in bodies]
+    of_link = parse(link or "")
+    kept, needed = _of_link(of_link)
+    rows = _rows(chunks, list(kept), of_label=False)
+    urls = [_url(of_link, row, kept, needed) for row in rows]
     return (
         pl.Series("source_label", labels, dtype=pl.String),
-        pl.Series("source_url", _urls(chunks, parse(link or "")), dtype=pl.String),
+        pl.Series("source_url", urls, dtype=pl.String),
     )
 
 
@@ -161,11 +165,6 @@ def short_label(text: str) -> str:
     half = LONGEST // 2
     short = text if len(text) <= LONGEST else f"{text[:half]}…{text[1 - half :]}"
     return short if short.isascii() and short.isprintable() else label_text(short)
-
-
-def _urls(chunks: pl.DataFrame, parts: tuple[Part, ...]) -> list[str | None]:
-    kept, needed = _of_link(parts)
-    return [_url(parts, row, kept, needed) for row in _rows(chunks, list(kept), of_label=False)]
 
 
 def _url(

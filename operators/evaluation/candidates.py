@@ -10,20 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from operators.arrays.segments import Column, Floats, Integers, changes, positions, starts
-from operators.evaluation.ranked_documents import judged_names
+from operators.evaluation.ranked_documents import IN_JUDGED_CORPUS, judged_names
 from operators.ranking.fusion import combination
 from operators.ranking.lexical_weight import lexical_weights
 
-_OF_HITS = (
-    *("corpus", "document", "vector_rank", "text_rank", "similarity"),
-    *("text_score", "recency", "gain", "counted"),
-)
+_OF_LISTS = ["vector_rank", "text_rank", "vector_distance", "text_score"]
 MISSING = -1
 _CUT = 10
 _DISCOUNT = 1 / np.log2(np.arange(2, _CUT + 2))
@@ -33,45 +29,35 @@ _FARTHEST = 40.0  # beyond it the logistic function is 0 or 1 to the last bit
 
 @dataclass(frozen=True)
 class Candidates:
-    """Hits by question and document; a question's number is its place in ``query_ids``."""
+    """Judged questions, and what they found.
+
+    Attributes:
+        questions: ``query_id`` (the place in ``query_ids``), ``texts``, ``trigger`` (its place in
+            ``triggers``; ``MISSING``: none), ``ideal`` (the best possible DCG@10) and ``match``
+            (the least weight of its words, by what they found).
+        depths: the length at which each corpus's lists were cut.
+        spaces: the vector space of each corpus; None: all have one.
+        hits: ``query_id`` as above, ``corpus``, ``corpus_number`` (its place in ``corpora``),
+            ``document`` (a number), the ranks and scores of both lists (NaN: not in that list),
+            ``recency``, ``gain`` (2 ** grade - 1 of the document) and ``counted`` (whether the
+            corpus counts for the question).
+    """
 
     query_ids: tuple[str, ...]
-    texts: pl.DataFrame  # query_id (the place), texts
+    questions: pl.DataFrame
     corpora: tuple[str, ...]
-    depths: Mapping[str, int] | None  # the length at which each corpus's lists were cut
-    spaces: Mapping[str, str | None] | None  # the vector space of each corpus; None: all have one
+    depths: Mapping[str, int] | None
+    spaces: Mapping[str, str | None] | None
     triggers: tuple[str, ...]
-    trigger: Integers  # of each question; MISSING: none
-    query: Integers  # this and all below but ``ideal``: of each hit
-    corpus: Integers
-    document: Integers
-    vector_rank: Floats  # NaN: not in that list
-    text_rank: Floats
-    similarity: Floats
-    text_score: Floats
-    recency: Floats
-    gain: Floats  # 2 ** grade - 1 of the hit's document
-    counted: Column  # whether the hit is in a corpus that counts for its question
-    ideal: Floats  # of each question: the best possible DCG@10
-    match: Floats  # of each question: the least weight of its words, by what they found
+    hits: pl.DataFrame
     _values: dict[tuple[float, float], tuple[Floats, Floats]] = field(
         init=False, default_factory=dict
     )
     _confidence: dict[int, Floats] = field(init=False, default_factory=dict)
 
-    @cached_property
-    def hits(self) -> pl.DataFrame:
-        """As :func:`operators.ranking.fusion.combination` takes them."""
-        return pl.DataFrame(
-            {
-                "query_id": self.query.astype(np.uint32),
-                "corpus": pl.Series(self.corpora, dtype=pl.String).gather(self.corpus),
-                "vector_rank": self.vector_rank,
-                "text_rank": self.text_rank,
-                "vector_distance": 1 - self.similarity,
-                "text_score": self.text_score,
-            }
-        )
+    def of_hits(self, name: str) -> Column:
+        """The column ``name`` of the hits."""
+        return self.hits[name].to_numpy()
 
     def values(
         self, corpus_normalization: float, missing_score_fraction: float = 0.0
@@ -93,9 +79,10 @@ class Candidates:
     def confidence(self, full_weight_terms: int) -> Floats:
         """The factor of each question's text scores."""
         if full_weight_terms not in self._confidence:
-            factors = lexical_weights(self.texts, full_weight_terms=full_weight_terms)
+            factors = lexical_weights(self.questions, full_weight_terms=full_weight_terms)
             prior = _floats(factors["lexical_weight"])
-            self._confidence[full_weight_terms] = np.fmax(prior, self.match)
+            match = self.questions["match"].to_numpy()
+            self._confidence[full_weight_terms] = np.fmax(prior, match)
         return self._confidence[full_weight_terms]
 
     def part(self, numbers: Sequence[int] | Integers) -> Candidates:
@@ -103,24 +90,20 @@ class Candidates:
         chosen = np.asarray(numbers, np.int64)
         place = np.full(len(self.query_ids), MISSING)
         place[chosen] = np.arange(len(chosen))
-        kept = place[self.query] != MISSING
-        columns = {name: getattr(self, name)[kept] for name in _OF_HITS}
+        hits = self.hits.with_columns(query_id=pl.Series(place[self.of_hits("query_id")]))
         return replace(
             self,
             query_ids=tuple(self.query_ids[number] for number in chosen),
-            texts=_renumbered(self.texts[chosen]),
-            trigger=self.trigger[chosen],
-            query=place[self.query[kept]],
-            ideal=self.ideal[chosen],
-            match=self.match[chosen],
-            **columns,
+            questions=_renumbered(self.questions[chosen]),
+            hits=hits.filter(pl.col("query_id") != MISSING),
         )
 
     @cached_property
     def _documents(self) -> tuple[Integers, Integers, Integers, Integers]:
         """The hits' order by document; each document's begin, question and place there."""
-        order = np.lexsort((self.document, self.query))
-        query, document = self.query[order], self.document[order]
+        query, document = self.of_hits("query_id"), self.of_hits("document")
+        order = np.lexsort((document, query))
+        query, document = query[order], document[order]
         begins = np.flatnonzero(changes(query) | changes(document))
         owner = query[begins]
         first = starts(owner)
@@ -132,7 +115,7 @@ class Candidates:
 
         The gain of a document is 2 ** grade - 1 (Burges et al., ICML 2005).
         """
-        if not len(self.query):
+        if self.hits.is_empty():
             return np.zeros(len(self.query_ids))
         table, gains = self._table(score)
         top = np.argpartition(-table, _CUT - 1, axis=1)[:, :_CUT]
@@ -147,7 +130,7 @@ class Candidates:
         they are above it (Qin, Liu and Li, Information Retrieval 13, 2010). So documents that
         nearly change places count already. Multiples of ``score`` give the same value.
         """
-        if not len(self.query) or not (highest := float(np.abs(score).max())):
+        if self.hits.is_empty() or not (highest := float(np.abs(score).max())):
             return self.ndcg(score)
         table, gains = self._table(score / (highest * _SOFTNESS))
         row, column = np.nonzero((gains > 0) & np.isfinite(table))
@@ -162,13 +145,14 @@ class Candidates:
         order, begins, owner, place = self._documents
         shape = (len(self.query_ids), max(int(place.max()) + 1, _CUT))
         table, gains = np.full(shape, -np.inf), np.zeros(shape)
-        counting = np.where(self.counted, score, -np.inf)
+        counting = np.where(self.of_hits("counted"), score, -np.inf)
         table[owner, place] = np.maximum.reduceat(counting[order], begins)
-        gains[owner, place] = np.maximum.reduceat(self.gain[order], begins)
+        gains[owner, place] = np.maximum.reduceat(self.of_hits("gain")[order], begins)
         return table, gains
 
     def _of_ideal(self, found: Floats) -> Floats:
-        value: Floats = np.divide(found, self.ideal, out=np.zeros(len(found)), where=self.ideal > 0)
+        ideal = self.questions["ideal"].to_numpy()
+        value: Floats = np.divide(found, ideal, out=np.zeros(len(found)), where=ideal > 0)
         return value
 
 
@@ -193,8 +177,6 @@ def candidates(
     """
     ids = queries["query_id"].to_list()
     known = sorted(corpora)
-    document_ids = hits["document_id"].unique().sort()
-    document = document_ids.search_sorted(hits["document_id"]).to_numpy().astype(np.int64)
     query = positions(queries["number"].to_numpy(), hits["query_id"].to_numpy())
     gain_of_grade = 2.0 ** pl.col("grade").cast(pl.Float64) - 1
     graded = qrels.filter(pl.col("grade") > 0).with_columns(gain=gain_of_grade)
@@ -203,39 +185,36 @@ def candidates(
     for (query_id,), part in graded.group_by("query_id"):
         best = np.sort(part["gain"].to_numpy())[::-1][:_CUT]
         ideal[place[str(query_id)]] = (best * _DISCOUNT[: len(best)]).sum()
-    asked = pl.Series([ids[n] for n in query.tolist()], dtype=pl.String)
-    key = hits.select("chunk_id", query_id=asked)
+    key = hits.select("chunk_id", query_id=queries["query_id"].gather(query))
     found = judged_names(graded, hits.drop("query_id")).join(graded, on=["query_id", "doc_id"])
     best_gain = found.group_by("query_id", "chunk_id").agg(pl.col("gain").max())
     gains = key.join(best_gain, on=["query_id", "chunk_id"], how="left", maintain_order="left")
-    corpus = pl.Series(known).search_sorted(hits["corpus"]).to_numpy().astype(np.int64)
-    counting = [
-        [all_corpora or names is None or name in names for name in known]
-        for names in queries["corpora"].to_list()
-    ]
-    counted = np.array(counting, bool).reshape(len(ids), len(known))[query, corpus]
+    judged = hits.select("corpus", corpora=queries["corpora"].gather(query))
+    counted = judged.select(pl.lit(all_corpora) | IN_JUDGED_CORPUS).to_series()
     triggers = queries["trigger"].drop_nulls().unique().sort().to_list()
     numbers = {name: number for number, name in enumerate(triggers)}
+    named = queries.select(
+        *("query_id", "texts"),
+        trigger=np.array([numbers.get(name, MISSING) for name in queries["trigger"]], np.int64),
+        ideal=ideal,
+        match=np.zeros(len(ids)) if match is None else _floats(match["lexical_weight"]),
+    )
     return Candidates(
         query_ids=tuple(ids),
-        texts=_renumbered(queries.select("query_id", "texts")),
+        questions=_renumbered(named),
         corpora=tuple(known),
         depths=depths,
         spaces=spaces,
         triggers=tuple(triggers),
-        trigger=np.array([numbers.get(name, MISSING) for name in queries["trigger"]], np.int64),
-        query=query,
-        corpus=corpus,
-        document=document,
-        vector_rank=_floats(hits["vector_rank"]),
-        text_rank=_floats(hits["text_rank"]),
-        similarity=1 - _floats(hits["vector_distance"]),
-        text_score=_floats(hits["text_score"]),
-        recency=hits["recency"].to_numpy(),
-        gain=np.where(counted, gains["gain"].fill_null(0.0).to_numpy(), 0.0),
-        counted=counted,
-        ideal=ideal,
-        match=np.zeros(len(ids)) if match is None else _floats(match["lexical_weight"]),
+        hits=hits.select(
+            *("corpus", "recency"),
+            pl.col(_OF_LISTS).cast(pl.Float64).fill_null(np.nan),
+            query_id=query,
+            corpus_number=pl.Series(known, dtype=pl.String).search_sorted(hits["corpus"]),
+            document=pl.col("document_id").rank("dense"),
+            gain=pl.when(counted).then(gains["gain"].fill_null(0.0)).otherwise(0.0),
+            counted=counted,
+        ),
     )
 
 
@@ -244,22 +223,17 @@ def together(first: Candidates, second: Candidates) -> Candidates:
 
     Both have the same corpora and triggers.
     """
-    count = len(first.query_ids)
-    joined: dict[str, Any] = {
-        name: np.concatenate([getattr(first, name), getattr(second, name)])
-        for name in (*_OF_HITS, "trigger", "ideal", "match")
-    }
+    later = second.hits.with_columns(pl.col("query_id") + len(first.query_ids))
     return replace(
         first,
         query_ids=first.query_ids + second.query_ids,
-        texts=_renumbered(pl.concat([first.texts, second.texts])),
-        query=np.concatenate([first.query, second.query + count]),
-        **joined,
+        questions=_renumbered(pl.concat([first.questions, second.questions])),
+        hits=pl.concat([first.hits, later]),
     )
 
 
-def _renumbered(texts: pl.DataFrame) -> pl.DataFrame:
-    return texts.with_columns(query_id=pl.int_range(pl.len(), dtype=pl.UInt32))
+def _renumbered(questions: pl.DataFrame) -> pl.DataFrame:
+    return questions.with_columns(query_id=pl.int_range(pl.len(), dtype=pl.UInt32))
 
 
 def _floats(column: pl.Series) -> Floats:

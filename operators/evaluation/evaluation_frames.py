@@ -1,8 +1,9 @@
 """The schema of every frame of an evaluation, and all of them together.
 
-A *run* is a configuration's answers to the judged queries: ranked documents. A *measure* is one
-of ``nDCG@10``, ``R@50``, ``RR@10``, ``AP``. A *slice* is a part of the queries (one kind, one
-trigger, judged in several corpora) or of the documents (one corpus).
+A *run* is a configuration's answers to the judged queries: ranked documents. A *measure* is one of
+``MEASURES``. A *slice* is ``all``, ``several corpora`` (queries that judge more than one),
+``kind=...`` or ``trigger=...`` (queries), ``corpus=...`` (documents of one), or ``all corpora``
+(those of every corpus in one list, as for a user who names none).
 """
 
 from collections.abc import Mapping
@@ -57,7 +58,7 @@ SUMMARY = pl.Schema(
     {
         "config": pl.String(),
         "measure": pl.String(),
-        "slice": pl.String(),  # see below
+        "slice": pl.String(),
         "queries": pl.UInt32(),
         "mean": pl.Float64(),
         "low": pl.Float64(),  # 95 % bootstrap interval of the mean
@@ -65,9 +66,6 @@ SUMMARY = pl.Schema(
     }
 )
 
-# A slice is "all", "several corpora" (queries that judge more than one), "all corpora"
-# (the documents of every corpus in one list, as for a user who names none), "corpus=docs"
-# (documents of one corpus), "kind=..." or "trigger=..." (queries).
 COMPARISON = pl.Schema(
     {
         "config": pl.String(),

@@ -12,13 +12,11 @@ SIGNIFICANT = 0.05
 
 def per_query(evaluation: Evaluation) -> pl.DataFrame:
     """One row a query and configuration: its kind, trigger and text, and a column a measure."""
-    order = {config: at for at, config in enumerate(evaluation.configs)}
     about = evaluation.queries.select("query_id", "number", "kind", "trigger", "text")
     return (
         evaluation.scores.pivot("measure", index=["config", "query_id"], values="value")
         .join(about, on="query_id")
-        .with_columns(order=pl.col("config").replace_strict(order, return_dtype=pl.Int64))
-        .sort("order", "number")
+        .sort(pl.col("config").cast(pl.Enum(evaluation.configs)), "number")
         .select("config", *about.drop("number").columns, *measures_of(evaluation.scores))
     )
 

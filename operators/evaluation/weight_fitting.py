@@ -95,24 +95,26 @@ def some(numbers: Integers, groups: Sequence[str], count: int | None, *, seed: i
 def scores(candidates: Candidates, parameters: Parameters, *, method: str = "convex") -> Floats:
     """The score of each hit, as the graph would give it."""
     weight = np.array([parameters[f"vector_weight.{name}"] for name in candidates.corpora])
-    share = weight[candidates.corpus] if len(weight) else np.zeros(0)
+    query, corpus = candidates.of_hits("query_id"), candidates.of_hits("corpus_number")
+    share = weight[corpus] if len(weight) else np.zeros(0)
     if method == "rrf":
         k = parameters["rrf_k"]
-        vector = reciprocal(candidates.vector_rank, k)
-        fused = share * vector + (1 - share) * reciprocal(candidates.text_rank, k)
+        vector = reciprocal(candidates.of_hits("vector_rank"), k)
+        fused = share * vector + (1 - share) * reciprocal(candidates.of_hits("text_rank"), k)
     else:
         vector, text = candidates.values(
             parameters["corpus_normalization"], parameters.get("missing_score_fraction", 0.0)
         )
         confidence = candidates.confidence(int(parameters["full_weight_terms"]))
-        fused = share * vector + (1 - share) * text * confidence[candidates.query]
+        fused = share * vector + (1 - share) * text * confidence[query]
     table = np.ones((len(candidates.corpora), len(candidates.triggers) + 1))
-    for row, corpus in enumerate(candidates.corpora):
+    for row, name in enumerate(candidates.corpora):
         for column, trigger in enumerate(candidates.triggers):
-            table[row, column] = parameters.get(f"weight.{corpus}.{trigger}", 1.0)
-    asked = candidates.trigger[candidates.query]  # MISSING is -1: the last column, all 1
-    factor: Floats = table[candidates.corpus, asked]
-    return fused * candidates.recency * factor
+            table[row, column] = parameters.get(f"weight.{name}.{trigger}", 1.0)
+    # of a question without a trigger it is MISSING, -1: the last column, all 1
+    trigger_number = candidates.questions["trigger"].to_numpy()[query]
+    found: Floats = fused * candidates.of_hits("recency") * table[corpus, trigger_number]
+    return found
 
 
 def ndcg(candidates: Candidates, parameters: Parameters, *, method: str = "convex") -> Floats:

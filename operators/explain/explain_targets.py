@@ -97,11 +97,11 @@ def _located(
 ) -> pl.DataFrame:
     """The named chunks with their labels; an unknown name may be the end of a path."""
     borders = visible_parts(corpora)
+    stores = [(s, of, {held: borders[c] for held, c in of.items()}) for s, of in by_store(homes)]
 
     def found(ids: Sequence[int], names: Sequence[str], *, by_end: bool = False) -> pl.DataFrame:
         parts = []
-        for store, of in by_store(homes):
-            visible = {held: borders[name] for held, name in of.items()}
+        for store, of, visible in stores:
             rows = locate(store, ids, names, repos=repos, visible=visible, by_end=by_end)
             rows = rows.with_columns(pl.col("corpus").replace(of))
             many_repos = collection_info(store).many_repos
@@ -118,8 +118,7 @@ def _located(
     ends = [text for name in unknown for text in spellings(str(name))]
     more = found([], ends, by_end=True)
     for name in unknown:
-        for store, of in by_store(homes) if not _ending(name, more) else ():
-            visible = {held: borders[own] for held, own in of.items()}
+        for store, _, visible in stores if not _ending(name, more) else ():
             if reason := unread_reason(store, spellings(str(name)), repos, visible):
                 raise UnknownName(f"{str(name)!r} is not here: {reason}")
     return pl.concat([known, more]).unique("chunk_id", keep="first", maintain_order=True)

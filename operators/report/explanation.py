@@ -15,23 +15,21 @@ from operators.report.passages import Passage, moves, score_bars, steps_bars, us
 _LONGEST = 600  # shown characters of a passage's text
 
 
-def explanation_page(answer: Mapping[str, Any], *, query_id: int | None = None) -> str:
-    """The whole page for one question (None: the first) as HTML.
+def explanation_page(answer: Mapping[str, Any]) -> str:
+    """The whole page for the first question of a run as HTML.
 
     It loads nothing, and without scripts it lacks the charts only. ``answer`` has the outputs
     ``queries``, ``results``, ``explain``, ``dispositions``, ``outcomes`` and ``provenance`` of a
     run.
     """
-    questions = answer["queries"]
-    number = questions["query_id"][0] if query_id is None else query_id
-    question = questions.row(by_predicate=pl.col("query_id") == number, named=True)
-    own = {
-        name: answer[name].filter(query_id=number)
+    question = answer["queries"].row(0, named=True)
+    results, explained, ends = (
+        answer[name].filter(query_id=question["query_id"])
         for name in ("results", "explain", "dispositions")
-    }
-    passages = _passages(own["dispositions"], own["explain"])
-    texts = dict(own["results"]["chunk_id", "text"].iter_rows())
-    results = [one for one in passages if one.place is not None]
+    )
+    passages = _passages(ends, explained)
+    texts = dict(results["chunk_id", "text"].iter_rows())
+    placed = [one for one in passages if one.place is not None]
     named = [one for one in passages if one.place is None]
     sections = []
     if passages:
@@ -40,16 +38,15 @@ def explanation_page(answer: Mapping[str, Any], *, query_id: int | None = None) 
     if named:
         body = join([_details(one, None, open_=True) for one in named])
         sections.append(Section("Passages asked about", body, "Asked about"))
-    if results:
-        body = join([_details(one, texts.get(one.row["chunk_id"]), open_=False) for one in results])
+    if placed:
+        body = join([_details(one, texts.get(one.row["chunk_id"]), open_=False) for one in placed])
         sections.append(Section("Results", body))
     sections.append(Section("The searches", _searches(answer["outcomes"]), "Searches"))
     sections.append(Section("How it was set", _settings(answer["provenance"]), "Settings"))
-    texts_asked = question["texts"]
     return page(
-        texts_asked[0],
+        question["texts"][0],
         sections,
-        lead=_lead(question, results, named, answer["provenance"]),
+        lead=_lead(question, placed, named, answer["provenance"]),
         scripts=charts.scripts() if passages else "",
     )
 

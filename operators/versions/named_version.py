@@ -74,17 +74,14 @@ def lineage_of(path: str | None, title: str | None = None) -> str | None:
     """
     parts = [p for p in (path or "").replace("\\", "/").split("/") if p not in ("", ".")]
     if not parts:
-        return _plain(_without(title, _version_in(title))) or None if title else None
+        return _topic(title) or None if title else None
     *folders, name = parts
-    kept = []
-    for folder in folders:
-        rest = "" if folder.lower() in _MOVING else _without(folder, _version_in(folder))
-        if plain := _plain(rest):
-            kept.append(plain)
+    topics = (_topic(folder) for folder in folders if folder.lower() not in _MOVING)
+    kept = [topic for topic in topics if topic]
     stem, extension = _split_extension(name)
-    plain = _plain(_without(stem, _version_in(stem)))
+    plain = _topic(stem)
     if not plain and not kept and title:
-        plain = _plain(_without(title, _version_in(title)))
+        plain = _topic(title)
     extension = extension.lower()
     return "/".join([*kept, plain + _SAME_FORMAT.get(extension, extension)])
 
@@ -110,18 +107,15 @@ def _version_in(text: str) -> tuple[int, int] | None:
     return None
 
 
-def _without(text: str, span: tuple[int, int] | None) -> str:
-    if span is None:
-        return text
-    before = re.sub(r"(?i)(?<![a-z0-9])(?:v|version|ver)[-_. ]*\Z", "", text[: span[0]])
-    return re.sub(r"\(\s*\)|\[\s*\]", " ", f"{before} {text[span[1] :]}")
+def _topic(text: str) -> str:
+    """A part of a name without its version; letter case, ``_`` and spaces do not count."""
+    if span := _version_in(text):
+        before = re.sub(r"(?i)(?<![a-z0-9])(?:v|version|ver)[-_. ]*\Z", "", text[: span[0]])
+        text = re.sub(r"\(\s*\)|\[\s*\]", " ", f"{before} {text[span[1] :]}")
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return re.sub(r"[\s_-]+", "-", folded).strip("-., ")
 
 
 def _split_extension(name: str) -> tuple[str, str]:
     match = _EXTENSION.search(name)
     return (name[: match.start()], match[0]) if match and match.start() else (name, "")
-
-
-def _plain(text: str) -> str:
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return re.sub(r"[\s_-]+", "-", folded).strip("-., ")

@@ -31,7 +31,7 @@ from hypothesis import strategies as st
 
 from dataflow.__main__ import main
 from dataflow.configuration.catalog import read_catalog
-from dataflow.configuration.config_model import load_config
+from dataflow.configuration.config_model import check
 from operators.context.search_outcomes import searched, unsuccessful
 from operators.foundation.data_dir import data_home
 from operators.frames import OUTCOMES, READ_CHUNKS, TEXT_LISTS, VECTOR_LISTS, empty
@@ -286,7 +286,7 @@ def small(catalog, content):
     """Load the small graph's configuration with changes."""
 
     def make(**changes):
-        return load_config({**content, **changes}, catalog=catalog)
+        return check({**content, **changes}, "configuration", catalog)
 
     return make
 

@@ -21,8 +21,9 @@ from operators.sources.protocol import printable
 
 if TYPE_CHECKING:
     from dataflow.cli.doctor import Finding
-    from dataflow.ingestion.model_migration import ModelMigrationProgress, ModelMigrationReport
+    from dataflow.ingestion.model_migration import ModelMigrationReport
     from dataflow.ingestion.vectors import Embedded
+    from dataflow.service.models import Read
     from operators.embedding.minilm import ModelStatus
     from operators.postgres.schema.model_migration import ModelMigration
     from operators.postgres.store import CollectionInfo, Store
@@ -46,6 +47,7 @@ def status_as_json(
     corpora: pl.DataFrame,
     unread: pl.DataFrame,
     migration: ModelMigration | None,
+    read: Sequence[Read],
 ) -> dict[str, Any]:
     """What a collection holds, as plain data."""
     return {
@@ -57,6 +59,7 @@ def status_as_json(
             {**held, "repos": info.repos.get(held["corpus"], {})} for held in corpora.to_dicts()
         ],
         "unread": unread.to_dicts(),
+        "sources": [source.model_dump() for source in read],
     }
 
 
@@ -66,6 +69,7 @@ def show_status(
     corpora: pl.DataFrame,
     unread: pl.DataFrame,
     migration: ModelMigration | None,
+    read: Sequence[Read],
 ) -> None:
     """Print one row for each corpus; then the repositories, and which documents failed and why."""
     model = f"{info.model} ({info.dimensions} dimensions, space {info.space})"
@@ -93,6 +97,11 @@ def show_status(
         if names:
             shown = ", ".join(map(printable, names[:_REPOS_SHOWN]))
             OUT.print(Text(f"{corpus}: repositories {shown}{more}"))
+    for source in read:
+        at = f" at {source.commit[:12]}" if source.commit else ""
+        since = f"; since then {source.since}" if source.since else ""
+        said = f"{source.source}: {source.state}, {source.read_at:%Y-%m-%d %H:%M}{at}{since}"
+        OUT.print(Text(printable(said), style="yellow" if since else ""))
     if migration is not None:
         done = migration.chunks - migration.missing
         OUT.print(
@@ -154,9 +163,9 @@ def show_models(models: Sequence[ModelStatus]) -> None:
         OUT.print(Text(f"{model.name}: {model.state}{size}{why}  {model.path}"))
 
 
-def draw_migration(update: Callable[..., None], event: ModelMigrationProgress) -> None:
+def draw_migration(update: Callable[..., None], event: ModelMigrationReport) -> None:
     """Show how far a model migration is, for `terminal.event_display`."""
-    details = f"{event.chunks}/{event.total} chunks, {event.rate:.0f}/s"
+    details = f"{event.chunks:,} of {event.total:,} chunks, {event.embedded:,} embedded"
     update(description=event.stage, completed=event.chunks, total=event.total, details=details)
 
 

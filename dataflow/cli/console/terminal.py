@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import partial
 from textwrap import dedent, indent
 from time import monotonic
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import polars as pl
 from rich.console import Console
@@ -26,6 +26,7 @@ from operators.foundation.escape import UNSEEN_IN_A_LINE
 if TYPE_CHECKING:  # a command that runs no graph need not load Hamilton, which takes a second
     from dataflow.ingestion.run import IngestReport
     from dataflow.ingestion.run import Progress as Event
+    from dataflow.ingestion.vectors import Embedded
     from operators.postgres.store import Store
     from operators.sources.github.github_mirror import Fetched
     from operators.sources.protocol import ReadIssue
@@ -321,6 +322,23 @@ def show_report(report: IngestReport) -> None:
         if issues:
             OUT.print(f"[{style}]{len(issues)} {title}[/]")
         print_first(_by_reason(issues), _ISSUES_SHOWN, "  ")
+
+
+def show_change(change: IngestReport | Embedded | Exception) -> None:
+    """Print in a line what a watcher read, embedded or failed at, with the time."""
+    if isinstance(change, Exception):
+        said, style = str(change), "red"
+    elif (read := getattr(change, "words_seconds", None)) is not None:
+        report = cast("IngestReport", change)
+        counts = {"new": report.documents_new, "changed": report.documents_changed}
+        counts |= {"deleted": report.documents_deleted, "failed": len(report.failed)}
+        told = ", ".join(f"{number} {what}" for what, number in counts.items() if number)
+        said, style = f"{told or 'nothing new'}: found by words after {read:.1f} s", ""
+    else:
+        done = cast("Embedded", change)
+        said, style = f"{done.chunks} vectors, {done.embedded} of them made now", ""
+        said += f"; {len(done.failed)} texts could not be embedded" if done.failed else ""
+    OUT.print(Text(f"{datetime.now():%H:%M:%S} {said}", style=style))
 
 
 def _by_reason(issues: Sequence[ReadIssue]) -> list[str]:

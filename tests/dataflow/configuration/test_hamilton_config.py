@@ -10,14 +10,15 @@ from dataflow.driver.config_graphs import diff_configs as diff
 from dataflow.driver.retrieval_driver import build_graph
 from dataflow.execution.plan import node_tags
 
-LISTS = {"merged", "fused", "unembedded"}
+UNCOMBINED = {"fused", "unembedded"}
+LISTS = UNCOMBINED | {"merged"}
 DEDUP = {"deduped", "unique"}
 SEARCHES = {"vector_search", "text_search"}
 INTENDED = {
     "missing_score_fraction": {"fused"},
     "search_depth_10": SEARCHES,
     "search_depth_200": SEARCHES,
-    "corpus_ranks": {"fused", "unembedded"},
+    "corpus_ranks": UNCOMBINED,
     "cosine_dedup": DEDUP | {"similarity_index"},
     "full_text_weight": {"lexical_prior"},
     "length_weight": {"lexical_weight"},
@@ -35,7 +36,7 @@ INTENDED = {
     "reranked": {"reranked"},
     "rrf": LISTS,
     "rrf_steep": LISTS | {"vector_hits", "text_hits"},
-    "comb_sum": {"fused", "unembedded"},
+    "comb_sum": UNCOMBINED,
     "static_model": set(),
     "text_only": {
         *("merged", "query_embeddings", "other_embeddings", "vector_search", "vector_hits"),

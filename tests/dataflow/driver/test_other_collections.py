@@ -159,7 +159,7 @@ def test_weights_are_learned_from_the_scores_that_corpora_of_two_spaces_have(
         fused = driver.execute(["fused"], ASK)["fused"]
     fitted = scores(every, base_parameters(config, every))
     assert sorted(fitted.tolist()) == pytest.approx(sorted(fused["score"]))
-    assert every.gain[every.corpus == every.corpora.index("code")].tolist() == [1.0]
+    assert every.hits.filter(corpus="code")["gain"].to_list() == [1.0]
 
 
 def test_what_another_collection_holds_is_asked_without_a_second_model(server_dsn, words, other):

@@ -16,6 +16,6 @@ def test_what_is_fitted_has_the_weights_of_languages_as_a_question_has_them(judg
         fetched(judged.store, default.with_changes(more), *asked, judged.embedder)[1]
         for more in ({}, {"languages": {"python": 1.3}})
     )
-    factors = np.where(plain.corpus == plain.corpora.index("code"), 1.3, 1.0)
-    assert (weighed.recency == plain.recency * factors).all()
+    factors = np.where(plain.of_hits("corpus") == "code", 1.3, 1.0)
+    assert (weighed.of_hits("recency") == plain.of_hits("recency") * factors).all()
     assert (factors > 1).any()

@@ -17,14 +17,14 @@ from operators.frames import UNIFIED
 
 def test_the_value_of_a_ranking_is_its_ndcg() -> None:
     one = made(3)
-    score = np.where(one.corpus == 0, 1.0, 2.0)
+    score = np.where(one.of_hits("corpus_number") == 0, 1.0, 2.0)
     assert one.ndcg(score).tolist() == pytest.approx([1 / math.log2(3)] * 3)
     assert one.ndcg(-score).tolist() == [1.0] * 3
 
 
 def test_the_smooth_value_of_scores_far_apart_is_ndcg_and_any_multiple_gives_the_same() -> None:
     one = made(3)
-    score = np.where(one.corpus == 0, 1.0, 2.0)
+    score = np.where(one.of_hits("corpus_number") == 0, 1.0, 2.0)
     for right in (score, -score):
         assert one.smooth_ndcg(right).tolist() == pytest.approx(one.ndcg(right).tolist())
         assert one.smooth_ndcg(right * 7).tolist() == pytest.approx(one.ndcg(right).tolist())
@@ -34,7 +34,7 @@ def test_the_smooth_value_of_scores_far_apart_is_ndcg_and_any_multiple_gives_the
 def test_the_smooth_value_grows_before_documents_change_places() -> None:
     one = made(3)
     values = [
-        one.smooth_ndcg(np.where(one.corpus == 0, 1.0 - nearer, 1.0)).mean()
+        one.smooth_ndcg(np.where(one.of_hits("corpus_number") == 0, 1.0 - nearer, 1.0)).mean()
         for nearer in (0.02, 0.01, 0.005, 0.0, -0.005, -0.01)
     ]
     assert values == sorted(set(values))
@@ -43,7 +43,7 @@ def test_the_smooth_value_grows_before_documents_change_places() -> None:
 def test_only_judged_corpora_count_unless_all_do() -> None:
     """The hits of the other corpus are ranked, and what they push down moves up again."""
     asked, all_corpora = (made(3, judged=["code"], all_corpora=way) for way in (False, True))
-    score = np.where(asked.corpus == 0, 1.0, 2.0)
+    score = np.where(asked.of_hits("corpus_number") == 0, 1.0, 2.0)
     assert asked.ndcg(score).tolist() == [1.0] * 3
     assert all_corpora.ndcg(score).tolist() == pytest.approx([1 / math.log2(3)] * 3)
 

@@ -48,13 +48,13 @@ def test_an_answer_without_a_passage_is_a_page_without_charts(explained: Answer)
     assert "0 results" in page.text_content()
 
 
-def test_of_a_batch_one_question_is_shown(explained: Answer) -> None:
+def test_of_a_batch_the_first_question_is_shown(explained: Answer) -> None:
     answer = explained("word")
     other = answer["queries"].with_columns(
         query_id=pl.lit(7, pl.UInt32), texts=pl.lit(["another"], pl.List(pl.String))
     )
-    answer["queries"] = pl.concat([answer["queries"], other])
-    page = html.document_fromstring(explanation_page(answer, query_id=7))
+    answer["queries"] = pl.concat([other, answer["queries"]])
+    page = html.document_fromstring(explanation_page(answer))
     assert page.findtext(".//h1") == "another"
     assert "0 results" in page.text_content()
 
