@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pgvector import HalfVector
 
 from operators.errors import CrosscorpusError
-from operators.postgres.binary_copy import LARGEST_HALF, copy_rows
+from operators.postgres.row_writer import LARGEST_HALF, copy_rows
 from operators.postgres.schema.partitions import lock
 from operators.postgres.schema.tables import shards_of
 from operators.postgres.store import WAITS, Connection, Store, check_space

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from operators.postgres.binary_copy import copy_rows
+from operators.postgres.row_writer import copy_rows
 from operators.postgres.store import Connection
 from operators.postgres.write.term_statistics import Deltas, apply_deltas
 from operators.ranking import bm25

@@ -24,6 +24,7 @@ from operators.postgres.schema.partitions import partition
 from operators.postgres.server_cursor import over_rows
 from operators.postgres.store import Connection, Store
 from operators.postgres.write.document_writer import delete_documents
+from operators.postgres.write.sync_state import write_state
 
 CHOSEN = pl.Schema(
     {
@@ -115,11 +116,7 @@ def delete_for_good(store: Store, chosen: pl.DataFrame) -> int:
     Their corpora are marked until :func:`erase` has erased what is left: also after a kill.
     """
     corpora = chosen["corpus"].unique().sort().to_list()
-    store.execute(
-        "INSERT INTO sync_state (source, name, value) SELECT %s, unnest(%s::text[]), '{}'"
-        " ON CONFLICT DO NOTHING",
-        (_MARK, corpora),
-    )
+    store.run(lambda conn: write_state(conn, [(_MARK, corpus, "{}") for corpus in corpora]))
     deleted = 0
     for (corpus, repo), part in chosen.partition_by("corpus", "repo", as_dict=True).items():
         names = part["document_id"].to_list()
@@ -167,7 +164,7 @@ def erase_log(dsn: str) -> list[str]:
         return _erase_log(conn)
 
 
-def _erase_log(conn: psycopg.Connection[TupleRow]) -> list[str]:
+def _erase_log(conn: Connection) -> list[str]:
     """Use up every file of the log: one that is left is zeros, and a checkpoint deletes it."""
     try:
         conn.execute("VACUUM (FULL) pg_statistic")
@@ -224,9 +221,7 @@ def _forget_old_vectors(store: Store) -> None:
     )
 
 
-def _forget_statistics(
-    conn: psycopg.Connection[TupleRow], schema: str, tables: Sequence[str]
-) -> list[str]:
+def _forget_statistics(conn: Connection, schema: str, tables: Sequence[str]) -> list[str]:
     """Clear what the planner knows of columns: of a table without rows it would keep it."""
     if conn.info.server_version < _CLEARS_STATISTICS:
         return ["the statistics of a table that is empty now stay: Postgres 18 clears them"]

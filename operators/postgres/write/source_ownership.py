@@ -16,7 +16,7 @@ from operators.foundation.sanitize import clean_text
 from operators.postgres.connection import connect
 from operators.postgres.errors import explained
 from operators.postgres.store import Connection, Store
-from operators.postgres.write.sync_state import save_items, sync_value
+from operators.postgres.write.sync_state import save_items, sync_value, write_state
 
 _NAME = "addresses"
 """The name in ``sync_state``; its ``source`` is the kind of source, the corpus and the repo."""
@@ -128,18 +128,11 @@ def _take(
 ) -> list[str]:
     value = json.dumps(list(addresses))
     for corpus, repo in scopes:
-        source = owner_key(reader, corpus, repo)
         held = conn.execute(
             "SELECT value FROM sync_state WHERE source = %s AND name = %s FOR UPDATE",
-            (source, _NAME),
+            (owner_key(reader, corpus, repo), _NAME),
         ).fetchone()
-        if held is None:  # the first run, or the first with addresses
-            conn.execute(
-                "INSERT INTO sync_state (source, name, value) VALUES (%s, %s, %s)"
-                " ON CONFLICT DO NOTHING",
-                (source, _NAME, value),
-            )
-        elif held[0] != value:
+        if held is not None and held[0] != value:
             before: list[str] = json.loads(held[0])
             same = relocated or not set(before).isdisjoint(addresses)
             if not same and _has_documents(conn, reader, corpus, repo):
@@ -148,10 +141,7 @@ def _take(
                     f"is {_shown(addresses)}; give this one another name (--repo), or, if it is "
                     "the same at a new place, say so (--relocated)"
                 )
-            conn.execute(
-                "UPDATE sync_state SET value = %s WHERE source = %s AND name = %s",
-                (value, source, _NAME),
-            )
+    write_state(conn, [(owner_key(reader, *scope), _NAME, value) for scope in scopes])
     rows = conn.execute(
         "SELECT source, value FROM sync_state WHERE name = %s AND starts_with(source, %s)",
         (_NAME, f"{source_kind(reader)} "),

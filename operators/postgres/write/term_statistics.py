@@ -12,7 +12,11 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
+from operators.postgres.row_writer import insert_rows
 from operators.postgres.store import Connection
+
+_TERMS = {"corpus": "text", "term_id": "int4", "df": "int4"}
+_REPOS = {"corpus": "text", "repo": "text", "chunks": "int8"}
 
 
 @dataclass
@@ -107,30 +111,28 @@ def _keep_places(
         )
 
 
+def take_out(conn: Connection, corpus: str, keys: list[UUID]) -> None:
+    """Delete the chunks of the documents ``keys`` of one corpus, and change its counts."""
+    deltas = {corpus: Deltas()}
+    delete_chunks(conn, keys, deltas)
+    apply_deltas(conn, deltas)
+
+
 def apply_deltas(conn: Connection, deltas: dict[str, Deltas]) -> None:
     """Change the counts of each corpus by its deltas."""
     # Every transaction takes the rows in one order (terms by number, then repos, then the corpus),
     # so that two of them never wait for each other.
     for corpus, delta in sorted(deltas.items()):
         changed = delta.terms()
-        terms, counts = [term for term, _ in changed], [count for _, count in changed]
-        conn.execute(
-            "INSERT INTO terms (corpus, term_id, df)"
-            " SELECT %s, t.term_id, t.df FROM unnest(%s::int[], %s::int[]) AS t(term_id, df)"
-            " ON CONFLICT (corpus, term_id) DO UPDATE SET df = terms.df + excluded.df",
-            (corpus, terms, counts),
-        )
+        added = "ON CONFLICT (corpus, term_id) DO UPDATE SET df = terms.df + excluded.df"
+        insert_rows(conn, "terms", _TERMS, [(corpus, *change) for change in changed], added)
         conn.execute(
             "DELETE FROM terms WHERE corpus = %s AND term_id = ANY(%s::int[]) AND df = 0",
             (corpus, [term for term, count in changed if count < 0]),
         )
-        repos = sorted((repo, count) for repo, count in delta.repos.items() if count)
-        conn.execute(
-            "INSERT INTO repos (corpus, repo, chunks)"
-            " SELECT %s, r.repo, r.chunks FROM unnest(%s::text[], %s::bigint[]) AS r(repo, chunks)"
-            " ON CONFLICT (corpus, repo) DO UPDATE SET chunks = repos.chunks + excluded.chunks",
-            (corpus, [repo for repo, _ in repos], [count for _, count in repos]),
-        )
+        repos = [(corpus, repo, count) for repo, count in sorted(delta.repos.items()) if count]
+        added = "ON CONFLICT (corpus, repo) DO UPDATE SET chunks = repos.chunks + excluded.chunks"
+        insert_rows(conn, "repos", _REPOS, repos, added)
         conn.execute(
             "UPDATE corpora SET chunks = chunks + %s, total_length = total_length + %s"
             " WHERE corpus = %s",

@@ -13,6 +13,7 @@ from psycopg.rows import TupleRow
 
 from operators.foundation.front_matter import find_front_matter
 from operators.frames import UTC
+from operators.postgres.row_writer import insert_rows
 from operators.postgres.schema.partitions import lock
 from operators.postgres.server_cursor import over_rows
 from operators.postgres.store import Connection, Store, collection_info
@@ -48,6 +49,16 @@ DOCUMENTS_AT_ONCE = 200
 """How many documents' texts are in memory for sketches."""
 
 T = TypeVar("T")
+
+_PLACES = {
+    **{"document_key": "uuid", "lineage_id": "text", "version": "text", "position": "int4"},
+    **{"newest": "bool", "released_at": "timestamptz", "indexed_at": "timestamptz"},
+    "corpus": "text",
+}
+_SUPERSEDED = {
+    **{"corpus": "text", "chunk_id": "int8", "document_key": "uuid", "relation": "text"},
+    **{"by_chunk": "int8", "superseded_at": "timestamptz", "last_version": "text"},
+}
 
 _LEDGER = """
     SELECT corpus, coalesce(sum(hashint8extended(
@@ -264,32 +275,20 @@ def write_lineages(
     def work(conn: Connection) -> bool:
         lock(conn, f"versions/{corpus}")
         # Held until the end: meanwhile no writer can replace the chunks of these documents.
-        rows = conn.execute(
+        held = conn.execute(
             "SELECT d.document_key FROM unnest(%s::uuid[], %s::timestamptz[]) AS k(key, indexed_at)"
             " JOIN documents d ON d.document_key = k.key AND d.indexed_at = k.indexed_at"
             " WHERE d.state = 'indexed' ORDER BY d.document_key FOR SHARE OF d",
             (keys, list(indexed_at)),
         ).fetchall()
-        if len(rows) < len(keys):
+        if len(held) < len(keys):
             return False
         _forget(conn, corpus, [*keys, *leaving])
-        columns = [versions[c].to_list() for c in ("lineage_id", "version", "position", "newest")]
-        conn.execute(
-            "INSERT INTO document_versions (document_key, corpus, lineage_id, version, position,"
-            " newest, released_at, indexed_at)"
-            " SELECT key, %s, lineage_id, version, place, newest, released_at, indexed_at"
-            " FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::int[], %s::bool[],"
-            " %s::timestamptz[], %s::timestamptz[])"
-            " AS t(key, lineage_id, version, place, newest, released_at, indexed_at)",
-            (corpus, keys, *columns, versions["released_at"].to_list(), list(indexed_at)),
-        )
-        parts = list(zip(*superseded, strict=True)) or [()] * len(SupersededChunk._fields)
-        conn.execute(
-            "INSERT INTO superseded_chunks (corpus, chunk_id, document_key, relation, by_chunk,"
-            " superseded_at, last_version) SELECT %s, * FROM unnest(%s::bigint[], %s::uuid[],"
-            " %s::text[], %s::bigint[], %s::timestamptz[], %s::text[])",
-            (corpus, *(list(part) for part in parts)),
-        )
+        placed_now = zip(versions.select(list(_PLACES)[:-2]).iter_rows(), indexed_at, strict=True)
+        rows = [(*place, at, corpus) for place, at in placed_now]
+        insert_rows(conn, "document_versions", _PLACES, rows, "")
+        chunks = [(corpus, *chunk) for chunk in superseded]
+        insert_rows(conn, "superseded_chunks", _SUPERSEDED, chunks, "")
         return True
 
     return store.run(work)
