@@ -84,6 +84,12 @@ def pending_migrations(conn: psycopg.Connection[TupleRow], schema: str) -> list[
     return [path.name for path in sorted(MIGRATIONS.glob("[0-9]*.sql")) if path.name not in known]
 
 
+def schema_exists(conn: psycopg.Connection[TupleRow], schema: str) -> bool:
+    """Whether the database has ``schema``."""
+    row = conn.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (schema,)).fetchone()
+    return row is not None
+
+
 def _take_turn(conn: psycopg.Connection[TupleRow], schema: str, deadline: float) -> None:
     lock = "SELECT pg_try_advisory_xact_lock(hashtextextended('migrate ' || %s, 0))"
     while conn.execute(lock, (schema,)).fetchone() != (True,):
@@ -96,8 +102,7 @@ def _take_turn(conn: psycopg.Connection[TupleRow], schema: str, deadline: float)
 
 def _make_schema(conn: psycopg.Connection[TupleRow], schema: str, *, whole: bool) -> None:
     # IF NOT EXISTS would use what this session remembers from before its turn; a query doesn't.
-    row = conn.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (schema,)).fetchone()
-    if row is None:
+    if not schema_exists(conn, schema):
         # with Citus, a collection is whole on one of its nodes; elsewhere nothing reads this
         conn.execute(f"SET LOCAL citus.enable_schema_based_sharding = {'on' if whole else 'off'}")
         conn.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))

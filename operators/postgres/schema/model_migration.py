@@ -162,19 +162,17 @@ def _cut_over(conn: Connection, collection: str) -> None:
         raise CrosscorpusError(f"collection {collection!r} has no model migration under way")
     conn.execute("LOCK TABLE chunks IN SHARE ROW EXCLUSIVE MODE")
     missing = conn.execute("SELECT count(*) FROM chunks WHERE next_embedding IS NULL").fetchone()
-    if missing != (0,):
-        raise ModelMigrationIncomplete(
-            f"{missing and missing[0]} chunks have no vector of model {head[0]!r} yet: run "
-            f"crosscorpus models migrate {as_given(head[0])} again"
-        )
-    conn.execute("UPDATE chunks SET embedding_error = NULL WHERE embedding_error IS NOT NULL")
+    lacking = [f"{missing and missing[0]} chunks have no vector"] * (missing != (0,))
     corpora = _sizes(conn)
     for corpus, chunks in corpora:
         if chunks > indexes.EXACT_SCAN_MAX_ROWS and not exists(conn, _next_index(corpus)):
-            raise ModelMigrationIncomplete(
-                f"corpus {corpus!r} has no index of model {head[0]!r} yet: run "
-                f"crosscorpus models migrate {as_given(head[0])} again"
-            )
+            lacking.append(f"corpus {corpus!r} has no index")
+    if lacking:
+        raise ModelMigrationIncomplete(
+            f"{lacking[0]} of model {head[0]!r} yet: run "
+            f"crosscorpus models migrate {as_given(head[0])} again"
+        )
+    conn.execute("UPDATE chunks SET embedding_error = NULL WHERE embedding_error IS NOT NULL")
     conn.execute("ALTER TABLE chunks DROP COLUMN embedding")  # its indexes go with it
     conn.execute("ALTER TABLE chunks RENAME COLUMN next_embedding TO embedding")
     for corpus, _ in corpora:

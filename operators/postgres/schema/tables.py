@@ -22,12 +22,12 @@ _VECTORS = """
     FROM {} c
 """
 
-
-_ON_EVERY_NODE = (
+ON_EVERY_NODE = (
     *("documents", "superseded_chunks", "document_versions", "document_sketches"),
     *("versioned_corpora", "collection", "corpora", "repos", "terms"),
     *("sync_items", "sync_state", "runs"),
 )
+"""The tables of a collection, but for those with its chunks and the cached vectors."""
 
 
 def bring_up_to_date(
@@ -87,7 +87,7 @@ def _distribute(conn: psycopg.Connection[TupleRow], schema: str, shards: int) ->
     spread = by_chunk.format(", shard_count => %s")
     conn.execute(spread, (named("chunks"), "none", shards))
     conn.execute(by_chunk.format(""), (named("postings"), named("chunks")))
-    for table in _ON_EVERY_NODE:
+    for table in ON_EVERY_NODE:
         conn.execute("SELECT create_reference_table(%s)", (named(table),))
 
 

@@ -21,6 +21,7 @@ from operators.foundation.sanitize import clean_text
 from operators.postgres.connection import connect
 from operators.postgres.errors import explained
 from operators.postgres.schema.partitions import partition
+from operators.postgres.schema.tables import ON_EVERY_NODE
 from operators.postgres.server_cursor import over_rows
 from operators.postgres.store import Connection, Store
 from operators.postgres.write.document_writer import delete_documents
@@ -36,10 +37,7 @@ CHOSEN = pl.Schema(
     }
 )
 
-_TABLES = (
-    *("documents", "terms", "corpora", "repos", "embedding_cache", "sync_items", "sync_state"),
-    *("document_versions", "superseded_chunks", "document_sketches", "runs"),
-)
+_TABLES = (*ON_EVERY_NODE, "embedding_cache")
 _OTHER_LOG_FILES = """
     SELECT FROM pg_ls_waldir() WHERE name ~ '^[0-9A-F]{24}$'
       AND name <> pg_walfile_name(pg_current_wal_insert_lsn())

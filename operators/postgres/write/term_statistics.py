@@ -15,6 +15,10 @@ from numpy.typing import NDArray
 from operators.postgres.row_writer import insert_rows
 from operators.postgres.store import Connection
 
+SUPERSEDED = {
+    **{"chunk_id": "int8", "document_key": "uuid", "corpus": "text", "relation": "text"},
+    **{"by_chunk": "int8", "superseded_at": "timestamptz", "last_version": "text"},
+}
 _TERMS = {"corpus": "text", "term_id": "int4", "df": "int4"}
 _REPOS = {"corpus": "text", "repo": "text", "chunks": "int8"}
 
@@ -102,13 +106,8 @@ def _keep_places(
         (keys, list(written)),
     )
     places = {key: place for key, *place in last}
-    with conn.cursor() as cursor:
-        cursor.executemany(
-            "INSERT INTO superseded_chunks (chunk_id, document_key, corpus, relation, by_chunk,"
-            " superseded_at, last_version) VALUES (%s, %s, %s, %s, %s, %s, %s)"
-            " ON CONFLICT DO NOTHING",
-            [(chunk, key, *places[key]) for chunk, key in written.items() if key in places],
-        )
+    kept = [(chunk, key, *places[key]) for chunk, key in written.items() if key in places]
+    insert_rows(conn, "superseded_chunks", SUPERSEDED, kept)
 
 
 def take_out(conn: Connection, corpus: str, keys: list[UUID]) -> None:

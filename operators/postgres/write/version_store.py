@@ -17,6 +17,7 @@ from operators.postgres.row_writer import insert_rows
 from operators.postgres.schema.partitions import lock
 from operators.postgres.server_cursor import over_rows
 from operators.postgres.store import Connection, Store, collection_info
+from operators.postgres.write.term_statistics import SUPERSEDED
 from operators.versions.alignment import Passage
 from operators.versions.lineage import CANDIDATES, LINEAGES
 
@@ -54,10 +55,6 @@ _PLACES = {
     **{"document_key": "uuid", "lineage_id": "text", "version": "text", "position": "int4"},
     **{"newest": "bool", "released_at": "timestamptz", "indexed_at": "timestamptz"},
     "corpus": "text",
-}
-_SUPERSEDED = {
-    **{"corpus": "text", "chunk_id": "int8", "document_key": "uuid", "relation": "text"},
-    **{"by_chunk": "int8", "superseded_at": "timestamptz", "last_version": "text"},
 }
 
 _LEDGER = """
@@ -110,7 +107,7 @@ def known_versions(store: Store) -> pl.DataFrame:
             " FROM document_versions v JOIN documents d USING (document_key) UNION"
             " SELECT corpus, repo, concat_ws('/', nullif(repo, ''), document_id), version, NULL,"
             " false, NULL, path, language, item_state FROM releases"
-            " ORDER BY corpus, lineage_id, position, version"
+            " ORDER BY corpus, lineage_id, position, version",
         )
         return pl.DataFrame(rows, schema=KNOWN_VERSIONS, orient="row")
 
@@ -287,8 +284,8 @@ def write_lineages(
         placed_now = zip(versions.select(list(_PLACES)[:-2]).iter_rows(), indexed_at, strict=True)
         rows = [(*place, at, corpus) for place, at in placed_now]
         insert_rows(conn, "document_versions", _PLACES, rows, "")
-        chunks = [(corpus, *chunk) for chunk in superseded]
-        insert_rows(conn, "superseded_chunks", _SUPERSEDED, chunks, "")
+        chunks = [(*chunk[:2], corpus, *chunk[2:]) for chunk in superseded]
+        insert_rows(conn, "superseded_chunks", SUPERSEDED, chunks, "")
         return True
 
     return store.run(work)
