@@ -74,8 +74,9 @@ lint: $(TEST)  ## format, lint and types
 bench: $(TEST)  ## every benchmark, as tables
 	$(BIN)/python -m benchmarks
 
-render: $(RUN)  ## draw dag.png again
+render: $(RUN)  ## draw dag.png again, and dag.dot, which a test compares
 	$(BIN)/crosscorpus render --out dag.png
+	$(BIN)/crosscorpus render --out dag.dot
 
 lock: $(TEST)  ## resolve the locked environments again
 	echo 'uv>=0.13,<1' | $(LOCK) - -o requirements/uv.lock

@@ -84,7 +84,7 @@ def floor(module: str) -> int | None:
 
 
 def test_the_picture_in_the_readme_shows_the_graph_of_the_default_configuration() -> None:
-    assert check(ROOT / "dag.png", draw_graph("retrieval", load_config("default")))
+    assert check(ROOT / "dag.dot", draw_graph("retrieval", load_config("default")))
 
 
 def test_every_folder_of_the_packages_is_a_room_that_has_a_floor() -> None:

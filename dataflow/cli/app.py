@@ -254,7 +254,7 @@ def render(
     ] = None,
     check: Annotated[
         bool,
-        typer.Option("--check", help="Only tell whether the PNG is up to date (exit code 1: no)."),
+        typer.Option("--check", help="Only tell whether a .dot is up to date (exit code 1: no)."),
     ] = False,
     graph: Annotated[
         str, typer.Option(help="Which one: retrieval (as configured), ingestion or evaluation.")
@@ -273,10 +273,11 @@ def render(
     from dataflow.visualization import png as pictures
 
     shown = draw_graph(graph, load_config(config), unfold=unfold)
-    out = out or Path("dag.png" if graph == "retrieval" else f"{graph}.png")
+    name = "dag" if graph == "retrieval" else graph
+    out = out or Path(name + (".dot" if check else ".png"))
     if not check:
-        mark = pictures.render(shown, out)
-        typer.echo(f"{out}: graph {mark[:12]}")
+        pictures.render(shown, out)
+        typer.echo(f"{out}: {len(shown.boxes)} nodes")
     elif pictures.check(out, shown):
         typer.echo(f"{out} is up to date")
     else:

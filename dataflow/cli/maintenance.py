@@ -1,8 +1,9 @@
 """Commands that look after a collection and its model: do they work, what do they hold."""
 
+import os
 import time
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -94,6 +95,9 @@ def embed(
     again: Annotated[
         bool, typer.Option("--again", help="Also try chunks that could not be embedded.")
     ] = False,
+    device: Annotated[
+        Literal["cpu", "cuda"] | None, typer.Option(help="What computes; cuda needs the extra gpu.")
+    ] = None,
     model: Annotated[str | None, typer.Option(help="Instead of the configuration's.")] = None,
     config: Config = "default",
     collection: Collection = "default",
@@ -115,6 +119,8 @@ def embed(
     from operators.postgres.store import open_store
     from operators.postgres.write.chunk_vectors import try_again
 
+    if device:
+        os.environ["CROSSCORPUS_DEVICE"] = device
     embedder = load_embedder(model or load_config(config).embedding)
     with open_store(collection=collection) as store:
         if again:

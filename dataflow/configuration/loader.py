@@ -27,16 +27,11 @@ class Source:
     content: dict[str, Any]
 
 
-def shipped_folder() -> Path:
-    """The folder of the shipped configurations: in the wheel, or beside a checkout's packages."""
+def shipped() -> dict[str, Path]:
+    """Every shipped configuration by its name: in the wheel, or beside a checkout's packages."""
     package = Path(__file__).parents[1]
     inside = package / "configs"
-    return inside if inside.is_dir() else package.parent / "configs"
-
-
-def shipped() -> dict[str, Path]:
-    """Every shipped configuration by its name."""
-    folder = shipped_folder()
+    folder = inside if inside.is_dir() else package.parent / "configs"
     files = [*folder.glob("*.yaml"), *folder.glob("experiments/*.yaml")]
     return {path.stem: path for path in sorted(files)}
 

@@ -2,11 +2,10 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
-import polars as pl
 
 from dataflow.ingestion.graph_builder import build_ingestion_graph
 from dataflow.ingestion.vectors import vectors_of
@@ -23,28 +22,14 @@ ROUNDS = 20
 """Of filling: chunks that an ingestion writes meanwhile need another one."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelMigrationProgress:
-    """How far a model migration is.
-
-    ``stage`` is fill, index or done; ``chunks`` have their new vector, of ``total``.
-    """
-
-    stage: str
-    chunks: int
-    total: int
-    seconds: float
-    rate: float
-    eta_s: float | None
-
-
 @dataclass(slots=True)
 class ModelMigrationReport:
-    """What a model migration did.
+    """What a model migration did so far.
 
     Attributes:
         model: the new model.
-        chunks: that have its vector.
+        stage: ``fill``, ``index`` or ``done``.
+        chunks: that have its vector, of ``total``.
         embedded: vectors made by this run; the others were known.
         cut: chunks longer than the new model's window. Each has the mean of its parts'
             vectors: ingest their sources again.
@@ -52,14 +37,16 @@ class ModelMigrationReport:
     """
 
     model: str
+    stage: str = "fill"
     chunks: int = 0
+    total: int = 0
     embedded: int = 0
     cut: int = 0
     in_use: bool = False
     seconds: float = 0.0
 
 
-OnProgress = Callable[[ModelMigrationProgress], None]
+OnProgress = Callable[[ModelMigrationReport], None]
 
 
 def migrate_model(
@@ -77,15 +64,35 @@ def migrate_model(
     Args:
         embedder: the new model.
         fill_only: leave the old model in place when all vectors are there.
-        on_event: called with how far it is.
+        on_event: receives how far it is, each time a report of its own.
 
     Raises:
         CrosscorpusError: the collection has this model, or none, or another migration is under way.
     """
-    run = _Migration(store, embedder, on_event)
+    began, graph, made = time.monotonic(), build_ingestion_graph(), _OfAnyLength(embedder)
+    begun = model_migration.begin_model_migration(
+        store, embedder.model, embedder.space, embedder.dimensions
+    )
+    had = begun.chunks - begun.missing
+    report = ModelMigrationReport(embedder.model, chunks=had, total=begun.chunks)
+
+    def on_embedded(texts: int) -> None:
+        report.embedded += texts
+
+    def tell(stage: str) -> None:
+        report.stage, report.seconds = stage, time.monotonic() - began
+        if on_event is not None:
+            on_event(replace(report))
+
     for _ in range(ROUNDS):
-        run.fill()
-        run.tell("index")
+        after = None
+        while len(chunks := unfilled(store, CHUNKS_AT_ONCE, after)):
+            after = (chunks["corpus"][-1], chunks["chunk_id"][-1])
+            vectors = vectors_of(graph, store, made, chunks, on_embedded)
+            report.chunks += fill(store, embedder.space, chunks, vectors)
+            report.cut, report.total = made.cut, max(report.total, report.chunks)
+            tell("fill")
+        tell("index")
         model_migration.build_next_indexes(store)
         if fill_only:
             break
@@ -93,7 +100,7 @@ def migrate_model(
             model_migration.cut_over(store)
         except model_migration.ModelMigrationIncomplete:
             continue
-        run.report.in_use = True
+        report.in_use = True
         build_indexes(store)
         break
     else:
@@ -101,55 +108,8 @@ def migrate_model(
             f"an ingestion adds chunks to {store.collection!r} faster than they get vectors of "
             f"{embedder.model!r}: run this again when it is over"
         )
-    run.report.seconds = time.monotonic() - run.began
-    run.tell("done")
-    return run.report
-
-
-class _Migration:
-    def __init__(self, store: Store, embedder: Embedder, on_event: OnProgress | None) -> None:
-        self.store, self.embedder, self.on_event = store, embedder, on_event
-        self.began = time.monotonic()
-        self.graph = build_ingestion_graph()
-        self.made = _OfAnyLength(embedder)
-        begun = model_migration.begin_model_migration(
-            store, embedder.model, embedder.space, embedder.dimensions
-        )
-        self.total = begun.chunks
-        self.before = begun.chunks - begun.missing
-        self.report = ModelMigrationReport(embedder.model, chunks=self.before)
-
-    def fill(self) -> None:
-        """Give every chunk that lacks one its vector."""
-        after = None
-        while len(chunks := unfilled(self.store, CHUNKS_AT_ONCE, after)):
-            after = (chunks["corpus"][-1], chunks["chunk_id"][-1])
-            self.report.chunks += fill(
-                self.store, self.embedder.space, chunks, self._vectors(chunks)
-            )
-            self.report.cut = self.made.cut
-            self.total = max(self.total, self.report.chunks)
-            self.tell("fill")
-
-    def _vectors(self, chunks: pl.DataFrame) -> Vectors:
-        def on_embedded(texts: int) -> None:
-            self.report.embedded += texts
-
-        return vectors_of(self.graph, self.store, self.made, chunks, on_embedded)
-
-    def tell(self, stage: str) -> None:
-        """Tell how far it is."""
-        if self.on_event is None:
-            return
-        seconds = time.monotonic() - self.began
-        done = self.report.chunks - self.before
-        rate = done / seconds if seconds else 0.0
-        left = self.total - self.report.chunks
-        self.on_event(
-            ModelMigrationProgress(
-                stage, self.report.chunks, self.total, seconds, rate, left / rate if rate else None
-            )
-        )
+    tell("done")
+    return report
 
 
 class _OfAnyLength:

@@ -36,6 +36,7 @@ from operators.embedding.protocol import (
     unit,
 )
 from operators.embedding.word_pieces import AT_ONCE, WordPieces, read_tokenizer
+from operators.errors import CrosscorpusError
 
 SETTINGS_FILE = "crosscorpus.json"
 QUERY_WINDOW = 128
@@ -330,11 +331,21 @@ def _markers(tokenizer: Any) -> tuple[list[int], list[int]]:
 def open_session(path: Path) -> Any:
     """The graph at ``path``, loaded to run on this machine's cores.
 
+    ``CROSSCORPUS_DEVICE=cuda`` has it run on a GPU.
+
     Raises:
         EmbeddingError: the file is no graph that the runtime takes.
+        CrosscorpusError: the device is not there.
     """
     import onnxruntime
 
+    device = os.environ.get("CROSSCORPUS_DEVICE", "cpu").strip() or "cpu"
+    provider, there = f"{device.upper()}ExecutionProvider", onnxruntime.get_available_providers()
+    if provider not in there:
+        raise CrosscorpusError(
+            f"no device {device!r}: this ONNX Runtime has {', '.join(there)}; for an NVIDIA GPU:"
+            " pip uninstall onnxruntime, then pip install 'crosscorpus[gpu]'"
+        )
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = cores()
     options.inter_op_num_threads = 1
@@ -342,7 +353,7 @@ def open_session(path: Path) -> Any:
     # Threads that spin between operators take the cores that the database needs.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(str(path), options, providers=[provider])
     except Exception as error:  # the runtime's exceptions share no base
         reason = str(error).splitlines()[0][:200]
         raise EmbeddingError(f"cannot load {str(path)!r}: {reason}") from error

@@ -29,11 +29,14 @@ def summary(
     parts.append(("several corpora", scores.join(several, on="query_id", how="semi")))
     if all_corpora_scores is not None and all_corpora_scores.height:
         parts.append(("all corpora", all_corpora_scores))
-    for (corpus,), part in _sorted_groups(corpus_scores, "corpus"):
-        parts.append((f"corpus={corpus}", part))
+    parts += [
+        (f"corpus={corpus}", corpus_scores.filter(pl.col("corpus") == corpus))
+        for corpus in corpus_scores["corpus"].unique().sort()
+    ]
     for field in ("kind", "trigger"):
-        for (name,), part in _sorted_groups(queries.drop_nulls(field), field):
-            parts.append((f"{field}={name}", scores.join(part, on="query_id", how="semi")))
+        for name in queries[field].drop_nulls().unique().sort():
+            of_slice = scores.join(queries.filter(pl.col(field) == name), on="query_id", how="semi")
+            parts.append((f"{field}={name}", of_slice))
     every = scores["query_id"].n_unique()
     rows: list[tuple[object, ...]] = []
     for name, part in parts:
@@ -42,12 +45,6 @@ def summary(
         if count and not (whole and count == every):
             rows += _means(part, name, resamples=resamples, seed=seed)
     return pl.DataFrame(rows, schema=SUMMARY, orient="row")
-
-
-def _sorted_groups(
-    frame: pl.DataFrame, column: str
-) -> list[tuple[tuple[object, ...], pl.DataFrame]]:
-    return list(frame.sort(column, maintain_order=True).group_by(column, maintain_order=True))
 
 
 def _means(

@@ -22,7 +22,7 @@ from operators.sources.protocol import printable
 
 if TYPE_CHECKING:
     from dataflow.cli.doctor import Finding
-    from dataflow.ingestion.model_migration import ModelMigrationProgress, ModelMigrationReport
+    from dataflow.ingestion.model_migration import ModelMigrationReport
     from dataflow.ingestion.vectors import Embedded
     from dataflow.service.models import Read
     from operators.embedding.minilm import ModelStatus
@@ -166,11 +166,11 @@ def show_models(models: Sequence[ModelStatus]) -> None:
 
 def migration_progress(
     as_json: bool,
-) -> AbstractContextManager[Callable[[ModelMigrationProgress], None]]:
+) -> AbstractContextManager[Callable[[ModelMigrationReport], None]]:
     """Show how far a model migration is, as `console.event_display` does."""
 
-    def draw(update: Callable[..., None], event: ModelMigrationProgress) -> None:
-        details = f"{event.chunks}/{event.total} chunks, {event.rate:.0f}/s"
+    def draw(update: Callable[..., None], event: ModelMigrationReport) -> None:
+        details = f"{event.chunks:,} of {event.total:,} chunks, {event.embedded:,} embedded"
         update(description=event.stage, completed=event.chunks, total=event.total, details=details)
 
     return event_display(as_json, draw)

@@ -254,7 +254,7 @@ def test_diff_names_the_variants_that_differ_and_render_check_tells_a_stale_pict
     both = tmp_path / "both.dot"
     assert crosscorpus("diff", "default", "rrf", "-o", str(both)).returncode == 0
     assert "code.merged" in both.read_text()
-    picture = tmp_path / "dag.png"
+    picture = tmp_path / "dag.dot"
     assert crosscorpus("render", "-o", str(picture)).returncode == 0
     assert crosscorpus("render", "-o", str(picture), "--check").returncode == 0
     stale = crosscorpus("render", "-o", str(picture), "--check", "--config", "rrf")
@@ -270,7 +270,7 @@ def test_the_picture_of_another_graph_goes_to_a_file_of_its_own(
     for options in ([], ["--graph", "ingestion"]):
         assert crosscorpus("render", *options).returncode == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["dag.png", "ingestion.png"]
-    assert crosscorpus("render", "--check").returncode == 0
+    assert crosscorpus("render", "--check").returncode == 1  # there is no dag.dot
 
 
 def test_the_command_says_its_version(crosscorpus: Any) -> None:

@@ -12,7 +12,7 @@ import pytest
 from ingesting import ingest_documents
 
 from dataflow import build_driver, load_config
-from dataflow.ingestion.model_migration import ModelMigrationProgress, migrate_model
+from dataflow.ingestion.model_migration import ModelMigrationReport, migrate_model
 from operators.errors import CrosscorpusError
 from operators.postgres.inspect.verify import verify
 from operators.postgres.schema import model_migration
@@ -90,7 +90,7 @@ def test_progress_is_told_from_what_was_there_to_the_end(
     filled: Store, second: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dataflow.ingestion.model_migration.CHUNKS_AT_ONCE", 10)
-    events: list[ModelMigrationProgress] = []
+    events: list[ModelMigrationReport] = []
     migrate_model(filled, second, on_event=events.append)
     assert [(e.stage, e.chunks) for e in events] == [
         ("fill", 10), ("fill", 20), ("fill", 24), ("index", 24), ("done", 24),

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from ingested import document
 from ingesting import ingest_documents
@@ -16,7 +17,8 @@ from dataflow.ingestion.vectors import embed_missing
 from operators.embedding.protocol import EmbeddingError
 from operators.postgres.inspect.status import status
 from operators.postgres.inspect.verify import verify
-from operators.postgres.store import ModelMismatch, Store, collection_info
+from operators.postgres.server.embedded_server import start
+from operators.postgres.store import ModelMismatch, Store, collection_info, open_store
 
 WORKER = """
 import sys, time
@@ -149,3 +151,31 @@ def test_workers_that_die_leave_no_chunk_without_a_vector_and_none_is_made_twice
     assert embed_missing(store, embedder).chunks == 0
     assert verify(store).is_empty()
     assert status(store)["unembedded"].to_list() == [0]
+
+
+def test_a_worker_waits_for_a_server_that_was_killed_and_goes_on(
+    crosscorpus_home: Path, new_embedder: Any, write_lines: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dataflow.ingestion.vectors.CHUNKS_AT_ONCE", 8)
+    file = write_lines(*(document(n) for n in range(40)))
+    with (
+        start(crosscorpus_home / "postgres") as server,
+        open_store(server.dsn, collection="team", create=True) as store,
+    ):
+        chunks = read_by_words(store, new_embedder(), file).chunks
+        backend = store.row("SELECT pg_backend_pid()")
+        postmaster = psutil.Process(backend[0] if backend else 0).ppid()
+        deaths: list[int] = []
+
+        class Deadly(type(new_embedder())):  # type: ignore[misc]
+            def embed_documents(self, texts: Any) -> Any:
+                if len(self.embedded) > 8 and not deaths:
+                    deaths.append(postmaster)
+                    os.kill(postmaster, signal.SIGKILL)
+                return super().embed_documents(texts)
+
+        done = embed_missing(store, Deadly(), patience_s=60)
+        assert (done.left, done.failed, len(deaths)) == (0, [], 1)
+        assert status(store)["unembedded", "unembeddable"].rows() == [(0, 0)]
+        assert done.chunks == chunks
+        assert verify(store).is_empty()

@@ -17,6 +17,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from operators.embedding.onnx import MAX_QUERY_WINDOWS, DirectoryEmbedder, load_directory
 from operators.embedding.protocol import EmbeddingError, ModelNotInstalled, TextTooLong
 from operators.embedding.registry import load_embedder
+from operators.errors import CrosscorpusError
 
 WORDS = [
     "the",
@@ -372,3 +373,11 @@ def test_settings_that_are_no_json_are_named(tmp_path: Path) -> None:
     (folder / "crosscorpus.json").write_text("{")
     with pytest.raises(EmbeddingError, match=r"crosscorpus\.json.*JSON"):
         load_directory(folder)
+
+
+def test_a_device_that_is_not_there_is_named_with_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CROSSCORPUS_DEVICE", "cuda")
+    with pytest.raises(CrosscorpusError, match=r"no device 'cuda'.*CPUExecutionProvider.*\[gpu\]"):
+        load_directory(make_directory(tmp_path))
