@@ -142,8 +142,7 @@ class DirectoryEmbedder(WordPieces):
 
     def _pieces(self, texts: Sequence[str], prefix: str) -> list[list[int]]:
         prefixed = [prefix + text for text in readable(texts)]
-        encoded = self._tokenizer.encode_batch_fast(prefixed, add_special_tokens=False)
-        return [encoding.ids for encoding in encoded]
+        return [encoding.ids for encoding in self._encodings(prefixed)]
 
     def _scaled(self, vectors: Vectors) -> Vectors:
         if self.settings.normalise:

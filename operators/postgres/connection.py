@@ -175,7 +175,8 @@ def ensure_vector(conn: psycopg.Connection[Any]) -> VectorExtension:
         found = _vector(conn)
     if found is None:
         raise explain(psycopg.errors.UndefinedObject('type "vector" does not exist'), conn.info.dsn)
-    if _numbers(found.version) < OLDEST_PGVECTOR:
+    numbers = tuple(int(part) for part in found.version.split(".") if part.isdigit())
+    if numbers < OLDEST_PGVECTOR:
         raise DatabaseError(
             "old_extension",
             f"database {conn.info.dbname} has pgvector {found.version} and 0.8 is needed: have an "
@@ -222,10 +223,6 @@ def _embedded(dsn: str) -> Server | None:
     from operators.postgres.server.embedded_server import server_for
 
     return server_for(dsn)
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part.isdigit())
 
 
 def _options(dsn: str, prepare: bool) -> dict[str, Any]:

@@ -24,18 +24,11 @@ TOPICS = pl.Schema(
 
 MEMBERS = pl.Schema(
     {
-        "document_key": pl.String(),
-        "corpus": pl.String(),
-        "lineage_id": pl.String(),
-        "version": pl.String(),
+        **dict.fromkeys(("document_key", "corpus", "lineage_id", "version"), pl.String()),
         "position": pl.Int64(),
         "newest": pl.Boolean(),
         "released_at": UTC,
-        "date_source": pl.String(),
-        "repo": pl.String(),
-        "document_id": pl.String(),
-        "path": pl.String(),
-        "title": pl.String(),
+        **dict.fromkeys(("date_source", "repo", "document_id", "path", "title"), pl.String()),
         "passages": pl.Int64(),
     }
 )

@@ -27,10 +27,7 @@ UNFILLED = pl.Schema(
         "corpus": pl.String(),
         "chunk_id": pl.Int64(),
         "row_version": pl.Int64(),
-        "document_id": pl.String(),
-        "title": pl.String(),
-        "anchor": pl.String(),
-        "text": pl.String(),
+        **dict.fromkeys(("document_id", "title", "anchor", "text"), pl.String()),
     }
 )
 _UNFIT = "the model gave a vector that is not finite in half precision"

@@ -51,7 +51,7 @@ def write_postings(
         terms, numbers = counted.terms.tolist(), counted.counts.tolist()
         weights = bm25.weights_bytes(counted, averages[corpus])
         rows.append((*row, counted.length, terms, numbers, weights))
-        deltas[corpus].count(repo, counted.length, counted.terms, 1)
+        deltas[corpus].count(repo, counted.length, terms, 1)
     copy_rows(conn, "postings", _POSTING, rows)
 
 

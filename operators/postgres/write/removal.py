@@ -29,10 +29,7 @@ from operators.postgres.write.sync_state import write_state
 
 CHOSEN = pl.Schema(
     {
-        "corpus": pl.String(),
-        "repo": pl.String(),
-        "document_id": pl.String(),
-        "path": pl.String(),
+        **dict.fromkeys(("corpus", "repo", "document_id", "path"), pl.String()),
         "chunks": pl.Int32(),
     }
 )

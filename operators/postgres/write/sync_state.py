@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from operators.postgres.row_writer import insert_rows
@@ -74,14 +74,9 @@ def save_items(store: Store, source: str, items: Sequence[SyncItem], state: Stat
     A stored item with a later ``updated_at`` stays: a server may answer from an outdated copy. If
     ``items`` has one item twice, the later ``updated_at`` counts, then the last.
     """
-    newest: dict[ItemKey, SyncItem] = {}
-    for item in items:
-        held = newest.get(item.key)
-        if held is None or held.updated_at <= item.updated_at:
-            newest[item.key] = item
 
     def work(conn: Connection) -> int:
-        changed = _upsert(conn, source, [newest[key] for key in sorted(newest)])
+        changed = _upsert(conn, source, items)
         _keep(conn, source, state)
         return changed
 
@@ -100,7 +95,7 @@ def replace_items(
             " WHERE source = %s AND number = %s AND kind = %s AND NOT item_id = ANY(%s)",
             (source, number, kind, ids),
         )
-        _upsert(conn, source, sorted({i.key: i for i in items}.values(), key=attrgetter("key")))
+        _upsert(conn, source, items)
         _keep(conn, source, state)
 
     store.run(work)
@@ -172,9 +167,10 @@ def write_state(conn: Connection, rows: Sequence[tuple[str, str, str]]) -> None:
 
 
 def _upsert(conn: Connection, source: str, items: Sequence[SyncItem]) -> int:
+    newest = {item.key: item for item in sorted(items, key=attrgetter("updated_at"))}
     rows = [
-        (source, *item.key, item.number, item.updated_at, item.content_hash, _json(item.data))
-        for item in items
+        (source, *key, item.number, item.updated_at, item.content_hash, _json(item.data))
+        for key, item in sorted(newest.items(), key=itemgetter(0))
     ]
     return insert_rows(conn, "sync_items AS held", _ITEM, rows, _IF_NEWER).rowcount
 

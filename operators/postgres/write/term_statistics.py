@@ -5,12 +5,9 @@ The transaction that changes the chunks changes them too.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
-
-import numpy as np
-from numpy.typing import NDArray
 
 from operators.postgres.row_writer import insert_rows
 from operators.postgres.store import Connection
@@ -29,24 +26,18 @@ class Deltas:
 
     repos: Counter[str] = field(default_factory=Counter)
     length: int = 0
-    _terms: list[NDArray[np.int64]] = field(default_factory=list)
-    _signs: list[NDArray[np.int64]] = field(default_factory=list)
+    _terms: Counter[int] = field(default_factory=Counter)
 
-    def count(self, repo: str, length: int, terms: NDArray[np.int64], sign: int) -> None:
+    def count(self, repo: str, length: int, terms: Iterable[int], sign: int) -> None:
         """Count a chunk with these distinct ``terms`` in (``sign`` 1) or out (-1)."""
         self.repos[repo] += sign
         self.length += sign * length
-        self._terms.append(terms)
-        self._signs.append(np.full(len(terms), sign, dtype=np.int64))
+        for term in terms:
+            self._terms[term] += sign
 
     def terms(self) -> list[tuple[int, int]]:
         """The terms whose number of chunks changes, ascending, and the change."""
-        if not self._terms:
-            return []
-        terms, places = np.unique(np.concatenate(self._terms), return_inverse=True)
-        change = np.bincount(places, np.concatenate(self._signs), len(terms)).astype(np.int64)
-        changed = change != 0
-        return list(zip(terms[changed].tolist(), change[changed].tolist(), strict=True))
+        return sorted((term, change) for term, change in self._terms.items() if change)
 
 
 def delete_chunks(
@@ -80,7 +71,7 @@ def delete_chunks(
         binary=True,
     )
     for corpus, repo, length, terms in rows:
-        deltas[corpus].count(repo, length, np.array(terms, dtype=np.int64), -1)
+        deltas[corpus].count(repo, length, terms, -1)
 
 
 def _keep_places(

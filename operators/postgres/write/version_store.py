@@ -23,16 +23,11 @@ from operators.versions.lineage import CANDIDATES, LINEAGES
 
 KNOWN_VERSIONS = pl.Schema(
     {
-        "corpus": pl.String(),
-        "repo": pl.String(),
-        "lineage_id": pl.String(),
-        "version": pl.String(),
+        **dict.fromkeys(("corpus", "repo", "lineage_id", "version"), pl.String()),
         "position": pl.Int64(),
         "newest": pl.Boolean(),
         "released_at": UTC,
-        "path": pl.String(),
-        "language": pl.String(),
-        "state": pl.String(),
+        **dict.fromkeys(("path", "language", "state"), pl.String()),
     }
 )
 
