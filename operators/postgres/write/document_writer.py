@@ -7,7 +7,7 @@ the IDF of text search. Vectors are made before it opens. Bulk work comes afterw
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
@@ -33,12 +33,18 @@ LONGEST_KEY = 512
 _RENAMED = {"state": "item_state"}
 _KEY_TEXTS = ("document_id", "repo", "title", "path", "uri", "language", "item_state")
 _MORE_TEXTS = ("date_source", "version", "lineage_id", "metadata")
-_NUMBERS = ("ordinal", "start_line", "end_line")
 _TIMES = ("created_at", "doc_date")
 _LEDGER_TEXTS = ("corpus", "content_hash", "fingerprint", *_KEY_TEXTS, *_MORE_TEXTS, "reason")
 _LEDGER = {
     **{"document_key": "uuid", "chunks": "int4", "state": "text"},
     **dict.fromkeys(_LEDGER_TEXTS, "text"),
+    **dict.fromkeys(_TIMES, "timestamptz"),
+}
+
+_CHUNK = {
+    **{"document_key": "uuid", "embedding": "bytea", "chunk_id": "int8"},
+    **dict.fromkeys(("corpus", "text", "anchor", *_KEY_TEXTS, *_MORE_TEXTS), "text"),
+    **dict.fromkeys(("ordinal", "start_line", "end_line"), "int4"),
     **dict.fromkeys(_TIMES, "timestamptz"),
 }
 
@@ -92,9 +98,30 @@ def write_documents(store: Store, documents: pl.DataFrame, chunks: pl.DataFrame)
     if documents.is_empty():
         return Written(0, 0, 0, 0)
     ensure_partitions(store, corpora)
-    averages = {corpus: _own_average(texts, counts, corpus) for corpus in corpora}
-    batch = _Batch(documents, keys, texts, chunk_keys, vectors, counts)
-    new = store.run(lambda conn: _write(store, conn, batch, averages))
+    own = {corpus: _own_average(texts, counts, corpus) for corpus in corpora}
+    held = Counter(chunk_keys)
+    ledger = [
+        (key, held[key], "indexed" if held[key] else "empty", *row)
+        for key, row in zip(keys, documents.select(list(_LEDGER)[3:]).rows(), strict=True)
+    ]
+    plain = texts.select(list(_CHUNK)[2:]).rows()
+    rows = [(*both, *row) for *both, row in zip(chunk_keys, vectors, plain, strict=True)]
+    places = dict(zip(texts["chunk_id"].to_list(), chunk_keys, strict=True))
+
+    def work(conn: Connection) -> int:
+        check_space(store, conn, hold=True)
+        lock_writers(conn, corpora)
+        averages = _averages(conn, own)
+        # The ledger first: its rows make two writers of one document take turns.
+        new = write_ledger(conn, _LEDGER, ledger)
+        deltas = {corpus: Deltas() for corpus in corpora}
+        delete_chunks(conn, keys, deltas, places)
+        copy_rows(conn, "chunks", _CHUNK, rows)
+        write_postings(conn, texts, counts, averages, deltas)
+        apply_deltas(conn, deltas)
+        return new
+
+    new = store.run(work)
     store.forget_info()
     return Written(len(documents), new, len(texts), replaced + replaced_too)
 
@@ -127,32 +154,6 @@ def document_keys(frame: pl.DataFrame) -> list[UUID]:
     return [document_key(*row) for row in frame.select("corpus", "repo", "document_id").iter_rows()]
 
 
-@dataclass(frozen=True)
-class _Batch:
-    documents: pl.DataFrame
-    keys: list[UUID]
-    chunks: pl.DataFrame
-    chunk_keys: list[UUID]
-    vectors: list[bytes | None]
-    counts: list[bm25.TermCounts]
-
-
-def _write(store: Store, conn: Connection, batch: _Batch, averages: dict[str, float]) -> int:
-    corpora = list(averages)
-    check_space(store, conn, hold=True)
-    lock_writers(conn, corpora)
-    averages = _averages(conn, averages)
-    # The ledger first: its rows make two writers of one document take turns.
-    new = write_ledger(conn, _LEDGER, _ledger_rows(batch))
-    deltas = {corpus: Deltas() for corpus in corpora}
-    written = dict(zip(batch.chunks["chunk_id"].to_list(), batch.chunk_keys, strict=True))
-    delete_chunks(conn, batch.keys, deltas, written)
-    _copy_chunks(conn, batch)
-    write_postings(conn, batch.chunks, batch.counts, averages, deltas)
-    apply_deltas(conn, deltas)
-    return new
-
-
 def _averages(conn: Connection, own: dict[str, float]) -> dict[str, float]:
     counts = {"chunks": "int8", "total_length": "int8", "average_length": "float8"}
     rows = [(corpus, 0, 0, average) for corpus, average in own.items()]
@@ -181,27 +182,6 @@ def write_ledger(
     )
     inserted = insert_rows(conn, "documents", columns, sorted(rows, key=itemgetter(0)), replaced)
     return sum(is_new for (is_new,) in inserted)
-
-
-def _ledger_rows(batch: _Batch) -> Iterator[tuple[Any, ...]]:
-    chunks = Counter(batch.chunk_keys)
-    plain = batch.documents.select(list(_LEDGER)[3:]).iter_rows()
-    for key, row in zip(batch.keys, plain, strict=True):
-        yield key, chunks[key], "indexed" if chunks[key] else "empty", *row
-
-
-def _copy_chunks(conn: Connection, batch: _Batch) -> None:
-    columns = {
-        "document_key": "uuid",
-        "embedding": "bytea",
-        **dict.fromkeys(("corpus", "text", "anchor", *_KEY_TEXTS, *_MORE_TEXTS), "text"),
-        "chunk_id": "int8",
-        **dict.fromkeys(_NUMBERS, "int4"),
-        **dict.fromkeys(_TIMES, "timestamptz"),
-    }
-    plain = batch.chunks.select(list(columns)[2:]).iter_rows()
-    rows = zip(batch.chunk_keys, batch.vectors, plain, strict=True)
-    copy_rows(conn, "chunks", columns, ((key, vector, *row) for key, vector, row in rows))
 
 
 def _need(frame: pl.DataFrame, columns: Sequence[str], name: str) -> None:

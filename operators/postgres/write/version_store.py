@@ -275,7 +275,11 @@ def write_lineages(
         ).fetchall()
         if len(held) < len(keys):
             return False
-        _forget(conn, corpus, [*keys, *leaving])
+        # caches of the corpus's versions see by this that they have changed
+        conn.execute("UPDATE versioned_corpora SET found_at = now() WHERE corpus = %s", (corpus,))
+        for table in SEARCHED:
+            gone = f"DELETE FROM {table} WHERE document_key = ANY(%s::uuid[])"
+            conn.execute(gone, ([*keys, *leaving],))
         placed_now = zip(versions.select(list(_PLACES)[:-2]).iter_rows(), indexed_at, strict=True)
         rows = [(*place, at, corpus) for place, at in placed_now]
         insert_rows(conn, "document_versions", _PLACES, rows, "")
@@ -300,10 +304,3 @@ def broken(store: Store) -> list[tuple[str, int]]:
 def invalidate_versions(store: Store, corpus: str) -> None:
     """Make the next run find all versions of a corpus again."""
     store.execute("UPDATE versioned_corpora SET rules = -1 WHERE corpus = %s", (corpus,))
-
-
-def _forget(conn: Connection, corpus: str, keys: Sequence[str]) -> None:
-    # caches of the corpus's versions see by this that they have changed
-    conn.execute("UPDATE versioned_corpora SET found_at = now() WHERE corpus = %s", (corpus,))
-    for table in SEARCHED:
-        conn.execute(f"DELETE FROM {table} WHERE document_key = ANY(%s::uuid[])", (list(keys),))
