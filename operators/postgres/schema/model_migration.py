@@ -54,7 +54,29 @@ def begin_model_migration(store: Store, model: str, space: str, dimensions: int)
         CrosscorpusError: the collection already has this model, has none yet, or a migration to
             another one is under way.
     """
-    _soon(store, lambda conn: _begin(conn, store.collection, model, space, dimensions))
+    named = f"collection {store.collection!r}"
+
+    def work(conn: Connection) -> None:
+        row = conn.execute("SELECT model, space, next_model, next_space FROM collection FOR UPDATE")
+        held, held_space, coming, coming_space = row.fetchone() or (None,) * 4
+        if held_space is None:
+            raise CrosscorpusError(f"{named} has no model yet: ingest into it")
+        if held_space == space:
+            raise CrosscorpusError(f"{named} holds vectors of {held!r} already")
+        if coming_space == space:
+            return
+        if coming_space is not None:
+            raise CrosscorpusError(
+                f"{named} is on its way to model {coming!r}: finish that first "
+                f"(crosscorpus models migrate {as_given(coming)}), or give it up (--abandon)"
+            )
+        add_vectors(conn, "next_embedding", dimensions)
+        conn.execute(
+            "UPDATE collection SET next_model = %s, next_space = %s, next_dimensions = %s",
+            (model, space, dimensions),
+        )
+
+    _soon(store, work)
     found = pending_model_migration(store)
     if found is None:
         raise CrosscorpusError(
@@ -131,27 +153,6 @@ def _soon(store: Store, work: Callable[[Connection], T]) -> T:
     raise CrosscorpusError(
         f"collection {store.collection!r} is too busy to change its model: try again when the "
         "ingestion or the long searches that run now are over; all vectors are kept"
-    )
-
-
-def _begin(conn: Connection, collection: str, model: str, space: str, dimensions: int) -> None:
-    row = conn.execute("SELECT model, space, next_model, next_space FROM collection FOR UPDATE")
-    held, held_space, coming, coming_space = row.fetchone() or (None,) * 4
-    if held_space is None:
-        raise CrosscorpusError(f"collection {collection!r} has no model yet: ingest into it")
-    if held_space == space:
-        raise CrosscorpusError(f"collection {collection!r} holds vectors of {held!r} already")
-    if coming_space == space:
-        return
-    if coming_space is not None:
-        raise CrosscorpusError(
-            f"collection {collection!r} is on its way to model {coming!r}: finish that first "
-            f"(crosscorpus models migrate {as_given(coming)}), or give it up (--abandon)"
-        )
-    add_vectors(conn, "next_embedding", dimensions)
-    conn.execute(
-        "UPDATE collection SET next_model = %s, next_space = %s, next_dimensions = %s",
-        (model, space, dimensions),
     )
 
 

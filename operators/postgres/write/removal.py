@@ -5,7 +5,7 @@ again, in the planner's statistics, and in the write-ahead log. :func:`delete_fo
 :func:`erase` makes the server write what is left into new files and drop the old log.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 
@@ -141,7 +141,12 @@ def erase(store: Store) -> list[str]:
     _forget_old_vectors(store)
     parts = [partition(table, corpus) for table in _PARTED for corpus in corpora]
     with connect(store.dsn, autocommit=True) as conn, explained(store.dsn):
-        left = _forget_statistics(conn, store.schema, [*_TABLES, *_PARTED, *parts])
+        left = []
+        if conn.info.server_version >= _CLEARS_STATISTICS:
+            # of a table without rows the planner would keep what it knows of the columns
+            conn.execute(_CLEAR_STATISTICS, ([*_TABLES, *_PARTED, *parts], store.schema))
+        else:
+            left.append("the statistics of a table that is empty now stay: Postgres 18 clears them")
         for name in [*_TABLES, *parts, *_PARTED]:
             table = sql.Identifier(store.schema, name)
             how = "ANALYZE" if name in _PARTED else "VACUUM (FULL, ANALYZE)"
@@ -214,14 +219,6 @@ def _forget_old_vectors(store: Store) -> None:
         " SELECT 1 FROM unnest(%s::text[]) AS kept(text_hash) WHERE kept.text_hash = e.text_hash)",
         (kept,),
     )
-
-
-def _forget_statistics(conn: Connection, schema: str, tables: Sequence[str]) -> list[str]:
-    """Clear what the planner knows of columns: of a table without rows it would keep it."""
-    if conn.info.server_version < _CLEARS_STATISTICS:
-        return ["the statistics of a table that is empty now stay: Postgres 18 clears them"]
-    conn.execute(_CLEAR_STATISTICS, (list(tables), schema))
-    return []
 
 
 def _nothing(store: Store, given: dict[str, str]) -> str:

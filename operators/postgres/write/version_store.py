@@ -231,16 +231,11 @@ def passages(store: Store, corpus: str, key: str) -> tuple[datetime | None, Stor
     held = [row[2:] for row in rows if row[2] is not None]
     texts = [Passage(anchor, text) for _, anchor, text in held]
     if texts:
-        texts[0] = texts[0]._replace(text=_body(texts[0].text))
+        matter = find_front_matter(texts[0].text)
+        body = texts[0].text[matter.end :] if matter else texts[0].text
+        texts[0] = texts[0]._replace(text=body if body.strip() else "---")
     indexed_at, created_at = rows[0][:2] if rows else (None, None)
     return indexed_at, Stored([row[0] for row in held], texts, created_at)
-
-
-def _body(text: str) -> str:
-    """A document's first passage without its front matter; ``---`` if nothing else is there."""
-    matter = find_front_matter(text)
-    body = text[matter.end :] if matter else text
-    return body if body.strip() else "---"
 
 
 def write_lineages(
