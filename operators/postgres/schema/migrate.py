@@ -27,16 +27,15 @@ class MigrationError(CrosscorpusError):
 def apply_migrations(
     conn: psycopg.Connection[TupleRow],
     schema: str,
+    search_path: str,
     *,
-    search_path: str | None = None,
     whole: bool = True,
 ) -> list[str]:
     """Apply to ``schema`` the migrations that it lacks; return their names in order.
 
     ``conn`` must not be inside a transaction. The schema is created if it does not exist, ``whole``
     on one node of a cluster or not. The files run with ``search_path``, which begins with the
-    schema; None: the schema and the path of ``conn``. Processes that migrate one schema at once
-    take turns, and wait up to ``WAIT_S``.
+    schema. Processes that migrate one schema at once take turns, and wait up to ``WAIT_S``.
 
     Raises:
         MigrationError: an applied file has changed or is missing, or another process has the turn.
@@ -108,15 +107,8 @@ def _make_schema(conn: psycopg.Connection[TupleRow], schema: str, *, whole: bool
         conn.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))
 
 
-def _known(
-    conn: psycopg.Connection[TupleRow], schema: str, search_path: str | None
-) -> dict[str, str]:
-    own = sql.Identifier(schema).as_string(conn)
-    conn.execute(
-        "SELECT set_config("
-        "'search_path', coalesce(%s, %s || ', ' || current_setting('search_path')), true)",
-        (search_path, own),
-    )
+def _known(conn: psycopg.Connection[TupleRow], schema: str, search_path: str) -> dict[str, str]:
+    conn.execute("SELECT set_config('search_path', %s, true)", (search_path,))
     conn.execute(
         sql.SQL(
             "CREATE TABLE IF NOT EXISTS {} (name text PRIMARY KEY, sha256 text NOT NULL,"

@@ -50,7 +50,7 @@ def bring_up_to_date(
     if not pending_migrations(conn, schema) and _is_named(conn, schema):
         return
     try:
-        apply_migrations(conn, schema, search_path=search_path, whole=shards is None)
+        apply_migrations(conn, schema, search_path, whole=shards is None)
         with conn.transaction():
             if shards and not shards_of(conn, schema):
                 _distribute(conn, schema, shards)

@@ -153,41 +153,37 @@ def erase(store: Store) -> list[str]:
             there = conn.execute("SELECT to_regclass(%s)", (table.as_string(conn),)).fetchone()
             if there != (None,):
                 conn.execute(sql.SQL(how + " {}").format(table))
-        left += _erase_log(conn)
+    left += erase_log(store.dsn)
     store.execute("DELETE FROM sync_state WHERE source = %s", (_MARK,))
     return left
 
 
 def erase_log(dsn: str) -> list[str]:
     """As :func:`erase`, where the tables themselves are gone."""
+    # Every file of the log is used up: one that is left is zeros, and a checkpoint deletes it.
     with connect(dsn, autocommit=True) as conn, explained(dsn):
-        return _erase_log(conn)
-
-
-def _erase_log(conn: Connection) -> list[str]:
-    """Use up every file of the log: one that is left is zeros, and a checkpoint deletes it."""
-    try:
-        conn.execute("VACUUM (FULL) pg_statistic")
-        conn.execute("ALTER SYSTEM SET wal_recycle = off")  # deleted, not renamed for later use
-        conn.execute("SELECT pg_reload_conf()")
-        for _ in range(_MOST_LOG_FILES):
-            conn.execute("SELECT pg_logical_emit_message(true, 'erase', '')")
-            conn.execute("SELECT pg_switch_wal()")
-            conn.execute("CHECKPOINT")
-            if conn.execute(_OTHER_LOG_FILES).fetchone() is None:
-                break
-        else:
-            return ["the server keeps older parts of its log, as for a replica or an archive"]
-    except psycopg.errors.InsufficientPrivilege:
-        return [
-            "the server's log and statistics still hold what was dropped until they are written"
-            " again: only a superuser may make the server do that"
-        ]
-    finally:
-        with suppress(psycopg.errors.InsufficientPrivilege):
-            conn.execute("ALTER SYSTEM RESET wal_recycle")
+        try:
+            conn.execute("VACUUM (FULL) pg_statistic")
+            conn.execute("ALTER SYSTEM SET wal_recycle = off")  # deleted, not renamed for later use
             conn.execute("SELECT pg_reload_conf()")
-    return []
+            for _ in range(_MOST_LOG_FILES):
+                conn.execute("SELECT pg_logical_emit_message(true, 'erase', '')")
+                conn.execute("SELECT pg_switch_wal()")
+                conn.execute("CHECKPOINT")
+                if conn.execute(_OTHER_LOG_FILES).fetchone() is None:
+                    break
+            else:
+                return ["the server keeps older parts of its log, as for a replica or an archive"]
+        except psycopg.errors.InsufficientPrivilege:
+            return [
+                "the server's log and statistics still hold what was dropped until they are written"
+                " again: only a superuser may make the server do that"
+            ]
+        finally:
+            with suppress(psycopg.errors.InsufficientPrivilege):
+                conn.execute("ALTER SYSTEM RESET wal_recycle")
+                conn.execute("SELECT pg_reload_conf()")
+        return []
 
 
 def _forget_source(conn: Connection, corpus: str, repo: str) -> None:
