@@ -238,7 +238,8 @@ def open_store(
     dsn = dsn or resolve_dsn()
     with connect(dsn, autocommit=True) as conn, explained(dsn):
         pooler = is_pooled(conn)
-        replica = conn.execute("SELECT pg_is_in_recovery()").fetchone() == (True,)
+        given = conn.execute("SELECT pg_is_in_recovery(), current_setting('search_path')")
+        replica, path = given.fetchone() or (False, "")
         if not create and not schema_exists(conn, schema):
             raise UnknownName(
                 f"no collection {collection!r}{suggest(collection, _collections(conn))}"
@@ -246,9 +247,8 @@ def open_store(
                 f"{', and this replica has it some time later' if replica else ''})"
             )
         extension = ensure_vector(conn)
-        row = conn.execute("SELECT current_setting('search_path')").fetchone()
-        first = ", ".join(sql.Identifier(s).as_string(conn) for s in (schema, extension.schema))
-        search_path = f"{first}, {row[0]}" if row and row[0] else first
+        own = [sql.Identifier(name).as_string(conn) for name in (schema, extension.schema)]
+        search_path = ", ".join([*own, *filter(None, [path])])
         clustered = has_extension(conn, "citus")
         try:
             if shards and not clustered:

@@ -52,11 +52,17 @@ _PLACES = {
     "corpus": "text",
 }
 
-_LEDGER = """
-    SELECT corpus, coalesce(sum(hashint8extended(
-               (extract(epoch FROM indexed_at) * 1000000)::bigint,
-               uuid_hash_extended(document_key, 0))::numeric) % 4611686018427387904, 0)::bigint
-    FROM documents WHERE state = 'indexed' GROUP BY corpus
+_CHANGED = """
+    SELECT corpus, coalesce(ledger, 0), coalesce(v.rules <> %(rules)s, false)
+    FROM (SELECT corpus, coalesce(sum(hashint8extended(
+                     (extract(epoch FROM indexed_at) * 1000000)::bigint,
+                     uuid_hash_extended(document_key, 0))::numeric) %% 4611686018427387904, 0
+                 )::bigint AS ledger
+          FROM documents WHERE state = 'indexed' GROUP BY corpus) AS now
+    FULL JOIN versioned_corpora v USING (corpus)
+    WHERE (ledger IS NOT NULL OR v.documents <> 0)
+      AND (v.documents, v.rules) IS DISTINCT FROM (coalesce(ledger, 0), %(rules)s)
+    ORDER BY corpus COLLATE "C"
 """
 
 
@@ -111,19 +117,7 @@ def known_versions(store: Store) -> pl.DataFrame:
 
 def changed_corpora(store: Store, rules: int) -> list[Changed]:
     """The corpora whose versions were found with another state of their ledger or other rules."""
-
-    def work(conn: Connection) -> list[Changed]:
-        now: dict[str, int] = dict(conn.execute(_LEDGER).fetchall())
-        found = conn.execute("SELECT corpus, documents, rules FROM versioned_corpora").fetchall()
-        then = {corpus: (ledger, by) for corpus, ledger, by in found}
-        corpora = sorted({*now, *(c for c, (ledger, _) in then.items() if ledger)})
-        return [
-            Changed(corpus, now.get(corpus, 0), corpus in then and then[corpus][1] != rules)
-            for corpus in corpora
-            if then.get(corpus) != (now.get(corpus, 0), rules)
-        ]
-
-    return store.run(work)
+    return [Changed(*row) for row in store.rows(_CHANGED, {"rules": rules})]
 
 
 def mark_found(store: Store, corpus: str, ledger: int, rules: int) -> None:
