@@ -17,7 +17,6 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -30,8 +29,8 @@ from operators.foundation.front_matter import front_matter_lines
 from operators.frames import CHUNKS, DOCUMENTS, check
 from operators.sources.chunking.code_breaks import Breaks, Unparsed, breaks, symbol
 from operators.sources.dates.stated_version import document_version
-from operators.sources.formats.heading_slugs import Section, section_slugs
-from operators.sources.formats.headings import Heading, heading_paths, is_text, section_of
+from operators.sources.formats.heading_slugs import section_slugs
+from operators.sources.formats.headings import Heading, heading_paths, headings, is_text, section_of
 from operators.sources.formats.languages import code_language
 from operators.sources.formats.pdf import PAGE_BREAK
 from operators.sources.formats.releases import Release, release_sections
@@ -138,7 +137,10 @@ def _chunks_of(
         apart = _by_section(units, begins, set(starts), front_matter_lines(text))
     elif isinstance(first := known.get(APART_FROM), int):
         apart = [[u for u in units if u.line < first], [u for u in units if u.line >= first]]
-    place_of = _place_in(document, text, path)
+    placed = document["corpus"] in PLACED
+    slugs = section_slugs(headings(text, path), path) if placed else []
+    in_pages = placed and document["language"] == "pdf"
+    pages = list(accumulate(PAGE_BREAK in line for line in lines)) if in_pages else []
     runs = [run for part in apart for run in _runs(part, max_tokens)]
     pending = [(run, max_tokens) for run in reversed(runs)]
     ordinal = 0
@@ -147,11 +149,10 @@ def _chunks_of(
         body = "".join(unit.text for unit in run)
         if not body.strip():
             continue
+        at = section_of(starts, run[0].line, body)
+        anchor = None if at is None else anchors[at]
         if code:
-            at, anchor = None, _symbol_of(run, code)
-        else:
-            at = section_of(starts, run[0].line, body)
-            anchor = None if at is None else anchors[at]
+            anchor = _symbol_of(run, code)
         excess = count_tokens([embedded_text(title, anchor, body)])[0] - max_tokens
         if excess > 0 and len(run) > 1:  # pieces of one long word can count less apart than joined
             allowed = max(allowed - excess, 1)
@@ -161,16 +162,22 @@ def _chunks_of(
             pending.extend((part, allowed) for part in reversed(parts))
             continue
         columns = {**kept}
-        if at is not None:
+        if at is not None and code is None:
             columns |= _of_section(paths[at], releases[at], kept["metadata"])
-        if place := place_of(body, run[0].line):
+        place: dict[str, object] = {}
+        if pages:
+            page = _page(pages, body, run[0].line)
+            place = {"page": page, "fragment": f"page={page}"}
+        elif at is not None and slugs and slugs[at]:
+            place = {"fragment": slugs[at]}
+        if place:
             known = {**json.loads(str(columns["metadata"])), **place}
             columns["metadata"] = json.dumps(known, sort_keys=True, ensure_ascii=False)
         yield {
             **columns,
             "chunk_id": chunk_id(*key, ordinal),
             "ordinal": ordinal,
-            "text": body.replace(PAGE_BREAK, "") if "page" in place else body,
+            "text": body.replace(PAGE_BREAK, "") if pages else body,
             "anchor": anchor and bounded_title(anchor),
             "start_line": run[0].line + 1,
             "end_line": run[-1].line + 1,
@@ -178,30 +185,10 @@ def _chunks_of(
         ordinal += 1
 
 
-def _place_in(
-    document: dict[str, object], text: str, path: str
-) -> Callable[[str, int], dict[str, object]]:
-    """What gives the place of a chunk by its text and first line: the text alone says it."""
-    if document["corpus"] not in PLACED:
-        return lambda body, first: {}
-    if document["language"] == "pdf":
-        return partial(_page, list(accumulate(PAGE_BREAK in line for line in text.split("\n"))))
-    sections = section_slugs(text, path)
-    return partial(_fragment, sections, [section.line for section in sections])
-
-
-def _page(breaks: list[int], body: str, first: int) -> dict[str, object]:
+def _page(pages: Sequence[int], body: str, first: int) -> int:
+    """The page (from 1) of the first text of a chunk; ``pages`` are those of all lines, from 0."""
     blank = next((n for n, line in enumerate(body.split("\n")) if line.strip()), 0)
-    page = breaks[min(first + blank, len(breaks) - 1)] + 1
-    return {"page": page, "fragment": f"page={page}"}
-
-
-def _fragment(
-    sections: list[Section], starts: list[int], body: str, first: int
-) -> dict[str, object]:
-    at = section_of(starts, first, body)
-    slug = None if at is None else sections[at].slug
-    return {"fragment": slug} if slug else {}
+    return pages[min(first + blank, len(pages) - 1)] + 1
 
 
 def _of_section(path: str, release: Release | None, metadata: object) -> dict[str, object]:
