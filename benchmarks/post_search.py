@@ -125,7 +125,9 @@ def make_case(hits: int, queries: int, pool: int | None, seed: int = 7) -> dict[
         }
     rows = [{"query_id": q, "texts": [f"question {q}"], "trigger": []} for q in range(queries)]
     overrides["queries"] = pl.DataFrame(rows, schema=QUERIES)
-    overrides["collection"] = CollectionInfo(None, None, None, {}, {})
+    for name in CORPORA:
+        held = CollectionInfo(None, None, None, {name: 1}, {name: {"": 1}})
+        overrides[f"{name}.collection"] = held
     return overrides
 
 
@@ -134,7 +136,8 @@ def make_driver() -> RetrievalDriver:
     change = {name: None for name in config.corpora if name not in CORPORA}
     config = config.with_changes({"corpora": change})
     embedder = SimpleNamespace(model="none", space="none", dimensions=1)
-    return RetrievalDriver(config, build_graph(config), {"store": None, "embedder": embedder})
+    store = SimpleNamespace(collection="made up", space="none")
+    return RetrievalDriver(config, build_graph(config), {"store": store, "embedder": embedder})
 
 
 def all_pairs(texts: list[str]) -> list[int]:

@@ -60,7 +60,7 @@ def crosscorpus_home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty data home of the test's own."""
     home = open_temporary_directory()
     monkeypatch.setenv("CROSSCORPUS_HOME", str(home))
-    for name in ("CROSSCORPUS_DSN", "CROSSCORPUS_READ_DSN", "CROSSCORPUS_SERVER"):
+    for name in ("CROSSCORPUS_DSN", "CROSSCORPUS_READ_DSN"):
         monkeypatch.delenv(name, raising=False)
     yield home
     while (joined := in_use(home / "postgres")) is not None:
@@ -151,14 +151,13 @@ def replicated() -> Iterator[Replicated]:
     with start(home / "primary", settings=sends) as primary:
         copy = Server(
             home / "replica",
-            primary.cluster.provider,
             settings={**sends, "max_standby_streaming_delay": "500ms"},
         )
         copy.cluster.prepare()
         give(copy.cluster.data, primary.cluster.account)
         account = primary.cluster.account
         done = run(
-            usable(primary.cluster.provider, account, home / "primary"),
+            usable(account, home / "primary"),
             *("pg_basebackup", "-D", copy.cluster.data, "-d", primary.dsn),
             *("--write-recovery-conf", "--checkpoint=fast"),
             account=account,

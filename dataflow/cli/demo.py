@@ -34,7 +34,7 @@ def demo() -> None:
 
     if minilm_status(minilm_directory()).state != "installed":
         install_minilm(say=lambda line: typer.echo(line, err=True))
-    with terminal.ingest_progress(as_json=False) as on_event:
+    with terminal.event_display(False, terminal.draw_ingestion) as on_event:
         report = ingest_into(
             _COLLECTION, documents_source(_DOCUMENTS), prune=True, on_event=on_event
         )

@@ -16,7 +16,8 @@ from operators.postgres.inspect.index_recall import index_recall, sample_text
 from operators.postgres.inspect.status import status
 from operators.postgres.replication import lateness
 from operators.postgres.schema.indexes import pending_corpora
-from operators.postgres.server.embedded_server import provider_of
+from operators.postgres.server.binaries import PACKAGE
+from operators.postgres.server.embedded_server import server_for
 from operators.postgres.store import ModelMismatch, Store, collection_info, open_store
 
 GOOD_RECALL = 0.95
@@ -58,9 +59,8 @@ def examine(config: Config, collection: str, samples: int = 20) -> Iterator[Find
         with connect(dsn, autocommit=True) as conn:
             version = conn.info.server_version
             extension = ensure_vector(conn)
-            provider = provider_of(conn)
         says = f"Postgres {version // 10000}, pgvector {extension.version}, at {target(dsn)}"
-        yield Finding("server", True, says + (f", from {provider}" if provider else ""))
+        yield Finding("server", True, says + (f", from {PACKAGE}" if server_for(dsn) else ""))
     except CrosscorpusError as error:
         yield Finding("server", False, str(error))
         return

@@ -194,7 +194,7 @@ def ingest_reviews(
     crosscorpus ingest reviews threads.json issues.json talk.json
     ```
     """
-    from operators.sources.github.review_threads import reviews_source
+    from operators.sources.github.github_documents import reviews_source
 
     ingest_source(reviews_source(files, repo, whole=prune), options, prune=prune)
 
@@ -218,7 +218,7 @@ def ingest_issues(
     crosscorpus ingest issues issues.json comments.json
     ```
     """
-    from operators.sources.github.github_issues import issues_source
+    from operators.sources.github.github_documents import issues_source
 
     ingest_source(issues_source(files, repo, whole=prune), options, prune=prune)
 
@@ -318,7 +318,7 @@ def ingest_source(source: Source, options: IngestOptions, **how: Any) -> None:
 
     arguments = [one for one in sys.argv[1:] if one not in ("--allow-mass-delete", "--relocated")]
     source = replace(source, command=[os.getcwd(), *arguments])
-    with terminal.ingest_progress(options.as_json) as on_event:
+    with terminal.event_display(options.as_json, terminal.draw_ingestion) as on_event:
         report = ingest_into(
             options.collection,
             source,

@@ -112,8 +112,8 @@ def embed(
     Example: crosscorpus embed -C team
     """
     from dataflow import load_config
-    from dataflow.cli.console.collection_state import embedding_progress, show_embedded
-    from dataflow.cli.console.terminal import print_result
+    from dataflow.cli.console.collection_state import draw_embedding, show_embedded
+    from dataflow.cli.console.terminal import event_display, print_result
     from dataflow.ingestion.vectors import embed_missing
     from operators.embedding.registry import load_embedder
     from operators.postgres.store import open_store
@@ -126,7 +126,7 @@ def embed(
         if again:
             try_again(store)
         while True:
-            with embedding_progress(as_json) as on_event:
+            with event_display(as_json, draw_embedding) as on_event:
                 done = embed_missing(store, embedder, patience_s=120, on_event=on_event)
             if done.chunks or done.failed or not follow:
                 print_result(as_json, asdict(done), show_embedded, done)
@@ -178,8 +178,8 @@ def models_migrate(
 
     Example: crosscorpus models migrate static -C team
     """
-    from dataflow.cli.console.collection_state import migration_progress, show_migration
-    from dataflow.cli.console.terminal import print_result
+    from dataflow.cli.console.collection_state import draw_migration, show_migration
+    from dataflow.cli.console.terminal import event_display, print_result
     from dataflow.ingestion.model_migration import migrate_model
     from operators.embedding.registry import load_embedder
     from operators.postgres.schema.model_migration import abandon_model_migration
@@ -193,6 +193,6 @@ def models_migrate(
         if model is None:
             raise typer.BadParameter("name the new model, such as static")
         embedder = load_embedder(model)
-        with migration_progress(as_json) as on_event:
+        with event_display(as_json, draw_migration) as on_event:
             report = migrate_model(store, embedder, fill_only=fill_only, on_event=on_event)
     print_result(as_json, asdict(report), show_migration, report, model)

@@ -47,14 +47,15 @@ def sync_github(
 
     Example: crosscorpus sync github org/app
     """
-    from dataflow.cli.console.terminal import fetch_progress, ingest_progress
+    from dataflow.cli.console.terminal import draw_ingestion, event_display, fetch_progress
     from dataflow.ingestion.sources import run_into
     from dataflow.ingestion.sources import sync_github as sync
     from operators.sources.github.github_api import open_github
     from operators.sources.github.github_mirror import find_repository
 
     on_fetched, on_wait = fetch_progress(options.as_json)
-    with open_github(api_url, on_wait=on_wait) as api, ingest_progress(options.as_json) as on_event:
+    progress = event_display(options.as_json, draw_ingestion)
+    with open_github(api_url, on_wait=on_wait) as api, progress as on_event:
         how: dict[str, Any] = {"repo": repo, "full": full, "reviews": reviews}
         how |= {"on_fetched": on_fetched, "on_event": on_event, **options.of_a_run}
         found = find_repository(api, repository)  # before the collection is made

@@ -1,12 +1,9 @@
 """Runs a Hamilton graph: a node starts when its inputs are ready, I/O on a pool, the rest inline.
 
-Why not an executor of Hamilton's: FutureAdapter submits in depth-first order and its workers block
-on each other's results. Six branches of 20 ms then take 61 ms, they need as many threads as nodes,
-and a nested call deadlocks. An adapter that relays results by callbacks still pays Hamilton's
-traversal once a run, 1 ms and more for a graph of 120 nodes. Here the order of the steps is worked
-out once for each set of names, and the calling thread is the only one that touches a run's state.
-It starts I/O on the pool, computes everything else itself and waits for the next result or the next
-deadline.
+The workers of Hamilton's FutureAdapter block on each other's results: six branches of 20 ms take
+61 ms, and a nested call deadlocks. Here the order of the steps is worked out once for each set of
+names. The calling thread alone touches a run's state: it starts I/O on the pool, computes all else
+itself and waits for the next result or the next deadline.
 
 It knows no node by name and runs any Hamilton driver:
 ``driver.graph_executor = Scheduler(workers=6)``. A graph tells it what to do by four conventions:

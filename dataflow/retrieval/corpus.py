@@ -17,12 +17,12 @@ from hamilton.function_modifiers import (
     tag,
 )
 
-from operators.context.search_outcomes import timed_search
+from operators.context.search_outcomes import Asked, timed_search
 from operators.context.unified_form import unify
 from operators.dedup import within
 from operators.dedup.similarity_index import SimilarityIndex, index_similarity
 from operators.dedup.token_index import TokenIndex, index_tokens
-from operators.frames import OUTCOMES, READ_CHUNKS, empty, stacked
+from operators.frames import OUTCOMES, READ_CHUNKS, TEXT_HITS, VECTOR_HITS, empty, stacked
 from operators.postgres.schema.indexes import EXACT_SCAN_MAX_ROWS
 from operators.postgres.search.chunk_reader import fetch_chunks, without_vector
 from operators.postgres.search.text_search import (
@@ -67,105 +67,56 @@ def search_timeout_s(corpus_queries: pl.DataFrame, deadline_s: float | None) -> 
     return None if deadline_s is None else deadline_s * max(corpus_queries.height, 1)
 
 
-@tag(stage="search", io="postgres", fail_open="yes")
-@extract_fields({"vector_lists": pl.DataFrame, "vector_outcome": pl.DataFrame})
-def vector_search(
+@tag(stage="search")
+def asked(
     home: Home,
     collection: CollectionInfo,
     corpus: str,
     corpus_queries: pl.DataFrame,
+    search_timeout_s: float | None,
+) -> Asked:
+    """What every search of the corpus is given."""
+    return Asked(home, corpus, corpus_queries, collection.corpora, search_timeout_s)
+
+
+@tag(stage="search", io="postgres", fail_open="yes")
+@extract_fields({"vector_lists": pl.DataFrame, "vector_outcome": pl.DataFrame})
+def vector_search(
+    asked: Asked,
+    home: Home,
     query_embeddings: pl.DataFrame,
     other_embeddings: dict[str, pl.DataFrame],
-    search_timeout_s: float | None,
     search_depth: int = 50,
     exact_scan_max_rows: int = EXACT_SCAN_MAX_ROWS,
     ef_search: int | None = None,
 ) -> Frames:
     """The nearest chunks to each query text, one list a text."""
-    return timed_search(
-        "vector",
-        search_vectors,
-        home,
-        corpus,
-        corpus_queries,
-        other_embeddings.get(home.store.space or "", query_embeddings),
-        present=collection.corpora,
-        k=search_depth,
-        exact_scan_max_rows=exact_scan_max_rows,
-        ef_search=ef_search,
-        timeout_s=search_timeout_s,
-    )
+    vectors = other_embeddings.get(home.store.space or "", query_embeddings)
+    how = {"exact_scan_max_rows": exact_scan_max_rows, "ef_search": ef_search}
+    return timed_search("vector", search_vectors, asked, vectors, k=search_depth, **how)
 
 
 @tag(stage="search", io="postgres", fail_open="yes")
 @extract_fields({"text_lists": pl.DataFrame, "text_outcome": pl.DataFrame})
 def text_search__bm25(
-    home: Home,
-    collection: CollectionInfo,
-    corpus: str,
-    corpus_queries: pl.DataFrame,
-    search_timeout_s: float | None,
-    search_depth: int = 50,
-    candidate_cap: int = CANDIDATE_CAP,
+    asked: Asked, search_depth: int = 50, candidate_cap: int = CANDIDATE_CAP
 ) -> Frames:
     """The chunks with the highest BM25 score for each query text, one list a text."""
-    return timed_search(
-        "text",
-        bm25_search,
-        home,
-        corpus,
-        corpus_queries,
-        present=collection.corpora,
-        k=search_depth,
-        candidate_cap=candidate_cap,
-        timeout_s=search_timeout_s,
-    )
+    return timed_search("text", bm25_search, asked, k=search_depth, candidate_cap=candidate_cap)
 
 
 @tag(stage="search", io="postgres", fail_open="yes")
 @extract_fields({"text_lists": pl.DataFrame, "text_outcome": pl.DataFrame})
-def text_search__plain(
-    home: Home,
-    collection: CollectionInfo,
-    corpus: str,
-    corpus_queries: pl.DataFrame,
-    search_timeout_s: float | None,
-    search_depth: int = 50,
-) -> Frames:
+def text_search__plain(asked: Asked, search_depth: int = 50) -> Frames:
     """The chunks that have all words of a query text, by Postgres's own rank."""
-    return timed_search(
-        "text",
-        plain_search,
-        home,
-        corpus,
-        corpus_queries,
-        present=collection.corpora,
-        k=search_depth,
-        timeout_s=search_timeout_s,
-    )
+    return timed_search("text", plain_search, asked, k=search_depth)
 
 
 @tag(stage="search", io="postgres", fail_open="yes")
 @extract_fields({"text_lists": pl.DataFrame, "text_outcome": pl.DataFrame})
-def text_search__pg_textsearch(
-    home: Home,
-    collection: CollectionInfo,
-    corpus: str,
-    corpus_queries: pl.DataFrame,
-    search_timeout_s: float | None,
-    search_depth: int = 50,
-) -> Frames:
+def text_search__pg_textsearch(asked: Asked, search_depth: int = 50) -> Frames:
     """The chunks with the highest score of the extension pg_textsearch."""
-    return timed_search(
-        "text",
-        pg_textsearch_search,
-        home,
-        corpus,
-        corpus_queries,
-        present=collection.corpora,
-        k=search_depth,
-        timeout_s=search_timeout_s,
-    )
+    return timed_search("text", pg_textsearch_search, asked, k=search_depth)
 
 
 @tag(stage="search")
@@ -222,13 +173,13 @@ def merged__convex(
 @tag(stage="merge")
 def merged__vector_only(vector_hits: pl.DataFrame, rrf_k: float = 60.0) -> pl.DataFrame:
     """The vector list alone; the text search does not run."""
-    return merge.vector_only(vector_hits, rrf_k=rrf_k)
+    return merge.rrf(vector_hits, empty(TEXT_HITS), rrf_k=rrf_k)
 
 
 @tag(stage="merge")
 def merged__text_only(text_hits: pl.DataFrame, rrf_k: float = 60.0) -> pl.DataFrame:
     """The text list alone; the vector search does not run."""
-    return merge.text_only(text_hits, rrf_k=rrf_k)
+    return merge.rrf(empty(VECTOR_HITS), text_hits, rrf_k=rrf_k)
 
 
 @tag(stage="chunks")

@@ -146,7 +146,7 @@ def fused__convex(
     missing_score_fraction: float = 0.0,
 ) -> pl.DataFrame:
     """All hits as one list, by a convex combination of their scores, each on one scale."""
-    parts = fusion.combination(
+    factors = fusion.combination(
         aged_hits,
         vector_weights,
         lexical_weight,
@@ -157,7 +157,7 @@ def fused__convex(
         spaces={corpus: one.space for corpus, one in held.items()},
         unembedded=unembedded,
     )
-    return fusion.fuse_convex(aged_hits, parts)
+    return fusion.fuse_convex(aged_hits, factors)
 
 
 @tag(stage="weight")

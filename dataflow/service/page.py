@@ -4,8 +4,8 @@ The page may load nothing from elsewhere and run no script but its own: its head
 """
 
 from dataclasses import replace
-from datetime import datetime
 from importlib.resources import files
+from inspect import signature
 from time import perf_counter
 from typing import Any
 
@@ -16,7 +16,17 @@ from fastapi.responses import PlainTextResponse, Response
 from dataflow.driver.answer import NODES
 from dataflow.driver.retrieval_description import describe_retrieval
 from dataflow.service import models
-from dataflow.service.tools import Query, Service, Use, document, fetch, found, inputs, text_of
+from dataflow.service.tools import (
+    Query,
+    Service,
+    Use,
+    document,
+    fetch,
+    found,
+    inputs,
+    search,
+    text_of,
+)
 from dataflow.visualization.dot import to_dot
 from dataflow.visualization.picture import picture
 from dataflow.visualization.png import RenderError, draw
@@ -59,21 +69,8 @@ def neighbours(service: Service, id: str) -> models.Place:
     )
 
 
-def graph(
-    service: Service,
-    query: Query,
-    corpora: list[str] | None = None,
-    repos: list[str] | None = None,
-    language: str | None = None,
-    path: str | None = None,
-    as_of: datetime | None = None,
-    version: str | None = None,
-    trigger: str | None = None,
-    top_k: int = 10,
-) -> models.Run:
+def graph(service: Service, query: Query, **asked: Any) -> models.Run:
     """What each node of the graph takes for a question."""
-    asked: dict[str, Any] = {"corpora": corpora, "repos": repos, "language": language, "path": path}
-    asked |= {"as_of": as_of, "version": version, "trigger": trigger, "top_k": top_k}
     took: dict[str, float] = {}
     began = perf_counter()
     service.driver.execute(NODES, {**inputs(service, query, **asked), "timings": took})
@@ -94,3 +91,10 @@ def graph(
         for node in sorted(described.nodes, key=lambda node: (-took[node], node))
     ]
     return models.Run(ms=ms, times=times, svg=svg, why=why)
+
+
+_SEARCH = signature(search)  # a question is put as in a search
+graph.__signature__ = _SEARCH.replace(  # type: ignore[attr-defined]
+    parameters=[one for one in _SEARCH.parameters.values() if one.name != "cursor"],
+    return_annotation=models.Run,
+)

@@ -45,6 +45,9 @@ SNIPPET = 300
 PAGE = 20
 MOST_TOKENS = 8_000
 
+_INPUTS = {"corpora": "only_corpora", "path": "path_prefix", "version": "versions"}
+"""The tools' parameters that the graph has under another name."""
+
 _ID = re.compile(r"(\w+):(-?[0-9]{1,19})")  # of a passage: its corpus and its number
 
 Query = Annotated[str, Field(json_schema_extra={"pattern": r"\S"})]
@@ -277,38 +280,21 @@ def status(service: Service, cursor: Cursor = None) -> models.Status:
     )
 
 
-def inputs(
-    service: Service,
-    query: str,
-    *,
-    corpora: Sequence[str] | None = None,
-    repos: Sequence[str] | None = None,
-    language: str | None = None,
-    path: str | None = None,
-    as_of: datetime | None = None,
-    version: str | None = None,
-    trigger: str | None = None,
-    **parameters: Any,
-) -> dict[str, Any]:
-    """The graph's inputs of one question; a repository that nothing has is an error."""
+def inputs(service: Service, query: str, **asked: Any) -> dict[str, Any]:
+    """The graph's inputs of one question; a repository that nothing has is an error.
+
+    ``asked`` has the names of the tools' parameters, or of the graph's.
+    """
     config = service.driver.config
     visible = {name: of.filters.model_dump() for name, of in config.corpora.items()}
-    named: dict[str, Any] = {"repos": repos, "language": language}
+    named = {name: asked.get(name) for name in ("repos", "language")}
     if any(named.values()):
         for absent in absent_everywhere(service.driver.homes, visible, **named):
             raise UnknownName(absent)
-    asked = {
-        "query": query,
-        "only_corpora": corpora,
-        "repos": repos,
-        "language": language,
-        "path_prefix": path,
-        "as_of": as_of,
-        "versions": [version] if version else None,
-        "trigger": trigger or config.usual_trigger,
-        **parameters,
-    }
-    return {name: value for name, value in asked.items() if value is not None}
+    version, trigger = asked.get("version"), asked.get("trigger") or config.usual_trigger
+    asked |= {"trigger": trigger, "version": [version] if version else None}
+    shown = {_INPUTS.get(name, name): one for name, one in asked.items() if one is not None}
+    return {"query": query, **shown}
 
 
 def _ask(service: Service, query: str, **asked: Any) -> Answer:

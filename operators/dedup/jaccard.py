@@ -11,7 +11,7 @@ import numpy as np
 from operators.arrays.segments import Column, Flags, Floats, Integers, changes, offsets, places
 from operators.dedup.partition_join import parts_of, ranges
 from operators.dedup.representatives import check_threshold
-from operators.dedup.token_index import TokenIndex, Words
+from operators.dedup.token_index import TokenIndex
 
 Pairs = tuple[Integers, Integers]
 
@@ -75,17 +75,10 @@ class Finder:
         ends = offsets(np.array([len(one.keys) for one in parts], np.int64))
         begins = [one.begins[:-1] + end for one, end in zip(parts, ends, strict=False)]
         self.begins = _joined([*begins, ends[-1:]])
-        if len(query_id) and query_id[0] != query_id[-1]:
-            # most parts have no second set at all: found out once, not once a query
-            shared = _repeated(self.keys)
-            self.keys, self.begins = self.keys[shared], offsets(shared)[self.begins]
 
     def first_of_equal(self) -> Integers:
         """For each row the first row of its query with an equal set."""
         key = self.whole[self.number] + self.query_id.astype(np.uint64) * _ODD[0]
-        in_order = np.sort(key)
-        if (in_order[1:] != in_order[:-1]).all():
-            return np.arange(len(key))
         order = np.argsort(key, kind="stable")
         another = changes(key[order])
         first = np.empty(len(order), np.int64)
@@ -134,13 +127,7 @@ class Finder:
         return better[same], worse[same]
 
     def _compare(self, one: Integers, two: Integers) -> Flags:
-        """Whether each pair of sets has the index, each distinct pair compared once."""
-        where = None
-        if len(one) > _PAIRS_AT_ONCE:  # a batch meets the same pair in many queries
-            many = len(self.sizes)
-            pair = np.minimum(one, two) * many + np.maximum(one, two)
-            pair, where = np.unique(pair, return_inverse=True)
-            one, two = pair // many, pair % many
+        """Whether each pair of sets has the index."""
         small = np.minimum(self.sizes[one], self.sizes[two])
         large = np.maximum(self.sizes[one], self.sizes[two])
         worth = np.flatnonzero(small >= (self.threshold - 1e-9) * large)
@@ -148,20 +135,7 @@ class Finder:
         for begin in range(0, len(worth), _PAIRS_AT_ONCE):
             some = worth[begin : begin + _PAIRS_AT_ONCE]
             high[some] = jaccard(self.sets, one[some], two[some]) >= self.threshold
-        return high if where is None else high[where]
-
-
-def _repeated(keys: Words) -> Flags:
-    """Whether another of ``keys`` equals each; seldom so of one that has no equal."""
-    bits = np.uint64(len(keys).bit_length())
-    mask = (np.uint64(1) << bits) - np.uint64(1)
-    tagged = (keys * _ODD[1]) & ~mask | np.arange(len(keys), dtype=np.uint64)
-    tagged.sort()
-    equal = np.zeros(len(keys) + 1, bool)  # to the one before
-    equal[1:-1] = tagged[1:] >> bits == tagged[:-1] >> bits
-    repeated = np.zeros(len(keys), bool)
-    repeated[(tagged & mask)[equal[1:] | equal[:-1]].astype(np.int64)] = True
-    return repeated
+        return high
 
 
 def jaccard(sets: Sequence[TokenIndex], one: Integers, two: Integers) -> Floats:

@@ -33,14 +33,7 @@ class Parts:
 
 
 def parts_of(sets: TokenIndex, threshold: float) -> Parts:
-    """The parts by which sets of at least this Jaccard index share one; made once a threshold."""
-    known = sets.memo.get(threshold)
-    if known is None:
-        known = sets.memo[threshold] = _make(sets, threshold)
-    return known
-
-
-def _make(sets: TokenIndex, threshold: float) -> Parts:
+    """The parts by which sets of at least this Jaccard index share one."""
     owner, level = _splits(sets.sizes, threshold)
     count = _how_many(level, threshold)
     keys: list[Words] = [np.zeros(0, np.uint64)]

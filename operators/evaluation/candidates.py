@@ -73,7 +73,7 @@ class Candidates:
                 depths=self.depths,
                 spaces=self.spaces,
             )
-            self._values[key] = made.vector_value, made.text_value
+            self._values[key] = _floats(made["vector_value"]), _floats(made["text_value"])
         return self._values[key]
 
     def confidence(self, full_weight_terms: int) -> Floats:

@@ -71,11 +71,10 @@ def resolve_dsn(*, reading: bool = False) -> str:
     """Return CROSSCORPUS_DSN, or the address of the embedded server, started if necessary.
 
     With ``reading``, CROSSCORPUS_READ_DSN comes first. The embedded server then counts this process
-    as a user until the process ends. CROSSCORPUS_SERVER names the package of its programs.
+    as a user until the process ends.
 
     Raises:
         DatabaseError: only CROSSCORPUS_READ_DSN is set, which names no place to write to.
-        UnknownName: CROSSCORPUS_SERVER names no such package.
         ServerError: the embedded server cannot run here.
     """
     dsn, replica = (os.environ.get(f"CROSSCORPUS_{of}", "").strip() for of in ("DSN", "READ_DSN"))
@@ -83,11 +82,10 @@ def resolve_dsn(*, reading: bool = False) -> str:
         if not dsn and not reading:
             raise DatabaseError("no_server", "set CROSSCORPUS_DSN: CROSSCORPUS_READ_DSN only reads")
         return (reading and replica) or dsn
-    from operators.postgres.server.binaries import chosen
     from operators.postgres.server.embedded_server import in_use, start
 
     directory = data_home() / "postgres"
-    return (in_use(directory) or start(directory, chosen())).dsn
+    return (in_use(directory) or start(directory)).dsn
 
 
 def connect(dsn: str, *, autocommit: bool = False) -> RevivingConnection:

@@ -18,6 +18,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,18 +42,7 @@ MAX_QUERY_CHARACTERS = 1_000_000
 AVERAGE_STEP = 1.05
 
 
-class _TermIds(dict[str, int]):
-    """Term ids that were made before; looked up without a call where known."""
-
-    LARGEST = 1 << 13  # about 1 MB; larger ones hit no more of real text
-
-    def __missing__(self, term: str) -> int:
-        if len(self) >= self.LARGEST:
-            self.clear()
-        return self.setdefault(term, tokenizer.term_id(term))
-
-
-_term_ids = _TermIds()
+_term_id = lru_cache(1 << 13)(tokenizer.term_id)  # about 1 MB; a larger one hits no more
 
 
 @dataclass(frozen=True)
@@ -72,7 +62,7 @@ def analysed_text(title: str | None, anchor: str | None, path: str | None, text:
 def term_counts(text: str) -> TermCounts:
     """Count the terms of ``text``."""
     tokens = tokenizer.tokens(text)
-    counted = Counter(map(_term_ids.__getitem__, tokens))
+    counted = Counter(map(_term_id, tokens))
     kept = sorted(counted.items())
     if len(kept) > MAX_TERMS:
         kept = sorted(sorted(kept, key=lambda item: (-item[1], item[0]))[:MAX_TERMS])
@@ -121,7 +111,7 @@ def snapped_average(total_length: int, chunks: int) -> float:
 
 def query_counts(text: str) -> dict[int, int]:
     """The term ids of a query and how often each occurs."""
-    return dict(Counter(map(_term_ids.__getitem__, tokenizer.tokens(text[:MAX_QUERY_CHARACTERS]))))
+    return dict(Counter(map(_term_id, tokenizer.tokens(text[:MAX_QUERY_CHARACTERS]))))
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import polars as pl
 
 from operators.arrays.rows import nullable
 from operators.arrays.segments import Column, Floats, Integers, changes, places, starts
-from operators.frames import SCORE_FACTORS, TEXT_HITS, VECTOR_HITS, empty, frame_of
+from operators.frames import SCORE_FACTORS, frame_of
 from operators.ranking.lexical_weight import of_rows
 from operators.ranking.normalization import normalise
 from operators.ranking.total_order import permutation
@@ -68,16 +68,6 @@ def convex(
     vector = normalise(vector_norm, 1 - both.vector_distance, begins)
     text = normalise(text_norm, both.text_score, begins)
     return _merged(both, share, vector, 1 - share, text, of_rows(lexical_weight, both.query_id))
-
-
-def vector_only(vector_hits: pl.DataFrame, *, rrf_k: float = 60) -> pl.DataFrame:
-    """The vector list as it stands, scored ``1 / (rrf_k + rank)``."""
-    return rrf(vector_hits, empty(TEXT_HITS), rrf_k=rrf_k)
-
-
-def text_only(text_hits: pl.DataFrame, *, rrf_k: float = 60) -> pl.DataFrame:
-    """The text list as it stands, scored ``1 / (rrf_k + rank)``."""
-    return rrf(empty(VECTOR_HITS), text_hits, rrf_k=rrf_k)
 
 
 def reciprocal(rank: Column, rrf_k: float) -> Floats:

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from operators.arrays.segments import Column, changes, places, starts
+from operators.arrays.segments import changes, places
 from operators.frames import frame_of
 from operators.ranking.merge import reciprocal
 from operators.ranking.total_order import permutation
@@ -46,7 +46,8 @@ def fuse_texts(
 
     order = permutation(query_id, score, best_rank, best_rank, chunk_id)
     new_rank = places(query_id)
-    alone = _of_one_text(lists, query_id[order])
+    texts = lists.group_by("query_id").agg(several=pl.col("text_no").n_unique() > 1)
+    alone = ~np.isin(query_id[order], texts.filter("several")["query_id"].to_numpy())
     return pl.DataFrame(
         [
             pl.Series("query_id", query_id[order], pl.UInt32),
@@ -55,14 +56,3 @@ def fuse_texts(
             pl.Series(value, best[order], pl.Float64),
         ]
     )
-
-
-def _of_one_text(lists: pl.DataFrame, query_id: Column) -> Column:
-    """For each of ``query_id``, whether its lists are of one text only."""
-    ids, texts = lists["query_id"].to_numpy(), lists["text_no"].to_numpy()
-    order = np.argsort(ids, kind="stable")
-    begins = starts(ids[order])
-    low = np.minimum.reduceat(texts[order], begins)
-    high = np.maximum.reduceat(texts[order], begins)
-    alone: Column = (low == high)[np.searchsorted(ids[order][begins], query_id)]
-    return alone

@@ -1,6 +1,6 @@
 """What a chunk's age, and that newer versions lack it, do to its score."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import polars as pl
@@ -90,8 +90,7 @@ def ages(hits: pl.DataFrame, queries: pl.DataFrame, now: datetime | None) -> Int
 def microseconds(moment: datetime) -> int:
     """Microseconds since 1970; a naive moment is UTC."""
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    since = aware - _EPOCH
-    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+    return (aware - _EPOCH) // timedelta(microseconds=1)
 
 
 def _microseconds(times: pl.Series) -> Integers:

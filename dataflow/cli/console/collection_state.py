@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from dataflow.cli.console.terminal import OUT, event_display, print_first
+from dataflow.cli.console.terminal import OUT, print_first
 from dataflow.configuration.loader import find, read_yaml, shipped
 from operators.postgres.errors import target
 from operators.sources.protocol import printable
@@ -164,28 +163,18 @@ def show_models(models: Sequence[ModelStatus]) -> None:
         OUT.print(Text(f"{model.name}: {model.state}{size}{why}  {model.path}"))
 
 
-def migration_progress(
-    as_json: bool,
-) -> AbstractContextManager[Callable[[ModelMigrationReport], None]]:
-    """Show how far a model migration is, as `console.event_display` does."""
-
-    def draw(update: Callable[..., None], event: ModelMigrationReport) -> None:
-        details = f"{event.chunks:,} of {event.total:,} chunks, {event.embedded:,} embedded"
-        update(description=event.stage, completed=event.chunks, total=event.total, details=details)
-
-    return event_display(as_json, draw)
+def draw_migration(update: Callable[..., None], event: ModelMigrationReport) -> None:
+    """Show how far a model migration is, for `terminal.event_display`."""
+    details = f"{event.chunks:,} of {event.total:,} chunks, {event.embedded:,} embedded"
+    update(description=event.stage, completed=event.chunks, total=event.total, details=details)
 
 
-def embedding_progress(as_json: bool) -> AbstractContextManager[Callable[[Embedded], None]]:
-    """Show how far a worker is, as `console.event_display` does."""
-
-    def draw(update: Callable[..., None], event: Embedded) -> None:
-        rate = event.chunks / event.seconds if event.seconds else 0.0
-        details = f"{event.chunks:,} chunks, {event.left:,} left, {rate:.0f}/s"
-        total = event.chunks + event.left
-        update(description="embed", completed=event.chunks, total=total, details=details)
-
-    return event_display(as_json, draw)
+def draw_embedding(update: Callable[..., None], event: Embedded) -> None:
+    """Show how far a worker is, for `terminal.event_display`."""
+    rate = event.chunks / event.seconds if event.seconds else 0.0
+    details = f"{event.chunks:,} chunks, {event.left:,} left, {rate:.0f}/s"
+    total = event.chunks + event.left
+    update(description="embed", completed=event.chunks, total=total, details=details)
 
 
 def show_embedded(done: Embedded) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
 from functools import partial
@@ -236,20 +236,16 @@ class _LineNowAndThen:
             self.due = monotonic() + _LINE_SECONDS
 
 
-def ingest_progress(as_json: bool) -> AbstractContextManager[Callable[[Event], None]]:
-    """Show how far an ingestion is, as `event_display` does."""
-
-    def draw(update: Callable[..., None], event: Event) -> None:
-        if event.stage.startswith("wait"):  # said at once, also without a terminal
-            ERR.print(event.stage, markup=False)
-        unchanged = f"{event.unchanged} unchanged, " if event.unchanged else ""
-        details = (
-            f"{event.read} documents read, {unchanged}{event.embedded} chunks embedded, "
-            f"{event.documents} documents stored"
-        )
-        update(description=event.stage, completed=event.fraction, details=details)
-
-    return event_display(as_json, draw)
+def draw_ingestion(update: Callable[..., None], event: Event) -> None:
+    """Show how far an ingestion is, for `event_display`."""
+    if event.stage.startswith("wait"):  # said at once, also without a terminal
+        ERR.print(event.stage, markup=False)
+    unchanged = f"{event.unchanged} unchanged, " if event.unchanged else ""
+    details = (
+        f"{event.read} documents read, {unchanged}{event.embedded} chunks embedded, "
+        f"{event.documents} documents stored"
+    )
+    update(description=event.stage, completed=event.fraction, details=details)
 
 
 def fetch_progress(as_json: bool) -> tuple[Callable[[Fetched], None], Callable[[float, str], None]]:

@@ -171,8 +171,6 @@ def _frame(rows: list[tuple[Any, ...]], dimensions: int) -> pl.DataFrame:
 
 def _series(name: str, values: Sequence[Any]) -> pl.Series:
     dtype = READ_CHUNKS[name]
-    if values.count(None) == len(values):
-        return pl.Series(name, [None], dtype=dtype).new_from_index(0, len(values))
     if isinstance(dtype, pl.Datetime):
         return pl.Series(name, values, dtype=pl.Int64).cast(dtype)
     return pl.Series(name, values, dtype=dtype)

@@ -162,10 +162,7 @@ def _matrix(
             f"collection {collection!r} holds vectors of model {model!r} with {dimensions}: query "
             "with that model"
         )
-    if isinstance(embeddings.dtype, pl.Array) and not embeddings.null_count():
-        flat = embeddings.to_numpy().astype(np.float32, copy=False)
-    else:
-        flat = embeddings.explode().to_numpy().astype(np.float32, copy=False)
+    flat = embeddings.explode().to_numpy().astype(np.float32, copy=False)
     if not (np.abs(flat) <= LARGEST_HALF).all():
         raise CrosscorpusError("a query vector is not finite in half precision (NaN or over 65504)")
     return cast("NDArray[np.float32]", flat.reshape(len(embeddings), -1))

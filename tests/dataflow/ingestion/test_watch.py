@@ -96,6 +96,7 @@ def test_what_is_saved_or_deleted_in_a_folder_is_read_again(
     one.has(**{f"b{n}.md": f"beta {n}" for n in range(5)})
     (root / "b1.md").unlink()
     one.has(**{"b1.md": None})
+    one.end()
     assert names(store) == {"a.md", "b0.md", "b2.md", "b3.md", "b4.md"}
     assert verify(store).is_empty()
 
@@ -121,6 +122,7 @@ def test_a_tree_follows_its_branches_and_embeds_nothing_twice(
     git(tree, "rebase", "-q", "main")
     git(tree, "checkout", "-q", "main~0")
     one.has(**{"more0.md": None, "page1.md": "page 1 of the first branch\n"})
+    one.end()
     assert len(embedder.embedded) == made
     assert names(store) == {f"page{n}.md" for n in range(4)}
     assert verify(store).is_empty()
@@ -148,6 +150,8 @@ def test_two_watchers_of_one_tree_take_turns(tree: Path, watched: Watch, store: 
         (tree / "page0.md").write_text(f"edit {n}\n")
         for one in both:
             one.has(**{"page0.md": f"edit {n}\n"})
+    for one in both:
+        one.end()
     assert not [told for one in both for told in one.told if isinstance(told, Exception)]
     assert verify(store).is_empty()
 

@@ -26,12 +26,6 @@ def test_sets_of_the_index_share_a_part(tokens: list[set[int]], threshold: float
             assert (parts.whole[one] == parts.whole[two]) == (first == second)
 
 
-def test_parts_are_made_once_a_threshold() -> None:
-    sets = TokenIndex(np.arange(1), *hash_sets(["a b c"]))
-    assert parts_of(sets, 0.9) is parts_of(sets, 0.9)
-    assert parts_of(sets, 0.9) is not parts_of(sets, 0.8)
-
-
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 4)), max_size=6))
 def test_ranges_are_those_of_python(some: list[tuple[int, int]]) -> None:
     begins = np.array([begin for begin, _ in some], np.int64)

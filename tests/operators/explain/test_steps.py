@@ -51,8 +51,8 @@ def test_what_no_stage_reached_has_no_numbers() -> None:
         merge.rrf(VECTOR, TEXT),
         merge.weighted_rrf(VECTOR, TEXT, vector_weight=0.3),
         merge.convex(VECTOR, TEXT, vector_weight=0.3, vector_norm="max", text_norm="max"),
-        merge.vector_only(VECTOR),
-        merge.text_only(TEXT),
+        merge.rrf(VECTOR, TEXT.clear()),
+        merge.rrf(VECTOR.clear(), TEXT),
     ],
 )
 def test_the_factors_of_every_merge_give_its_score(merged: pl.DataFrame) -> None:

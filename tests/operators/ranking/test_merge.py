@@ -134,9 +134,9 @@ def test_minmax_is_a_convex_combination_of_scores_scaled_in_each_query(
 
 @given(rows, constants)
 def test_one_list_alone_keeps_its_order(found: list[Row], k: float) -> None:
-    near = merge.vector_only(frame(found, VECTOR_HITS), rrf_k=k)
+    near = merge.rrf(frame(found, VECTOR_HITS), frame([], TEXT_HITS), rrf_k=k)
     check_equal(near, expected(found, [], lambda _, v, t: 1 / (k + v[0])))
-    words = merge.text_only(frame(found, TEXT_HITS), rrf_k=k)
+    words = merge.rrf(frame([], VECTOR_HITS), frame(found, TEXT_HITS), rrf_k=k)
     check_equal(words, expected([], found, lambda _, v, t: 1 / (k + t[0])))
 
 

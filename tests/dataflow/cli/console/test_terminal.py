@@ -15,9 +15,10 @@ import pytest
 from dataflow.cli.console import terminal
 from dataflow.cli.console.terminal import (
     answer_as_json,
+    draw_ingestion,
+    event_display,
     fetch_progress,
     from_one,
-    ingest_progress,
     other_places,
     print_json,
     show_answer,
@@ -88,7 +89,7 @@ def test_progress_without_a_terminal_is_a_line_every_ten_seconds(
 ) -> None:
     clock = iter([0.0, 9.0, 10.5, 10.5, 12.0, 21.0, 21.0])
     monkeypatch.setattr(terminal, "monotonic", lambda: next(clock))
-    with ingest_progress(as_json=False) as on_event:
+    with event_display(False, draw_ingestion) as on_event:
         for _ in range(4):
             on_event(EVENT)
     line = "scan 50%: 5 documents read, 9 chunks embedded, 3 documents stored\n"
@@ -187,7 +188,7 @@ def test_progress_is_json_lines_for_a_program_and_nothing_at_once_without_a_term
 ) -> None:
     fetched = Fetched("issues", 7, 1, datetime(2024, 5, 1, tzinfo=UTC))
     for as_json in (False, True):
-        with ingest_progress(as_json) as on_event:
+        with event_display(as_json, draw_ingestion) as on_event:
             on_event(EVENT)
         on_fetched, on_wait = fetch_progress(as_json)
         on_fetched(fetched)

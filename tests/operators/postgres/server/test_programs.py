@@ -6,7 +6,7 @@ from typing import Any
 import psutil
 import pytest
 
-from operators.postgres.server.binaries import chosen, installed
+from operators.postgres.server.binaries import installed
 from operators.postgres.server.embedded_server import start
 from operators.postgres.server.programs import ServerError, names_a_reason, reason, run
 
@@ -15,7 +15,7 @@ def test_a_program_runs_without_the_environment_of_its_caller(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("PGDATA", "/nonexistent")
-    result = run(installed(chosen()), "initdb", "--version", account=None)
+    result = run(installed(), "initdb", "--version", account=None)
     assert result.returncode == 0
     assert "PostgreSQL" in result.stdout
 
