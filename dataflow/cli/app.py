@@ -9,7 +9,6 @@ import shutil
 import sys
 from datetime import datetime
 from functools import partial
-from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -81,6 +80,8 @@ def _say(error: str) -> None:
 
 def _print_version(wanted: bool) -> None:
     if wanted:
+        from importlib import metadata  # takes longer to load than the rest of the help
+
         typer.echo(f"crosscorpus {metadata.version('crosscorpus')}")
         raise typer.Exit
 

@@ -14,8 +14,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from operators.errors import CrosscorpusError, UnknownName
 from operators.foundation.data_dir import data_home
 
@@ -70,5 +68,7 @@ def stop(collection: str) -> None:
     if found is None:
         raise CrosscorpusError(f"no server of {collection} runs here")
     os.kill(found["pid"], signal.SIGTERM)
+    import psutil
+
     while socket_path(collection).exists() and psutil.pid_exists(found["pid"]):
         time.sleep(0.1)
