@@ -18,6 +18,7 @@ collections_app = typer.Typer(
 _SHOWN = 20
 """Documents that a dry run lists."""
 
+_Name = Annotated[str, typer.Argument(help="The collection.")]
 _Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
@@ -41,9 +42,7 @@ _Shards = Annotated[
 
 
 @collections_app.command("create")
-def collections_create(
-    name: Annotated[str, typer.Argument(help="The collection.")], shards: _Shards = None
-) -> None:
+def collections_create(name: _Name, shards: _Shards = None) -> None:
     """Make an empty collection; `ingest` makes one too, but never in shards.
 
     Example: crosscorpus collections create company --shards 16
@@ -55,9 +54,7 @@ def collections_create(
 
 
 @collections_app.command("drop")
-def collections_drop(
-    name: Annotated[str, typer.Argument(help="The collection.")], yes: _Yes = False
-) -> None:
+def collections_drop(name: _Name, yes: _Yes = False) -> None:
     """Delete a collection with all that it holds, for good.
 
     Example: crosscorpus collections drop demo
@@ -77,7 +74,7 @@ def collections_drop(
 
 @collections_app.command("move")
 def collections_move(
-    name: Annotated[str, typer.Argument(help="The collection.")],
+    name: _Name,
     to: Annotated[str, typer.Option(metavar="HOST:PORT", help="A node of the cluster.")],
 ) -> None:
     """Move a collection to another node of a Citus cluster; questions go on meanwhile.
@@ -94,7 +91,7 @@ def collections_move(
 
 @collections_app.command("export")
 def collections_export(
-    name: Annotated[str, typer.Argument(help="The collection.")],
+    name: _Name,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new or an empty folder.")],
 ) -> None:
     """Write a collection as Parquet files: one state of it, also while an ingestion runs.

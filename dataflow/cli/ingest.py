@@ -194,7 +194,7 @@ def ingest_reviews(
     crosscorpus ingest reviews threads.json issues.json talk.json
     ```
     """
-    from operators.sources.github.review_threads import reviews_source
+    from operators.sources.github.github_documents import reviews_source
 
     ingest_source(reviews_source(files, repo, whole=prune), options, prune=prune)
 
@@ -218,7 +218,7 @@ def ingest_issues(
     crosscorpus ingest issues issues.json comments.json
     ```
     """
-    from operators.sources.github.github_issues import issues_source
+    from operators.sources.github.github_documents import issues_source
 
     ingest_source(issues_source(files, repo, whole=prune), options, prune=prune)
 

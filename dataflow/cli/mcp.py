@@ -52,9 +52,8 @@ def entry(client: Client, collection: str, config: str, url: str | None) -> dict
 
 def merged(client: Client, old: bytes, new: dict[str, Any]) -> bytes:
     """``old`` with the server in it, all else as it was; `ValueError`: it is broken."""
-    if client.file.endswith(
-        ".toml"
-    ):  # only added to, so that comments stay; a second one is a ValueError
+    if client.file.endswith(".toml"):
+        # only added to, so that comments stay; a second one is a ValueError
         table = "\n".join(f"{name} = {json.dumps(value)}" for name, value in new.items())
         text = f"{old.decode()}\n[{client.servers}.crosscorpus]\n{table}\n".lstrip()
         tomllib.loads(text)

@@ -65,13 +65,10 @@ def versions_diff(
 
     Example: crosscorpus versions diff docs/install.md --from 3.4 --to 3.5 -C manuals
     """
-    from dataflow.cli.console.terminal import open_to_read, print_json
+    from dataflow.cli.console.terminal import open_to_read, print_result
     from dataflow.cli.console.version_tables import diff_as_json, show_diff
     from operators.postgres.inspect.version_history import diff_versions
 
     with open_to_read(collection) as store:
         diff = diff_versions(store, topic, older, newer, corpus)
-    if as_json:
-        print_json(diff_as_json(diff))
-    else:
-        show_diff(diff)
+    print_result(as_json, diff_as_json(diff), show_diff, diff)

@@ -20,7 +20,6 @@ from operators.frames import CHUNKS, DOCUMENTS, check
 from operators.postgres.store import Store
 from operators.postgres.write.document_writer import Written, write_documents
 from operators.postgres.write.embedding_cache import cache_embeddings, cached_embeddings
-from operators.sources.chunking.chunk_places import add_places
 from operators.sources.chunking.chunker import CUT_BY_LINES, chunk_documents
 from operators.sources.dates.document_date import without_future_dates
 from operators.sources.protocol import Document, content_hash, document_frame
@@ -48,7 +47,7 @@ def dated_documents(documents: pl.DataFrame) -> pl.DataFrame:
 def chunks(dated_documents: pl.DataFrame, embedder: Embedder) -> pl.DataFrame:
     """The documents' chunks, cut to the model's window: frame CHUNKS without ``embedding``."""
     cut = chunk_documents(dated_documents, embedder.count_tokens, embedder.max_tokens)
-    return add_places(without_future_dates(cut), dated_documents)
+    return without_future_dates(cut)
 
 
 @tag(stage="chunk")

@@ -14,7 +14,7 @@ from operators.foundation import tokenizer
 from operators.foundation.sanitize import replaced_characters
 from operators.postgres.store import Store
 from operators.postgres.write.ingestion_runs import COUNTS, begin_run
-from operators.sources.chunking import chunk_places, chunker
+from operators.sources.chunking import chunker
 from operators.sources.chunking.grammars import installed
 from operators.sources.protocol import Document, Key, ReadIssue, Source
 
@@ -114,7 +114,7 @@ OnEvent = Callable[[Progress], None]
 
 def fingerprint(source: Source, space: str) -> str:
     """What a stored document was made with, its reader first; with another one it is made again."""
-    chunks = f"chunking/{chunker.VERSION} places/{chunk_places.VERSION}"
+    chunks = f"chunking/{chunker.VERSION}"
     if not installed("python"):  # so that code is read again when the grammars are there
         chunks += " no_grammars"
     return f"{source.reader} {chunks} analysis/{tokenizer.VERSION} {source.judged} space/{space}"

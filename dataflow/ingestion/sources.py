@@ -21,9 +21,8 @@ from operators.sources.findings import memory_source
 from operators.sources.folder import folder_source
 from operators.sources.git.git_source import git_source
 from operators.sources.github.github_api import GithubApi, open_github
-from operators.sources.github.github_issues import issues_source
+from operators.sources.github.github_documents import issues_source, reviews_source
 from operators.sources.github.github_mirror import Found, OnFetched, mirror_source, refresh
-from operators.sources.github.review_threads import reviews_source
 from operators.sources.jsonl import documents_source
 from operators.sources.protocol import Source
 from operators.sources.reader import reader_source

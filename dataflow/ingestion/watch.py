@@ -8,9 +8,8 @@ read), the collection ends as a fresh ingestion would. Vectors are made beside t
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +56,8 @@ def watch(
     watcher = threading.Thread(target=_wait, args=(path, changed, stop, failed), daemon=True)
     watcher.start()
     first, said = True, ""
-    with ThreadPoolExecutor(1) as beside, _ending(stop):
+    beside = ThreadPoolExecutor(1)
+    try:
         while not stop.is_set():
             changed.clear()
             began = time.monotonic()
@@ -77,15 +77,9 @@ def watch(
             while not changed.wait(1.0) and not stop.is_set():
                 if failed:
                     raise CrosscorpusError(f"{path} can't be watched: {failed[0]}") from failed[0]
-
-
-@contextmanager
-def _ending(stop: threading.Event) -> Iterator[None]:
-    """Set ``stop`` at the end of the block, however it ends: what runs beside it ends too."""
-    try:
-        yield
-    finally:
+    finally:  # what runs beside it ends too
         stop.set()
+        beside.shutdown()
 
 
 def _embed(

@@ -139,6 +139,7 @@ class Corpus(BaseModel):
     documents: int
     failed: int
     chunks: int
+    unembedded: int = Field(description="chunks that only words find yet: they have no vector")
 
 
 class Status(BaseModel):

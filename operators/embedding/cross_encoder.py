@@ -74,19 +74,16 @@ def load_reranker(name: str) -> Reranker:
     """
     kind, _, rest = name.partition(":")
     if kind == "onnx" and rest:
-        return _directory(name, Path(rest).expanduser())
+        directory = Path(rest).expanduser()
+        for file in ("model.onnx", "tokenizer.json"):
+            if not (directory / file).is_file():
+                raise ModelNotInstalled(f"{str(directory)!r} has no {file}")
+        tokenizer, _ = read_tokenizer(directory / "tokenizer.json")
+        tokenizer.enable_truncation(MAX_TOKENS, strategy="only_second")
+        return CrossEncoder(name, open_session(directory / "model.onnx"), tokenizer)
     found: Reranker = own_model("rerankers", name)
     if not callable(found):
         raise EmbeddingError(
             f"{name}: its {type(found).__name__} cannot be called with pairs (question, passage)"
         )
     return found
-
-
-def _directory(name: str, directory: Path) -> CrossEncoder:
-    for file in ("model.onnx", "tokenizer.json"):
-        if not (directory / file).is_file():
-            raise ModelNotInstalled(f"{str(directory)!r} has no {file}")
-    tokenizer, _ = read_tokenizer(directory / "tokenizer.json")
-    tokenizer.enable_truncation(MAX_TOKENS, strategy="only_second")
-    return CrossEncoder(name, open_session(directory / "model.onnx"), tokenizer)

@@ -142,8 +142,7 @@ class DirectoryEmbedder(WordPieces):
 
     def _pieces(self, texts: Sequence[str], prefix: str) -> list[list[int]]:
         prefixed = [prefix + text for text in readable(texts)]
-        encoded = self._tokenizer.encode_batch_fast(prefixed, add_special_tokens=False)
-        return [encoding.ids for encoding in encoded]
+        return [encoding.ids for encoding in self._encodings(prefixed)]
 
     def _scaled(self, vectors: Vectors) -> Vectors:
         if self.settings.normalise:
@@ -188,7 +187,9 @@ class DirectoryEmbedder(WordPieces):
             mask[row, : len(sequence)] = 1
         given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         wanted = {tensor.name for tensor in self._session.get_inputs()}
-        output = self._output()
+        outputs = [str(tensor.name) for tensor in self._session.get_outputs()]
+        known = "sentence_embedding" if self.settings.pooling == "none" else "last_hidden_state"
+        output = known if known in outputs else outputs[0]
         try:
             (states,) = self._session.run([output], {k: v for k, v in given.items() if k in wanted})
         except Exception as error:  # the runtime's exceptions share no base
@@ -197,11 +198,6 @@ class DirectoryEmbedder(WordPieces):
                 f" {str(error).splitlines()[0][:200]}"
             ) from error
         return self._pool(states, [len(sequence) for sequence in sequences])
-
-    def _output(self) -> str:
-        names = [tensor.name for tensor in self._session.get_outputs()]
-        known = "sentence_embedding" if self.settings.pooling == "none" else "last_hidden_state"
-        return known if known in names else str(names[0])
 
     def _pool(self, states: npt.NDArray[Any], counts: Sequence[int]) -> Vectors:
         if self.settings.pooling == "none":

@@ -30,22 +30,15 @@ def with_vectors(
 ) -> pl.DataFrame:
     """``texts`` (column text) with the column ``embedding``, the vector of each.
 
-    ``directory`` is as for :func:`embed_kept_queries`.
+    ``directory`` has the files, and is made if need be; None: nothing is kept. The model embeds
+    only the texts that its file lacks. A file that can't be read or written is a warning.
     """
-    vectors = embed_kept_queries(embedder, texts["text"].to_list(), directory)
-    dtype = pl.Array(pl.Float32, np.asarray(vectors).shape[1])
-    return texts.with_columns(pl.Series("embedding", np.asarray(vectors, np.float32), dtype=dtype))
+    vectors = np.asarray(_vectors(embedder, texts["text"].to_list(), directory), np.float32)
+    dtype = pl.Array(pl.Float32, vectors.shape[1])
+    return texts.with_columns(pl.Series("embedding", vectors, dtype=dtype))
 
 
-def embed_kept_queries(embedder: Embedder, texts: Sequence[str], directory: Path | None) -> Vectors:
-    """The (n, d) vectors of queries; embeds only those that the file lacks.
-
-    Args:
-        embedder: the model; its space names the file.
-        texts: n queries.
-        directory: of the files, made if need be; None: nothing is kept. A file that can't be read
-            or written is a warning.
-    """
+def _vectors(embedder: Embedder, texts: Sequence[str], directory: Path | None) -> Vectors:
     if directory is None:
         return embedder.embed_queries(texts)
     path = directory / f"{embedder.space}.{_RULES}.npz"

@@ -15,7 +15,7 @@ _OURS = {
 """What is in each group of packages' models, and the names that need no package."""
 
 
-def load_embedder(name: str, *, home: Path | None = None) -> Embedder:
+def load_embedder(name: str) -> Embedder:
     """Load a model by its name; offline, except for ``openai:``.
 
     Args:
@@ -26,7 +26,6 @@ def load_embedder(name: str, *, home: Path | None = None) -> Embedder:
             function of your own without arguments that returns an
             :class:`operators.embedding.protocol.Embedder`), or the name that a package registers
             (:mod:`operators.foundation.plugins`).
-        home: where models are installed; default: :func:`operators.foundation.data_dir.data_home`.
 
     Raises:
         ModelNotInstalled: the files, the extra or the module are missing.
@@ -37,7 +36,7 @@ def load_embedder(name: str, *, home: Path | None = None) -> Embedder:
     if name == "minilm":
         from operators.embedding.minilm import load_minilm
 
-        return load_minilm(home)
+        return load_minilm()
     if name == "static":
         from operators.embedding.static import load_static
 

@@ -21,7 +21,7 @@ from operators.embedding.protocol import (
     space_fingerprint,
     unit,
 )
-from operators.embedding.word_pieces import AT_ONCE, WordPieces, read_tokenizer
+from operators.embedding.word_pieces import WordPieces, read_tokenizer
 from operators.foundation.extras import installing
 
 _WEIGHTS = "weights/l2_supercat_256.safetensors"
@@ -50,12 +50,9 @@ class StaticEmbedder(WordPieces):
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Embed n texts into (n, dimensions); an empty text counts as one blank."""
         sums = np.empty((len(texts), self.dimensions), np.float32)
-        for start in range(0, len(texts), AT_ONCE):
-            batch = [text or " " for text in readable(texts[start : start + AT_ONCE])]
-            encoded = self._tokenizer.encode_batch_fast(batch, add_special_tokens=False)
-            for row, encoding in enumerate(encoded, start):
-                # Each text on its own: its bits don't depend on the batch.
-                sums[row] = self._words[encoding.ids].sum(axis=0)
+        for row, encoding in enumerate(self._encodings([text or " " for text in readable(texts)])):
+            # Each text on its own: its bits don't depend on the batch.
+            sums[row] = self._words[encoding.ids].sum(axis=0)
         return unit(sums, self.model)
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:

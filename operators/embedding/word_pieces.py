@@ -1,6 +1,6 @@
 """Word-pieces of texts, by a tokenizer in Hugging Face's format; without its markers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +17,16 @@ class WordPieces:
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Count the word-pieces of each text; 0 for an empty one."""
-        counts: list[int] = []
-        for start in range(0, len(texts), AT_ONCE):
-            batch = readable(texts[start : start + AT_ONCE])
-            counts += map(len, self._tokenizer.encode_batch_fast(batch, add_special_tokens=False))
-        return counts
+        return [len(encoding) for encoding in self._encodings(texts)]
 
     def token_offsets(self, text: str) -> list[tuple[int, int]]:
         """Return each word-piece's (start, end) in characters."""
         return list(self._tokenizer.encode(readable([text])[0], add_special_tokens=False).offsets)
+
+    def _encodings(self, texts: Sequence[str]) -> Iterator[Any]:
+        for start in range(0, len(texts), AT_ONCE):
+            batch = readable(texts[start : start + AT_ONCE])
+            yield from self._tokenizer.encode_batch_fast(batch, add_special_tokens=False)
 
 
 def read_tokenizer(path: Path) -> tuple[Any, int]:

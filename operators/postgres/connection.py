@@ -7,7 +7,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import psycopg
 from psycopg import sql
@@ -17,9 +17,6 @@ from psycopg_pool import ConnectionPool
 from operators.foundation.data_dir import data_home
 from operators.postgres.errors import ENABLE_VECTOR, DatabaseError, explain, explained, is_transient
 from operators.postgres.server.pg_environment import undisturbed
-
-if TYPE_CHECKING:
-    from operators.postgres.server.embedded_server import Server
 
 T = TypeVar("T")
 CONNECT_TIMEOUT_S = 10
@@ -37,7 +34,11 @@ class RevivingConnection(psycopg.Connection[TupleRow]):
     @classmethod
     def connect(cls, conninfo: str = "", **kwargs: Any) -> Self:
         """Connect; start a dead embedded server first."""
-        server = _embedded(conninfo)
+        server = None
+        if os.name != "nt":
+            from operators.postgres.server.embedded_server import server_for
+
+            server = server_for(conninfo)
         if server is None:
             return super().connect(conninfo, **kwargs)
         try:
@@ -173,7 +174,8 @@ def ensure_vector(conn: psycopg.Connection[Any]) -> VectorExtension:
         found = _vector(conn)
     if found is None:
         raise explain(psycopg.errors.UndefinedObject('type "vector" does not exist'), conn.info.dsn)
-    if _numbers(found.version) < OLDEST_PGVECTOR:
+    numbers = tuple(int(part) for part in found.version.split(".") if part.isdigit())
+    if numbers < OLDEST_PGVECTOR:
         raise DatabaseError(
             "old_extension",
             f"database {conn.info.dbname} has pgvector {found.version} and 0.8 is needed: have an "
@@ -212,18 +214,6 @@ def _vector(conn: psycopg.Connection[Any]) -> VectorExtension | None:
         " JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector'"
     ).fetchone()
     return VectorExtension(*row) if row else None
-
-
-def _embedded(dsn: str) -> Server | None:
-    if os.name == "nt":
-        return None
-    from operators.postgres.server.embedded_server import server_for
-
-    return server_for(dsn)
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part.isdigit())
 
 
 def _options(dsn: str, prepare: bool) -> dict[str, Any]:

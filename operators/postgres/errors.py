@@ -170,7 +170,7 @@ def explain(error: BaseException, dsn: str) -> CrosscorpusError:
         "instead": "the primary is asked" if replica else "an embedded server is started",
         "db": parts.get("dbname") or parts.get("user") or "(default)",
         "user": parts.get("user") or "(default)",
-        "said": _without_secrets(_said(error), parts),
+        "said": _said(error, parts),
     }
     state = getattr(error, "sqlstate", None) or ""
     away = isinstance(error, PoolTimeout) or state.startswith(("57P", "58"))
@@ -259,13 +259,11 @@ def target(dsn: str) -> str:
     return f"{host}:{parts.get('port') or '5432'}"
 
 
-def _said(error: BaseException) -> str:
+def _said(error: BaseException, parts: dict[str, str]) -> str:
+    """The server's own line, without the secrets among the ``parts`` of its address."""
     primary = error.diag.message_primary if isinstance(error, psycopg.Error) else None
     text = primary or " ".join(str(error).split()) or type(error).__name__
-    return re.sub(r"^.*?(FATAL|ERROR): +", "", text)
-
-
-def _without_secrets(text: str, parts: dict[str, str]) -> str:
+    text = re.sub(r"^.*?(FATAL|ERROR): +", "", text)
     for name in SECRETS:
         if parts.get(name):
             text = text.replace(parts[name], "***")

@@ -34,6 +34,7 @@ from operators.postgres.connection import (
     retrying,
 )
 from operators.postgres.errors import explained, is_node_away
+from operators.postgres.schema.migrate import schema_exists
 from operators.postgres.schema.tables import bring_up_to_date, check_vectors, shards_of
 from operators.postgres.state_cache import VersionedCache
 from operators.postgres.superseded_counts import SupersededCounts, count_superseded
@@ -111,7 +112,7 @@ class StoreCache:
 
 
 @dataclass
-class Store:
+class Store(AbstractContextManager["Store"]):
     """An open collection. Close it, or use it in a ``with`` block."""
 
     pool: Pool
@@ -152,8 +153,9 @@ class Store:
             calls = ", ".join(["set_config(%s, %s, true)"] * len(values))
             conn.execute(f"SELECT {calls}", [part for pair in values.items() for part in pair])
             if self.clustered and given:  # what a worker runs obeys only what is set in this way
-                each = (_set_locally(conn, name, value) for name, value in given.items())
-                conn.execute("; ".join(["SET LOCAL citus.propagate_set_commands = 'local'", *each]))
+                local = {"citus.propagate_set_commands": "local", **given}
+                each = [(name, sql.Literal(value).as_string(conn)) for name, value in local.items()]
+                conn.execute("; ".join(f"SET LOCAL {name} = {value}" for name, value in each))
             yield conn
 
     def run(self, work: Callable[[Connection], T], settings: Mapping[str, str] | None = None) -> T:
@@ -189,10 +191,6 @@ class Store:
     def close(self) -> None:
         """Close the pool's connections."""
         self.pool.close()
-
-    def __enter__(self) -> Store:
-        """Return the store itself."""
-        return self
 
     def __exit__(self, *error: object) -> None:
         """Close the store."""
@@ -240,17 +238,17 @@ def open_store(
     dsn = dsn or resolve_dsn()
     with connect(dsn, autocommit=True) as conn, explained(dsn):
         pooler = is_pooled(conn)
-        replica = conn.execute("SELECT pg_is_in_recovery()").fetchone() == (True,)
-        if not create and not _exists(conn, schema):
+        given = conn.execute("SELECT pg_is_in_recovery(), current_setting('search_path')")
+        replica, path = given.fetchone() or (False, "")
+        if not create and not schema_exists(conn, schema):
             raise UnknownName(
                 f"no collection {collection!r}{suggest(collection, _collections(conn))}"
                 f" (`crosscorpus ingest ... --collection {collection}` makes it"
                 f"{', and this replica has it some time later' if replica else ''})"
             )
         extension = ensure_vector(conn)
-        row = conn.execute("SELECT current_setting('search_path')").fetchone()
-        first = ", ".join(sql.Identifier(s).as_string(conn) for s in (schema, extension.schema))
-        search_path = f"{first}, {row[0]}" if row and row[0] else first
+        own = [sql.Identifier(name).as_string(conn) for name in (schema, extension.schema)]
+        search_path = ", ".join([*own, *filter(None, [path])])
         clustered = has_extension(conn, "citus")
         try:
             if shards and not clustered:
@@ -284,7 +282,7 @@ def drop_collection(dsn: str | None, name: str) -> None:
     """
     dsn, schema = dsn or resolve_dsn(), schema_of(name)
     with connect(dsn) as conn, explained(dsn):
-        if not _exists(conn, schema):
+        if not schema_exists(conn, schema):
             raise UnknownName(f"no collection {name!r}{suggest(name, _collections(conn))}")
         conn.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(schema)))
 
@@ -327,7 +325,20 @@ def set_model(store: Store, model: str, space: str, dimensions: int) -> None:
     Raises:
         ModelMismatch: the collection already has another model; names both.
     """
-    store.run(lambda conn: _set_model(conn, store.collection, model, space, dimensions))
+
+    def work(conn: Connection) -> None:
+        row = conn.execute("SELECT model, space, dimensions FROM collection FOR UPDATE").fetchone()
+        held = row or (None, None, None)
+        if held[1] is None:
+            add_vectors(conn, "embedding", dimensions)
+            conn.execute(
+                "UPDATE collection SET model = %s, space = %s, dimensions = %s",
+                (model, space, dimensions),
+            )
+        elif (held[1], held[2]) != (space, dimensions):
+            raise mismatch(store.collection, held, (model, space, dimensions))
+
+    store.run(work)
     store.forget_info()
 
 
@@ -380,27 +391,10 @@ def need_space(store: Store, model: str | None, space: str | None) -> None:
         )
 
 
-def _set_locally(conn: Connection, name: str, value: str) -> str:
-    return f"SET LOCAL {name} = {sql.Literal(value).as_string(conn)}"
-
-
 def has_extension(conn: Connection, name: str) -> bool:
     """Whether the database has an extension; with ``citus`` it is a cluster of nodes."""
     found = conn.execute("SELECT 1 FROM pg_extension WHERE extname = %s", (name,))
     return found.fetchone() is not None
-
-
-def _set_model(conn: Connection, collection: str, model: str, space: str, dimensions: int) -> None:
-    row = conn.execute("SELECT model, space, dimensions FROM collection FOR UPDATE").fetchone()
-    held = row or (None, None, None)
-    if held[1] is None:
-        add_vectors(conn, "embedding", dimensions)
-        conn.execute(
-            "UPDATE collection SET model = %s, space = %s, dimensions = %s",
-            (model, space, dimensions),
-        )
-    elif (held[1], held[2]) != (space, dimensions):
-        raise mismatch(collection, held, (model, space, dimensions))
 
 
 def add_vectors(conn: Connection, column: str, dimensions: int) -> None:
@@ -448,11 +442,6 @@ def _read_info(conn: Connection, held: StoreCache) -> CollectionInfo:
     return CollectionInfo(
         model, space, dimensions, corpora, repos, unembedded, superseded, at, states
     )
-
-
-def _exists(conn: Connection, schema: str) -> bool:
-    row = conn.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (schema,)).fetchone()
-    return row is not None
 
 
 def _collections(conn: Connection) -> list[str]:

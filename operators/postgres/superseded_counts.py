@@ -20,11 +20,6 @@ class SupersededCounts:
     days: tuple[datetime, ...] = ()  # ends of the days on which newer versions appeared, ascending
     counts: tuple[int, ...] = ()  # how many chunks were replaced by the end of each day
 
-    @property
-    def total(self) -> int:
-        """How many there are in all."""
-        return self.counts[-1] if self.counts else 0
-
     def by(self, moment: datetime | None) -> int:
         """At least how many there were at ``moment``; None: how many there are."""
         days = len(self.days) if moment is None else bisect_right(self.days, moment)

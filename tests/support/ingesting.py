@@ -11,8 +11,7 @@ from operators.postgres.store import Store
 from operators.sources.findings import memory_source
 from operators.sources.folder import folder_source
 from operators.sources.git.git_source import git_source
-from operators.sources.github.github_issues import issues_source
-from operators.sources.github.review_threads import reviews_source
+from operators.sources.github.github_documents import issues_source, reviews_source
 from operators.sources.jsonl import documents_source
 from operators.sources.protocol import Source
 from operators.sources.wiki.wiki_source import wiki_source

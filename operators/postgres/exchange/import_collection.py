@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 from psycopg import sql
 
 from operators.errors import CrosscorpusError
-from operators.postgres.binary_copy import copy_rows
 from operators.postgres.connection import connect, resolve_dsn
 from operators.postgres.errors import explained
 from operators.postgres.exchange.columns import TABLES, copied_as, from_arrow, table_schema
 from operators.postgres.exchange.manifest import Manifest, newer, read_manifest
+from operators.postgres.row_writer import copy_rows
 from operators.postgres.schema.indexes import build_indexes
 from operators.postgres.schema.partitions import ensure_partitions
 from operators.postgres.server_cursor import ROWS_AT_ONCE

@@ -1,11 +1,12 @@
 """What a collection holds, by corpus: shows a person whether something is wrong."""
 
 from collections import defaultdict
-from typing import LiteralString
+from typing import Any, LiteralString
 
 import polars as pl
+import psycopg
 from psycopg import sql
-from psycopg.rows import TupleRow
+from psycopg.rows import dict_row
 
 from operators.postgres.schema.indexes import vector_index
 from operators.postgres.schema.partitions import partition
@@ -72,15 +73,17 @@ _WHY = "coalesce(failed_reason, CASE WHEN NOT chunks_made THEN reason END)"
 def status(store: Store) -> pl.DataFrame:
     """One row a corpus, by name: what the ledger and the indexes hold (columns: ``STATUS``)."""
     missing = missing_vectors(store)
-    rows = [(*row[:11], *missing.get(row[0], (0, 0)), *row[11:]) for row in store.run(_read_status)]
-    return pl.DataFrame(rows, schema=STATUS, orient="row")
+    rows = store.run(_read_status)
+    for row in rows:
+        row["unembedded"], row["unembeddable"] = missing.get(row["corpus"], (0, 0))
+    return pl.DataFrame(rows, schema=STATUS)
 
 
 def sources(store: Store) -> pl.DataFrame:
     """When each source was last read, by name (columns: ``SOURCES``)."""
     rows = store.rows(
         f'SELECT DISTINCT ON (source COLLATE "C") source, corpora, started_at, {_STATE},'
-        ' revision, folder, command FROM runs ORDER BY source COLLATE "C", run_id DESC'
+        ' revision, folder, command FROM runs ORDER BY source COLLATE "C", run_id DESC',
     )
     return pl.DataFrame(rows, schema=SOURCES, orient="row")
 
@@ -104,27 +107,22 @@ def unread(store: Store) -> pl.DataFrame:
                CASE WHEN failed_reason IS NULL THEN state ELSE 'outdated' END, {_WHY}
         FROM ({_READ}) AS d WHERE NOT chunks_made OR failed_reason IS NOT NULL
         ORDER BY corpus COLLATE "C", repo COLLATE "C", document_id COLLATE "C"
-        """
+        """,
     )
     return pl.DataFrame(rows, schema=UNREAD, orient="row")
 
 
-def _read_status(conn: Connection) -> list[TupleRow]:
-    rows = conn.execute(
+def _read_status(conn: Connection) -> list[dict[str, Any]]:
+    states = ("indexed", "empty", "failed", "no_text", "encrypted")
+    counts = ", ".join(f"count(*) FILTER (WHERE state = '{name}') AS {name}" for name in states)
+    cursor = conn.cursor(row_factory=dict_row)
+    rows = cursor.execute(
         f"""
-        SELECT d.corpus, d.documents, d.indexed, d.empty, d.failed, d.no_text, d.encrypted,
-               d.outdated, coalesce(c.chunks, 0),
-               c.total_length::float8 / nullif(c.chunks, 0), d.indexed_at, d.oldest, d.newest,
-               r.started_at, r.source, {_STATE}
-        FROM (SELECT corpus, count(*) AS documents,
-                     count(*) FILTER (WHERE state = 'indexed') AS indexed,
-                     count(*) FILTER (WHERE state = 'empty') AS empty,
-                     count(*) FILTER (WHERE state = 'failed') AS failed,
-                     count(*) FILTER (WHERE state = 'no_text') AS no_text,
-                     count(*) FILTER (WHERE state = 'encrypted') AS encrypted,
-                     count(failed_reason) AS outdated,
-                     max(indexed_at) AS indexed_at,
-                     min(dated) AS oldest, max(dated) AS newest
+        SELECT d.*, coalesce(c.chunks, 0) AS chunks,
+               c.total_length::float8 / nullif(c.chunks, 0) AS average_length,
+               r.started_at AS last_run, r.source AS last_run_source, {_STATE} AS last_run_state
+        FROM (SELECT corpus, count(*) AS documents, {counts}, count(failed_reason) AS outdated,
+                     max(indexed_at) AS indexed_at, min(dated) AS oldest, max(dated) AS newest
               FROM documents, LATERAL (SELECT coalesce(
                   CASE WHEN date_source IS DISTINCT FROM 'mtime' THEN doc_date END, created_at
               ) AS dated) AS own
@@ -138,10 +136,10 @@ def _read_status(conn: Connection) -> list[TupleRow]:
     ).fetchall()
     reasons = _counted(conn, _WHY)
     notes = _counted(conn, "CASE WHEN chunks_made THEN reason END")
-    return [
-        (*row[:10], *_sizes(conn, row[0]), *row[10:], reasons[row[0]], notes[row[0]])
-        for row in rows
-    ]
+    for row in rows:
+        corpus = row["corpus"]
+        row |= {"reasons": reasons[corpus], "notes": notes[corpus], **_sizes(cursor, corpus)}
+    return rows
 
 
 def _counted(conn: Connection, said: LiteralString) -> defaultdict[str, list[str]]:
@@ -167,13 +165,13 @@ def _counted(conn: Connection, said: LiteralString) -> defaultdict[str, list[str
     return found
 
 
-def _sizes(conn: Connection, corpus: str) -> tuple[bool, int]:
-    names = [partition(table, corpus) for table in ("chunks", "postings")]
-    quoted = [sql.Identifier(name).as_string(conn) for name in names]
-    size = ("citus" if has_extension(conn, "citus") else "pg") + "_total_relation_size"
-    row = conn.execute(
-        f"SELECT to_regclass(%s) IS NOT NULL, coalesce(sum({size}(r)), 0)::bigint"
-        " FROM unnest(%s::text[]) AS n(name), LATERAL to_regclass(n.name) AS r",
-        (sql.Identifier(vector_index(corpus)).as_string(conn), quoted),
+def _sizes(cursor: psycopg.Cursor[dict[str, Any]], corpus: str) -> dict[str, Any]:
+    names = [vector_index(corpus), *(partition(table, corpus) for table in ("chunks", "postings"))]
+    index, *tables = (sql.Identifier(name).as_string() for name in names)
+    size = ("citus" if has_extension(cursor.connection, "citus") else "pg") + "_total_relation_size"
+    row = cursor.execute(
+        f"SELECT to_regclass(%s) IS NOT NULL AS vector_index, coalesce(sum({size}(r)), 0)::bigint"
+        " AS bytes FROM unnest(%s::text[]) AS n(name), LATERAL to_regclass(n.name) AS r",
+        (index, tables),
     ).fetchone()
-    return (bool(row[0]), int(row[1])) if row else (False, 0)
+    return row or {}

@@ -8,7 +8,6 @@ Nobody can write to a corpus during its check; searches continue.
 """
 
 from functools import partial
-from uuid import UUID
 
 import polars as pl
 
@@ -17,7 +16,7 @@ from operators.postgres.schema.indexes import build_indexes, pending_corpora
 from operators.postgres.schema.partitions import lock_writers
 from operators.postgres.store import Connection, Store
 from operators.postgres.write.postings import rebuild_postings
-from operators.postgres.write.term_statistics import Deltas, apply_deltas, delete_chunks
+from operators.postgres.write.term_statistics import take_out
 
 LOST = "a part of it was lost in the store; the next ingestion of its source brings it back"
 
@@ -103,11 +102,15 @@ def _look(conn: Connection, corpus: str, repair: bool) -> list[Finding]:
         )
     damaged = fetch(conn, _DOCUMENTS, corpus)
     if repair:
-        deltas = _take_out(conn, corpus, [row[0] for row in damaged])
+        keys = [row[0] for row in damaged]
+        take_out(conn, corpus, keys)
+        conn.execute(
+            "UPDATE documents SET state = 'failed', reason = %s, chunks = 0, content_hash = NULL"
+            " WHERE document_key = ANY(%s)",
+            (LOST, keys),
+        )
         if strays or text:
             rebuild_postings(conn, corpus)
-        else:
-            apply_deltas(conn, deltas)
     found = [
         *(("stray_chunks", *of, f"{len(ids)} chunks of no document") for *of, ids in strays),
         *(_damage(*row[1:]) for row in damaged),
@@ -124,15 +127,3 @@ def _damage(
         return "wrong_ordinals", repo, document_id, says
     says = f"{held} chunks, its ledger row says {state} with {recorded}"
     return "lost_chunks", repo, document_id, says
-
-
-def _take_out(conn: Connection, corpus: str, keys: list[UUID]) -> dict[str, Deltas]:
-    """Delete the chunks of documents and mark them as failed; return the change of the counts."""
-    deltas = {corpus: Deltas()}
-    delete_chunks(conn, keys, deltas)
-    conn.execute(
-        "UPDATE documents SET state = 'failed', reason = %s, chunks = 0, content_hash = NULL"
-        " WHERE document_key = ANY(%s)",
-        (LOST, keys),
-    )
-    return deltas

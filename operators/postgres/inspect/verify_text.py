@@ -51,18 +51,7 @@ _HELD = """
 
 def check_text(conn: Connection, corpus: str) -> Iterator[Finding]:
     """The differences between a corpus's text index and its chunks."""
-    yield from _check_postings(conn, corpus)
-    yield from _check_terms(conn, corpus)
-    yield from _check_counts(conn, corpus)
-
-
-def fetch(conn: Connection, query: str, corpus: str) -> list[tuple[Any, ...]]:
-    """The rows of ``query`` for ``corpus``."""
-    return conn.execute(query, {"corpus": corpus}).fetchall()
-
-
-def _check_postings(conn: Connection, corpus: str) -> Iterator[Finding]:
-    """Each chunk has its posting, with its own values to filter by."""
+    # Each chunk has its posting, with its own values to filter by.
     for repo, document_id, missing in fetch(conn, _NO_POSTING, corpus):
         if missing:
             yield "no_posting", repo, document_id, "a chunk that text search does not know"
@@ -71,10 +60,7 @@ def _check_postings(conn: Connection, corpus: str) -> Iterator[Finding]:
     ((strays,),) = fetch(conn, _NO_CHUNK, corpus)
     if strays:
         yield "stray_posting", None, None, f"text search knows {strays} chunks that are gone"
-
-
-def _check_terms(conn: Connection, corpus: str) -> Iterator[Finding]:
-    """Each posting has the terms, counts, length and weights that its chunk's text gives."""
+    # Each posting has the terms, counts, length and weights that its chunk's text gives.
     average, wrong = average_length(conn, corpus), 0
     with conn.cursor(name="held", binary=True) as cursor:
         cursor.itersize = ROWS_AT_ONCE
@@ -87,10 +73,7 @@ def _check_terms(conn: Connection, corpus: str) -> Iterator[Finding]:
     if wrong:
         says = f"text search knows {wrong} chunks by other terms than their text has"
         yield "wrong_terms", None, None, says
-
-
-def _check_counts(conn: Connection, corpus: str) -> Iterator[Finding]:
-    """The counts are those of the postings."""
+    # The counts are those of the postings.
     ((terms,),) = fetch(conn, _WRONG_TERMS, corpus)
     if terms:
         yield "wrong_df", None, None, f"the counts of {terms} terms are off"
@@ -101,3 +84,8 @@ def _check_counts(conn: Connection, corpus: str) -> Iterator[Finding]:
         counted = "none are" if totals[0] is None else f"{totals[0]} and {totals[1]} are"
         says = f"{totals[2]} chunks, {totals[3]} tokens; {counted} counted"
         yield "wrong_totals", None, None, says
+
+
+def fetch(conn: Connection, query: str, corpus: str) -> list[tuple[Any, ...]]:
+    """The rows of ``query`` for ``corpus``."""
+    return conn.execute(query, {"corpus": corpus}).fetchall()

@@ -1,6 +1,8 @@
 """A topic's versions, found by path, title, identifier or name."""
 
 import difflib
+from collections.abc import Mapping
+from functools import partial
 
 import polars as pl
 
@@ -22,18 +24,11 @@ TOPICS = pl.Schema(
 
 MEMBERS = pl.Schema(
     {
-        "document_key": pl.String(),
-        "corpus": pl.String(),
-        "lineage_id": pl.String(),
-        "version": pl.String(),
+        **dict.fromkeys(("document_key", "corpus", "lineage_id", "version"), pl.String()),
         "position": pl.Int64(),
         "newest": pl.Boolean(),
         "released_at": UTC,
-        "date_source": pl.String(),
-        "repo": pl.String(),
-        "document_id": pl.String(),
-        "path": pl.String(),
-        "title": pl.String(),
+        **dict.fromkeys(("date_source", "repo", "document_id", "path", "title"), pl.String()),
         "passages": pl.Int64(),
     }
 )
@@ -88,10 +83,12 @@ def lineage_named(store: Store, name: str, corpus: str | None = None) -> pl.Data
         CrosscorpusError: several have; names them.
     """
     name = name.strip()
-    members = store.run(lambda conn: _members(conn, name, corpus))
+    like = name.replace("\\", "\\\\").replace("%", r"\%").replace("_", r"\_")
+    values = {"name": name, "like": like, "corpus": corpus}
+    members = store.run(partial(_members, values=values))
     found = members.select("corpus", "lineage_id").unique(maintain_order=True)
     if found.is_empty():
-        raise UnknownName(store.run(lambda conn: _unknown(conn, name, corpus)))
+        raise UnknownName(store.run(partial(_unknown, name=name, values=values)))
     if len(found) > 1:
         names = found["lineage_id"].to_list()
         shown = ", ".join(repr(one) for one in names[:NAMED])
@@ -100,29 +97,19 @@ def lineage_named(store: Store, name: str, corpus: str | None = None) -> pl.Data
     return members
 
 
-def _members(conn: Connection, name: str, corpus: str | None) -> pl.DataFrame:
-    like = _pattern(name)
+def _members(conn: Connection, values: Mapping[str, str | None]) -> pl.DataFrame:
     for way in _WAYS:
         asked = (
             "WITH asked AS (SELECT DISTINCT v.corpus, v.lineage_id FROM document_versions v"
             f" JOIN documents d USING (document_key) WHERE ({way})"
             " AND (%(corpus)s::text IS NULL OR v.corpus = %(corpus)s))"
         )
-        rows = conn.execute(
-            asked + _MEMBERS, {"name": name, "like": like, "corpus": corpus}
-        ).fetchall()
-        if rows:
+        if rows := conn.execute(asked + _MEMBERS, values).fetchall():
             return pl.DataFrame(rows, schema=MEMBERS, orient="row")
     return pl.DataFrame(schema=MEMBERS)
 
 
-def _pattern(name: str) -> str:
-    """``name`` as a pattern of LIKE that matches only itself."""
-    return name.replace("\\", "\\\\").replace("%", r"\%").replace("_", r"\_")
-
-
-def _unknown(conn: Connection, name: str, corpus: str | None) -> str:
-    values = {"name": name, "like": _pattern(name), "corpus": corpus}
+def _unknown(conn: Connection, name: str, values: Mapping[str, str | None]) -> str:
     only = " AND (%(corpus)s::text IS NULL OR corpus = %(corpus)s)"
     row = conn.execute(
         "SELECT coalesce(path, title, document_id), version FROM documents"

@@ -12,9 +12,9 @@ import psycopg
 from psycopg import sql
 from psycopg.rows import TupleRow
 
-from operators.postgres.binary_copy import copy_rows
 from operators.postgres.connection import retrying
 from operators.postgres.errors import explained
+from operators.postgres.row_writer import copy_rows
 from operators.postgres.schema.partitions import (
     ensure_partitions,
     exists,

@@ -27,16 +27,15 @@ class MigrationError(CrosscorpusError):
 def apply_migrations(
     conn: psycopg.Connection[TupleRow],
     schema: str,
+    search_path: str,
     *,
-    search_path: str | None = None,
     whole: bool = True,
 ) -> list[str]:
     """Apply to ``schema`` the migrations that it lacks; return their names in order.
 
     ``conn`` must not be inside a transaction. The schema is created if it does not exist, ``whole``
     on one node of a cluster or not. The files run with ``search_path``, which begins with the
-    schema; None: the schema and the path of ``conn``. Processes that migrate one schema at once
-    take turns, and wait up to ``WAIT_S``.
+    schema. Processes that migrate one schema at once take turns, and wait up to ``WAIT_S``.
 
     Raises:
         MigrationError: an applied file has changed or is missing, or another process has the turn.
@@ -84,6 +83,12 @@ def pending_migrations(conn: psycopg.Connection[TupleRow], schema: str) -> list[
     return [path.name for path in sorted(MIGRATIONS.glob("[0-9]*.sql")) if path.name not in known]
 
 
+def schema_exists(conn: psycopg.Connection[TupleRow], schema: str) -> bool:
+    """Whether the database has ``schema``."""
+    row = conn.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (schema,)).fetchone()
+    return row is not None
+
+
 def _take_turn(conn: psycopg.Connection[TupleRow], schema: str, deadline: float) -> None:
     lock = "SELECT pg_try_advisory_xact_lock(hashtextextended('migrate ' || %s, 0))"
     while conn.execute(lock, (schema,)).fetchone() != (True,):
@@ -96,22 +101,14 @@ def _take_turn(conn: psycopg.Connection[TupleRow], schema: str, deadline: float)
 
 def _make_schema(conn: psycopg.Connection[TupleRow], schema: str, *, whole: bool) -> None:
     # IF NOT EXISTS would use what this session remembers from before its turn; a query doesn't.
-    row = conn.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (schema,)).fetchone()
-    if row is None:
+    if not schema_exists(conn, schema):
         # with Citus, a collection is whole on one of its nodes; elsewhere nothing reads this
         conn.execute(f"SET LOCAL citus.enable_schema_based_sharding = {'on' if whole else 'off'}")
         conn.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))
 
 
-def _known(
-    conn: psycopg.Connection[TupleRow], schema: str, search_path: str | None
-) -> dict[str, str]:
-    own = sql.Identifier(schema).as_string(conn)
-    conn.execute(
-        "SELECT set_config("
-        "'search_path', coalesce(%s, %s || ', ' || current_setting('search_path')), true)",
-        (search_path, own),
-    )
+def _known(conn: psycopg.Connection[TupleRow], schema: str, search_path: str) -> dict[str, str]:
+    conn.execute("SELECT set_config('search_path', %s, true)", (search_path,))
     conn.execute(
         sql.SQL(
             "CREATE TABLE IF NOT EXISTS {} (name text PRIMARY KEY, sha256 text NOT NULL,"

@@ -54,7 +54,29 @@ def begin_model_migration(store: Store, model: str, space: str, dimensions: int)
         CrosscorpusError: the collection already has this model, has none yet, or a migration to
             another one is under way.
     """
-    _soon(store, lambda conn: _begin(conn, store.collection, model, space, dimensions))
+    named = f"collection {store.collection!r}"
+
+    def work(conn: Connection) -> None:
+        row = conn.execute("SELECT model, space, next_model, next_space FROM collection FOR UPDATE")
+        held, held_space, coming, coming_space = row.fetchone() or (None,) * 4
+        if held_space is None:
+            raise CrosscorpusError(f"{named} has no model yet: ingest into it")
+        if held_space == space:
+            raise CrosscorpusError(f"{named} holds vectors of {held!r} already")
+        if coming_space == space:
+            return
+        if coming_space is not None:
+            raise CrosscorpusError(
+                f"{named} is on its way to model {coming!r}: finish that first "
+                f"(crosscorpus models migrate {as_given(coming)}), or give it up (--abandon)"
+            )
+        add_vectors(conn, "next_embedding", dimensions)
+        conn.execute(
+            "UPDATE collection SET next_model = %s, next_space = %s, next_dimensions = %s",
+            (model, space, dimensions),
+        )
+
+    _soon(store, work)
     found = pending_model_migration(store)
     if found is None:
         raise CrosscorpusError(
@@ -134,27 +156,6 @@ def _soon(store: Store, work: Callable[[Connection], T]) -> T:
     )
 
 
-def _begin(conn: Connection, collection: str, model: str, space: str, dimensions: int) -> None:
-    row = conn.execute("SELECT model, space, next_model, next_space FROM collection FOR UPDATE")
-    held, held_space, coming, coming_space = row.fetchone() or (None,) * 4
-    if held_space is None:
-        raise CrosscorpusError(f"collection {collection!r} has no model yet: ingest into it")
-    if held_space == space:
-        raise CrosscorpusError(f"collection {collection!r} holds vectors of {held!r} already")
-    if coming_space == space:
-        return
-    if coming_space is not None:
-        raise CrosscorpusError(
-            f"collection {collection!r} is on its way to model {coming!r}: finish that first "
-            f"(crosscorpus models migrate {as_given(coming)}), or give it up (--abandon)"
-        )
-    add_vectors(conn, "next_embedding", dimensions)
-    conn.execute(
-        "UPDATE collection SET next_model = %s, next_space = %s, next_dimensions = %s",
-        (model, space, dimensions),
-    )
-
-
 def _cut_over(conn: Connection, collection: str) -> None:
     # The collection's row first: writers hold it, so none is in the middle of a document.
     head = conn.execute("SELECT next_model, next_space FROM collection FOR UPDATE").fetchone()
@@ -162,19 +163,17 @@ def _cut_over(conn: Connection, collection: str) -> None:
         raise CrosscorpusError(f"collection {collection!r} has no model migration under way")
     conn.execute("LOCK TABLE chunks IN SHARE ROW EXCLUSIVE MODE")
     missing = conn.execute("SELECT count(*) FROM chunks WHERE next_embedding IS NULL").fetchone()
-    if missing != (0,):
-        raise ModelMigrationIncomplete(
-            f"{missing and missing[0]} chunks have no vector of model {head[0]!r} yet: run "
-            f"crosscorpus models migrate {as_given(head[0])} again"
-        )
-    conn.execute("UPDATE chunks SET embedding_error = NULL WHERE embedding_error IS NOT NULL")
+    lacking = [f"{missing and missing[0]} chunks have no vector"] * (missing != (0,))
     corpora = _sizes(conn)
     for corpus, chunks in corpora:
         if chunks > indexes.EXACT_SCAN_MAX_ROWS and not exists(conn, _next_index(corpus)):
-            raise ModelMigrationIncomplete(
-                f"corpus {corpus!r} has no index of model {head[0]!r} yet: run "
-                f"crosscorpus models migrate {as_given(head[0])} again"
-            )
+            lacking.append(f"corpus {corpus!r} has no index")
+    if lacking:
+        raise ModelMigrationIncomplete(
+            f"{lacking[0]} of model {head[0]!r} yet: run "
+            f"crosscorpus models migrate {as_given(head[0])} again"
+        )
+    conn.execute("UPDATE chunks SET embedding_error = NULL WHERE embedding_error IS NOT NULL")
     conn.execute("ALTER TABLE chunks DROP COLUMN embedding")  # its indexes go with it
     conn.execute("ALTER TABLE chunks RENAME COLUMN next_embedding TO embedding")
     for corpus, _ in corpora:

@@ -13,7 +13,6 @@ def move_collection(store: Store, node: str) -> None:
             Or the collection is in shards, on many nodes.
         DatabaseError: the move failed; the collection is where it was.
     """
-
     if not store.clustered:
         raise CrosscorpusError(
             "this server is no Citus cluster, with nodes to move to: `crosscorpus collections "
@@ -33,20 +32,16 @@ def move_collection(store: Store, node: str) -> None:
                 f"collection {store.collection!r} is in {shards} shards on all nodes: after a node "
                 "was added, have an administrator run SELECT citus_rebalance_start()"
             )
-        if _node_of(conn, store.schema) != node:
+        held = conn.execute(
+            "SELECT nodename || ':' || nodeport FROM citus_shards JOIN pg_class ON"
+            " pg_class.oid = table_name WHERE relnamespace::regnamespace::text = quote_ident(%s)"
+            " LIMIT 1",
+            (store.schema,),
+        ).fetchone()
+        if held != (node,):
             conn.execute(
                 "SELECT citus_schema_move(%s::regnamespace, %s, %s, 'block_writes')",
                 (f'"{store.schema}"', *nodes[node]),
             )
 
     store.run(work)
-
-
-def _node_of(conn: Connection, schema: str) -> str | None:
-    row = conn.execute(
-        "SELECT nodename || ':' || nodeport FROM citus_shards"
-        " JOIN pg_class ON pg_class.oid = table_name WHERE relnamespace::regnamespace::text ="
-        " quote_ident(%s) LIMIT 1",
-        (schema,),
-    ).fetchone()
-    return str(row[0]) if row else None

@@ -22,12 +22,12 @@ _VECTORS = """
     FROM {} c
 """
 
-
-_ON_EVERY_NODE = (
+ON_EVERY_NODE = (
     *("documents", "superseded_chunks", "document_versions", "document_sketches"),
     *("versioned_corpora", "collection", "corpora", "repos", "terms"),
     *("sync_items", "sync_state", "runs"),
 )
+"""The tables of a collection, but for those with its chunks and the cached vectors."""
 
 
 def bring_up_to_date(
@@ -50,7 +50,7 @@ def bring_up_to_date(
     if not pending_migrations(conn, schema) and _is_named(conn, schema):
         return
     try:
-        apply_migrations(conn, schema, search_path=search_path, whole=shards is None)
+        apply_migrations(conn, schema, search_path, whole=shards is None)
         with conn.transaction():
             if shards and not shards_of(conn, schema):
                 _distribute(conn, schema, shards)
@@ -87,7 +87,7 @@ def _distribute(conn: psycopg.Connection[TupleRow], schema: str, shards: int) ->
     spread = by_chunk.format(", shard_count => %s")
     conn.execute(spread, (named("chunks"), "none", shards))
     conn.execute(by_chunk.format(""), (named("postings"), named("chunks")))
-    for table in _ON_EVERY_NODE:
+    for table in ON_EVERY_NODE:
         conn.execute("SELECT create_reference_table(%s)", (named(table),))
 
 

@@ -19,7 +19,7 @@ from pgvector import HalfVector
 
 from operators.errors import CrosscorpusError
 from operators.frames import VECTOR_LISTS, empty
-from operators.postgres.binary_copy import LARGEST_HALF
+from operators.postgres.row_writer import LARGEST_HALF
 from operators.postgres.schema.indexes import EXACT_SCAN_MAX_ROWS
 from operators.postgres.search.batches import Deadline, fetch, run, run_slices
 from operators.postgres.search.filters import Filter

@@ -117,7 +117,7 @@ def _newest(one: Filter, alias: str, moment: str | None, *, each: bool) -> str:
     by_then = "" if moment is None else f" AND {_SINCE} < {moment}"
     replaced = f"""superseded_chunks s
         WHERE s.corpus = %(corpus)s AND s.relation <> 'gone'{by_then}"""
-    if not each and one.superseded is not None and one.superseded.total <= HASHED_BELOW:
+    if not each and one.superseded is not None and one.superseded.by(None) <= HASHED_BELOW:
         return f"{alias}.chunk_id NOT IN (SELECT s.chunk_id FROM {replaced})"
     offset = " OFFSET 0" if each else ""  # it keeps the planner from a join
     return f"NOT EXISTS (SELECT 1 FROM {replaced} AND s.chunk_id = {alias}.chunk_id{offset})"

@@ -51,7 +51,7 @@ def with_chunks(store: Store, deadline: Deadline, corpus: str, one: Filter) -> F
     if one.superseded is None or one.as_of is not None:
         return one
     info = collection_info(store)
-    state, replaced = info.states.get(corpus), one.superseded.total
+    state, replaced = info.states.get(corpus), one.superseded.by(None)
     left = info.corpora.get(corpus, 0) - replaced + one.pinned_chunks
     if info.versions_at is None or state is None or not is_worth_a_list(replaced, left):
         return one

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pgvector import HalfVector
 
 from operators.errors import CrosscorpusError
-from operators.postgres.binary_copy import LARGEST_HALF, copy_rows
+from operators.postgres.row_writer import LARGEST_HALF, copy_rows
 from operators.postgres.schema.partitions import lock
 from operators.postgres.schema.tables import shards_of
 from operators.postgres.store import WAITS, Connection, Store, check_space
@@ -27,10 +27,7 @@ UNFILLED = pl.Schema(
         "corpus": pl.String(),
         "chunk_id": pl.Int64(),
         "row_version": pl.Int64(),
-        "document_id": pl.String(),
-        "title": pl.String(),
-        "anchor": pl.String(),
-        "text": pl.String(),
+        **dict.fromkeys(("document_id", "title", "anchor", "text"), pl.String()),
     }
 )
 _UNFIT = "the model gave a vector that is not finite in half precision"

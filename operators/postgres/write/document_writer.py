@@ -7,8 +7,9 @@ the IDF of text search. Vectors are made before it opens. Bulk work comes afterw
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
@@ -19,11 +20,11 @@ from pgvector import HalfVector
 from operators.errors import CrosscorpusError
 from operators.foundation.sanitize import clean_frame, clean_text
 from operators.frames import CHUNKS, DOCUMENTS, FrameError
-from operators.postgres.binary_copy import LARGEST_HALF, copy_rows
+from operators.postgres.row_writer import LARGEST_HALF, copy_rows, insert_rows
 from operators.postgres.schema.partitions import ensure_partitions, lock_writers
 from operators.postgres.store import Connection, Store, check_space, collection_info, need_space
 from operators.postgres.write.postings import count_terms, write_postings
-from operators.postgres.write.term_statistics import Deltas, apply_deltas, delete_chunks
+from operators.postgres.write.term_statistics import Deltas, apply_deltas, delete_chunks, take_out
 from operators.ranking import bm25
 
 LONGEST_KEY = 512
@@ -32,9 +33,20 @@ LONGEST_KEY = 512
 _RENAMED = {"state": "item_state"}
 _KEY_TEXTS = ("document_id", "repo", "title", "path", "uri", "language", "item_state")
 _MORE_TEXTS = ("date_source", "version", "lineage_id", "metadata")
-_NUMBERS = ("ordinal", "start_line", "end_line")
 _TIMES = ("created_at", "doc_date")
-_LEDGER_TEXTS = ("corpus", "content_hash", "fingerprint", *_KEY_TEXTS, *_MORE_TEXTS)
+_LEDGER_TEXTS = ("corpus", "content_hash", "fingerprint", *_KEY_TEXTS, *_MORE_TEXTS, "reason")
+_LEDGER = {
+    **{"document_key": "uuid", "chunks": "int4", "state": "text"},
+    **dict.fromkeys(_LEDGER_TEXTS, "text"),
+    **dict.fromkeys(_TIMES, "timestamptz"),
+}
+
+_CHUNK = {
+    **{"document_key": "uuid", "embedding": "bytea", "chunk_id": "int8"},
+    **dict.fromkeys(("corpus", "text", "anchor", *_KEY_TEXTS, *_MORE_TEXTS), "text"),
+    **dict.fromkeys(("ordinal", "start_line", "end_line"), "int4"),
+    **dict.fromkeys(_TIMES, "timestamptz"),
+}
 
 
 @dataclass(frozen=True)
@@ -72,7 +84,9 @@ def write_documents(store: Store, documents: pl.DataFrame, chunks: pl.DataFrame)
     vectors = _vectors(store, chunks)
     texts, replaced = clean_frame(chunks.drop("embedding"))
     documents, replaced_too = clean_frame(documents.drop("text"))
-    texts, documents = texts.rename(_RENAMED), documents.rename(_RENAMED)
+    if "note" not in documents.columns:
+        documents = documents.with_columns(note=None)
+    texts, documents = texts.rename(_RENAMED), documents.rename(_RENAMED | {"note": "reason"})
     _check_names(documents, "documents")
     _check_names(texts, "chunks")
     keys = document_keys(documents)
@@ -84,9 +98,30 @@ def write_documents(store: Store, documents: pl.DataFrame, chunks: pl.DataFrame)
     if documents.is_empty():
         return Written(0, 0, 0, 0)
     ensure_partitions(store, corpora)
-    averages = {corpus: _own_average(texts, counts, corpus) for corpus in corpora}
-    batch = _Batch(documents, keys, texts, chunk_keys, vectors, counts)
-    new = store.run(lambda conn: _write(store, conn, batch, averages))
+    own = {corpus: _own_average(texts, counts, corpus) for corpus in corpora}
+    held = Counter(chunk_keys)
+    ledger = [
+        (key, held[key], "indexed" if held[key] else "empty", *row)
+        for key, row in zip(keys, documents.select(list(_LEDGER)[3:]).rows(), strict=True)
+    ]
+    plain = texts.select(list(_CHUNK)[2:]).rows()
+    rows = [(*both, *row) for *both, row in zip(chunk_keys, vectors, plain, strict=True)]
+    places = dict(zip(texts["chunk_id"].to_list(), chunk_keys, strict=True))
+
+    def work(conn: Connection) -> int:
+        check_space(store, conn, hold=True)
+        lock_writers(conn, corpora)
+        averages = _averages(conn, own)
+        # The ledger first: its rows make two writers of one document take turns.
+        new = write_ledger(conn, _LEDGER, ledger)
+        deltas = {corpus: Deltas() for corpus in corpora}
+        delete_chunks(conn, keys, deltas, places)
+        copy_rows(conn, "chunks", _CHUNK, rows)
+        write_postings(conn, texts, counts, averages, deltas)
+        apply_deltas(conn, deltas)
+        return new
+
+    new = store.run(work)
     store.forget_info()
     return Written(len(documents), new, len(texts), replaced + replaced_too)
 
@@ -95,17 +130,13 @@ def delete_documents(
     store: Store, corpus: str, repo: str, document_ids: Sequence[str] | pl.Series
 ) -> int:
     """Delete documents with their chunks and ledger rows; return how many there were."""
-    keys = [document_key(corpus, repo, document_id) for document_id in document_ids]
+    keys = sorted(document_key(corpus, repo, document_id) for document_id in document_ids)
 
     def work(conn: Connection) -> int:
         lock_writers(conn, [corpus])
-        deleted = conn.execute(
-            "DELETE FROM documents WHERE document_key = ANY(%s)", (sorted(keys),)
-        ).rowcount
-        deltas: dict[str, Deltas] = {corpus: Deltas()}
-        delete_chunks(conn, keys, deltas)
-        apply_deltas(conn, deltas)
-        return deleted
+        deleted = conn.execute("DELETE FROM documents WHERE document_key = ANY(%s)", (keys,))
+        take_out(conn, corpus, keys)
+        return deleted.rowcount
 
     deleted = store.run(work)
     store.forget_info()
@@ -123,43 +154,14 @@ def document_keys(frame: pl.DataFrame) -> list[UUID]:
     return [document_key(*row) for row in frame.select("corpus", "repo", "document_id").iter_rows()]
 
 
-@dataclass(frozen=True)
-class _Batch:
-    documents: pl.DataFrame
-    keys: list[UUID]
-    chunks: pl.DataFrame
-    chunk_keys: list[UUID]
-    vectors: list[bytes | None]
-    counts: list[bm25.TermCounts]
-
-
-def _write(store: Store, conn: Connection, batch: _Batch, averages: dict[str, float]) -> int:
-    corpora = list(averages)
-    check_space(store, conn, hold=True)
-    lock_writers(conn, corpora)
-    averages = _averages(conn, averages)
-    # The ledger first: its rows make two writers of one document take turns.
-    new = _upsert_documents(conn, batch)
-    deltas = {corpus: Deltas() for corpus in corpora}
-    written = dict(zip(batch.chunks["chunk_id"].to_list(), batch.chunk_keys, strict=True))
-    delete_chunks(conn, batch.keys, deltas, written)
-    _copy_chunks(conn, batch)
-    write_postings(conn, batch.chunks, batch.counts, averages, deltas)
-    apply_deltas(conn, deltas)
-    return new
-
-
 def _averages(conn: Connection, own: dict[str, float]) -> dict[str, float]:
-    conn.execute(
-        "INSERT INTO corpora (corpus, chunks, total_length, average_length)"
-        " SELECT corpus, 0, 0, average FROM unnest(%s::text[], %s::float8[]) AS t(corpus, average)"
-        " ON CONFLICT (corpus) DO NOTHING",
-        (list(own), list(own.values())),
-    )
-    rows = conn.execute(
+    counts = {"chunks": "int8", "total_length": "int8", "average_length": "float8"}
+    rows = [(corpus, 0, 0, average) for corpus, average in own.items()]
+    insert_rows(conn, "corpora", {"corpus": "text", **counts}, rows)
+    held = conn.execute(
         "SELECT corpus, average_length FROM corpora WHERE corpus = ANY(%s)", (list(own),)
     )
-    return {str(corpus): float(average) for corpus, average in rows}
+    return {str(corpus): float(average) for corpus, average in held}
 
 
 def _own_average(texts: pl.DataFrame, counts: list[bm25.TermCounts], corpus: str) -> float:
@@ -169,45 +171,17 @@ def _own_average(texts: pl.DataFrame, counts: list[bm25.TermCounts], corpus: str
     return bm25.snapped_average(sum(lengths), len(lengths))
 
 
-def _upsert_documents(conn: Connection, batch: _Batch) -> int:
-    chunks = Counter(batch.chunk_keys)
-    order = sorted(range(len(batch.keys)), key=lambda place: batch.keys[place])
-    documents = batch.documents[order]
-    keys = [batch.keys[place] for place in order]
-    columns: dict[str, tuple[str, list[Any]]] = {
-        "document_key": ("uuid", keys),
-        "chunks": ("int", [chunks[key] for key in keys]),
-        "state": ("text", ["indexed" if chunks[key] else "empty" for key in keys]),
-    }
-    columns |= {name: ("text", documents[name].to_list()) for name in _LEDGER_TEXTS}
-    columns |= {name: ("timestamptz", documents[name].to_list()) for name in _TIMES}
-    notes = documents["note"].to_list() if "note" in documents.columns else [None] * len(keys)
-    columns["reason"] = ("text", notes)
-    names = ", ".join(columns)
-    arrays = ", ".join(f"%s::{kind}[]" for kind, _ in columns.values())
+def write_ledger(
+    conn: Connection, columns: Mapping[str, str], rows: Iterable[Sequence[Any]]
+) -> int:
+    """Write rows of the ledger, first the ``document_key``; return how many documents had none."""
     changed = ", ".join(f"{name} = excluded.{name}" for name in columns)
-    statement = (
-        f"INSERT INTO documents ({names}) SELECT * FROM unnest({arrays})"
-        f" ON CONFLICT (document_key) DO UPDATE SET {changed},"
-        " failed_with = NULL, failed_reason = NULL, indexed_at = excluded.indexed_at"
-        " RETURNING xmax = 0"
+    replaced = (
+        f"ON CONFLICT (document_key) DO UPDATE SET {changed}, failed_with = NULL,"
+        " failed_reason = NULL, indexed_at = excluded.indexed_at RETURNING xmax = 0"
     )
-    inserted = conn.execute(statement, [values for _, values in columns.values()])
-    return sum(bool(is_new) for (is_new,) in inserted)
-
-
-def _copy_chunks(conn: Connection, batch: _Batch) -> None:
-    columns = {
-        "document_key": "uuid",
-        "embedding": "bytea",
-        **dict.fromkeys(("corpus", "text", "anchor", *_KEY_TEXTS, *_MORE_TEXTS), "text"),
-        "chunk_id": "int8",
-        **dict.fromkeys(_NUMBERS, "int4"),
-        **dict.fromkeys(_TIMES, "timestamptz"),
-    }
-    plain = batch.chunks.select(list(columns)[2:]).iter_rows()
-    rows = zip(batch.chunk_keys, batch.vectors, plain, strict=True)
-    copy_rows(conn, "chunks", columns, ((key, vector, *row) for key, vector, row in rows))
+    inserted = insert_rows(conn, "documents", columns, sorted(rows, key=itemgetter(0)), replaced)
+    return sum(is_new for (is_new,) in inserted)
 
 
 def _need(frame: pl.DataFrame, columns: Sequence[str], name: str) -> None:

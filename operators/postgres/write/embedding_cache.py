@@ -6,10 +6,12 @@ written from the model.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from operators.postgres.row_writer import insert_rows
 from operators.postgres.store import Store
 
 
@@ -33,10 +35,6 @@ def cache_embeddings(
 ) -> None:
     """Store ``vectors``, shape (len(hashes), dimensions), of the texts that ``hashes`` name."""
     known = dict(zip(hashes, vectors.astype("<f2"), strict=True))
-    keys = sorted(known)
-    raw = [known[key].tobytes() for key in keys]
-    store.execute(
-        "INSERT INTO embedding_cache (space, text_hash, embedding)"
-        " SELECT %s, * FROM unnest(%s::text[], %s::bytea[]) ON CONFLICT DO NOTHING",
-        (space, keys, raw),
-    )
+    rows = [(space, key, known[key].tobytes()) for key in sorted(known)]
+    columns = {"space": "text", "text_hash": "text", "embedding": "bytea"}
+    store.run(partial(insert_rows, table="embedding_cache", columns=columns, rows=rows))

@@ -9,13 +9,15 @@ from operators.foundation.sanitize import clean_text
 from operators.postgres.schema.partitions import lock_writers
 from operators.postgres.server_cursor import over_rows
 from operators.postgres.store import Connection, Store
-from operators.postgres.write.document_writer import document_key
-from operators.postgres.write.term_statistics import Deltas, apply_deltas, delete_chunks
+from operators.postgres.write.document_writer import document_key, write_ledger
+from operators.postgres.write.term_statistics import take_out
 
 _ENTRIES = """
     SELECT document_id, content_hash, fingerprint, state, reason, failed_with, failed_reason
     FROM documents WHERE corpus = %s AND repo = %s
 """
+_NAMES = ("corpus", "repo", "document_id", "content_hash", "fingerprint", "state", "reason")
+_FAILURE = {"document_key": "uuid", **dict.fromkeys(_NAMES, "text"), "chunks": "int4"}
 
 
 def record_failure(
@@ -34,31 +36,13 @@ def record_failure(
     ``state``: ``failed``, ``no_text`` or ``encrypted``.
     """
     key = document_key(corpus, repo, document_id)
+    named = [clean_text(part) for part in (corpus, repo, document_id)]
+    row = (key, *named, content_hash, fingerprint, state, clean_text(reason), 0)
 
     def work(conn: Connection) -> None:
         lock_writers(conn, [corpus])
-        conn.execute(
-            """
-            INSERT INTO documents (document_key, corpus, repo, document_id, content_hash,
-                                   fingerprint, state, reason)
-            VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
-            ON CONFLICT (document_key) DO UPDATE
-            SET content_hash = excluded.content_hash, fingerprint = excluded.fingerprint,
-                state = excluded.state, reason = excluded.reason, chunks = 0,
-                failed_with = NULL, failed_reason = NULL, indexed_at = excluded.indexed_at
-            """,
-            (
-                key,
-                *(clean_text(part) for part in (corpus, repo, document_id)),
-                content_hash,
-                fingerprint,
-                state,
-                clean_text(reason),
-            ),
-        )
-        deltas: dict[str, Deltas] = {corpus: Deltas()}
-        delete_chunks(conn, [key], deltas)
-        apply_deltas(conn, deltas)
+        write_ledger(conn, _FAILURE, [row])
+        take_out(conn, corpus, [key])
 
     store.run(work)
     store.forget_info()

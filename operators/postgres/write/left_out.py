@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable
 from operators.foundation.sanitize import clean_text
 from operators.postgres.store import Connection, Store
 from operators.postgres.write.source_ownership import owner_key
+from operators.postgres.write.sync_state import write_state
 
 LEFT_OUT = """
     SELECT (jsonb_populate_record(NULL::documents, value::jsonb)).*
@@ -30,23 +31,19 @@ def record_left_out(
     rows = {}
     for (corpus, repo, document_id), reason in found:
         row = {"corpus": corpus, "repo": repo, "document_id": document_id, "reason": reason}
-        value = {name: clean_text(text) for name, text in row.items()} | {"chunks": 0}
-        rows[_source(reader, corpus, repo), value["document_id"]] = json.dumps(value)
+        clean = {name: clean_text(text) for name, text in row.items()}
+        key = (_source(reader, corpus, repo), clean["document_id"])
+        rows[key] = json.dumps(clean | {"chunks": 0})
+
+    sources, names = [source for source, _ in rows], [name for _, name in rows]
 
     def work(conn: Connection) -> None:
-        sources, names = [list(part) for part in zip(*rows, strict=True)] or ([], [])
         conn.execute(
             "DELETE FROM sync_state WHERE source = ANY(%s)"
             " AND (source, name) NOT IN (SELECT * FROM unnest(%s::text[], %s::text[]))",
             ([_source(reader, *scope) for scope in scopes], sources, names),
         )
-        conn.execute(
-            "INSERT INTO sync_state AS held (source, name, value)"
-            " SELECT * FROM unnest(%s::text[], %s::text[], %s::text[])"
-            " ON CONFLICT (source, name) DO UPDATE SET value = excluded.value"
-            " WHERE held.value <> excluded.value",
-            (sources, names, list(rows.values())),
-        )
+        write_state(conn, [(*key, value) for key, value in rows.items()])
 
     store.run(work)
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from operators.postgres.binary_copy import copy_rows
+from operators.postgres.row_writer import copy_rows
 from operators.postgres.store import Connection
 from operators.postgres.write.term_statistics import Deltas, apply_deltas
 from operators.ranking import bm25
@@ -51,7 +51,7 @@ def write_postings(
         terms, numbers = counted.terms.tolist(), counted.counts.tolist()
         weights = bm25.weights_bytes(counted, averages[corpus])
         rows.append((*row, counted.length, terms, numbers, weights))
-        deltas[corpus].count(repo, counted.length, counted.terms, 1)
+        deltas[corpus].count(repo, counted.length, terms, 1)
     copy_rows(conn, "postings", _POSTING, rows)
 
 

@@ -5,7 +5,7 @@ again, in the planner's statistics, and in the write-ahead log. :func:`delete_fo
 :func:`erase` makes the server write what is left into new files and drop the old log.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 
@@ -21,24 +21,20 @@ from operators.foundation.sanitize import clean_text
 from operators.postgres.connection import connect
 from operators.postgres.errors import explained
 from operators.postgres.schema.partitions import partition
+from operators.postgres.schema.tables import ON_EVERY_NODE
 from operators.postgres.server_cursor import over_rows
 from operators.postgres.store import Connection, Store
 from operators.postgres.write.document_writer import delete_documents
+from operators.postgres.write.sync_state import write_state
 
 CHOSEN = pl.Schema(
     {
-        "corpus": pl.String(),
-        "repo": pl.String(),
-        "document_id": pl.String(),
-        "path": pl.String(),
+        **dict.fromkeys(("corpus", "repo", "document_id", "path"), pl.String()),
         "chunks": pl.Int32(),
     }
 )
 
-_TABLES = (
-    *("documents", "terms", "corpora", "repos", "embedding_cache", "sync_items", "sync_state"),
-    *("document_versions", "superseded_chunks", "document_sketches", "runs"),
-)
+_TABLES = (*ON_EVERY_NODE, "embedding_cache")
 _OTHER_LOG_FILES = """
     SELECT FROM pg_ls_waldir() WHERE name ~ '^[0-9A-F]{24}$'
       AND name <> pg_walfile_name(pg_current_wal_insert_lsn())
@@ -115,11 +111,7 @@ def delete_for_good(store: Store, chosen: pl.DataFrame) -> int:
     Their corpora are marked until :func:`erase` has erased what is left: also after a kill.
     """
     corpora = chosen["corpus"].unique().sort().to_list()
-    store.execute(
-        "INSERT INTO sync_state (source, name, value) SELECT %s, unnest(%s::text[]), '{}'"
-        " ON CONFLICT DO NOTHING",
-        (_MARK, corpora),
-    )
+    store.run(lambda conn: write_state(conn, [(_MARK, corpus, "{}") for corpus in corpora]))
     deleted = 0
     for (corpus, repo), part in chosen.partition_by("corpus", "repo", as_dict=True).items():
         names = part["document_id"].to_list()
@@ -149,48 +141,49 @@ def erase(store: Store) -> list[str]:
     _forget_old_vectors(store)
     parts = [partition(table, corpus) for table in _PARTED for corpus in corpora]
     with connect(store.dsn, autocommit=True) as conn, explained(store.dsn):
-        left = _forget_statistics(conn, store.schema, [*_TABLES, *_PARTED, *parts])
+        left = []
+        if conn.info.server_version >= _CLEARS_STATISTICS:
+            # of a table without rows the planner would keep what it knows of the columns
+            conn.execute(_CLEAR_STATISTICS, ([*_TABLES, *_PARTED, *parts], store.schema))
+        else:
+            left.append("the statistics of a table that is empty now stay: Postgres 18 clears them")
         for name in [*_TABLES, *parts, *_PARTED]:
             table = sql.Identifier(store.schema, name)
             how = "ANALYZE" if name in _PARTED else "VACUUM (FULL, ANALYZE)"
             there = conn.execute("SELECT to_regclass(%s)", (table.as_string(conn),)).fetchone()
             if there != (None,):
                 conn.execute(sql.SQL(how + " {}").format(table))
-        left += _erase_log(conn)
+    left += erase_log(store.dsn)
     store.execute("DELETE FROM sync_state WHERE source = %s", (_MARK,))
     return left
 
 
 def erase_log(dsn: str) -> list[str]:
     """As :func:`erase`, where the tables themselves are gone."""
+    # Every file of the log is used up: one that is left is zeros, and a checkpoint deletes it.
     with connect(dsn, autocommit=True) as conn, explained(dsn):
-        return _erase_log(conn)
-
-
-def _erase_log(conn: psycopg.Connection[TupleRow]) -> list[str]:
-    """Use up every file of the log: one that is left is zeros, and a checkpoint deletes it."""
-    try:
-        conn.execute("VACUUM (FULL) pg_statistic")
-        conn.execute("ALTER SYSTEM SET wal_recycle = off")  # deleted, not renamed for later use
-        conn.execute("SELECT pg_reload_conf()")
-        for _ in range(_MOST_LOG_FILES):
-            conn.execute("SELECT pg_logical_emit_message(true, 'erase', '')")
-            conn.execute("SELECT pg_switch_wal()")
-            conn.execute("CHECKPOINT")
-            if conn.execute(_OTHER_LOG_FILES).fetchone() is None:
-                break
-        else:
-            return ["the server keeps older parts of its log, as for a replica or an archive"]
-    except psycopg.errors.InsufficientPrivilege:
-        return [
-            "the server's log and statistics still hold what was dropped until they are written"
-            " again: only a superuser may make the server do that"
-        ]
-    finally:
-        with suppress(psycopg.errors.InsufficientPrivilege):
-            conn.execute("ALTER SYSTEM RESET wal_recycle")
+        try:
+            conn.execute("VACUUM (FULL) pg_statistic")
+            conn.execute("ALTER SYSTEM SET wal_recycle = off")  # deleted, not renamed for later use
             conn.execute("SELECT pg_reload_conf()")
-    return []
+            for _ in range(_MOST_LOG_FILES):
+                conn.execute("SELECT pg_logical_emit_message(true, 'erase', '')")
+                conn.execute("SELECT pg_switch_wal()")
+                conn.execute("CHECKPOINT")
+                if conn.execute(_OTHER_LOG_FILES).fetchone() is None:
+                    break
+            else:
+                return ["the server keeps older parts of its log, as for a replica or an archive"]
+        except psycopg.errors.InsufficientPrivilege:
+            return [
+                "the server's log and statistics still hold what was dropped until they are written"
+                " again: only a superuser may make the server do that"
+            ]
+        finally:
+            with suppress(psycopg.errors.InsufficientPrivilege):
+                conn.execute("ALTER SYSTEM RESET wal_recycle")
+                conn.execute("SELECT pg_reload_conf()")
+        return []
 
 
 def _forget_source(conn: Connection, corpus: str, repo: str) -> None:
@@ -222,16 +215,6 @@ def _forget_old_vectors(store: Store) -> None:
         " SELECT 1 FROM unnest(%s::text[]) AS kept(text_hash) WHERE kept.text_hash = e.text_hash)",
         (kept,),
     )
-
-
-def _forget_statistics(
-    conn: psycopg.Connection[TupleRow], schema: str, tables: Sequence[str]
-) -> list[str]:
-    """Clear what the planner knows of columns: of a table without rows it would keep it."""
-    if conn.info.server_version < _CLEARS_STATISTICS:
-        return ["the statistics of a table that is empty now stay: Postgres 18 clears them"]
-    conn.execute(_CLEAR_STATISTICS, (list(tables), schema))
-    return []
 
 
 def _nothing(store: Store, given: dict[str, str]) -> str:

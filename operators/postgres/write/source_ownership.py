@@ -10,13 +10,14 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 
 from operators.errors import CrosscorpusError
 from operators.foundation.sanitize import clean_text
 from operators.postgres.connection import connect
 from operators.postgres.errors import explained
 from operators.postgres.store import Connection, Store
-from operators.postgres.write.sync_state import save_items, sync_value
+from operators.postgres.write.sync_state import save_items, sync_value, write_state
 
 _NAME = "addresses"
 """The name in ``sync_state``; its ``source`` is the kind of source, the corpus and the repo."""
@@ -74,7 +75,36 @@ def take_ownership(
     """
     if not addresses:
         return []
-    return store.run(lambda conn: _take(conn, reader, sorted(scopes), addresses, relocated))
+    scopes, value = sorted(scopes), json.dumps(list(addresses))
+
+    def work(conn: Connection) -> list[str]:
+        filled = partial(_has_documents, conn, reader)
+        for corpus, repo in scopes:
+            held = conn.execute(
+                "SELECT value FROM sync_state WHERE source = %s AND name = %s FOR UPDATE",
+                (owner_key(reader, corpus, repo), _NAME),
+            ).fetchone()
+            before: list[str] = json.loads(held[0]) if held else list(addresses)
+            same = relocated or not set(before).isdisjoint(addresses)
+            if not same and filled(corpus, repo):
+                raise CrosscorpusError(
+                    f"{repo!r} in {corpus} is taken: it was read from {_shown(before)}, and this "
+                    f"is {_shown(addresses)}; give this one another name (--repo), or, if it is "
+                    "the same at a new place, say so (--relocated)"
+                )
+        write_state(conn, [(owner_key(reader, *scope), _NAME, value) for scope in scopes])
+        rows = conn.execute(
+            "SELECT source, value FROM sync_state WHERE name = %s AND starts_with(source, %s)",
+            (_NAME, f"{source_kind(reader)} "),
+        ).fetchall()
+        elsewhere = {  # (corpus, repo)
+            tuple(source.split(" ", 2)[1:])
+            for source, value in rows
+            if not set(addresses).isdisjoint(json.loads(value))
+        }
+        return sorted({repo for corpus, repo in elsewhere - {*scopes} if filled(corpus, repo)})
+
+    return store.run(work)
 
 
 @contextmanager
@@ -117,52 +147,6 @@ def source_turn(
                     give_up = float("inf")
                 time.sleep(0.1)
         yield
-
-
-def _take(
-    conn: Connection,
-    reader: str,
-    scopes: Sequence[tuple[str, str]],
-    addresses: Sequence[str],
-    relocated: bool,
-) -> list[str]:
-    value = json.dumps(list(addresses))
-    for corpus, repo in scopes:
-        source = owner_key(reader, corpus, repo)
-        held = conn.execute(
-            "SELECT value FROM sync_state WHERE source = %s AND name = %s FOR UPDATE",
-            (source, _NAME),
-        ).fetchone()
-        if held is None:  # the first run, or the first with addresses
-            conn.execute(
-                "INSERT INTO sync_state (source, name, value) VALUES (%s, %s, %s)"
-                " ON CONFLICT DO NOTHING",
-                (source, _NAME, value),
-            )
-        elif held[0] != value:
-            before: list[str] = json.loads(held[0])
-            same = relocated or not set(before).isdisjoint(addresses)
-            if not same and _has_documents(conn, reader, corpus, repo):
-                raise CrosscorpusError(
-                    f"{repo!r} in {corpus} is taken: it was read from {_shown(before)}, and this "
-                    f"is {_shown(addresses)}; give this one another name (--repo), or, if it is "
-                    "the same at a new place, say so (--relocated)"
-                )
-            conn.execute(
-                "UPDATE sync_state SET value = %s WHERE source = %s AND name = %s",
-                (value, source, _NAME),
-            )
-    rows = conn.execute(
-        "SELECT source, value FROM sync_state WHERE name = %s AND starts_with(source, %s)",
-        (_NAME, f"{source_kind(reader)} "),
-    ).fetchall()
-    elsewhere = {  # (corpus, repo)
-        tuple(source.split(" ", 2)[1:])
-        for source, value in rows
-        if not set(addresses).isdisjoint(json.loads(value))
-    }
-    others = sorted(elsewhere - {*scopes})
-    return sorted({repo for corpus, repo in others if _has_documents(conn, reader, corpus, repo)})
 
 
 def _has_documents(conn: Connection, reader: str, corpus: str, repo: str) -> bool:

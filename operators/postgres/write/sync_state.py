@@ -9,18 +9,31 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
+from operators.postgres.row_writer import insert_rows
 from operators.postgres.store import Connection, Store
 
 PAGE = 2_000
+_ITEM = {
+    **{"source": "text", "kind": "text", "item_id": "int8", "number": "int8"},
+    **{"updated_at": "timestamptz", "content_hash": "text", "data": "text"},
+}
 
 ItemKey = tuple[str, int]
 """kind, item_id."""
 
 State = Mapping[str, Mapping[str, Any] | None]
 """Values to keep by name; None forgets one."""
+
+_IF_NEWER = """
+    ON CONFLICT (source, kind, item_id) DO UPDATE
+    SET number = excluded.number, updated_at = excluded.updated_at,
+        content_hash = excluded.content_hash, data = excluded.data
+    WHERE held.updated_at <= excluded.updated_at
+      AND (held.updated_at, held.content_hash) <> (excluded.updated_at, excluded.content_hash)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +74,9 @@ def save_items(store: Store, source: str, items: Sequence[SyncItem], state: Stat
     A stored item with a later ``updated_at`` stays: a server may answer from an outdated copy. If
     ``items`` has one item twice, the later ``updated_at`` counts, then the last.
     """
-    newest: dict[ItemKey, SyncItem] = {}
-    for item in items:
-        held = newest.get(item.key)
-        if held is None or held.updated_at <= item.updated_at:
-            newest[item.key] = item
 
     def work(conn: Connection) -> int:
-        changed = _upsert(conn, source, [newest[key] for key in sorted(newest)])
+        changed = _upsert(conn, source, items)
         _keep(conn, source, state)
         return changed
 
@@ -87,7 +95,7 @@ def replace_items(
             " WHERE source = %s AND number = %s AND kind = %s AND NOT item_id = ANY(%s)",
             (source, number, kind, ids),
         )
-        _upsert(conn, source, sorted({i.key: i for i in items}.values(), key=attrgetter("key")))
+        _upsert(conn, source, items)
         _keep(conn, source, state)
 
     store.run(work)
@@ -150,40 +158,31 @@ def latest_changes(store: Store, source: str, kinds: Sequence[str]) -> dict[int,
     return {int(number): latest for number, latest in rows}
 
 
+def write_state(conn: Connection, rows: Sequence[tuple[str, str, str]]) -> None:
+    """Put ``rows`` (source, name, value) into ``sync_state``, in place of those there."""
+    columns = dict.fromkeys(("source", "name", "value"), "text")
+    replaced = "DO UPDATE SET value = excluded.value WHERE held.value <> excluded.value"
+    then = f"ON CONFLICT (source, name) {replaced}"
+    insert_rows(conn, "sync_state AS held", columns, rows, then)
+
+
 def _upsert(conn: Connection, source: str, items: Sequence[SyncItem]) -> int:
-    changed = conn.execute(
-        """
-        INSERT INTO sync_items AS held
-               (source, kind, item_id, number, updated_at, content_hash, data)
-        SELECT %s, * FROM unnest(%s::text[], %s::bigint[], %s::bigint[], %s::timestamptz[],
-                                 %s::text[], %s::text[])
-        ON CONFLICT (source, kind, item_id) DO UPDATE
-        SET number = excluded.number, updated_at = excluded.updated_at,
-            content_hash = excluded.content_hash, data = excluded.data
-        WHERE held.updated_at <= excluded.updated_at
-          AND (held.updated_at, held.content_hash) <> (excluded.updated_at, excluded.content_hash)
-        RETURNING 1
-        """,
-        (
-            source,
-            [item.kind for item in items],
-            [item.item_id for item in items],
-            [item.number for item in items],
-            [item.updated_at for item in items],
-            [item.content_hash for item in items],
-            [json.dumps(item.data, sort_keys=True) for item in items],
-        ),
-    ).fetchall()
-    return len(changed)
+    newest = {item.key: item for item in sorted(items, key=attrgetter("updated_at"))}
+    rows = [
+        (source, *key, item.number, item.updated_at, item.content_hash, _json(item.data))
+        for key, item in sorted(newest.items(), key=itemgetter(0))
+    ]
+    return insert_rows(conn, "sync_items AS held", _ITEM, rows, _IF_NEWER).rowcount
 
 
 def _keep(conn: Connection, source: str, state: State) -> None:
-    for name, value in sorted(state.items()):
-        if value is None:
-            conn.execute("DELETE FROM sync_state WHERE source = %s AND name = %s", (source, name))
-            continue
-        conn.execute(
-            "INSERT INTO sync_state (source, name, value) VALUES (%s, %s, %s)"
-            " ON CONFLICT (source, name) DO UPDATE SET value = excluded.value",
-            (source, name, json.dumps(dict(value), sort_keys=True)),
-        )
+    kept = {name: value for name, value in sorted(state.items()) if value is not None}
+    conn.execute(
+        "DELETE FROM sync_state WHERE source = %s AND name = ANY(%s)",
+        (source, sorted(state.keys() - kept.keys())),
+    )
+    write_state(conn, [(source, name, _json(value)) for name, value in kept.items()])
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return json.dumps(dict(value), sort_keys=True)

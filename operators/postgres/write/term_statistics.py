@@ -5,14 +5,19 @@ The transaction that changes the chunks changes them too.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
-import numpy as np
-from numpy.typing import NDArray
-
+from operators.postgres.row_writer import insert_rows
 from operators.postgres.store import Connection
+
+SUPERSEDED = {
+    **{"chunk_id": "int8", "document_key": "uuid", "corpus": "text", "relation": "text"},
+    **{"by_chunk": "int8", "superseded_at": "timestamptz", "last_version": "text"},
+}
+_TERMS = {"corpus": "text", "term_id": "int4", "df": "int4"}
+_REPOS = {"corpus": "text", "repo": "text", "chunks": "int8"}
 
 
 @dataclass
@@ -21,24 +26,18 @@ class Deltas:
 
     repos: Counter[str] = field(default_factory=Counter)
     length: int = 0
-    _terms: list[NDArray[np.int64]] = field(default_factory=list)
-    _signs: list[NDArray[np.int64]] = field(default_factory=list)
+    _terms: Counter[int] = field(default_factory=Counter)
 
-    def count(self, repo: str, length: int, terms: NDArray[np.int64], sign: int) -> None:
+    def count(self, repo: str, length: int, terms: Iterable[int], sign: int) -> None:
         """Count a chunk with these distinct ``terms`` in (``sign`` 1) or out (-1)."""
         self.repos[repo] += sign
         self.length += sign * length
-        self._terms.append(terms)
-        self._signs.append(np.full(len(terms), sign, dtype=np.int64))
+        for term in terms:
+            self._terms[term] += sign
 
     def terms(self) -> list[tuple[int, int]]:
         """The terms whose number of chunks changes, ascending, and the change."""
-        if not self._terms:
-            return []
-        terms, places = np.unique(np.concatenate(self._terms), return_inverse=True)
-        change = np.bincount(places, np.concatenate(self._signs), len(terms)).astype(np.int64)
-        changed = change != 0
-        return list(zip(terms[changed].tolist(), change[changed].tolist(), strict=True))
+        return sorted((term, change) for term, change in self._terms.items() if change)
 
 
 def delete_chunks(
@@ -72,7 +71,7 @@ def delete_chunks(
         binary=True,
     )
     for corpus, repo, length, terms in rows:
-        deltas[corpus].count(repo, length, np.array(terms, dtype=np.int64), -1)
+        deltas[corpus].count(repo, length, terms, -1)
 
 
 def _keep_places(
@@ -98,13 +97,15 @@ def _keep_places(
         (keys, list(written)),
     )
     places = {key: place for key, *place in last}
-    with conn.cursor() as cursor:
-        cursor.executemany(
-            "INSERT INTO superseded_chunks (chunk_id, document_key, corpus, relation, by_chunk,"
-            " superseded_at, last_version) VALUES (%s, %s, %s, %s, %s, %s, %s)"
-            " ON CONFLICT DO NOTHING",
-            [(chunk, key, *places[key]) for chunk, key in written.items() if key in places],
-        )
+    kept = [(chunk, key, *places[key]) for chunk, key in written.items() if key in places]
+    insert_rows(conn, "superseded_chunks", SUPERSEDED, kept)
+
+
+def take_out(conn: Connection, corpus: str, keys: list[UUID]) -> None:
+    """Delete the chunks of the documents ``keys`` of one corpus, and change its counts."""
+    deltas = {corpus: Deltas()}
+    delete_chunks(conn, keys, deltas)
+    apply_deltas(conn, deltas)
 
 
 def apply_deltas(conn: Connection, deltas: dict[str, Deltas]) -> None:
@@ -113,24 +114,15 @@ def apply_deltas(conn: Connection, deltas: dict[str, Deltas]) -> None:
     # so that two of them never wait for each other.
     for corpus, delta in sorted(deltas.items()):
         changed = delta.terms()
-        terms, counts = [term for term, _ in changed], [count for _, count in changed]
-        conn.execute(
-            "INSERT INTO terms (corpus, term_id, df)"
-            " SELECT %s, t.term_id, t.df FROM unnest(%s::int[], %s::int[]) AS t(term_id, df)"
-            " ON CONFLICT (corpus, term_id) DO UPDATE SET df = terms.df + excluded.df",
-            (corpus, terms, counts),
-        )
+        added = "ON CONFLICT (corpus, term_id) DO UPDATE SET df = terms.df + excluded.df"
+        insert_rows(conn, "terms", _TERMS, [(corpus, *change) for change in changed], added)
         conn.execute(
             "DELETE FROM terms WHERE corpus = %s AND term_id = ANY(%s::int[]) AND df = 0",
             (corpus, [term for term, count in changed if count < 0]),
         )
-        repos = sorted((repo, count) for repo, count in delta.repos.items() if count)
-        conn.execute(
-            "INSERT INTO repos (corpus, repo, chunks)"
-            " SELECT %s, r.repo, r.chunks FROM unnest(%s::text[], %s::bigint[]) AS r(repo, chunks)"
-            " ON CONFLICT (corpus, repo) DO UPDATE SET chunks = repos.chunks + excluded.chunks",
-            (corpus, [repo for repo, _ in repos], [count for _, count in repos]),
-        )
+        repos = [(corpus, repo, count) for repo, count in sorted(delta.repos.items()) if count]
+        added = "ON CONFLICT (corpus, repo) DO UPDATE SET chunks = repos.chunks + excluded.chunks"
+        insert_rows(conn, "repos", _REPOS, repos, added)
         conn.execute(
             "UPDATE corpora SET chunks = chunks + %s, total_length = total_length + %s"
             " WHERE corpus = %s",

@@ -13,24 +13,21 @@ from psycopg.rows import TupleRow
 
 from operators.foundation.front_matter import find_front_matter
 from operators.frames import UTC
+from operators.postgres.row_writer import insert_rows
 from operators.postgres.schema.partitions import lock
 from operators.postgres.server_cursor import over_rows
 from operators.postgres.store import Connection, Store, collection_info
+from operators.postgres.write.term_statistics import SUPERSEDED
 from operators.versions.alignment import Passage
 from operators.versions.lineage import CANDIDATES, LINEAGES
 
 KNOWN_VERSIONS = pl.Schema(
     {
-        "corpus": pl.String(),
-        "repo": pl.String(),
-        "lineage_id": pl.String(),
-        "version": pl.String(),
+        **dict.fromkeys(("corpus", "repo", "lineage_id", "version"), pl.String()),
         "position": pl.Int64(),
         "newest": pl.Boolean(),
         "released_at": UTC,
-        "path": pl.String(),
-        "language": pl.String(),
-        "state": pl.String(),
+        **dict.fromkeys(("path", "language", "state"), pl.String()),
     }
 )
 
@@ -49,11 +46,23 @@ DOCUMENTS_AT_ONCE = 200
 
 T = TypeVar("T")
 
-_LEDGER = """
-    SELECT corpus, coalesce(sum(hashint8extended(
-               (extract(epoch FROM indexed_at) * 1000000)::bigint,
-               uuid_hash_extended(document_key, 0))::numeric) % 4611686018427387904, 0)::bigint
-    FROM documents WHERE state = 'indexed' GROUP BY corpus
+_PLACES = {
+    **{"document_key": "uuid", "lineage_id": "text", "version": "text", "position": "int4"},
+    **{"newest": "bool", "released_at": "timestamptz", "indexed_at": "timestamptz"},
+    "corpus": "text",
+}
+
+_CHANGED = """
+    SELECT corpus, coalesce(ledger, 0), coalesce(v.rules <> %(rules)s, false)
+    FROM (SELECT corpus, coalesce(sum(hashint8extended(
+                     (extract(epoch FROM indexed_at) * 1000000)::bigint,
+                     uuid_hash_extended(document_key, 0))::numeric) %% 4611686018427387904, 0
+                 )::bigint AS ledger
+          FROM documents WHERE state = 'indexed' GROUP BY corpus) AS now
+    FULL JOIN versioned_corpora v USING (corpus)
+    WHERE (ledger IS NOT NULL OR v.documents <> 0)
+      AND (v.documents, v.rules) IS DISTINCT FROM (coalesce(ledger, 0), %(rules)s)
+    ORDER BY corpus COLLATE "C"
 """
 
 
@@ -99,7 +108,7 @@ def known_versions(store: Store) -> pl.DataFrame:
             " FROM document_versions v JOIN documents d USING (document_key) UNION"
             " SELECT corpus, repo, concat_ws('/', nullif(repo, ''), document_id), version, NULL,"
             " false, NULL, path, language, item_state FROM releases"
-            " ORDER BY corpus, lineage_id, position, version"
+            " ORDER BY corpus, lineage_id, position, version",
         )
         return pl.DataFrame(rows, schema=KNOWN_VERSIONS, orient="row")
 
@@ -108,19 +117,7 @@ def known_versions(store: Store) -> pl.DataFrame:
 
 def changed_corpora(store: Store, rules: int) -> list[Changed]:
     """The corpora whose versions were found with another state of their ledger or other rules."""
-
-    def work(conn: Connection) -> list[Changed]:
-        now: dict[str, int] = dict(conn.execute(_LEDGER).fetchall())
-        found = conn.execute("SELECT corpus, documents, rules FROM versioned_corpora").fetchall()
-        then = {corpus: (ledger, by) for corpus, ledger, by in found}
-        corpora = sorted({*now, *(c for c, (ledger, _) in then.items() if ledger)})
-        return [
-            Changed(corpus, now.get(corpus, 0), corpus in then and then[corpus][1] != rules)
-            for corpus in corpora
-            if then.get(corpus) != (now.get(corpus, 0), rules)
-        ]
-
-    return store.run(work)
+    return [Changed(*row) for row in store.rows(_CHANGED, {"rules": rules})]
 
 
 def mark_found(store: Store, corpus: str, ledger: int, rules: int) -> None:
@@ -228,16 +225,11 @@ def passages(store: Store, corpus: str, key: str) -> tuple[datetime | None, Stor
     held = [row[2:] for row in rows if row[2] is not None]
     texts = [Passage(anchor, text) for _, anchor, text in held]
     if texts:
-        texts[0] = texts[0]._replace(text=_body(texts[0].text))
+        matter = find_front_matter(texts[0].text)
+        body = texts[0].text[matter.end :] if matter else texts[0].text
+        texts[0] = texts[0]._replace(text=body if body.strip() else "---")
     indexed_at, created_at = rows[0][:2] if rows else (None, None)
     return indexed_at, Stored([row[0] for row in held], texts, created_at)
-
-
-def _body(text: str) -> str:
-    """A document's first passage without its front matter; ``---`` if nothing else is there."""
-    matter = find_front_matter(text)
-    body = text[matter.end :] if matter else text
-    return body if body.strip() else "---"
 
 
 def write_lineages(
@@ -264,32 +256,24 @@ def write_lineages(
     def work(conn: Connection) -> bool:
         lock(conn, f"versions/{corpus}")
         # Held until the end: meanwhile no writer can replace the chunks of these documents.
-        rows = conn.execute(
+        held = conn.execute(
             "SELECT d.document_key FROM unnest(%s::uuid[], %s::timestamptz[]) AS k(key, indexed_at)"
             " JOIN documents d ON d.document_key = k.key AND d.indexed_at = k.indexed_at"
             " WHERE d.state = 'indexed' ORDER BY d.document_key FOR SHARE OF d",
             (keys, list(indexed_at)),
         ).fetchall()
-        if len(rows) < len(keys):
+        if len(held) < len(keys):
             return False
-        _forget(conn, corpus, [*keys, *leaving])
-        columns = [versions[c].to_list() for c in ("lineage_id", "version", "position", "newest")]
-        conn.execute(
-            "INSERT INTO document_versions (document_key, corpus, lineage_id, version, position,"
-            " newest, released_at, indexed_at)"
-            " SELECT key, %s, lineage_id, version, place, newest, released_at, indexed_at"
-            " FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::int[], %s::bool[],"
-            " %s::timestamptz[], %s::timestamptz[])"
-            " AS t(key, lineage_id, version, place, newest, released_at, indexed_at)",
-            (corpus, keys, *columns, versions["released_at"].to_list(), list(indexed_at)),
-        )
-        parts = list(zip(*superseded, strict=True)) or [()] * len(SupersededChunk._fields)
-        conn.execute(
-            "INSERT INTO superseded_chunks (corpus, chunk_id, document_key, relation, by_chunk,"
-            " superseded_at, last_version) SELECT %s, * FROM unnest(%s::bigint[], %s::uuid[],"
-            " %s::text[], %s::bigint[], %s::timestamptz[], %s::text[])",
-            (corpus, *(list(part) for part in parts)),
-        )
+        # caches of the corpus's versions see by this that they have changed
+        conn.execute("UPDATE versioned_corpora SET found_at = now() WHERE corpus = %s", (corpus,))
+        for table in SEARCHED:
+            gone = f"DELETE FROM {table} WHERE document_key = ANY(%s::uuid[])"
+            conn.execute(gone, ([*keys, *leaving],))
+        placed_now = zip(versions.select(list(_PLACES)[:-2]).iter_rows(), indexed_at, strict=True)
+        rows = [(*place, at, corpus) for place, at in placed_now]
+        insert_rows(conn, "document_versions", _PLACES, rows, "")
+        chunks = [(*chunk[:2], corpus, *chunk[2:]) for chunk in superseded]
+        insert_rows(conn, "superseded_chunks", SUPERSEDED, chunks, "")
         return True
 
     return store.run(work)
@@ -309,10 +293,3 @@ def broken(store: Store) -> list[tuple[str, int]]:
 def invalidate_versions(store: Store, corpus: str) -> None:
     """Make the next run find all versions of a corpus again."""
     store.execute("UPDATE versioned_corpora SET rules = -1 WHERE corpus = %s", (corpus,))
-
-
-def _forget(conn: Connection, corpus: str, keys: Sequence[str]) -> None:
-    # caches of the corpus's versions see by this that they have changed
-    conn.execute("UPDATE versioned_corpora SET found_at = now() WHERE corpus = %s", (corpus,))
-    for table in SEARCHED:
-        conn.execute(f"DELETE FROM {table} WHERE document_key = ANY(%s::uuid[])", (list(keys),))

@@ -17,6 +17,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 import polars as pl
@@ -28,14 +29,18 @@ from operators.foundation.front_matter import front_matter_lines
 from operators.frames import CHUNKS, DOCUMENTS, check
 from operators.sources.chunking.code_breaks import Breaks, Unparsed, breaks, symbol
 from operators.sources.dates.stated_version import document_version
-from operators.sources.formats.headings import Heading, heading_paths, is_text, section_of
+from operators.sources.formats.heading_slugs import section_slugs
+from operators.sources.formats.headings import Heading, heading_paths, headings, is_text, section_of
 from operators.sources.formats.languages import code_language
+from operators.sources.formats.pdf import PAGE_BREAK
 from operators.sources.formats.releases import Release, release_sections
 from operators.sources.protocol import APART_FROM, bounded_title, metadata_json
 
-VERSION = "8"
+VERSION = "8 places/2"
 """Part of every document's fingerprint: another chunker means that documents are cut again."""
 
+PLACED = ("docs", "wiki")
+"""The corpora whose chunks say where in their document they stand."""
 
 MAX_CHARACTERS = 4000
 """Upper bound of a chunk in characters: word-pieces say little about a wall of base64."""
@@ -82,7 +87,10 @@ def chunk_documents(
         heading (:func:`embedded_text`) has at most ``max_tokens`` word-pieces, as long as those of
         a heading (``MAX_HEADING`` characters) leave room for a line's words. Runs of blank lines
         alone make no chunk; a document without any text has none. Code that is cut by lines because
-        its parser gave up says why in ``metadata`` (``CUT_BY_LINES``).
+        its parser gave up says why in ``metadata`` (``CUT_BY_LINES``). Those of documents and wikis
+        have their place there: ``page`` (from 1) of a PDF, the first that the chunk has text of,
+        and ``fragment``, what comes after ``#`` in an address: ``page=12``, or the section's slug.
+        Page breaks are taken out of the text.
     """
     check(documents, DOCUMENTS, "documents")
     rows: list[dict[str, object]] = []
@@ -121,7 +129,7 @@ def _chunks_of(
     else:
         inside = [max(lengths.values())] * len(lines)
     units = _units(lines, counts[len(titles) :], sections, code, inside, count_tokens, max_tokens)
-    place = (str(document["corpus"]), str(document["repo"]), str(document["document_id"]))
+    key = (str(document["corpus"]), str(document["repo"]), str(document["document_id"]))
     apart: list[Sequence[_Unit]] = [units]
     before = [None, *releases]
     begins = {line for n, line in enumerate(starts) if versioned or before[n] != releases[n]}
@@ -129,6 +137,10 @@ def _chunks_of(
         apart = _by_section(units, begins, set(starts), front_matter_lines(text))
     elif isinstance(first := known.get(APART_FROM), int):
         apart = [[u for u in units if u.line < first], [u for u in units if u.line >= first]]
+    placed = document["corpus"] in PLACED
+    slugs = section_slugs(headings(text, path), path) if placed else []
+    in_pages = placed and document["language"] == "pdf"
+    pages = list(accumulate(PAGE_BREAK in line for line in lines)) if in_pages else []
     runs = [run for part in apart for run in _runs(part, max_tokens)]
     pending = [(run, max_tokens) for run in reversed(runs)]
     ordinal = 0
@@ -137,11 +149,10 @@ def _chunks_of(
         body = "".join(unit.text for unit in run)
         if not body.strip():
             continue
+        at = section_of(starts, run[0].line, body)
+        anchor = None if at is None else anchors[at]
         if code:
-            at, anchor = None, _symbol_of(run, code)
-        else:
-            at = section_of(starts, run[0].line, body)
-            anchor = None if at is None else anchors[at]
+            anchor = _symbol_of(run, code)
         excess = count_tokens([embedded_text(title, anchor, body)])[0] - max_tokens
         if excess > 0 and len(run) > 1:  # pieces of one long word can count less apart than joined
             allowed = max(allowed - excess, 1)
@@ -150,17 +161,34 @@ def _chunks_of(
                 parts = [run[: len(run) // 2], run[len(run) // 2 :]]
             pending.extend((part, allowed) for part in reversed(parts))
             continue
+        columns = {**kept}
+        if at is not None and code is None:
+            columns |= _of_section(paths[at], releases[at], kept["metadata"])
+        place: dict[str, object] = {}
+        if pages:
+            page = _page(pages, body, run[0].line)
+            place = {"page": page, "fragment": f"page={page}"}
+        elif at is not None and slugs and slugs[at]:
+            place = {"fragment": slugs[at]}
+        if place:
+            known = {**json.loads(str(columns["metadata"])), **place}
+            columns["metadata"] = json.dumps(known, sort_keys=True, ensure_ascii=False)
         yield {
-            **kept,
-            **({} if at is None else _of_section(paths[at], releases[at], kept["metadata"])),
-            "chunk_id": chunk_id(*place, ordinal),
+            **columns,
+            "chunk_id": chunk_id(*key, ordinal),
             "ordinal": ordinal,
-            "text": body,
+            "text": body.replace(PAGE_BREAK, "") if pages else body,
             "anchor": anchor and bounded_title(anchor),
             "start_line": run[0].line + 1,
             "end_line": run[-1].line + 1,
         }
         ordinal += 1
+
+
+def _page(pages: Sequence[int], body: str, first: int) -> int:
+    """The page (from 1) of the first text of a chunk; ``pages`` are those of all lines, from 0."""
+    blank = next((n for n, line in enumerate(body.split("\n")) if line.strip()), 0)
+    return pages[min(first + blank, len(pages) - 1)] + 1
 
 
 def _of_section(path: str, release: Release | None, metadata: object) -> dict[str, object]:

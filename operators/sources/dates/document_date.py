@@ -31,7 +31,7 @@ from operators.foundation.front_matter import Value, find_front_matter, legible
 from operators.sources.dates.html_dates import html_dates
 from operators.sources.dates.pdf_dates import parse_pdf_date, read_pdf_info
 from operators.sources.files import decode_marked
-from operators.sources.formats.asciidoc_header import ASCIIDOC, asciidoc_header, header_lines
+from operators.sources.formats.asciidoc import ASCIIDOC, asciidoc_header, header_lines
 
 TRUST = {
     "explicit": 1.0,

@@ -4,7 +4,7 @@ import re
 from posixpath import splitext
 
 from operators.foundation.front_matter import find_front_matter, legible
-from operators.sources.formats.asciidoc_header import ASCIIDOC, asciidoc_header
+from operators.sources.formats.asciidoc import ASCIIDOC, asciidoc_header
 from operators.versions.named_version import bare_version, named_version
 
 _KEYS = ("version", "revnumber", "doc_version", "product_version", "release")

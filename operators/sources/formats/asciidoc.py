@@ -1,4 +1,4 @@
-"""AsciiDoc to plain text, line by line, so that a line of the text is the same line of the file.
+"""AsciiDoc: what a text says of itself, and the text, so that its lines are those of the file.
 
 A reduction, no processor: what only a processor needs (comments, attribute entries, block
 attributes, anchors) becomes an empty line, links and cross references become their text, and
@@ -6,10 +6,31 @@ attributes that the file itself sets are filled in. Includes are never followed;
 What stands in a listing, a literal or a passthrough block stays as it is.
 """
 
+import operator
 import re
+from contextlib import suppress
+from itertools import dropwhile, takewhile
+from typing import NamedTuple
 
-from operators.sources.formats.asciidoc_header import ENTRY, MAX_VALUE, REFERENCE
-from operators.sources.formats.headings import asciidoc_blocks, headings
+from operators.foundation.date_text import DateRefused, parse_date
+from operators.sources.formats.headings import asciidoc_blocks, headings, is_underlined
+
+ASCIIDOC = frozenset({".adoc", ".asciidoc", ".asc", ".ad"})
+HEADER_LINES = 50
+MAX_VALUE = 200
+"""Characters; a longer attribute is passed over, so that those that repeat others cannot grow."""
+
+_ENTRY = re.compile(r":(!?[A-Za-z0-9_][\w-]*!?):(?:[ \t]+(.*))?")
+_REFERENCE = re.compile(r"\{([A-Za-z0-9_][\w-]*)\}")
+_TITLE = re.compile(r"[=#][ \t]+\S.*")
+_WORD = r"(?:(?:version|ver\.?|v|revision|rev\.?|release)[ \t]*)?"
+_REVISION = re.compile(
+    rf"{_WORD}(?P<number>[0-9][\w.+-]*),[ \t]*(?P<date>.*)", re.ASCII | re.IGNORECASE
+)
+_NUMBER_ONLY = re.compile(
+    rf"(?:{_WORD}(?<=[a-z. \t])|(?=[0-9]+\.))(?P<number>[0-9][\w.+-]*)[ \t]*(?::.*)?",
+    re.ASCII | re.IGNORECASE,
+)
 
 MAX_FILLED_IN = 10_000
 """References to attributes in one text; the others stay as written."""
@@ -22,6 +43,92 @@ _MACRO = re.compile(r"\b(?:xref|link|mailto):([^\s\[\]]{1,1000})\[([^\]\n]{0,500
 _ADDRESS = re.compile(r"\b(https?://[^\s\[\]]{1,1000})\[([^\]\n]{0,500})\]")
 _IMAGE = re.compile(r"\bimage::?[^\s\[\]]{1,1000}\[([^\]\n]{0,500})\]")
 _ANCHOR = re.compile(r"\[\[[^\]\n]{1,200}\]\]")
+
+
+class AsciidocHeader(NamedTuple):
+    """Attributes by lower-case name, and what the revision line gives; None where it has none."""
+
+    attributes: dict[str, str]
+    number: str | None
+    date: str | None
+
+
+def asciidoc_header(text: str) -> AsciidocHeader:
+    r"""Attributes and revision of an AsciiDoc text; of an attribute set twice the first counts.
+
+    The grammar is Asciidoctor's (docs.asciidoctor.org, "Document header"): title, author line,
+    revision line ``v1.0, 2025-03-15: remark``, attribute entries ``:name: value``. These are taken
+    from the first 50 lines, but not from within a block (a listing shows them). A reference
+    ``{name}`` in a value is resolved if the text set that attribute before; else it stays as
+    written.
+
+    >>> asciidoc_header("= T\nA <a@b>\nv1.0, 2025-03-15\n:k: v\n")
+    AsciidocHeader(attributes={'k': 'v'}, number='1.0', date='2025-03-15')
+    """
+    lines = [line.rstrip() for line in header_lines(text)]
+    attributes = _attributes(lines)
+    number, date = _revision(lines)
+    return AsciidocHeader(attributes, number, date and _resolved(date, attributes))
+
+
+def header_lines(text: str) -> list[str]:
+    """The lines of a text that may say something of it."""
+    # Only the start: splitting a whole book for its header costs more than reading it.
+    return text[: HEADER_LINES * 2000].removeprefix("\ufeff").splitlines()[:HEADER_LINES]
+
+
+def _attributes(lines: list[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for line, block in zip(lines, asciidoc_blocks(lines), strict=True):
+        if not block and (match := _ENTRY.fullmatch(line)) and "!" not in match[1]:
+            value = _resolved((match[2] or "").strip(), found)
+            if len(value) <= MAX_VALUE:
+                found.setdefault(match[1].lower(), value)
+    return found
+
+
+def _resolved(value: str, attributes: dict[str, str]) -> str:
+    if len(value) > MAX_VALUE:
+        return value
+    made = _REFERENCE.sub(lambda m: attributes.get(m[1].lower(), m[0]), value)
+    return made if len(made) <= MAX_VALUE else value
+
+
+def _revision(lines: list[str]) -> tuple[str | None, str | None]:
+    rest = [line for line in lines if not line.startswith("//") or line.startswith("////")]
+    first = takewhile(bool, dropwhile(operator.not_, rest))
+    header = [line for line in first if not _ENTRY.fullmatch(line)]
+    if header and _TITLE.fullmatch(header[0]):
+        under = header[1:]
+    elif header[1:] and header[1][0] == "=" and is_underlined(header, 0):
+        under = header[2:]
+    else:
+        return None, None
+    # The author line comes first; a text without one often has its revision in that place.
+    return next(filter(any, map(_revision_line, under[:2])), (None, None))
+
+
+def _revision_line(line: str) -> tuple[str | None, str | None]:
+    line = line.strip()
+    if date := _leading_date(line):
+        return None, date
+    if match := _REVISION.fullmatch(line):
+        rest = match["date"].strip()
+        return match["number"], _leading_date(rest) or rest.partition(":")[0].strip() or None
+    if match := _NUMBER_ONLY.fullmatch(line):
+        return match["number"], None
+    return None, None
+
+
+def _leading_date(text: str) -> str | None:
+    """``text`` without a remark after a colon, if it is a date."""
+    ends = [len(text), *(i for i, c in enumerate(text) if c == ":")]
+    for end in ends[:8]:
+        candidate = text[:end].strip()
+        with suppress(DateRefused):
+            parse_date(candidate)
+            return candidate
+    return None
 
 
 def asciidoc_text(source: str) -> str:
@@ -39,7 +146,7 @@ def asciidoc_text(source: str) -> str:
             made.append("")
         elif block.startswith(("--", "..", "++", "```")) and block != "--":
             made.append(line)
-        elif entry := ENTRY.fullmatch(line):
+        elif entry := _ENTRY.fullmatch(line):
             value, left = _filled_in(entry[2] or "", attributes, left)
             if len(value) <= MAX_VALUE and "!" not in entry[1]:
                 attributes[entry[1].lower()] = value
@@ -61,7 +168,7 @@ def asciidoc_title(text: str) -> str | None:
 def _filled_in(text: str, attributes: dict[str, str], left: int) -> tuple[str, int]:
     if left <= 0 or "{" not in text:
         return text, left
-    made, count = REFERENCE.subn(lambda m: attributes.get(m[1].lower(), m[0]), text, count=left)
+    made, count = _REFERENCE.subn(lambda m: attributes.get(m[1].lower(), m[0]), text, count=left)
     return made, left - count
 
 

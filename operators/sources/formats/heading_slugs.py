@@ -6,39 +6,33 @@ GitHub and GitLab: lower case, punctuation dropped, spaces to hyphens, a repeate
 """
 
 import re
+from collections.abc import Sequence
 from posixpath import splitext
-from typing import NamedTuple
 
-from operators.sources.formats.headings import MARKDOWN_LINK, headings
+from operators.sources.formats.headings import MARKDOWN_LINK, Heading
 
 _TAG = re.compile(r"<[^<>]*>")
 _WIKI_LINK = re.compile(r"\[\[:?(?:[^\]\[|]*\|)?([^\]\[|]*)\]\]")
 _EXPLICIT = re.compile(r"\s*\{:?\s*#([\w:.-]+)[^{}]*\}\s*$")
-_WITHOUT = frozenset((".pdf", ".html", ".htm", ".xhtml"))
 _DROPPED = re.compile(r"[^\w\- ]")
 
 
-class Section(NamedTuple):
-    """The 0-based line of a heading, and its fragment."""
+def section_slugs(sections: Sequence[Heading], path: str) -> list[str]:
+    """For each section a fragment of its own; none at all for a format that has no fragments.
 
-    line: int
-    slug: str
-
-
-def section_slugs(text: str, path: str) -> list[Section]:
-    r"""The sections of ``text``, each with a fragment of its own; the format as in ``headings``.
-
-    >>> [s.slug for s in section_slugs("# Über uns\n\n# A b!\n\n# a-b\n\n# a-b\n", "a.md")]
-    ['über-uns', 'a-b', 'a-b-1', 'a-b-2']
-    >>> [s.slug for s in section_slugs("== A b ==\n== A b ==\n", "a.wiki")]
+    >>> section_slugs([Heading(0, 1, "A b!"), Heading(2, 1, "a-b"), Heading(4, 1, "a-b")], "a.md")
+    ['a-b', 'a-b-1', 'a-b-2']
+    >>> section_slugs([Heading(0, 2, "A b"), Heading(1, 2, "A b")], "a.wiki")
     ['A_b', 'A_b_2']
     """
     suffix = splitext(path)[1].lower()
-    slug, joint, first = _SLUGS.get(suffix, (_github, "-", 1))
-    found: list[Section] = []
+    if suffix not in _SLUGS:
+        return []
+    slug, joint, first = _SLUGS[suffix]
+    found: list[str] = []
     taken: set[str] = set()
     repeats: dict[str, int] = {}
-    for heading in [] if suffix in _WITHOUT else headings(text, path):
+    for heading in sections:
         plain = made = slug(heading.text)
         # Two ids of MediaWiki differ by more than case; a made one can be taken too.
         while made.casefold() in taken:
@@ -46,7 +40,7 @@ def section_slugs(text: str, path: str) -> list[Section]:
             repeats[plain.casefold()] = number + 1
             made = f"{plain}{joint}{number}"
         taken.add(made.casefold())
-        found.append(Section(heading.line, made))
+        found.append(made)
     return found
 
 
@@ -68,6 +62,7 @@ def _asciidoctor(heading: str) -> str:
 
 
 _SLUGS = {
+    **dict.fromkeys((".md", ".markdown", ".mdx", ".ipynb", ".rst", ".docx"), (_github, "-", 1)),
     **dict.fromkeys((".mediawiki", ".wiki"), (_mediawiki, "_", 2)),
     **dict.fromkeys((".adoc", ".asciidoc", ".asc"), (_asciidoctor, "_", 2)),
 }

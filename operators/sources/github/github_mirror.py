@@ -24,8 +24,8 @@ from operators.postgres.store import Store
 from operators.postgres.write import sync_state
 from operators.postgres.write.source_ownership import kept_choice, owner_key
 from operators.postgres.write.sync_state import ItemKey, SyncItem
-from operators.sources.github import github_issues, review_threads
 from operators.sources.github.github_api import PER_PAGE, Answer, GithubApi, GithubError
+from operators.sources.github.github_documents import CORPORA, conversation, review_documents
 from operators.sources.github.github_records import (
     COMMENT,
     ISSUE,
@@ -181,15 +181,15 @@ def mirror_source(store: Store, mirror: Mirror) -> Source:
         for number, group in groupby(items, key=lambda item: item.number):
             held = list(group)
             done += len(held)
-            yield from review_threads.review_documents(mirror.repo, number, held)
+            yield from review_documents(mirror.repo, number, held)
             if not of_pull(held):
-                yield from github_issues.conversation(ISSUE, mirror.repo, number, held, whole=True)
+                yield from conversation(ISSUE, mirror.repo, number, held, whole=True)
 
     return Source(READER, scan, _scopes(mirror), lambda: done / total if total else 1.0)
 
 
 def _scopes(mirror: Mirror) -> tuple[tuple[str, str], ...]:
-    return ((review_threads.CORPUS, mirror.repo), (github_issues.CORPUS, mirror.repo))
+    return tuple((corpus, mirror.repo) for corpus in CORPORA)
 
 
 @dataclass

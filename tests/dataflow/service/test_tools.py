@@ -111,6 +111,7 @@ def test_versions_are_listed_and_compared(service: Service) -> None:
 def test_every_answer_says_when_each_source_was_read(service: Service) -> None:
     known = tools.status(service)
     assert {one.corpus: one.documents for one in known.corpora}["wiki"] == 1
+    assert {one.unembedded for one in known.corpora} == {0}
     assert known.repos == ["org/app"]
     asked = "step_7 flush the cache attempt"
     for answer in (tools.search(service, asked), tools.get_context(service, asked), known):

@@ -25,9 +25,12 @@ def test_a_near_name_is_suggested() -> None:
         load_embedder("minlm")
 
 
-def test_a_model_that_is_not_installed_says_which_command_installs_it(tmp_path: Path) -> None:
+def test_a_model_that_is_not_installed_says_which_command_installs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CROSSCORPUS_HOME", str(tmp_path))
     with pytest.raises(ModelNotInstalled, match="run `crosscorpus models install`"):
-        load_embedder("minilm", home=tmp_path)
+        load_embedder("minilm")
 
 
 def test_a_missing_model_directory_is_named(tmp_path: Path) -> None:

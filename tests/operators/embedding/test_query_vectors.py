@@ -1,9 +1,10 @@
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
-from operators.embedding.query_vectors import embed_kept_queries
+from operators.embedding.query_vectors import with_vectors
 
 
 class Counting:
@@ -18,12 +19,16 @@ class Counting:
         return np.array(rows, np.float32).reshape(len(rows), 3)
 
 
+def embedded(model, texts, directory):
+    return with_vectors(pl.DataFrame({"text": texts}), model, directory)["embedding"].to_numpy()
+
+
 def test_a_query_is_embedded_once_and_its_vector_keeps_its_bits(tmp_path):
     first, again = Counting(), Counting()
-    made = embed_kept_queries(first, ["a", "bb", "a"], tmp_path / "new")
+    made = embedded(first, ["a", "bb", "a"], tmp_path / "new")
     assert first.asked == [["a", "bb"]]
     np.testing.assert_array_equal(made, first.embed_queries(["a", "bb", "a"]))
-    more = embed_kept_queries(again, ["bb", "ccc", "a"], tmp_path / "new")
+    more = embedded(again, ["bb", "ccc", "a"], tmp_path / "new")
     assert again.asked == [["ccc"]]
     np.testing.assert_array_equal(more, first.embed_queries(["bb", "ccc", "a"]))
 
@@ -31,15 +36,15 @@ def test_a_query_is_embedded_once_and_its_vector_keeps_its_bits(tmp_path):
 def test_each_vector_space_has_its_own_file(tmp_path):
     one, other = Counting(), Counting()
     other.space = "counted-2"
-    embed_kept_queries(one, ["a"], tmp_path)
-    embed_kept_queries(other, ["a"], tmp_path)
+    embedded(one, ["a"], tmp_path)
+    embedded(other, ["a"], tmp_path)
     assert other.asked == [["a"]]
 
 
 def test_without_a_directory_nothing_is_kept():
     model = Counting()
-    embed_kept_queries(model, ["a"], None)
-    embed_kept_queries(model, ["a"], None)
+    embedded(model, ["a"], None)
+    embedded(model, ["a"], None)
     assert model.asked == [["a"], ["a"]]
 
 
@@ -47,16 +52,16 @@ def test_without_a_directory_nothing_is_kept():
 def test_a_broken_file_is_made_again(tmp_path, content, caplog):
     (tmp_path / "counted-1.2.npz").write_bytes(content)
     model = Counting()
-    assert embed_kept_queries(model, ["a"], tmp_path).shape == (1, 3)
+    assert embedded(model, ["a"], tmp_path).shape == (1, 3)
     assert "embedded again" in caplog.text
-    embed_kept_queries(model, ["a"], tmp_path)
+    embedded(model, ["a"], tmp_path)
     assert model.asked == [["a"]]
 
 
 def test_a_directory_that_cannot_be_written_is_a_warning(tmp_path, caplog):
     blocked = tmp_path / "file"
     blocked.write_text("in the way")
-    assert embed_kept_queries(Counting(), ["a"], Path(blocked)).shape == (1, 3)
+    assert embedded(Counting(), ["a"], Path(blocked)).shape == (1, 3)
     assert "were not kept" in caplog.text
 
 
@@ -64,8 +69,8 @@ def test_the_oldest_give_way(tmp_path, monkeypatch):
     monkeypatch.setattr("operators.embedding.query_vectors.LARGEST", 2)
     model = Counting()
     for text in ("a", "bb", "ccc"):
-        embed_kept_queries(model, [text], tmp_path)
-    embed_kept_queries(model, ["ccc", "bb"], tmp_path)
+        embedded(model, [text], tmp_path)
+    embedded(model, ["ccc", "bb"], tmp_path)
     assert model.asked == [["a"], ["bb"], ["ccc"]]
-    embed_kept_queries(model, ["a"], tmp_path)
+    embedded(model, ["a"], tmp_path)
     assert model.asked[-1] == ["a"]

@@ -29,8 +29,4 @@ def test_a_moment_has_what_was_replaced_by_the_end_of_the_days_before_it(
 
 
 def test_where_nothing_is_replaced_there_is_none_at_any_moment() -> None:
-    assert (SupersededCounts().total, SupersededCounts().by(None), SupersededCounts().by(DAY)) == (
-        0,
-        0,
-        0,
-    )
+    assert (SupersededCounts().by(None), SupersededCounts().by(DAY)) == (0, 0)

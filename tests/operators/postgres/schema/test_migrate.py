@@ -18,6 +18,7 @@ from operators.postgres.schema.migrate import (
 )
 
 SCHEMA = 'migrate "test"'
+PATH = '"migrate ""test""", public'
 
 
 @pytest.fixture
@@ -37,21 +38,21 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_files_are_applied_once_and_in_order(conn: psycopg.Connection, folder: Path) -> None:
     assert pending_migrations(conn, SCHEMA) == ["0001_first.sql", "0002_second.sql"]
-    applied = apply_migrations(conn, SCHEMA)
+    applied = apply_migrations(conn, SCHEMA, PATH)
     assert applied == ["0001_first.sql", "0002_second.sql"]
-    assert apply_migrations(conn, SCHEMA) == []
+    assert apply_migrations(conn, SCHEMA, PATH) == []
     assert pending_migrations(conn, SCHEMA) == []
 
 
 def test_an_edited_file_is_a_clear_error(conn: psycopg.Connection, folder: Path) -> None:
-    apply_migrations(conn, SCHEMA)
+    apply_migrations(conn, SCHEMA, PATH)
     (folder / "0001_first.sql").write_text("CREATE TABLE b (n int)")
     with pytest.raises(MigrationError, match=r"0001_first\.sql was edited"):
-        apply_migrations(conn, SCHEMA)
+        apply_migrations(conn, SCHEMA, PATH)
 
 
 def test_a_missing_file_says_to_upgrade(conn: psycopg.Connection, folder: Path) -> None:
-    apply_migrations(conn, SCHEMA)
+    apply_migrations(conn, SCHEMA, PATH)
     (folder / "0002_second.sql").unlink()
     with pytest.raises(MigrationError, match="newer version"):
         pending_migrations(conn, SCHEMA)
@@ -60,7 +61,7 @@ def test_a_missing_file_says_to_upgrade(conn: psycopg.Connection, folder: Path) 
 def test_a_file_that_fails_leaves_nothing_of_itself(conn: psycopg.Connection, folder: Path) -> None:
     (folder / "0003_broken.sql").write_text("CREATE TABLE c (n int); SELECT 1/0;")
     with pytest.raises(psycopg.errors.DivisionByZero):
-        apply_migrations(conn, SCHEMA)
+        apply_migrations(conn, SCHEMA, PATH)
     assert pending_migrations(conn, SCHEMA) == ["0003_broken.sql"]
     table = sql.Identifier(SCHEMA, "c").as_string(conn)
     assert conn.execute("SELECT to_regclass(%s)", (table,)).fetchone() == (None,)
@@ -73,7 +74,7 @@ def test_processes_that_migrate_at_once_take_turns(
 
     def bring_up() -> None:
         with psycopg.connect(server_dsn, autocommit=True) as mine:
-            applied.extend(apply_migrations(mine, SCHEMA))
+            applied.extend(apply_migrations(mine, SCHEMA, PATH))
 
     threads = [threading.Thread(target=bring_up) for _ in range(6)]
     for thread in threads:
@@ -94,12 +95,12 @@ def test_who_waited_for_its_turn_sees_what_the_others_made(
         conn.execute("CREATE EXTENSION IF NOT EXISTS vector")
         assert pending_migrations(conn, SCHEMA)
         with ThreadPoolExecutor(1) as thread:
-            waiting = thread.submit(apply_migrations, conn, SCHEMA)
+            waiting = thread.submit(apply_migrations, conn, SCHEMA, PATH)
             asked = "SELECT query FROM pg_stat_activity WHERE pid = %s"
             with psycopg.connect(server_dsn, autocommit=True) as watch:
                 while "try" not in watch.execute(asked, [conn.info.backend_pid]).fetchone()[0]:
                     assert not waiting.done()
-            apply_migrations(other, SCHEMA)
+            apply_migrations(other, SCHEMA, PATH)
             other.commit()
             assert waiting.result() == []
 
@@ -112,7 +113,7 @@ def test_a_turn_is_waited_for_only_so_long(
     with psycopg.connect(server_dsn) as other:
         other.execute(lock, (SCHEMA,))
         with pytest.raises(MigrationError, match="still migrating"):
-            apply_migrations(conn, SCHEMA)
+            apply_migrations(conn, SCHEMA, PATH)
 
 
 def test_a_collection_of_the_first_release_gets_the_new_columns_and_keeps_its_documents(
@@ -124,7 +125,7 @@ def test_a_collection_of_the_first_release_gets_the_new_columns_and_keeps_its_do
         conn.execute("CREATE EXTENSION IF NOT EXISTS vector")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(migrate, "MIGRATIONS", tmp_path)
-        apply_migrations(conn, SCHEMA)
+        apply_migrations(conn, SCHEMA, PATH)
     documents = sql.Identifier(SCHEMA, "documents")
     conn.execute(
         sql.SQL(
@@ -133,7 +134,7 @@ def test_a_collection_of_the_first_release_gets_the_new_columns_and_keeps_its_do
             " (gen_random_uuid(), 'docs', 'a', 'scan', 'failed', 'no_text: a scan', '2020-01-01')"
         ).format(documents)
     )
-    assert len(apply_migrations(conn, SCHEMA)) == len(list(MIGRATIONS.glob("*.sql"))) - 1
+    assert len(apply_migrations(conn, SCHEMA, PATH)) == len(list(MIGRATIONS.glob("*.sql"))) - 1
     rows = conn.execute(
         sql.SQL(
             "SELECT document_id, state, reason, doc_date, version, failed_reason,"

@@ -96,7 +96,7 @@ def test_what_an_older_version_called_failed_gets_its_state_without_being_read_a
         conn.execute("CREATE EXTENSION IF NOT EXISTS vector")
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(migrate, "MIGRATIONS", older)
-            apply_migrations(conn, schema)
+            apply_migrations(conn, schema, f"{schema}, public")
         table = sql.Identifier(schema, "documents")
         for reason in reasons:
             conn.execute(
@@ -106,7 +106,7 @@ def test_what_an_older_version_called_failed_gets_its_state_without_being_read_a
                 ).format(table),
                 (reason, reason),
             )
-        assert "0040_states.sql" in apply_migrations(conn, schema)
+        assert "0040_states.sql" in apply_migrations(conn, schema, f"{schema}, public")
         query = sql.SQL("SELECT state, reason, content_hash FROM {} ORDER BY 1, 2")
         assert conn.execute(query.format(table)).fetchall() == [
             ("encrypted", "it asks", "h"),

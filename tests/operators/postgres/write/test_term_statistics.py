@@ -2,8 +2,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from operators.postgres.store import Store
 from operators.postgres.write.term_statistics import Deltas
 
@@ -15,8 +13,8 @@ COUNTED = """SELECT (SELECT sum(df) FROM terms WHERE corpus = 'code'),
 
 def test_what_goes_out_and_comes_in_again_changes_nothing() -> None:
     deltas = Deltas()
-    deltas.count("r", 3, np.array([1, 2]), 1)
-    deltas.count("r", 3, np.array([2, 5]), -1)
+    deltas.count("r", 3, [1, 2], 1)
+    deltas.count("r", 3, [2, 5], -1)
     assert deltas.terms() == [(1, 1), (5, -1)]
     assert deltas.length == 0
     assert deltas.repos["r"] == 0

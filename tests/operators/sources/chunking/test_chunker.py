@@ -1,6 +1,8 @@
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -16,6 +18,8 @@ from operators.sources.chunking.chunker import (
     chunk_id,
 )
 from operators.sources.chunking.code_breaks import Breaks, breaks
+from operators.sources.formats.pdf import PdfText, pdf_text
+from operators.sources.protocol import Document, document_frame
 
 
 def count_words(texts: list[str]) -> list[int]:
@@ -287,3 +291,44 @@ def test_ids_are_stable_and_differ_between_repositories() -> None:
     assert first["chunk_id"].n_unique() == first.height
     assert chunk_id("docs", "org/app", "d0", 0) == first["chunk_id"][0]
     assert chunk_id("docs", "org/other", "d0", 0) != first["chunk_id"][0]
+
+
+def placed(document: Document, tokens: int = 8) -> pl.DataFrame:
+    frame = document_frame([document])
+    return chunk_documents(frame, count_words, tokens)
+
+
+def metadata(frame: pl.DataFrame) -> list[dict[str, Any]]:
+    return [json.loads(value) for value in frame["metadata"]]
+
+
+def pdf(*pages: str) -> Document:
+    text = pdf_text(PdfText(list(pages), {}, [], []))
+    return Document("a.pdf", "docs", "", None, text, path="a.pdf", language="pdf")
+
+
+def test_each_chunk_of_a_pdf_says_its_page() -> None:
+    words = "one two three four five six"
+    found = placed(pdf(words, "", f"{words}\n{words}"))
+    assert [m["page"] for m in metadata(found)] == [1, 3, 3]
+    assert [m["fragment"] for m in metadata(found)] == ["page=1", "page=3", "page=3"]
+    assert not found["text"].str.contains("\f").any()
+
+
+def test_a_chunk_over_several_pages_says_the_first_that_it_has_text_of() -> None:
+    assert metadata(placed(pdf("", "a", "b")))[0]["page"] == 2
+
+
+def test_a_section_of_a_page_says_its_slug() -> None:
+    text = "intro one two three\n\n# A\n\none two three four five\n\n# A\n\none two three four\n"
+    found = placed(Document("a.md", "wiki", "", None, text, path="a.md", metadata='{"k": 1}'))
+    assert [m.get("fragment") for m in metadata(found)] == [None, "a", "a-1"]
+    assert list(found["anchor"]) == [None, "A", "A"]
+    assert all(m["k"] == 1 for m in metadata(found))
+
+
+def test_a_chunk_of_another_corpus_has_no_place_and_keeps_its_page_breaks() -> None:
+    code = Document("a.md", "code", "", None, "# A\n\f\n", path="a.md", metadata='{"k": 1}')
+    found = placed(code)
+    assert (found["text"].item(), metadata(found)) == (code.text, [{"heading_path": "A", "k": 1}])
+    assert metadata(placed(replace(code, corpus="docs")))[0]["fragment"] == "a"

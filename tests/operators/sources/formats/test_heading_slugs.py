@@ -5,10 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.sources.formats.heading_slugs import section_slugs
+from operators.sources.formats.headings import headings
 
 
 def slugs(text: str, path: str) -> list[str]:
-    return [section.slug for section in section_slugs(text, path)]
+    return section_slugs(headings(text, path), path)
 
 
 def test_github_slugs() -> None:
@@ -30,7 +31,7 @@ def test_asciidoc_slugs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("headings", "path", "expected"),
+    ("text", "path", "expected"),
     [
         ("# A\n# A\n# A\n", "a.md", ["a", "a-1", "a-2"]),
         ("# A\n# A-1\n# A\n", "a.md", ["a", "a-1", "a-2"]),
@@ -39,9 +40,9 @@ def test_asciidoc_slugs() -> None:
     ],
 )
 def test_repeated_headings_have_slugs_of_their_own(
-    headings: str, path: str, expected: list[str]
+    text: str, path: str, expected: list[str]
 ) -> None:
-    assert slugs(headings, path) == expected
+    assert slugs(text, path) == expected
 
 
 def test_an_id_that_the_page_gives_counts() -> None:
@@ -53,7 +54,7 @@ def test_text_made_from_pdf_or_html_has_no_slugs() -> None:
 
 
 @given(st.lists(st.text(alphabet="aA1-_ !é", min_size=1, max_size=4), max_size=12))
-def test_no_two_sections_share_a_slug(headings: list[str]) -> None:
+def test_no_two_sections_share_a_slug(names: list[str]) -> None:
     for path, mark in (("a.md", "# {}\n"), ("a.wiki", "== {} ==\n")):
-        made = slugs("\n".join(mark.format(heading) for heading in headings), path)
+        made = slugs("\n".join(mark.format(name) for name in names), path)
         assert len(set(made)) == len(made)

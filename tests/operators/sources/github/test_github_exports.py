@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from operators.sources.github.review_threads import reviews_source
+from operators.sources.github.github_documents import reviews_source
 from operators.sources.jsonl import SourceError
 from operators.sources.protocol import Document, Item, ReadIssue
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from operators.sources.github.review_threads import reviews_source
+from operators.sources.github.github_documents import reviews_source
 from operators.sources.protocol import Document, Item, ReadIssue
 
 Export = Callable[..., Path]

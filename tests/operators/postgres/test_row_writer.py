@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 from pgvector import HalfVector, SparseVector
 
-from operators.postgres.binary_copy import copy_rows
+from operators.postgres.row_writer import copy_rows
 from operators.postgres.store import Store
 
 

@@ -1,0 +1,51 @@
+"""Rows written many at once: by binary COPY, or by one INSERT that may meet rows of the same key.
+
+psycopg writes the rows, the package pgvector the bytes of a vector. Those travel under the type
+``bytea``, so that no type must be registered with a connection, whatever schema pgvector is in.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import psycopg
+from psycopg import sql
+from psycopg.rows import TupleRow
+
+from operators.postgres.store import Connection
+
+LARGEST_HALF = 65_504.0
+"""The largest number of half precision. Vectors are stored in it."""
+
+
+def copy_rows(
+    conn: Connection, table: str, columns: Mapping[str, str], rows: Iterable[Sequence[Any]]
+) -> None:
+    """Copy ``rows`` into ``columns`` of ``table``; their integers are Python's, not NumPy's.
+
+    ``columns`` gives each its type as Postgres names it, ``bytea`` for a vector's bytes.
+    """
+    statement = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT binary)").format(
+        sql.Identifier(table), sql.SQL(", ").join(map(sql.Identifier, columns))
+    )
+    with conn.cursor() as cursor, cursor.copy(statement) as copy:
+        copy.set_types(list(columns.values()))
+        for row in rows:
+            copy.write_row(row)
+
+
+def insert_rows(
+    conn: Connection,
+    table: str,
+    columns: Mapping[str, str],
+    rows: Iterable[Sequence[Any]],
+    then: str = "ON CONFLICT DO NOTHING",
+) -> psycopg.Cursor[TupleRow]:
+    """Insert ``rows``, as :func:`copy_rows` takes them, in one statement; return its cursor.
+
+    ``then`` is the end of the statement, in SQL: what becomes of a row whose key is there already.
+    """
+    values = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in columns]
+    arrays = ", ".join(f"%s::{kind}[]" for kind in columns.values())
+    return conn.execute(
+        f"INSERT INTO {table} ({', '.join(columns)}) SELECT * FROM unnest({arrays}) {then}", values
+    )
