@@ -44,9 +44,7 @@ STATUS = pl.Schema(
 
 UNREAD = pl.Schema(
     {
-        "corpus": pl.String(),
-        "repo": pl.String(),
-        "document_id": pl.String(),
+        **dict.fromkeys(("corpus", "repo", "document_id"), pl.String()),
         "state": pl.String(),  # failed | no_text | encrypted | outdated, as in ``STATUS``
         "reason": pl.String(),
     }

@@ -22,9 +22,7 @@ LOST = "a part of it was lost in the store; the next ingestion of its source bri
 
 FINDINGS = pl.Schema(
     {
-        "kind": pl.String(),
-        "corpus": pl.String(),
-        "repo": pl.String(),
+        **dict.fromkeys(("kind", "corpus", "repo"), pl.String()),
         "document_id": pl.String(),  # null: the corpus as a whole
         "says": pl.String(),
         "repaired": pl.Boolean(),

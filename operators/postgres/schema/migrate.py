@@ -45,7 +45,12 @@ def apply_migrations(
     for path in sorted(MIGRATIONS.glob("[0-9]*.sql")):
         with conn.transaction():
             _take_turn(conn, schema, deadline)
-            _make_schema(conn, schema, whole=whole)
+            # IF NOT EXISTS would use what this session remembers from before its turn.
+            if not schema_exists(conn, schema):
+                # with Citus, a collection is whole on one of its nodes; elsewhere nothing reads it
+                sharding = f"citus.enable_schema_based_sharding = {'on' if whole else 'off'}"
+                conn.execute(f"SET LOCAL {sharding}")
+                conn.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))
             known = _known(conn, schema, search_path)
             _check_unchanged(known)
             if path.name in known:
@@ -97,14 +102,6 @@ def _take_turn(conn: psycopg.Connection[TupleRow], schema: str, deadline: float)
                 f"another process is still migrating schema {schema!r}: wait for it, or end it"
             )
         time.sleep(0.05)
-
-
-def _make_schema(conn: psycopg.Connection[TupleRow], schema: str, *, whole: bool) -> None:
-    # IF NOT EXISTS would use what this session remembers from before its turn; a query doesn't.
-    if not schema_exists(conn, schema):
-        # with Citus, a collection is whole on one of its nodes; elsewhere nothing reads this
-        conn.execute(f"SET LOCAL citus.enable_schema_based_sharding = {'on' if whole else 'off'}")
-        conn.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))
 
 
 def _known(conn: psycopg.Connection[TupleRow], schema: str, search_path: str) -> dict[str, str]:

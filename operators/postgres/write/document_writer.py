@@ -98,7 +98,10 @@ def write_documents(store: Store, documents: pl.DataFrame, chunks: pl.DataFrame)
     if documents.is_empty():
         return Written(0, 0, 0, 0)
     ensure_partitions(store, corpora)
-    own = {corpus: _own_average(texts, counts, corpus) for corpus in corpora}
+    lengths: dict[str, list[int]] = {corpus: [] for corpus in corpora}
+    for corpus, counted in zip(texts["corpus"], counts, strict=True):
+        lengths[corpus].append(counted.length)
+    own = {corpus: bm25.snapped_average(sum(of), len(of)) for corpus, of in lengths.items()}
     held = Counter(chunk_keys)
     ledger = [
         (key, held[key], "indexed" if held[key] else "empty", *row)
@@ -162,13 +165,6 @@ def _averages(conn: Connection, own: dict[str, float]) -> dict[str, float]:
         "SELECT corpus, average_length FROM corpora WHERE corpus = ANY(%s)", (list(own),)
     )
     return {str(corpus): float(average) for corpus, average in held}
-
-
-def _own_average(texts: pl.DataFrame, counts: list[bm25.TermCounts], corpus: str) -> float:
-    lengths = [
-        counted.length for counted, of in zip(counts, texts["corpus"], strict=True) if of == corpus
-    ]
-    return bm25.snapped_average(sum(lengths), len(lengths))
 
 
 def write_ledger(

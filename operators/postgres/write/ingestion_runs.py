@@ -34,14 +34,13 @@ def begin_run(
     named = sorted(set(corpora))
 
     def work(conn: Connection) -> int:
-        row = conn.execute(
+        ((number,),) = conn.execute(
             "INSERT INTO runs (source, corpora, revision, folder, command)"
             " VALUES (%s, %s, %s, %s, %s) RETURNING run_id",
             (source, named, revision, folder, command and list(command)),
-        ).fetchone()
-        number = int(row[0]) if row else 0
+        ).fetchall()
         conn.execute("DELETE FROM runs WHERE run_id <= %s", (number - KEPT,))
-        return number
+        return int(number)
 
     return store.run(work)
 

@@ -31,12 +31,8 @@ KNOWN_VERSIONS = pl.Schema(
     }
 )
 
-PLACED = pl.Schema(
-    {
-        **LINEAGES,
-        "compared": pl.Boolean(),  # the document has not changed since its passages were compared
-    }
-)
+PLACED = pl.Schema({**LINEAGES, "compared": pl.Boolean()})
+"""``compared``: the document has not changed since its passages were compared."""
 
 SEARCHED = ("document_versions", "superseded_chunks")
 """The tables that searches read."""
