@@ -1,7 +1,7 @@
 """Errors for a person: one line that says what is wrong and what to do."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 
 class CrosscorpusError(Exception):
@@ -29,3 +29,9 @@ def suggest(name: str, known: Iterable[str]) -> str:
     if near:
         return f", did you mean {near[0]!r}?"
     return f"; known: {', '.join(names)}" if names else ""
+
+
+def check_known(what: str, name: str, known: Collection[str]) -> None:
+    """Raise :class:`UnknownName` with the nearest name unless ``name`` is ``known``."""
+    if name not in known:
+        raise UnknownName(f"unknown {what} {name!r}{suggest(str(name), known)}")

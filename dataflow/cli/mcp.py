@@ -13,7 +13,7 @@ import platformdirs
 import typer
 
 from dataflow.cli.options import Collection, Config
-from operators.errors import CrosscorpusError, UnknownName, suggest
+from operators.errors import CrosscorpusError, check_known
 
 mcp_app = typer.Typer(no_args_is_help=True, help="The server in agents' own configurations.")
 
@@ -79,8 +79,7 @@ def install(
 
     Example: crosscorpus mcp install cursor -C team --write
     """
-    if client not in CLIENTS:
-        raise UnknownName(f"unknown client {client!r}{suggest(client, CLIENTS)}")
+    check_known("client", client, CLIENTS)
     of = CLIENTS[client]
     file, new = Path(of.file).expanduser().resolve(), entry(of, collection, config, url)
     typer.echo(merged(of, b"", new).decode(), nl=False)

@@ -9,7 +9,7 @@ from typing import Any
 
 from dataflow.configuration.catalog import Catalog, Layer
 from dataflow.configuration.config_model import Config
-from operators.errors import UnknownName, suggest
+from operators.errors import UnknownName, check_known, suggest
 
 
 def with_setting(config: Config, name: str, value: Any) -> Config:
@@ -28,8 +28,7 @@ def with_setting(config: Config, name: str, value: Any) -> Config:
     catalog = config.catalog
     corpus, _, key = name.rpartition(".")
     if corpus:
-        if corpus not in config.corpora:
-            raise UnknownName(f"unknown corpus {corpus!r}{suggest(corpus, config.corpora)}")
+        check_known("corpus", corpus, config.corpora)
         kind = _kind(catalog.corpus, key, name, catalog)
         return config.with_changes({"corpora": {corpus: {kind: {key: value}}}})
     changes: dict[str, Any] = {}

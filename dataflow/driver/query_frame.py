@@ -10,7 +10,7 @@ import polars as pl
 
 from dataflow.configuration.catalog import RUN_INPUTS
 from operators.context.question import LONGEST_TEXT, asked_texts, shortened
-from operators.errors import CrosscorpusError, UnknownName, suggest
+from operators.errors import CrosscorpusError, UnknownName, check_known, suggest
 from operators.frames import QUERIES, TRIGGER_SHARE, FrameError, check
 
 _NAMED_SHARES = pl.List(TRIGGER_SHARE)
@@ -168,9 +168,3 @@ def _check_values(frame: pl.DataFrame, triggers: Collection[str], corpora: Colle
             raise BatchError("queries: the shares of a trigger must be 0 or more")
     for corpus in frame["corpora"].explode().drop_nulls().unique(maintain_order=True):
         check_known("corpus", corpus, corpora)
-
-
-def check_known(what: str, name: str, known: Collection[str]) -> None:
-    """Raise :class:`UnknownName` with the nearest name unless ``name`` is ``known``."""
-    if name not in known:
-        raise UnknownName(f"unknown {what} {name!r}{suggest(str(name), known)}")

@@ -29,7 +29,7 @@ from dataflow.driver.answer import AnswerMethods
 from dataflow.driver.fail_open import failed_search, not_searched
 from dataflow.driver.hamilton_methods import Checked, Given, HamiltonMethods, node_names
 from dataflow.driver.other_collections import homes_of, open_others, with_model
-from dataflow.driver.query_frame import check_known, complete_queries, refuse_ignored
+from dataflow.driver.query_frame import complete_queries, refuse_ignored
 from dataflow.driver.question_spans import with_spans
 from dataflow.driver.trace import Trace, changed, known_to
 from dataflow.driver.validation import check_call, watch_own_nodes
@@ -40,6 +40,7 @@ from dataflow.execution.plan import node_tags
 from dataflow.execution.scheduler import Scheduler
 from dataflow.visualization.png import RenderError
 from operators.context.question import LONGEST_TEXT
+from operators.errors import check_known
 from operators.ranking.weighting import read_trigger
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from dataflow.configuration.value_checks import fits, out_of_bounds
 from dataflow.execution.annotations import spell
 from dataflow.execution.graph_checks import GraphError
 from operators import frames
-from operators.errors import CrosscorpusError, UnknownName, suggest
+from operators.errors import CrosscorpusError, UnknownName, check_known, suggest
 
 _FRAMES = {
     **{
@@ -63,11 +63,11 @@ def check_call(
         fixed: names of the configuration that one run can't change.
     """
     nodes = graph.nodes
+    shown = nodes.keys() - fixed
     for name in final_vars:
         if not isinstance(name, str):
             raise GraphError(f"an output is asked for by its name, got {type(name).__name__}")
-        if name not in nodes or name in fixed:
-            raise UnknownName(f"unknown output {name!r}{suggest(name, _shown(graph, fixed))}")
+        check_known("output", name, shown)
     for name, value in inputs.items():
         node = nodes.get(name)
         if node is None and name in RUN_INPUTS:  # a chosen variant has no use for it
@@ -75,14 +75,14 @@ def check_call(
         if node is None and (of_one := next((n for n in nodes if n.endswith(f".{name}")), None)):
             raise UnknownName(f"unknown input {name!r}: each corpus has its own, such as {of_one}")
         if node is None:
-            known = [n for n in nodes if nodes[n].user_defined and n not in fixed]
-            raise UnknownName(f"unknown input {name!r}{suggest(name, {*known} - DRIVER_INPUTS)}")
+            known = [n for n in shown - DRIVER_INPUTS if nodes[n].user_defined]
+            raise UnknownName(f"unknown input {name!r}{suggest(name, known)}")
         if not node.user_defined and name not in fixed:
             raise GraphError(f"{name!r} is computed by the graph: give it as an override instead")
         _check_value("input", name, value, node, fixed)
     for name, value in overrides.items():
         if name not in nodes:
-            raise UnknownName(f"unknown override {name!r}{suggest(name, _shown(graph, fixed))}")
+            raise UnknownName(f"unknown override {name!r}{suggest(name, shown)}")
         _check_value("override", name, value, nodes[name], fixed)
         _check_columns(name, name.rpartition(".")[2], value)
         if fault := out_of_bounds(name.rpartition(".")[2], value):
@@ -129,10 +129,6 @@ def _watched(function: Callable[..., Any], where: str, node: str, **arguments: A
     if given.get("score") == pl.Float64 and (wrong := int(value["score"].is_nan().sum())):
         raise GraphError(f"{where}: 'score' is NaN in {wrong} of {value.height} rows")
     return value
-
-
-def _shown(graph: FunctionGraph, fixed: Collection[str]) -> list[str]:
-    return [name for name in graph.nodes if name not in fixed]
 
 
 def _check_value(what: str, name: str, value: Any, node: Node, fixed: Collection[str]) -> None:

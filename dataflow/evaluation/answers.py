@@ -19,7 +19,7 @@ from dataflow.execution.plan import node_tags
 from operators.context.question import query_texts
 from operators.embedding.protocol import Embedder
 from operators.embedding.query_vectors import with_vectors
-from operators.errors import UnknownName, suggest
+from operators.errors import check_known
 from operators.evaluation.evaluation_frames import TIMINGS
 from operators.evaluation.ranked_documents import (
     DOCUMENTS,
@@ -83,8 +83,7 @@ def check_corpora(queries: pl.DataFrame, configs: Mapping[str, Config]) -> None:
     """Raise :class:`UnknownName` if a query judges a corpus that no configuration has."""
     known = {corpus for config in configs.values() for corpus in config.corpora}
     for corpus in queries["corpora"].explode().drop_nulls().unique(maintain_order=True):
-        if corpus not in known:
-            raise UnknownName(f"unknown judged corpus {corpus!r}{suggest(corpus, known)}")
+        check_known("judged corpus", corpus, known)
 
 
 def answer(

@@ -29,7 +29,7 @@ from dataflow.evaluation.answers import (
 )
 from dataflow.evaluation.graph import check_models, evaluate
 from operators.embedding.protocol import Embedder
-from operators.errors import UnknownName, suggest
+from operators.errors import check_known
 from operators.evaluation import weight_fitting
 from operators.evaluation.candidates import Candidates, candidates, together
 from operators.evaluation.evaluation_frames import Evaluation, measures_of
@@ -110,8 +110,7 @@ def learn(
         JudgementError: no query has a judgement.
         CrosscorpusError: a search failed.
     """
-    if method not in _STAGES:
-        raise UnknownName(f"unknown method {method!r}{suggest(method, _STAGES)}")
+    check_known("method", method, _STAGES)
     begin = config.with_changes(_STAGES[method])
     judged, grades = check_judged(queries, qrels)
     check_corpora(judged, {"base": config})

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import polars as pl
 
-from operators.errors import CrosscorpusError, UnknownName, suggest
+from operators.errors import CrosscorpusError, check_known
 from operators.foundation.sanitize import clean_text
 from operators.frames import QUERIES
 from operators.ranking.weighting import read_trigger
@@ -62,8 +62,7 @@ def ask(
     within = [repos] if isinstance(repos, str) else repos
     only = [corpora] if isinstance(corpora, str) else corpora
     for name in only or ():
-        if name not in known_corpora:
-            raise UnknownName(f"unknown corpus {name!r}{suggest(name, known_corpora)}")
+        check_known("corpus", name, known_corpora)
     mix = read_trigger(trigger, known_triggers)
     policy, named = read_versions(versions)
     row = {

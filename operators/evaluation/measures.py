@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from operators.errors import CrosscorpusError, UnknownName, suggest
+from operators.errors import CrosscorpusError, check_known
 from operators.evaluation.evaluation_frames import CORPUS_SCORES, MEASURES, SCORES
 from operators.evaluation.ranked_documents import IN_JUDGED_CORPUS
 from operators.foundation.extras import installing
@@ -78,8 +78,7 @@ def corpus_scores(
 
 
 def _measure(name: str, highest: Any) -> Any:
-    if name not in MEASURES:
-        raise UnknownName(f"unknown measure {name!r}{suggest(name, MEASURES)}")
+    check_known("measure", name, MEASURES)
     if name == "nDCG@10":
         gains = {grade: 2**grade - 1 for grade in range(1, max(int(highest or 0), 1) + 1)}
         return ir_measures.nDCG(gains=gains) @ 10

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from operators.arrays.segments import Floats, Integers, lengths
-from operators.errors import UnknownName, suggest
+from operators.errors import check_known
 
 
 def min_max(values: Floats, query_starts: Integers) -> Floats:
@@ -69,8 +69,7 @@ def normalise(name: str, values: Floats, query_starts: Integers) -> Floats:
     Raises:
         UnknownName: there is no such normalisation.
     """
-    if name not in NORMALISATIONS:
-        raise UnknownName(f"unknown normalisation {name!r}{suggest(name, NORMALISATIONS)}")
+    check_known("normalisation", name, NORMALISATIONS)
     return NORMALISATIONS[name](values, query_starts)
 
 

@@ -47,11 +47,6 @@ def rerank(
         )
     score = hits["score"].to_numpy().copy()
     score[rows] = given
-    order = rows[best_first(hits[rows], given)]
-    tail = np.flatnonzero(place >= depth)
-    everything = np.concatenate([order, tail])
-    # stable, so that within a query the head keeps its new order and the tail follows it
-    everything = everything[np.argsort(hits["query_id"].to_numpy()[everything], kind="stable")]
-    moved = hits[everything]
-    rank = pl.Series("rank", places(moved["query_id"].to_numpy()))
-    return replaced(moved, pl.Series("score", score[everything]), rank)
+    order = np.arange(len(hits))
+    order[rows] = rows[best_first(hits[rows], given)]  # both query by query
+    return replaced(hits[order], pl.Series("score", score[order]), pl.Series("rank", place))

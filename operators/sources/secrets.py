@@ -18,7 +18,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from operators.errors import UnknownName, suggest
+from operators.errors import check_known
 from operators.sources.protocol import Document, Item, LazyDocument, ReadIssue, Source
 
 MODES = ("skip", "redact", "allow")
@@ -263,8 +263,7 @@ def without_secrets(source: Source, mode: str = "skip") -> Source:
     Raises:
         UnknownName: no such mode.
     """
-    if mode not in MODES:
-        raise UnknownName(f"unknown way with secrets {mode!r}{suggest(mode, MODES)}")
+    check_known("way with secrets", mode, MODES)
     if mode == "allow":
         return source
     judge = partial(_judged, redact=mode == "redact")

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from operators.errors import CrosscorpusError, UnknownName, suggest
+import pytest
+
+from operators.errors import CrosscorpusError, UnknownName, check_known, suggest
 
 
 def test_a_slip_of_the_pen_names_the_nearest_name() -> None:
@@ -15,3 +17,9 @@ def test_what_is_near_nothing_lists_what_there_is_sorted_once_each() -> None:
 def test_an_unknown_name_is_a_lookup_error_and_one_of_ours() -> None:
     assert issubclass(UnknownName, LookupError)
     assert issubclass(UnknownName, CrosscorpusError)
+
+
+def test_a_name_that_is_known_passes_and_another_is_refused_with_the_nearest() -> None:
+    check_known("stage", "merged", {"merged": 1})
+    with pytest.raises(UnknownName, match=r"^unknown stage 'mergd', did you mean 'merged'\?$"):
+        check_known("stage", "mergd", {"merged": 1})
