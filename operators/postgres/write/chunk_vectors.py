@@ -63,7 +63,7 @@ def embed_some(store: Store, embed: Embed, *, limit: int) -> Some | None:
 
 def _embed_some(conn: Connection, store: Store, embed: Embed, limit: int) -> Some | None:
     locked = "FOR UPDATE SKIP LOCKED"
-    if store.clustered and shards_of(conn, store.schema):
+    if store.clustered and shards_of(conn, store.schema) > 1:
         lock(conn, "vectors")  # no cluster locks rows of several shards: workers take turns
         locked = ""
     waiting = f"SELECT corpus, count(*) FROM chunks c WHERE {WAITS} GROUP BY corpus"
