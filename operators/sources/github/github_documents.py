@@ -47,6 +47,12 @@ _FORMS = {
 }
 """The corpus, folder of the id, start of the title, metadata's key and words of each kind."""
 
+_EXPORTS = {
+    REVIEWS: ((COMMENT, REVIEW, PULL, ISSUE_COMMENT), "`crosscorpus ingest issues`"),
+    ISSUES: ((ISSUE, ISSUE_COMMENT, PULL), "`crosscorpus ingest reviews`"),
+}
+"""The kinds of items that an export for a corpus may have, and the command that takes others."""
+
 _Build = Callable[[str, int, Sequence[SyncItem]], Iterable[Item]]
 """Takes the repository's name, a number, and the items of that number; returns its documents."""
 
@@ -76,9 +82,7 @@ def reviews_source(
         SourceError: a path is not a readable file; or, while scanning, ``repo`` is given for items
             of several repositories.
     """
-    documents = partial(review_documents, whole=whole)
-    kinds, elsewhere = (COMMENT, REVIEW, PULL, ISSUE_COMMENT), "`crosscorpus ingest issues`"
-    return _exported(paths, repo, REVIEWS, kinds, documents, elsewhere, whole=whole)
+    return _exported(paths, repo, REVIEWS, partial(review_documents, whole=whole), whole)
 
 
 def issues_source(
@@ -104,12 +108,11 @@ def issues_source(
 
     def documents(name: str, number: int, items: Sequence[SyncItem]) -> list[Item]:
         if of_pull(items):
-            why = "of a pull request: `crosscorpus ingest reviews` takes it"
+            why = f"of a pull request: {_EXPORTS[ISSUES][1]} takes it"
             return [ReadIssue(f"#{number}", why, failed=False)]
         return conversation(ISSUE, name, number, items, whole=whole)
 
-    kinds, elsewhere = (ISSUE, ISSUE_COMMENT, PULL), "`crosscorpus ingest reviews`"
-    return _exported(paths, repo, ISSUES, kinds, documents, elsewhere, whole=whole)
+    return _exported(paths, repo, ISSUES, documents, whole)
 
 
 def review_documents(
@@ -272,16 +275,8 @@ def conversation(
 
 
 def _exported(
-    paths: Sequence[Path | str],
-    repo: str | None,
-    corpus: str,
-    kinds: Sequence[str],
-    build: _Build,
-    elsewhere: str,
-    *,
-    whole: bool,
+    paths: Sequence[Path | str], repo: str | None, corpus: str, build: _Build, whole: bool
 ) -> Source:
-    """The source of ``corpus``; the command ``elsewhere`` takes items of other kinds."""
     files = [given_file(path, "files of JSON, plain or gzipped") for path in paths]
     size = sum(file.stat().st_size for file in files) or 1
     progress = 0.0
@@ -294,7 +289,7 @@ def _exported(
                 with readable(file), file.open("rb") as raw:
                     for where, found in file_objects(file, raw):
                         progress = 0.5 * (before + raw.tell()) / size
-                        if refusal := _take(where, found, repo, kinds, elsewhere, held):
+                        if refusal := _take(where, found, repo, corpus, held):
                             yield refusal
                 before += file.stat().st_size
             if repo is not None:
@@ -312,12 +307,7 @@ def _exported(
 
 
 def _take(
-    where: str,
-    found: Any,
-    repo: str | None,
-    kinds: Sequence[str],
-    elsewhere: str,
-    held: DiskDict[_Held],
+    where: str, found: Any, repo: str | None, corpus: str, held: DiskDict[_Held]
 ) -> ReadIssue | None:
     """Sort in one item; what is wrong with it is returned."""
     if isinstance(found, ReadIssue):
@@ -329,6 +319,7 @@ def _take(
     if item is None:
         return None
     name = repository_of(found) or repo
+    kinds, elsewhere = _EXPORTS[corpus]
     if item.kind not in kinds:
         article = "an" if item.kind.startswith("i") else "a"
         said = f"{article} {item.kind.replace('_', ' ')}: {elsewhere} takes it"
