@@ -15,6 +15,7 @@ import re
 import subprocess
 import time
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 from rich.console import Console
@@ -67,7 +68,7 @@ def main() -> None:
     if not files:
         parser.error("no PDF: name one, or install debian-policy and maint-guide")
     table = Table("file", "pages", "pages/s", "recall", "precision", title="PDF against pdftotext")
-    with PdfReader() as reader:
+    with closing(PdfReader()) as reader:
         for file in files:
             pages, pace, recall, precision = measure(reader, content(file), arguments.repeat)
             table.add_row(file.name, f"{pages}", f"{pace:.0f}", f"{recall:.4f}", f"{precision:.4f}")

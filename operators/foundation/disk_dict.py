@@ -57,10 +57,6 @@ class DiskDict(MutableMapping[bytes, V]):
         if self._do("DELETE FROM held WHERE key = ?", (key,)).rowcount == 0:
             raise KeyError(key)
 
-    def __contains__(self, key: object) -> bool:
-        """Whether there is a value at ``key``."""
-        return self._do("SELECT 1 FROM held WHERE key = ?", (key,)).fetchone() is not None
-
     def __iter__(self) -> Iterator[bytes]:
         """The keys, sorted."""
         return (key for (key,) in self._do("SELECT key FROM held ORDER BY key"))

@@ -7,6 +7,7 @@ gone is no folder whose documents were deleted: its scan ends with an error.
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from posixpath import basename, splitext
@@ -90,7 +91,7 @@ def folder_source(
     walk = files.Walk(os.fsencode(root), (corpus, name), MAX_TEXT)
 
     def scan() -> Iterator[Item]:
-        with PdfReader() as pdf:
+        with closing(PdfReader()) as pdf:
             yield from walk.items(partial(_item, walk.root, base_url or None, pdf))
 
     source = Source(

@@ -21,7 +21,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO
 
 _ROOT = Path(__file__).parents[2]
 
@@ -50,14 +50,6 @@ class Sandbox:
     _child: subprocess.Popen[bytes] | None = field(default=None, init=False, repr=False)
     _owner: int = field(default_factory=os.getpid, init=False, repr=False)
     _answered: int = field(default=0, init=False, repr=False)
-
-    def __enter__(self) -> Self:
-        """Return itself."""
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        """End the child."""
-        self.close()
 
     def close(self) -> None:
         """End the child, if there is one."""

@@ -60,7 +60,7 @@ class PdfRefused(Exception):
 
 
 class PdfReader(Sandbox):
-    """A child process that reads one PDF after the other; ``with`` ends it."""
+    """A child process that reads one PDF after the other. Close it."""
 
     def __init__(self, limits: PdfLimits | None = None) -> None:
         self.limits = limits = limits or PdfLimits()

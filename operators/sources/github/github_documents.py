@@ -3,26 +3,38 @@
 The description and conversation of a pull request or issue are a document. A review thread is one:
 the path, the last lines of the diff hunk it is about, then every comment as a block
 ``@login: text``. A review's own words are one too. Programs' comments are left out.
+
+In an export, what belongs together is spread over pages and files. So its items are sorted into a
+scratch file first, and then built number by number: memory holds those of one number, whatever the
+size of the export.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from operators.foundation.disk_dict import DiskDict
 from operators.postgres.write.sync_state import SyncItem
-from operators.sources.github.github_exports import exported
+from operators.sources.formats.json_stream import file_objects
 from operators.sources.github.github_records import (
     COMMENT,
     ISSUE,
     ISSUE_COMMENT,
     PULL,
+    READER,
     REVIEW,
+    BadItem,
     comment_block,
     moment,
     of_pull,
+    repository_of,
+    sync_item,
 )
+from operators.sources.jsonl import SourceError, given_file, readable
 from operators.sources.protocol import Document, Item, ReadIssue, Source, metadata_json
 
 CORPORA = REVIEWS, ISSUES = "review", "issue"
@@ -34,6 +46,18 @@ _FORMS = {
     PULL: (REVIEWS, "pull", "PR #", "pr_number", "a pull request"),
 }
 """The corpus, folder of the id, start of the title, metadata's key and words of each kind."""
+
+_EXPORTS = {
+    REVIEWS: ((COMMENT, REVIEW, PULL, ISSUE_COMMENT), "`crosscorpus ingest issues`"),
+    ISSUES: ((ISSUE, ISSUE_COMMENT, PULL), "`crosscorpus ingest reviews`"),
+}
+"""The kinds of items that an export for a corpus may have, and the command that takes others."""
+
+_Build = Callable[[str, int, Sequence[SyncItem]], Iterable[Item]]
+"""Takes the repository's name, a number, and the items of that number; returns its documents."""
+
+_Held = tuple[str, SyncItem]
+"""The repository of an item, and the item."""
 
 
 def reviews_source(
@@ -55,11 +79,10 @@ def reviews_source(
             comments there, or its pull request's title.
 
     Raises:
-        SourceError: a path is not a readable file.
+        SourceError: a path is not a readable file; or, while scanning, ``repo`` is given for items
+            of several repositories.
     """
-    documents = partial(review_documents, whole=whole)
-    kinds, elsewhere = (COMMENT, REVIEW, PULL, ISSUE_COMMENT), "`crosscorpus ingest issues`"
-    return exported(paths, repo, REVIEWS, kinds, documents, elsewhere, whole=whole)
+    return _exported(paths, repo, REVIEWS, partial(review_documents, whole=whole), whole)
 
 
 def issues_source(
@@ -79,17 +102,17 @@ def issues_source(
             and a stored one with more comments stays.
 
     Raises:
-        SourceError: a path is not a readable file.
+        SourceError: a path is not a readable file; or, while scanning, ``repo`` is given for items
+            of several repositories.
     """
 
     def documents(name: str, number: int, items: Sequence[SyncItem]) -> list[Item]:
         if of_pull(items):
-            why = "of a pull request: `crosscorpus ingest reviews` takes it"
+            why = f"of a pull request: {_EXPORTS[ISSUES][1]} takes it"
             return [ReadIssue(f"#{number}", why, failed=False)]
         return conversation(ISSUE, name, number, items, whole=whole)
 
-    kinds, elsewhere = (ISSUE, ISSUE_COMMENT, PULL), "`crosscorpus ingest reviews`"
-    return exported(paths, repo, ISSUES, kinds, documents, elsewhere, whole=whole)
+    return _exported(paths, repo, ISSUES, documents, whole)
 
 
 def review_documents(
@@ -249,3 +272,72 @@ def conversation(
             part=not whole and (expected is None or len(comments) < expected),
         )
     ]
+
+
+def _exported(
+    paths: Sequence[Path | str], repo: str | None, corpus: str, build: _Build, whole: bool
+) -> Source:
+    files = [given_file(path, "files of JSON, plain or gzipped") for path in paths]
+    size = sum(file.stat().st_size for file in files) or 1
+    progress = 0.0
+
+    def scan() -> Iterator[Item]:
+        nonlocal progress
+        progress = before = 0.0
+        with closing(DiskDict[_Held]()) as held:
+            for file in files:
+                with readable(file), file.open("rb") as raw:
+                    for where, found in file_objects(file, raw):
+                        progress = 0.5 * (before + raw.tell()) / size
+                        if refusal := _take(where, found, repo, corpus, held):
+                            yield refusal
+                before += file.stat().st_size
+            if repo is not None:
+                _check_one_repository(held)
+            done, of = 0, len(held)
+            every = (one for _, one in held.starting(b""))
+            for (name, number), group in groupby(every, key=lambda one: (one[0], one[1].number)):
+                items = [item for _, item in group]
+                done += len(items)
+                progress = 0.5 + 0.5 * done / of
+                yield from build(name if repo is None else repo, number, items)
+
+    scopes = None if repo is None else ((corpus, repo),)
+    return Source(READER, scan, scopes, lambda: progress, whole=whole)
+
+
+def _take(
+    where: str, found: Any, repo: str | None, corpus: str, held: DiskDict[_Held]
+) -> ReadIssue | None:
+    """Sort in one item; what is wrong with it is returned."""
+    if isinstance(found, ReadIssue):
+        return found
+    try:
+        item = sync_item(found)
+    except BadItem as exc:
+        return ReadIssue(where, str(exc))
+    if item is None:
+        return None
+    name = repository_of(found) or repo
+    kinds, elsewhere = _EXPORTS[corpus]
+    if item.kind not in kinds:
+        article = "an" if item.kind.startswith("i") else "a"
+        said = f"{article} {item.kind.replace('_', ' ')}: {elsewhere} takes it"
+        # GitHub lists issues and pull requests together: that is no fault of the file.
+        return ReadIssue(where, said, failed=item.kind != ISSUE)
+    if name is None:
+        return ReadIssue(where, "it does not say its repository: name one (--repo)")
+    # In the order of its bytes: by repository, then by number.
+    key = f"{name}\0{item.number:020}\0{item.kind}\0{item.item_id:020}".encode()
+    before = held.get(key)
+    if before is None or before[1].updated_at <= item.updated_at:
+        held[key] = (name, item)
+    return None
+
+
+def _check_one_repository(keys: Iterable[bytes]) -> None:
+    names = sorted({key.partition(b"\0")[0].decode().lower() for key in keys})
+    if len(names) > 1:
+        raise SourceError(
+            f"the files are of {' and '.join(names[:2])}: leave out --repo, or give one at a time"
+        )

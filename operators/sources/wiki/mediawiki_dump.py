@@ -125,8 +125,8 @@ def _head(file: Path) -> _Wiki:
             # A dump without this head has its pages read to the end, or to the bound.
             for element in _elements(stream, "siteinfo", "page"):
                 if etree.QName(element).localname == "siteinfo":
-                    wiki.name = _text(element, "dbname") or _text(element, "sitename")
-                    wiki.base = _text(element, "base")
+                    wiki.name = element.findtext("{*}dbname") or element.findtext("{*}sitename")
+                    wiki.base = element.findtext("{*}base")
                     for namespace in element.iterfind(".//{*}namespace"):
                         key = namespace.get("key", "")
                         if key.lstrip("-").isdigit():
@@ -160,10 +160,10 @@ def _elements(stream: _Bounded, *names: str) -> Iterator[Any]:
 
 
 def _item(page: Any, wiki: _Wiki, repo: str, base: str | None) -> Item:
-    title = clean_text(_text(page, "title") or "")
+    title, page_id = clean_text(page.findtext("{*}title", "")), page.findtext("{*}id", "")
     if not title:
-        return ReadIssue(f"page {_text(page, 'id') or '?'}", "a page without a title")
-    space = _text(page, "ns") or "0"
+        return ReadIssue(f"page {page_id or '?'}", "a page without a title")
+    space = page.findtext("{*}ns") or "0"
     number = int(space) if space.lstrip("-").isdecimal() and len(space) < 10 else 0
     if number in _NO_PROSE:
         return ReadIssue(title, "template, module or interface message", failed=False)
@@ -171,17 +171,18 @@ def _item(page: Any, wiki: _Wiki, repo: str, base: str | None) -> Item:
     if not revisions:
         return ReadIssue(title, "a page without a revision", key=(CORPUS, repo, title))
     newest = max(revisions, key=_order)
-    if (_text(newest, "model") or "") not in _PROSE_MODELS:
-        return ReadIssue(title, f"no prose: {_text(newest, 'model')}", failed=False)
-    source = clean_text(_text(newest, "text") or "")
+    model = newest.findtext("{*}model", "")
+    if model not in _PROSE_MODELS:
+        return ReadIssue(title, f"no prose: {model}", failed=False)
+    source = clean_text(newest.findtext("{*}text", ""))
     if page.find("{*}redirect") is not None or redirect_target(source):
         return ReadIssue(title, "redirect", failed=False)
     fields = {
         "title": title,
-        "timestamp": _text(newest, "timestamp") or "",
+        "timestamp": newest.findtext("{*}timestamp", ""),
         "namespace": wiki.namespaces.get(number) or (str(number) if number else ""),
-        "page_id": _text(page, "id") or "",
-        "revision": _text(newest, "id") or "",
+        "page_id": page_id,
+        "revision": newest.findtext("{*}id", ""),
         "uri": f"{base}/{quote(title.replace(' ', '_'), safe='/:')}" if base else "",
     }
     hashed = hashlib.sha256("\0".join((source, *fields.values())).encode()).hexdigest()
@@ -191,9 +192,9 @@ def _item(page: Any, wiki: _Wiki, repo: str, base: str | None) -> Item:
 
 def _order(revision: Any) -> tuple[str, int]:
     """Its moment; of one second, its number: the higher is the later."""
-    number = _text(revision, "id") or ""
+    number = revision.findtext("{*}id", "")
     known = number.isdecimal() and len(number) < 20
-    return _text(revision, "timestamp") or "", int(number) if known else 0
+    return revision.findtext("{*}timestamp", ""), int(number) if known else 0
 
 
 def _document(source: str, fields: dict[str, str], repo: str, hashed: str) -> Document:
@@ -226,8 +227,3 @@ def _unpacked(raw: BinaryIO) -> Any:
     magic = raw.read(3)
     raw.seek(0)
     return bz2.BZ2File(raw) if magic == b"BZh" else unpacked(raw)
-
-
-def _text(element: Any, name: str) -> str | None:
-    found = element.find(f"{{*}}{name}")
-    return None if found is None else found.text

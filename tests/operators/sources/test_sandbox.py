@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import psutil
@@ -32,7 +33,7 @@ needs_hostile = pytest.mark.skipif(
 
 @pytest.fixture
 def reader() -> Iterator[PdfReader]:
-    with PdfReader() as reader:
+    with closing(PdfReader()) as reader:
         yield reader
 
 
@@ -68,7 +69,7 @@ def test_the_child_has_none_of_the_programs_environment(
 
 
 def test_a_file_that_takes_too_long_is_stopped(make_pdf: MakePdf) -> None:
-    with PdfReader(PdfLimits(wall_s=0.001)) as reader:
+    with closing(PdfReader(PdfLimits(wall_s=0.001))) as reader:
         assert str(refusal(reader, make_pdf(["slow"]))) == "stopped: it took more than 0.001 s"
         reader.wall_s = 60
         assert reader.read(make_pdf(["next"])).pages
@@ -79,6 +80,6 @@ def test_a_file_that_takes_too_long_is_stopped(make_pdf: MakePdf) -> None:
 def test_a_file_that_takes_too_much_of_the_processor_is_stopped() -> None:
     if sys.platform == "win32":
         pytest.skip("no limit of CPU there")
-    with PdfReader(PdfLimits(cpu_s=0, memory_bytes=4 << 30)) as reader:
+    with closing(PdfReader(PdfLimits(cpu_s=0, memory_bytes=4 << 30))) as reader:
         refused = refusal(reader, (HOSTILE / "bomb_text_200MB.pdf").read_bytes())
     assert str(refused) == "stopped: it took more than 0 s of CPU"

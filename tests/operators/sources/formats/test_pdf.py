@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import psutil
@@ -38,7 +39,7 @@ needs_hostile = pytest.mark.skipif(
 
 @pytest.fixture
 def reader() -> Iterator[PdfReader]:
-    with PdfReader() as reader:
+    with closing(PdfReader()) as reader:
         yield reader
 
 
@@ -111,13 +112,13 @@ def test_a_hostile_file_is_refused_and_the_next_one_read(
 
 
 def test_a_page_and_a_document_with_too_much_text_are_refused(make_pdf: MakePdf) -> None:  # H14
-    with PdfReader(PdfLimits(page_characters=50)) as reader:
+    with closing(PdfReader(PdfLimits(page_characters=50))) as reader:
         assert "page 2 has more than 50 characters" in str(
             refusal(reader, make_pdf(["short", "word " * 30]))
         )
-    with PdfReader(PdfLimits(characters=50)) as reader:
+    with closing(PdfReader(PdfLimits(characters=50))) as reader:
         assert "more than 50 characters" in str(refusal(reader, make_pdf(["word " * 9] * 2)))
-    with PdfReader(PdfLimits(pages=1)) as reader:
+    with closing(PdfReader(PdfLimits(pages=1))) as reader:
         assert "more than 1 pages" in str(refusal(reader, make_pdf(["a", "b"])))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 
 import pytest
 
@@ -16,7 +17,7 @@ MakePdf = Callable[..., bytes]
 
 @pytest.fixture
 def reader() -> Iterator[PdfReader]:
-    with PdfReader() as reader:
+    with closing(PdfReader()) as reader:
         yield reader
 
 
