@@ -98,6 +98,7 @@ def ingest(
                 delete_vanished(run, allow_mass_delete)
         report = finish(run)
     if wait == "vectors":
+        run.tell("words")
         embed(run)
     else:
         store.forget_info()

@@ -27,7 +27,8 @@ class Progress:
     """How far a run is: sent after each batch, during a long one, and while nothing has changed.
 
     Attributes:
-        stage: ``wait for ...``, ``scan``, ``delete``, ``finish`` (indexes), ``embed`` or ``done``.
+        stage: ``wait for ...``, ``scan``, ``delete``, ``finish`` (indexes), ``words`` (they find
+            everything now), ``embed``, ``done``.
         read: documents that were read to be stored.
         documents: committed in this run.
         unchanged: left as they are.

@@ -240,6 +240,8 @@ def draw_ingestion(update: Callable[..., None], event: Event) -> None:
     """Show how far an ingestion is, for `event_display`."""
     if event.stage.startswith("wait"):  # said at once, also without a terminal
         ERR.print(event.stage, markup=False)
+    if event.stage == "words" and event.documents and ERR.is_terminal:
+        ERR.print(f"searchable by words after {event.seconds:.0f} s")
     unchanged = f"{event.unchanged} unchanged, " if event.unchanged else ""
     details = (
         f"{event.read} documents read, {unchanged}{event.embedded} chunks embedded, "
@@ -334,6 +336,7 @@ def show_change(change: IngestReport | Embedded | Exception) -> None:
         counts |= {"deleted": report.documents_deleted, "failed": len(report.failed)}
         told = ", ".join(f"{number} {what}" for what, number in counts.items() if number)
         said, style = f"{told or 'nothing new'}: found by words after {read:.1f} s", ""
+        said += f"; {report.unembedded} of {report.chunks} chunks wait" if report.chunks else ""
     else:
         done = cast("Embedded", change)
         said, style = f"{done.chunks} vectors, {done.embedded} of them made now", ""
