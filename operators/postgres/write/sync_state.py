@@ -33,6 +33,7 @@ _IF_NEWER = """
         content_hash = excluded.content_hash, data = excluded.data
     WHERE held.updated_at <= excluded.updated_at
       AND (held.updated_at, held.content_hash) <> (excluded.updated_at, excluded.content_hash)
+    RETURNING 1
 """
 
 
@@ -172,7 +173,8 @@ def _upsert(conn: Connection, source: str, items: Sequence[SyncItem]) -> int:
         (source, *key, item.number, item.updated_at, item.content_hash, _json(item.data))
         for key, item in sorted(newest.items(), key=itemgetter(0))
     ]
-    return insert_rows(conn, "sync_items AS held", _ITEM, rows, _IF_NEWER).rowcount
+    # a cluster's count has the rows that stay as well
+    return len(insert_rows(conn, "sync_items AS held", _ITEM, rows, _IF_NEWER).fetchall())
 
 
 def _keep(conn: Connection, source: str, state: State) -> None:
