@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import socket
 import threading
 from pathlib import Path
@@ -20,8 +21,10 @@ def replying(path: Path, status: str, body: str) -> threading.Thread:
     listening.listen()
 
     def reply() -> None:
-        with listening, listening.accept()[0] as caller:
-            caller.recv(65_536)
+        with listening, listening.accept()[0] as caller, caller.makefile("rb") as asked:
+            asked.readline()
+            headers = http.client.parse_headers(asked)
+            asked.read(int(headers.get("content-length", 0)))  # the body comes by itself
             caller.sendall(f"HTTP/1.1 {status}\r\nConnection: close\r\n\r\n{body}".encode())
 
     thread = threading.Thread(target=reply)
