@@ -107,7 +107,8 @@ def embed_missing(
             done.left = sum(collection_info(store).unembedded.values())
             on_event(done)
     store.forget_info()
-    build_indexes(store, sorted(touched | set(pending_corpora(store))))
+    if corpora := touched | set(pending_corpora(store)):
+        build_indexes(store, sorted(corpora))
     done.left = sum(collection_info(store).unembedded.values())
     done.seconds = time.monotonic() - began
     return done

@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import partial
 from textwrap import dedent, indent
 from time import monotonic
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO
 
 import polars as pl
 from rich.console import Console
@@ -328,19 +328,20 @@ def show_report(report: IngestReport) -> None:
 
 def show_change(change: IngestReport | Embedded | Exception) -> None:
     """Print in a line what a watcher read, embedded or failed at, with the time."""
+    from dataflow.ingestion.run import IngestReport
+
+    style = ""
     if isinstance(change, Exception):
         said, style = str(change), "red"
-    elif (read := getattr(change, "words_seconds", None)) is not None:
-        report = cast("IngestReport", change)
-        counts = {"new": report.documents_new, "changed": report.documents_changed}
-        counts |= {"deleted": report.documents_deleted, "failed": len(report.failed)}
+    elif isinstance(change, IngestReport):
+        counts = {"new": change.documents_new, "changed": change.documents_changed}
+        counts |= {"deleted": change.documents_deleted, "failed": len(change.failed)}
         told = ", ".join(f"{number} {what}" for what, number in counts.items() if number)
-        said, style = f"{told or 'nothing new'}: found by words after {read:.1f} s", ""
-        said += f"; {report.unembedded} of {report.chunks} chunks wait" if report.chunks else ""
+        said = f"{told or 'nothing new'}: found by words after {change.words_seconds:.1f} s"
+        said += f"; {change.unembedded} of {change.chunks} chunks wait" if change.chunks else ""
     else:
-        done = cast("Embedded", change)
-        said, style = f"{done.chunks} vectors, {done.embedded} of them made now", ""
-        said += f"; {len(done.failed)} texts could not be embedded" if done.failed else ""
+        said = f"{change.chunks} vectors, {change.embedded} of them made now"
+        said += f"; {len(change.failed)} texts could not be embedded" if change.failed else ""
     OUT.print(Text(f"{datetime.now():%H:%M:%S} {said}", style=style))
 
 

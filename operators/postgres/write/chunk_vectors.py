@@ -22,6 +22,9 @@ from operators.postgres.store import WAITS, Connection, Store, check_space
 LAST = ("history",)
 """Corpora that get their vectors after all others: people ask them least."""
 
+COUNTED_UP_TO = 1_000
+"""Chunks of a corpus that wait: a worker counts them for each transaction, and many take long."""
+
 UNFILLED = pl.Schema(
     {
         "corpus": pl.String(),
@@ -51,9 +54,9 @@ class Some(NamedTuple):
 def embed_some(store: Store, embed: Embed, *, limit: int) -> Some | None:
     """Give the most wanted ``limit`` chunks without a vector theirs.
 
-    The corpus with the fewest such chunks comes first, those of ``LAST`` after all others; in a
-    corpus one chunk of every document before the second, the newest first. None: every chunk has a
-    vector or a reason why not, or another worker has it in hand.
+    The corpus with the fewest such chunks (counted up to ``COUNTED_UP_TO``) comes first, those of
+    ``LAST`` after all others; in a corpus one chunk of every document before the second, the
+    newest first. None: every chunk has a vector or a reason why not, or another worker has it.
 
     Raises:
         ModelMismatch: the collection holds vectors of another space than ``store`` was opened for.
@@ -66,9 +69,12 @@ def _embed_some(conn: Connection, store: Store, embed: Embed, limit: int) -> Som
     if store.clustered and shards_of(conn, store.schema) > 1:
         lock(conn, "vectors")  # no cluster locks rows of several shards: workers take turns
         locked = ""
-    waiting = f"SELECT corpus, count(*) FROM chunks c WHERE {WAITS} GROUP BY corpus"
-    queue = sorted(conn.execute(waiting).fetchall(), key=lambda row: (row[0] in LAST, *row[::-1]))
-    for corpus, _ in queue:
+    waiting = f"SELECT 1 FROM chunks c WHERE corpus = %s AND {WAITS} LIMIT {COUNTED_UP_TO}"
+    queue = []
+    for (corpus,) in conn.execute("SELECT corpus FROM corpora").fetchall():
+        counted = conn.execute(f"SELECT count(*) FROM ({waiting}) AS w", (corpus,)).fetchone()
+        queue.append((corpus in LAST, counted, corpus))
+    for *_, corpus in sorted(queue):
         rows = conn.execute(
             f"{_READ} c WHERE corpus = %s AND {WAITS}"
             f" ORDER BY ordinal, created_at DESC NULLS LAST, chunk_id LIMIT %s {locked}",

@@ -1,7 +1,7 @@
 """Writing whole documents: a reader sees a document's old chunks or its new ones, never a mixture.
 
 One transaction a batch replaces the chunks of its documents, their ledger rows, and the counts for
-the IDF of text search. Vectors are made before it opens. Bulk work comes afterwards, in
+the IDF of text search. Known vectors come along, the others follow. Bulk work comes afterwards, in
 :func:`operators.postgres.schema.indexes.build_indexes`.
 """
 
