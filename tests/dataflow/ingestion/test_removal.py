@@ -155,3 +155,17 @@ def test_a_drop_that_was_killed_before_it_erased_is_finished_by_the_next_or_by_v
             finish()
             assert holding(crosscorpus_home, SECRET) == []
             assert verify_erased(store, repair=False).is_empty()
+
+
+def test_a_secret_is_in_no_part_of_the_log_that_was_kept_for_later_use(
+    crosscorpus_home: Path, tmp_path: Path, embedder: Any
+) -> None:
+    with (
+        start(crosscorpus_home / "postgres") as server,
+        open_store(server.dsn, collection="team", create=True) as store,
+    ):
+        ingest_documents(store, embedder, documents(tmp_path))
+        store.execute("SELECT pg_switch_wal()")
+        store.execute("CHECKPOINT")  # renames the old part: its text waits in the next one
+        drop_documents(store, document="d7")
+        assert holding(crosscorpus_home, SECRET) == []
