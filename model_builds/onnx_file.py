@@ -16,7 +16,7 @@ import numpy.typing as npt
 FLOAT, INT64 = 1, 7
 """Types of numbers: ``TensorProto.FLOAT`` and ``INT64``."""
 
-_TYPES = {"float32": FLOAT, "int8": 3, "int64": INT64}
+_TYPES = {"float32": FLOAT, "uint8": 2, "int8": 3, "int64": INT64}
 _VARINT, _BYTES, _FIXED32 = 0, 2, 5
 _F, _I, _INTS = 1, 2, 7  # AttributeProto.AttributeType
 
@@ -33,7 +33,7 @@ def node(operator: str, inputs: Sequence[str], out: str, attributes: dict[str, A
 
 
 def tensor(name: str, value: npt.NDArray[Any]) -> bytes:
-    """A ``TensorProto`` of float32, int8 or int64."""
+    """A ``TensorProto`` of float32, uint8, int8 or int64."""
     shape = b"".join(_number(1, each) for each in value.shape)
     little = value.astype(value.dtype.newbyteorder("<"), copy=False)
     kind = _number(2, _TYPES[value.dtype.name])

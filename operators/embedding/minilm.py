@@ -1,6 +1,7 @@
 """The default model, all-MiniLM-L6-v2, in the data directory.
 
-The room ``model_builds`` puts it there, once a machine.
+The room ``model_builds`` puts it there, once a machine. It computes in integers; ``minilm-fp32``,
+which earlier versions installed, in floating point: another vector space, with files of its own.
 """
 
 from dataclasses import dataclass
@@ -22,22 +23,30 @@ class ModelStatus:
     reason: str
 
 
-def minilm_directory(home: Path | None = None) -> Path:
-    """Where the model is installed; ``home`` as :func:`load_minilm` takes it."""
-    return (home or data_home()) / "models" / "minilm"
+def minilm_directory(home: Path | None = None, model: str = "minilm") -> Path:
+    """Where the model is installed; ``home`` and ``model`` as :func:`load_minilm` takes them."""
+    place = {"minilm": "minilm-int8", "minilm-fp32": "minilm"}
+    return (home or data_home()) / "models" / place[model]
 
 
-def load_minilm(home: Path | None = None) -> DirectoryEmbedder:
+def load_minilm(home: Path | None = None, model: str = "minilm") -> DirectoryEmbedder:
     """Load the installed all-MiniLM-L6-v2: 384 dimensions, English, 254 word-pieces a text.
+
+    Args:
+        home: the data directory; default: :func:`operators.foundation.data_dir.data_home`.
+        model: ``minilm`` or ``minilm-fp32``.
 
     Raises:
         ModelNotInstalled: it is missing or damaged; says what to run.
     """
-    directory = minilm_directory(home)
+    directory = minilm_directory(home, model)
     if not directory.is_dir():
-        raise ModelNotInstalled("the model 'minilm' is missing: run `crosscorpus models install`")
+        way = "run `crosscorpus models install`"
+        if model != "minilm":
+            way = "only earlier versions installed it, use minilm"
+        raise ModelNotInstalled(f"the model {model!r} is missing: {way}")
     try:
-        return load_directory(directory, model="minilm")
+        return load_directory(directory, model=model)
     except EmbeddingError as error:
         raise ModelNotInstalled(f"{error}: run `crosscorpus models install`") from error
 

@@ -70,6 +70,8 @@ class ModelSettings(BaseModel):
     """Where the weights come from, for people."""
     files: dict[str, str] = Field(default_factory=dict)
     """SHA-256 by file name; a file that differs is an error."""
+    same_as: str = ""
+    """SHA-256 of another ``model.onnx`` with the same vectors: the two are one vector space."""
 
 
 @dataclass(frozen=True)
@@ -231,6 +233,7 @@ def load_directory(directory: Path, *, model: str | None = None) -> DirectoryEmb
     reserved = len(tokenizer.encode(settings.document_prefix, add_special_tokens=False))
     reserved += reserved > 0  # at the seam a tokenizer may split otherwise
     weights = {n: h for n, h in hashes.items() if n.startswith(("model.onnx", "tokenizer.json"))}
+    weights["model.onnx"] = settings.same_as or weights["model.onnx"]
     parts = settings.model_dump(
         include={"pooling", "normalise", "query_prefix", "document_prefix", "max_tokens"}
     )

@@ -20,7 +20,8 @@ def load_embedder(name: str) -> Embedder:
 
     Args:
         name: ``minilm`` (all-MiniLM-L6-v2, 384 dimensions, installed once by
-            ``crosscorpus models install``), ``static`` (wordllama, extra ``static``),
+            ``crosscorpus models install``), ``minilm-fp32`` (as an earlier version installed it),
+            ``static`` (wordllama, extra ``static``),
             ``onnx:DIR`` (any model directory, see :mod:`operators.embedding.onnx`),
             ``openai:MODEL@URL`` (an OpenAI-compatible endpoint), ``python:MODULE:FUNCTION`` (a
             function of your own without arguments that returns an
@@ -33,10 +34,10 @@ def load_embedder(name: str) -> Embedder:
         UnknownName: no such model.
     """
     kind, _, rest = name.partition(":")
-    if name == "minilm":
+    if name in {"minilm", "minilm-fp32"}:
         from operators.embedding.minilm import load_minilm
 
-        return load_minilm()
+        return load_minilm(model=name)
     if name == "static":
         from operators.embedding.static import load_static
 

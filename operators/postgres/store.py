@@ -373,7 +373,12 @@ def mismatch(collection: str, held: Sequence[object], given: Sequence[object]) -
     """
     way = f"set embedding: {as_given(str(held[0]))} (when ingesting --model)"
     if held[0] == given[0]:
-        way = "weights, pooling, prefixes or window differ: use the one that it was made with"
+        way = (
+            "weights, pooling, prefixes or window differ: bring it over"
+            f" (crosscorpus models migrate {as_given(str(given[0]))} -C {collection})"
+        )
+        if given[0] == "minilm":
+            way += ", and meanwhile ask with embedding: minilm-fp32"
     return ModelMismatch(
         f"collection {collection!r} holds vectors of model {held[0]!r} ({held[2]} dimensions, "
         f"space {held[1]}) and was given {given[0]!r} ({given[2]} dimensions, space {given[1]}): "

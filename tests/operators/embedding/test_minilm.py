@@ -21,7 +21,7 @@ def test_a_model_that_was_never_installed_is_missing(tmp_path: Path) -> None:
 def test_a_damaged_installation_is_seen(
     tmp_path: Path, minilm: DirectoryEmbedder, damage: str
 ) -> None:
-    folder = tmp_path / "models" / "minilm"
+    folder = tmp_path / "models" / "minilm-int8"
     shutil.copytree(minilm_directory(), folder)
     if damage == "truncated":
         (folder / "model.onnx").write_bytes((folder / "model.onnx").read_bytes()[:1000])

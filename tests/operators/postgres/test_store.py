@@ -190,7 +190,7 @@ def test_another_model_is_an_error_that_names_both(store: Store) -> None:
     [
         ("static", "minilm", r"set embedding: static \(when ingesting --model\)"),
         ("onnx:bge", "minilm", r"set embedding: onnx:DIR \(the directory of 'bge'\)"),
-        ("onnx:bge", "onnx:bge", "weights, pooling, prefixes or window differ: use the one"),
+        ("onnx:bge", "onnx:bge", "weights, pooling, prefixes or window differ: bring it over"),
     ],
 )
 def test_the_way_back_to_the_collections_model_can_be_followed(
