@@ -72,13 +72,19 @@ def best_match(lists: Mapping[str, pl.DataFrame], *, comparable: bool = True) ->
     the search knows it), each if it was searched. Only ``comparable`` similarities may stand beside
     those of other corpora.
     """
-    found = []
+    found: dict[str, tuple[Column, Floats]] = {}
     if "vector" in lists and comparable:
-        found.append(lists["vector"].select("query_id", similarity=1 - pl.col("distance")))
+        query_id, distance = lists["vector"]["query_id", "distance"]
+        found["similarity"] = query_id.to_numpy(), 1 - distance.to_numpy()
     if "coverage" in lists.get("text", pl.DataFrame()).columns:
-        found.append(lists["text"].select("query_id", "coverage"))
-    schema = pl.DataFrame(schema=BEST_MATCH)
-    return pl.concat([schema, *found], how="diagonal").group_by("query_id").max().sort("query_id")
+        query_id, coverage = lists["text"]["query_id", "coverage"]
+        found["coverage"] = query_id.to_numpy(), coverage.to_numpy()
+    asked = np.unique(np.concatenate([np.empty(0, np.uint32), *(ids for ids, _ in found.values())]))
+    best = [
+        pl.Series(name, _highest(asked, [found[name]] if name in found else []), nan_to_null=True)
+        for name in ("similarity", "coverage")
+    ]
+    return frame_of([pl.Series("query_id", asked), *best], BEST_MATCH)
 
 
 def match_weights(
@@ -91,12 +97,28 @@ def match_weights(
     little as soon as ``C`` is within ``margin`` of ``V``; with 0 only ``prior`` counts. ``prior``
     and the result are ``LEXICAL_WEIGHT``, ``matches`` the ``BEST_MATCH`` of each corpus.
     """
-    best = pl.concat(matches).group_by("query_id").max()
-    known = prior.join(best, on="query_id", how="left", maintain_order="left")
-    lead = known["coverage"] - known["similarity"]
-    raised = (1 + lead / margin).clip(0, 1).fill_null(0.0) if margin else lead * 0.0
-    weight = np.fmax(known["lexical_weight"].to_numpy(), raised.to_numpy())
-    return frame_of([known["query_id"], pl.Series("lexical_weight", weight)], LEXICAL_WEIGHT)
+    if not margin:
+        return prior
+    asked, found = prior["query_id"].to_numpy(), list(matches)
+    covered, near = (
+        _highest(asked, ((one["query_id"].to_numpy(), one[name].to_numpy()) for one in found))
+        for name in ("coverage", "similarity")
+    )
+    raised = np.clip(1 + (covered - near) / margin, 0, 1)
+    weight = np.fmax(prior["lexical_weight"].to_numpy(), raised)
+    return frame_of([prior["query_id"], pl.Series("lexical_weight", weight)], LEXICAL_WEIGHT)
+
+
+def _highest(asked: Column, found: Iterable[tuple[Column, Floats]]) -> Floats:
+    """The highest of ``found``, a query and a value each, of each query; NaN where there is none.
+
+    ``fmax`` passes over NaN.
+    """
+    best = np.full(len(asked), np.nan)
+    for query_id, values in found:
+        row = positions(asked, query_id)
+        np.fmax.at(best, row[row >= 0], values[row >= 0])
+    return best
 
 
 def of_rows(factors: pl.DataFrame | None, query_id: Column) -> Floats:
