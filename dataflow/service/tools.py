@@ -1,7 +1,7 @@
 """The six tools, each a function over a warm driver: MCP and HTTP serve the same ones.
 
-All only read. Texts stay under ``LONGEST`` characters, 7,000 tokens of code and 22,000 of Chinese;
-what is left has a cursor. What names something unknown is an error with the nearest names.
+All only read. An answer stays under 10,000 tokens, and its text under ``LONGEST`` characters; what
+is left has a cursor. What names something unknown is an error with the nearest names.
 """
 
 import re
@@ -22,6 +22,7 @@ from dataflow.service import models
 from dataflow.service.freshness import read_of, sources_of
 from dataflow.service.metrics import Metrics
 from operators.context.prompt import SYSTEM_PROMPT
+from operators.context.token_counts import head
 from operators.errors import CrosscorpusError, UnknownName
 from operators.explain.dispositions import DISPOSITION_MEANINGS
 from operators.explain.waterfall import FACTORS, waterfall
@@ -113,7 +114,7 @@ def search(
                 id=(id := f"{one.corpus}:{one.chunk_id}"),
                 title=one.label,
                 url=_url(service, one.url, id, one.path),
-                snippet=" ".join(one.text.split())[:SNIPPET],
+                snippet=head(" ".join(one.text.split())[:SNIPPET], SNIPPET),
             )
             for one in shown
         ],
@@ -334,14 +335,16 @@ def text_of(
 ) -> models.Text:
     """``text`` of the passage ``row``, from ``start`` on."""
     wanted = ("corpus", "repo", "path", "version", "language", "created_at", "start_line")
+    shown = head(text[start : start + LONGEST], MOST_TOKENS)
+    end = start + len(shown)
     return models.Text(
         id=id,
         title=row["path"] or row["title"] or row["document_id"],
-        text=text[start : start + LONGEST],
+        text=shown,
         url=_url(service, row["uri"], id, row["path"]),
         metadata={name: str(row[name]) for name in wanted if row[name] not in (None, "")},
         sources=list(sources),
-        next_cursor=str(start + LONGEST) if start + LONGEST < len(text) else None,
+        next_cursor=str(end) if end < len(text) else None,
     )
 
 
@@ -400,8 +403,8 @@ def _place(cursor: str | None) -> int:
 
 def _change(one: Change) -> str:
     where = f" under {one.heading!r}" if one.heading else ""
-    texts = " -> ".join(text[:SNIPPET] for text in (one.old, one.new) if text is not None)
-    return f"{one.kind}{where}: {texts}"
+    texts = [head(text[:SNIPPET], SNIPPET // 2) for text in (one.old, one.new) if text is not None]
+    return f"{one.kind}{where}: {' -> '.join(texts)}"
 
 
 TOOLS: tuple[Callable[..., Any], ...] = (search, fetch, get_context, explain, versions, status)
