@@ -57,7 +57,7 @@ def http_app(use: Use, version: str, host: str, *, seconds: float = 30, **option
         return JSONResponse(models.Problem(detail=str(error)).model_dump(), status)
 
     serve_page(app, use)
-    serve_batches(app, use, problems)
+    serve_batches(app, use, problems, seconds)
 
     @app.get("/metrics", response_class=PlainTextResponse)
     def metrics() -> Response:
