@@ -186,8 +186,9 @@ def explain(
     wanted = [int(one[2]) if (one := _ID.fullmatch(part)) else part for part in passages or ()]
     asked: dict[str, Any] = {"corpora": corpora, "repos": repos, "version": version}
     asked |= {"trigger": trigger, "explain_chunks": wanted or None}
-    wished = ["results", "dispositions", "notes", "explain_targets", "explain"]
+    wished = ("results", "dispositions", "notes", "explain_targets", "explain", "provenance")
     out = service.driver.execute(wished, inputs(service, query, **asked))
+    service.metrics.run(out["provenance"], service.driver.stages)
     targets = out["explain_targets"].select("corpus", "chunk_id")
     rows = out["dispositions"].sort("result_rank", nulls_last=True, maintain_order=True)
     missed = rows.join(targets, on=["corpus", "chunk_id"], how="semi", maintain_order="left")
