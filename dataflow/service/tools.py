@@ -44,7 +44,8 @@ T = TypeVar("T")
 LONGEST = 24_000
 SNIPPET = 300
 PAGE = 20
-MOST_TOKENS = 8_000
+PAGE_TOKENS = 8_000
+MOST_TOKENS = 7_000
 
 _INPUTS = {"corpora": "only_corpora", "path": "path_prefix", "version": "versions"}
 """The tools' parameters that the graph has under another name."""
@@ -162,11 +163,16 @@ def get_context(
     asked: dict[str, Any] = {"corpora": corpora, "repos": repos, "as_of": as_of}
     asked |= {"version": version, "trigger": trigger, "context_budget": max_tokens}
     answer = _ask(service, query, **asked)
+    links, notes = list(answer.citations), list(answer.notes)
+    whole = "\n".join(links)
+    if (kept := head(whole, PAGE_TOKENS + 500 - max_tokens)) != whole:
+        links = links[: kept.count("\n")]
+        notes.append(f"the last {len(answer.citations) - len(links)} links had no room here")
     return models.Context(
         text=answer.context,
-        citations=list(answer.citations),
+        citations=links,
         instruction=SYSTEM_PROMPT,
-        notes=list(answer.notes),
+        notes=notes,
         sources=sources_of(service.driver.homes, [(one.corpus, one.repo) for one in answer]),
     )
 
@@ -336,7 +342,7 @@ def text_of(
 ) -> models.Text:
     """``text`` of the passage ``row``, from ``start`` on."""
     wanted = ("corpus", "repo", "path", "version", "language", "created_at", "start_line")
-    shown = head(text[start : start + LONGEST], MOST_TOKENS)
+    shown = head(text[start : start + LONGEST], PAGE_TOKENS)
     end = start + len(shown)
     return models.Text(
         id=id,
@@ -352,7 +358,10 @@ def text_of(
 def _url(service: Service, url: str | None, id: str, path: str | None) -> str:
     if url:
         return url
-    return f"{service.page}/{quote(id)}" if service.page else f"file:{quote(path or id)}"
+    if service.page:
+        return f"{service.page}/{quote(id)}"
+    # a Chinese letter stays: quoted it is six tokens
+    return "file:" + re.sub(r"[\0-\x7f]+", lambda part: quote(part[0]), path or id)
 
 
 def document(store: Store, row: Mapping[str, Any]) -> pl.DataFrame:

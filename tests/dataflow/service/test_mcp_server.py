@@ -95,7 +95,7 @@ def test_no_answer_has_more_than_10000_tokens_and_pages_of_a_text_lose_nothing(
     }
     texts = {name: "\n\n".join(line() for _ in range(400)) for name, line in lines.items()}
     rows = [
-        {"doc_id": f"{name}{n}", "corpus": "docs", "path": f"{n}.0/{name}.txt"}
+        {"doc_id": f"{name}{n}", "corpus": "docs", "path": f"{n}.0/{name}{'文' * 60} 1.txt"}
         | {"version": f"{n}.0", "text": text[:: 2 * n - 3]}
         for name, text in texts.items()
         for n in (1, 2)
@@ -118,9 +118,13 @@ def test_no_answer_has_more_than_10000_tokens_and_pages_of_a_text_lose_nothing(
         with build_driver(config, store=store, embedder=embedder) as driver:
             service = Service(driver, store)
             for name, text in texts.items():
-                query, path = text.split()[7], f"2.0/{name}.txt"
+                query, path = text.split()[7], f"2.0/{name}{'文' * 60} 1.txt"
                 (hit, *_) = told(service, "search", query=query, top_k=20, path=path)["results"]
-                told(service, "get_context", query=query, max_tokens=8_000)
+                assert hit["url"] == "file:" + path.replace(" ", "%20")
+                for most, cut in ((7_000, True), (2_000, False)):
+                    context = told(service, "get_context", query=query, max_tokens=most)
+                    assert context["citations"]
+                    assert ("links had no room" in " ".join(context["notes"])) is cut
                 told(service, "explain", query=query)
                 told(service, "versions", document=path, older="1.0", newer="2.0")
                 pages, cursor = list[str](), None
