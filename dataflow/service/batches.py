@@ -1,20 +1,26 @@
 """Many questions in one request, answered as a stream: lines of JSON, or Arrow."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Sequence
+from functools import partial
 from io import BytesIO
-from itertools import chain
 from typing import Annotated, Any, Literal
 
 import polars as pl
 import pyarrow as pa
-from fastapi import FastAPI
-from fastapi.responses import StreamingResponse
+from fastapi import FastAPI, Request
+from fastapi.responses import Response, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
+from dataflow.service.limits import answered, while_there
 from dataflow.service.tools import Corpora, Query, Repos, Trigger, Use, inputs
+from operators.errors import CrosscorpusError
+from operators.postgres.errors import DatabaseError
 
 AT_ONCE = 32
 TYPES = {"ndjson": "application/x-ndjson", "arrow": "application/vnd.apache.arrow.stream"}
+HIT = dict.fromkeys(("id", "title", "url", "score", "text"), pl.String) | {"score": pl.Float64}
+ROW: dict[str, Any] = {"query_id": pl.UInt32, "results": pl.List(pl.Struct(HIT))}
+ROW |= {"notes": pl.List(pl.String), "error": pl.String}
 
 
 class Batch(BaseModel):
@@ -30,56 +36,87 @@ class Batch(BaseModel):
     format: Literal["ndjson", "arrow"] = "ndjson"
 
 
-def serve_batches(app: FastAPI, use: Use, problems: dict[int | str, dict[str, Any]]) -> None:
-    """Add ``/api/batch``: a row a question, in their order."""
+def serve_batches(
+    app: FastAPI, use: Use, problems: dict[int | str, dict[str, Any]], seconds: float
+) -> None:
+    """Add ``/api/batch``: a row a question, in their order; each has ``seconds``."""
 
     @app.post("/api/batch", response_class=StreamingResponse, responses=problems)
-    def batch(asked: Batch) -> StreamingResponse:
-        """The results of many questions; each is sent as soon as it is found."""
-        frames = answers(use, asked)
-        first = next(frames)  # so that a fault of the request is an error and no broken stream
-        found = chain([first], frames)
-        parts = as_arrow(found) if asked.format == "arrow" else (f.write_ndjson() for f in found)
+    async def batch(asked: Batch, request: Request) -> Response:
+        """The results of many questions, in their order; or why one has none."""
+        frames = answers(use, asked, seconds)
+        # the first before the stream, so that a fault of the request is an error of its own
+        first = await while_there(request, anext(frames))
+        if first is None:
+            return Response()
+
+        async def found() -> AsyncIterator[pl.DataFrame]:
+            yield first
+            async for frame in frames:
+                yield frame
+
+        lines = (frame.write_ndjson() async for frame in found())
+        parts = as_arrow(found()) if asked.format == "arrow" else lines
         return StreamingResponse(parts, media_type=TYPES[asked.format])
 
 
-def answers(use: Use, asked: Batch) -> Iterator[pl.DataFrame]:
-    """``AT_ONCE`` questions after the other: columns query_id (from 0), results, notes."""
-    for start in range(0, len(asked.queries), AT_ONCE):
-        texts = asked.queries[start : start + AT_ONCE]
-        with use() as service:
-            inputs(service, "", corpora=asked.corpora, repos=asked.repos)  # known names alone
-            trigger = asked.trigger or service.driver.config.usual_trigger
-            shared = {"trigger": trigger, "corpora": asked.corpora, "repos": asked.repos}
-            queries = pl.DataFrame({"query_id": range(len(texts)), "text": texts}).with_columns(
-                pl.lit(value).alias(name) for name, value in shared.items() if value is not None
-            )
-            out = service.driver.execute(
-                ["results", "notes"], {"top_k": asked.top_k}, {"queries": queries}
-            )
-            page = service.page or "file:"
-        hit = pl.format("{}:{}", "corpus", "chunk_id").alias("id")
-        address = pl.coalesce("source_url", pl.format(f"{page}/{{}}", hit)).alias("url")
-        title = pl.col("source_label").alias("title")
-        hits = out["results"].group_by("query_id", maintain_order=True)
-        notes = out["notes"].group_by("query_id", maintain_order=True)
-        yield (
-            pl.DataFrame({"query_id": range(len(texts))}, {"query_id": pl.UInt32})
-            .join(
-                hits.agg(results=pl.struct(hit, title, address, "score", "text")),
-                "query_id",
-                "left",
-            )
-            .join(notes.agg(notes="note"), "query_id", "left")
-            .sort("query_id")
-            .with_columns(pl.col("query_id") + start, pl.col("results", "notes").fill_null([]))
+async def answers(use: Use, asked: Batch, seconds: float) -> AsyncIterator[pl.DataFrame]:
+    """Columns query_id (from 0), results, notes, and error: null where the question has an answer.
+
+    ``AT_ONCE`` questions run together. Where they take longer than ``seconds``, each runs alone.
+
+    Raises:
+        CrosscorpusError: a fault of the request, found before the first answer.
+        DatabaseError: the database is away.
+    """
+    texts = asked.queries
+    left = [(at, texts[at : at + AT_ONCE]) for at in reversed(range(0, len(texts), AT_ONCE))]
+    while left:
+        start, some = left.pop()
+        try:
+            frame = await answered(partial(answers_together, use, asked, some), seconds)
+        except CrosscorpusError as error:
+            if isinstance(error, DatabaseError) or not (start or isinstance(error, TimeoutError)):
+                raise
+            if len(some) > 1:
+                left += [(start + at, [some[at]]) for at in reversed(range(len(some)))]
+                continue
+            frame = pl.DataFrame([(0, [], [], str(error))], ROW, orient="row")
+        yield frame.with_columns(pl.col("query_id") + start)
+
+
+def answers_together(use: Use, asked: Batch, texts: Sequence[str]) -> pl.DataFrame:
+    """A row a text: what one run of the graph finds for all of them."""
+    with use() as service:
+        inputs(service, "", corpora=asked.corpora, repos=asked.repos)  # known names alone
+        trigger = asked.trigger or service.driver.config.usual_trigger
+        shared = {"trigger": trigger, "corpora": asked.corpora, "repos": asked.repos}
+        queries = pl.DataFrame({"query_id": range(len(texts)), "text": texts}).with_columns(
+            pl.lit(value).alias(name) for name, value in shared.items() if value is not None
         )
+        out = service.driver.execute(
+            ["results", "notes"], {"top_k": asked.top_k}, {"queries": queries}
+        )
+        page = service.page or "file:"
+    hit = pl.format("{}:{}", "corpus", "chunk_id").alias("id")
+    address = pl.coalesce("source_url", pl.format(f"{page}/{{}}", hit)).alias("url")
+    shown = pl.struct(hit, pl.col("source_label").alias("title"), address, "score", "text")
+    hits = out["results"].group_by("query_id", maintain_order=True).agg(results=shown)
+    notes = out["notes"].group_by("query_id", maintain_order=True).agg(notes="note")
+    return (
+        pl.DataFrame({"query_id": range(len(texts))}, {"query_id": pl.UInt32})
+        .join(hits, "query_id", "left")
+        .join(notes, "query_id", "left")
+        .sort("query_id")
+        .with_columns(pl.col("results", "notes").fill_null([]), error=pl.lit(None, pl.String))
+    )
 
 
-def as_arrow(frames: Iterator[pl.DataFrame]) -> Iterator[bytes]:
+async def as_arrow(frames: AsyncIterator[pl.DataFrame]) -> AsyncIterator[bytes]:
     """``frames`` as one stream of Arrow's IPC format."""
     sink, writer = BytesIO(), None
-    for table in (frame.to_arrow() for frame in frames):
+    async for frame in frames:
+        table = frame.to_arrow()
         writer = writer or pa.ipc.new_stream(sink, table.schema)
         writer.write_table(table)
         yield sink.getvalue()

@@ -21,7 +21,6 @@ from dataflow.service.tools import (
     Service,
     Use,
     document,
-    fetch,
     found,
     inputs,
     search,
@@ -55,7 +54,7 @@ def serve_page(app: FastAPI, use: Use) -> None:
         if "text/html" in request.headers.get("accept", ""):
             return file("index.html")
         with use() as service:
-            return PlainTextResponse(fetch(service, id).text)
+            return PlainTextResponse(found(service, id)[1]["text"])
 
 
 def neighbours(service: Service, id: str) -> models.Place:

@@ -13,10 +13,10 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from dataflow.service import models
 from dataflow.service.batches import serve_batches
-from dataflow.service.limits import Gate, Late, answered, while_there
+from dataflow.service.limits import Gate, answered, while_there
 from dataflow.service.page import graph, neighbours, serve_page
 from dataflow.service.tools import TOOLS, Use
-from operators.errors import CrosscorpusError, UnknownName
+from operators.errors import CrosscorpusError, SearchError, UnknownName
 from operators.postgres.errors import DatabaseError
 from operators.postgres.store import collection_info
 
@@ -28,7 +28,8 @@ def http_app(use: Use, version: str, host: str, *, seconds: float = 30, **option
 
     On this machine alone, no page of another host may ask (DNS rebinding). Bodies have no unknown
     fields. A name that does not exist is 404 with the nearest names, another fault of the request
-    422, a database that is away 503, no answer within ``seconds`` 504.
+    422. A database that is away is 503, and so are searches that all fail; no answer within
+    ``seconds`` is 504, and so is a search past its own deadline where that is an error.
     """
     options |= {"telemetry": {"tracing": False}}  # its spans have the page's address: the question
     app = FastAPI(  # without FastAPI's pages of documentation, which load scripts from elsewhere
@@ -52,12 +53,12 @@ def http_app(use: Use, version: str, host: str, *, seconds: float = 30, **option
 
     @app.exception_handler(CrosscorpusError)
     def refused(_: Request, error: CrosscorpusError) -> JSONResponse:
-        known = {UnknownName: 404, DatabaseError: 503, Late: 504}
+        known = {UnknownName: 404, DatabaseError: 503, SearchError: 503, TimeoutError: 504}
         status = next((code for kind, code in known.items() if isinstance(error, kind)), 422)
         return JSONResponse(models.Problem(detail=str(error)).model_dump(), status)
 
     serve_page(app, use)
-    serve_batches(app, use, problems)
+    serve_batches(app, use, problems, seconds)
 
     @app.get("/metrics", response_class=PlainTextResponse)
     def metrics() -> Response:

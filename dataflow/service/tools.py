@@ -1,7 +1,7 @@
 """The six tools, each a function over a warm driver: MCP and HTTP serve the same ones.
 
-All only read. Texts stay under ``LONGEST`` characters, 7,000 tokens of code and 22,000 of Chinese;
-what is left has a cursor. What names something unknown is an error with the nearest names.
+All only read. An answer stays under 10,000 tokens, and its text under ``LONGEST`` characters; what
+is left has a cursor. What names something unknown is an error with the nearest names.
 """
 
 import re
@@ -22,6 +22,7 @@ from dataflow.service import models
 from dataflow.service.freshness import read_of, sources_of
 from dataflow.service.metrics import Metrics
 from operators.context.prompt import SYSTEM_PROMPT
+from operators.context.token_counts import head
 from operators.errors import CrosscorpusError, UnknownName
 from operators.explain.dispositions import DISPOSITION_MEANINGS
 from operators.explain.waterfall import FACTORS, waterfall
@@ -43,7 +44,8 @@ T = TypeVar("T")
 LONGEST = 24_000
 SNIPPET = 300
 PAGE = 20
-MOST_TOKENS = 8_000
+PAGE_TOKENS = 8_000
+MOST_TOKENS = 7_000
 
 _INPUTS = {"corpora": "only_corpora", "path": "path_prefix", "version": "versions"}
 """The tools' parameters that the graph has under another name."""
@@ -113,7 +115,7 @@ def search(
                 id=(id := f"{one.corpus}:{one.chunk_id}"),
                 title=one.label,
                 url=_url(service, one.url, id, one.path),
-                snippet=" ".join(one.text.split())[:SNIPPET],
+                snippet=head(" ".join(one.text.split())[:SNIPPET], SNIPPET),
             )
             for one in shown
         ],
@@ -161,11 +163,16 @@ def get_context(
     asked: dict[str, Any] = {"corpora": corpora, "repos": repos, "as_of": as_of}
     asked |= {"version": version, "trigger": trigger, "context_budget": max_tokens}
     answer = _ask(service, query, **asked)
+    links, notes = list(answer.citations), list(answer.notes)
+    whole = "\n".join(links)
+    if (kept := head(whole, PAGE_TOKENS + 500 - max_tokens)) != whole:
+        links = links[: kept.count("\n")]
+        notes.append(f"the last {len(answer.citations) - len(links)} links had no room here")
     return models.Context(
         text=answer.context,
-        citations=list(answer.citations),
+        citations=links,
         instruction=SYSTEM_PROMPT,
-        notes=list(answer.notes),
+        notes=notes,
         sources=sources_of(service.driver.homes, [(one.corpus, one.repo) for one in answer]),
     )
 
@@ -185,8 +192,9 @@ def explain(
     wanted = [int(one[2]) if (one := _ID.fullmatch(part)) else part for part in passages or ()]
     asked: dict[str, Any] = {"corpora": corpora, "repos": repos, "version": version}
     asked |= {"trigger": trigger, "explain_chunks": wanted or None}
-    wished = ["results", "dispositions", "notes", "explain_targets", "explain"]
+    wished = ("results", "dispositions", "notes", "explain_targets", "explain", "provenance")
     out = service.driver.execute(wished, inputs(service, query, **asked))
+    service.metrics.run(out["provenance"], service.driver.stages)
     targets = out["explain_targets"].select("corpus", "chunk_id")
     rows = out["dispositions"].sort("result_rank", nulls_last=True, maintain_order=True)
     missed = rows.join(targets, on=["corpus", "chunk_id"], how="semi", maintain_order="left")
@@ -334,21 +342,26 @@ def text_of(
 ) -> models.Text:
     """``text`` of the passage ``row``, from ``start`` on."""
     wanted = ("corpus", "repo", "path", "version", "language", "created_at", "start_line")
+    shown = head(text[start : start + LONGEST], PAGE_TOKENS)
+    end = start + len(shown)
     return models.Text(
         id=id,
         title=row["path"] or row["title"] or row["document_id"],
-        text=text[start : start + LONGEST],
+        text=shown,
         url=_url(service, row["uri"], id, row["path"]),
         metadata={name: str(row[name]) for name in wanted if row[name] not in (None, "")},
         sources=list(sources),
-        next_cursor=str(start + LONGEST) if start + LONGEST < len(text) else None,
+        next_cursor=str(end) if end < len(text) else None,
     )
 
 
 def _url(service: Service, url: str | None, id: str, path: str | None) -> str:
     if url:
         return url
-    return f"{service.page}/{quote(id)}" if service.page else f"file:{quote(path or id)}"
+    if service.page:
+        return f"{service.page}/{quote(id)}"
+    # a Chinese letter stays: quoted it is six tokens
+    return "file:" + re.sub(r"[\0-\x7f]+", lambda part: quote(part[0]), path or id)
 
 
 def document(store: Store, row: Mapping[str, Any]) -> pl.DataFrame:
@@ -400,8 +413,8 @@ def _place(cursor: str | None) -> int:
 
 def _change(one: Change) -> str:
     where = f" under {one.heading!r}" if one.heading else ""
-    texts = " -> ".join(text[:SNIPPET] for text in (one.old, one.new) if text is not None)
-    return f"{one.kind}{where}: {texts}"
+    texts = [head(text[:SNIPPET], SNIPPET // 2) for text in (one.old, one.new) if text is not None]
+    return f"{one.kind}{where}: {' -> '.join(texts)}"
 
 
 TOOLS: tuple[Callable[..., Any], ...] = (search, fetch, get_context, explain, versions, status)

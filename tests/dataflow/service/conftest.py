@@ -7,11 +7,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 import httpx2
+import psycopg
 import pytest
 import uvicorn
 
@@ -70,6 +71,25 @@ def service(server_dsn: str, app: Path) -> Iterator[Service]:
         with build_driver(config, store=store, embedder=embedder) as driver:
             yield Service(driver, store, "http://127.0.0.1:1/p")
     drop_collection(server_dsn, NAME)
+
+
+@pytest.fixture
+def slow(service: Service) -> Callable[[str], AbstractContextManager[Service]]:
+    """A driver with this ``on_corpus_error``, whose searches wait longer than they may."""
+
+    @contextmanager
+    def made(on_corpus_error: str) -> Iterator[Service]:
+        change = {"on_corpus_error": on_corpus_error, "deadline_s": 0.5}
+        config = service.driver.config.with_changes(change)
+        with (
+            build_driver(config, store=service.store, embedder=WordEmbedder()) as driver,
+            psycopg.connect(service.store.dsn) as locker,
+        ):
+            driver.execute(["results"], {"query": "warm up"})
+            locker.execute(f'LOCK TABLE "{service.store.schema}".chunks IN ACCESS EXCLUSIVE MODE')
+            yield Service(driver, service.store)
+
+    return made
 
 
 @pytest.fixture(scope="session")

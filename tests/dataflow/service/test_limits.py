@@ -115,8 +115,11 @@ def test_a_search_that_took_too_long_keeps_its_own_words() -> None:
         anyio.run(answered, work, 30)
 
 
+@pytest.mark.parametrize(
+    ("path", "body"), [("search", b'{"query": "cache"}'), ("batch", b'{"queries": ["cache"]}')]
+)
 def test_a_caller_that_goes_takes_its_searches_along(
-    client: httpx2.Client, service: Service
+    client: httpx2.Client, service: Service, path: str, body: bytes
 ) -> None:
     """Its searches wait for a lock, as they would for a disk."""
 
@@ -140,8 +143,7 @@ def test_a_caller_that_goes_takes_its_searches_along(
     ):
         locker.execute(f'LOCK TABLE "{schema}".chunks IN ACCESS EXCLUSIVE MODE')
         with socket.create_connection((client.base_url.host, client.base_url.port or 80)) as caller:
-            body = b'{"query": "cache"}'
-            head = b"POST /api/search HTTP/1.1\r\nHost: localhost\r\n"
+            head = b"POST /api/%s HTTP/1.1\r\nHost: localhost\r\n" % path.encode()
             head += b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
             caller.sendall(head + body)
             assert until(True)

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import base64
 import json
-from contextlib import nullcontext
+import random
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import Any
 
 import anyio
+from dying import WordEmbedder
+from ingesting import ingest_documents
 from mcp.client import Client
 
+from dataflow import build_driver, load_config
 from dataflow.service.mcp_server import mcp_server
 from dataflow.service.tools import Service
+from operators.context.token_counts import token_measure
+from operators.postgres.store import drop_collection, open_store
 
 
 def asked(service: Service, work: Any) -> Any:
@@ -59,7 +68,70 @@ def test_a_fault_of_the_call_is_an_error_that_says_what_to_do(service: Service) 
     assert "no passage" in said("fetch", id="x")
 
 
+def test_a_search_past_its_deadline_is_an_error_that_says_so(
+    slow: Callable[[str], AbstractContextManager[Service]],
+) -> None:
+    with slow("raise") as service:
+        found = asked(service, lambda client: client.call_tool("search", {"query": "cache"}))
+    assert found.is_error
+    assert " 0.5 s" in found.content[0].text
+
+
 def test_the_corpora_are_a_resource(service: Service) -> None:
     found = asked(service, lambda client: client.read_resource("crosscorpus://corpora"))
     held = json.loads(found.contents[0].text)
     assert {one["corpus"] for one in held["corpora"]} == {"code", "wiki", "docs", "history"}
+
+
+def test_no_answer_has_more_than_10000_tokens_and_pages_of_a_text_lose_nothing(
+    server_dsn: str, tmp_path: Path, minilm: Any
+) -> None:
+    """By the vocabulary of o200k where it is on disk, else by word-pieces."""
+    dice = random.Random(3)
+    lines = {
+        "chinese": lambda: "".join(map(chr, dice.choices(range(0x4E00, 0x9FA5), k=60))),
+        "emoji": lambda: "".join(map(chr, dice.choices(range(0x1F300, 0x1F640), k=30))),
+        "base64": lambda: base64.b64encode(dice.randbytes(57)).decode(),
+    }
+    texts = {name: "\n\n".join(line() for _ in range(400)) for name, line in lines.items()}
+    rows = [
+        {"doc_id": f"{name}{n}", "corpus": "docs", "path": f"{n}.0/{name}{'文' * 60} 1.txt"}
+        | {"version": f"{n}.0", "text": text[:: 2 * n - 3]}
+        for name, text in texts.items()
+        for n in (1, 2)
+    ]
+    file = tmp_path / "documents.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    config = load_config("default").with_changes({"variants": {"packed": "tokens"}})
+    embedder, count = WordEmbedder(), token_measure(minilm.count_tokens)
+    embedder.count_tokens = minilm.count_tokens  # type: ignore[method-assign]
+    embedder.max_tokens = 256
+
+    def told(service: Service, name: str, **given: Any) -> Any:
+        answer = asked(service, lambda client: client.call_tool(name, given))
+        assert not answer.is_error, answer.content
+        assert count([answer.content[0].text])[0] < 10_000, (name, given)
+        return answer.structured_content
+
+    with open_store(server_dsn, "service-tests-long", create=True) as store:
+        ingest_documents(store, embedder, file)
+        with build_driver(config, store=store, embedder=embedder) as driver:
+            service = Service(driver, store)
+            for name, text in texts.items():
+                query, path = text.split()[7], f"2.0/{name}{'文' * 60} 1.txt"
+                (hit, *_) = told(service, "search", query=query, top_k=20, path=path)["results"]
+                assert hit["url"] == "file:" + path.replace(" ", "%20")
+                for most, cut in ((7_000, True), (2_000, False)):
+                    context = told(service, "get_context", query=query, max_tokens=most)
+                    assert context["citations"]
+                    assert ("links had no room" in " ".join(context["notes"])) is cut
+                told(service, "explain", query=query)
+                told(service, "versions", document=path, older="1.0", newer="2.0")
+                pages, cursor = list[str](), None
+                while not pages or cursor:
+                    page = told(service, "fetch", id=hit["id"], version="2.0", cursor=cursor)
+                    pages.append(page["text"])
+                    cursor = page["next_cursor"]
+                assert "".join(pages) == text
+                assert len(pages) > 1
+    drop_collection(server_dsn, "service-tests-long")

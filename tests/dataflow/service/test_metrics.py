@@ -51,6 +51,15 @@ def test_a_scrape_tells_how_questions_went(client: httpx2.Client) -> None:
     assert SECRET not in answer.text
 
 
+def test_the_stages_of_an_explanation_count_too(client: httpx2.Client) -> None:
+    before = told(client.get("/metrics").text)
+    assert client.post("/api/explain", json={"query": "cache"}).json()["passages"]
+    after = told(client.get("/metrics").text)
+    for stage in ("search", "fusion", "explanation"):
+        key = "crosscorpus_stage_seconds_count", stage
+        assert after[key] - before.get(key, 0) == 1
+
+
 def test_a_scrape_tells_what_the_collection_holds(client: httpx2.Client, service: Service) -> None:
     found = told(client.get("/metrics").text)
     assert found["crosscorpus_database_up",] == 1

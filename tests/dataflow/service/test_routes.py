@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
+import anyio
 import httpx2
 import pytest
 
+from dataflow.service.routes import http_app
 from dataflow.service.tools import Service
 
 
@@ -58,3 +62,28 @@ def test_a_body_that_is_no_request_is_refused(client: httpx2.Client) -> None:
 def test_a_page_of_another_host_can_not_ask(client: httpx2.Client) -> None:
     refused = client.post("/api/status", json={}, headers={"Host": "evil.example"})
     assert refused.status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("on_corpus_error", "status", "says"),
+    [
+        ("raise", 504, ("search", " 0.5 s")),
+        ("skip", 503, ("every search failed", "wiki chunks")),
+    ],
+)
+def test_a_search_past_its_deadline_is_no_fault_of_the_request(
+    slow: Callable[[str], AbstractContextManager[Service]],
+    on_corpus_error: str,
+    status: int,
+    says: tuple[str, str],
+) -> None:
+    async def ask(service: Service) -> httpx2.Response:
+        app = http_app(lambda: nullcontext(service), "1", "127.0.0.1")
+        transport = httpx2.ASGITransport(app=app)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return await client.post("/api/search", json={"query": "cache"}, timeout=60)
+
+    with slow(on_corpus_error) as service:
+        answer = anyio.run(ask, service)
+    assert answer.status_code == status, answer.text
+    assert all(part in answer.json()["detail"] for part in says), answer.text
