@@ -1,7 +1,6 @@
-"""Hamilton without what a single question has no use for: Pandas, and Hamilton's extensions.
+"""Hamilton for one question: without Pandas, which its result builders use, and without extensions.
 
-Hamilton imports Pandas for its result builders, and an extension for every library that it finds;
-both take longer than a question. A user's own nodes still get them: Pandas at the first use, the
+Both take longer than the question. A user's own nodes get them: Pandas at its first use, the
 extensions from ``own_modules``.
 """
 
@@ -12,29 +11,30 @@ from typing import Any, ForwardRef
 
 
 def import_hamilton() -> None:
-    """Import Hamilton's driver; where Pandas is imported already, with all that belongs to it."""
+    """Import Hamilton's driver so, unless it or Pandas is imported already."""
     if sys.modules.keys() & {"pandas", "hamilton.base"}:
         return
-    names = ("pandas", "pandas.core.indexes", "pandas.core.indexes.extension")
-    later = {name: _Later(name) for name in names}
-    vars(later[names[1]])["extension"] = later[names[2]]
-    sys.modules.update(later)
+    later = [_Later(f"pandas{name}") for name in ("", ".core.indexes", ".core.indexes.extension")]
+    vars(later[1])["extension"] = later[2]
+    sys.modules.update((module.__name__, module) for module in later)
     try:
         from hamilton import registry
 
         known, registry.INITIALIZED = registry.INITIALIZED, True
         importlib.import_module("hamilton.driver")
         registry.INITIALIZED = known
-    except Exception:  # this Hamilton does more with Pandas: who needs it imports both
+    except Exception as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            raise
         for name in [one for one in sys.modules if one.partition(".")[0] == "hamilton"]:
-            del sys.modules[name]
+            del sys.modules[name]  # it does more with Pandas: who imports it gets both
     finally:
-        for name in names:
-            del sys.modules[name]
+        for module in later:
+            del sys.modules[module.__name__]
 
 
 class _Later(ModuleType):
-    """A module that is imported when it is used; what annotations name is no use."""
+    """A module that is imported when it is used, which naming its types is not."""
 
     def __getattr__(self, name: str) -> Any:
         if sys.modules.get(self.__name__) is not self:

@@ -75,6 +75,18 @@ print(hamilton.base.pd is pandas, "pandas" in hamilton.registry.DF_TYPE_AND_COLU
     assert _said(script) == "True True"
 
 
+def test_an_interruption_while_hamilton_is_loaded_is_not_lost() -> None:
+    script = """
+def interrupted(name):
+    raise ImportError(name) from KeyboardInterrupt()
+light_hamilton.ForwardRef = interrupted
+try:
+    light_hamilton.import_hamilton()
+except ImportError as error:
+    print(type(error.__cause__).__name__, "pandas" in sys.modules)"""
+    assert _said(script) == "KeyboardInterrupt False"
+
+
 def test_an_own_node_of_a_pandas_frame_answers_a_question_of_the_command(
     crosscorpus: Any, tmp_path: Path
 ) -> None:
