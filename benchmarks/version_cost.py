@@ -27,8 +27,8 @@ from benchmarks.judged import judged_set
 from benchmarks.versions import CORPUS
 from dataflow import RetrievalDriver, build_driver, load_config
 from operators.frames import QUERIES
+from operators.postgres.search.known_versions import known_versions
 from operators.postgres.store import Store, collection_info, open_store
-from operators.postgres.write.version_store import known_versions
 
 SETS = ("versionrag", "rpcver", "pytest", "btc")
 WANTED = ["results", "context_window", "citations", "notes"]

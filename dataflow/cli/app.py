@@ -235,6 +235,9 @@ def query(
 
 def _answered(asked: dict[str, Any], config: str, collection: str) -> dict[str, Any]:
     """The reply to a question without a running server."""
+    from dataflow.execution.light_hamilton import import_hamilton
+
+    import_hamilton()
     from dataflow import build_driver, load_config
     from dataflow.cli.console.asking import reply_to
     from operators.postgres.connection import resolve_dsn

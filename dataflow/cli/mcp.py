@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import sysconfig
-import tomllib
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Annotated, Any, NamedTuple
@@ -56,6 +55,8 @@ def merged(client: Client, old: bytes, new: dict[str, Any]) -> bytes:
         # only added to, so that comments stay; a second one is a ValueError
         table = "\n".join(f"{name} = {json.dumps(value)}" for name, value in new.items())
         text = f"{old.decode()}\n[{client.servers}.crosscorpus]\n{table}\n".lstrip()
+        import tomllib
+
         tomllib.loads(text)
         return text.encode()
     held = json.loads(old or b"{}")

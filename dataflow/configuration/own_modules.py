@@ -21,6 +21,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from hamilton import registry
 from hamilton.function_modifiers import config
 from hamilton.function_modifiers.base import NodeResolver
 from hamilton.graph_utils import find_functions
@@ -44,6 +45,8 @@ def own_module(name: str) -> ModuleType:
     """
     if name.endswith(".py") and not Path(name).is_file():
         raise ConfigError(f"modules: there is no file {name}")
+    if not registry.INITIALIZED:  # see light_hamilton
+        registry.initialize()
     try:
         if name.endswith(".py"):
             module = _of_file(Path(name))

@@ -5,17 +5,20 @@ overrides pass our own checks first: Hamilton ignores an override that nothing h
 print values. The pictures are ours: Hamilton's draw every node of every corpus and need ``dot``.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from hamilton.driver import Driver
 from hamilton.graph_types import HamiltonNode
 
-from dataflow.driver.node_drawing import draw_nodes
 from dataflow.driver.validation import check_call
 from dataflow.execution.graph_checks import GraphError
 from dataflow.execution.plan import make_plan
-from dataflow.visualization.graph_drawing import GraphDrawing
+
+if TYPE_CHECKING:
+    from dataflow.visualization.graph_drawing import GraphDrawing
 
 Checked = tuple[list[str], dict[str, Any], dict[str, Any]]
 Given = Mapping[str, Any] | None
@@ -83,17 +86,17 @@ class HamiltonMethods:
 
     def display_all_functions(self, *files: Any, **drawing: Any) -> GraphDrawing:
         """Draw the whole graph."""
-        return draw_nodes(self.hamilton.graph, None, *files, **drawing)
+        return self._drawn(None, *files, **drawing)
 
     def display_upstream_of(self, *node_names: str, **drawing: Any) -> GraphDrawing:
         """Draw these nodes and all that they are computed from."""
         names = {node.name for node in self.what_is_upstream_of(*node_names)}
-        return draw_nodes(self.hamilton.graph, names, **drawing)
+        return self._drawn(names, **drawing)
 
     def display_downstream_of(self, *node_names: str, **drawing: Any) -> GraphDrawing:
         """Draw these nodes, all that is computed from them, and what else that reads."""
         names = _with_needs(self.what_is_downstream_of(*node_names))
-        return draw_nodes(self.hamilton.graph, names, **drawing)
+        return self._drawn(names, **drawing)
 
     def visualize_path_between(
         self,
@@ -117,7 +120,7 @@ class HamiltonMethods:
         on_path = {node.name for node in path}
         names = on_path if strict_path_visualization else _with_needs(path)
         marks = dict.fromkeys(on_path, "path")
-        return draw_nodes(self.hamilton.graph, names, *files, marks=marks, **drawing)
+        return self._drawn(names, *files, marks=marks, **drawing)
 
     def visualize_execution(
         self,
@@ -143,7 +146,12 @@ class HamiltonMethods:
         marks = dict.fromkeys(wanted, "output") | dict.fromkeys(instead, "override")
         names = {node.name for node in nodes}
         files = (output_file_path, render_kwargs, graphviz_kwargs)
-        return draw_nodes(self.hamilton.graph, names, *files, marks=marks, **look)
+        return self._drawn(names, *files, marks=marks, **look)
+
+    def _drawn(self, names: Collection[str] | None, *files: Any, **look: Any) -> GraphDrawing:
+        from dataflow.driver.node_drawing import draw_nodes  # a question draws nothing
+
+        return draw_nodes(self.hamilton.graph, names, *files, **look)
 
     def _known(self, names: Iterable[Any]) -> list[str]:
         """``names`` as names, once the graph has them all."""

@@ -38,7 +38,6 @@ from dataflow.execution.hamilton_logs import quiet_hamilton
 from dataflow.execution.memo import Memo
 from dataflow.execution.plan import node_tags
 from dataflow.execution.scheduler import Scheduler
-from dataflow.visualization.png import RenderError
 from operators.context.question import LONGEST_TEXT
 from operators.errors import check_known
 from operators.ranking.weighting import read_trigger
@@ -370,6 +369,8 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
 
     def _repr_html_(self) -> str:
         """Its graph, for a notebook; its shape where Graphviz is missing."""
+        from dataflow.visualization.png import RenderError
+
         try:
             return self.display_all_functions(hide_inputs=True).pipe("svg").decode()
         except RenderError:

@@ -10,8 +10,8 @@ import polars as pl
 from hamilton.function_modifiers import tag
 
 from operators.frames import empty, stacked
+from operators.postgres.search import known_versions as stored
 from operators.postgres.store import Home
-from operators.postgres.write import version_store
 from operators.ranking.query_filters import visible_parts
 from operators.versions import version_choice
 
@@ -22,9 +22,9 @@ def known_versions(
 ) -> pl.DataFrame | None:
     """Every version of every topic; read only where a question may ask for one."""
     if not version_choice.may_ask(queries, understand=understand_versions):
-        return empty(version_store.KNOWN_VERSIONS)
+        return empty(stored.KNOWN_VERSIONS)
     return stacked(
-        version_store.known_versions(home.store)
+        stored.known_versions(home.store)
         .filter(pl.col("corpus") == home.corpus)
         .with_columns(corpus=pl.lit(corpus))
         for corpus, home in homes.items()

@@ -5,7 +5,6 @@ a question through it must cost little more than a process.
 """
 
 import hashlib
-import http.client
 import json
 import os
 import signal
@@ -37,6 +36,8 @@ def ask_server(collection: str, path: str, asked: Any = None) -> dict[str, Any] 
     Raises:
         CrosscorpusError: the server's error, in one line.
     """
+    import http.client  # the help, which needs none, loads this module too
+
     connection = http.client.HTTPConnection("localhost")
     try:
         connection.sock = socket.socket(socket.AF_UNIX)

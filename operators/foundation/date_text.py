@@ -18,6 +18,7 @@ A value without a zone is UTC. Zones are an offset, ``Z``, ``UTC``, ``GMT`` or a
 means one offset only.
 """
 
+import functools
 import re
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -55,8 +56,8 @@ _ZONE = r"(?P<zone>[a-z]{1,5}|[+-][0-9]{1,2}(?::?[0-9]{2})?)(?: \([a-z ]{1,40}\)
 _REST = rf"(?:(?:t|,? | at ){_TIME}(?: (?P=y))?(?: ?{_ZONE})?)?"
 
 
-def _form(date: str, rest: str = _REST) -> re.Pattern[str]:
-    return re.compile(date + rest, re.IGNORECASE | re.ASCII)
+def _form(date: str, rest: str = _REST) -> str:
+    return date + rest
 
 
 _FORMS = (
@@ -83,6 +84,11 @@ _EPOCH = re.compile(r"([0-9]{9,10})(?:\.[0-9]{1,9})?|([0-9]{12,13})", re.ASCII)
 _TEMPLATE = re.compile(r"[{}`$]|<%")
 _COMMENT = re.compile(r"""(?<=[0-9'"]) (?://|#).*""")
 _TIME_ONLY = re.compile(_TIME, re.IGNORECASE | re.ASCII)
+
+
+@functools.cache
+def _forms() -> list[re.Pattern[str]]:  # compiled for the first date: a question reads none
+    return [re.compile(form, re.IGNORECASE | re.ASCII) for form in _FORMS]
 
 
 class DateRefused(CrosscorpusError, ValueError):
@@ -115,7 +121,7 @@ def parse_date(raw: str, *, us_order: bool = False) -> datetime:
         raise DateRefused("a template that was not filled in")
     if not text.isascii() and not re.search("[年년]", text):
         raise DateRefused("not a date in a form that is read")
-    if match := next((m for form in _FORMS if (m := form.fullmatch(text))), None):
+    if match := next((m for form in _forms() if (m := form.fullmatch(text))), None):
         return plausible(_from_match(match, us_order))
     if match := _EPOCH.fullmatch(text):
         seconds = int(match[1]) if match[1] else int(match[2]) // 1000

@@ -8,6 +8,7 @@ the version is the subject ("Which release added X?") or the time ("In what vers
 ...?", not "What was added in the newest version?".
 """
 
+import functools
 import re
 
 from operators.versions.mentions import LONGEST, asking
@@ -21,9 +22,11 @@ _WHICH = rf"""\b(?:which|what)\s+(?P<of>(?:{_NAME}\s+){{0,3}})(?:versions?|relea
     (?P<of_>(?:\s+of\s+(?:the\s+)?{_NAME}(?:\s+{_NAME})??)?)(?:\s+on(?:wards?)?\b)?"""
 _UP_TO = r"(?:(?!(?:when|if|that|which|where|who|by|to|should|can)\b)[^\s,;:]+\s+){0,15}?"
 _HINT = re.compile(r"\b(?:versions?|releases?|since\s+when|when\s+w(?:as|ere))\b", re.IGNORECASE)
-_ORIGINS = [
-    re.compile(pattern, re.IGNORECASE | re.VERBOSE)
-    for pattern in (
+
+
+@functools.cache
+def _origins() -> list[re.Pattern[str]]:
+    patterns = (
         # which version [first] added
         rf"{_WHICH}\s+(?:has\s+|have\s+|had\s+|that\s+)?{_CAME}{_DID}",
         # in which version was X [first] added; did they add X; the X was added
@@ -37,7 +40,7 @@ _ORIGINS = [
         rf"\bwhen\s+(?:was|were)\s+{_UP_TO}(?:introduced|added|deprecated|removed)\b"
         r"(?!\s+(?:to|from|into|in|on|by|when|if)\b)",
     )
-]
+    return [re.compile(pattern, re.IGNORECASE | re.VERBOSE) for pattern in patterns]
 
 
 def origin_asked(text: str) -> list[str] | None:
@@ -51,7 +54,7 @@ def origin_asked(text: str) -> list[str] | None:
     if not _HINT.search(text[:LONGEST]):
         return None
     for sentence in asking(text):
-        for pattern in _ORIGINS:
+        for pattern in _origins():
             if match := pattern.search(sentence):
                 named = match.groupdict("")
                 return f"{named.get('of', '')} {named.get('of_', '')}".split()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import subprocess
@@ -88,6 +89,8 @@ def _run_here(
             main()
         except SystemExit as end:
             code = end.code
+        finally:
+            gc.enable()  # a question, whose process ends, does without
     out.seek(0)
     err.seek(0)
     return subprocess.CompletedProcess(arguments, code or 0, out.read(), err.read())

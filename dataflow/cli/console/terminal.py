@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import polars as pl
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from operators.context.citations import MOST_ALTERNATES
@@ -213,9 +212,11 @@ def event_display(
     if not ERR.is_terminal:
         yield partial(draw, _LineNowAndThen().update)
         return
-    named = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn())
-    details = TextColumn("{task.fields[details]}")
-    with Progress(*named, details, TimeRemainingColumn(), console=ERR, transient=True) as bars:
+    from rich import progress  # a question shows none
+
+    text, bar, left = progress.TextColumn, progress.BarColumn(), progress.TimeRemainingColumn()
+    columns = (text("{task.description}"), bar, text("{task.fields[details]}"), left)
+    with progress.Progress(progress.SpinnerColumn(), *columns, console=ERR, transient=True) as bars:
         task = bars.add_task("begin", total=1.0, details="")
         yield lambda event: draw(partial(bars.update, task), event)
 

@@ -12,24 +12,13 @@ import polars as pl
 from psycopg.rows import TupleRow
 
 from operators.foundation.front_matter import find_front_matter
-from operators.frames import UTC
 from operators.postgres.row_writer import insert_rows
 from operators.postgres.schema.partitions import lock
 from operators.postgres.server_cursor import over_rows
-from operators.postgres.store import Connection, Store, collection_info
+from operators.postgres.store import Connection, Store
 from operators.postgres.write.term_statistics import SUPERSEDED
 from operators.versions.alignment import Passage
 from operators.versions.lineage import CANDIDATES, LINEAGES
-
-KNOWN_VERSIONS = pl.Schema(
-    {
-        **dict.fromkeys(("corpus", "repo", "lineage_id", "version"), pl.String()),
-        "position": pl.Int64(),
-        "newest": pl.Boolean(),
-        "released_at": UTC,
-        **dict.fromkeys(("path", "language", "state"), pl.String()),
-    }
-)
 
 PLACED = pl.Schema({**LINEAGES, "compared": pl.Boolean()})
 """``compared``: the document has not changed since its passages were compared."""
@@ -87,28 +76,6 @@ class Stored(NamedTuple):
     chunk_ids: list[int]
     passages: list[Passage]
     created_at: datetime | None
-
-
-def known_versions(store: Store) -> pl.DataFrame:
-    """Every version of every topic that has two or more, and every release of every changelog.
-
-    Columns ``KNOWN_VERSIONS``, ordered by corpus, lineage and position (0: the oldest). A changelog
-    stands for a topic of its own, and its releases have neither a position nor a date. Read again
-    only after a lineage has changed.
-    """
-
-    def look_up() -> pl.DataFrame:
-        rows = store.rows(
-            "SELECT v.corpus, d.repo, v.lineage_id, v.version, v.position, v.newest,"
-            " v.released_at, d.path, d.language, d.item_state"
-            " FROM document_versions v JOIN documents d USING (document_key) UNION"
-            " SELECT corpus, repo, concat_ws('/', nullif(repo, ''), document_id), version, NULL,"
-            " false, NULL, path, language, item_state FROM releases"
-            " ORDER BY corpus, lineage_id, position, version",
-        )
-        return pl.DataFrame(rows, schema=KNOWN_VERSIONS, orient="row")
-
-    return store.cache.versions.get("all", collection_info(store).versions_at, look_up, most=1)
 
 
 def changed_corpora(store: Store, rules: int) -> list[Changed]:

@@ -15,9 +15,9 @@ from ingesting import ingest_documents, ingest_folder, ingest_git
 from dataflow.ingestion import version_discovery as step
 from dataflow.ingestion.version_discovery import find_versions, verify_versions
 from operators.frames import SCOPED_QUERIES
+from operators.postgres.search.known_versions import known_versions
 from operators.postgres.search.text_search import bm25_search
 from operators.postgres.store import Store, open_store
-from operators.postgres.write.version_store import known_versions
 
 INTRO = "The cache keeps whatever was asked for lately, and forgets the rest when memory is short."
 

@@ -18,8 +18,8 @@ from ingesting import ingest_documents
 from dataflow import RetrievalDriver, build_driver, load_config
 from operators.context.passage_versions import NEWEST, OLDER
 from operators.errors import UnknownName
+from operators.postgres.search import known_versions as stored
 from operators.postgres.store import drop_collection, open_store
-from operators.postgres.write import version_store as stored
 
 COLLECTION, SHARED = "versions", "versions-shared"
 DATES = {"1.9": "2020-01-01", "1.10": "2021-01-01", "2.0": "2022-01-01"}

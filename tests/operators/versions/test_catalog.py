@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.postgres.write.version_store import KNOWN_VERSIONS
+from operators.postgres.search.known_versions import KNOWN_VERSIONS
 from operators.versions.catalog import LONGEST_SHOWN, KnownVersions
 from operators.versions.mentions import mentions
 

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from operators.frames import QUERIES, SCOPED_QUERIES, VERSION_SCOPE, check
-from operators.postgres.write.version_store import KNOWN_VERSIONS
+from operators.postgres.search.known_versions import KNOWN_VERSIONS
 from operators.versions.version_choice import ELSEWHERE, may_ask, notes, scoped, version_scope
 
 MOMENT = datetime(2021, 6, 1, tzinfo=UTC)

@@ -1,0 +1,44 @@
+"""Hamilton for one question: without Pandas, which its result builders use, and without extensions.
+
+Both take longer than the question. A user's own nodes get them: Pandas at its first use, the
+extensions from ``own_modules``.
+"""
+
+import importlib
+import sys
+from types import ModuleType
+from typing import Any, ForwardRef
+
+
+def import_hamilton() -> None:
+    """Import Hamilton's driver so, unless it or Pandas is imported already."""
+    if sys.modules.keys() & {"pandas", "hamilton.base"}:
+        return
+    later = [_Later(f"pandas{name}") for name in ("", ".core.indexes", ".core.indexes.extension")]
+    vars(later[1])["extension"] = later[2]
+    sys.modules.update((module.__name__, module) for module in later)
+    try:
+        from hamilton import registry
+
+        known, registry.INITIALIZED = registry.INITIALIZED, True
+        importlib.import_module("hamilton.driver")
+        registry.INITIALIZED = known
+    except Exception as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            raise
+        for name in [one for one in sys.modules if one.partition(".")[0] == "hamilton"]:
+            del sys.modules[name]  # it does more with Pandas: who imports it gets both
+    finally:
+        for module in later:
+            del sys.modules[module.__name__]
+
+
+class _Later(ModuleType):
+    """A module that is imported when it is used, which naming its types is not."""
+
+    def __getattr__(self, name: str) -> Any:
+        if sys.modules.get(self.__name__) is not self:
+            return getattr(importlib.import_module(self.__name__), name)
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return ForwardRef(f"pd.{name}")

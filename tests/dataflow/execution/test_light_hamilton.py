@@ -1,0 +1,101 @@
+"""A question of the command loads Hamilton without Pandas; a user's own nodes have both."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+SHARED = '''
+import pandas as pd
+import polars as pl
+from hamilton.function_modifiers import extract_columns
+from operators.ranking.fusion import fuse_comb_sum
+
+@extract_columns("of_pandas")
+def pandas_frame(aged_hits: pl.DataFrame) -> pd.DataFrame:
+    """A frame of Pandas."""
+    return pd.DataFrame({"of_pandas": [2.0, 1.0]})
+
+@extract_columns("of_polars")
+def polars_frame(aged_hits: pl.DataFrame) -> pl.DataFrame:
+    """A frame of Polars."""
+    return pl.DataFrame({"of_polars": [2.0]})
+
+def fused__mine(
+    aged_hits: pl.DataFrame, of_pandas: pd.Series, of_polars: pl.Series
+) -> pl.DataFrame:
+    """The sum, times the larger of two numbers."""
+    fused = fuse_comb_sum(aged_hits).drop("part", "other_parts")
+    return fused.with_columns(score=pl.col("score") * of_pandas.max() * of_polars.max())
+'''
+
+
+def _said(script: str) -> str:
+    script = f"import sys; from dataflow.execution import light_hamilton\n{script}"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_the_graph_of_a_question_is_built_without_pandas() -> None:
+    built = "from dataflow import build_driver; build_driver\n"
+    shown = "print('hamilton.driver' in sys.modules, 'pandas' in sys.modules)"
+    assert _said(f"light_hamilton.import_hamilton(); {built}{shown}") == "True False"
+
+
+def test_a_program_that_uses_the_project_has_hamilton_whole() -> None:
+    script = "import pandas, hamilton.base, dataflow; from dataflow import build_driver as b; b\n"
+    shown = (
+        "print(hamilton.base.pd is pandas, 'pandas' in hamilton.registry.DF_TYPE_AND_COLUMN_TYPES)"
+    )
+    assert _said(script + shown) == "True True"
+
+
+def test_what_hamilton_makes_of_pandas_later_is_of_pandas() -> None:
+    script = """light_hamilton.import_hamilton()
+from hamilton import base
+assert "pandas" not in sys.modules
+import pandas, typing
+made = base.PandasDataFrameResult.build_result(a=pandas.Series([1, 2]), b=3)
+assert made.equals(pandas.DataFrame({"a": [1, 2], "b": 3}))
+hints = typing.get_type_hints(base.PandasDataFrameResult.build_result)
+print(hints["return"] is pandas.DataFrame)"""
+    assert _said(script) == "True"
+
+
+def test_a_hamilton_that_does_more_with_pandas_gets_it() -> None:
+    script = """light_hamilton.ForwardRef = None  # it can't be called: no name of Pandas is given
+light_hamilton.import_hamilton()
+assert not [name for name in sys.modules if "pandas" in name or "hamilton." in name[:9]]
+from dataflow import build_driver
+import hamilton.base, pandas
+print(hamilton.base.pd is pandas, "pandas" in hamilton.registry.DF_TYPE_AND_COLUMN_TYPES)"""
+    assert _said(script) == "True True"
+
+
+def test_an_interruption_while_hamilton_is_loaded_is_not_lost() -> None:
+    script = """
+def interrupted(name):
+    raise ImportError(name) from KeyboardInterrupt()
+light_hamilton.ForwardRef = interrupted
+try:
+    light_hamilton.import_hamilton()
+except ImportError as error:
+    print(type(error.__cause__).__name__, "pandas" in sys.modules)"""
+    assert _said(script) == "KeyboardInterrupt False"
+
+
+def test_an_own_node_of_a_pandas_frame_answers_a_question_of_the_command(
+    crosscorpus: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.py").write_text(SHARED)
+    file, config = tmp_path / "documents.jsonl", tmp_path / "mine.yaml"
+    file.write_text('{"doc_id": "a", "corpus": "wiki", "text": "flush the cache"}\n')
+    own = {"modules": ["./mine.py"], "variants": {"fused": "mine"}}
+    config.write_text(yaml.safe_dump({"extends": "default", **own}))
+    assert crosscorpus("ingest", "documents", str(file), "-C", "own-pandas").returncode == 0
+    asked = ("query", "flush", "-C", "own-pandas", "--config", str(config))
+    done = crosscorpus(*asked, own_process=True)
+    assert (done.returncode, "flush the cache" in done.stdout) == (0, True), done.stderr
