@@ -91,10 +91,7 @@ def finding_document(finding: Mapping[str, Any], repo: str | None = None) -> Doc
         doc_date=created_at,
         date_source=None if created_at is None else "explicit",
         metadata=metadata_json(
-            {
-                **{str(key): value for key, value in finding.items() if key not in _TAKEN},
-                "outcome": outcome,
-            }
+            {key: value for key, value in finding.items() if key not in _TAKEN}, outcome=outcome
         ),
     )
 

@@ -115,7 +115,7 @@ def _chunks_of(
     kept = {k: v for k, v in document.items() if k in CHUNKS and k != "text"}
     known = json.loads(str(document["metadata"] or "{}"))
     if isinstance(code, Unparsed):
-        kept["metadata"] = metadata_json({**known, CUT_BY_LINES: code.reason})
+        kept["metadata"] = metadata_json(known, **{CUT_BY_LINES: code.reason})
         code = None
     lines = _LINE.findall(text)
     paths = heading_paths(sections, title)
@@ -197,7 +197,7 @@ def _of_section(path: str, release: Release | None, metadata: object) -> dict[st
     if release is None:
         return {"metadata": metadata_json(known)}
     return {
-        "metadata": metadata_json({**known, IN_CHANGELOG: True}),
+        "metadata": metadata_json(known, **{IN_CHANGELOG: True}),
         "version": release.version,
         "doc_date": release.date,
         "date_source": "release" if release.date else None,
@@ -250,14 +250,7 @@ def _units(
     above = 0  # word-pieces of the headings before this line that no text has followed yet
     for number, (line, count) in enumerate(zip(lines, counts, strict=True)):
         flush_left = not line[0].isspace() and line[0] not in ")]}"
-        if above:
-            quality = 0
-        elif number in starts:
-            quality = 4
-        elif after_blank:
-            quality = 3 if flush_left else 2
-        else:
-            quality = 1 if flush_left else 0
+        quality = 0 if above else 4 if number in starts else 2 * after_blank + flush_left
         if code:
             quality += 4 * (deepest - code.depths[number])
         after_blank = not line.strip()

@@ -163,12 +163,10 @@ def _document(
         version=version,
         lineage_id=lineage_of(shown, title),
         metadata=metadata_json(
-            {
-                "namespace": namespace,
-                "categories": categories or None,
-                "last_modified": changed.isoformat() if changed else None,
-                "date_trust": dated.trust,
-            }
+            namespace=namespace,
+            categories=categories or None,
+            last_modified=changed and changed.isoformat(),
+            date_trust=dated.trust,
         ),
         source_hash=hashed,
     )
