@@ -66,25 +66,25 @@ def find_targets(
     plain = [clean_text(name) if isinstance(name, str) else name for name in names]
     wanted = [labels.get(name, name) if isinstance(name, str) else name for name in plain]
     found = pl.concat(merged.values())
-    columns = hits["query_id", "chunk_id", "source_label"]
-    told = {(query_id, chunk_id): label for query_id, chunk_id, label in columns.iter_rows()}
+    told = {
+        tuple(key): label for *key, label in hits["query_id", "chunk_id", "source_label"].rows()
+    }
     rows: list[dict[str, Any]] = []
     for query in queries.iter_rows(named=True):
         asked = queries.filter(query_id=query["query_id"])
         known = _located(homes, wanted, query["repos"], corpora)
         visible, distances = _visible(homes, embedder, other_embedders or {}, asked, known, corpora)
-        own = found.filter(query_id=query["query_id"])
-        ranks = dict(own["chunk_id", "rank"].iter_rows())
+        ranks = dict(found.filter(query_id=query["query_id"])["chunk_id", "rank"].iter_rows())
         for name in wanted:
             for chunk_id in meant(name, known, ranks, distances):
                 chunk = known.row(by_predicate=pl.col("chunk_id") == chunk_id, named=True)
-                said = {
-                    "source_label": told.get((query["query_id"], chunk_id), chunk["source_label"]),
-                    "query_id": query["query_id"],
-                    "hidden": hidden(chunk, query, corpora, visible),
-                    "vector_distance": distances.get(chunk_id),
-                }
-                rows.append({**chunk, **said})
+                chunk["source_label"] = told.get(
+                    (query["query_id"], chunk_id), chunk["source_label"]
+                )
+                chunk["query_id"] = query["query_id"]
+                chunk["hidden"] = hidden(chunk, query, corpora, visible)
+                chunk["vector_distance"] = distances.get(chunk_id)
+                rows.append(chunk)
     frame = pl.DataFrame(rows, schema=EXPLAIN_TARGETS)
     return frame.unique(["query_id", "chunk_id"], keep="first", maintain_order=True)
 
@@ -104,8 +104,7 @@ def _located(
         for store, of, visible in stores:
             rows = locate(store, ids, names, repos=repos, visible=visible, by_end=by_end)
             rows = rows.with_columns(pl.col("corpus").replace(of))
-            many_repos = collection_info(store).many_repos
-            parts.append(labelled(rows, corpora, many_repos=many_repos))
+            parts.append(labelled(rows, corpora, many_repos=collection_info(store).many_repos))
         return stacked(parts)
 
     ids = [int(name) for name in wanted if is_id(name)]
@@ -289,7 +288,6 @@ def _outside(chunk: Mapping[str, Any], limits: Mapping[str, Any], what: str) -> 
     if prefix is not None and not (chunk["path"] or "").startswith(prefix):
         return f"the {what} is limited to paths that begin with {prefix!r}"
     for name in ("language", "state"):
-        limit = limits.get(name)
-        if limit is not None and chunk[name] != limit:
+        if (limit := limits.get(name)) is not None and chunk[name] != limit:
             return f"the {what} is limited to the {name} {limit!r}, and this has {chunk[name]!r}"
     return None

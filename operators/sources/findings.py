@@ -102,7 +102,6 @@ def _name(item: Item) -> bytes:
 
 def _first(finding: Mapping[str, Any], names: tuple[str, ...]) -> str:
     for name in names:
-        text = string_of(finding, name)
-        if text is not None and text.strip():
+        if (text := string_of(finding, name)) and text.strip():
             return text
     raise BadLine(f"{names[0]} is missing")

@@ -181,8 +181,7 @@ def write_ledger(
 
 
 def _need(frame: pl.DataFrame, columns: Sequence[str], name: str) -> None:
-    missing = [column for column in columns if column not in frame.columns]
-    if missing:
+    if missing := [column for column in columns if column not in frame.columns]:
         raise FrameError(f"{name}: missing column {', '.join(map(repr, missing))}")
 
 
@@ -199,12 +198,10 @@ def _check_names(frame: pl.DataFrame, name: str) -> None:
 
 
 def _check_keys(documents: pl.DataFrame, keys: list[UUID], chunk_keys: list[UUID]) -> None:
-    twice = [key for key, count in Counter(keys).items() if count > 1]
-    if twice:
+    if twice := [key for key, count in Counter(keys).items() if count > 1]:
         name = documents["document_id"][keys.index(twice[0])]
         raise CrosscorpusError(f"document {name!r} is listed twice in one batch")
-    strangers = set(chunk_keys) - set(keys)
-    if strangers:
+    if strangers := set(chunk_keys) - set(keys):
         raise CrosscorpusError(f"{len(strangers)} chunks are of none of the batch's documents")
 
 
@@ -217,8 +214,7 @@ def _vectors(store: Store, chunks: pl.DataFrame) -> list[bytes | None]:
         )
     embedding = chunks["embedding"].cast(pl.List(pl.Float32))
     given = embedding.drop_nulls()
-    wrong = set(given.list.len().to_list()) - {info.dimensions}
-    if wrong:
+    if wrong := set(given.list.len().to_list()) - {info.dimensions}:
         raise CrosscorpusError(
             f"a vector has {min(wrong)} dimensions, but collection {store.collection!r} holds "
             f"vectors of model {info.model!r} with {info.dimensions}"

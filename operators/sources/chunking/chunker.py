@@ -150,9 +150,7 @@ def _chunks_of(
         if not body.strip():
             continue
         at = section_of(starts, run[0].line, body)
-        anchor = None if at is None else anchors[at]
-        if code:
-            anchor = _symbol_of(run, code)
+        anchor = _symbol_of(run, code) if code else None if at is None else anchors[at]
         excess = count_tokens([embedded_text(title, anchor, body)])[0] - max_tokens
         if excess > 0 and len(run) > 1:  # pieces of one long word can count less apart than joined
             allowed = max(allowed - excess, 1)
