@@ -66,9 +66,8 @@ def find_targets(
     plain = [clean_text(name) if isinstance(name, str) else name for name in names]
     wanted = [labels.get(name, name) if isinstance(name, str) else name for name in plain]
     found = pl.concat(merged.values())
-    told = {
-        tuple(key): label for *key, label in hits["query_id", "chunk_id", "source_label"].rows()
-    }
+    columns = hits["query_id", "chunk_id", "source_label"]
+    told = {(query_id, chunk_id): label for query_id, chunk_id, label in columns.iter_rows()}
     rows: list[dict[str, Any]] = []
     for query in queries.iter_rows(named=True):
         asked = queries.filter(query_id=query["query_id"])
@@ -78,13 +77,13 @@ def find_targets(
         for name in wanted:
             for chunk_id in meant(name, known, ranks, distances):
                 chunk = known.row(by_predicate=pl.col("chunk_id") == chunk_id, named=True)
-                chunk["source_label"] = told.get(
-                    (query["query_id"], chunk_id), chunk["source_label"]
-                )
-                chunk["query_id"] = query["query_id"]
-                chunk["hidden"] = hidden(chunk, query, corpora, visible)
-                chunk["vector_distance"] = distances.get(chunk_id)
-                rows.append(chunk)
+                said = {
+                    "source_label": told.get((query["query_id"], chunk_id), chunk["source_label"]),
+                    "query_id": query["query_id"],
+                    "hidden": hidden(chunk, query, corpora, visible),
+                    "vector_distance": distances.get(chunk_id),
+                }
+                rows.append({**chunk, **said})
     frame = pl.DataFrame(rows, schema=EXPLAIN_TARGETS)
     return frame.unique(["query_id", "chunk_id"], keep="first", maintain_order=True)
 

@@ -15,12 +15,11 @@ from uuid import UUID
 
 import numpy as np
 import polars as pl
-from pgvector import HalfVector
 
 from operators.errors import CrosscorpusError
 from operators.foundation.sanitize import clean_frame, clean_text
 from operators.frames import CHUNKS, DOCUMENTS, FrameError
-from operators.postgres.row_writer import LARGEST_HALF, copy_rows, insert_rows
+from operators.postgres.row_writer import LARGEST_HALF, copy_rows, insert_rows, vector_bytes
 from operators.postgres.schema.partitions import ensure_partitions, lock_writers
 from operators.postgres.store import Connection, Store, check_space, collection_info, need_space
 from operators.postgres.write.postings import count_terms, write_postings
@@ -228,8 +227,4 @@ def _vectors(store: Store, chunks: pl.DataFrame) -> list[bytes | None]:
             f"{int(unfit.sum())} vectors are not finite half-precision numbers (NaN, infinity or "
             f"beyond {LARGEST_HALF:g}), the first in document {named[int(np.argmax(unfit))]!r}"
         )
-    vectors = iter(values)
-    return [
-        HalfVector(next(vectors)).to_binary() if there else None
-        for there in embedding.is_not_null()
-    ]
+    return vector_bytes(values, embedding.is_not_null())

@@ -115,7 +115,7 @@ def _chunks_of(
     kept = {k: v for k, v in document.items() if k in CHUNKS and k != "text"}
     known = json.loads(str(document["metadata"] or "{}"))
     if isinstance(code, Unparsed):
-        kept["metadata"] = metadata_json(known, **{CUT_BY_LINES: code.reason})
+        kept["metadata"] = metadata_json({**known, CUT_BY_LINES: code.reason})
         code = None
     lines = _LINE.findall(text)
     paths = heading_paths(sections, title)
@@ -195,7 +195,7 @@ def _of_section(path: str, release: Release | None, metadata: object) -> dict[st
     if release is None:
         return {"metadata": metadata_json(known)}
     return {
-        "metadata": metadata_json(known, **{IN_CHANGELOG: True}),
+        "metadata": metadata_json({**known, IN_CHANGELOG: True}),
         "version": release.version,
         "doc_date": release.date,
         "date_source": "release" if release.date else None,
