@@ -25,8 +25,7 @@ def suggest(name: str, known: Iterable[str]) -> str:
     '; known: code, wiki'
     """
     names = sorted(set(known))
-    near = difflib.get_close_matches(name, names, 1)
-    if near:
+    if near := difflib.get_close_matches(name, names, 1):
         return f", did you mean {near[0]!r}?"
     return f"; known: {', '.join(names)}" if names else ""
 

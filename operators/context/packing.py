@@ -133,14 +133,9 @@ def compose(packed: pl.DataFrame, queries: pl.DataFrame, *, budget: int) -> pl.D
 
 def boundary(request: Sequence[str], contents: Sequence[str]) -> str:
     """Twelve hexadecimal digits, made from ``request``, that occur in none of ``contents``."""
-    for attempt in itertools.count():
-        digest = hashlib.blake2b(str(attempt).encode(), digest_size=6)
-        for part in request:
-            digest.update(b"\0" + part.encode())
-        key = digest.hexdigest()
-        if not any(key in content for content in contents):
-            return key
-    raise AssertionError  # unreachable: a finite content can't have every key
+    tries = ("\0".join([str(attempt), *request]).encode() for attempt in itertools.count())
+    keys = (hashlib.blake2b(one, digest_size=6).hexdigest() for one in tries)
+    return next(key for key in keys if not any(key in content for content in contents))
 
 
 def _notes(key: str, remarks: Sequence[str], budget: int, measure: Measure) -> str:

@@ -31,8 +31,7 @@ def outcome(
     error: str | None = None,
 ) -> pl.DataFrame:
     """One row of ``OUTCOMES``; ``error`` becomes one line without credentials."""
-    said = None if error is None else _one_line(error)
-    row = (corpus, channel, status, rows, elapsed_ms, said)
+    row = (corpus, channel, status, rows, elapsed_ms, None if error is None else _one_line(error))
     return pl.DataFrame([row], schema=OUTCOMES, orient="row")
 
 
@@ -135,10 +134,8 @@ def without_vectors(
     """
     rows = []
     for query_id, asked in queries["query_id", "corpora"].iter_rows():
-        waiting, chunks = 0, 0
-        for corpus, (lacking, of) in held.items():
-            if asked is None or corpus in asked:
-                waiting, chunks = waiting + lacking, chunks + of
+        counts = [of for corpus, of in held.items() if asked is None or corpus in asked]
+        waiting, chunks = (sum(of[place] for of in counts) for place in (0, 1))
         if waiting:
             number = f"{waiting:,}" if waiting <= most else f"over {most:,}"
             said = f"{number} of {chunks:,} chunks have no vector yet: only words find them"
@@ -152,9 +149,8 @@ def remarks(outcomes: pl.DataFrame) -> list[tuple[str, str]]:
     found = []
     for corpus, rows in columns.rows_by_key("corpus").items():
         bad = [row for row in rows if row[1] in _FAILED]
-        good = [row[0] for row in rows if row[1] in ("ok", "empty")]
-        if any(row[0] == "chunks" for row in bad):
-            good = []
+        is_read = all(row[0] != "chunks" for row in bad)
+        good = [row[0] for row in rows if is_read and row[1] in ("ok", "empty")]
         found += [(corpus, _sentence(corpus, good, *row)) for row in bad]
     return found
 
@@ -178,12 +174,10 @@ def _sentence(
     corpus: str, good: list[str], channel: str, status: str, elapsed_ms: float, error: str | None
 ) -> str:
     what = "reading of its chunks" if channel == "chunks" else f"{channel} search"
-    if status == "timed_out":
-        what += f" timed out after {elapsed_ms / 1000:.2f} s"
-    else:
-        what += " failed" + (f" ({error})" if error else "")
+    fault = f"timed out after {elapsed_ms / 1000:.2f} s" if status == "timed_out" else "failed"
+    said = f" ({error})" if error and status != "timed_out" else ""
     rest = f"the results are of its {good[0]} search alone" if good else "it has no results here"
-    return f"{corpus}: the {what}; {rest}"
+    return f"{corpus}: the {what} {fault}{said}; {rest}"
 
 
 def _one_line(error: str) -> str:

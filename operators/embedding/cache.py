@@ -48,8 +48,7 @@ class QueryCache:
                 if key in self._vectors:
                     self._vectors.move_to_end(key)
                     found[key] = self._vectors[key]
-        missing = {k: text for k, text in zip(keys, texts, strict=True) if k not in found}
-        if missing:
+        if missing := {k: text for k, text in zip(keys, texts, strict=True) if k not in found}:
             found |= zip(missing, embed(list(missing.values())), strict=True)
             with self._lock:
                 for key in missing:

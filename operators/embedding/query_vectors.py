@@ -44,10 +44,8 @@ def _vectors(embedder: Embedder, texts: Sequence[str], directory: Path | None) -
     path = directory / f"{embedder.space}.{_RULES}.npz"
     kept = _read(path, embedder.dimensions)
     keys = [text_hash(text) for text in texts]
-    missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in kept}
-    if missing:
-        made = embedder.embed_queries(list(missing.values()))
-        kept |= dict(zip(missing, made, strict=True))
+    if missing := {key: text for key, text in zip(keys, texts, strict=True) if key not in kept}:
+        kept |= zip(missing, embedder.embed_queries(list(missing.values())), strict=True)
         _write(path, kept)
     return np.stack([kept[key] for key in keys]) if keys else embedder.embed_queries(texts)
 

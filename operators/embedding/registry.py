@@ -54,8 +54,7 @@ def load_embedder(name: str) -> Embedder:
     parts = inspect.getmembers(
         Embedder, lambda one: inspect.isfunction(one) or type(one) is property
     )
-    lacking = [part for part, _ in parts if part[0] != "_" and not hasattr(embedder, part)]
-    if lacking:
+    if lacking := [part for part, _ in parts if part[0] != "_" and not hasattr(embedder, part)]:
         raise EmbeddingError(f"{name}: its {type(embedder).__name__} lacks {', '.join(lacking)}")
     return embedder
 

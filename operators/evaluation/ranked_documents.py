@@ -75,17 +75,15 @@ def ranked_documents(
         held = pl.concat([held, dropped.select(held.columns)])
     found = held.join(chunks.select("chunk_id", "document_id", "corpus").unique(), on="chunk_id")
     if names is not None:
-        own = pl.coalesce("doc_id", "document_id")
         found = found.join(names, on=["query_id", "chunk_id"], how="left")
-        found = found.with_columns(document_id=own).drop("doc_id")
+        found = found.with_columns(document_id=pl.coalesce("doc_id", "document_id")).drop("doc_id")
     found = found.sort("query_id", "rank", "place", "chunk_id", "corpus", "document_id")
     once = found.unique(["query_id", "document_id"], keep="first", maintain_order=True)
     return _ranked(once).rename({"document_id": "doc_id"}).select(list(DOCUMENTS))
 
 
 def _ranked(ordered: pl.DataFrame) -> pl.DataFrame:
-    rank = pl.int_range(pl.len(), dtype=pl.UInt32).over("query_id")
-    return ordered.with_columns(rank=rank)
+    return ordered.with_columns(rank=pl.int_range(pl.len(), dtype=pl.UInt32).over("query_id"))
 
 
 def of_judged_corpora(run: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:

@@ -202,8 +202,7 @@ def learn(
     gain, error = gains[best]
     if gain <= max(error, 1e-9):
         return Learned(dict(base), None, gains)
-    found = fit(candidates, base, free, strength=best, method=method)
-    return Learned(found, best, gains)
+    return Learned(fit(candidates, base, free, strength=best, method=method), best, gains)
 
 
 def _folds(groups: Sequence[str], seed: int) -> Integers:

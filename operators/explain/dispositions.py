@@ -1,6 +1,6 @@
 """The disposition of a passage: its place in every list, where it ended, and why."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -83,9 +83,8 @@ def dispositions(run: Run, limits: Limits) -> pl.DataFrame:
     rows = _with_places(_asked(run), run)
     duplicates = run.unique.select(*_KEY, near_duplicates="alternate_sources")
     rows = rows.join(_once(duplicates), on=_KEY, how="left", maintain_order="left")
-    none = pl.lit([], dtype=DISPOSITIONS["near_duplicates"])
     rows = rows.with_columns(
-        pl.col("near_duplicates").fill_null(none),
+        pl.col("near_duplicates").fill_null(pl.lit([], DISPOSITIONS["near_duplicates"])),
         score=pl.coalesce("reranked_score", "weighted_score", "fused_score", "merged_score"),
     )
     lookups = _Lookups(run, limits)
@@ -133,13 +132,10 @@ class _Lookups:
     @cached_property
     def within(self) -> dict[tuple[int, int], tuple[int, str]]:
         """For each near-duplicate within a corpus, the representative and its label."""
-        representatives = self.run.deduped.filter(pl.col("duplicates").list.len() > 0)
-        labels = self.run.pooled_hits.select("query_id", "chunk_id", "source_label")
-        pairs = representatives.join(_once(labels), on=_KEY).select(
-            "query_id", "duplicates", "chunk_id", "source_label"
-        )
-        rows = pairs.explode("duplicates").iter_rows()
-        return {(query_id, gone): (other, label) for query_id, gone, other, label in rows}
+        pairs = self.run.deduped.filter(pl.col("duplicates").list.len() > 0).explode("duplicates")
+        labels = _once(self.run.pooled_hits.select(*_KEY, "source_label"))
+        pairs = pairs.select(*_KEY, "duplicates").join(labels, on=_KEY, maintain_order="left")
+        return {(query, gone): (other, label) for query, other, gone, label in pairs.iter_rows()}
 
     @cached_property
     def across(self) -> dict[tuple[int, int], tuple[int, str]]:
@@ -287,6 +283,5 @@ def ordinal(rank: int) -> str:
     ['1st', '2nd', '3rd', '4th', '11th', '21st']
     """
     place = rank + 1
-    ends: Sequence[str] = ("th", "st", "nd", "rd")
     last = 0 if place % 100 in (11, 12, 13) or place % 10 > 3 else place % 10
-    return f"{place}{ends[last]}"
+    return f"{place}{('th', 'st', 'nd', 'rd')[last]}"

@@ -73,8 +73,7 @@ def find_targets(
         asked = queries.filter(query_id=query["query_id"])
         known = _located(homes, wanted, query["repos"], corpora)
         visible, distances = _visible(homes, embedder, other_embedders or {}, asked, known, corpora)
-        own = found.filter(query_id=query["query_id"])
-        ranks = dict(own["chunk_id", "rank"].iter_rows())
+        ranks = dict(found.filter(query_id=query["query_id"])["chunk_id", "rank"].iter_rows())
         for name in wanted:
             for chunk_id in meant(name, known, ranks, distances):
                 chunk = known.row(by_predicate=pl.col("chunk_id") == chunk_id, named=True)
@@ -104,8 +103,7 @@ def _located(
         for store, of, visible in stores:
             rows = locate(store, ids, names, repos=repos, visible=visible, by_end=by_end)
             rows = rows.with_columns(pl.col("corpus").replace(of))
-            many_repos = collection_info(store).many_repos
-            parts.append(labelled(rows, corpora, many_repos=many_repos))
+            parts.append(labelled(rows, corpora, many_repos=collection_info(store).many_repos))
         return stacked(parts)
 
     ids = [int(name) for name in wanted if is_id(name)]
@@ -289,7 +287,6 @@ def _outside(chunk: Mapping[str, Any], limits: Mapping[str, Any], what: str) -> 
     if prefix is not None and not (chunk["path"] or "").startswith(prefix):
         return f"the {what} is limited to paths that begin with {prefix!r}"
     for name in ("language", "state"):
-        limit = limits.get(name)
-        if limit is not None and chunk[name] != limit:
+        if (limit := limits.get(name)) is not None and chunk[name] != limit:
             return f"the {what} is limited to the {name} {limit!r}, and this has {chunk[name]!r}"
     return None

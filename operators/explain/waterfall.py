@@ -52,22 +52,18 @@ def waterfall(explained: pl.DataFrame) -> list[Step]:
         if after is not None:
             steps.append(Step(factor, steps[-1].after if steps else 0.0, after, formula))
 
-    fused = numbers.get(("fused", "score"))
-    base = parts[0] if parts else numbers.get(("merged", "score")) if fused is None else fused
+    merged, fused = (numbers.get((stage, "score")) for stage in ("merged", "fused"))
+    base = parts[0] if parts else merged if fused is None else fused
     if base is None:
         return []
-    if parts and ("fused", "vector_weight") in numbers:
-        stage = "fused"
-    elif base == numbers.get(("merged", "score")) and ("merged", "vector_weight") in numbers:
-        stage = "merged"
-    else:
-        stage = ""
-    if stage:
-        vw, vv, tw, tv, tc = (numbers[stage, name] for name in SCORE_FACTORS)
+    may_tell = {"fused": bool(parts), "merged": base == merged}
+    told = [of for of, may in may_tell.items() if may and (of, "vector_weight") in numbers]
+    if told:
+        vw, vv, tw, tv, tc = (numbers[told[0], name] for name in SCORE_FACTORS)
         sure = "" if tc == 1 else f" × {spell(tc)}"
         step("meaning", vw * vv, f"{spell(vw)} × {spell(vv)}")
         step("words", base, f"+ {spell(tw)} × {spell(tv)}{sure}")
-    elif parts and base != numbers.get(("merged", "score")):
+    elif parts and base != merged:
         (rank, *_) = explained.filter(quantity="part")["rank"]
         step("place", base, f"1 / ({spell(1 / base - rank)} + {rank})")
     elif fused is not None and not parts:
@@ -75,10 +71,8 @@ def waterfall(explained: pl.DataFrame) -> list[Step]:
         step("fusion", base, f"by {by}" if by else "as a caller gave it")
     else:
         step("corpus", base, "as its corpus gave it")
-    total = base
     for part in parts[1:]:
-        total += part
-        step("others", total, f"+ {spell(part)}")
+        step("others", steps[-1].after + part, f"+ {spell(part)}")
     recency = numbers.get(("fused", "recency"))
     if parts and recency is not None and recency != 1:
         step("recency", fused, f"× {spell(recency)}")

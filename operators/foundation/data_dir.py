@@ -23,8 +23,7 @@ def data_home() -> Path:
     Raises:
         CrosscorpusError: CROSSCORPUS_HOME begins with the ``~`` of a user that is not there.
     """
-    chosen = os.environ.get("CROSSCORPUS_HOME", "").strip()
-    if chosen:
+    if chosen := os.environ.get("CROSSCORPUS_HOME", "").strip():
         try:
             return Path(chosen).expanduser().absolute()
         except RuntimeError:

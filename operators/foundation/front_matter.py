@@ -60,10 +60,8 @@ def find_front_matter(text: str) -> Block | None:
     Block(language='yaml', text='date: 2020-01-01\n', end=25)
     """
     opening = _OPENING.match(text)
-    if opening is None:
-        return None
-    closing = _CLOSING[opening[1]].search(text, opening.end())
-    if closing is None:
+    closing = opening and _CLOSING[opening[1]].search(text, opening.end())
+    if opening is None or closing is None:
         return None
     inner = text[opening.end() : closing.start()].replace("\r\n", "\n").replace("\r", "\n")
     return Block("toml" if opening[1] == "+++" else "yaml", inner, closing.end())

@@ -64,11 +64,8 @@ def closed_parent(path: Path, account: Account | None) -> Path | None:
 
 
 def _may_enter(status: os.stat_result, account: Account) -> bool:
-    if status.st_uid == account.uid:
-        return bool(status.st_mode & stat.S_IXUSR)
-    if status.st_gid == account.gid:
-        return bool(status.st_mode & stat.S_IXGRP)
-    return bool(status.st_mode & stat.S_IXOTH)
+    of_others = stat.S_IXGRP if status.st_gid == account.gid else stat.S_IXOTH
+    return bool(status.st_mode & (stat.S_IXUSR if status.st_uid == account.uid else of_others))
 
 
 def clean_environment() -> dict[str, str]:

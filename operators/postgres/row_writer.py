@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import psycopg
+from pgvector import HalfVector
 from psycopg import sql
 from psycopg.rows import TupleRow
 
@@ -15,6 +16,12 @@ from operators.postgres.store import Connection
 
 LARGEST_HALF = 65_504.0
 """The largest number of half precision. Vectors are stored in it."""
+
+
+def vector_bytes(vectors: Iterable[Any], there: Iterable[bool]) -> list[bytes | None]:
+    """For each row that has a vector ``there`` the bytes of the next of ``vectors``, else None."""
+    left = iter(vectors)
+    return [HalfVector(next(left)).to_binary() if one else None for one in there]
 
 
 def copy_rows(

@@ -58,8 +58,7 @@ def newest_stands(hits: pl.DataFrame, queries: pl.DataFrame, scope: pl.DataFrame
             if (newest := first.get(topic[row])) is not None:
                 score[newest] = max(score[newest], score[row])
         others = sorted(set(rows).difference(replaced), key=lambda row: float(score[row]))
-        best = sorted({document[row]: score[row] for row in others}.values(), reverse=True)
-        if best:
+        if best := sorted({document[row]: score[row] for row in others}.values(), reverse=True):
             limit = np.nextafter(best[:HEAD][-1], -np.inf)
             score[replaced] = np.minimum(score[replaced], limit)
     return ranked(hits, score)

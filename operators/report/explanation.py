@@ -127,11 +127,9 @@ def _few_words(passages: Sequence[Passage]) -> list[str]:
 
 def _scores(passages: Sequence[Passage]) -> Html:
     scored = [one for one in passages if one.steps]
-    factors = used_factors(scored)
-    meanings = "; ".join(f"{factor}: {FACTORS[factor]}" for factor in factors)
-    lettered = "Letters: passages that were asked about and are no results."
-    if all(one.place is not None for one in passages):
-        lettered = ""
+    meanings = "; ".join(f"{factor}: {FACTORS[factor]}" for factor in used_factors(scored))
+    asked = any(one.place is None for one in passages)
+    lettered = "Letters: passages that were asked about and are no results." if asked else ""
     picture = charts.chart(
         score_bars(scored),
         title="Score",

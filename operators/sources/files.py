@@ -217,10 +217,8 @@ def decode_source(data: bytes) -> str:
 
 def decode_marked(data: bytes) -> str | None:
     """The text that a byte-order mark begins; None without one."""
-    for bom, encoding in _BOMS:
-        if data.startswith(bom):
-            return data[len(bom) :].decode(encoding, "replace")
-    return None
+    marks = ((bom, encoding) for bom, encoding in _BOMS if data.startswith(bom))
+    return next((data[len(bom) :].decode(encoding, "replace") for bom, encoding in marks), None)
 
 
 def check_text(data: bytes) -> None:

@@ -91,10 +91,7 @@ def finding_document(finding: Mapping[str, Any], repo: str | None = None) -> Doc
         doc_date=created_at,
         date_source=None if created_at is None else "explicit",
         metadata=metadata_json(
-            {
-                **{str(key): value for key, value in finding.items() if key not in _TAKEN},
-                "outcome": outcome,
-            }
+            {key: value for key, value in finding.items() if key not in _TAKEN}, outcome=outcome
         ),
     )
 
@@ -105,7 +102,6 @@ def _name(item: Item) -> bytes:
 
 def _first(finding: Mapping[str, Any], names: tuple[str, ...]) -> str:
     for name in names:
-        text = string_of(finding, name)
-        if text is not None and text.strip():
+        if (text := string_of(finding, name)) and text.strip():
             return text
     raise BadLine(f"{names[0]} is missing")

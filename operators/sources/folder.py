@@ -164,7 +164,7 @@ def _document(
         version=version,
         lineage_id=lineage_of(shown, title),
         metadata=metadata_json(
-            {**parsed.metadata, "date_trust": dated.trust, "version_source": version_source}
+            parsed.metadata, date_trust=dated.trust, version_source=version_source
         ),
         source_hash=hashed,
         note=parsed.note,

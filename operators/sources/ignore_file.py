@@ -43,9 +43,8 @@ def without_ignored(
         left_out = set[str]()
         for item in source.scan():
             path = item.where if isinstance(item, ReadIssue) else item.key[2]
-            if item.key and item.key[0] == no_files:
-                yield item
-            elif ignored(path) or path == NAME:
+            of_a_file = not item.key or item.key[0] != no_files
+            if of_a_file and (ignored(path) or path == NAME):
                 left_out.add(path)
             else:
                 yield item

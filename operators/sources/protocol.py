@@ -186,12 +186,12 @@ def printable(text: str) -> str:
     return UNSEEN_IN_A_LINE.sub(lambda m: m[0].encode("unicode_escape").decode(), clean_text(text))
 
 
-def metadata_json(values: Mapping[str, Any]) -> str:
-    """``values`` as a JSON object with sorted keys.
+def metadata_json(values: Mapping[str, Any] | None = None, /, **more: Any) -> str:
+    """``values`` and ``more`` as one JSON object with sorted keys.
 
     Nulls are left out, and so is any value whose JSON is longer than ``METADATA_VALUE_LIMIT``.
     """
-    given = {str(key): value for key, value in values.items() if value is not None}
+    given = {str(k): v for k, v in {**(values or {}), **more}.items() if v is not None}
     kept = {k: v for k, v in given.items() if len(json.dumps(v)) <= METADATA_VALUE_LIMIT}
     return json.dumps(_clean_value(kept), sort_keys=True, ensure_ascii=False)
 

@@ -49,9 +49,8 @@ def reader_source(reader: Any) -> Source:
         except Exception as error:  # whatever a reader stumbles over
             raise SourceError(f"{name}: {type(error).__name__}: {error}") from error
 
-    version = getattr(reader, "version", 1)
-    whole = scopes is not None
-    return Source(f"own_{name}/{version}", scan, scopes, lambda: 0.0, whole=whole)
+    mark = f"own_{name}/{getattr(reader, 'version', 1)}"
+    return Source(mark, scan, scopes, lambda: 0.0, whole=scopes is not None)
 
 
 def named_reader(name: str, arguments: Sequence[str]) -> Source:

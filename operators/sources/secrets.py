@@ -268,15 +268,13 @@ def without_secrets(source: Source, mode: str = "skip") -> Source:
         return source
     judge = partial(_judged, redact=mode == "redact")
 
-    def read(item: LazyDocument) -> Document | ReadIssue:
-        return judge(item.read())
+    def judged(item: Item) -> Item:
+        if isinstance(item, LazyDocument):
+            return replace(item, parse=lambda: judge(item.read()))
+        return judge(item)
 
     def scan() -> Iterator[Item]:
-        for item in source.scan():
-            if isinstance(item, LazyDocument):
-                yield replace(item, parse=partial(read, item))
-            else:
-                yield judge(item)
+        yield from map(judged, source.scan())
 
     return replace(source, scan=scan, judged=f"secrets/{VERSION} {mode}")
 
@@ -297,8 +295,7 @@ def _judged(item: Document | ReadIssue, *, redact: bool) -> Document | ReadIssue
     where = redacted(item.path or item.document_id)
     withdrawn = partial(ReadIssue, where, failed=False, key=item.key, withdrawn=True)
     if not redact:
-        why = f"holds a secret ({said}): left out; --secrets redact or allow takes it"
-        return withdrawn(why)
+        return withdrawn(f"holds a secret ({said}): left out; --secrets redact or allow takes it")
     cleaned: dict[str, Any] = {name: redacted(value) for name, value in fields.items()}
     for field in fields.keys() - {"text"}:
         for _, secret in found:  # a field may end within one, as the subject of a commit is cut

@@ -126,10 +126,9 @@ class KnownVersions:
         return exact or self._series(version)
 
     def _is_surely_asked(self, mention: Mention) -> bool:
-        parts = mention.written.count(".")
         if self._is_a_platform(mention.product) or mention.before or mention.strength == "bare":
             return False
-        return parts >= (1 if mention.strength == "marked" else 2)
+        return mention.written.count(".") >= (1 if mention.strength == "marked" else 2)
 
     def _is_a_platform(self, product: str | None) -> bool:
         return (product or "").lower() in _PLATFORMS and not self._names_a_topic(product)
@@ -155,9 +154,8 @@ class KnownVersions:
         known = self._near(question)
         place = bisect_left(known, _key(version), key=_key)
         begin = max(0, min(place - MOST_SHOWN // 2, len(known) - MOST_SHOWN))
-        end = begin + MOST_SHOWN
-        there = ", ".join(map(shown, known[begin:end]))
-        there = "…, " * (begin > 0) + there + ", …" * (end < len(known))
+        there = ", ".join(map(shown, known[begin : begin + MOST_SHOWN]))
+        there = "…, " * (begin > 0) + there + ", …" * (begin + MOST_SHOWN < len(known))
         return f"version {shown(version)} is not here" + (f"; there are {there}" if there else "")
 
     def _near(self, question: str) -> list[str]:

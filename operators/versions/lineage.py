@@ -97,9 +97,8 @@ def lineages(documents: pl.DataFrame) -> pl.DataFrame:
             name = f"{name}#{run[-1].names.title or ''}"[:LONGEST_NAME]
             taken[name] += 1
             name += f" ({taken[name]})" if taken[name] > 1 else ""
-        last = len(run) - 1
         rows += [
-            (p.key, name, p.names.version, place, place == last, date)
+            (p.key, name, p.names.version, place, p is run[-1], date)
             for place, (p, date) in enumerate(zip(run, _released(run), strict=True))
         ]
     return pl.DataFrame(rows, schema=LINEAGES, orient="row")

@@ -49,15 +49,11 @@ def changes(old: Sequence[Passage], new: Sequence[Passage]) -> list[Change]:
     found: list[tuple[int, int, int, Change]] = []
     at = -1
     for pair in align(before, after):
-        if pair.relation == "same":
-            at = pair.new if pair.new is not None else at
-            continue
-        change = _change(pair, before, after)
-        if pair.new is not None:
-            at = pair.new if pair.old is not None else at
-            found.append((pair.new, 0, pair.old or 0, change))
-        else:
-            found.append((at, 1, pair.old or 0, change))
+        if pair.new is not None and pair.old is not None:
+            at = pair.new
+        if pair.relation != "same":
+            place = (at, 1) if pair.new is None else (pair.new, 0)
+            found.append((*place, pair.old or 0, _change(pair, before, after)))
     return [change for *_, change in sorted(found, key=lambda item: item[:3])]
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pgvector import HalfVector
 
+from operators.postgres.row_writer import vector_bytes
 from operators.postgres.store import Connection
 
 TABLES = (
@@ -79,8 +79,4 @@ def from_arrow(array: pa.Array) -> list[Any]:
     flat = array.flatten().to_numpy(zero_copy_only=False).astype(np.float32)
     if not np.isfinite(flat).all():
         raise ValueError("a vector is not finite")
-    vectors = iter(flat.reshape(-1, array.type.list_size))
-    return [
-        HalfVector(next(vectors)).to_binary() if there else None
-        for there in array.is_valid().to_pylist()
-    ]
+    return vector_bytes(flat.reshape(-1, array.type.list_size), array.is_valid().to_pylist())

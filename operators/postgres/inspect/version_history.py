@@ -69,8 +69,7 @@ def diff_versions(
     Raises:
         CrosscorpusError: no such topic or version, or ``older`` is not older than ``newer``.
     """
-    members = lineage_named(store, name, corpus)
-    rows = members.to_dicts()
+    rows = lineage_named(store, name, corpus).to_dicts()
     after = version_place(rows, newer) if newer is not None else len(rows) - 1
     before = version_place(rows, older) if older is not None else after - 1
     if before < 0:

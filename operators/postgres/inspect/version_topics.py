@@ -118,9 +118,8 @@ def _unknown(conn: Connection, name: str, values: Mapping[str, str | None]) -> s
         values,
     ).fetchone()
     if row:
-        path, version = row
-        named = f", version {version}" if version else ""
-        return f"{path!r} is there once only{named}: no other version of it was found"
+        named = f", version {row[1]}" if row[1] else ""
+        return f"{row[0]!r} is there once only{named}: no other version of it was found"
     rows = conn.execute(
         "SELECT DISTINCT unnest(ARRAY[v.lineage_id, d.path, d.title])"
         " FROM document_versions v JOIN documents d USING (document_key)"

@@ -145,11 +145,8 @@ def condition(one: Filter, alias: str, parameters: dict[str, Any], *, number: in
         add("state", one.state, "$item_state = ?::text")
     if one.pattern is not None:
         matches = "x.corpus = %(corpus)s AND regexp_match(x.text, ?::text, 'n') IS NOT NULL"
-        add(
-            "pattern",
-            one.pattern,
-            f"$chunk_id IN (SELECT x.chunk_id FROM chunks x WHERE {matches})",
-        )
+        matching = f"SELECT x.chunk_id FROM chunks x WHERE {matches}"
+        add("pattern", one.pattern, f"$chunk_id IN ({matching})")
     return " AND ".join(clauses) or "true"
 
 

@@ -72,9 +72,7 @@ def bm25_search(
     Raises:
         SearchTimeout: ``timeout_s`` has passed.
     """
-    info = collection_info(store)
-    sizes = info.repos.get(corpus, {})
-    if not sizes or k < 1:
+    if k < 1 or not collection_info(store).repos.get(corpus):
         return empty(TEXT_LISTS)
     deadline = Deadline.after(timeout_s, f"the text search of corpus {corpus!r}")
     texts = _texts(store, deadline, corpus, queries)
@@ -115,8 +113,7 @@ def plain_search(
     text without words has no rows. Arguments, order and errors as in :func:`bm25_search`.
     """
     deadline = Deadline.after(timeout_s, f"the text search of corpus {corpus!r}")
-    info = collection_info(store)
-    if k < 1 or corpus not in info.corpora:
+    if k < 1 or corpus not in collection_info(store).corpora:
         return empty(TEXT_LISTS)
     work = partial(_rank_plainly, corpus=corpus, k=k)
     texts = _texts(store, deadline, corpus, queries)
@@ -136,8 +133,7 @@ def pg_textsearch_search(
         SearchTimeout: ``timeout_s`` has passed.
     """
     deadline = Deadline.after(timeout_s, f"the text search of corpus {corpus!r}")
-    info = collection_info(store)
-    if k < 1 or corpus not in info.corpora:
+    if k < 1 or corpus not in collection_info(store).corpora:
         return empty(TEXT_LISTS)
     index = pg_textsearch_index(corpus)
     run(store, deadline, partial(_check_pg_textsearch, corpus=corpus, index=index))

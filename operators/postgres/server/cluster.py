@@ -92,8 +92,7 @@ class Cluster:
 
     def answer(self) -> Ping:
         """Ask the server, by connecting, whether it takes connections."""
-        running = self.running()
-        port = running.port if running else DEFAULT_PORT
+        port = running.port if (running := self.running()) else DEFAULT_PORT
         with undisturbed():
             return Ping(PGconn.ping(self.socket_dsn(port).encode()))
 
@@ -106,16 +105,13 @@ class Cluster:
 
         They may end at any moment: psutil then knows only their ``info``.
         """
-        found = []
-        for process in psutil.process_iter(["name", "cwd", "status", "create_time"]):
-            info = process.info
-            if (
-                info["cwd"] == str(self.data)
-                and (info["name"] or "").startswith("postgres")
-                and info["status"] != psutil.STATUS_ZOMBIE
-            ):
-                found.append(process)
-        return found
+        return [
+            process
+            for process in psutil.process_iter(["name", "cwd", "status", "create_time"])
+            if process.info["cwd"] == str(self.data)
+            and (process.info["name"] or "").startswith("postgres")
+            and process.info["status"] != psutil.STATUS_ZOMBIE
+        ]
 
     def is_held(self) -> bool:
         """Say whether any process may still write to the database."""

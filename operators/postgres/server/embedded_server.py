@@ -44,7 +44,7 @@ def in_use(data_dir: Path) -> Server | None:
     return next((s for s in reversed(_in_use) if s.cluster.directory == directory), None)
 
 
-class Server:
+class Server(contextlib.AbstractContextManager["Server"]):
     """One use of an embedded server, counted until released; a context manager."""
 
     def __init__(self, data_dir: Path, *, settings: Mapping[str, str] | None = None) -> None:
@@ -100,10 +100,6 @@ class Server:
             if file_locks.is_held(self.cluster.directory / "users"):
                 return False
             return self.cluster.stop()
-
-    def __enter__(self) -> Server:
-        """Return the server itself."""
-        return self
 
     def __exit__(self, *error: object) -> None:
         """Release the server."""

@@ -15,12 +15,11 @@ from uuid import UUID
 
 import numpy as np
 import polars as pl
-from pgvector import HalfVector
 
 from operators.errors import CrosscorpusError
 from operators.foundation.sanitize import clean_frame, clean_text
 from operators.frames import CHUNKS, DOCUMENTS, FrameError
-from operators.postgres.row_writer import LARGEST_HALF, copy_rows, insert_rows
+from operators.postgres.row_writer import LARGEST_HALF, copy_rows, insert_rows, vector_bytes
 from operators.postgres.schema.partitions import ensure_partitions, lock_writers
 from operators.postgres.store import Connection, Store, check_space, collection_info, need_space
 from operators.postgres.write.postings import count_terms, write_postings
@@ -181,8 +180,7 @@ def write_ledger(
 
 
 def _need(frame: pl.DataFrame, columns: Sequence[str], name: str) -> None:
-    missing = [column for column in columns if column not in frame.columns]
-    if missing:
+    if missing := [column for column in columns if column not in frame.columns]:
         raise FrameError(f"{name}: missing column {', '.join(map(repr, missing))}")
 
 
@@ -199,12 +197,10 @@ def _check_names(frame: pl.DataFrame, name: str) -> None:
 
 
 def _check_keys(documents: pl.DataFrame, keys: list[UUID], chunk_keys: list[UUID]) -> None:
-    twice = [key for key, count in Counter(keys).items() if count > 1]
-    if twice:
+    if twice := [key for key, count in Counter(keys).items() if count > 1]:
         name = documents["document_id"][keys.index(twice[0])]
         raise CrosscorpusError(f"document {name!r} is listed twice in one batch")
-    strangers = set(chunk_keys) - set(keys)
-    if strangers:
+    if strangers := set(chunk_keys) - set(keys):
         raise CrosscorpusError(f"{len(strangers)} chunks are of none of the batch's documents")
 
 
@@ -217,8 +213,7 @@ def _vectors(store: Store, chunks: pl.DataFrame) -> list[bytes | None]:
         )
     embedding = chunks["embedding"].cast(pl.List(pl.Float32))
     given = embedding.drop_nulls()
-    wrong = set(given.list.len().to_list()) - {info.dimensions}
-    if wrong:
+    if wrong := set(given.list.len().to_list()) - {info.dimensions}:
         raise CrosscorpusError(
             f"a vector has {min(wrong)} dimensions, but collection {store.collection!r} holds "
             f"vectors of model {info.model!r} with {info.dimensions}"
@@ -232,8 +227,4 @@ def _vectors(store: Store, chunks: pl.DataFrame) -> list[bytes | None]:
             f"{int(unfit.sum())} vectors are not finite half-precision numbers (NaN, infinity or "
             f"beyond {LARGEST_HALF:g}), the first in document {named[int(np.argmax(unfit))]!r}"
         )
-    vectors = iter(values)
-    return [
-        HalfVector(next(vectors)).to_binary() if there else None
-        for there in embedding.is_not_null()
-    ]
+    return vector_bytes(values, embedding.is_not_null())

@@ -172,8 +172,7 @@ def erase_log(dsn: str) -> list[str]:
                 conn.execute("SELECT pg_logical_emit_message(true, 'erase', '')")
                 conn.execute("SELECT pg_switch_wal()")
                 conn.execute("CHECKPOINT")
-                others = conn.execute(_OTHER_LOG_FILES).fetchone()
-                alone = alone + 1 if others is None else 0
+                alone = alone + 1 if conn.execute(_OTHER_LOG_FILES).fetchone() is None else 0
                 if alone == 2:
                     break
             else:

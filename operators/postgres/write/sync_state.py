@@ -163,8 +163,7 @@ def write_state(conn: Connection, rows: Sequence[tuple[str, str, str]]) -> None:
     """Put ``rows`` (source, name, value) into ``sync_state``, in place of those there."""
     columns = dict.fromkeys(("source", "name", "value"), "text")
     replaced = "DO UPDATE SET value = excluded.value WHERE held.value <> excluded.value"
-    then = f"ON CONFLICT (source, name) {replaced}"
-    insert_rows(conn, "sync_state AS held", columns, rows, then)
+    insert_rows(conn, "sync_state AS held", columns, rows, f"ON CONFLICT (source, name) {replaced}")
 
 
 def _upsert(conn: Connection, source: str, items: Sequence[SyncItem]) -> int:

@@ -150,9 +150,7 @@ def _chunks_of(
         if not body.strip():
             continue
         at = section_of(starts, run[0].line, body)
-        anchor = None if at is None else anchors[at]
-        if code:
-            anchor = _symbol_of(run, code)
+        anchor = _symbol_of(run, code) if code else None if at is None else anchors[at]
         excess = count_tokens([embedded_text(title, anchor, body)])[0] - max_tokens
         if excess > 0 and len(run) > 1:  # pieces of one long word can count less apart than joined
             allowed = max(allowed - excess, 1)
@@ -250,14 +248,7 @@ def _units(
     above = 0  # word-pieces of the headings before this line that no text has followed yet
     for number, (line, count) in enumerate(zip(lines, counts, strict=True)):
         flush_left = not line[0].isspace() and line[0] not in ")]}"
-        if above:
-            quality = 0
-        elif number in starts:
-            quality = 4
-        elif after_blank:
-            quality = 3 if flush_left else 2
-        else:
-            quality = 1 if flush_left else 0
+        quality = 0 if above else 4 if number in starts else 2 * after_blank + flush_left
         if code:
             quality += 4 * (deepest - code.depths[number])
         after_blank = not line.strip()

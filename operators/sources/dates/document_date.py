@@ -138,12 +138,9 @@ def without_future_dates(documents: pl.DataFrame, now: datetime | None = None) -
     ``doc_date`` and ``date_source`` become null there: such a document is of unknown age, and never
     the newest of its kind.
     """
-    latest = (now or datetime.now(UTC)) + FUTURE_ALLOWED
-    credible = pl.col("doc_date") <= latest
-    return documents.with_columns(
-        pl.when(credible).then("doc_date").alias("doc_date"),
-        pl.when(credible).then("date_source").alias("date_source"),
-    )
+    credible = pl.col("doc_date") <= (now or datetime.now(UTC)) + FUTURE_ALLOWED
+    dated = pl.col("doc_date", "date_source")
+    return documents.with_columns(pl.when(credible).then(dated).name.keep())
 
 
 def _choose(found: Iterable[_Found], now: datetime) -> DocumentDate:

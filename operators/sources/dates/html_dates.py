@@ -74,8 +74,7 @@ class _Dates:
 
     def _linked_data(self, value: Any) -> None:
         """A thing, a list of things, or a graph of things."""
-        things = value if isinstance(value, list) else [value]
-        for thing in things:
+        for thing in value if isinstance(value, list) else [value]:
             if isinstance(thing, dict):
                 for name in ("dateModified", "datePublished", "dateCreated"):
                     self._keep(name, thing.get(name))

@@ -8,7 +8,7 @@ from operators.sources.formats.asciidoc import ASCIIDOC, asciidoc_header
 from operators.versions.named_version import bare_version, named_version
 
 _KEYS = ("version", "revnumber", "doc_version", "product_version", "release")
-_VALUE = re.compile(r"[\w.+-]{1,64}")
+_VALUE = re.compile(r"(?=.*[0-9])[\w.+-]{1,64}")
 
 
 def document_version(path: str | None, text: str | None = None) -> tuple[str | None, str | None]:
@@ -53,5 +53,4 @@ def _stated(text: str, suffix: str) -> tuple[str, str] | None:
 
 def _acceptable(value: str) -> str | None:
     version = bare_version(value.strip().strip("\"'"))
-    has_digit = re.search("[0-9]", version)
-    return version if has_digit and _VALUE.fullmatch(version) else None
+    return version if _VALUE.fullmatch(version) else None

@@ -85,8 +85,7 @@ class _Text:
         self._open.append(tag)
         if len(self._open) > MAX_DEPTH:
             raise ValueError(f"its XML is nested deeper than {MAX_DEPTH}")
-        again = tag in _BRANCHES and self._chosen[-1]
-        if self._skipped or again or tag == f"{_W}pPrChange":
+        if self._skipped or tag == f"{_W}pPrChange" or (tag in _BRANCHES and self._chosen[-1]):
             self._skipped += 1
         elif tag == f"{_MC}AlternateContent":
             self._chosen.append(False)

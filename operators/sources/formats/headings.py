@@ -56,9 +56,7 @@ def section_of(starts: Sequence[int], first: int, body: str) -> int | None:
     said = (n for n in written if n - first >= skipped and n not in titles)
     at = next((n for n in said if is_text(lines[n - first])), written[0] if written else first)
     section = bisect_right(starts, at) - 1
-    if section >= 0:
-        return section
-    return 0 if end else None
+    return section if section >= 0 else 0 if end else None
 
 
 def is_text(line: str) -> bool:
@@ -173,8 +171,7 @@ def _asciidoc(text: str) -> Iterator[Heading]:
     lines = [line.rstrip() for line in text.split("\n")]
     for number, (line, block) in enumerate(zip(lines, asciidoc_blocks(lines), strict=True)):
         if not block and is_underlined(lines, number):
-            level = _ASCIIDOC_RULES.index(lines[number + 1][0]) + 1
-            yield Heading(number, level, line)
+            yield Heading(number, _ASCIIDOC_RULES.index(lines[number + 1][0]) + 1, line)
         elif not block and (match := _ASCIIDOC.fullmatch(line)):
             yield Heading(number, len(match[1]), match[2])
 
@@ -193,8 +190,7 @@ def _restructured(text: str) -> Iterator[Heading]:
     for number, (title, rule) in enumerate(pairwise(lines)):
         ruled = len(rule) >= len(title) and _RST_RULE.match(rule)
         if title and ruled and not title[0].isspace() and not _RST_RULE.match(title):
-            level = levels.setdefault(rule[0], len(levels) + 1)
-            yield Heading(number, level, title)
+            yield Heading(number, levels.setdefault(rule[0], len(levels) + 1), title)
 
 
 _FORMATS: dict[str, Callable[[str], Iterable[Heading]]] = {

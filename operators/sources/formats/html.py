@@ -78,8 +78,7 @@ def decode_html(data: bytes) -> str:
     """A page's text in the encoding that it names: byte-order mark, ``meta``, else UTF-8."""
     if (marked := decode_marked(data)) is not None:
         return marked
-    named = _ENCODING.search(data[:_SNIFFED]) or _XML_ENCODING.match(data[:_SNIFFED])
-    if named:
+    if named := _ENCODING.search(data[:_SNIFFED]) or _XML_ENCODING.match(data[:_SNIFFED]):
         encoding = named[1].decode("ascii")
         # Browsers read these as the Windows code page, and UTF-16 without a mark as UTF-8.
         if encoding.lower() in ("iso-8859-1", "latin1", "us-ascii", "ascii"):
@@ -178,8 +177,7 @@ class _Visible:
         if not text or text == _BULLET.strip():
             return
         if self.heading is not None:
-            text = text.rstrip("¶§#").strip()  # the mark of a link to the heading itself
-            if text:
+            if text := text.rstrip("¶§#").strip():  # the mark of a link to the heading itself
                 self.lines += ["", f"{'#' * self.heading} {text}", ""]
                 self.first_heading = self.first_heading or text
         else:

@@ -111,9 +111,7 @@ def pdf_title(found: PdfText) -> str | None:
     """The title of the information dictionary, unless a program filled in a file's name."""
     title = " ".join(found.info.get("Title", "").split())
     generated = re.search(r"\.(docx?|pptx?|xlsx?|indd|tex|dvi|odt|rtf|fm|qxd)$", title, re.I)
-    if not title or generated or title.lower() in ("untitled", "title", "none"):
-        return None
-    return title
+    return None if generated or title.lower() in ("", "untitled", "title", "none") else title
 
 
 def _page(text: str, sections: Sequence[tuple[int, str]]) -> str:

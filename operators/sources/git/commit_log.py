@@ -134,7 +134,7 @@ def history_document(repository: Repository, commit: Commit) -> Document:
     message = commit.message.strip("\n")
     text = f"{message}\n\nFiles:\n" + "\n".join(listed) + "\n" if listed else message + "\n"
     subject = commit.subject or "(no message)"
-    committed = commit.committed_at
+    committed = commit.committed_at and commit.committed_at.isoformat()
     return Document(
         document_id=commit.commit,
         corpus="history",
@@ -146,16 +146,14 @@ def history_document(repository: Repository, commit: Commit) -> Document:
         doc_date=commit.authored_at,
         date_source="git" if commit.authored_at else None,
         metadata=metadata_json(
-            {
-                "commit": commit.commit,
-                "short_commit": commit.commit[:7],
-                "subject": subject[:200],
-                "author": commit.author[:200],
-                "committed_at": committed.isoformat() if committed else None,
-                "files": commit.files,
-                APART_FROM: text.count("\n") if commit.diff else None,
-                "merge": True if len(commit.parents) > 1 else None,
-            }
+            {APART_FROM: text.count("\n") if commit.diff else None},
+            commit=commit.commit,
+            short_commit=commit.commit[:7],
+            subject=subject[:200],
+            author=commit.author[:200],
+            committed_at=committed,
+            files=commit.files,
+            merge=len(commit.parents) > 1 or None,
         ),
     )
 

@@ -308,8 +308,7 @@ def origin_url(root: Path) -> str:
 
 def _host_and_name(url: str) -> tuple[str, str]:
     """Both empty for a path, and for what is no address."""
-    scp = _SCP_FORM.fullmatch(url)
-    if scp:
+    if scp := _SCP_FORM.fullmatch(url):
         host, path = scp["host"], scp["path"]
     else:
         try:

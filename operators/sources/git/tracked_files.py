@@ -183,9 +183,7 @@ def _document(
         date_source=dated.source if dated.value else None,
         version=version,
         lineage_id=lineage_of(path, title),
-        metadata=metadata_json(
-            {**commit, "date_trust": dated.trust, "version_source": version_source}
-        ),
+        metadata=metadata_json(commit, date_trust=dated.trust, version_source=version_source),
     )
 
 

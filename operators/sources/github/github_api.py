@@ -153,9 +153,7 @@ class GithubApi(AbstractContextManager["GithubApi"]):
         if response.status_code == 304:
             return Answer(None, etag, None, changed=False)
         link = response.links.get("next", {}).get("url")
-        if link is not None:
-            link = urljoin(str(response.url), link)
-        return Answer(response.json(), etag, link)
+        return Answer(response.json(), etag, link and urljoin(str(response.url), link))
 
     def _check_wait(self, wait: float, limited: int) -> None:
         if wait > LONGEST_WAIT_S or limited > _LIMITED_ATTEMPTS:
@@ -287,5 +285,4 @@ def _origin(url: str) -> tuple[str, str | None, int]:
 def _shown(url: str) -> str:
     """Scheme, host and path; user-info and query left out."""
     parts = urlsplit(url)
-    host = parts.netloc.rpartition("@")[2]
-    return printable(f"{parts.scheme}://{host}{parts.path}")
+    return printable(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}")

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
-from itertools import groupby
+from itertools import groupby, starmap
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,9 @@ _EXPORTS = {
 
 _Build = Callable[[str, int, Sequence[SyncItem]], Iterable[Item]]
 """Takes the repository's name, a number, and the items of that number; returns its documents."""
+
+_Data = dict[str, Any]
+_MOMENTS = ("created_at", "changed_at", "closed_at")
 
 _Held = tuple[str, SyncItem]
 """The repository of an item, and the item."""
@@ -147,7 +150,7 @@ def review_documents(
             yield replace(_review_document(repo, number, title, review), part=not whole)
 
 
-def _threads(comments: dict[int, dict[str, Any]]) -> dict[int, list[int]]:
+def _threads(comments: dict[int, _Data]) -> dict[int, list[int]]:
     """The comments of each thread in the order of their ids, by the id of its first one."""
     threads: dict[int, list[int]] = {}
     for key in sorted(comments):
@@ -159,9 +162,7 @@ def _threads(comments: dict[int, dict[str, Any]]) -> dict[int, list[int]]:
     return threads
 
 
-def _thread(
-    repo: str, number: int, title: str, root: int, thread: list[dict[str, Any]]
-) -> Document | None:
+def _thread(repo: str, number: int, title: str, root: int, thread: list[_Data]) -> Document | None:
     """None where only programs wrote."""
     said = [data for data in thread if not data.get("bot")]
     if not said:
@@ -169,8 +170,11 @@ def _thread(
     place = thread[0]  # where the thread stands, even if a program began it
     opening = [place["path"] or "", _hunk(place["hunk"])]
     blocks = ["\n".join(part for part in opening if part), *map(comment_block, said)]
-    created = moment(said[0], "created_at")
-    return Document(
+    metadata = {"pr_number": number, "line": place["line"], "outdated": place["outdated"] or None}
+    return _document(
+        said[0],
+        said,
+        {**metadata, "n_comments": len(said)},
         document_id=f"pull/{number}#discussion_r{root}",
         corpus=REVIEWS,
         repo=repo,
@@ -178,42 +182,35 @@ def _thread(
         text="\n\n".join(block for block in blocks if block),
         path=place["path"],
         uri=place["html_url"],
-        created_at=created,
-        doc_date=max(filter(None, (moment(data, "changed_at") for data in said)), default=created),
-        date_source="explicit",
-        metadata=metadata_json(
-            {
-                "pr_number": number,
-                "authors": sorted({data["login"] for data in said}),
-                "n_comments": len(said),
-                "line": place["line"],
-                "outdated": True if place["outdated"] else None,
-            }
-        ),
     )
 
 
 def _review_document(repo: str, number: int, title: str, review: SyncItem) -> Document:
     data = review.data
-    created = moment(data, "created_at")
-    return Document(
+    return _document(
+        data,
+        [data],
+        {"pr_number": number, "n_comments": 1, "review_state": data["state"].lower()},
         document_id=f"pull/{number}#pullrequestreview-{review.item_id}",
         corpus=REVIEWS,
         repo=repo,
         title=title,
         text=comment_block(data, data["state"]),
         uri=data["html_url"],
-        created_at=created,
-        doc_date=moment(data, "changed_at"),
+    )
+
+
+def _document(
+    first: _Data, said: Sequence[_Data], metadata: dict[str, object], **fields: Any
+) -> Document:
+    """The document of what was ``said`` below ``first``: dated by the last change of these."""
+    each = ((data, at) for data in (first, *said) for at in _MOMENTS)
+    return Document(
+        created_at=moment(first, "created_at"),
+        doc_date=max(filter(None, starmap(moment, each))),
         date_source="explicit",
-        metadata=metadata_json(
-            {
-                "pr_number": number,
-                "authors": [data["login"]],
-                "n_comments": 1,
-                "review_state": data["state"].lower(),
-            }
-        ),
+        metadata=metadata_json(metadata, authors=sorted({data["login"] for data in said})),
+        **fields,
     )
 
 
@@ -245,11 +242,18 @@ def conversation(
     said = [each for each in (data, *comments) if not each.get("bot")]
     if not said:
         return []
-    created = moment(data, "created_at")
     expected = data.get("comments")  # none in what an earlier release kept, and in a list of pulls
-    dates = [moment(each, at) for each in said for at in ("created_at", "changed_at")]
+    metadata = {
+        key: number,
+        "n_comments": sum(not each.get("bot") for each in comments),
+        "labels": data.get("labels") or None,
+        "state_reason": data.get("state_reason"),
+    }
     return [
-        Document(
+        _document(
+            data,
+            said,
+            metadata,
             document_id=f"{folder}/{number}",
             corpus=corpus,
             repo=repo,
@@ -257,18 +261,6 @@ def conversation(
             text="\n\n".join(comment_block(each) for each in said),
             uri=data["html_url"],
             state=data["state"],
-            created_at=created,
-            doc_date=max(filter(None, [*dates, moment(data, "closed_at")]), default=created),
-            date_source="explicit",
-            metadata=metadata_json(
-                {
-                    key: number,
-                    "authors": sorted({each["login"] for each in said}),
-                    "n_comments": sum(not each.get("bot") for each in comments),
-                    "labels": data.get("labels") or None,
-                    "state_reason": data.get("state_reason"),
-                }
-            ),
             part=not whole and (expected is None or len(comments) < expected),
         )
     ]

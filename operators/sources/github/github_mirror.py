@@ -55,8 +55,7 @@ _OVERLAP = timedelta(seconds=300)
 _NAME = re.compile(r"(?!\.{1,2}/)[\w.-]{1,100}/(?!\.{1,2}$)[\w.-]{1,100}", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class _Listing:
+class _Listing(NamedTuple):
     path: str
     kinds: tuple[str, ...]
     params: tuple[tuple[str, str], ...] = ()

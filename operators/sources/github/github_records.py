@@ -60,10 +60,7 @@ def sync_item(value: Any) -> SyncItem | None:
 
 def without_secrets(item: SyncItem) -> SyncItem:
     """``item`` with a mark in place of each secret (:mod:`operators.sources.secrets`)."""
-    data = {
-        name: redacted(value) if isinstance(value, str) else value
-        for name, value in item.data.items()
-    }
+    data = {k: redacted(v) if isinstance(v, str) else v for k, v in item.data.items()}
     return replace(item, data=data, content_hash=_hash(data))
 
 
@@ -110,8 +107,7 @@ def _kind(value: Mapping[str, Any]) -> str:
     if "issue_url" in value and "title" not in value:
         return ISSUE_COMMENT
     if "number" in value and "title" in value:
-        pull = value.get("pull_request") is not None or "head" in value
-        return PULL if pull else ISSUE
+        return PULL if value.get("pull_request") is not None or "head" in value else ISSUE
     message = value.get("message")
     if isinstance(message, str) and "id" not in value:
         raise BadItem(f"an error that GitHub gave: {printable(message)[:200]}")

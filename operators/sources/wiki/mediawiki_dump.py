@@ -216,9 +216,7 @@ def _document(source: str, fields: dict[str, str], repo: str, hashed: str) -> Do
         doc_date=moment,
         date_source="explicit" if moment else None,
         lineage_id=lineage_of(title),
-        metadata=metadata_json(
-            {**known, "categories": reduced.categories or None, "last_modified": changed}
-        ),
+        metadata=metadata_json(known, categories=reduced.categories or None, last_modified=changed),
         source_hash=hashed,
     )
 

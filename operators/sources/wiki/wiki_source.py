@@ -120,8 +120,7 @@ def _item(
         raise files.NoDocument("part of every page, no page of its own")
     content = files.read_file(root, path, MAX_PAGE)
     source = files.decode_text(content.data)
-    target = redirect_target(source) if suffix in _MEDIAWIKI else None
-    if target:
+    if suffix in _MEDIAWIKI and (target := redirect_target(source)):
         raise files.NoDocument(f"redirect to {target}")
     last = commits.get(path)
     moment = last.moment if last else None
@@ -163,12 +162,10 @@ def _document(
         version=version,
         lineage_id=lineage_of(shown, title),
         metadata=metadata_json(
-            {
-                "namespace": namespace,
-                "categories": categories or None,
-                "last_modified": changed.isoformat() if changed else None,
-                "date_trust": dated.trust,
-            }
+            namespace=namespace,
+            categories=categories or None,
+            last_modified=changed and changed.isoformat(),
+            date_trust=dated.trust,
         ),
         source_hash=hashed,
     )

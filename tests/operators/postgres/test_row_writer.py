@@ -1,15 +1,21 @@
 from __future__ import annotations
 
 import numpy as np
-from pgvector import HalfVector, SparseVector
+from pgvector import SparseVector
 
-from operators.postgres.row_writer import copy_rows
+from operators.postgres.row_writer import copy_rows, vector_bytes
 from operators.postgres.store import Store
+
+
+def test_a_row_without_a_vector_gets_none_and_the_next_vector_goes_to_the_next_row() -> None:
+    one, two = vector_bytes([[1.0], [2.0]], [True, True])
+    assert vector_bytes([[1.0], [2.0]], [False, True, False, True]) == [None, one, None, two]
+    assert one != two
 
 
 def test_vectors_arrive_as_the_server_s_own_text_form_gives_them(store: Store) -> None:
     vectors = np.array([[1.5, -2.0, 65504.0], [0.0, 0.25, 1.0]], np.float32)
-    halves = [HalfVector(vector).to_binary() for vector in vectors]
+    halves = vector_bytes(vectors, [True, True])
     sparse = SparseVector({0: 0.5, 6: 2.0}, 10).to_binary()
 
     def work(conn):
