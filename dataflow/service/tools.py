@@ -28,11 +28,7 @@ from operators.explain.dispositions import DISPOSITION_MEANINGS
 from operators.explain.waterfall import FACTORS, waterfall
 from operators.postgres.inspect.status import sources
 from operators.postgres.inspect.status import status as read_status
-from operators.postgres.inspect.version_history import (
-    diff_versions,
-    list_versions,
-    version_place,
-)
+from operators.postgres.inspect.version_history import diff_versions, list_versions, version_place
 from operators.postgres.inspect.version_topics import lineage_named, topics
 from operators.postgres.search.chunk_lookup import locate
 from operators.postgres.search.filter_values import absent_everywhere
@@ -67,23 +63,14 @@ Id = Annotated[str, Field(description="of a search result")]
 
 @dataclass(frozen=True)
 class Service:
-    """What the tools read.
+    """What the tools read."""
 
-    Attributes:
-        driver: warm; it answers many callers at once.
-        store: the driver's collection.
-        page: the address of a passage's page, for what has no web address; None: there are none.
-        source: the name or the file of the configuration.
-        settings: what it says, without what a server changes of it; None: the driver's own.
-        metrics: of its questions.
-    """
-
-    driver: RetrievalDriver
-    store: Store
-    page: str | None = None
-    source: str = ""
-    settings: Config | None = None
-    metrics: Metrics = field(default_factory=Metrics)
+    driver: RetrievalDriver  # warm; it answers many callers at once
+    store: Store  # the driver's collection
+    page: str | None = None  # address of the pages of passages that have none on the web
+    source: str = ""  # the name or the file of the configuration
+    settings: Config | None = None  # as the configuration says; None: the driver's own
+    metrics: Metrics = field(default_factory=Metrics)  # of its questions
 
 
 Use = Callable[[], AbstractContextManager[Service]]
