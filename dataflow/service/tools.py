@@ -275,6 +275,12 @@ def status(service: Service, cursor: Cursor = None) -> models.Status:
     )
 
 
+def put(use: Use, tool: Callable[..., Any], given: Mapping[str, Any]) -> Any:
+    """What ``tool`` answers to its parameters ``given``, counted and timed."""
+    with use() as service, service.metrics.question(tool.__name__):
+        return tool(service, **given)
+
+
 def inputs(service: Service, query: str, **asked: Any) -> dict[str, Any]:
     """The graph's inputs of one question; a repository that nothing has is an error.
 
