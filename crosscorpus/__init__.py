@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dataflow.configuration.loader import ConfigError
     from dataflow.driver.answer import Answer, Passage
     from dataflow.driver.retrieval_driver import RetrievalDriver, build_driver
-    from dataflow.execution.graph_checks import GraphError
+    from dataflow.execution.built_graph import GraphError
     from dataflow.ingestion import sources
     from dataflow.ingestion.run import IngestReport
     from dataflow.ingestion.sources import ingest_into as ingest
@@ -50,7 +50,7 @@ _HOMES = {
     "dataflow.configuration.loader": ("ConfigError",),
     "dataflow.driver.answer": ("Answer", "Passage"),
     "dataflow.driver.retrieval_driver": ("RetrievalDriver", "build_driver"),
-    "dataflow.execution.graph_checks": ("GraphError",),
+    "dataflow.execution.built_graph": ("GraphError",),
     "dataflow.ingestion": ("sources",),
     "dataflow.ingestion.run": ("IngestReport",),
     "operators.embedding.protocol": ("EmbeddingError",),

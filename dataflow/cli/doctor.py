@@ -42,10 +42,7 @@ def advice_on_unsearched(corpus: str) -> str:
 def examine(config: Config, collection: str, samples: int = 20) -> Iterator[Finding]:
     """Check the model, the server and the collection; what cannot be reached ends the checks.
 
-    Args:
-        config: names the model.
-        collection: the collection to look at.
-        samples: vectors of each corpus for which the index is compared with an exact scan.
+    The index is compared with an exact scan for ``samples`` vectors of each corpus.
     """
     embedder: Embedder | None = None
     try:

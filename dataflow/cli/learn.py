@@ -75,17 +75,14 @@ def learn(
     out.write_text(text, encoding="utf-8")
     loss = fit.loss
     if as_json:
-        learned = fit.learned
-        gains = [
-            {"strength": strength, "gain": gain, "error": error}
-            for strength, (gain, error) in learned.gains.items()
-        ]
+        gains = fit.learned.gains.items()
+        tried = [{"strength": at, "gain": gain, "error": error} for at, (gain, error) in gains]
         print_json(
             {
                 "experiment": fit.experiment,
                 "training_queries": fit.training,
-                "strength": learned.strength,
-                "cross_validation": gains,
+                "strength": fit.learned.strength,
+                "cross_validation": tried,
                 "test": evaluation_as_json(fit.evaluation),
                 "loss": loss,
             }

@@ -42,7 +42,7 @@ def status(collection: Collection = "default", as_json: AsJson = False) -> None:
 
     Example: crosscorpus status -C team
     """
-    from dataflow.cli.console.collection_state import show_status, status_as_json
+    from dataflow.cli.console.collection_state import CollectionState, show_status, status_as_json
     from dataflow.cli.console.terminal import open_to_read, print_result
     from dataflow.service.freshness import read_of
     from operators.postgres.inspect.status import sources, unread
@@ -53,8 +53,8 @@ def status(collection: Collection = "default", as_json: AsJson = False) -> None:
     with open_to_read(collection) as store:
         info, migration = collection_info(store), pending_model_migration(store)
         read = [read_of(row) for row in sources(store).iter_rows(named=True)]
-        held = (store, info, read_status(store), unread(store), migration, read)
-    print_result(as_json, status_as_json(*held), show_status, *held)
+        state = CollectionState(store, info, read_status(store), unread(store), migration, read)
+    print_result(as_json, status_as_json(state), show_status, state)
 
 
 def verify(

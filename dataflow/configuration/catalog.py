@@ -10,7 +10,7 @@ import importlib
 import inspect
 import typing
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
@@ -108,21 +108,16 @@ def _retrieval_catalog(own: Modules, inside: Modules) -> Catalog:
     shipped = tuple(importlib.import_module(name) for name in MODULES)
     corpus = tuple(importlib.import_module(name) for name in CORPUS_MODULES)
     if not own and not inside:
-        return read_catalog(shipped, corpus)
+        return Catalog(read_layer(*shipped), read_layer(*corpus), shipped)
     ours = _retrieval_catalog((), ())
     check_functions(own, ours.top.functions, ours.top.variants)
     check_functions(inside, ours.corpus.functions, ours.corpus.variants)
     try:
-        both = read_catalog((*shipped, *own), (*corpus, *inside))
+        top, each = read_layer(*shipped, *own), read_layer(*corpus, *inside)
     except ValueError as error:
         raise ConfigError(f"modules: {error}") from None
     names = {one.__name__: origin(one) for one in (*own, *inside)}
-    return replace(both, own=names, inside=inside)
-
-
-def read_catalog(modules: tuple[ModuleType, ...], corpus: tuple[ModuleType, ...]) -> Catalog:
-    """Read ``modules`` and the modules that make one corpus's sub-graph."""
-    return Catalog(read_layer(*modules), read_layer(*corpus), modules)
+    return Catalog(top, each, (*shipped, *own), names, inside)
 
 
 def read_layer(*modules: ModuleType) -> Layer:

@@ -7,7 +7,7 @@ graph has it; or that of one corpus (``code.vector_weight``).
 from collections.abc import Mapping
 from typing import Any
 
-from dataflow.configuration.catalog import Catalog, Layer
+from dataflow.configuration.catalog import Layer
 from dataflow.configuration.config_model import Config
 from operators.errors import UnknownName, check_known, suggest
 
@@ -25,20 +25,20 @@ def with_setting(config: Config, name: str, value: Any) -> Config:
         UnknownName: no stage or parameter has the name.
         ConfigError: the value is of another type, or no variant.
     """
-    catalog = config.catalog
     corpus, _, key = name.rpartition(".")
     if corpus:
         check_known("corpus", corpus, config.corpora)
-        kind = _kind(catalog.corpus, key, name, catalog)
-        return config.with_changes({"corpora": {corpus: {kind: {key: value}}}})
-    changes: dict[str, Any] = {}
-    if _has(catalog.top, key):
-        changes[_kind(catalog.top, key, name, catalog)] = {key: value}
-    if _has(catalog.corpus, key) or not changes:
-        kind = _kind(catalog.corpus, key, name, catalog)
-        own = [c for c, options in config.corpora.items() if key in getattr(options, kind)]
-        changes["corpus_defaults"] = {kind: {key: value}}
-        changes["corpora"] = {c: {kind: {key: value}} for c in own}
+    layers = (config.catalog.top, config.catalog.corpus)
+    around, inside = (_kind(layer, key) for layer in layers)
+    if not inside and (corpus or not around):
+        known = {k for layer in layers for k in layer.parameters | layer.variants}
+        raise UnknownName(f"no parameter or stage {name!r}{suggest(key, known)}")
+    changes: dict[str, Any] = {around: {key: value}} if around and not corpus else {}
+    if inside:
+        every = config.corpora.items()
+        own = [corpus] if corpus else [c for c, one in every if key in getattr(one, inside)]
+        changes["corpora"] = {c: {inside: {key: value}} for c in own}
+        changes |= {} if corpus else {"corpus_defaults": {inside: {key: value}}}
     return config.with_changes(changes)
 
 
@@ -49,12 +49,6 @@ def with_settings(config: Config, settings: Mapping[str, Any]) -> Config:
     return config
 
 
-def _has(layer: Layer, key: str) -> bool:
-    return key in layer.parameters or key in layer.variants
-
-
-def _kind(layer: Layer, key: str, name: str, catalog: Catalog) -> str:
-    if not _has(layer, key):
-        known = {k for one in (catalog.top, catalog.corpus) for k in one.parameters | one.variants}
-        raise UnknownName(f"no parameter or stage {name!r}{suggest(key, known)}")
-    return "variants" if key in layer.variants else "parameters"
+def _kind(layer: Layer, key: str) -> str | None:
+    """What ``layer`` has of that name; None: nothing."""
+    return next((one for one in ("variants", "parameters") if key in getattr(layer, one)), None)

@@ -14,7 +14,7 @@ from hamilton.driver import Driver
 from hamilton.graph_types import HamiltonNode
 
 from dataflow.driver.validation import check_call
-from dataflow.execution.graph_checks import GraphError
+from dataflow.execution.built_graph import GraphError
 from dataflow.execution.plan import make_plan
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from dataflow.execution.graph_checks import GraphError
+from dataflow.execution.built_graph import GraphError
 
 if TYPE_CHECKING:
     from dataflow.configuration.config_model import Config

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
-from hamilton import driver as hamilton_driver
+from hamilton.driver import Driver
 from hamilton.graph import FunctionGraph
 from hamilton.lifecycle.base import LifecycleAdapter
 from hamilton.node import Node
@@ -33,7 +33,7 @@ from dataflow.driver.query_frame import complete_queries, refuse_ignored
 from dataflow.driver.question_spans import with_spans
 from dataflow.driver.trace import Trace, changed, known_to
 from dataflow.driver.validation import check_call, watch_own_nodes
-from dataflow.execution.graph_checks import GraphError, LooseInputs, check_declared
+from dataflow.execution.built_graph import GraphError, LooseInputs, build, check_declared
 from dataflow.execution.hamilton_logs import quiet_hamilton
 from dataflow.execution.memo import Memo
 from dataflow.execution.plan import node_tags
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from operators.postgres.store import Store
 
 _SIBLINGS = 16  # graphs of other configurations that are kept for what-if
-_building = threading.Lock()  # Hamilton resolves decorators in place: one build at a time
 
 
 def build_driver(
@@ -101,22 +100,14 @@ def build_driver(
 
 def build_graph(
     config: Config, catalog: Catalog | None = None, *, adapters: Sequence[LifecycleAdapter] = ()
-) -> hamilton_driver.Driver:
+) -> Driver:
     """The retrieval graph alone, without a server or a model: for drawing and comparing.
 
     Raises:
         GraphError: a stage needs what no node computes.
     """
     catalog = catalog or config.catalog
-    with _building, quiet_hamilton():
-        built = (
-            hamilton_driver.Builder()
-            .with_modules(*catalog.modules)
-            .with_config(hamilton_config(config, catalog))
-            .with_adapters(LooseInputs(), *adapters)
-            .allow_module_overrides()  # a chosen variant takes the place of a node without variants
-            .build()
-        )
+    built = build(catalog.modules, hamilton_config(config, catalog), adapters)
     check_declared(built.graph, DRIVER_INPUTS | RUN_INPUTS)
     watch_own_nodes(built.graph, catalog.own)
     return built
@@ -134,7 +125,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
     def __init__(
         self,
         config: Config,
-        graph: hamilton_driver.Driver,
+        graph: Driver,
         bound: Mapping[str, Any],
         others: Mapping[str, Store] | None = None,
         *,

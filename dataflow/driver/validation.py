@@ -16,7 +16,7 @@ from dataflow.configuration.catalog import DRIVER_INPUTS, RUN_INPUTS
 from dataflow.configuration.own_modules import shown_name
 from dataflow.configuration.value_checks import fits, out_of_bounds
 from dataflow.execution.annotations import spell
-from dataflow.execution.graph_checks import GraphError
+from dataflow.execution.built_graph import GraphError
 from operators import frames
 from operators.errors import CrosscorpusError, UnknownName, check_known, suggest
 
@@ -55,12 +55,7 @@ def check_call(
 ) -> None:
     """Raise if a call names what the graph does not have, or gives a value of another type.
 
-    Args:
-        graph: the built graph.
-        final_vars: the outputs asked for.
-        inputs: run-time inputs by name.
-        overrides: values that stand in for nodes, by name.
-        fixed: names of the configuration that one run can't change.
+    ``fixed``: names of the configuration that one run can't change.
     """
     nodes = graph.nodes
     shown = nodes.keys() - fixed

@@ -6,11 +6,11 @@ from types import ModuleType
 from typing import Any
 
 import polars as pl
-from hamilton import driver
+from hamilton.driver import Driver
 
 from dataflow.configuration.config_model import Config
 from dataflow.evaluation import comparisons, runs
-from dataflow.execution.graph_checks import LooseInputs
+from dataflow.execution.built_graph import build
 from dataflow.execution.hamilton_logs import quiet_hamilton
 from dataflow.execution.scheduler import Scheduler
 from operators.embedding.protocol import Embedder
@@ -27,10 +27,9 @@ _FIELDS = (
 """The fields of :class:`Evaluation` that are nodes of the same name."""
 
 
-def build_evaluation_graph() -> driver.Driver:
+def build_evaluation_graph() -> Driver:
     """The experiment graph alone, without a server or a model."""
-    with quiet_hamilton():
-        built = driver.Builder().with_modules(*MODULES).with_adapters(LooseInputs()).build()
+    built = build(MODULES, {})
     built.graph_executor = Scheduler(0, adapter=built.adapter)
     return built
 

@@ -118,15 +118,8 @@ def learn(
     groups = judged["group"].fill_null(judged["query_id"]).to_list()
     training, test = weight_fitting.halves(groups, seed=seed)
     training = weight_fitting.some(training, groups, training_queries, seed=seed)
-    asked, every_corpus = fetched(
-        store,
-        begin,
-        judged[training],
-        grades,
-        model,
-        vectors_directory=vectors_directory,
-        on_batch=on_batch,
-    )
+    given: dict[str, Any] = {"vectors_directory": vectors_directory, "on_batch": on_batch}
+    asked, every_corpus = fetched(store, begin, judged[training], grades, model, **given)
     base = base_parameters(begin, asked, method)
     learned = weight_fitting.learn(
         together(asked, every_corpus),
@@ -147,8 +140,7 @@ def learn(
         embedder=model,
         all_corpora=all_corpora,
         depth=depth,
-        vectors_directory=vectors_directory,
-        on_batch=on_batch,
+        **given,
     )
     return FitResult(learned, base, experiment, len(training), evaluation)
 

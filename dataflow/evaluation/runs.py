@@ -121,14 +121,8 @@ def answers(
 ) -> dict[str, Answers]:
     """What each configuration finds in all corpora, one after the other or ``elsewhere``."""
     check_corpora(judged_queries, configs)
-    options: dict[str, Any] = {
-        "holdings": holdings,
-        "qrels": qrels,
-        "depth": depth,
-        "alternates": alternates,
-        "batch_size": batch_size,
-        "inputs": retrieval_inputs,
-    }
+    options: dict[str, Any] = {"holdings": holdings, "qrels": qrels, "inputs": retrieval_inputs}
+    options |= {"depth": depth, "alternates": alternates, "batch_size": batch_size}
     if elsewhere:
         return elsewhere(store, configs, judged_queries, query_embeddings, options, on_batch)
     found = {}

@@ -94,20 +94,16 @@ def sweep(
     ordered = grid({name: settings[name] for name in _slowest_first(config, settings)})
     configs = {point_name(point): with_settings(config, point) for point in points}
     order = [point_name({name: point[name] for name in settings}) for point in ordered]
+    tried = {name: for_evaluation(configs[name]) for name in order}
     asked, judged = check_judged(queries, qrels)
     check_corpora(asked, {"": config})
     model = embedder or check_models(store, {UNCHANGED: config})
     embedded = embed_judged_queries(asked, model, vectors_directory)
+    names = by_number(judged, asked)
     found = [pl.DataFrame(schema=SCORES)]
     with build_driver(for_evaluation(config), store=store, embedder=model) as driver:
         for batch in batches(questions(asked), batch_size):
-            runs = _batch_runs(
-                driver,
-                overrides_of(driver, batch, embedded),
-                {n: configs[n] for n in order},
-                asked,
-                by_number(judged, asked),
-            )
+            runs = _batch_runs(driver, overrides_of(driver, batch, embedded), tried, asked, names)
             runs = runs if all_corpora else of_judged_corpora(runs, asked)
             here = asked.join(batch, left_on="number", right_on="query_id", how="semi")
             graded = judged.join(here, on="query_id", how="semi", maintain_order="left")
@@ -174,6 +170,6 @@ def _batch_runs(
     trace = driver.trace(outputs(driver.config), overrides=overrides)
     runs = [as_run(documents_of(trace, judged, "expand"), queries, UNCHANGED)]
     for name, config in configs.items():
-        trace = driver.what_if(trace, for_evaluation(config))
+        trace = driver.what_if(trace, config)
         runs.append(as_run(documents_of(trace, judged, "expand"), queries, name))
     return pl.concat(runs)

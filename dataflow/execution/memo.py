@@ -28,20 +28,12 @@ class Record:
 
 
 class Memo:
-    """The records of one run, and those of an earlier one that it may take over.
-
-    Args:
-        known: records by the nodes' names.
-
-    Attributes:
-        records: those of this run.
-        computed: the names of the nodes that ran, in the order in which they ended.
-    """
+    """The records of one run, by node, and ``known``: those that it may take over."""
 
     def __init__(self, known: Mapping[str, Record] | None = None) -> None:
         self.known = known or {}
         self.records: dict[str, Record] = {}
-        self.computed: list[str] = []
+        self.computed: list[str] = []  # the nodes that ran, in the order in which they ended
 
     def recall(self, node: Node, arguments: Mapping[str, Any]) -> Record | None:
         """The record of ``node`` if it was the same function over the same values."""

@@ -31,11 +31,13 @@ def delete_vanished(run: Run, allow_mass_delete: bool) -> None:
     A source without any document is one that is not mounted: nothing is deleted then, whatever the
     caller allows.
     """
-    if not run.met:
-        _refuse_empty(run)
-        return
-    for scope in run.source.scopes or run.known.scopes:
-        _delete_vanished(run, scope, allow_mass_delete)
+    if run.met:
+        for scope in run.source.scopes or run.known.scopes:
+            _delete_vanished(run, scope, allow_mass_delete)
+    elif before := sum(run.known.before(scope) for scope in run.source.scopes or ()):
+        where = ", ".join(sorted(corpus for corpus, _ in run.source.scopes or ()))
+        why = f"the source is empty; none of its {before} documents was deleted"
+        run.report.failed.append(ReadIssue(where, why))
 
 
 def keep_left_out(run: Run) -> None:
@@ -117,13 +119,3 @@ def _delete_vanished(run: Run, scope: Scope, allow_mass_delete: bool) -> None:
         run.report.documents_deleted += delete_documents(run.store, corpus, repo, part)
         run.changed_corpora.add(corpus)
         run.tell("delete")
-
-
-def _refuse_empty(run: Run) -> None:
-    scopes = run.source.scopes or ()
-    before = sum(run.known.before(scope) for scope in scopes)
-    if before:
-        where = ", ".join(sorted(corpus for corpus, _ in scopes))
-        run.report.failed.append(
-            ReadIssue(where, f"the source is empty; none of its {before} documents was deleted")
-        )

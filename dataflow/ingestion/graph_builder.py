@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
-from hamilton import driver
+from hamilton.driver import Driver
 from hamilton.lifecycle.base import LifecycleAdapter
 
-from dataflow.execution.graph_checks import LooseInputs, check_declared
-from dataflow.execution.hamilton_logs import quiet_hamilton
+from dataflow.execution.built_graph import build, check_declared
 from dataflow.execution.scheduler import Scheduler
 from dataflow.ingestion import graph
 
@@ -20,7 +19,7 @@ def build_ingestion_graph(
     modules: Sequence[ModuleType] = (),
     config: Mapping[str, Any] | None = None,
     adapters: Sequence[LifecycleAdapter] = (),
-) -> driver.Driver:
+) -> Driver:
     """The ingestion graph alone, without a server or a model.
 
     Args:
@@ -31,15 +30,7 @@ def build_ingestion_graph(
     Raises:
         GraphError: a node needs what no node computes.
     """
-    with quiet_hamilton():
-        built = (
-            driver.Builder()
-            .with_modules(graph, *modules)
-            .allow_module_overrides()
-            .with_config(dict(config or {}))
-            .with_adapters(LooseInputs(), *adapters)
-            .build()
-        )
+    built = build((graph, *modules), config or {}, adapters)
     built.graph_executor = Scheduler(0, adapter=built.adapter)
     check_declared(built.graph, INPUTS)
     return built

@@ -113,15 +113,8 @@ def _owned(
 ) -> tuple[Source, list[ReadIssue]]:
     """``source`` with the option and the way with secrets that the caller or a run chose.
 
-    Args:
-        store: the open collection; it keeps both choices for the next run of this source.
-        source: what to read.
-        secrets: see :func:`operators.sources.secrets.without_secrets`; None: what an earlier run
-            of this source was told, else ``skip``.
-        relocated: see :func:`operators.postgres.write.source_ownership.take_ownership`.
-
-    Returns:
-        The source, and notes: it is in the collection under another name too.
+    The store keeps both for the next run of this source. Without any, secrets are skipped. Beside
+    the source: notes that it is in the collection under another name too.
 
     Raises:
         CrosscorpusError: another source owns its name.

@@ -24,25 +24,16 @@ ROUNDS = 20
 
 @dataclass(slots=True)
 class ModelMigrationReport:
-    """What a model migration did so far.
+    """What a model migration did so far."""
 
-    Attributes:
-        model: the new model.
-        stage: ``fill``, ``index`` or ``done``.
-        chunks: that have its vector, of ``total``.
-        embedded: vectors made by this run; the others were known.
-        cut: chunks longer than the new model's window. Each has the mean of its parts'
-            vectors: ingest their sources again.
-        in_use: whether searches use it now.
-    """
-
-    model: str
-    stage: str = "fill"
-    chunks: int = 0
+    model: str  # the new one
+    stage: str = "fill"  # then ``index`` and ``done``
+    chunks: int = 0  # that have its vector, of ``total``
     total: int = 0
-    embedded: int = 0
+    embedded: int = 0  # vectors made by this run; the others were known
+    # chunks longer than its window: each has its parts' mean until its source is ingested again
     cut: int = 0
-    in_use: bool = False
+    in_use: bool = False  # whether searches use it now
     seconds: float = 0.0
 
 
@@ -50,11 +41,7 @@ OnProgress = Callable[[ModelMigrationReport], None]
 
 
 def migrate_model(
-    store: Store,
-    embedder: Embedder,
-    *,
-    fill_only: bool = False,
-    on_event: OnProgress | None = None,
+    store: Store, embedder: Embedder, *, fill_only: bool = False, on_event: OnProgress | None = None
 ) -> ModelMigrationReport:
     """Bring a collection to the vectors of another model, while it is searched and written to.
 
@@ -88,7 +75,7 @@ def migrate_model(
         after = None
         while len(chunks := unfilled(store, CHUNKS_AT_ONCE, after)):
             after = (chunks["corpus"][-1], chunks["chunk_id"][-1])
-            vectors = vectors_of(graph, store, made, chunks, on_embedded)
+            vectors = vectors_of(graph, store, made, on_embedded, chunks)
             report.chunks += fill(store, embedder.space, chunks, vectors)
             report.cut, report.total = made.cut, max(report.total, report.chunks)
             tell("fill")

@@ -122,20 +122,7 @@ def fingerprint(source: Source, space: str) -> str:
 
 
 class Run:
-    """One run over a source. ``scan``, ``store`` and ``finish`` read and change it.
-
-    Attributes:
-        report: the counts so far.
-        known: what the ledger has of the source's documents. Close it.
-        waiting: documents that are read and not yet stored.
-        changed_corpora: corpora that this run wrote to.
-        cured: documents that are again as the store has them, after a version that failed.
-        met: whether the scan met any document.
-        stop_at: the clock's time after which the scan reads no more.
-        read: documents that were read to be stored.
-        failures_in_a_row: documents that the store did not take, since the last one it took.
-        done_before: the share of the source that was done when this batch began.
-    """
+    """One run over a source. ``scan``, ``store`` and ``finish`` read and change it."""
 
     def __init__(
         self,
@@ -150,16 +137,16 @@ class Run:
         self.embedder, self.source, self.on_event = embedder, source, on_event
         self.fingerprint = fingerprint(source, embedder.space)
         self.graph = build_ingestion_graph(**graph or {})
-        self.report = IngestReport()
-        self.waiting: list[Document] = []
-        self.changed_corpora: set[str] = set()
-        self.cured = set[Key]()
-        self.met = False
-        self.failures_in_a_row = 0
-        self.done_before = 0.0
+        self.report = IngestReport()  # the counts so far
+        self.waiting: list[Document] = []  # read and not yet stored
+        self.changed_corpora: set[str] = set()  # that this run wrote to
+        self.cured = set[Key]()  # again as the store has them, after a version that failed
+        self.met = False  # whether the scan met any document
+        self.failures_in_a_row = 0  # documents that the store did not take, since one that it took
+        self.done_before = 0.0  # the share of the source that was done when this batch began
         self.began = self.reported = time.monotonic()
-        self.stop_at = math.inf
-        self.read = 0
+        self.stop_at = math.inf  # the clock's time after which the scan reads no more
+        self.read = 0  # documents that were read to be stored
         self.replaced_before = replaced_characters()
         scopes = source.scopes or ()
         repos = sorted({repo for _, repo in scopes if repo})
@@ -167,7 +154,7 @@ class Run:
         met = (corpus for corpus, _ in scopes)
         folder = source.addresses[0] if source.revision and source.addresses else None
         self.number = begin_run(store, named, met, source.revision, folder, source.command)
-        self.known = LedgerSnapshot(store, source.reader, self.number)
+        self.known = LedgerSnapshot(store, source.reader, self.number)  # close it
 
     @property
     def report_is_due(self) -> bool:

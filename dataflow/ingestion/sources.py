@@ -17,24 +17,20 @@ from operators.embedding.protocol import Embedder
 from operators.embedding.registry import load_embedder
 from operators.postgres.schema.plain_text import index_plain_text
 from operators.postgres.store import Store, collection_info, collections, open_store
-from operators.sources.findings import memory_source
-from operators.sources.folder import folder_source
-from operators.sources.git.git_source import git_source
+from operators.sources.findings import memory_source as memory
+from operators.sources.folder import folder_source as folder
+from operators.sources.git.git_source import git_source as git
 from operators.sources.github.github_api import GithubApi, open_github
-from operators.sources.github.github_documents import issues_source, reviews_source
+from operators.sources.github.github_documents import issues_source as issues
+from operators.sources.github.github_documents import reviews_source as reviews
 from operators.sources.github.github_mirror import Found, OnFetched, mirror_source, refresh
-from operators.sources.jsonl import documents_source
+from operators.sources.jsonl import documents_source as documents
 from operators.sources.protocol import Source
 from operators.sources.reader import reader_source
-from operators.sources.wiki.wiki_source import wiki_source
+from operators.sources.wiki.wiki_source import wiki_source as wiki
 
-documents = documents_source
-git = git_source
-folder = folder_source
-wiki = wiki_source
-reviews = reviews_source
-issues = issues_source
-memory = memory_source
+__all__ = ["documents", "folder", "git", "ingest_into", "issues", "memory", "reviews", "run_into"]
+__all__ += ["sync_github", "wiki"]
 
 
 def ingest_into(

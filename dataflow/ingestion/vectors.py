@@ -35,24 +35,18 @@ _PROBE = "a text that every model can embed"
 
 @dataclass(slots=True)
 class Embedded:
-    """What one worker did.
+    """What one worker did."""
 
-    Attributes:
-        chunks: chunks that got a vector.
-        embedded: texts that the model read; the cache knew the others.
-        failed: the document of each chunk that got none, and why.
-        left: chunks that still wait; over 10,000 are counted as 10,001.
-        seconds: from the start to the end.
-    """
-
-    chunks: int = 0
-    embedded: int = 0
-    failed: list[tuple[str, str]] = field(default_factory=list)
-    left: int = 0
-    seconds: float = 0.0
+    chunks: int = 0  # that got a vector
+    embedded: int = 0  # texts that the model read; the cache knew the others
+    failed: list[tuple[str, str]] = field(default_factory=list)  # a chunk's document, and why
+    left: int = 0  # chunks that still wait; over 10,000 are counted as 10,001
+    seconds: float = 0.0  # from the start to the end
 
 
 OnVectors = Callable[[Embedded], None]
+Embed = Callable[[pl.DataFrame], NDArray[np.float32]]
+"""The vectors of chunks, shape (chunks, dimensions)."""
 
 
 def embed_missing(
@@ -90,13 +84,12 @@ def embed_missing(
         return done
     touched = set()
 
-    def embed(chunks: pl.DataFrame) -> tuple[NDArray[np.float32], dict[int, str]]:
-        def on_embedded(texts: int) -> None:
-            done.embedded += texts
+    def on_embedded(texts: int) -> None:
+        done.embedded += texts
 
-        return vectors_or_reasons(graph, store, embedder, chunks, on_embedded)
-
-    work = partial(embed_some, store, embed, limit=CHUNKS_AT_ONCE)
+    embed = partial(vectors_of, graph, store, embedder, on_embedded)
+    either = partial(vectors_or_reasons, embedder, embed)
+    work = partial(embed_some, store, either, limit=CHUNKS_AT_ONCE)
     while not stop() and (some := _patiently(work, patience_s)):
         touched.add(some.corpus)
         done.chunks += some.vectors
@@ -126,21 +119,17 @@ def _patiently(work: Callable[[], T], patience_s: float) -> T:
 
 
 def vectors_or_reasons(
-    graph: Driver,
-    store: Store,
-    embedder: Embedder,
-    chunks: pl.DataFrame,
-    on_embedded: OnEmbedded,
+    embedder: Embedder, embed: Embed, chunks: pl.DataFrame
 ) -> tuple[NDArray[np.float32], dict[int, str]]:
     """The vectors of ``chunks``, shape (chunks, dimensions), and by row why one has none.
 
-    If the batch fails, each chunk is embedded alone.
+    If the batch fails, each chunk is embedded alone. ``embed`` asks the model ``embedder``.
 
     Raises:
         Exception: the model's own; it does not embed a plain sentence either.
     """
     try:
-        return vectors_of(graph, store, embedder, chunks, on_embedded), {}
+        return embed(chunks), {}
     except (DatabaseError, ModelMismatch):
         raise
     except Exception as error:  # a model of the user's may raise anything
@@ -148,20 +137,13 @@ def vectors_or_reasons(
             embedder.embed_documents([_PROBE])  # raises where the model is at fault
             reason = f"{type(error).__name__}: {error}"
             return np.zeros((1, embedder.dimensions), np.float32), {0: reason}
-    each = [
-        vectors_or_reasons(graph, store, embedder, chunks[row], on_embedded)
-        for row in range(len(chunks))
-    ]
+    each = [vectors_or_reasons(embedder, embed, chunks[row]) for row in range(len(chunks))]
     failed = {row: reasons[0] for row, (_, reasons) in enumerate(each) if reasons}
     return np.concatenate([vectors for vectors, _ in each]), failed
 
 
 def vectors_of(
-    graph: Driver,
-    store: Store,
-    embedder: Any,
-    chunks: pl.DataFrame,
-    on_embedded: OnEmbedded,
+    graph: Driver, store: Store, embedder: Any, on_embedded: OnEmbedded, chunks: pl.DataFrame
 ) -> NDArray[np.float32]:
     """The vectors of ``chunks`` (title, anchor, text), from the cache or the model."""
     inputs = {"store": store, "embedder": embedder, "on_embedded": on_embedded}

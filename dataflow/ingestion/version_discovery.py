@@ -188,23 +188,14 @@ def _together(
 
 
 class _Later(NamedTuple):
-    """What comes after a version.
-
-    Attributes:
-        next: the version after it.
-        newest: the last version.
-        since: when the next version becomes visible.
-        newest_since: when the last version becomes visible.
-        replaced: since when passages of the next version are superseded, by their chunk.
-        text_since: since when a text is in some later version, by the text's hash.
-    """
+    """What comes after a version: the version after it, and the last one."""
 
     next: Stored
     newest: Stored
-    since: datetime | None
-    newest_since: datetime | None
-    replaced: dict[int, datetime | None]
-    text_since: dict[int, datetime]
+    since: datetime | None  # when the next version becomes visible
+    newest_since: datetime | None  # when the last one does
+    replaced: dict[int, datetime | None]  # since when the next one's chunks are superseded
+    text_since: dict[int, datetime]  # since when a later version has a text, by the text's hash
 
 
 def _superseded(
@@ -219,7 +210,9 @@ def _superseded(
         read.append(at)
         own = [] if later is None else _rows(document, later, row)
         rows += own
-        since = _visible_since(row["released_at"], document.created_at)
+        # Nobody could see it before its commit, whatever date it states. A file's date may be no
+        # date of a release, but ``as_of`` still goes by it.
+        since = max(filter(None, (row["released_at"], document.created_at)), default=None)
         text_since = {} if later is None else later.text_since
         if since is not None:
             for text in {hash(folded(passage.text)) for passage in document.passages}:
@@ -228,15 +221,6 @@ def _superseded(
         newest, newest_since = (later.newest, later.newest_since) if later else (document, since)
         later = _Later(document, newest, since, newest_since, replaced, text_since)
     return read[::-1], rows
-
-
-def _visible_since(released: datetime | None, created: datetime | None) -> datetime | None:
-    """When a version begins to replace those before it.
-
-    Nobody could see it before its commit, whatever date it states. A file's date may be no date of
-    a release, but ``as_of`` still goes by it.
-    """
-    return max(filter(None, (released, created)), default=None)
 
 
 def _rows(document: Stored, later: _Later, row: dict[str, str]) -> list[SupersededChunk]:

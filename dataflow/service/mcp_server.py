@@ -11,7 +11,7 @@ from mcp.server.mcpserver.tools import Tool
 from mcp.types import ToolAnnotations
 
 from dataflow.service.limits import answered
-from dataflow.service.tools import TOOLS, Use, status
+from dataflow.service.tools import TOOLS, Use, put, status
 from operators.errors import CrosscorpusError
 
 INSTRUCTIONS = (
@@ -51,10 +51,7 @@ def brief(schema: Any) -> Any:
     kept = {name: brief(part) for name, part in named}
     match kept:
         case {"anyOf": [only, {"type": "null"}], "default": None}:
-            return {
-                **only,
-                **{n: part for n, part in kept.items() if n not in ("anyOf", "default")},
-            }
+            return only | {n: one for n, one in kept.items() if n not in ("anyOf", "default")}
     return kept
 
 
@@ -63,12 +60,8 @@ def served(tool: Callable[..., Any], use: Use, seconds: float) -> Callable[..., 
 
     @wraps(tool)
     async def run(**given: Any) -> Any:
-        def work() -> Any:
-            with use() as service, service.metrics.question(tool.__name__):
-                return tool(service, **given)
-
         try:
-            return await answered(work, seconds)
+            return await answered(partial(put, use, tool, given), seconds)
         except CrosscorpusError as error:
             raise ToolError(str(error)) from None
 

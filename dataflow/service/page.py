@@ -16,16 +16,7 @@ from fastapi.responses import PlainTextResponse, Response
 from dataflow.driver.answer import NODES
 from dataflow.driver.retrieval_description import describe_retrieval
 from dataflow.service import models
-from dataflow.service.tools import (
-    Query,
-    Service,
-    Use,
-    document,
-    found,
-    inputs,
-    search,
-    text_of,
-)
+from dataflow.service.tools import Query, Service, Use, document, found, inputs, search, text_of
 from dataflow.visualization.dot import to_dot
 from dataflow.visualization.picture import picture
 from dataflow.visualization.png import RenderError, draw

@@ -1,6 +1,7 @@
 """The tools over HTTP: one POST each, with the models that MCP has, and an OpenAPI description."""
 
 import os
+from functools import partial
 from inspect import Parameter, signature
 from typing import Any
 
@@ -15,7 +16,7 @@ from dataflow.service import models
 from dataflow.service.batches import serve_batches
 from dataflow.service.limits import Gate, answered, while_there
 from dataflow.service.page import graph, neighbours, serve_page
-from dataflow.service.tools import TOOLS, Use
+from dataflow.service.tools import TOOLS, Use, put
 from operators.errors import CrosscorpusError, SearchError, UnknownName
 from operators.postgres.errors import DatabaseError
 from operators.postgres.store import collection_info
@@ -94,11 +95,8 @@ def _route(tool: Any, use: Use, seconds: float) -> Any:
     model = create_model(f"{tool.__name__.title()}Request", __config__=strict, **fields)
 
     async def run(asked: Any, request: Request) -> Any:
-        def work() -> Any:
-            with use() as service, service.metrics.question(tool.__name__):
-                return tool(service, **{name: getattr(asked, name) for name in fields})
-
-        return await while_there(request, answered(work, seconds))
+        given = {name: getattr(asked, name) for name in fields}
+        return await while_there(request, answered(partial(put, use, tool, given), seconds))
 
     run.__name__ = tool.__name__
     answer = whole.return_annotation

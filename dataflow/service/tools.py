@@ -28,11 +28,7 @@ from operators.explain.dispositions import DISPOSITION_MEANINGS
 from operators.explain.waterfall import FACTORS, waterfall
 from operators.postgres.inspect.status import sources
 from operators.postgres.inspect.status import status as read_status
-from operators.postgres.inspect.version_history import (
-    diff_versions,
-    list_versions,
-    version_place,
-)
+from operators.postgres.inspect.version_history import diff_versions, list_versions, version_place
 from operators.postgres.inspect.version_topics import lineage_named, topics
 from operators.postgres.search.chunk_lookup import locate
 from operators.postgres.search.filter_values import absent_everywhere
@@ -67,23 +63,14 @@ Id = Annotated[str, Field(description="of a search result")]
 
 @dataclass(frozen=True)
 class Service:
-    """What the tools read.
+    """What the tools read."""
 
-    Attributes:
-        driver: warm; it answers many callers at once.
-        store: the driver's collection.
-        page: the address of a passage's page, for what has no web address; None: there are none.
-        source: the name or the file of the configuration.
-        settings: what it says, without what a server changes of it; None: the driver's own.
-        metrics: of its questions.
-    """
-
-    driver: RetrievalDriver
-    store: Store
-    page: str | None = None
-    source: str = ""
-    settings: Config | None = None
-    metrics: Metrics = field(default_factory=Metrics)
+    driver: RetrievalDriver  # warm; it answers many callers at once
+    store: Store  # the driver's collection
+    page: str | None = None  # address of the pages of passages that have none on the web
+    source: str = ""  # the name or the file of the configuration
+    settings: Config | None = None  # as the configuration says; None: the driver's own
+    metrics: Metrics = field(default_factory=Metrics)  # of its questions
 
 
 Use = Callable[[], AbstractContextManager[Service]]
@@ -286,6 +273,12 @@ def status(service: Service, cursor: Cursor = None) -> models.Status:
         triggers=service.driver.config.triggers,
         next_cursor=str(start + PAGE) if start + PAGE < len(read) else None,
     )
+
+
+def put(use: Use, tool: Callable[..., Any], given: Mapping[str, Any]) -> Any:
+    """What ``tool`` answers to its parameters ``given``, counted and timed."""
+    with use() as service, service.metrics.question(tool.__name__):
+        return tool(service, **given)
 
 
 def inputs(service: Service, query: str, **asked: Any) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from hamilton.function_modifiers import (
 from hypothesis import strategies as st
 
 from dataflow.__main__ import main
-from dataflow.configuration.catalog import read_catalog
+from dataflow.configuration.catalog import Catalog, read_layer
 from dataflow.configuration.config_model import check
 from operators.context.search_outcomes import searched, unsuccessful
 from operators.foundation.data_dir import data_home
@@ -275,7 +275,8 @@ CONTENT = {
 @pytest.fixture(scope="session")
 def catalog():
     corpus = corpus_module()
-    return read_catalog((top_module(corpus),), (corpus,))
+    top = top_module(corpus)
+    return Catalog(read_layer(top), read_layer(corpus), (top,))
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 from rich.box import SIMPLE_HEAD
@@ -41,15 +41,20 @@ _NOT_READ = {
 }
 
 
-def status_as_json(
-    store: Store,
-    info: CollectionInfo,
-    corpora: pl.DataFrame,
-    unread: pl.DataFrame,
-    migration: ModelMigration | None,
-    read: Sequence[Read],
-) -> dict[str, Any]:
+class CollectionState(NamedTuple):
+    """What a collection holds: frames ``STATUS`` and ``UNREAD``, and when each source was read."""
+
+    store: Store
+    info: CollectionInfo
+    corpora: pl.DataFrame
+    unread: pl.DataFrame
+    migration: ModelMigration | None
+    read: Sequence[Read]
+
+
+def status_as_json(state: CollectionState) -> dict[str, Any]:
     """What a collection holds, as plain data."""
+    store, info, corpora, unread, migration, read = state
     return {
         "collection": store.collection,
         "server": {"at": target(store.dsn), "replica": store.replica},
@@ -63,15 +68,9 @@ def status_as_json(
     }
 
 
-def show_status(
-    store: Store,
-    info: CollectionInfo,
-    corpora: pl.DataFrame,
-    unread: pl.DataFrame,
-    migration: ModelMigration | None,
-    read: Sequence[Read],
-) -> None:
+def show_status(state: CollectionState) -> None:
     """Print one row for each corpus; then the repositories, and which documents failed and why."""
+    store, info, corpora, unread, migration, read = state
     model = f"{info.model} ({info.dimensions} dimensions, space {info.space})"
     table = Table(box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
     where = f"at {target(store.dsn)}{', a replica' if store.replica else ''}"

@@ -210,7 +210,7 @@ def event_display(
         yield lambda event: _print_event(asdict(event))
         return
     if not ERR.is_terminal:
-        yield partial(draw, _LineNowAndThen().update)
+        yield partial(draw, _line_now_and_then())
         return
     from rich import progress  # a question shows none
 
@@ -221,20 +221,18 @@ def event_display(
         yield lambda event: draw(partial(bars.update, task), event)
 
 
-class _LineNowAndThen:
-    """What `draw` of `event_display` updates where there is no terminal: a line now and then."""
+def _line_now_and_then() -> Callable[..., None]:
+    """What `draw` of `event_display` updates without a terminal: a line, if the last one is old."""
+    due = monotonic() + _LINE_SECONDS
 
-    def __init__(self) -> None:
-        self.due = monotonic() + _LINE_SECONDS
-
-    def update(
-        self, *, description: str, completed: float, details: str, total: float = 1.0
-    ) -> None:
-        """Print what is true now, if the last line is some time ago."""
-        if monotonic() >= self.due:
+    def update(*, description: str, completed: float, details: str, total: float = 1.0) -> None:
+        nonlocal due
+        if monotonic() >= due:
             share = completed / (total or 1)
             print(f"{description} {share:.0%}: {details}", file=sys.stderr, flush=True)
-            self.due = monotonic() + _LINE_SECONDS
+            due = monotonic() + _LINE_SECONDS
+
+    return update
 
 
 def draw_ingestion(update: Callable[..., None], event: Event) -> None:

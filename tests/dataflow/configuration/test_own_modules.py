@@ -19,7 +19,7 @@ from dataflow.configuration.catalog import retrieval_catalog
 from dataflow.configuration.loader import ConfigError
 from dataflow.driver.config_graphs import diff_configs
 from dataflow.driver.retrieval_driver import RetrievalDriver
-from dataflow.execution.graph_checks import GraphError
+from dataflow.execution.built_graph import GraphError
 from dataflow.visualization.dot import to_dot
 from operators.embedding.protocol import Embedder
 from operators.errors import CrosscorpusError

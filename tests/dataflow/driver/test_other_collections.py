@@ -10,7 +10,7 @@ from ingesting import ingest_documents
 from dataflow import build_driver, load_config
 from dataflow.evaluation.graph import evaluate
 from dataflow.evaluation.learning import base_parameters, fetched
-from dataflow.execution.graph_checks import GraphError
+from dataflow.execution.built_graph import GraphError
 from operators.errors import CrosscorpusError, UnknownName
 from operators.evaluation.evaluation_frames import JUDGED_QUERIES, QRELS
 from operators.evaluation.weight_fitting import scores

@@ -12,7 +12,7 @@ from hamilton.function_modifiers import tag
 from ingested import document
 from ingesting import ingest_documents
 
-from dataflow.execution.graph_checks import GraphError
+from dataflow.execution.built_graph import GraphError
 from dataflow.ingestion.graph_builder import INPUTS, build_ingestion_graph
 from operators.postgres.store import Store
 

@@ -3,7 +3,7 @@
 import pytest
 from hamilton import ad_hoc_utils, driver
 
-from dataflow.execution.graph_checks import GraphError, check_declared
+from dataflow.execution.built_graph import GraphError, check_declared
 
 
 def test_an_undeclared_input_is_an_error_with_the_nearest_node():

@@ -1,16 +1,22 @@
-"""Errors where Hamilton is silent: a graph that reads an input that nobody gives.
+"""Builds Hamilton graphs, with errors where Hamilton is silent: an input that nobody gives.
 
 Hamilton turns a node that no variant provides into an input, and a caller hears of it only when a
-run fails. These checks look at the built graph, of whatever nodes it is made.
+run fails. The check looks at the built graph, of whatever nodes it is made.
 """
 
-from collections.abc import Collection
+import threading
+from collections.abc import Collection, Iterable, Mapping
+from types import ModuleType
 from typing import Any
 
+from hamilton.driver import Builder, Driver
 from hamilton.graph import FunctionGraph
-from hamilton.lifecycle.base import BaseDoValidateInput
+from hamilton.lifecycle.base import BaseDoValidateInput, LifecycleAdapter
 
+from dataflow.execution.hamilton_logs import quiet_hamilton
 from operators.errors import CrosscorpusError, suggest
+
+_building = threading.Lock()  # Hamilton resolves decorators in place: one build at a time
 
 
 class GraphError(CrosscorpusError):
@@ -25,12 +31,19 @@ class LooseInputs(BaseDoValidateInput):
         return True
 
 
-def check_declared(graph: FunctionGraph, declared: Collection[str]) -> None:
-    """Refuse a graph that reads an input that neither a node nor ``declared`` provides.
+def build(
+    modules: Iterable[ModuleType],
+    config: Mapping[str, Any],
+    adapters: Iterable[LifecycleAdapter] = (),
+) -> Driver:
+    """The graph of ``modules``, where a later one's node takes the place of an earlier one's."""
+    builder = Builder().with_modules(*modules).allow_module_overrides()
+    with _building, quiet_hamilton():
+        return builder.with_config(dict(config)).with_adapters(LooseInputs(), *adapters).build()
 
-    Args:
-        graph: a built Hamilton graph.
-        declared: the names of the run-time inputs.
+
+def check_declared(graph: FunctionGraph, declared: Collection[str]) -> None:
+    """Refuse a built graph with an input that neither a node nor ``declared`` (names) provides.
 
     Raises:
         GraphError: names the nodes that read the input, and the nearest name.
