@@ -135,25 +135,14 @@ class Store(AbstractContextManager["Store"]):
 
     @contextmanager
     def transaction(
-        self,
-        settings: Settings | None = None,
-        *,
-        wait_s: float | None = None,
-        reading: bool = False,
+        self, settings: Settings | None = None, *, wait_s: float | None = None
     ) -> Iterator[Connection]:
         """One transaction with ``settings`` (server parameters) that end with it.
 
         ``wait_s`` limits the wait for a free connection. If ``settings`` is a function, it is
-        called after that wait. ``reading`` sends the beginning with the first statement, in one
-        round trip; there can be no COPY then.
+        called after that wait.
         """
-        sending = Connection.pipeline if reading and not self.clustered else nullcontext
-        with (
-            self.pool.connection(timeout=wait_s) as conn,
-            _stoppable(conn),
-            sending(conn),
-            conn.transaction(),
-        ):
+        with self.pool.connection(timeout=wait_s) as conn, _stoppable(conn), conn.transaction():
             given = settings() if callable(settings) else settings or {}
             # West of UTC the first moments of the calendar are in a year that Python lacks.
             values = {"search_path": self.search_path, "TimeZone": "UTC", **given}

@@ -91,7 +91,7 @@ def run(
         return {**SETTINGS, **limits, **(settings or {})}
 
     def attempt() -> Row:
-        with store.transaction(limited, wait_s=deadline.left(), reading=True) as conn:
+        with store.transaction(limited, wait_s=deadline.left()) as conn:
             return work(conn)
 
     try:
