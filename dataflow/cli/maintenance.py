@@ -147,7 +147,7 @@ def models_install() -> None:
 
 @models_app.command("status")
 def models_status(as_json: AsJson = False) -> None:
-    """List the installed models."""
+    """Say whether the default model is installed."""
     from dataflow.cli.console.collection_state import show_models
     from dataflow.cli.console.terminal import print_result
     from operators.embedding.minilm import minilm_directory, minilm_status

@@ -40,15 +40,15 @@ def load_minilm(home: Path | None = None, model: str = "minilm") -> DirectoryEmb
         ModelNotInstalled: it is missing or damaged; says what to run.
     """
     directory = minilm_directory(home, model)
+    way = "run `crosscorpus models install`"
+    if model != "minilm":
+        way = "only earlier versions installed it, use minilm"
     if not directory.is_dir():
-        way = "run `crosscorpus models install`"
-        if model != "minilm":
-            way = "only earlier versions installed it, use minilm"
         raise ModelNotInstalled(f"the model {model!r} is missing: {way}")
     try:
         return load_directory(directory, model=model)
     except EmbeddingError as error:
-        raise ModelNotInstalled(f"{error}: run `crosscorpus models install`") from error
+        raise ModelNotInstalled(f"{error}: {way}") from error
 
 
 def minilm_status(directory: Path) -> ModelStatus:
