@@ -167,6 +167,24 @@ def test_questions_go_on_while_a_collection_moves(dsn: str, tmp_path: Path) -> N
     assert asked > 3
 
 
+def test_a_move_back_waits_for_a_question_that_reads_what_the_last_move_left(
+    dsn: str, tmp_path: Path
+) -> None:
+    filled(dsn, tmp_path)
+    with open_store(dsn, "far") as store, open_store(dsn, "far") as mover:
+        with store.transaction() as conn:
+            conn.execute("SELECT count(*) FROM chunks")
+            move_collection(mover, f"{HOST}:{NEAR}")
+            back = threading.Thread(target=move_collection, args=(mover, f"{HOST}:{FAR}"))
+            back.start()
+            back.join(3)
+            assert back.is_alive()
+        back.join(30)
+        assert not back.is_alive()
+        where = "SELECT nodeport FROM citus_shards WHERE table_name = 'chunks'::regclass"
+        assert store.row(where) == (FAR,)
+
+
 def test_a_node_without_the_extension_is_told(tmp_path: Path) -> None:
     """The coordinator has pgvector, a worker hasn't: nothing is half made."""
     dsn = os.environ["CROSSCORPUS_TEST_DSN"]
