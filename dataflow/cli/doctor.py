@@ -10,7 +10,7 @@ from dataflow.driver.retrieval_driver import RetrievalDriver, build_driver
 from operators.embedding.protocol import Embedder
 from operators.embedding.registry import load_embedder
 from operators.errors import CrosscorpusError
-from operators.postgres.connection import connect, ensure_vector, resolve_dsn
+from operators.postgres.connection import connect, ensure_vector, nodes, resolve_dsn
 from operators.postgres.errors import target
 from operators.postgres.inspect.index_recall import index_recall, sample_text
 from operators.postgres.inspect.status import status
@@ -55,9 +55,10 @@ def examine(config: Config, collection: str, samples: int = 20) -> Iterator[Find
         dsn = resolve_dsn(reading=True)
         with connect(dsn, autocommit=True) as conn:
             version = conn.info.server_version
-            extension = ensure_vector(conn)
+            extension, workers = ensure_vector(conn), nodes(conn)
         says = f"Postgres {version // 10000}, pgvector {extension.version}, at {target(dsn)}"
         yield Finding("server", True, says + (f", from {PACKAGE}" if server_for(dsn) else ""))
+        yield from (Finding(f"node {node}", *found) for node, found in workers.items())
     except CrosscorpusError as error:
         yield Finding("server", False, str(error))
         return
@@ -113,7 +114,9 @@ def _corpus(
         yield Finding(name, True, "no chunks")
         return
     says = f"{row['chunks']} chunks, "
-    if not recall:
+    if row["unembedded"] and recall is None:
+        says += "none with a vector yet: `crosscorpus embed` adds them"
+    elif not recall:
         says += "but no vector search finds any: run `verify --repair`"
     elif row["vector_index"]:
         says += f"recall@10 of the index against an exact scan {recall:.3f}"

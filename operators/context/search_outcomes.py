@@ -98,7 +98,10 @@ def collect(outcomes: Sequence[pl.DataFrame]) -> pl.DataFrame:
     if bad := [row for row in rows if row[2] in _FAILED]:
         unread = {row[0] for row in bad if row[1] == "chunks"}
         if not {row[0] for row in rows if row[2] in _ANSWERED} - unread:
-            faults = "; ".join(f"{row[0]} {row[1]}: {row[5] or row[2]}" for row in bad)
+            by_fault = dict[str, list[str]]()
+            for row in bad:
+                by_fault.setdefault(row[5] or row[2], []).append(f"{row[0]} {row[1]}")
+            faults = "; ".join(f"{', '.join(names)}: {why}" for why, names in by_fault.items())
             raise SearchError(f"every search failed, so there is no answer: {faults}")
     return everything
 

@@ -174,8 +174,7 @@ def ensure_vector(conn: psycopg.Connection[Any]) -> VectorExtension:
         found = _vector(conn)
     if found is None:
         raise explain(psycopg.errors.UndefinedObject('type "vector" does not exist'), conn.info.dsn)
-    numbers = tuple(int(part) for part in found.version.split(".") if part.isdigit())
-    if numbers < OLDEST_PGVECTOR:
+    if _is_old(found.version):
         raise DatabaseError(
             "old_extension",
             f"database {conn.info.dbname} has pgvector {found.version} and 0.8 is needed: have an "
@@ -191,6 +190,58 @@ def ensure_vector(conn: psycopg.Connection[Any]) -> VectorExtension:
             f"GRANT USAGE ON SCHEMA {names[0]} TO {names[1]}",
         )
     return found
+
+
+def nodes(conn: psycopg.Connection[Any]) -> dict[str, tuple[bool, str]]:
+    """The workers of a cluster by ``HOST:PORT``: whether each can hold a collection, and why not.
+
+    A worker with an older pgvector would answer in part: it passes over settings it doesn't know.
+    The text of one that can is its versions. {} without a cluster.
+    """
+    if not has_extension(conn, "citus"):
+        return {}
+    versions = (
+        "SELECT split_part(version(), ' ', 2) || ' ' || max(extversion) FROM pg_extension"
+        " WHERE extname = 'vector'"
+    )
+    rows = conn.execute(
+        "SELECT nodename || ':' || nodeport, success, result FROM run_command_on_workers(%s)"
+        " ORDER BY 1",
+        (versions,),
+    )
+    found = {}
+    for node, reached, result in rows:
+        postgres, _, vector = result.partition(" ")
+        if not reached:
+            found[node] = False, f"is away ({result.splitlines()[0]}): start it"
+        elif not result or _is_old(vector):
+            has = f"pgvector {vector}, 0.8 is needed" if vector else "no pgvector"
+            does = "ALTER EXTENSION vector UPDATE" if vector else ENABLE_VECTOR
+            found[node] = False, f"has {has}: have an administrator run in its database: {does}"
+        else:
+            found[node] = True, f"Postgres {postgres}, pgvector {vector}"
+    return found
+
+
+def check_nodes(conn: psycopg.Connection[Any], only: str | None = None) -> None:
+    """See that each worker of a cluster can hold a collection, or the one at ``only``.
+
+    Raises:
+        DatabaseError: one can't; says which, and what an administrator does.
+    """
+    for node, (fit, says) in nodes(conn).items():
+        if not fit and only in (None, node):
+            raise DatabaseError("unfit_node", f"node {node} {says}")
+
+
+def has_extension(conn: psycopg.Connection[Any], name: str) -> bool:
+    """Whether the database has an extension; with ``citus`` it is a cluster of nodes."""
+    found = conn.execute("SELECT 1 FROM pg_extension WHERE extname = %s", (name,))
+    return found.fetchone() is not None
+
+
+def _is_old(version: str) -> bool:
+    return tuple(int(part) for part in version.split(".") if part.isdigit()) < OLDEST_PGVECTOR
 
 
 def _create_vector(conn: psycopg.Connection[Any]) -> None:

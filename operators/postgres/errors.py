@@ -261,7 +261,7 @@ def target(dsn: str) -> str:
 def _said(error: BaseException, parts: dict[str, str]) -> str:
     """The server's own line, without the secrets among the ``parts`` of its address."""
     primary = error.diag.message_primary if isinstance(error, psycopg.Error) else None
-    text = primary or " ".join(str(error).split()) or type(error).__name__
+    text = " ".join((primary or str(error)).split()) or type(error).__name__
     text = re.sub(r"^.*?(FATAL|ERROR): +", "", text)
     for name in SECRETS:
         if parts.get(name):

@@ -26,8 +26,10 @@ from operators.errors import CrosscorpusError, UnknownName, suggest
 from operators.foundation.cancellation import waiting
 from operators.postgres.connection import (
     Pool,
+    check_nodes,
     connect,
     ensure_vector,
+    has_extension,
     is_pooled,
     open_pool,
     resolve_dsn,
@@ -253,6 +255,8 @@ def open_store(
         try:
             if shards and not clustered:
                 raise CrosscorpusError("this server is no Citus cluster: leave --shards out")
+            if clustered and create and not schema_exists(conn, schema):
+                check_nodes(conn)
             bring_up_to_date(conn, collection, schema, search_path, shards)
             if shards and (held := shards_of(conn, schema)) != shards:
                 raise CrosscorpusError(
@@ -394,12 +398,6 @@ def need_space(store: Store, model: str | None, space: str | None) -> None:
             f"collection {store.collection!r} has changed to model {model!r} (space {space}; it was"
             f" opened for {store.space}): open it again with embedding: {as_given(str(model))}"
         )
-
-
-def has_extension(conn: Connection, name: str) -> bool:
-    """Whether the database has an extension; with ``citus`` it is a cluster of nodes."""
-    found = conn.execute("SELECT 1 FROM pg_extension WHERE extname = %s", (name,))
-    return found.fetchone() is not None
 
 
 def add_vectors(conn: Connection, column: str, dimensions: int) -> None:

@@ -27,6 +27,7 @@ from dying import WordEmbedder
 from ingesting import ingest_documents
 
 from dataflow import build_driver, load_config
+from dataflow.cli.doctor import examine
 from operators.errors import CrosscorpusError
 from operators.postgres.inspect.verify import verify
 from operators.postgres.schema.placement import move_collection
@@ -185,15 +186,19 @@ def test_a_move_back_waits_for_a_question_that_reads_what_the_last_move_left(
         assert store.row(where) == (FAR,)
 
 
-def test_a_node_without_the_extension_is_told(tmp_path: Path) -> None:
+def test_a_node_without_the_extension_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """The coordinator has pgvector, a worker hasn't: nothing is half made."""
     dsn = os.environ["CROSSCORPUS_TEST_DSN"]
+    monkeypatch.setenv("CROSSCORPUS_DSN", dsn)
     with psycopg.connect(f"{dsn} port={FAR}", autocommit=True) as worker:
         worker.execute("SET citus.enable_ddl_propagation = off")
         worker.execute("DROP EXTENSION vector CASCADE")
         try:
-            with pytest.raises(CrosscorpusError, match="vector"):
+            with pytest.raises(CrosscorpusError, match=f"{FAR} has no pgvector.*CREATE EXTENSION"):
                 open_store(dsn, "lacking", create=True, shards=4)
+            told = {found.what: found for found in examine(load_config("default"), "lacking")}
+            assert told[f"node {HOST}:{NEAR}"].ok
+            assert not told[f"node {HOST}:{FAR}"].ok
         finally:
             worker.execute("CREATE EXTENSION vector")
     with open_store(dsn, "lacking", create=True, shards=4) as store:

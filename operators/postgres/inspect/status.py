@@ -8,9 +8,10 @@ import psycopg
 from psycopg import sql
 from psycopg.rows import dict_row
 
+from operators.postgres.connection import has_extension
 from operators.postgres.schema.indexes import vector_index
 from operators.postgres.schema.partitions import partition
-from operators.postgres.store import Connection, Store, collection_info, has_extension
+from operators.postgres.store import Connection, Store, collection_info
 
 TOP_REASONS = 3
 LONGEST_REASON = 160

@@ -12,7 +12,7 @@ import psycopg
 from psycopg import sql
 from psycopg.rows import TupleRow
 
-from operators.postgres.connection import retrying
+from operators.postgres.connection import has_extension, retrying
 from operators.postgres.errors import explained
 from operators.postgres.row_writer import copy_rows
 from operators.postgres.schema.partitions import (
@@ -23,7 +23,7 @@ from operators.postgres.schema.partitions import (
     lock_writers,
     partition,
 )
-from operators.postgres.store import Connection, Store, collection_info, has_extension
+from operators.postgres.store import Connection, Store, collection_info
 from operators.ranking import bm25
 
 EXACT_SCAN_MAX_ROWS = 10_000

@@ -3,6 +3,7 @@
 import time
 
 from operators.errors import CrosscorpusError
+from operators.postgres.connection import check_nodes
 from operators.postgres.errors import DatabaseError
 from operators.postgres.schema.tables import shards_of
 from operators.postgres.store import Connection, Store
@@ -17,7 +18,7 @@ def move_collection(store: Store, node: str) -> None:
     Raises:
         CrosscorpusError: the server is no cluster, or has no such node; names those that it has.
             Or the collection is in shards, on many nodes.
-        DatabaseError: the move failed; the collection is where it was.
+        DatabaseError: the node can't hold it, or the move failed; the collection is where it was.
     """
     if not store.clustered:
         raise CrosscorpusError(
@@ -45,6 +46,7 @@ def move_collection(store: Store, node: str) -> None:
             (store.schema,),
         ).fetchone()
         if held != (node,):
+            check_nodes(conn, node)
             conn.execute(
                 "SELECT citus_schema_move(%s::regnamespace, %s, %s, 'block_writes')",
                 (f'"{store.schema}"', *nodes[node]),

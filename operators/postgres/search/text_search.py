@@ -13,6 +13,7 @@ import polars as pl
 
 from operators.foundation.sanitize import clean_text
 from operators.frames import TEXT_LISTS, empty
+from operators.postgres.connection import has_extension
 from operators.postgres.schema.indexes import pg_textsearch_index
 from operators.postgres.schema.plain_text import words_of
 from operators.postgres.search.batches import Deadline, fetch, run, run_slices
@@ -25,7 +26,6 @@ from operators.postgres.store import (
     MissingExtension,
     Store,
     collection_info,
-    has_extension,
 )
 from operators.ranking import bm25
 

@@ -29,7 +29,10 @@ def test_status_and_doctor_tell_what_a_collection_holds(crosscorpus: Any, collec
     ("change", "fault"),
     [
         ("ALTER TABLE terms RENAME TO elsewhere", "the text search fails: "),
-        ("UPDATE chunks SET embedding = NULL", "1 chunks, but no vector search finds any"),
+        (
+            "UPDATE chunks SET embedding = NULL",
+            "1 chunks, none with a vector yet: ",
+        ),
         ("DELETE FROM repos", "1 chunks, but no vector search finds any"),
     ],
 )
