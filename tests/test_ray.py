@@ -18,7 +18,8 @@ import pytest
 from ingesting import ingest_documents
 from pgbouncer import pooled
 
-from dataflow import load_config
+from dataflow import build_driver, load_config
+from dataflow.evaluation.answers import for_evaluation
 from dataflow.evaluation.graph import evaluate
 from operators.embedding.registry import load_embedder
 from operators.errors import CrosscorpusError
@@ -63,6 +64,27 @@ class Fragile:
             else:
                 os.kill(os.getpid(), signal.SIGKILL)
         return self.minilm.embed_documents(texts)
+'''
+
+DYING = '''
+"""A fusion whose second call kills the process; only the first process does so."""
+import os
+import signal
+from pathlib import Path
+import polars as pl
+from operators.ranking.total_order import ranked
+
+HERE, calls = Path(__file__).parent, []
+
+def fused__dying(aged_hits: pl.DataFrame) -> pl.DataFrame:
+    """All hits as one list, the newest first."""
+    calls.append(1)
+    with (HERE / "processes").open("a") as file:
+        print(os.getpid(), file=file, flush=True)
+    if len(calls) == 2 and not (HERE / "killed").exists():
+        (HERE / "killed").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return ranked(aged_hits.drop("recency"), aged_hits["recency"].to_numpy())
 '''
 
 
@@ -289,3 +311,47 @@ def test_the_example_evaluates_every_combination(
     settings = ("--set", "vector_weight=0.3,0.7", "--set", "top_k=5,10")
     run("ray_evaluate.py", "-C", "ray", *files, *settings, dsn=store.dsn, folder=tmp_path)
     assert len(list((tmp_path / "out" / "runs").iterdir())) == 5
+
+
+def asked_on_ray(store: Store, folder: Path, *more: str) -> pl.DataFrame:
+    """What the example finds for 100 questions."""
+    asked = ["how are lists fused?", "recency of a passage", "a total order", "normalised scores"]
+    rows = [{"id": f"q{n}", "text": f"{asked[n % 4]} {n}"} for n in range(100)]
+    (folder / "asked.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    options = ("-C", "ray", "--at-once", 8, *more)
+    run("ray_ask.py", "asked.jsonl", folder / "out", *options, dsn=store.dsn, folder=folder)
+    return pl.read_parquet(folder / "out" / "*.parquet").sort("id", "rank")
+
+
+def test_the_example_asks_every_question_as_one_process_does(store: Store, tmp_path: Path) -> None:
+    found = asked_on_ray(store, tmp_path)
+    assert found["id"].n_unique() == 100
+    texts = pl.read_ndjson(tmp_path / "asked.jsonl")
+    with build_driver(for_evaluation(load_config("default")), "ray", dsn=store.dsn) as driver:
+        for start in range(0, 100, 8):
+            part = texts[start : start + 8].with_row_index("query_id")
+            given = {"queries": part.select("query_id", "text")}
+            results = driver.execute(["results"], overrides=given)["results"]
+            here = results.join(part, on="query_id").sort("id", "rank")
+            there = found.filter(pl.col("id").is_in(part["id"].implode()))
+            assert here.select(there.columns).equals(there)
+
+
+def test_an_actor_that_is_killed_costs_its_questions_which_are_asked_again(
+    store: Store, tmp_path: Path
+) -> None:
+    found, processes = {}, {}
+    for name in ("fragile", "whole"):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "dying.py").write_text(DYING)
+        config = "extends: default\nmodules: [./dying.py]\nvariants: {fused: dying}\n"
+        (folder / "dying.yaml").write_text(config)
+        if name == "whole":
+            (folder / "killed").touch()
+        found[name] = asked_on_ray(store, folder, "-c", str(folder / "dying.yaml"))
+        processes[name] = (folder / "processes").read_text().split()
+    assert (tmp_path / "fragile" / "killed").exists()
+    assert [len({*ids}) for ids in processes.values()] == [3, 2]
+    assert len(processes["fragile"]) == len(processes["whole"]) + 1
+    assert found["fragile"].equals(found["whole"])
