@@ -282,7 +282,7 @@ class _Run:
         if end is not None and ended >= end:
             task.cancelled = True
             name = self.plan.steps[number].name
-            error = NodeTimeout(f"{name} had no result after {end - ready:.3g} s")
+            error = NodeTimeout(f"{name} had no result after {end - ready:.3g} s, its deadline")
         self._settle(number, value, error, began, ended)
 
     def _settle(

@@ -87,7 +87,7 @@ async def answers(use: Use, asked: Batch, seconds: float) -> AsyncIterator[pl.Da
 
 def answers_together(use: Use, asked: Batch, texts: Sequence[str]) -> pl.DataFrame:
     """A row a text: what one run of the graph finds for all of them."""
-    with use() as service:
+    with use() as service, service.metrics.question("batch", len(texts)):
         inputs(service, "", corpora=asked.corpora, repos=asked.repos)  # known names alone
         trigger = asked.trigger or service.driver.config.usual_trigger
         shared = {"trigger": trigger, "corpora": asked.corpora, "repos": asked.repos}
@@ -95,8 +95,9 @@ def answers_together(use: Use, asked: Batch, texts: Sequence[str]) -> pl.DataFra
             pl.lit(value).alias(name) for name, value in shared.items() if value is not None
         )
         out = service.driver.execute(
-            ["results", "notes"], {"top_k": asked.top_k}, {"queries": queries}
+            ["results", "notes", "provenance"], {"top_k": asked.top_k}, {"queries": queries}
         )
+        service.metrics.run(out["provenance"], service.driver.stages)
         page = service.page or "file:"
     hit = pl.format("{}:{}", "corpus", "chunk_id").alias("id")
     address = pl.coalesce("source_url", pl.format(f"{page}/{{}}", hit)).alias("url")

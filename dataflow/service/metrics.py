@@ -42,8 +42,8 @@ class Metrics:
         self._lock, self._read_at = Lock(), -FRESH_S
 
     @contextmanager
-    def question(self, tool: str) -> Iterator[None]:
-        """Counts and times a question; an error's class is its outcome, and so is ``ok``."""
+    def question(self, tool: str, count: int = 1) -> Iterator[None]:
+        """Counts a question, or ``count`` at once, and times it; ``ok`` or an error's class."""
         began, outcome = time.perf_counter(), "ok"
         try:
             yield
@@ -51,7 +51,7 @@ class Metrics:
             outcome = type(error).__name__
             raise
         finally:
-            self._asked.labels(tool, outcome).inc()
+            self._asked.labels(tool, outcome).inc(count)
             self._took.labels(tool).observe(time.perf_counter() - began)
 
     def run(self, provenance: Mapping[str, Any], stages: Mapping[str, str]) -> None:

@@ -69,7 +69,7 @@ class Deadline:
 
     def passed(self) -> SearchTimeout:
         """The error of a passed deadline."""
-        return SearchTimeout(f"{self.what} took longer than {self.seconds:g} s")
+        return SearchTimeout(f"{self.what} took longer than {self.seconds:g} s (deadline_s)")
 
 
 def run(

@@ -139,3 +139,13 @@ def test_a_corpus_that_is_gone_is_told_no_more(
     found = scraped(metrics, service)
     assert ("crosscorpus_chunks", "wiki") not in found
     assert ("crosscorpus_chunks", "docs") in found
+
+
+def test_the_questions_of_a_batch_count_each(client: httpx2.Client) -> None:
+    asked = ("crosscorpus_questions_total", "ok", "batch")
+    runs = ("crosscorpus_stage_seconds_count", "fusion")
+    before = told(client.get("/metrics").text)
+    client.post("/api/batch", json={"queries": ["cache", "merge", "queue"]}).raise_for_status()
+    after = told(client.get("/metrics").text)
+    assert after[asked] - before.get(asked, 0) == 3
+    assert after[runs] - before.get(runs, 0) == 1
