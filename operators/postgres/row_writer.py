@@ -51,7 +51,11 @@ def insert_rows(
 
     ``then`` is the end of the statement, in SQL: what becomes of a row whose key is there already.
     """
-    values = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in columns]
+    values: list[Any] = [list(each) for each in zip(*rows, strict=True)] or [[] for _ in columns]
+    for at, kind in enumerate(columns.values()):
+        if kind in ("int4", "int8"):  # psycopg takes seven times as long to write integers
+            numbers = ("NULL" if one is None else str(one) for one in values[at])
+            values[at] = f"{{{','.join(numbers)}}}"
     arrays = ", ".join(f"%s::{kind}[]" for kind in columns.values())
     return conn.execute(
         f"INSERT INTO {table} ({', '.join(columns)}) SELECT * FROM unnest({arrays}) {then}", values

@@ -6,7 +6,9 @@ from typing import LiteralString
 
 from psycopg import sql
 
+from operators.postgres.connection import has_extension
 from operators.postgres.errors import DatabaseError
+from operators.postgres.schema.tables import shards_of
 from operators.postgres.store import Connection, Store, identifier
 
 # Every search reads the whole posting that it scores: it stays in its page while it fits.
@@ -52,8 +54,12 @@ def lock_writers(conn: Connection, corpora: Iterable[str], *, alone: bool = Fals
     """Hold the corpora until the transaction ends: writers together, or one ``alone``.
 
     A transaction that weighs a whole corpus must be alone. Otherwise a chunk that is written
-    meanwhile keeps the weight of an outdated average.
+    meanwhile keeps the weight of an outdated average. In a collection in shards all write alone:
+    a cluster locks the small tables whole, and two writers would wait for each other.
     """
+    schema = conn.execute("SELECT current_schema()").fetchone()
+    if schema and has_extension(conn, "citus") and shards_of(conn, schema[0]) > 1:
+        lock(conn, "writers")
     for corpus in sorted(corpora):
         lock(conn, corpus, alone=alone)
 

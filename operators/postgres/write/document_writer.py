@@ -111,8 +111,8 @@ def write_documents(store: Store, documents: pl.DataFrame, chunks: pl.DataFrame)
     places = dict(zip(texts["chunk_id"].to_list(), chunk_keys, strict=True))
 
     def work(conn: Connection) -> int:
-        check_space(store, conn, hold=True)
         lock_writers(conn, corpora)
+        check_space(store, conn, hold=True)
         averages = _averages(conn, own)
         # The ledger first: its rows make two writers of one document take turns.
         new = write_ledger(conn, _LEDGER, ledger)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 from pgvector import SparseVector
 
-from operators.postgres.row_writer import copy_rows, vector_bytes
+from operators.postgres.row_writer import copy_rows, insert_rows, vector_bytes
 from operators.postgres.store import Store
 
 
@@ -28,3 +28,15 @@ def test_vectors_arrive_as_the_server_s_own_text_form_gives_them(store: Store) -
         (1, "[1.5,-2,65504]", "{1:0.5,7:2}/10"),
         (2, "[0,0.25,1]", None),
     ]
+
+
+def test_integers_and_none_are_inserted_as_they_are(store: Store) -> None:
+    rows = [(1, 2**63 - 1, "a"), (-2, None, None), (None, -(2**63), '{"')]
+
+    def work(conn):
+        conn.execute("CREATE TEMP TABLE made (n int4, big int8, word text)")
+        insert_rows(conn, "made", {"n": "int4", "big": "int8", "word": "text"}, rows)
+        insert_rows(conn, "made", {"n": "int4", "big": "int8", "word": "text"}, [])
+        return conn.execute("SELECT * FROM made ORDER BY n").fetchall()
+
+    assert store.run(work) == sorted(rows, key=lambda row: (row[0] is None, row[0] or 0))
