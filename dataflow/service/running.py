@@ -123,6 +123,10 @@ def _exporting() -> Iterator[None]:
         return
     if unknown := ", ".join(sorted(asked - {"otlp", "console"})):
         raise CrosscorpusError(f"OTEL_TRACES_EXPORTER is otlp, console or none, not {unknown}")
+    for variable in ("OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"):
+        if (protocol := os.environ.get(variable) or "http/protobuf") != "http/protobuf":
+            text = f"spans go by http/protobuf (often to port 4318): {variable} can't be {protocol}"
+            raise CrosscorpusError(text)
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.resources import OTELResourceDetector, Resource

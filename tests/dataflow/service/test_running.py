@@ -2,6 +2,11 @@ import os
 import subprocess
 import sys
 
+import pytest
+
+from dataflow.service import running
+from operators.errors import CrosscorpusError
+
 
 def test_without_its_extra_a_server_says_what_installs_it() -> None:
     script = (
@@ -29,3 +34,20 @@ def test_without_its_extra_a_server_that_shall_send_spans_says_what_installs_it(
     assert "[otel]" in done.stderr
     quiet = subprocess.run(command, env={**asked, "OTEL_TRACES_EXPORTER": "none"})
     assert quiet.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
+        ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/json"),
+        ("OTEL_TRACES_EXPORTER", "zipkin"),
+    ],
+)
+def test_a_way_for_spans_that_it_has_not_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(CrosscorpusError, match=f"{variable}.*{value}"), running._exporting():
+        pass
