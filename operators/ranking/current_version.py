@@ -6,13 +6,12 @@ they push the newest down.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
 
 import numpy as np
 import polars as pl
 
 from operators.arrays.rows import listed
-from operators.foundation import tokenizer
+from operators.foundation.tokenizer import tokens
 from operators.ranking.total_order import ranked
 
 HEAD = 10
@@ -37,22 +36,35 @@ def newest_stands(hits: pl.DataFrame, queries: pl.DataFrame, scope: pl.DataFrame
     topic, last = hits["lineage_id"].to_list(), hits["last_version"].to_list()
     document = hits["document_id"].to_list()
     texts = pl.concat_str("title", "anchor", "path", "text", separator="\n", ignore_nulls=True)
-    said = hits.select(texts).to_series()
+    said, chunk_id = hits.select(texts).to_series(), hits["chunk_id"].to_list()
+    words = {
+        query_id: set(tokens("\n".join(asked)))
+        for query_id, asked in undated["query_id", "texts"].iter_rows()
+    }
+    any_asked = set[str]().union(*words.values())
+    known = dict[int, set[str]]()
+
+    def asked_in(row: int) -> set[str]:
+        """The words of any question that a passage has, which several questions may find."""
+        if (held := known.get(chunk_id[row])) is None:
+            held = known[chunk_id[row]] = any_asked.intersection(tokens(said[row]))
+        return held
+
     rows_of = defaultdict[int, list[int]](list)
     for row, query_id in enumerate(hits["query_id"].to_list()):
         rows_of[query_id].append(row)
-    for query_id, asked in undated["query_id", "texts"].iter_rows():
+    for query_id, asked in words.items():
         rows = rows_of[query_id]
         old = [row for row in rows if last[row] is not None]
         if not old:
             continue
         current = [row for row in rows if last[row] is None]
-        only_old = set(_tokens(asked)).intersection(_tokens(said[old]))
+        only_old = asked.intersection(set[str]().union(*map(asked_in, old)))
         for row in current:  # the first few have nearly all words
             if not only_old:
                 break
-            only_old.difference_update(_tokens([said[row]]))
-        replaced = [row for row in old if only_old.isdisjoint(_tokens([said[row]]))]
+            only_old.difference_update(asked_in(row))
+        replaced = [row for row in old if only_old.isdisjoint(asked_in(row))]
         first = {topic[row]: row for row in reversed(current)}
         for row in replaced:
             if (newest := first.get(topic[row])) is not None:
@@ -62,7 +74,3 @@ def newest_stands(hits: pl.DataFrame, queries: pl.DataFrame, scope: pl.DataFrame
             limit = np.nextafter(best[:HEAD][-1], -np.inf)
             score[replaced] = np.minimum(score[replaced], limit)
     return ranked(hits, score)
-
-
-def _tokens(texts: Iterable[str]) -> list[str]:
-    return tokenizer.tokens("\n".join(texts))
