@@ -62,9 +62,11 @@ def reason(output: str) -> str:
     A server that starts tells us that it does, too.
     """
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    for mark in MARKS:
-        for line in reversed(lines):
-            if mark in line and "FATAL:  the database system is " not in line:
-                full = line.endswith("No space left on device") * _MAKE_ROOM
-                return line[line.index(mark) + len(mark) :].strip() + full
-    return lines[-1] if lines else "it said nothing"
+    said = (
+        line[line.index(mark) + len(mark) :].strip()
+        for mark in MARKS
+        for line in reversed(lines)
+        if mark in line and "FATAL:  the database system is " not in line
+    )
+    found = next(said, lines[-1] if lines else "it said nothing")
+    return found + found.endswith("No space left on device") * _MAKE_ROOM
