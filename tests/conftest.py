@@ -4,6 +4,7 @@ import itertools
 import os
 import shutil
 import socket
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -191,6 +192,20 @@ def new_store(server_dsn: str) -> Iterator[Callable[[], Store]]:
 def store(new_store: Callable[[], Store]) -> Store:
     """An empty collection, dropped afterwards."""
     return new_store()
+
+
+@pytest.fixture
+def small_disk() -> Iterator[Path]:
+    """A disk of 110 MB, where this may be mounted."""
+    folder = open_temporary_directory()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=110m", "tmpfs", str(folder)]
+    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
+        folder.rmdir()
+        pytest.skip("no disk can be mounted here: that takes root")
+    folder.chmod(0o711)
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+    folder.rmdir()
 
 
 @pytest.fixture(scope="session")

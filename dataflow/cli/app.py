@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import shlex
 import shutil
@@ -60,6 +61,7 @@ it that answers questions.""",
 
 def main() -> None:
     """Run the command; print an error that is meant for a person as one line on standard error."""
+    logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # what it warns of is told by us
     try:
         app()
     except CrosscorpusError as error:

@@ -4,11 +4,16 @@ from dataflow.ingestion.ledger_snapshot import GOOD
 from dataflow.ingestion.run import Run
 from dataflow.ingestion.store import GaveUp, record_issue, store_waiting, withdraw
 from operators.errors import CrosscorpusError
+from operators.foundation.disk_dict import NoScratch
 from operators.sources.protocol import Document, Key, LazyDocument, ReadIssue, content_hash
 
 
 def scan(run: Run, batch_documents: int, batch_characters: int) -> bool:
-    """Read the whole source; return whether every document of it was met."""
+    """Read the whole source; return whether every document of it was met.
+
+    Raises:
+        NoScratch: the folder for temporary files is full.
+    """
     try:
         return _scan(run, batch_documents, batch_characters)
     except GaveUp as exc:
@@ -27,6 +32,8 @@ def _scan(run: Run, batch_documents: int, batch_characters: int) -> bool:
             break
         try:
             item = next(items, None)
+        except NoScratch:
+            raise
         except (CrosscorpusError, OSError) as exc:
             run.report.failed.append(ReadIssue("the scan", f"ended early: {exc}"))
             complete = False

@@ -4,6 +4,7 @@ from dataflow.execution.hamilton_logs import quiet_hamilton
 from dataflow.ingestion.ledger_snapshot import GOOD
 from dataflow.ingestion.run import Run
 from operators.embedding.protocol import EmbeddingError
+from operators.foundation.disk_dict import NoScratch
 from operators.postgres.errors import DatabaseError
 from operators.postgres.store import ModelMismatch
 from operators.postgres.write.document_writer import Written, delete_documents
@@ -28,6 +29,7 @@ def store_waiting(run: Run) -> None:
         GaveUp: ``FAILURES_IN_A_ROW`` documents failed, one after the other.
         ModelMismatch: the collection has another model by now.
         DatabaseError: the server takes no document at all.
+        NoScratch: the folder for temporary files is full.
     """
     batch, run.waiting = run.waiting, []
     if not batch:
@@ -37,7 +39,7 @@ def store_waiting(run: Run) -> None:
         _store(run, batch)
     except Exception as exc:
         of_a_document = not isinstance(exc, DatabaseError) or exc.kind in _OF_A_DOCUMENT
-        if isinstance(exc, ModelMismatch) or not of_a_document:
+        if isinstance(exc, ModelMismatch | NoScratch) or not of_a_document:
             raise
         if len(batch) == 1:
             _report_failure(run, batch[0], exc)

@@ -6,9 +6,10 @@ read), the collection ends as a fresh ingestion would. Vectors are made beside t
 """
 
 import os
+import re
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,9 @@ TOGETHER_MS = 200
 LONGEST_PAUSE_S = 10.0
 """Between two scans: as long as a scan takes, so that a busy tree costs half a core at most."""
 AGAIN_S = 2.0
-"""After a failure: the server, or the folder, may be back."""
+"""After a failure: the server, the folder, or room on its disk may be back."""
+LONGEST_EMBED_PAUSE_S = 60.0
+"""After failures of the model or the disk, each pause twice the one before: a model may cost."""
 
 OnChange = Callable[[IngestReport | Embedded | Exception], None]
 
@@ -67,35 +70,50 @@ def watch(
                     on_change(report)
                 first, said = False, ""
             except (CrosscorpusError, OSError) as error:
-                if str(error) != said:
-                    on_change(error)
-                said = str(error)
+                said = _tell(on_change, error, said)
                 stop.wait(AGAIN_S)
                 continue
-            beside.submit(_embed, store, embedder, on_change, (stop, changed))
+            beside.submit(_embed, store, embedder, on_change, stop, changed)
             stop.wait(min(time.monotonic() - began, LONGEST_PAUSE_S))
             while not changed.wait(1.0) and not stop.is_set():
                 if failed:
                     raise CrosscorpusError(f"{path} can't be watched: {failed[0]}") from failed[0]
     finally:  # what runs beside it ends too
         stop.set()
+        changed.set()
         beside.shutdown()
 
 
 def _embed(
-    store: Store, embedder: Embedder, on_change: OnChange, before: Sequence[threading.Event]
+    store: Store,
+    embedder: Embedder,
+    on_change: OnChange,
+    stop: threading.Event,
+    changed: threading.Event,
 ) -> None:
-    """Make vectors until one of the events ``before`` comes: what changed is found first."""
+    """Make vectors until something changed: that is found first. What fails is tried again."""
+    said, pause = "", AGAIN_S
+    while True:
+        try:
+            done = embed_missing(
+                store, embedder, stop=lambda: stop.is_set() or changed.is_set(), patience_s=60
+            )
+            if done.chunks or done.failed:
+                on_change(done)
+            return
+        except Exception as error:  # a model of the user's may raise anything
+            said = _tell(on_change, error, said)
+        if changed.wait(pause):
+            return
+        pause = min(2 * pause, LONGEST_EMBED_PAUSE_S)
 
-    def is_due() -> bool:
-        return any(event.is_set() for event in before)
 
-    try:
-        done = embed_missing(store, embedder, stop=is_due, patience_s=60)
-        if done.chunks or done.failed:
-            on_change(done)
-    except Exception as error:  # a model of the user's may raise anything
+def _tell(on_change: OnChange, error: Exception, said: str) -> str:
+    """Tell ``error`` unless it says what was ``said``, numbers apart; return what it says."""
+    says = re.sub(r"\d+", "", str(error))
+    if says != said:
         on_change(error)
+    return says
 
 
 def _wait(

@@ -80,7 +80,7 @@ class DiskDict(MutableMapping[bytes, V]):
     def _do(self, statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
         try:
             return self._file.execute(statement, values)
-        except sqlite3.OperationalError as exc:
+        except sqlite3.DatabaseError as exc:  # after a full disk, what was held is damaged
             raise NoScratch(
                 f"no scratch file: {exc}; make room in the folder for temporary files (TMPDIR)"
             ) from exc

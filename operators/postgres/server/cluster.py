@@ -287,10 +287,14 @@ class Cluster:
         unfinished = path.with_name(path.name + ".new")
         unfinished.unlink(missing_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-        with open(os.open(unfinished, flags, 0o600), "w") as file:
-            if self.account is not None:
-                os.fchown(file.fileno(), self.account.uid, self.account.gid)
-            file.write(text)
+        try:
+            with open(os.open(unfinished, flags, 0o600), "w") as file:
+                if self.account is not None:
+                    os.fchown(file.fileno(), self.account.uid, self.account.gid)
+                file.write(text)
+        except OSError as error:
+            said = reason(error.strerror or "")
+            raise ServerError(f"cannot write to {self.directory}: {said}") from error
         unfinished.replace(path)
 
 

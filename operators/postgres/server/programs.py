@@ -7,6 +7,7 @@ from operators.errors import CrosscorpusError
 from operators.foundation.os_user import Account, clean_environment
 
 MARKS = ("FATAL:", "PANIC:", "error:", "ERROR:")
+_MAKE_ROOM = ": make room on its disk, then run the same command again"
 
 
 class ServerError(CrosscorpusError):
@@ -56,10 +57,16 @@ def names_a_reason(output: str) -> bool:
 
 
 def reason(output: str) -> str:
-    """Return the last line that says what went wrong, without its time."""
+    """Return the last line that says what went wrong, without its time; what to do on a full disk.
+
+    A server that starts tells us that it does, too.
+    """
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    for mark in MARKS:
-        for line in reversed(lines):
-            if mark in line:
-                return line[line.index(mark) + len(mark) :].strip()
-    return lines[-1] if lines else "it said nothing"
+    said = (
+        line[line.index(mark) + len(mark) :].strip()
+        for mark in MARKS
+        for line in reversed(lines)
+        if mark in line and "FATAL:  the database system is " not in line
+    )
+    found = next(said, lines[-1] if lines else "it said nothing")
+    return found + found.endswith("No space left on device") * _MAKE_ROOM

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gc
+import sqlite3
 import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,6 +17,8 @@ from ledger_rows import ledger
 
 from dataflow.ingestion.store import FAILURES_IN_A_ROW
 from operators.embedding.protocol import EmbeddingError
+from operators.foundation.disk_dict import NoScratch
+from operators.postgres.inspect.verify import verify
 from operators.postgres.store import Store, collection_info
 
 Write = Callable[..., Path]
@@ -225,3 +228,25 @@ def test_vectors_that_were_made_before_a_kill_are_not_made_again(
     waiting = sum(collection_info(store).unembedded.values())
     report = ingest_documents(store, embedder, file)
     assert (made, report.chunks, report.embedded) == (8, 0, waiting - 8)  # in calls of 4
+
+
+def test_a_full_folder_for_temporary_files_ends_the_run_and_makes_no_document_fail(
+    store: Store, embedder: Any, write_lines: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write_lines(*({"doc_id": f"d{n}", "corpus": "docs", "text": "a"} for n in range(300)))
+    real = sqlite3.connect
+
+    def small(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        connection = real(*arguments, **options)
+        connection.execute("PRAGMA max_page_count = 7")
+        return connection
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite3, "connect", small)
+        with pytest.raises(NoScratch, match="make room in the folder for temporary files"):
+            ingest_documents(store, embedder, file, batch_documents=10)
+    kept = store.rows("SELECT state, count(*) FROM documents GROUP BY 1")
+    assert [state for state, _ in kept] == ["indexed"]
+    report = ingest_documents(store, embedder, file)
+    assert (report.ok, report.documents_unchanged) == (True, kept[0][1])
+    assert verify(store).is_empty()

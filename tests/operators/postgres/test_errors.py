@@ -2,10 +2,7 @@ from __future__ import annotations
 
 import os
 import pickle
-import shutil
-import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -285,21 +282,6 @@ def test_a_refused_password_is_not_tried_again(tcp_server_dsn: str) -> None:
         psycopg.connect(make_conninfo(tcp_server_dsn, password="wrong"))
     assert caught.value.sqlstate is None
     assert not is_transient(caught.value)
-
-
-@pytest.fixture
-def small_disk() -> Iterator[Path]:
-    """A disk of 110 MB, where this may be mounted."""
-    folder = Path("/dev/shm/crosscorpus-small-disk")
-    folder.mkdir(exist_ok=True)
-    mount = ["mount", "-t", "tmpfs", "-o", "size=110m", "tmpfs", str(folder)]
-    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
-        folder.rmdir()
-        pytest.skip("no disk can be mounted here")
-    folder.chmod(0o711)
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
-    folder.rmdir()
 
 
 def fill(store: Store) -> None:

@@ -41,6 +41,11 @@ def test_a_program_that_is_not_there_says_what_to_do(tmp_path: Path) -> None:
         ("10:00 LOG: starting\n10:01 FATAL: no room\n10:02 LOG: shut down\n", "no room"),
         ("initdb: error: no place\ninitdb: hint: another\n", "no place"),
         ("something\n\nelse\n", "else"),
+        ("PANIC: no log\n10:01 FATAL:  the database system is starting up\n", "no log"),
+        (
+            "FATAL: log: No space left on device\n",
+            "log: No space left on device: make room on its disk, then run the same command again",
+        ),
         ("", "it said nothing"),
     ],
 )
