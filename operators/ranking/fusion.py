@@ -40,12 +40,30 @@ from operators.ranking.normalization import ratio
 
 
 def fuse_rrf(hits: pl.DataFrame, *, rrf_k: float = 60) -> pl.DataFrame:
-    """The sum over the corpora of ``1 / (rrf_k + rank in the corpus)``, times ``recency``."""
+    """The sum over the corpora of ``1 / (rrf_k + rank in the corpus)``, times ``recency``.
+
+    >>> from operators.frames import UNIFIED
+    >>> rows = [(1, "code", 0), (2, "code", 1), (2, "wiki", 0)]
+    >>> each = {"query_id": 0, "alternate_sources": []}
+    >>> hits = [{**each, "chunk_id": n, "corpus": c, "rank": r} for n, c, r in rows]
+    >>> hits = pl.DataFrame(hits, schema=UNIFIED).with_columns(recency=1.0)
+    >>> fuse_rrf(hits, rrf_k=1)["chunk_id", "corpus", "score"].rows()
+    [(2, 'wiki', 1.5), (1, 'code', 1.0)]
+    """
     return _fused(hits, reciprocal(hits["rank"].to_numpy(), rrf_k))
 
 
 def fuse_comb_sum(hits: pl.DataFrame) -> pl.DataFrame:
-    """The corpora's merged scores as they are, times ``recency``."""
+    """The corpora's merged scores as they are, times ``recency``.
+
+    >>> from operators.frames import UNIFIED
+    >>> rows = [(1, "code", 0.5), (2, "code", 0.25), (2, "wiki", 0.5)]
+    >>> each = {"query_id": 0, "rank": 0, "alternate_sources": []}
+    >>> hits = [{**each, "chunk_id": n, "corpus": c, "corpus_score": s} for n, c, s in rows]
+    >>> hits = pl.DataFrame(hits, schema=UNIFIED).with_columns(recency=1.0)
+    >>> fuse_comb_sum(hits)["chunk_id", "score"].rows()
+    [(2, 0.75), (1, 0.5)]
+    """
     return _fused(hits, hits["corpus_score"].fill_null(0.0).to_numpy())
 
 
@@ -157,6 +175,15 @@ def fuse_convex(hits: pl.DataFrame, factors: pl.DataFrame) -> pl.DataFrame:
     """The convex combination of the ``factors`` of :func:`combination`, times ``recency``.
 
     A hit that neither list has (a caller may give one) counts its merged score.
+
+    >>> from operators.frames import UNIFIED
+    >>> rows = [(1, "code", 0.5), (2, "wiki", 0.25)]
+    >>> hits = [{"chunk_id": n, "corpus": c, "vector_distance": d} for n, c, d in rows]
+    >>> hits = pl.DataFrame(hits, schema=UNIFIED).with_columns(query_id=0, rank=0, recency=1.0)
+    >>> corpora = dict.fromkeys(["code", "wiki"], CorpusSearch(channel="vector"))
+    >>> factors = combination(hits, corpora, corpus_normalization=0)
+    >>> fuse_convex(hits, factors)["corpus", "score"].rows()
+    [('wiki', 1.0), ('code', 0.6666666666666666)]
     """
     vector_weight, vector, text_weight, text, words = (
         factors[name].to_numpy() for name in SCORE_FACTORS
