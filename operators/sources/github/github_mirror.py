@@ -292,7 +292,7 @@ class _Run:
             else:
                 if kind == PULL:
                     self._replace_reviews(number, [], None)
-                sync_state.drop_items(self.store, self.mirror.source, [(kind, item_id)], {})
+                sync_state.drop_item(self.store, self.mirror.source, (kind, item_id))
             self._tell("deleted", place, None)
 
     def _still_there(self, kind: str, item_id: int, number: int) -> SyncItem | None:
@@ -350,7 +350,8 @@ class _Run:
         self, number: int, items: Sequence[SyncItem], state: dict[str, Any] | None
     ) -> None:
         kept = {f"reviews {number}": state}
-        sync_state.replace_items(self.store, self.mirror.source, REVIEW, number, items, kept)
+        of = (REVIEW, number)
+        sync_state.save_items(self.store, self.mirror.source, items, kept, instead=of)
 
     def _tell(self, listing: str, items: int, until: datetime | None) -> None:
         if self.on_fetched:
