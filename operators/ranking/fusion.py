@@ -3,8 +3,8 @@
 ``rrf`` adds reciprocal ranks: the corpora need no common scale, and the first hit of every corpus
 is worth the same. ``comb_sum`` adds the merged scores as they are, for corpora whose merge puts
 scores on one scale. ``convex`` scales similarities and text scores again, the latter on one scale
-for all corpora: so the best hit of a corpus without a good match in words is worth less than the
-best of a corpus that has one.
+for all corpora: the best hit of a corpus without a good match in words is worth less than that of a
+corpus with one.
 
 All take ``hits``: the ``UNIFIED`` rows of all corpora and the column ``recency``, the factor of a
 row's age; they return ``FUSED``, ``part`` and ``other_parts``, which make the score. The same chunk
@@ -226,7 +226,7 @@ class FusedRows(NamedTuple):
 
 
 def fused_rows(hits: pl.DataFrame, score: Floats) -> FusedRows:
-    """Which rows of ``hits`` the fused lists have, in their order, and for which others they stand.
+    """The rows of ``hits`` that the fused lists have, in their order, and the rows they stand for.
 
     ``score`` is what each row adds to its chunk; of ``hits`` only ids, ranks and ``recency`` are
     read. Query by query: to sort a batch of 300 queries at once takes three times as long.

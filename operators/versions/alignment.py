@@ -49,7 +49,7 @@ class Passage(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """How two passages relate. A new passage may hold the text of several old ones."""
+    """The relation of two passages. A new passage may hold the text of several old ones."""
 
     old: int | None  # place among the old passages; None: ``relation`` is new
     new: int | None  # place among the new passages; None: ``relation`` is gone
@@ -57,7 +57,7 @@ class Pair(NamedTuple):
 
 
 def align(old: Sequence[Passage], new: Sequence[Passage]) -> list[Pair]:
-    """How the passages of two versions relate.
+    """The relations between the passages of two versions.
 
     Returns:
         Each old passage once, in its order (same, revised or gone); then the new passages that

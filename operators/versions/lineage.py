@@ -1,4 +1,4 @@
-"""Which documents are versions of one topic, and in which order.
+"""Finds the documents that are versions of one topic, and their order.
 
 Two documents of different versions are one topic if their paths and titles are the same without
 their own versions (:mod:`operators.versions.normalized_names`). There are two exceptions. If only

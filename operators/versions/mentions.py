@@ -1,4 +1,4 @@
-"""What version or date a question names, by its wording alone.
+"""The versions and dates that a question names, by its wording alone.
 
 Careful, because a wrong version hides the right answer: only a question or a request names one
 ("What does it return in 3.5.3?"), a statement does not ("fixed a regression in 8.0.0"); and not in
@@ -128,7 +128,7 @@ _AFTER_A_YEAR = words(
     after during since until was were is are has have had did do does could would should compared
     versus vs vs. already still"""
 )
-"""What may go on after a year; another word is what the number counts: "in 2000 requests"."""
+"""Words that may follow a year; another word is the thing counted: "in 2000 requests"."""
 
 
 def mentions(text: str) -> list[Mention]:

@@ -1,4 +1,4 @@
-"""How alike two documents are, without their texts: bottom-k sketches of their word pairs.
+"""The likeness of two documents without their texts: bottom-k sketches of their word pairs.
 
 Of all pairs of neighbouring words, hashed, a document keeps the ``SIZE`` smallest. The share of
 common ones among the ``SIZE`` smallest of two documents together estimates the Jaccard index of

@@ -2,15 +2,14 @@
 
 A chunk is a run of whole lines where lines fit. It ends, in this order of preference, before a
 heading, after a blank line (best before a line without indentation), before a line without
-indentation, anywhere; where it can, not between a heading and its text. In code whose syntax is
-known what counts first is how few pieces of syntax are cut, and a function or a class that fits a
-chunk is in one. Nothing overlaps: the chunks of a document, joined, are the document, blank runs
-apart.
+indentation, anywhere; if it can, not between a heading and its text. Code whose syntax is known is
+cut where the fewest pieces of syntax are, and a function or a class that fits a chunk is in one.
+Nothing overlaps: the chunks of a document, joined, are the document, blank runs apart.
 
-Sections share a chunk where there is room, but for a document that has a version: versions are
-compared chunk by chunk, and a section that only an older one has must not pass for a revision of
-its neighbours. Nor do the releases of a changelog share one: each of its chunks has the version and
-the day of its release.
+Sections share a chunk if there is room, but not in a document that has a version: versions are
+compared chunk by chunk, and a section that only an older one has must not look like a revision of
+its neighbours. The releases of a changelog share none either: each chunk has the version and the
+day of its release.
 """
 
 import hashlib
@@ -49,13 +48,13 @@ _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _WORD = re.compile(r"\s*\S{1,100}|\s+")
 
 CUT_BY_LINES = "cut_by_lines"
-"""In the metadata of the chunks of code that was not cut along its syntax: why not."""
+"""In the metadata of code that was not cut along its syntax: the reason."""
 
 CountTokens = Callable[[Sequence[str]], Sequence[int]]
 
 
 class _Unit(NamedTuple):
-    """What is never cut further: a line, or a piece of a line too long for a chunk of its own."""
+    """A line that is never cut, or a piece of a line that is too long for one chunk."""
 
     text: str
     tokens: int
@@ -202,7 +201,7 @@ def _page(pages: Sequence[int], body: str, first: int) -> int:
 
 
 def _of_section(path: str, release: Release | None, metadata: object) -> dict[str, object]:
-    """The columns of a chunk that its section has; that of a release belongs to no topic."""
+    """The columns that a chunk has from its section; a release belongs to no topic."""
     known = json.loads(str(metadata or "{}")) | {"heading_path": path}
     if release is None:
         return {"metadata": metadata_json(known)}

@@ -37,7 +37,7 @@ _OF_A_COMMIT = 400
 
 @dataclass
 class _Walk:
-    """What a working tree holds, and how far a scan of it is, both in characters."""
+    """The scans of one working tree; the last has read ``done / found`` of it, in characters."""
 
     repository: Repository
     exclude: Sequence[str]

@@ -55,7 +55,7 @@ _ATX_TITLE = re.compile(r" {0,3}#{1,2}[ \t]+(.*?)[ \t]*#*[ \t]*")
 def tracked_files(
     repository: Repository, excluded: MutableMapping[str, int]
 ) -> DiskDict[TrackedFile]:
-    """Every path that git tracks, a path in conflict once, but what is excluded; to be closed.
+    """Every path that git tracks and no pattern of ``excluded`` matches; the caller closes it.
 
     ``excluded`` counts the files that each pattern matches.
     """
@@ -75,7 +75,7 @@ def tracked_files(
 
 
 def is_excluded(path: str, pattern: str) -> bool:
-    """Whether ``pattern`` leaves out the file at ``path``, also one that is tracked no more.
+    """Whether ``pattern`` leaves out the file at ``path``, tracked or not.
 
     >>> [is_excluded("a/b.min.js", pattern) for pattern in ("a/", "*.min.js", "./a/b.min.js", "b")]
     [True, True, True, False]
