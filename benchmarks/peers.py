@@ -32,7 +32,7 @@ from dataflow import build_driver, load_config
 from operators.embedding.registry import load_embedder
 from operators.frames import SOURCE
 from operators.postgres.store import open_store
-from operators.ranking.fusion import combination, fuse_convex, fuse_rrf, fused_rows
+from operators.ranking.fusion import CorpusSearch, combination, fuse_convex, fuse_rrf, fused_rows
 from operators.ranking.merge import reciprocal
 
 PINNED = (
@@ -95,7 +95,7 @@ def compare_fusion(python: Path, folder: Path, queries: int) -> None:
         file = folder / f"fuse{pool or ''}.npz"
         np.savez(file, **case)
         frame = as_frame(case)
-        weights = dict.fromkeys(CORPORA, 0.5)
+        weights = dict.fromkeys(CORPORA, CorpusSearch())
         _, seconds = timed(
             lambda part: fused_rows(part, reciprocal(part["rank"].to_numpy(), 61)), frame
         )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import doctest
 import subprocess
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -167,6 +169,11 @@ def test_what_is_generic_names_no_node_and_no_corpus_of_ours(room: str) -> None:
             if isinstance(node, ast.Constant) and isinstance(node.value, str)
         }
         assert not said & ours, f"{path.name} names {sorted(said & ours)}"
+
+
+@pytest.mark.parametrize("module", [m for m, p in modules().items() if ">>> " in p.read_text()])
+def test_the_examples_in_docstrings_give_what_they_say(module: str) -> None:
+    assert doctest.testmod(import_module(module)).failed == 0
 
 
 def test_no_test_reads_a_private_attribute_of_another_module() -> None:

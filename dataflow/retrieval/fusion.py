@@ -146,16 +146,18 @@ def fused__convex(
     missing_score_fraction: float = 0.0,
 ) -> pl.DataFrame:
     """All hits as one list, by a convex combination of their scores, each on one scale."""
+    corpora = {
+        name: fusion.CorpusSearch(
+            weight, depths[name], lone_channels.get(name), held[name].space, unembedded[name]
+        )
+        for name, weight in vector_weights.items()
+    }
     factors = fusion.combination(
         aged_hits,
-        vector_weights,
+        corpora,
         lexical_weight,
         corpus_normalization=corpus_normalization,
         missing_score_fraction=missing_score_fraction,
-        depths=depths,
-        alone=lone_channels,
-        spaces={corpus: one.space for corpus, one in held.items()},
-        unembedded=unembedded,
     )
     return fusion.fuse_convex(aged_hits, factors)
 

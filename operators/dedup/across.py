@@ -1,8 +1,8 @@
 """The near-duplicates across corpora, after fusion: the best-ranked stays, whatever its source.
 
-Before them go those of one change (:mod:`operators.dedup.changes`). Every rule takes ``hits``
-(``FUSED``) and returns ``FUSED``, ranked again; what stays carries the labels and links of what
-went, see :func:`operators.dedup.representatives.absorb`.
+Documents of one change (:mod:`operators.dedup.changes`) are joined first. Every rule takes ``hits``
+(``FUSED``) and returns ``FUSED``, ranked again. A hit that stays carries the labels and links of
+those that it represents (:func:`operators.dedup.representatives.absorb`).
 """
 
 from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ T = TypeVar("T", bound=TokenIndex | SimilarityIndex)
 def jaccard(
     hits: pl.DataFrame, known: Sequence[TokenIndex] = (), *, threshold: float = 0.9
 ) -> pl.DataFrame:
-    """Without what shares at least ``threshold`` of its tokens with a better hit that stays.
+    """``hits`` without those whose Jaccard index with a better one reaches ``threshold``.
 
     ``known`` are token sets that were made before; other texts are hashed here.
     """
@@ -40,7 +40,7 @@ def jaccard(
 def cosine(
     hits: pl.DataFrame, chunks: Sequence[pl.DataFrame], *, threshold: float = 0.95
 ) -> pl.DataFrame:
-    """Without what another document says with a cosine of at least ``threshold``.
+    """``hits`` without those whose cosine with a better one elsewhere reaches ``threshold``.
 
     ``chunks`` are frames of ``CHUNKS`` that have the hits' embeddings.
     """
@@ -57,7 +57,7 @@ def guarded(
     jaccard_threshold: float = 0.9,
     cosine_threshold: float = 0.95,
 ) -> pl.DataFrame:
-    """Without what says the same, by :mod:`operators.dedup.guarded`.
+    """``hits`` without those that say what a better one says, by :mod:`operators.dedup.guarded`.
 
     ``known`` are similarity indexes of the hits' chunks; of other hits only the texts are compared.
     """
@@ -70,10 +70,10 @@ def guarded(
 def newest(
     hits: pl.DataFrame, chunks: Sequence[pl.DataFrame], *, threshold: float = 0.95
 ) -> pl.DataFrame:
-    """Without what another document of a later date says, by :mod:`operators.dedup.newest`.
+    """``hits`` without those that a later document repeats, by :mod:`operators.dedup.newest`.
 
-    What stays keeps its own place. As no ranking decides who stays, this may come before reranking
-    or after it.
+    The others keep their places. The rule may come before reranking or after it, because no rank
+    decides what stays.
     """
     hits, query_id = _one_place_a_change(hits)
     vectors, number = _vectors(hits["chunk_id"].to_numpy(), chunks)
@@ -84,7 +84,7 @@ def newest(
 def of_hits(
     hits: pl.DataFrame, known: Sequence[T], make: Callable[[pl.DataFrame], T]
 ) -> tuple[Sequence[T], Integers]:
-    """Entries for all of ``hits``, and for each row the number of its own, through all of them.
+    """Entries for all of ``hits``, and the number of each row's own among them.
 
     ``make`` makes the entries that ``known`` lacks, from rows of ``hits``, each chunk once.
     """
@@ -112,7 +112,7 @@ def _unique(hits: pl.DataFrame, representative: Integers) -> pl.DataFrame:
 
 
 def _vectors(chunk_id: Integers, chunks: Sequence[pl.DataFrame]) -> tuple[Floats, Integers]:
-    """The unit vectors of these chunks, and each one's row; that of the rest is all zeros."""
+    """The unit vectors of these chunks, and each one's row; a chunk without one has zeros."""
     found = [
         frame["chunk_id", "embedding"][index(np.flatnonzero(there))]
         for frame in chunks

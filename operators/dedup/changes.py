@@ -1,8 +1,8 @@
 """A commit, its pull request and the issue that they close are one change: one place of an answer.
 
-The best ranked stays and carries the others. Of each only the first passage counts: the commit's
+The best ranked stays and carries the others. Only the first passage of each counts: the commit's
 message, the request's title and description, the issue's opening. A thread, a review, a later
-comment, a diff and another commit are remarks of their own: a place has one document of each kind.
+comment, a diff and another commit keep their own places: a place has one document of each kind.
 """
 
 import re
@@ -45,7 +45,7 @@ def change_representatives(hits: pl.DataFrame) -> Integers:
 
 
 def _names(kind: str, document_id: str, text: str) -> set[tuple[str, str]]:
-    """The pull requests and issues whose change a document is of, as kind and number.
+    """The pull requests and issues of a document's change, as kind and number.
 
     >>> sorted(_names("commit", "1c9a", "Take less memory (#12)\\n\\nFixes #7, see #3."))
     [('issues', '7'), ('pull', '12')]

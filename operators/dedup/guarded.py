@@ -1,4 +1,4 @@
-"""Near-duplicates that say the same thing: a passage with one changed number is none.
+"""Near-duplicates that say the same thing: a passage with one changed number says another.
 
 A paragraph with one number or one negation changed stays above cosine 0.95 and Jaccard 0.90. So two
 chunks are near-duplicates only if their texts are equal after white-space folding, or if cosine and
@@ -71,7 +71,7 @@ def guards(text: str) -> tuple[str, ...]:
 
 @lru_cache(100_000)
 def _guard(word: str) -> str:
-    """What a near-duplicate must have for ``word``: nothing, if it is plain prose."""
+    """The form of ``word`` that a near-duplicate must have; empty for plain prose."""
     lower = word.lower()
     if lower in _GUARDED or lower.endswith(("n't", "n’t")):
         return lower

@@ -1,11 +1,11 @@
 """The plain rule for versions: of near-duplicates in different files the latest stays.
 
-Near is a cosine of at least 0.95, which a changed number does not lower: this rule hides what is
-news, and the version that somebody asked for. It stands here to be compared with (``guarded`` and
-the versions of a topic keep both); it is no default.
+Near is a cosine of at least 0.95, which a changed number does not lower: this rule hides news, and
+the version that somebody asked for. It is here for comparison and is no default: ``guarded`` and
+the versions of a topic keep both.
 
-The rule takes chunks from the latest date on. So who stays does not depend on the order they come
-in, and what goes removes nobody.
+The rule takes chunks from the latest date on. So their order does not decide which of them stay,
+and a chunk that goes removes no other.
 """
 
 import numpy as np

@@ -1,9 +1,9 @@
-"""How similar sets are found without comparing all pairs: parts that similar sets have in common.
+"""Finds similar sets without comparing all pairs, by the parts that they have in common.
 
 Two sets of a Jaccard index of 0.9 differ in few tokens. Split both into one part more than that, by
 the tokens' values: then at least one part is the same in both, to the token. So only sets that
-share a part need to be compared; others share one hardly ever, however much their vocabulary
-overlaps. (Arasu, Ganti and Kaushik, "Efficient exact set-similarity joins", VLDB 2006.)
+share a part are compared. Other sets hardly ever share one, however much their vocabulary overlaps.
+(Arasu, Ganti and Kaushik, "Efficient exact set-similarity joins", VLDB 2006.)
 
 Sets of 2**(n-1) to 2**n - 1 tokens are on level n and split alike. A set that may be similar
 to one of a higher level is also split as on that level.
@@ -25,7 +25,7 @@ _UPPER, _BITS = np.uint64(23), np.uint64(32)  # the upper 32 of a token's 55 bit
 
 @dataclass(frozen=True)
 class Parts:
-    """Where each set's parts begin in ``keys``, a hash of each part, and one of the ``whole``."""
+    """The begin of each set's parts in ``keys``, a hash of each part, and one of the ``whole``."""
 
     begins: Integers
     keys: Words

@@ -2,8 +2,8 @@
 
 Every rule of this package gives ``representative``: for each row the row that stands for it, itself
 if it stays. It takes ``query_id``, the query of each row (rows are sorted by query and rank), and
-``number``, each row's entry in the vectors, sets or index that it compares. What goes is not lost:
-the row that stays names it.
+``number``, each row's entry in the vectors, sets or index that it compares. No row is lost: its
+representative names it.
 """
 
 import numpy as np

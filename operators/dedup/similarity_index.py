@@ -1,4 +1,4 @@
-"""What decides whether a chunk nearly repeats another: texts, unit vectors and token sets.
+"""The texts, unit vectors and token sets that decide whether a chunk nearly repeats another.
 
 A corpus's index is made once, for the near-duplicates within the corpus and across corpora.
 """

@@ -1,4 +1,4 @@
-"""What makes two texts comparable: the set of their tokens, as numbers.
+"""The set of a text's tokens, as numbers, by which texts are compared.
 
 A token is what ``text.lower().split()`` gives, as 55 bits of a hash: two different tokens of a pair
 of chunks meet by chance once in 10**12 pairs. The bytes of many texts are split and hashed at once:

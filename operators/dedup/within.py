@@ -21,7 +21,7 @@ from operators.dedup.token_index import TokenIndex
 def jaccard(
     merged: pl.DataFrame, chunks: pl.DataFrame, sets: TokenIndex, *, threshold: float = 0.9
 ) -> pl.DataFrame:
-    """Without what shares at least ``threshold`` of its tokens with a better hit that stays.
+    """``merged`` without hits whose Jaccard index with a better one reaches ``threshold``.
 
     ``sets`` are the token sets of ``chunks``, in its order.
     """
@@ -31,7 +31,7 @@ def jaccard(
 
 
 def cosine(merged: pl.DataFrame, chunks: pl.DataFrame, *, threshold: float = 0.95) -> pl.DataFrame:
-    """Without what another document says with a cosine of at least ``threshold``."""
+    """``merged`` without hits whose cosine with a better one elsewhere reaches ``threshold``."""
     hits, query_id, row = _found(merged, chunks)
     vectors, of = unit_vectors(chunks["embedding"]), documents(chunks)[row]
     representative = cosine_representatives(query_id, row, vectors, of, threshold=threshold)
@@ -46,7 +46,7 @@ def guarded(
     jaccard_threshold: float = 0.9,
     cosine_threshold: float = 0.95,
 ) -> pl.DataFrame:
-    """Without what says the same, by :mod:`operators.dedup.guarded`.
+    """``merged`` without hits that say what a better one says (:mod:`operators.dedup.guarded`).
 
     ``known`` is the similarity index of ``chunks``, in its order.
     """
@@ -56,7 +56,7 @@ def guarded(
 
 
 def newest(merged: pl.DataFrame, chunks: pl.DataFrame, *, threshold: float = 0.95) -> pl.DataFrame:
-    """Without what another document of a later date says, by :mod:`operators.dedup.newest`."""
+    """``merged`` without hits that a later document repeats (:mod:`operators.dedup.newest`)."""
     hits, query_id, row = _found(merged, chunks)
     rows = chunks["chunk_id", "corpus", "repo", "document_id", "doc_date"][index(row)]
     vectors = unit_vectors(chunks["embedding"])
@@ -65,7 +65,7 @@ def newest(merged: pl.DataFrame, chunks: pl.DataFrame, *, threshold: float = 0.9
 
 
 def off(merged: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
-    """With all near-duplicates."""
+    """``merged`` with all its near-duplicates."""
     hits, _, row = _found(merged, chunks)
     return drop_duplicates(hits, np.arange(len(row)))
 

@@ -16,7 +16,7 @@ import polars as pl
 
 from operators.arrays.segments import Column, Floats, Integers, changes, positions, starts
 from operators.evaluation.ranked_documents import IN_JUDGED_CORPUS, judged_names
-from operators.ranking.fusion import combination
+from operators.ranking.fusion import CorpusSearch, combination
 from operators.ranking.lexical_weight import lexical_weights
 
 _OF_LISTS = ["vector_rank", "text_rank", "vector_distance", "text_score"]
@@ -35,8 +35,7 @@ class Candidates:
         questions: ``query_id`` (the place in ``query_ids``), ``texts``, ``trigger`` (its place in
             ``triggers``; ``MISSING``: none), ``ideal`` (the best possible DCG@10) and ``match``
             (the least weight of its words, by what they found).
-        depths: the length at which each corpus's lists were cut.
-        spaces: the vector space of each corpus; None: all have one.
+        corpora: how each corpus was searched, by its name, in the order of the names.
         hits: ``query_id`` as above, ``corpus``, ``corpus_number`` (its place in ``corpora``),
             ``document`` (a number), the ranks and scores of both lists (NaN: not in that list),
             ``recency``, ``gain`` (2 ** grade - 1 of the document) and ``counted`` (whether the
@@ -45,9 +44,7 @@ class Candidates:
 
     query_ids: tuple[str, ...]
     questions: pl.DataFrame
-    corpora: tuple[str, ...]
-    depths: Mapping[str, int] | None
-    spaces: Mapping[str, str | None] | None
+    corpora: Mapping[str, CorpusSearch]
     triggers: tuple[str, ...]
     hits: pl.DataFrame
     _values: dict[tuple[float, float], tuple[Floats, Floats]] = field(
@@ -67,11 +64,9 @@ class Candidates:
         if key not in self._values:
             made = combination(
                 self.hits,
-                dict.fromkeys(self.corpora, 0.5),
+                self.corpora,
                 corpus_normalization=corpus_normalization,
                 missing_score_fraction=missing_score_fraction,
-                depths=self.depths,
-                spaces=self.spaces,
             )
             self._values[key] = _floats(made["vector_value"]), _floats(made["text_value"])
         return self._values[key]
@@ -171,7 +166,7 @@ def candidates(
 
     Args:
         hits: columns ``UNIFIED`` and ``recency``, of all ``corpora``, after dedup within each.
-        depths, spaces: see :class:`Candidates`.
+        depths, spaces: ``depth`` and ``space`` of each corpus, see :class:`CorpusSearch`.
         all_corpora: the hits of every corpus count; False: those of the judged corpora.
         match: columns ``LEXICAL_WEIGHT`` of ``queries``, in their order; None: 0 each.
     """
@@ -202,9 +197,10 @@ def candidates(
     return Candidates(
         query_ids=tuple(ids),
         questions=_renumbered(named),
-        corpora=tuple(known),
-        depths=depths,
-        spaces=spaces,
+        corpora={
+            name: CorpusSearch(depth=(depths or {}).get(name, 1), space=(spaces or {}).get(name))
+            for name in known
+        },
         triggers=tuple(triggers),
         hits=hits.select(
             *("corpus", "recency"),

@@ -1,4 +1,4 @@
-"""BM25 as a sparse inner product: what a chunk weighs at each term, and what a query does.
+"""BM25 as a sparse inner product of the weights of a chunk's terms and of a query's.
 
 Score of chunk d for query q (Robertson and Zaragoza 2009, with the non-negative IDF of Lucene)::
 
@@ -116,7 +116,7 @@ def query_counts(text: str) -> dict[int, int]:
 
 @dataclass(frozen=True)
 class QueryTerms:
-    """A query's weights by term id, and the terms its candidates are taken by."""
+    """A query's weights by term id, and the terms that find its candidates."""
 
     weights: Mapping[int, float]
     candidates: Sequence[int]
@@ -125,7 +125,7 @@ class QueryTerms:
 def query_terms(
     counts: Mapping[int, int], df: Mapping[int, int], chunks: int, *, cap: float, k: int
 ) -> QueryTerms:
-    """Weigh a query's terms against a corpus of ``chunks`` chunks.
+    """The weights of a query's terms in a corpus of ``chunks`` chunks.
 
     Candidates are the chunks that have one of the rarest terms: as many terms as keep the summed
     ``df`` within ``cap``, but at least one, and more while they could not fill ``k`` rows. Every
@@ -145,7 +145,7 @@ def query_terms(
 
 
 def ceiling(counts: Mapping[int, int], df: Mapping[int, int], chunks: int) -> float:
-    """What no chunk's score exceeds: that of one with each term of the query at full saturation.
+    """The score that no chunk exceeds: each term of the query, saturated.
 
     Terms that the corpus lacks count too: no chunk covers them.
     """
@@ -153,7 +153,7 @@ def ceiling(counts: Mapping[int, int], df: Mapping[int, int], chunks: int) -> fl
 
 
 def idf(df: int, chunks: int) -> float:
-    """How much a term says that ``df`` of ``chunks`` chunks have.
+    """The weight of a term that ``df`` of ``chunks`` chunks have.
 
     >>> round(idf(1, 10), 3)
     1.992

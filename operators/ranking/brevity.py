@@ -1,7 +1,7 @@
-"""How much a passage's length lets its score count: a commit of one short line says little.
+"""The factor of a passage's length: a commit of one short line says little.
 
 A subject of five words is near in meaning to any question that shares two of them, and BM25 takes
-these two for a large part of it. So it comes before the passage that answers.
+these two for a large part of it. Without the factor it comes before the passage that answers.
 """
 
 from collections.abc import Sequence
@@ -19,8 +19,8 @@ STEEPNESS = 0.15
 def brevity(chunks: pl.DataFrame, *, full_length_words: float = 0) -> pl.DataFrame:
     """``BREVITY`` of the ``chunks`` (``READ_CHUNKS``) that are shorter than ``full_length_words``.
 
-    ``(words / full_length_words) ** 0.15``. Of all lines but one the first word is not counted, so
-    that the list of a commit's paths, one a line, adds nothing. With 0 all chunks count in full.
+    ``(words / full_length_words) ** 0.15``. The first word of each line but one does not count, so
+    that a commit's paths, one a line, add nothing. With 0 all chunks count in full.
 
     >>> chunks = pl.DataFrame({"chunk_id": [7, 8], "text": ["Fix it\\n\\na.py\\nb.py", "a " * 33]})
     >>> brevity(chunks, full_length_words=16).with_columns(pl.col("brevity").round(2)).rows()

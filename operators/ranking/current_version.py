@@ -1,8 +1,8 @@
-"""The newest version stands for its topic: what only an older one has makes room for it.
+"""The newest version stands for its topic: passages that only older ones have make room for it.
 
-A section that is edited in every version leaves passages behind that no newer one has word for
-word. They say nearly what the newest says; one is an answer where the newest lacks it, but together
-they push the newest down.
+A section that is edited in every version leaves passages that no newer version has word for word.
+They say nearly what the newest says. One may answer what the newest lacks, but together they push
+the newest down.
 """
 
 from collections import defaultdict
@@ -22,10 +22,9 @@ def newest_stands(hits: pl.DataFrame, queries: pl.DataFrame, scope: pl.DataFrame
     """``hits`` (``FUSED``) with the newest version of a topic in the place of its older ones.
 
     A passage that newer versions lack comes behind the first ``HEAD`` other documents, and the best
-    passage of its topic's newest version takes its place, if the list has one. The old passage
-    stays if a word of the question is in it and in no newest version of the list: nothing newer
-    says it then. So for questions that ask for no version (``scope``: ``VERSION_SCOPE``) and no
-    moment.
+    passage of its topic's newest version takes its place, if the list has one. An old passage with
+    a word of the question that no newest version of the list has stays: nothing newer says it.
+    A question that asks for a version (``scope``: ``VERSION_SCOPE``) or a moment keeps its list.
     """
     if hits["last_version"].null_count() == hits.height:
         return hits

@@ -3,8 +3,8 @@
 ``rrf`` adds reciprocal ranks: the corpora need no common scale, and the first hit of every corpus
 is worth the same. ``comb_sum`` adds the merged scores as they are, for corpora whose merge puts
 scores on one scale. ``convex`` scales similarities and text scores again, the latter on one scale
-for all corpora: so the best hit of a corpus without a good match in words is worth less than the
-best of a corpus that has one.
+for all corpora: the best hit of a corpus without a good match in words is worth less than that of a
+corpus with one.
 
 All take ``hits``: the ``UNIFIED`` rows of all corpora and the column ``recency``, the factor of a
 row's age; they return ``FUSED``, ``part`` and ``other_parts``, which make the score. The same chunk
@@ -12,7 +12,8 @@ in the lists of several corpora is one row, that of its best rank; its scores ad
 the rows, and the other rows become alternates.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -39,26 +40,59 @@ from operators.ranking.normalization import ratio
 
 
 def fuse_rrf(hits: pl.DataFrame, *, rrf_k: float = 60) -> pl.DataFrame:
-    """The sum over the corpora of ``1 / (rrf_k + rank in the corpus)``, times ``recency``."""
+    """The sum over the corpora of ``1 / (rrf_k + rank in the corpus)``, times ``recency``.
+
+    >>> from operators.frames import UNIFIED
+    >>> rows = [(1, "code", 0), (2, "code", 1), (2, "wiki", 0)]
+    >>> each = {"query_id": 0, "alternate_sources": []}
+    >>> hits = [{**each, "chunk_id": n, "corpus": c, "rank": r} for n, c, r in rows]
+    >>> hits = pl.DataFrame(hits, schema=UNIFIED).with_columns(recency=1.0)
+    >>> fuse_rrf(hits, rrf_k=1)["chunk_id", "corpus", "score"].rows()
+    [(2, 'wiki', 1.5), (1, 'code', 1.0)]
+    """
     return _fused(hits, reciprocal(hits["rank"].to_numpy(), rrf_k))
 
 
 def fuse_comb_sum(hits: pl.DataFrame) -> pl.DataFrame:
-    """The corpora's merged scores as they are, times ``recency``."""
+    """The corpora's merged scores as they are, times ``recency``.
+
+    >>> from operators.frames import UNIFIED
+    >>> rows = [(1, "code", 0.5), (2, "code", 0.25), (2, "wiki", 0.5)]
+    >>> each = {"query_id": 0, "rank": 0, "alternate_sources": []}
+    >>> hits = [{**each, "chunk_id": n, "corpus": c, "corpus_score": s} for n, c, s in rows]
+    >>> hits = pl.DataFrame(hits, schema=UNIFIED).with_columns(recency=1.0)
+    >>> fuse_comb_sum(hits)["chunk_id", "score"].rows()
+    [(2, 0.75), (1, 0.5)]
+    """
     return _fused(hits, hits["corpus_score"].fill_null(0.0).to_numpy())
+
+
+@dataclass(frozen=True)
+class CorpusSearch:
+    """How the hits of one corpus were found, which decides what they count by.
+
+    Attributes:
+        vector_weight: the share of the similarities, 0 to 1; the text scores have the rest.
+        depth: the number of hits after which its lists were cut; 1 stands for any.
+        channel: ``vector`` or ``text`` if no other was searched, or answered; None: both were.
+        space: its vector space; only similarities of one space are compared.
+        unembedded: its chunks that have no vector: they count by their words alone.
+    """
+
+    vector_weight: float = 0.5
+    depth: int = 1
+    channel: str | None = None
+    space: str | None = None
+    unembedded: pl.Series | None = None
 
 
 def combination(
     hits: pl.DataFrame,
-    vector_weights: Mapping[str, float],
+    corpora: Mapping[str, CorpusSearch],
     lexical_weight: pl.DataFrame | None = None,
     *,
     corpus_normalization: float = 0.5,
     missing_score_fraction: float = 0.0,
-    depths: Mapping[str, int] | None = None,
-    alone: Mapping[str, str] | None = None,
-    spaces: Mapping[str, str | None] | None = None,
-    unembedded: Mapping[str, pl.Series] | None = None,
 ) -> pl.DataFrame:
     """``SCORE_FACTORS`` of each hit: a convex combination of similarity and text score.
 
@@ -73,23 +107,18 @@ def combination(
     be no worse than what came just within the cut. A list that ends before the cut lacks only what
     does not match, so that the fraction goes down with its length.
 
-    If only one channel of a corpus was searched, or answered, the corpus counts by that one alone;
-    else all its hits would lose to those of corpora that have both.
+    A corpus of one channel counts by that one alone; else all its hits would lose to those of
+    corpora that have both.
 
     Args:
         hits: as above.
-        vector_weights: ``w`` of each corpus, 0 to 1.
+        corpora: each corpus that ``hits`` name; ``w`` is its ``vector_weight``.
         lexical_weight: columns ``LEXICAL_WEIGHT``, a factor of each query's text scores; None: 1.
         corpus_normalization: 1 scales the similarities of each corpus by itself, 0 those of all
             together.
         missing_score_fraction: 0 to 1.
-        depths: after how many hits the lists of each corpus were cut; None: all were cut.
-        alone: the one channel, ``vector`` or ``text``, of each corpus that has no other.
-        spaces: the vector space of each corpus: only similarities of one space are compared; None:
-            all have the same.
-        unembedded: the chunks of each corpus that have no vector: they count by their words alone.
     """
-    number = {name: place for place, name in enumerate(vector_weights)}
+    number, searches = {name: place for place, name in enumerate(corpora)}, list(corpora.values())
     query_id = hits["query_id"].to_numpy()
     corpus = np.array([number[name] for name in hits["corpus"].to_list()], np.int64)
     similarity = 1 - hits["vector_distance"].to_numpy()
@@ -99,7 +128,7 @@ def combination(
     sizes = lengths(begins, len(hits))
     query_id, corpus = query_id[begins], corpus[begins]
     if missing_score_fraction:
-        cut = np.array([(depths or {}).get(name, 1) for name in vector_weights], np.float64)
+        cut = np.array([one.depth for one in searches], np.float64)
         pieces = begins, cut[corpus], query_id, corpus
         vector_last = missing_score_fraction * _last(similarity, hits["vector_rank"], *pieces)
         text_last = missing_score_fraction * _last(text_score, hits["text_rank"], *pieces)
@@ -107,22 +136,17 @@ def combination(
         text_score = np.where(np.isnan(text_score), np.repeat(text_last, sizes), text_score)
 
     nearest = np.fmax.reduceat(similarity, begins)
-    of_space = dict.fromkeys((spaces or {}).values())
-    numbers = [list(of_space).index((spaces or {}).get(name)) if spaces else 0 for name in number]
-    space = np.array(numbers, np.int64)[corpus]
+    spaces = [one.space for one in searches]
+    space = np.array([spaces.index(one) for one in spaces], np.int64)[corpus]
     best_of_corpus, best = _extreme(nearest, query_id, corpus), _extreme(nearest, query_id, space)
     near = np.divide(best_of_corpus, best, out=np.zeros_like(best), where=best > 0)
     near **= 1 - corpus_normalization
     best_text = _extreme(np.fmax.reduceat(text_score, begins), query_id)
 
-    vector_weight = np.array([check_share(w) for w in vector_weights.values()])[corpus]
-    words = of_rows(lexical_weight, query_id)
-    for name, channel in (alone or {}).items():
-        if name in number:
-            vector_weight[corpus == number[name]] = 1.0 if channel == "vector" else 0.0
-            words[corpus == number[name]] = 1.0
-    vector_weight, words = np.repeat(vector_weight, sizes), np.repeat(words, sizes)
-    if lacking := [of for name, of in (unembedded or {}).items() if name in number and len(of)]:
+    weights = _channel_weights(searches, corpus, of_rows(lexical_weight, query_id))
+    vector_weight, words = (np.repeat(weight, sizes) for weight in weights)
+    lacking = [one.unembedded for one in searches if one.unembedded is not None]
+    if any(map(len, lacking)):
         by_words = np.isin(hits["chunk_id"].to_numpy(), pl.concat(lacking).to_numpy())
         vector_weight[by_words], words[by_words] = 0.0, 1.0
     made = (
@@ -135,10 +159,31 @@ def combination(
     return frame_of(pl.Series(name, one) for name, one in zip(SCORE_FACTORS, made, strict=True))
 
 
+def _channel_weights(
+    searches: Sequence[CorpusSearch], corpus: Integers, words: Floats
+) -> tuple[Floats, Floats]:
+    """``w`` and the lexical weight of each piece; one channel alone has all or nothing."""
+    vector_weight = np.array([check_share(one.vector_weight) for one in searches])[corpus]
+    for number, one in enumerate(searches):
+        if one.channel:
+            vector_weight[corpus == number] = 1.0 if one.channel == "vector" else 0.0
+            words[corpus == number] = 1.0
+    return vector_weight, words
+
+
 def fuse_convex(hits: pl.DataFrame, factors: pl.DataFrame) -> pl.DataFrame:
     """The convex combination of the ``factors`` of :func:`combination`, times ``recency``.
 
     A hit that neither list has (a caller may give one) counts its merged score.
+
+    >>> from operators.frames import UNIFIED
+    >>> rows = [(1, "code", 0.5), (2, "wiki", 0.25)]
+    >>> hits = [{"chunk_id": n, "corpus": c, "vector_distance": d} for n, c, d in rows]
+    >>> hits = pl.DataFrame(hits, schema=UNIFIED).with_columns(query_id=0, rank=0, recency=1.0)
+    >>> corpora = dict.fromkeys(["code", "wiki"], CorpusSearch(channel="vector"))
+    >>> factors = combination(hits, corpora, corpus_normalization=0)
+    >>> fuse_convex(hits, factors)["corpus", "score"].rows()
+    [('wiki', 1.0), ('code', 0.6666666666666666)]
     """
     vector_weight, vector, text_weight, text, words = (
         factors[name].to_numpy() for name in SCORE_FACTORS
@@ -181,7 +226,7 @@ class FusedRows(NamedTuple):
 
 
 def fused_rows(hits: pl.DataFrame, score: Floats) -> FusedRows:
-    """Which rows of ``hits`` the fused lists have, in their order, and for which others they stand.
+    """The rows of ``hits`` that the fused lists have, in their order, and the rows they stand for.
 
     ``score`` is what each row adds to its chunk; of ``hits`` only ids, ranks and ``recency`` are
     read. Query by query: to sort a batch of 300 queries at once takes three times as long.

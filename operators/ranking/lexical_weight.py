@@ -1,12 +1,12 @@
-"""How much the words of a question count beside its meaning, by how the question is put.
+"""The weight of a question's words beside its meaning.
 
 A question of a few plain words ("python convert string to date") shares them with hundreds of
-passages, and which of those has all of them is chance: its meaning should decide. The more words a
-question has, the more a passage that shares many of them says. Two kinds of short questions are the
-other way round: one or two words, and a name as code has them (``makeFile``, ``max_size``), are
-looked up to the letter, and an embedding model has never seen them.
+passages, and chance decides which of these has all of them: the meaning should decide. The more
+words a question has, the more it says if a passage shares many. Two kinds of short questions are
+different: one or two words, and names as code has them (``makeFile``, ``max_size``). People look
+these up to the letter, and an embedding model has never seen them.
 
-The lists say more than the question does: where the best passage by words covers as much of the
+The lists say more than the question does: if the best passage by words covers as much of the
 question as the best by meaning is near to it, the words count after all.
 """
 
@@ -20,7 +20,7 @@ from operators.foundation import tokenizer
 from operators.frames import BEST_MATCH, LEXICAL_WEIGHT, frame_of
 
 LOOKED_UP = 2
-"""So many words are looked up to the letter."""
+"""People look up so many words to the letter."""
 
 STEEPNESS = 6
 """The power of the share of words: at 8 words in full, 4 words count 2 %, 6 words 18 %."""
@@ -30,8 +30,8 @@ def lexical_weights(queries: pl.DataFrame, *, full_weight_terms: int = 8) -> pl.
     """The factor of each question's text scores, from 0 to 1.
 
     ``min(1, words / full_weight_terms) ** 6`` with the number of its different words, stop words
-    aside; 1 for a question of one or two words and for one that has a name as code has them. Of
-    several texts of one question the highest counts. With 0 all questions count in full.
+    aside; 1 for a question of one or two words, or with a name as code has them. If a question has
+    several texts, the highest counts. With 0 all questions count in full.
 
     The result is ``LEXICAL_WEIGHT``, one row a question, in the order of ``queries`` (``QUERIES``).
 
@@ -66,7 +66,7 @@ def confidence(text: str, full_weight_terms: int) -> float:
 
 
 def best_match(lists: Mapping[str, pl.DataFrame], *, comparable: bool = True) -> pl.DataFrame:
-    """``BEST_MATCH``: what the best passage of a corpus has of each question.
+    """``BEST_MATCH``: how well the best passages of a corpus match each question.
 
     ``lists`` has ``vector`` (``VECTOR_LISTS``) and ``text`` (``TEXT_LISTS``, with ``coverage`` if
     the search knows it), each if it was searched. Only ``comparable`` similarities may stand beside
@@ -110,14 +110,11 @@ def match_weights(
 
 
 def _highest(asked: Column, found: Iterable[tuple[Column, Floats]]) -> Floats:
-    """The highest of ``found``, a query and a value each, of each query; NaN where there is none.
-
-    ``fmax`` passes over NaN.
-    """
+    """The highest value of each query in ``found``, pairs of queries and values; NaN: none."""
     best = np.full(len(asked), np.nan)
     for query_id, values in found:
         row = positions(asked, query_id)
-        np.fmax.at(best, row[row >= 0], values[row >= 0])
+        np.fmax.at(best, row[row >= 0], values[row >= 0])  # passes over NaN
     return best
 
 

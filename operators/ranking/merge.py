@@ -24,7 +24,15 @@ from operators.ranking.total_order import permutation
 
 
 def rrf(vector_hits: pl.DataFrame, text_hits: pl.DataFrame, *, rrf_k: float = 60) -> pl.DataFrame:
-    """``1 / (rrf_k + vector rank) + 1 / (rrf_k + text rank)``; a list without the chunk adds 0."""
+    """``1 / (rrf_k + vector rank) + 1 / (rrf_k + text rank)``; a list without the chunk adds 0.
+
+    >>> near = pl.DataFrame(
+    ...     {"query_id": 0, "chunk_id": [1, 2], "rank": [0, 1], "distance": [0.2, 0.6]}
+    ... )
+    >>> text = pl.DataFrame({"query_id": [0], "chunk_id": [2], "rank": [0], "score": [9.0]})
+    >>> rrf(near, text, rrf_k=1)["chunk_id", "score"].rows()
+    [(2, 1.5), (1, 1.0)]
+    """
     both = _align(vector_hits, text_hits)
     return _merged(
         both, 1, reciprocal(both.vector_rank, rrf_k), 1, reciprocal(both.text_rank, rrf_k)
@@ -38,7 +46,13 @@ def weighted_rrf(
     rrf_k: float = 60,
     vector_weight: float = 0.5,
 ) -> pl.DataFrame:
-    """As :func:`rrf`, the vector list times ``vector_weight``, the text list times the rest."""
+    """As :func:`rrf`, the vector list times ``vector_weight``, the text list times the rest.
+
+    >>> near = pl.DataFrame({"query_id": [0], "chunk_id": [1], "rank": [0], "distance": [0.2]})
+    >>> text = pl.DataFrame({"query_id": [0], "chunk_id": [2], "rank": [0], "score": [9.0]})
+    >>> weighted_rrf(near, text, rrf_k=1, vector_weight=0.75)["chunk_id", "score"].rows()
+    [(1, 0.75), (2, 0.25)]
+    """
     share = check_share(vector_weight)
     both = _align(vector_hits, text_hits)
     vector, text = reciprocal(both.vector_rank, rrf_k), reciprocal(both.text_rank, rrf_k)
@@ -61,6 +75,11 @@ def convex(
 
     ``lexical_weight`` (``LEXICAL_WEIGHT``; None: 1) is a factor of each query's text scores, ``w``
     the ``vector_weight``, 0 to 1. The norms are those of :mod:`operators.ranking.normalization`.
+
+    >>> near = pl.DataFrame({"query_id": [0], "chunk_id": [1], "rank": [0], "distance": [0.25]})
+    >>> text = pl.DataFrame({"query_id": [0], "chunk_id": [1], "rank": [0], "score": [9.0]})
+    >>> convex(near, text, vector_norm="raw", text_norm="max")["score"].to_list()
+    [0.875]
     """
     share = check_share(vector_weight)
     both = _align(vector_hits, text_hits)

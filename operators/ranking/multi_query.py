@@ -1,4 +1,4 @@
-"""Several query texts of one question (its intent, paths, the shape of code): their lists fused.
+"""Fuses the lists of several texts of one question: its intent, paths, the shape of code.
 
 Reciprocal rank fusion over the texts' lists, before the corpus merges its two channels, so that a
 question asked in three ways weighs as much as one asked once.

@@ -1,8 +1,8 @@
 """Scores of one list put on a scale from 0 to 1, so that two lists can be added.
 
 Each function takes the scores of many queries at once: ``values`` (NaN: the chunk is not in the
-list) and ``query_starts``, the place where each query begins. It returns one number a value; what
-is not in the list gets 0. A normalisation is chosen by its name in :data:`NORMALISATIONS`.
+list) and ``query_starts``, the place where each query begins. It returns one number a value: 0 for
+a chunk that is not in the list. :data:`NORMALISATIONS` has each by its name.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ def max_ratio(values: Floats, query_starts: Integers) -> Floats:
 
 
 def ratio(values: Floats, high: Floats) -> Floats:
-    """``values / high``, 0 where that is negative or there is none."""
+    """``values / high``; 0 for a negative or a missing value."""
     scaled = np.divide(values, high, out=np.zeros_like(values), where=high > 0)
     return np.fmax(scaled, 0.0)  # of NaN and 0 that is 0
 

@@ -1,4 +1,4 @@
-"""What part of a corpus a query may search: its own filters, narrowed by the configuration's."""
+"""The part of a corpus that a query may search: its own filters and the configuration's."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,11 +7,11 @@ import polars as pl
 
 
 def narrowed(queries: pl.DataFrame, corpus: str, filters: Mapping[str, Any]) -> pl.DataFrame:
-    """The ``queries`` (``QUERIES``, or more) that search ``corpus``, with what ``filters`` allows.
+    """The ``queries`` (``QUERIES``, or more) that search ``corpus``, narrowed by ``filters``.
 
-    ``filters`` has ``repos``, ``path_prefix``, ``language``, ``state``, each where it narrows. A
-    query whose own filter contradicts one is left out, because nothing can match both. The queries
-    lose their ``corpora``: the corpus may have another name where it is stored.
+    ``filters`` may have ``repos``, ``path_prefix``, ``language`` and ``state``. A query whose own
+    filter contradicts one is left out: nothing can match both. The queries lose their ``corpora``,
+    because the corpus may be stored under another name.
     """
     if not filters and queries["corpora"].null_count() == queries.height:
         return queries
@@ -28,13 +28,13 @@ def narrowed(queries: pl.DataFrame, corpus: str, filters: Mapping[str, Any]) -> 
 def visible_parts(corpora: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """The filters of each corpus, from ``corpora`` (name -> ``inputs`` with ``filters``).
 
-    They are a border as the caller's own list is: what is outside is not even named.
+    They are a border, as the caller's own list is: nothing outside is even named.
     """
     return {name: options["inputs"].get("filters") or {} for name, options in corpora.items()}
 
 
 def _both(name: str, asked: Any, allowed: Any) -> Any:
-    """What satisfies both filters; an empty tuple or list: nothing."""
+    """The filter that satisfies both; an empty tuple or list: nothing does."""
     if asked is None or allowed is None:
         return asked if allowed is None else allowed
     if name == "repos":

@@ -1,4 +1,4 @@
-"""What a chunk's age, and that newer versions lack it, do to its score."""
+"""The factors of a chunk's age, and of a chunk that newer versions lack."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -25,8 +25,8 @@ def step(age_us: Integers, *, days: float = 30, boost: float = 1.15) -> Floats:
 def half_life(age_us: Integers, *, days: float = 30, boost: float = 1.15) -> Floats:
     """``1 + (boost - 1) * 0.5 ** (age / days)``: the boost halves every ``days``.
 
-    An unknown or future date gives 1: such a date is no evidence of being recent. With 0 days the
-    boost is whole for what is less than a day old, as :func:`step` has it, and 1 for all else.
+    An unknown or future date gives 1: it is no evidence that a chunk is recent. With 0 days only a
+    chunk of less than a day has the boost, as in :func:`step`.
 
     Raises:
         ValueError: ``days`` is negative.
@@ -42,11 +42,10 @@ def half_life(age_us: Integers, *, days: float = 30, boost: float = 1.15) -> Flo
 def outdated(
     hits: pl.DataFrame, queries: pl.DataFrame, scope: pl.DataFrame, *, weight: float = 0.7
 ) -> Floats:
-    """``weight`` for what only versions have that the question does not ask for, else 1.
+    """``weight`` for a hit that the newest version of its topic lacks, else 1.
 
-    Where all versions are asked for, none is outdated; nor is a passage for a question about its
-    version, or about a time before the first version that lacks it. ``hits`` are ``UNIFIED``,
-    ``scope`` is ``VERSION_SCOPE``.
+    It is 1 too if the question asks for all versions, for the hit's version, or for a moment before
+    a version first lacked it. ``hits`` are ``UNIFIED``, ``scope`` is ``VERSION_SCOPE``.
     """
     factor = np.ones(hits.height)
     if hits["last_version"].null_count() == hits.height:

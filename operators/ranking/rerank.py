@@ -15,7 +15,7 @@ Reranker = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
 
 
 class RerankError(CrosscorpusError, ValueError):
-    """A reranker gave scores that put nothing in an order."""
+    """A reranker gave scores that make no order."""
 
 
 def rerank(

@@ -1,8 +1,8 @@
-"""What asked decides what weighs: a pull-request review trusts code and reviews more than a wiki.
+"""The weights of corpora by trigger: a pull-request review trusts code more than a wiki.
 
 A trigger is a name or a mix, ``{pr_review: 0.7, question: 0.3}``; a mix's weight is the mean of the
 weights of its triggers, so that the change from one trigger to another is a gradient. A language
-may weigh too, ``{rust: 1.1}``, whatever asks.
+may have a weight for every trigger, ``{rust: 1.1}``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,10 +21,10 @@ Mix = Sequence[tuple[str, float]]
 def read_trigger(
     trigger: str | Mapping[str, float] | None, known: Sequence[str]
 ) -> list[tuple[str, float]]:
-    """A trigger as a caller gives it, checked.
+    """The pairs of trigger and share that a caller's ``trigger`` means.
 
-    ``trigger`` is a name, a mix of shares, or None (or ``"none"``) for no trigger; the result has
-    its pairs of trigger and share. ``known`` are the triggers that the configuration names.
+    ``trigger`` is a name, a mix of shares, or None (or ``"none"``) for no trigger; ``known`` are
+    those of the configuration.
 
     Raises:
         UnknownName: a trigger that the configuration does not name.
@@ -59,9 +59,9 @@ def mix_weight(mix: Mix, weights: Mapping[str, float]) -> float:
 
 
 def trigger_weights(queries: pl.DataFrame, source_weights: SourceWeights) -> pl.DataFrame:
-    """``TRIGGER_WEIGHTS``: the weight of every corpus for what triggered each of ``QUERIES``.
+    """``TRIGGER_WEIGHTS``: the weight of every corpus for the triggers of each of ``QUERIES``.
 
-    What ``source_weights`` does not name weighs 1.
+    A trigger that ``source_weights`` does not name weighs 1.
     """
     mixes = {
         query_id: [(one["trigger"], one["share"]) for one in shares or ()]
@@ -78,7 +78,7 @@ def trigger_weights(queries: pl.DataFrame, source_weights: SourceWeights) -> pl.
 def weigh(hits: pl.DataFrame, weights: pl.DataFrame) -> pl.DataFrame:
     """``hits`` (``FUSED``) with each score times the weight of its corpus for its question.
 
-    What ``weights`` (``TRIGGER_WEIGHTS``) does not name weighs 1.
+    A corpus that ``weights`` (``TRIGGER_WEIGHTS``) does not name weighs 1.
     """
     if (weights["weight"] == 1.0).all():
         return hits

@@ -1,1 +1,1 @@
-"""Readers of what a team has: working trees, histories, exports; and the chunker."""
+"""Readers of a team's sources (working trees, histories, exports), and the chunker."""

@@ -30,10 +30,10 @@ def is_arrow(path: Path) -> bool:
 
 
 def arrow_rows(path: Path, on_read: Callable[[float], None]) -> Iterator[tuple[str, Any]]:
-    """Each row's place and its keys and values as JSON has them, or the issue that it is.
+    """Each row's place, and its keys and values as JSON has them, or its issue.
 
     Args:
-        path: a file as :func:`is_arrow` knows it.
+        path: a file that :func:`is_arrow`.
         on_read: called with the share of the file that is read.
 
     Raises:

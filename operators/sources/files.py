@@ -34,7 +34,7 @@ class Gone(Skipped):
 
 
 class NoDocument(Skipped):
-    """A file is none that a document is made of, whatever it holds; says why."""
+    """No document is made of such a file, whatever it holds; says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ Reader = Callable[[bytes, Key], Item]
 
 @dataclass
 class Walk:
-    """The readings of one folder; of the last, ``done / found`` is done, by the sizes of files."""
+    """The scans of one folder; the last has read ``done / found`` of it, by the sizes of files."""
 
     root: bytes
     scope: tuple[str, str]  # corpus and repo of its documents
@@ -62,7 +62,7 @@ class Walk:
     found: int = 1
 
     def items(self, read: Reader) -> Iterator[Item]:
-        """What :func:`file_item` gives for each file, by path, and the issues of what is none."""
+        """The :func:`file_item` of each file, by path, and the issues of other entries."""
         with closing(find_files(self.root)) as found:
             if not found:
                 raise SourceError(f"{shown_path(self.root)} is empty: is it mounted?")
@@ -74,10 +74,10 @@ class Walk:
 
 
 def file_item(path: bytes, names: Container[bytes], scope: tuple[str, str], read: Reader) -> Item:
-    """What ``read`` makes of a file, or the issue that says why it makes nothing.
+    """The item that ``read`` makes of a file, or the issue that says why it makes none.
 
-    ``read`` may raise :class:`Skipped`, OSError and ValueError. Where two of ``names`` are shown
-    alike, one is no document.
+    ``read`` may raise :class:`Skipped`, OSError and ValueError. If two of ``names`` look alike when
+    shown, only one becomes a document.
     """
     shown = shown_path(path)
     if shown.encode() != path and shown.encode() in names:
@@ -96,9 +96,8 @@ def file_item(path: bytes, names: Container[bytes], scope: tuple[str, str], read
 def find_files(root: bytes) -> DiskDict[ReadIssue | None]:
     """The regular files below ``root`` by their paths relative to it, ``/`` between parts.
 
-    Links, hidden folders and what is no file are there with an issue that did not fail. A folder
-    that cannot be listed is there with an issue that failed and has no key: anything may have been
-    in it. The caller closes it.
+    Links, hidden folders and special files have an issue that did not fail. A folder that cannot be
+    listed has one that failed, without a key: anything may have been in it. The caller closes it.
     """
     found = DiskDict[ReadIssue | None]()
     waiting = [b""]
@@ -174,14 +173,14 @@ def read_file(root: bytes, path: bytes, limit: int) -> Content:
 
 
 def content_key(content: Content, *others: str | None) -> str:
-    """SHA-256 (hex) of all that a document is made from: bytes, time, and what else counts."""
+    """SHA-256 (hex) of all that a document is made from: bytes, time and ``others``."""
     digest = hashlib.sha256(content.data)
     digest.update("\0".join((repr(content.modified), *(o or "" for o in others))).encode())
     return digest.hexdigest()
 
 
 def ending(path: str) -> str:
-    """The ending of a file's name with its dot; empty also where the name ends with the dot.
+    """The ending of a file's name with its dot; empty too if the name ends with the dot.
 
     >>> ending("docs/api.md"), ending("docs/a."), ending("LICENSE")
     ('.md', '', '')
@@ -201,7 +200,7 @@ def decode_text(data: bytes) -> str:
 def decode_source(data: bytes) -> str:
     """Text of a plain file, its line ends as they are: by byte-order mark, else UTF-8.
 
-    What is no UTF-8 at all is taken for Windows-1252; single damaged places become U+FFFD.
+    Bytes that are no UTF-8 at all are read as Windows-1252; single damaged places become U+FFFD.
 
     Raises:
         Skipped: the bytes are no text.

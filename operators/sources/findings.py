@@ -35,7 +35,7 @@ _TAKEN = frozenset((*_PATH, *_TEXT, "repo", "outcome", "id", "created_at", "url"
 
 
 def memory_source(path: Path | str, repo: str | None = None) -> Source:
-    """The findings in a file, gzipped or not; ``repo`` is that of findings that name none.
+    """The findings in a file, gzipped or not; ``repo`` is for findings that name none.
 
     Raises:
         SourceError: ``path`` is not a readable file.
@@ -63,7 +63,7 @@ def memory_source(path: Path | str, repo: str | None = None) -> Source:
 
 
 def finding_document(finding: Mapping[str, Any], repo: str | None = None) -> Document:
-    """The document of one finding; ``repo`` counts where it names none.
+    """The document of one finding; ``repo`` counts if it names none.
 
     Raises:
         BadLine: it has no file or no text, or a value has an impossible type.

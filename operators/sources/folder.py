@@ -1,7 +1,7 @@
 """A folder of documents: PDF, Word, notebooks, Markdown, AsciiDoc, reStructuredText, HTML, text.
 
-Every file is read once and hashed; it is parsed only if the hash is new. A folder that is empty or
-gone is no folder whose documents were deleted: its scan ends with an error.
+Every file is read once and hashed; it is parsed only if the hash is new. The scan of a folder that
+is empty or gone ends with an error: nobody deleted its documents.
 """
 
 import os
@@ -51,7 +51,7 @@ MAX_PDF = 200_000_000
 
 
 class _Parsed(NamedTuple):
-    """What a file says, whatever its format."""
+    """The content of a file of any format."""
 
     text: str
     title: str | None
@@ -107,7 +107,7 @@ def folder_source(
 
 
 def document_format(path: str) -> str | None:
-    """How the document at ``path`` is read: pdf, html, docx, ipynb, markdown, ...; else None.
+    """The format of the document at ``path``: pdf, html, docx, ipynb, markdown, ...; None: none.
 
     >>> document_format("a/Guide.PDF"), document_format("README"), document_format("a.png")
     ('pdf', 'text', None)

@@ -1,7 +1,7 @@
 """``.crosscorpusignore`` at the top of a source: files that its owner wants nobody to find here.
 
-The syntax is gitignore's. A file that it names is not taken, and a document that an earlier run
-took goes.
+The syntax is gitignore's. A file that it names is left out; if an earlier run took it, its document
+is deleted.
 """
 
 import codecs
@@ -30,7 +30,7 @@ def without_ignored(
     Args:
         source: its documents are named by their paths.
         root: the folder.
-        no_files: the corpus whose documents are none and stay.
+        no_files: the corpus whose documents are not files; all of them stay.
 
     Raises:
         SourceError: the file is too large, no text, or holds a pattern that gitignore has not.

@@ -85,7 +85,7 @@ def _without_spaces(line: str) -> str:
 
 
 def _parts(pattern: str) -> list[str]:
-    """What is between the slashes; ``**`` stands for any number of folders."""
+    """The parts between the slashes; ``**`` stands for any number of folders."""
     if pattern.count("*") > _MOST_STARS:
         raise ValueError("too many '*'")
     if "/" not in pattern:

@@ -1,6 +1,6 @@
 """The generic reader: one document a line, as JSON, optionally gzipped.
 
-Whatever no other reader knows comes in this way: an export of reviews, a wiki, a judged data set.
+Documents that no other reader knows come in this way: an export, a judged data set.
 Keys of a line:
 
 ===============  ======================================================================
@@ -136,7 +136,7 @@ def documents_of(rows: Iterable[tuple[str, Any]]) -> Iterator[Document | ReadIss
     """Documents and issues of rows, in their order; of two with one name the first counts.
 
     Args:
-        rows: where each is, and its keys and values as a line of JSON has them; or its issue.
+        rows: each row's place, and its keys and values as a line of JSON has them, or its issue.
     """
     named: set[str] = set()
     with closing(DiskDict[None]()) as seen:
@@ -152,7 +152,7 @@ def documents_of(rows: Iterable[tuple[str, Any]]) -> Iterator[Document | ReadIss
 
 
 def json_rows(raw: BinaryIO) -> Iterator[tuple[str, Any]]:
-    """``line N`` and the value of each line that is not blank, or the issue that it is.
+    """``line N`` and the value, or the issue, of each line that is not blank.
 
     A damaged or cut gzip stream is an issue at the line where it breaks.
     """
@@ -287,7 +287,7 @@ def string_of(fields: Mapping[str, Any], name: str) -> str | None:
 
 
 def moment_of(fields: Mapping[str, Any]) -> datetime | None:
-    """When the thing was made: its ``created_at``; None where that is null, missing or blank.
+    """The moment ``created_at``; None if it is null, missing or blank.
 
     Raises:
         BadLine: it is no date.

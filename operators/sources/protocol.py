@@ -1,7 +1,7 @@
-"""What every reader gives: documents, and issues that say why something was not read.
+"""The items of every reader: documents, and issues that say why something was not read.
 
-A reader is a stream. Whatever is wrong with one line or one file is a :class:`ReadIssue` in that
-stream, never an exception, so that one bad file does not end a run. A reader cleans every text it
+A reader is a stream. A line or file that cannot be read is a :class:`ReadIssue` in that stream,
+never an exception, so that one bad file does not end a run. A reader cleans every text it
 gives (:func:`operators.foundation.sanitize.clean_text`): no frame can hold a lone surrogate.
 """
 
@@ -27,7 +27,7 @@ METADATA_VALUE_LIMIT = 500
 """Characters of JSON; a longer metadata value is left out: it is a text, not a label."""
 
 LONGEST_TITLE = 300
-"""Characters of a title or a heading: each of the chunks that stand below it bears it."""
+"""Characters of a title or a heading: each chunk below it repeats it."""
 
 APART_FROM = "apart_from"
 """In a document's metadata: its first line, from 0, that shares no chunk with those before it."""
@@ -66,7 +66,7 @@ class Document:
 
     @property
     def key(self) -> Key:
-        """What names this document in the ledger."""
+        """The name of this document in the ledger."""
         return (self.corpus, self.repo, self.document_id)
 
 
@@ -77,11 +77,11 @@ class ReadIssue:
     ``failed`` means work was lost and the run must say so; otherwise it was left out on purpose (a
     binary file, a lock file). ``key`` names the document if that much is known: it still exists in
     its source, so its last good version stays. A failure without a key could be any document, so
-    that a scan with one is not complete and deletes nothing. ``content`` is the hash of what
-    failed, if it will fail again until that changes: then it is not tried again. ``state`` is what
-    the ledger says of the document: ``failed``, ``no_text`` (scanned) or ``encrypted``; or it is
-    ``left_out``, on purpose, so that a complete scan that meets it so deletes its last version.
-    ``withdrawn`` says that no version may stay in the store: the document holds a secret.
+    that a scan with one is not complete and deletes nothing. ``content`` is the hash of a content
+    that always fails: it is not tried again before it changes. ``state`` is the document's state in
+    the ledger: ``failed``, ``no_text`` (scanned) or ``encrypted``; or ``left_out``, on purpose: a
+    complete scan then deletes its last version. ``withdrawn`` says that no version may stay in the
+    store: the document holds a secret.
     """
 
     where: str
@@ -107,7 +107,7 @@ class LazyDocument:
     parse: Callable[[], Document | ReadIssue]  # the document's source_hash is ``content``
 
     def read(self) -> Document | ReadIssue:
-        """What it parses to, before the scan goes on; what the parser raised is an issue."""
+        """The parsed document, or an issue if the parser raised; called before the scan goes on."""
         try:
             return self.parse()
         except Exception as exc:  # whatever a parser stumbles over is this document's own
@@ -146,7 +146,7 @@ class Source:
 
 
 def of_corpora(source: Source, corpora: Collection[str]) -> Source:
-    """``source`` without the documents of other corpora, and without what was said of them.
+    """``source`` without the documents and issues of other corpora.
 
     Raises:
         CrosscorpusError: the source never fills one of ``corpora``; names those that it fills.

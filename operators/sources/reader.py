@@ -1,7 +1,7 @@
 """A source of a user's own: any object whose ``scan()`` gives documents.
 
-It becomes a source like ours: what has not changed is neither embedded nor written, a run that was
-killed goes on, secrets are judged, and where the object says what it fills alone (``scopes``), a
+It becomes a source like ours: unchanged documents are neither embedded nor written, a run that was
+killed goes on, and secrets are judged. If the object says what it fills alone (``scopes``), a
 document that it lacks has vanished.
 """
 

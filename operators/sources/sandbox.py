@@ -1,4 +1,4 @@
-"""A process that parses what anyone may have written, and may be killed at any time.
+"""A process that parses hostile input, and may be killed at any time.
 
 The parent asks and the child answers, one request at a time: a length (4 bytes, big-endian) and as
 many bytes; a reply is JSON. The child has bounds of memory and of CPU for one request; the parent's
@@ -158,7 +158,7 @@ def _serve(answer: Callable[[bytes], object], memory_bytes: int, cpu_s: int) -> 
 
 
 def _own_output() -> BinaryIO:
-    """Standard output for the replies alone: what a library prints goes nowhere."""
+    """Standard output for the replies alone: nothing that a library prints gets there."""
     replies = os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)

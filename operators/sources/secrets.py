@@ -1,10 +1,10 @@
-"""Secrets in what is read: keys and tokens that whoever asks a question should not be given.
+"""Secrets in documents: keys and tokens that nobody who asks a question should get.
 
 Only well-known forms count, each with a mark of its own (a prefix, a header), after the public
 lists of GitHub's secret scanning and of gitleaks. Entropy is no evidence for a secret: hashes, test
-vectors and identifiers of code have it too. Its lack is evidence against one, as is a word that
-says so: documentation shows many keys that open nothing. So a secret of no known form stays, and
-hardly anything is taken for one that is none.
+vectors and identifiers of code have it too. Low entropy is evidence against one, as is a word like
+``example``: documentation shows many keys that open nothing. So a secret of an unknown form stays,
+and hardly anything else is taken for a secret.
 """
 
 import base64
@@ -24,7 +24,7 @@ from operators.sources.protocol import Document, Item, LazyDocument, ReadIssue, 
 MODES = ("skip", "redact", "allow")
 
 VERSION = 1
-"""Of the rules: another one makes the next run judge stored documents again."""
+"""The number of the rules: after a change the next run judges stored documents again."""
 
 _KEYS = ("corpus", "repo", "document_id", "path")
 _LABELS = ("title", "uri", "language", "state", "version", "lineage_id", "metadata", "note")
@@ -174,7 +174,7 @@ _WHOLE = [(kind, held, re.compile(form, re.ASCII)) for kind, held, form in _SHAP
 
 
 class Secret(NamedTuple):
-    """Where a text has a secret, and of which kind."""
+    """The place and the kind of a secret in a text."""
 
     start: int
     end: int
@@ -183,7 +183,7 @@ class Secret(NamedTuple):
 
 
 def secrets_in(text: str) -> list[Secret]:
-    """The secrets of ``text`` in order, without what lies in another."""
+    """The secrets of ``text`` in order, without those inside another."""
     every = [*_plain(text), *_encoded(text)]
     apart: list[Secret] = []
     for secret in sorted(every):
@@ -252,10 +252,10 @@ def redacted(text: str) -> str:
 
 
 def without_secrets(source: Source, mode: str = "skip") -> Source:
-    """``source`` without documents that hold a secret, in whatever field.
+    """``source`` without documents that hold a secret in any field.
 
     Args:
-        source: what to read.
+        source: the documents.
         mode: ``skip`` leaves such a document out, and an issue of the scan says why; ``redact``
             takes it with a mark in place of each secret, unless one is in what identifies it;
             ``allow`` takes it as it is.

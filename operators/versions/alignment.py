@@ -1,10 +1,9 @@
-"""The passage of a document's next version that takes the place of each passage of this one.
+"""Pairs each passage of a document's version with the one that replaces it in the next version.
 
-A passage is the same if its text is (white space folded), wherever it stands now; or if all of its
-text is there and only cut into passages in another way. The passages that are left, between those
-that stayed in place, are paired in order; of all ways to pair them the one with the highest total
-similarity counts (Needleman and Wunsch, 1970, with a gap that costs nothing). A passage without
-a partner was moved and revised, or is gone.
+A passage is the same if its text is (white space folded), wherever it stands now; or if the new
+version has all of its text, only cut in another way. The other passages, between those that stayed
+in place, are paired in order: the pairs with the highest total similarity count (Needleman and
+Wunsch, 1970, with a gap that costs nothing). The rest were moved and revised, or are gone.
 """
 
 import re
@@ -50,7 +49,7 @@ class Passage(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """How two passages relate. A new passage may hold the text of several old ones."""
+    """The relation of two passages. A new passage may hold the text of several old ones."""
 
     old: int | None  # place among the old passages; None: ``relation`` is new
     new: int | None  # place among the new passages; None: ``relation`` is gone
@@ -58,7 +57,7 @@ class Pair(NamedTuple):
 
 
 def align(old: Sequence[Passage], new: Sequence[Passage]) -> list[Pair]:
-    """Say of every passage of two versions what became of it.
+    """The relations between the passages of two versions.
 
     Returns:
         Each old passage once, in its order (same, revised or gone); then the new passages that
@@ -221,7 +220,7 @@ def _best_in_order(scores: NDArray[np.float64]) -> list[tuple[int, int]]:
 def _moved(
     lost: list[int], free: set[int], before: Sequence[str], after: Sequence[str]
 ) -> list[tuple[int, int]]:
-    """Old passages that most of is in the new version, wherever, with the passage that has most."""
+    """Old passages that the new version mostly has, each with the passage that has most of it."""
     if not lost:
         return []
     whole = _triples(" ".join(after))

@@ -1,7 +1,7 @@
-"""Which of the versions that a question names a collection has; what to say where it has none.
+"""The versions of a collection that a question means, and the note where there is none.
 
-A name is a version itself (``1.0`` and ``v1.0.0`` are one), else the beginning of some (``0.18``
-for ``0.18.1``): the newest of those in each topic.
+A name is a version itself (``1.0`` and ``v1.0.0`` are one) or the beginning of several (``0.18`` of
+``0.18.1``): then it means the newest of these in each topic.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from operators.versions.mentions import Mention, words
 from operators.versions.version_key import version_key
 
 MOST_SHOWN = 8
-"""How many of the versions that do exist a note names."""
+"""A note names so many of the versions that exist."""
 LONGEST_SHOWN = 40
 MOST_NAMED = 12
-"""How many versions of one question count."""
+"""So many versions of one question count."""
 
 KEPT = 20_000
-"""Topics and versions whose words and order are kept from one question to the next."""
+"""So many topics and versions keep their words and order from one question to the next."""
 
 _key = lru_cache(maxsize=KEPT)(version_key)
 
@@ -42,7 +42,7 @@ _TOKEN = re.compile(r"[a-z0-9]+")
 
 
 class KnownVersions:
-    """The versions of a collection's topics (columns ``KNOWN_VERSIONS``)."""
+    """The versions of a collection's topics, from columns ``KNOWN_VERSIONS``."""
 
     def __init__(self, frame: pl.DataFrame) -> None:
         self._frame = frame
@@ -69,9 +69,9 @@ class KnownVersions:
         return KnownVersions(self._frame.filter(seen))
 
     def asked(self, version: str, question: str) -> tuple[list[str], str]:
-        """How topics spell a ``version`` that a caller asks for, and what to say about it.
+        """The spellings of a ``version`` that a caller asks for, and a note.
 
-        Empty where none has it; ``question`` then chooses whose versions the sentence names.
+        If no topic has it, there are none, and the note names versions near to ``question``.
         """
         found = self._exact(version) or self._series(version)
         if not found:
@@ -81,7 +81,7 @@ class KnownVersions:
     def understood(
         self, named: Sequence[Mention], texts: Sequence[str]
     ) -> tuple[list[list[str]], datetime | None, list[str]]:
-        """The spellings of each version that a question names, its date, and what to say."""
+        """The spellings of each version that a question names, its date, and notes."""
         pinned: list[list[str]] = []
         said: list[str] = []
         until: datetime | None = None
@@ -101,7 +101,7 @@ class KnownVersions:
         return pinned, until, said
 
     def has_origins(self, of: Sequence[str]) -> bool:
-        """Whether the versions of ``of`` (words of a question) may be those that are here."""
+        """Whether ``of``, the words of a question that say whose version, may mean these."""
         return not any(map(self._is_a_platform, of))
 
     def has_everywhere(self, pinned: Sequence[Sequence[str]]) -> bool:
@@ -111,7 +111,7 @@ class KnownVersions:
         return {row[:2] for row in rows} == {row[:2] for row in rows if row[2] in wanted}
 
     def _meant(self, mention: Mention) -> list[str]:
-        """The spellings that ``mention`` stands for, as far as its wording is sure enough."""
+        """The spellings that ``mention`` stands for; none if its wording is not sure enough."""
         version, parts = mention.written, mention.written.count(".")
         marked = mention.strength == "marked"
         if not marked and self._is_a_platform(mention.product):
@@ -150,7 +150,7 @@ class KnownVersions:
         return self._spellings[:place] if place < len(self._spellings) else []
 
     def _absent(self, version: str, question: str) -> str:
-        """That there is no ``version``, and which the topics nearest to ``question`` have."""
+        """The note that there is no ``version``; it names those of topics near to ``question``."""
         known = self._near(question)
         place = bisect_left(known, _key(version), key=_key)
         begin = max(0, min(place - MOST_SHOWN // 2, len(known) - MOST_SHOWN))

@@ -44,7 +44,7 @@ def _origins() -> list[re.Pattern[str]]:
 
 
 def origin_asked(text: str) -> list[str] | None:
-    """What the versions are of that ``text`` asks for the right one of; None: it does not ask.
+    """The words that say whose version ``text`` asks for; None: it asks for no version.
 
     >>> origin_asked("With what Node.js version was the error added?")
     ['Node.js']

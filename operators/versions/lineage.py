@@ -1,4 +1,4 @@
-"""Which documents are versions of one topic, and in which order.
+"""Finds the documents that are versions of one topic, and their order.
 
 Two documents of different versions are one topic if their paths and titles are the same without
 their own versions (:mod:`operators.versions.normalized_names`). There are two exceptions. If only
@@ -27,7 +27,7 @@ from operators.versions.text_sketches import alike, likely
 from operators.versions.version_key import VersionKey, version_key
 
 RULES = 4
-"""Of finding lineages: others than those a corpus was looked through with mean another look."""
+"""The number of these rules: a corpus in which other rules looked is looked through again."""
 
 CANDIDATES = pl.Schema(
     {
@@ -61,8 +61,7 @@ SAME_NAMES = 0.2
 """Least likeness where only titles say that two pages are one."""
 
 DATED = 0.5
-"""Least likeness of documents whose names differ by a date: minutes of two meetings are no versions
-of each other."""
+"""Least likeness where names differ by a date: minutes of two meetings are not two versions."""
 
 LONGEST_NAME = 300
 """Characters of a lineage's name."""
@@ -135,7 +134,7 @@ def _of_repo(pages: list[Page]) -> list[list[Page]]:
 
 
 def _runs(pages: list[Page], least: float | None = None) -> list[list[Page]]:
-    """Pages that share their names, as runs of versions; ``least``: likeness that is asked for."""
+    """Pages that share their names, as runs of versions; ``least``: the likeness they need."""
     by_version = [list(of) for _, of in groupby(sorted(pages, key=_total), key=lambda p: p.order)]
     if least is None:
         several = any(len(of) > 1 for of in by_version)
@@ -153,7 +152,7 @@ def _runs(pages: list[Page], least: float | None = None) -> list[list[Page]]:
 
 
 def _continued(pages: list[Page], runs: list[list[Page]], least: float) -> dict[int, int]:
-    """The places of a version's pages, with those of the runs that they continue: surest first."""
+    """The run that each page of a version continues, by their places; the surest pairs first."""
     ends = [run[-1] for run in runs]
     if least == 0.0 and len(pages) == 1 and len(runs) == 1:
         return {0: 0}
@@ -202,9 +201,9 @@ def _settle(loose: Sequence[Page], runs: list[list[Page]]) -> None:
 
 
 def _released(run: Sequence[Page]) -> list[datetime | None]:
-    """The pages' dates; those of a file's information count where they grow with the versions.
+    """The pages' dates; dates in files count only if they grow with the versions.
 
-    A PDF printed today says today, whatever its version.
+    A PDF that was printed today says today, whatever its version.
     """
     of_files = [p.released_at for p in run if p.date_source in _OF_FILE and p.released_at]
     if all(one <= two for one, two in pairwise(of_files)):

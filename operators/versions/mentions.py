@@ -1,4 +1,4 @@
-"""What version or date a question names, by its wording alone.
+"""The versions and dates that a question names, by its wording alone.
 
 Careful, because a wrong version hides the right answer: only a question or a request names one
 ("What does it return in 3.5.3?"), a statement does not ("fixed a regression in 8.0.0"); and not in
@@ -17,10 +17,10 @@ from typing import Literal
 from operators.foundation.date_text import MONTH_NAMES, MONTHS
 
 LONGEST = 2_000
-"""Characters that are read of a text: a question that is longer is a report."""
+"""So many characters of a text are read: a longer question is a report."""
 MOST_WORDS = 80
 KEYWORDS = 8
-"""Words of a text without a verb that is taken for a search ("spark 3.5.3 release notes")."""
+"""A text of so few words and without a verb is a search ("spark 3.5.3 release notes")."""
 
 Strength = Literal["marked", "product", "plain", "bare"]
 
@@ -128,7 +128,7 @@ _AFTER_A_YEAR = words(
     after during since until was were is are has have had did do does could would should compared
     versus vs vs. already still"""
 )
-"""What may go on after a year; another word is what the number counts: "in 2000 requests"."""
+"""Words that may follow a year; another word is the thing counted: "in 2000 requests"."""
 
 
 def mentions(text: str) -> list[Mention]:
@@ -153,9 +153,9 @@ def mentions(text: str) -> list[Mention]:
 
 
 def asking(text: str) -> Iterator[str]:
-    """The sentences of a question or request; of one who says what they use, that too.
+    """The sentences that ask; beside such, also those that say what the writer uses.
 
-    Without code, addresses and paths; none of a long text, which is a report.
+    They lack code, addresses and paths. A long text is a report and asks nothing.
     """
     prose = _NO_PROSE.sub(_blank, _NO_WORD.sub(_blank, _CODE.sub(_code, text[:LONGEST])))
     length = len(prose.split())
@@ -215,7 +215,7 @@ def _versions(sentence: str) -> list[Mention]:
 
 
 def _placed(mention: Mention, leading: list[str]) -> Mention | None:
-    """``mention`` by the words before it; None where they say that it is not asked for."""
+    """``mention`` with what the words before it say; None: they say that nobody asks for it."""
     lower = [word.lower() for word in leading]
     governors = [n for n, word in enumerate(lower) if word in _GOVERNORS and len(lower) - n <= 5]
     if not governors:

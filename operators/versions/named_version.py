@@ -1,8 +1,8 @@
-"""The version that a path or a file name has, and what is left of the name without it.
+"""The version that a path or a file name has, and the rest of the name.
 
-A version is looked for where projects put it: the path (``docs/v1.2/``, ``version-1.10/``) and the
-file name (``Spark_Release_3.5.3_Apache_Spark.pdf``). What is left of a path without its version
-names the topic: the lineage of all its versions.
+Projects put a version into the path (``docs/v1.2/``, ``version-1.10/``) or the file name
+(``Spark_Release_3.5.3_Apache_Spark.pdf``). The rest of a path names the topic: the lineage of all
+its versions.
 """
 
 import re
@@ -45,8 +45,7 @@ _SAME_FORMAT = {".markdown": ".md", ".asciidoc": ".adoc", ".asc": ".adoc", ".htm
 def named_version(path: str | None) -> tuple[str | None, str | None]:
     """The version that a path names, without a leading ``v``, and where: ``name`` or ``path``.
 
-    The name is nearer than a folder, a nearer folder nearer than one further up; (None, None) where
-    none has a version.
+    The name comes before a folder, and a folder before those above it. (None, None): no version.
 
     >>> named_version("docs/v1.2/guide.md")
     ('1.2', 'path')
@@ -92,7 +91,7 @@ def bare_version(version: str) -> str:
 
 
 def _version_in(text: str) -> tuple[int, int] | None:
-    """Where in a name its version stands, the surest form first; a date is none."""
+    """Where the version stands in a name, the surest form first; a date is not a version."""
     text = text[:400]
     if match := _ALONE.fullmatch(text):
         return None if filename_date(text) else match.span("v")

@@ -1,4 +1,4 @@
-"""What a document's path, title and identifier say once its own version is taken out of them.
+"""A document's path, title and identifier without its own version.
 
 Only a document's own version goes: a page ``migrate-from-2.7.md`` of version 3.5 is another topic
 than ``migrate-from-2.6.md`` beside it.
@@ -30,8 +30,8 @@ _DATE = re.compile(
 class NormalizedNames(NamedTuple):
     """A document's names without its version.
 
-    It is ``numbered`` if the version is two numbers in the file name that nothing says to be a
-    version: ``exercise-1.2.md`` may be the second page of the first part.
+    It is ``numbered`` if the version is two numbers in the file name and no word says that they are
+    a version: ``exercise-1.2.md`` may be the second page of the first part.
     """
 
     version: str | None
@@ -46,7 +46,7 @@ class NormalizedNames(NamedTuple):
 def normalize_names(
     path: str | None, title: str | None, document_id: str, version: str | None = None
 ) -> NormalizedNames:
-    """Take a document's version out of its names: the stated one, else the one that its path has.
+    """The names without the stated version, or without the one that the path has.
 
     >>> normalize_names("raw/assert_nodejs_11.15.0.md", "Node.js 11.15.0 assert", "a").path
     'raw/assert-nodejs.md'
@@ -77,7 +77,7 @@ def normalize_names(
 
 
 def _only_in_name(holed: str) -> bool:
-    """Whether a path has its version in the file name and nowhere else, and not said to be one."""
+    """Whether a path has its version in the file name alone, and no word says that it is one."""
     folders, _, name = holed.rpartition("/")
     return _HOLE in name and _HOLE not in folders and not _SAID.search(name)
 

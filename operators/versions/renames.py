@@ -1,4 +1,4 @@
-"""Pages that were renamed or relocated between two versions: which runs of versions are one."""
+"""Joins the runs of versions of a page that was renamed or relocated between two of them."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -14,14 +14,14 @@ RELOCATED = 0.2
 """Least likeness of two pages with one name and one title in different folders."""
 
 RETITLED = 0.5
-"""Least likeness of two pages with one path, one name or one title; and of two with one path and
-other titles where what differs in their paths may be the numbers of two pages."""
+"""Least likeness of two pages with one path, name or title; also of two with one path and other
+titles whose file names may have the numbers of two pages."""
 
 RENAMED = 0.7
 """Least likeness of two pages that have no name in common."""
 
 SUBSTANTIAL = 40
-"""Word pairs that pages without a common name must have: two short ones are soon alike."""
+"""Least word pairs of pages without a common name: two short ones are soon alike."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,16 +31,16 @@ class Page:
     key: str  # the document_key
     repo: str
     names: NormalizedNames
-    order: tuple[int, VersionKey, float]  # what its place among the versions follows from
+    order: tuple[int, VersionKey, float]  # sorts the pages of a topic by version
     released_at: datetime | None  # its date, if that is trusted
     date_source: str | None
     hashes: Hashes  # its sketch
 
 
 def joined(runs: Sequence[list[Page]]) -> list[list[Page]]:
-    """``runs`` of one repo with those joined that are one page, renamed or relocated.
+    """``runs`` of one repo; the runs of one page, renamed or relocated, are one.
 
-    Each run is from its oldest version on, before and after.
+    Each run begins with its oldest version, before and after.
     """
     if not runs:
         return []
@@ -102,29 +102,29 @@ def _evidence(
 
 
 def _may_be_numbered(a: Page, b: Page) -> bool:
-    """Whether the two are as likely pages with a number each: ``task-1.1.md`` and ``task-1.2.md``.
+    """Whether the two may be two numbered pages, ``task-1.1.md`` and ``task-1.2.md``.
 
-    Then they have titles of their own.
+    These have different titles.
     """
     titles = a.names.title, b.names.title
     return a.names.numbered and b.names.numbered and None not in titles and titles[0] != titles[1]
 
 
 def _follows(a: Page, b: Page, versions: dict[str, set[VersionKey]]) -> bool:
-    """Whether no version of their surroundings lies between the two."""
+    """Whether none of the versions around the two lies between them."""
     around = versions[a.names.family] | versions[b.names.family]
     return not any(a.order[1] < key < b.order[1] for key in around)
 
 
 def _alone_at_their_path(runs: Sequence[list[Page]]) -> set[str]:
-    """The paths at which no version has two pages."""
+    """The paths where every version has one page at most."""
     pages = Counter((page.names.path, page.order) for run in runs for page in run)
     shared = {path for (path, _), count in pages.items() if count > 1}
     return {path for path, _ in pages if path is not None and path not in shared}
 
 
 def _at_one_path(runs: Sequence[list[Page]]) -> set[tuple[int, int]]:
-    """Neighbours among the runs that begin or end at one path or as one identifier."""
+    """The neighbouring runs among those that begin or end with one path or identifier."""
     at: dict[tuple[bool, str], list[int]] = defaultdict(list)
     for number, run in enumerate(runs):
         for page in {run[0], run[-1]}:

@@ -1,4 +1,4 @@
-"""How alike two documents are, without their texts: bottom-k sketches of their word pairs.
+"""The likeness of two documents without their texts: bottom-k sketches of their word pairs.
 
 Of all pairs of neighbouring words, hashed, a document keeps the ``SIZE`` smallest. The share of
 common ones among the ``SIZE`` smallest of two documents together estimates the Jaccard index of
@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 Hashes = NDArray[np.uint32]
 
 RULES = 1
-"""Of sketches that may be compared with each other."""
+"""The number of these rules: sketches of other rules are not compared with these."""
 
 SIZE = 128
 PROBED = 48
-"""Hashes of a document that likely pairs are found by."""
+"""So many hashes of a document find its likely pairs."""
 
 COMMON = 64
-"""Documents that have a hash; what more have is found in no search for likely pairs."""
+"""A hash that more documents have finds no likely pair."""
 
 _WORD = re.compile(r"\w+")
 _MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -64,8 +64,8 @@ def alike(one: Hashes, two: Hashes) -> float:
 def likely(ones: Sequence[Hashes], twos: Sequence[Hashes]) -> list[tuple[int, int]]:
     """The pairs (place in ``ones``, place in ``twos``) that share a hash few documents have.
 
-    What shares a fifth of its word pairs is nearly always among them. Close to linear:
-    a hash that more than ``COMMON`` documents have makes no pair.
+    Documents that share a fifth of their word pairs are nearly always among them. The time is close
+    to linear: a hash that more than ``COMMON`` documents have makes no pair.
     """
     holders: dict[int, list[int]] = {}
     for place, hashes in enumerate(twos):

@@ -1,9 +1,9 @@
-"""Which versions of a topic answer a question, and what is said about that.
+"""The versions of a topic that answer a question, and the notes about them.
 
 What a caller asks for explicitly beats what the question's text names, and that beats the default:
 
-- ``newest``: of each topic the newest version, and passages that only an older one has
-- ``pinned``: where a topic has one of the versions, that one; elsewhere as ``newest``
+- ``newest``: the newest version of each topic, and passages that only an older one has
+- ``pinned``: one of the named versions, if the topic has it; else as ``newest``
 - ``as_of``: the newest version of a moment
 - ``all``: every version; so for a question that asks in which version something came or went
 """
@@ -24,10 +24,10 @@ from operators.versions.mentions import Mention, mentions
 _VIEW = ("corpora", "repos")
 
 MOST_MENTIONS = 8
-"""Of one question; a text with more is a table of versions, and asks for none."""
+"""So many versions one question may name; a text with more is a table, and asks for none."""
 
 MOST_NOTES = 8
-"""Of one question, so that the context is left to the passages."""
+"""So many notes one question gets: the context is for the passages."""
 
 UNKNOWN = "which versions there are could not be looked up"
 
@@ -42,9 +42,9 @@ ORIGINS = "answered from all versions, because the question asks in which one so
 
 
 def may_ask(queries: pl.DataFrame, *, understand: bool) -> bool:
-    """Whether one of ``queries`` (``QUERIES``) may ask for a version: the known ones must be read.
+    """Whether one of ``queries`` (``QUERIES``) may ask for a version: then the known ones are read.
 
-    ``understand``: the texts count.
+    ``understand``: whether a version in a text counts.
     """
     texts = queries["texts"].to_list() if understand else []
     return any(queries["versions"].to_list()) or any(any(_meant(tuple(t or ()))) for t in texts)
@@ -100,7 +100,7 @@ def scoped(queries: pl.DataFrame, scope: pl.DataFrame) -> pl.DataFrame:
 
 
 def notes(scope: pl.DataFrame) -> pl.DataFrame:
-    """``NOTES``: what was understood of versions, and which do not exist."""
+    """``NOTES``: the versions that were understood, and those that do not exist."""
     rows = []
     for query_id, said in scope["query_id", "notes"].iter_rows():
         rows += [(query_id, note) for note in (said or ())[:MOST_NOTES]]
@@ -110,14 +110,14 @@ def notes(scope: pl.DataFrame) -> pl.DataFrame:
 
 
 def degraded(scope: pl.DataFrame) -> list[str]:
-    """What ``notes`` says of a lookup that failed, each sentence once."""
+    """The notes on a lookup that failed, each sentence once."""
     said = notes(scope)["note"].to_list()
     return list(dict.fromkeys(note for note in said if note.startswith(UNKNOWN)))
 
 
 @lru_cache(maxsize=256)
 def _meant(texts: tuple[str, ...]) -> tuple[list[Mention], list[list[str]]]:
-    """What ``texts`` name, and what the versions are of that they ask for the right one of."""
+    """What ``texts`` name, and for each that asks for a version the words that say whose."""
     named = [mention for text in texts for mention in mentions(text)]
     origins = [of for of in map(origin_asked, texts) if of is not None]
     return named if len(named) <= MOST_MENTIONS else [], origins

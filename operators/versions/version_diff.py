@@ -1,4 +1,4 @@
-"""What changed from one version of a document to another, for a person to read.
+"""The changes from one version of a document to another, for a person to read.
 
 Documents are compared by paragraphs, not by the passages that searches return, so that a passage
 that only ends elsewhere now is no change.
@@ -58,7 +58,7 @@ def changes(old: Sequence[Passage], new: Sequence[Passage]) -> list[Change]:
 
 
 def word_diff(old: str, new: str) -> list[Run]:
-    """How ``new`` came from ``old``, word by word; joined, the runs are both texts.
+    """The changes from ``old`` to ``new``, word by word; joined, the runs are both texts.
 
     >>> word_diff("at most 100 entries", "at most 250 entries")[1:3]
     [Run(sign='-', text='100'), Run(sign='+', text='250')]
@@ -113,7 +113,7 @@ def _change(pair: Pair, before: Sequence[Passage], after: Sequence[Passage]) -> 
 
 
 def _readable(runs: Sequence[Run]) -> list[Run]:
-    """Changes that only a white space lies between are one change."""
+    """``runs`` with changes joined that only white space separates."""
 
     def is_changed(place: int) -> bool:
         sign, text = runs[place]

@@ -22,8 +22,8 @@ def version_key(version: str | None) -> VersionKey:
 
     Numbers compare as numbers; ``1.0`` equals ``1.0.0`` and ``v1.0``. Development builds, alphas,
     betas, milestones and release candidates come before their release, patches after it. ``1.x``
-    follows every ``1.`` version. A text without a number comes before every version, nothing first
-    of all. Build metadata (``+...``) does not count.
+    follows every ``1.`` version. A text without a number comes before every version, and no text
+    before that. Build metadata (``+...``) does not count.
 
     >>> sorted(["1.10", "1.9", "1.10rc1", "v1.2"], key=version_key)
     ['v1.2', '1.9', '1.10rc1', '1.10']
@@ -48,7 +48,7 @@ def _number(digits: str) -> Number:
 
 
 def _stage(text: str) -> tuple[int, tuple[tuple[int, int, str], ...]]:
-    """What follows the numbers: before, at or after the release, and its own parts in order."""
+    """Whether ``text``, after the numbers, is before, at or after the release; and its parts."""
     words = _WORD.findall(text)
     while words and words[0] in _RELEASE_WORDS:
         words.pop(0)

@@ -35,7 +35,6 @@ def locate(
     repos: Sequence[str] | None = None,
     visible: Mapping[str, Mapping[str, Any]] | None = None,
     by_end: bool = False,
-    timeout_s: float | None = None,
 ) -> pl.DataFrame:
     """The chunks with one of ``chunk_ids``, and those of documents with one of ``names``.
 
@@ -45,13 +44,9 @@ def locate(
             don't count here: a caller asks why they hide a chunk.
         visible: a corpus's name -> its filters that the configuration sets; None: there are none.
         by_end: ``names`` are the ends of paths behind a ``/`` instead, in any case.
-        timeout_s: seconds for all of it.
 
     Returns:
         Columns ``LOCATED``, by corpus, document and ordinal, at most ``MOST`` rows.
-
-    Raises:
-        SearchTimeout: ``timeout_s`` has passed.
     """
     parameters: dict[str, Any] = {
         "ids": list(chunk_ids),
@@ -71,7 +66,7 @@ def locate(
     def read(conn: Connection) -> list[tuple[object, ...]]:
         return conn.execute(statement, parameters).fetchall()
 
-    deadline = Deadline.after(timeout_s, "looking for the named chunks")
+    deadline = Deadline.after(None, "looking for the named chunks")
     rows = run(store, deadline, read)
     return link_findings(store, pl.DataFrame(rows, schema=LOCATED, orient="row"), deadline)
 

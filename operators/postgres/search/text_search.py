@@ -21,12 +21,7 @@ from operators.postgres.search.filters import Filter
 from operators.postgres.search.ranked_list import Found, ranked_lists
 from operators.postgres.search.version_filters import seen
 from operators.postgres.search.visible_chunks import search_filters, visible_counts
-from operators.postgres.store import (
-    Connection,
-    MissingExtension,
-    Store,
-    collection_info,
-)
+from operators.postgres.store import Connection, MissingExtension, Store, collection_info
 from operators.ranking import bm25
 
 CANDIDATE_CAP = 5_000
@@ -72,10 +67,9 @@ def bm25_search(
     Raises:
         SearchTimeout: ``timeout_s`` has passed.
     """
-    if k < 1 or not collection_info(store).repos.get(corpus):
+    deadline, texts = _begin(store, corpus, queries, k, timeout_s)
+    if not texts:
         return empty(TEXT_LISTS)
-    deadline = Deadline.after(timeout_s, f"the text search of corpus {corpus!r}")
-    texts = _texts(store, deadline, corpus, queries)
     counts = {text: bm25.query_counts(text) for text in {item.text for item in texts}}
     terms = sorted({term for counted in counts.values() for term in counted})
     chunks, df = run(store, deadline, partial(_statistics, corpus=corpus, terms=terms))
@@ -112,11 +106,8 @@ def plain_search(
     :mod:`operators.postgres.schema.plain_text`, so that the plain rule's distance is 1 - score. A
     text without words has no rows. Arguments, order and errors as in :func:`bm25_search`.
     """
-    deadline = Deadline.after(timeout_s, f"the text search of corpus {corpus!r}")
-    if k < 1 or corpus not in collection_info(store).corpora:
-        return empty(TEXT_LISTS)
+    deadline, texts = _begin(store, corpus, queries, k, timeout_s)
     work = partial(_rank_plainly, corpus=corpus, k=k)
-    texts = _texts(store, deadline, corpus, queries)
     return ranked_lists(run_slices(store, deadline, texts, work), "score")
 
 
@@ -132,19 +123,23 @@ def pg_textsearch_search(
         MissingExtension: the database lacks the extension, or the corpus its index.
         SearchTimeout: ``timeout_s`` has passed.
     """
-    deadline = Deadline.after(timeout_s, f"the text search of corpus {corpus!r}")
-    if k < 1 or corpus not in collection_info(store).corpora:
-        return empty(TEXT_LISTS)
+    deadline, texts = _begin(store, corpus, queries, k, timeout_s)
     index = pg_textsearch_index(corpus)
-    run(store, deadline, partial(_check_pg_textsearch, corpus=corpus, index=index))
+    if texts:
+        run(store, deadline, partial(_check_pg_textsearch, corpus=corpus, index=index))
     work = partial(_rank_by_pg_textsearch, corpus=corpus, index=index, k=k)
-    texts = _texts(store, deadline, corpus, queries)
     return ranked_lists(run_slices(store, deadline, texts, work), "score")
 
 
-def _texts(store: Store, deadline: Deadline, corpus: str, queries: pl.DataFrame) -> list[_Text]:
+def _begin(
+    store: Store, corpus: str, queries: pl.DataFrame, k: int, timeout_s: float | None
+) -> tuple[Deadline, list[_Text]]:
+    """The deadline of a search and its texts: none if it can find nothing."""
+    deadline = Deadline.after(timeout_s, f"the text search of corpus {corpus!r}")
+    if k < 1 or not collection_info(store).repos.get(corpus):
+        return deadline, []
     texts = dict(zip(queries["query_id"], queries["texts"].to_list(), strict=True))
-    return [
+    return deadline, [
         _Text(query_id, number, one, text or "")
         for query_id, one in search_filters(store, deadline, corpus, queries)
         for number, text in enumerate(texts[query_id] or ())

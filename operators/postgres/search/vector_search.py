@@ -81,19 +81,17 @@ def search_vectors(
         return empty(VECTOR_LISTS)
     vectors = _matrix(query_embeddings["embedding"], info.dimensions, store.collection, info.model)
     texts = query_embeddings["query_id", "text_no"].rows()
-    places = defaultdict(list)
-    for place, (query_id, _) in enumerate(texts):
-        places[query_id].append(place)
     deadline = Deadline.after(timeout_s, f"the vector search of corpus {corpus!r}")
+    filters = dict(search_filters(store, deadline, corpus, queries))
     items = [
-        _Item(texts[place], HalfVector(vectors[place]), one)
-        for query_id, one in search_filters(store, deadline, corpus, queries)
-        for place in places.get(query_id, ())
+        _Item(text, HalfVector(vector), filters[text[0]])
+        for text, vector in zip(texts, vectors, strict=True)
+        if text[0] in filters
     ]
     exactly, by_index = items, list[_Item]()
     if sum(sizes.values()) > exact_scan_max_rows:
-        filters = {item.filter for item in items}
-        size = visible_counts(store, deadline, corpus, filters, limit=exact_scan_max_rows)
+        different = {item.filter for item in items}
+        size = visible_counts(store, deadline, corpus, different, limit=exact_scan_max_rows)
         exactly = [item for item in items if size[item.filter] <= exact_scan_max_rows]
         by_index = [item for item in items if size[item.filter] > exact_scan_max_rows]
     breadth = max(ef_search or max(2 * k, 100), k)

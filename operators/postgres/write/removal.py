@@ -105,23 +105,21 @@ def choose_documents(
     return pl.DataFrame(rows, schema=CHOSEN, orient="row")
 
 
-def delete_for_good(store: Store, chosen: pl.DataFrame) -> int:
-    """Delete ``chosen`` (``CHOSEN``), and what a sync fetched of them; return how many there were.
+def delete_for_good(store: Store, chosen: pl.DataFrame) -> None:
+    """Delete ``chosen`` (``CHOSEN``), and what a sync fetched of them.
 
     Their corpora are marked until :func:`erase` has erased what is left: also after a kill.
     """
     corpora = chosen["corpus"].unique().sort().to_list()
     store.run(lambda conn: write_state(conn, [(_MARK, corpus, "{}") for corpus in corpora]))
-    deleted = 0
     for (corpus, repo), part in chosen.partition_by("corpus", "repo", as_dict=True).items():
         names = part["document_id"].to_list()
         for first in range(0, len(names), 500):
             some = names[first : first + 500]
             if (number := _ON_GITHUB.get(str(corpus))) is not None:
                 store.execute(_FORGET_ITEMS.format(number), (corpus, repo, some))
-            deleted += delete_documents(store, str(corpus), str(repo), some)
+            delete_documents(store, str(corpus), str(repo), some)
         store.run(partial(_forget_source, corpus=str(corpus), repo=str(repo)))
-    return deleted
 
 
 def to_be_erased(store: Store) -> list[str]:

@@ -33,7 +33,6 @@ _IF_NEWER = """
         content_hash = excluded.content_hash, data = excluded.data
     WHERE held.updated_at <= excluded.updated_at
       AND (held.updated_at, held.content_hash) <> (excluded.updated_at, excluded.content_hash)
-    RETURNING 1
 """
 
 
@@ -69,52 +68,40 @@ def sync_values(store: Store, name: str) -> dict[str, dict[str, Any]]:
     return {str(source): json.loads(value) for source, value in rows}
 
 
-def save_items(store: Store, source: str, items: Sequence[SyncItem], state: State) -> int:
-    """Store ``items`` and ``state`` in one transaction; return how many items changed.
+def save_items(
+    store: Store,
+    source: str,
+    items: Sequence[SyncItem],
+    state: State,
+    *,
+    instead: tuple[str, int] | None = None,
+) -> None:
+    """Store ``items`` and ``state`` in one transaction.
 
     A stored item with a later ``updated_at`` stays: a server may answer from an outdated copy. If
-    ``items`` has one item twice, the later ``updated_at`` counts, then the last.
+    ``items`` has one item twice, the later ``updated_at`` counts, then the last. They come
+    ``instead`` of all others of that kind and number.
     """
-
-    def work(conn: Connection) -> int:
-        changed = _upsert(conn, source, items)
-        _keep(conn, source, state)
-        return changed
-
-    return store.run(work)
-
-
-def replace_items(
-    store: Store, source: str, kind: str, number: int, items: Sequence[SyncItem], state: State
-) -> None:
-    """Replace all items of ``kind`` under ``number`` by ``items``, and store ``state``."""
     ids = sorted(item.item_id for item in items)
 
     def work(conn: Connection) -> None:
-        conn.execute(
-            "DELETE FROM sync_items"
-            " WHERE source = %s AND number = %s AND kind = %s AND NOT item_id = ANY(%s)",
-            (source, number, kind, ids),
-        )
+        if instead:
+            conn.execute(
+                "DELETE FROM sync_items"
+                " WHERE source = %s AND kind = %s AND number = %s AND NOT item_id = ANY(%s)",
+                (source, *instead, ids),
+            )
         _upsert(conn, source, items)
         _keep(conn, source, state)
 
     store.run(work)
 
 
-def drop_items(store: Store, source: str, keys: Sequence[ItemKey], state: State) -> None:
-    """Delete the items that ``keys`` name, and store ``state``."""
-
-    def work(conn: Connection) -> None:
-        conn.execute(
-            "DELETE FROM sync_items USING unnest(%s::text[], %s::bigint[]) AS gone(kind, item_id)"
-            " WHERE source = %s AND sync_items.kind = gone.kind"
-            " AND sync_items.item_id = gone.item_id",
-            ([kind for kind, _ in keys], [item_id for _, item_id in keys], source),
-        )
-        _keep(conn, source, state)
-
-    store.run(work)
+def drop_item(store: Store, source: str, key: ItemKey) -> None:
+    """Delete the item that ``key`` names, if it is stored."""
+    store.execute(
+        "DELETE FROM sync_items WHERE source = %s AND kind = %s AND item_id = %s", (source, *key)
+    )
 
 
 def item_keys(store: Store, source: str, kinds: Sequence[str]) -> dict[ItemKey, int]:
@@ -166,14 +153,13 @@ def write_state(conn: Connection, rows: Sequence[tuple[str, str, str]]) -> None:
     insert_rows(conn, "sync_state AS held", columns, rows, f"ON CONFLICT (source, name) {replaced}")
 
 
-def _upsert(conn: Connection, source: str, items: Sequence[SyncItem]) -> int:
+def _upsert(conn: Connection, source: str, items: Sequence[SyncItem]) -> None:
     newest = {item.key: item for item in sorted(items, key=attrgetter("updated_at"))}
     rows = [
         (source, *key, item.number, item.updated_at, item.content_hash, _json(item.data))
         for key, item in sorted(newest.items(), key=itemgetter(0))
     ]
-    # a cluster's count has the rows that stay as well
-    return len(insert_rows(conn, "sync_items AS held", _ITEM, rows, _IF_NEWER).fetchall())
+    insert_rows(conn, "sync_items AS held", _ITEM, rows, _IF_NEWER)
 
 
 def _keep(conn: Connection, source: str, state: State) -> None:

@@ -2,15 +2,14 @@
 
 A chunk is a run of whole lines where lines fit. It ends, in this order of preference, before a
 heading, after a blank line (best before a line without indentation), before a line without
-indentation, anywhere; where it can, not between a heading and its text. In code whose syntax is
-known what counts first is how few pieces of syntax are cut, and a function or a class that fits a
-chunk is in one. Nothing overlaps: the chunks of a document, joined, are the document, blank runs
-apart.
+indentation, anywhere; if it can, not between a heading and its text. Code whose syntax is known is
+cut where the fewest pieces of syntax are, and a function or a class that fits a chunk is in one.
+Nothing overlaps: the chunks of a document, joined, are the document, blank runs apart.
 
-Sections share a chunk where there is room, but for a document that has a version: versions are
-compared chunk by chunk, and a section that only an older one has must not pass for a revision of
-its neighbours. Nor do the releases of a changelog share one: each of its chunks has the version and
-the day of its release.
+Sections share a chunk if there is room, but not in a document that has a version: versions are
+compared chunk by chunk, and a section that only an older one has must not look like a revision of
+its neighbours. The releases of a changelog share none either: each chunk has the version and the
+day of its release.
 """
 
 import hashlib
@@ -49,13 +48,13 @@ _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _WORD = re.compile(r"\s*\S{1,100}|\s+")
 
 CUT_BY_LINES = "cut_by_lines"
-"""In the metadata of the chunks of code that was not cut along its syntax: why not."""
+"""In the metadata of code that was not cut along its syntax: the reason."""
 
 CountTokens = Callable[[Sequence[str]], Sequence[int]]
 
 
 class _Unit(NamedTuple):
-    """What is never cut further: a line, or a piece of a line too long for a chunk of its own."""
+    """A line that is never cut, or a piece of a line that is too long for one chunk."""
 
     text: str
     tokens: int
@@ -103,10 +102,9 @@ def chunk_documents(
 def _chunks_of(
     document: dict[str, object], count_tokens: CountTokens, max_tokens: int
 ) -> Iterator[dict[str, object]]:
-    text, title = str(document["text"] or ""), str(document["title"] or "")
+    text, title, path = (str(document[name] or "") for name in ("text", "title", "path"))
     if not text.strip():
         return
-    path = str(document["path"] or "")
     sections, releases = release_sections(text, path)
     if versioned := _is_a_version(path, document["version"]):
         releases = [None] * len(sections)
@@ -124,10 +122,8 @@ def _chunks_of(
     titles = list({chunk_heading(title, name): None for name in (None, *names)})
     counts = count_tokens([*titles, *lines])
     lengths = dict(zip(titles, counts, strict=False))
-    if code:
-        inside = [lengths[chunk_heading(title, name)] for name in code.innermost()]
-    else:
-        inside = [max(lengths.values())] * len(lines)
+    headed_by = [chunk_heading(title, name) for name in code.innermost()] if code else []
+    inside = [lengths[of] for of in headed_by] or [max(lengths.values())] * len(lines)
     units = _units(lines, counts[len(titles) :], sections, code, inside, count_tokens, max_tokens)
     key = (str(document["corpus"]), str(document["repo"]), str(document["document_id"]))
     apart: list[Sequence[_Unit]] = [units]
@@ -141,34 +137,27 @@ def _chunks_of(
     slugs = section_slugs(headings(text, path), path) if placed else []
     in_pages = placed and document["language"] == "pdf"
     pages = list(accumulate(PAGE_BREAK in line for line in lines)) if in_pages else []
-    runs = [run for part in apart for run in _runs(part, max_tokens)]
-    pending = [(run, max_tokens) for run in reversed(runs)]
-    ordinal = 0
-    while pending:
-        run, allowed = pending.pop()
+
+    def headed(run: Sequence[_Unit]) -> tuple[str, int | None, str | None]:
+        """The text of a chunk, its section's place and the heading that it is embedded with."""
         body = "".join(unit.text for unit in run)
-        if not body.strip():
-            continue
         at = section_of(starts, run[0].line, body)
-        anchor = _symbol_of(run, code) if code else None if at is None else anchors[at]
-        excess = count_tokens([embedded_text(title, anchor, body)])[0] - max_tokens
-        if excess > 0 and len(run) > 1:  # pieces of one long word can count less apart than joined
-            allowed = max(allowed - excess, 1)
-            parts = list(_runs(run, allowed))
-            if len(parts) == 1:
-                parts = [run[: len(run) // 2], run[len(run) // 2 :]]
-            pending.extend((part, allowed) for part in reversed(parts))
-            continue
+        return body, at, _symbol_of(run, code) if code else None if at is None else anchors[at]
+
+    def excess(run: Sequence[_Unit]) -> int:
+        body, _, anchor = headed(run)
+        return count_tokens([embedded_text(title, anchor, body)])[0] - max_tokens
+
+    runs = [run for part in apart for run in _runs(part, max_tokens)]
+    for ordinal, run in enumerate(_fitting(runs, excess, max_tokens)):
+        body, at, anchor = headed(run)
         columns = {**kept}
         if at is not None and code is None:
             columns |= _of_section(paths[at], releases[at], kept["metadata"])
-        place: dict[str, object] = {}
-        if pages:
-            page = _page(pages, body, run[0].line)
-            place = {"page": page, "fragment": f"page={page}"}
-        elif at is not None and slugs and slugs[at]:
-            place = {"fragment": slugs[at]}
-        if place:
+        page = _page(pages, body, run[0].line) if pages else None
+        slug = f"page={page}" if page else slugs[at] if slugs and at is not None else ""
+        if slug:
+            place = {"page": page, "fragment": slug} if page else {"fragment": slug}
             known = {**json.loads(str(columns["metadata"])), **place}
             columns["metadata"] = json.dumps(known, sort_keys=True, ensure_ascii=False)
         yield {
@@ -180,7 +169,29 @@ def _chunks_of(
             "start_line": run[0].line + 1,
             "end_line": run[-1].line + 1,
         }
-        ordinal += 1
+
+
+def _fitting(
+    runs: Sequence[Sequence[_Unit]], excess: Callable[[Sequence[_Unit]], int], max_tokens: int
+) -> Iterator[Sequence[_Unit]]:
+    """The ``runs`` that have text, cut again while they have word-pieces in ``excess``.
+
+    A run has some where the pieces of one long word count less apart than joined.
+    """
+    pending = [(run, max_tokens) for run in reversed(runs)]
+    while pending:
+        run, allowed = pending.pop()
+        if not any(unit.text.strip() for unit in run):
+            continue
+        over = excess(run)
+        if over <= 0 or len(run) == 1:
+            yield run
+            continue
+        allowed = max(allowed - over, 1)
+        parts = list(_runs(run, allowed))
+        if len(parts) == 1:
+            parts = [run[: len(run) // 2], run[len(run) // 2 :]]
+        pending.extend((part, allowed) for part in reversed(parts))
 
 
 def _page(pages: Sequence[int], body: str, first: int) -> int:
@@ -190,7 +201,7 @@ def _page(pages: Sequence[int], body: str, first: int) -> int:
 
 
 def _of_section(path: str, release: Release | None, metadata: object) -> dict[str, object]:
-    """The columns of a chunk that its section has; that of a release belongs to no topic."""
+    """The columns that a chunk has from its section; a release belongs to no topic."""
     known = json.loads(str(metadata or "{}")) | {"heading_path": path}
     if release is None:
         return {"metadata": metadata_json(known)}

@@ -1,4 +1,4 @@
-"""Where the syntax of code lets it be cut, and what is defined on which lines.
+"""The places where syntax lets code be cut, and the definitions on its lines.
 
 A cut before a line goes through every piece of syntax that starts above the line and ends on it or
 below. The fewer, the better: cutting at the shallowest place that fills a chunk is split-then-merge
@@ -40,7 +40,7 @@ class Definition(NamedTuple):
 
 
 class Breaks(NamedTuple):
-    """What the syntax of a text says about its lines."""
+    """The syntax of a text, by its lines."""
 
     depths: list[int]  # for each line: how many pieces of syntax a cut before it goes through
     definitions: list[Definition]  # by first line, the outer before the inner
@@ -61,7 +61,7 @@ class Unparsed(NamedTuple):
 
 
 def breaks(text: str, language: str | None, path: str | None = None) -> Breaks | Unparsed | None:
-    r"""How well ``text`` can be cut before each of its lines, and what it defines where.
+    r"""How well ``text`` can be cut before each of its lines, and its definitions.
 
     Args:
         text: any text; its lines end with ``\n``.

@@ -1,7 +1,7 @@
-"""The languages whose syntax is known: their grammar, and which nodes of its trees define a name.
+"""The languages whose syntax is known: their grammars, and the nodes that define a name.
 
 Each grammar is a wheel of its own, so that nothing is fetched when it is used. A grammar that does
-not load here (no wheel for the platform) is as good as none: the language is cut by lines.
+not load here (no wheel for the platform) does not count: its language is cut by lines.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Grammar(NamedTuple):
-    """A language's grammar, and which of its nodes are definitions."""
+    """A language's grammar, and those of its nodes that are definitions."""
 
     module: str
     definitions: str  # the types of the nodes that are definitions
@@ -113,7 +113,7 @@ def installed(name: str) -> bool:
 
 @cache
 def loaded(name: str) -> Language | None:
-    """The grammar ``name`` of ``GRAMMARS``, or None where it does not load on this machine."""
+    """The grammar ``name`` of ``GRAMMARS``, or None if it does not load on this machine."""
     grammar = GRAMMARS[name]
     try:
         from tree_sitter import Language

@@ -1,8 +1,8 @@
-"""The syntax tree of a text, read for where it may be cut: the parser's process runs this.
+"""The places where the syntax tree of a text lets it be cut: the parser's process runs this.
 
-A comment, decorator or attribute is one piece with what it stands right above. What the parser
-could not make sense of adds no depth, and a definition whose head is broken is none: there lines
-are cut as in any text.
+A comment, decorator or attribute is one piece with the code right below it. Code that the parser
+did not understand adds no depth, and a definition with a broken head does not count: such lines are
+cut as in any text.
 """
 
 import re
@@ -15,7 +15,7 @@ from tree_sitter import Language, Node, Parser, Point, Tree, TreeCursor
 from operators.sources.chunking.grammars import GRAMMARS, Grammar, loaded
 
 MAX_DEPTH = 256
-"""Levels of the syntax tree that are looked at; what is deeper is cut by lines."""
+"""Levels of the syntax tree that are read; deeper code is cut by lines."""
 
 MAX_SYMBOL = 200
 """Characters of a qualified name."""
@@ -136,7 +136,7 @@ def _walk(cursor: TreeCursor, grammar: Grammar) -> tuple[set[Span], list[Found]]
 def _distrust(
     levels: Sequence[_Level], spans: set[Span], definitions: dict[tuple[Span, str], Found]
 ) -> None:
-    """Forget the pieces that have lines without sense in their head, not in their body."""
+    """Forget the pieces that the parser did not understand in their head, not in their body."""
     for level in reversed(levels):
         if level.body:
             return
@@ -181,7 +181,7 @@ def _depths(lines: Sequence[str], spans: set[Span]) -> list[int]:
 
 
 def _name(node: Node, grammar: Grammar) -> str | None:
-    """The name that a definition gives, or None where it gives none."""
+    """The name that a definition gives, or None."""
     if _NEEDS_BODY.search(node.type) and node.child_by_field_name("body") is None:
         return None
     if node.type in ("variable_declarator", "field_definition", "public_field_definition"):

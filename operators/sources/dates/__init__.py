@@ -1,1 +1,1 @@
-"""When a document was written, and which version it describes."""
+"""The date of a document, and the version that it describes."""

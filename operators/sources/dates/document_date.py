@@ -1,4 +1,4 @@
-"""When a document was written: a value, where it comes from, how far to trust it.
+"""The date of a document: its value, its source and how far to trust it.
 
 The sources disagree in real life: a printed PDF is dated by its print, a clone dates every file
 today, an author mistypes a year. So they are ranked, and one is believed: a date explicit in the
@@ -75,7 +75,7 @@ _Found = tuple[str, datetime]
 
 
 class DocumentDate(NamedTuple):
-    """A document's date in UTC, or None where nothing usable is known.
+    """A document's date in UTC; its value is None if no source gives a usable one.
 
     ``source`` is a key of :data:`TRUST`, ``trust`` its number from 0 to 1.
     """
@@ -112,13 +112,12 @@ def document_date(
 
     Args:
         path: names the document; the file need not exist if ``text`` or ``pdf_info`` is given.
-        within: its path within its source: folders above that date no document of it. None: as
-            ``path``.
+        within: its path within its source: only its folders may have a date. None: ``path``.
         text: its text, or the start of it; else the file's first 128 KiB are read.
         git_date: when the last commit touched it; without a zone it is UTC.
         pdf_info: a PDF's (CreationDate, ModDate) as stored; else they are read from the file.
         release: the day that a page gives its own release, as written.
-        now: the clock by which a date is in the future; later than one day after it is not trusted.
+        now: the present; a date more than one day after it is not trusted.
     """
     file = os.fspath(path)  # a Path of each file would fill the table of interned strings
     found = [*_inside(file, text, pdf_info)]
@@ -153,7 +152,7 @@ def _choose(found: Iterable[_Found], now: datetime) -> DocumentDate:
 
 
 def _found(source: str, raw: Any, read: Callable[[Any], datetime] = parse_date) -> Iterator[_Found]:
-    """What ``raw`` is read as, unless it is refused."""
+    """The date in ``raw``, unless it is refused."""
     with suppress(DateRefused):
         yield source, read(raw)
 
@@ -161,7 +160,7 @@ def _found(source: str, raw: Any, read: Callable[[Any], datetime] = parse_date) 
 def _inside(
     file: str, text: str | None, info: tuple[str | None, str | None] | None
 ) -> Iterator[_Found]:
-    """What the file says of itself, the first to believe first."""
+    """The dates that the file states of itself, the most trusted first."""
     if info is not None or (text is None and splitext(file)[1].lower() == ".pdf"):
         created, modified = info or read_pdf_info(file)
         for raw in filter(None, (modified, created)):
@@ -171,7 +170,7 @@ def _inside(
 
 
 def _explicit(text: str, suffix: str) -> Iterator[_Found]:
-    """The dates that a text states of itself, the first to believe first.
+    """The dates that a text states of itself, the most trusted first.
 
     ``suffix`` (``.adoc``, lower case) says what else there may be: a header, a page's ``meta``.
     """
@@ -230,7 +229,7 @@ def _file_time(file: str) -> Iterator[_Found]:
 
 
 def _head(file: str) -> str:
-    """The start of a file's text; empty where it cannot be read."""
+    """The start of a file's text; empty if it cannot be read."""
     with suppress(OSError):
         if os.path.isfile(file):
             with open(file, "rb") as stream:

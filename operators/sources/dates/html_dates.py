@@ -1,6 +1,6 @@
 """The dates that a web page states about itself, for machines: ``meta``, ``time`` and JSON-LD.
 
-What is written for people to read is not looked at: a page has many dates, and few are its own.
+Dates in the page's text do not count: a page has many, and few are its own.
 """
 
 import json

@@ -15,13 +15,12 @@ def document_version(path: str | None, text: str | None = None) -> tuple[str | N
     """A document's version as written, without a leading ``v``, and where it stands.
 
     Args:
-        path: the document's path within its source; folders above the source are not its business.
+        path: the document's path within its source.
         text: its text, or the start of it.
 
     Returns:
-        (version, source) with source ``front_matter``, ``asciidoc``, ``name`` or ``path``, the
-        first that has one; (None, None) where none has. The name is nearer than a folder, a nearer
-        folder nearer than one further up.
+        (version, source): ``front_matter``, ``asciidoc``, ``name`` or ``path``, the first that has
+        one; (None, None) if none has.
 
     >>> document_version("docs/v1.2/guide.md")
     ('1.2', 'path')

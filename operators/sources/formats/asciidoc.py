@@ -1,9 +1,9 @@
-"""AsciiDoc: what a text says of itself, and the text, so that its lines are those of the file.
+"""AsciiDoc: the header of a text, and the text reduced to words, line by line.
 
-A reduction, no processor: what only a processor needs (comments, attribute entries, block
-attributes, anchors) becomes an empty line, links and cross references become their text, and
-attributes that the file itself sets are filled in. Includes are never followed; the line stays.
-What stands in a listing, a literal or a passthrough block stays as it is.
+This is no processor. Lines that only a processor needs (comments, attribute entries, block
+attributes, anchors) become empty, links and cross references become their text, and attributes that
+the file itself sets are filled in. Includes are never followed; the line stays. Listings, literal
+and passthrough blocks stay as they are.
 """
 
 import operator
@@ -18,7 +18,7 @@ from operators.sources.formats.headings import asciidoc_blocks, headings, is_und
 ASCIIDOC = frozenset({".adoc", ".asciidoc", ".asc", ".ad"})
 HEADER_LINES = 50
 MAX_VALUE = 200
-"""Characters; a longer attribute is passed over, so that those that repeat others cannot grow."""
+"""Characters; a longer attribute is passed over: attributes of attributes cannot grow."""
 
 _ENTRY = re.compile(r":(!?[A-Za-z0-9_][\w-]*!?):(?:[ \t]+(.*))?")
 _REFERENCE = re.compile(r"\{([A-Za-z0-9_][\w-]*)\}")
@@ -46,7 +46,7 @@ _ANCHOR = re.compile(r"\[\[[^\]\n]{1,200}\]\]")
 
 
 class AsciidocHeader(NamedTuple):
-    """Attributes by lower-case name, and what the revision line gives; None where it has none."""
+    """Attributes by lower-case name; number and date of the revision line, None if absent."""
 
     attributes: dict[str, str]
     number: str | None
@@ -72,7 +72,7 @@ def asciidoc_header(text: str) -> AsciidocHeader:
 
 
 def header_lines(text: str) -> list[str]:
-    """The lines of a text that may say something of it."""
+    """The first lines of a text, where its header may stand."""
     # Only the start: splitting a whole book for its header costs more than reading it.
     return text[: HEADER_LINES * 2000].removeprefix("\ufeff").splitlines()[:HEADER_LINES]
 

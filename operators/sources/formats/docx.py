@@ -1,7 +1,7 @@
 """The text of a Word document (.docx): its paragraphs, headings marked as Markdown does.
 
-A .docx is a ZIP of XML. It is read here with bounds, without entities, a network or a tree: what a
-ZIP unpacks to may be a thousand times its size, and XML may nest without end.
+A .docx is a ZIP of XML. It is read here with bounds, without entities, a network or a tree: a ZIP
+may unpack to a thousand times its size, and XML may nest without end.
 """
 
 import io
@@ -71,7 +71,7 @@ def _read(archive: zipfile.ZipFile, name: str, target: "_Text") -> bool:
 
 
 class _Text:
-    """Takes the events of a parser: each text once, with the paragraph that is next around it."""
+    """Takes the events of a parser: each text once, in the innermost paragraph around it."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []

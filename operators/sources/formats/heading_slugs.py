@@ -66,4 +66,4 @@ _SLUGS = {
     **dict.fromkeys((".mediawiki", ".wiki"), (_mediawiki, "_", 2)),
     **dict.fromkeys((".adoc", ".asciidoc", ".asc"), (_asciidoctor, "_", 2)),
 }
-"""What makes a fragment, and how a repeated one is numbered."""
+"""By ending: the function that makes a fragment, and the number of a repeated one."""

@@ -1,4 +1,4 @@
-"""Section headings of the common text formats, so that a chunk can say which section it is from."""
+"""Section headings of the common text formats, so that a chunk can name its section."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -33,7 +33,7 @@ _MARKDOWN = MarkdownIt("commonmark").disable("inline")  # blocks alone: linear, 
 
 
 def section_of(starts: Sequence[int], first: int, body: str) -> int | None:
-    """Which section a piece of a document is named after: the first that it has text of.
+    """The section that a piece of a document is named after: the first whose text it has.
 
     Args:
         starts: the lines that the document's sections start on.
@@ -41,7 +41,7 @@ def section_of(starts: Sequence[int], first: int, body: str) -> int | None:
         body: its text. Headings and front matter are no text of a section.
 
     Returns:
-        A place in ``starts``; before all sections the first, if it starts in the piece; else None.
+        A place in ``starts``; the first for a piece before all, if it starts in that; else None.
 
     >>> section_of([0, 2], 0, "# Guide\\n\\n## Use\\n\\ntext"), section_of([4], 0, "text\\n")
     (1, None)

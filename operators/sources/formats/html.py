@@ -1,4 +1,4 @@
-"""HTML to text: what a reader of the page sees, line by line, with its headings.
+"""HTML to text: the words that a reader of the page sees, line by line, with its headings.
 
 libxml2's parser reports tags as they come and builds no tree: neither the depth nor the size of a
 page costs more than its length. Headings become lines ``## Title`` between blank lines, as
@@ -54,8 +54,8 @@ class HtmlText:
 def html_text(source: str) -> HtmlText:
     """The visible text of a page.
 
-    Scripts, styles, comments, navigation, form controls and what is hidden by an attribute or an
-    inline style are left out. Preformatted text keeps its lines, indented by four spaces.
+    Scripts, styles, comments, navigation, form controls and elements that an attribute or an inline
+    style hides are left out. Preformatted text keeps its lines, indented by four spaces.
 
     >>> html_text("<title>T</title><h1>One</h1><p>a  <b>b</b><script>c</script></p>").text
     '# One\\n\\na b\\n'
@@ -66,7 +66,7 @@ def html_text(source: str) -> HtmlText:
 
 
 def feed_html(source: str, target: Any) -> None:
-    """Have libxml2 tell a parser target of lxml what a page has, in pieces of bounded size."""
+    """Parse a page with libxml2 into a parser target of lxml, in pieces of bounded size."""
     parser = etree.HTMLParser(target=target, huge_tree=True)
     for start in range(0, len(source), _FED):
         parser.feed(source[start : start + _FED])

@@ -1,4 +1,4 @@
-r"""The objects in a file of JSON, however a tool wrote it down.
+r"""The objects in a file of JSON, in any form that a tool writes.
 
 One array, pages one after the other (``[...][...]``, as ``gh api --paginate`` writes them), an
 array of pages (``--slurp``), one object a line, objects printed over many lines, gzipped or not: an
@@ -20,7 +20,7 @@ MAX_OBJECT = 16 * 1024 * 1024
 """Characters; a longer object is a ReadIssue."""
 
 MAX_DIGITS = 4000
-"""Of a whole number: Python reads no more than 4,300."""
+"""Digits of a whole number: Python reads no more than 4,300."""
 
 CHUNK = 256 * 1024
 DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)
@@ -30,7 +30,7 @@ _RESTART = re.compile(r"\n(?=[\[{\]])")
 
 
 def file_objects(path: Path, raw: BinaryIO) -> Iterator[tuple[str, Any]]:
-    """Where each object in ``raw``, the open file ``path``, begins, and it; or its ReadIssue."""
+    """The place of each object in ``raw``, the open file ``path``, and its value or ReadIssue."""
     text = io.TextIOWrapper(unpacked(raw), encoding="utf-8", errors="replace", newline="\n")
     reader = _Reader(text)
     try:
@@ -45,14 +45,14 @@ def file_objects(path: Path, raw: BinaryIO) -> Iterator[tuple[str, Any]]:
 
 
 def unpacked(raw: BinaryIO) -> Any:
-    """What a file from its start says, gzipped or not; a read raises ``DAMAGED``."""
+    """The content of a file, gzipped or not, from its start; a read may raise ``DAMAGED``."""
     start = raw.read(2)
     raw.seek(0)
     return gzip.GzipFile(fileobj=raw) if start == b"\x1f\x8b" else raw
 
 
 class _Reader:
-    """What was read and not yet taken; ``began`` is the line at which the last object began."""
+    """The text read and not yet taken; ``began`` is the line where the last object began."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
@@ -61,7 +61,7 @@ class _Reader:
         self.line = self.began = 1
 
     def more(self) -> bool:
-        """Read on; what was taken is forgotten."""
+        """Read on, and forget what was taken."""
         kept = self.text[self.at :]
         chunk = self.stream.read(max(CHUNK, len(kept)))
         self.text, self.at = kept + chunk, 0
@@ -75,7 +75,7 @@ class _Reader:
 
 
 def _objects(reader: _Reader) -> Iterator[dict[str, Any] | str]:
-    """Objects, and for what is none the reason."""
+    """The objects, and for anything else the reason."""
     open_arrays, issues = 0, 0
     while True:
         match = _BETWEEN.match(reader.text, reader.at)
@@ -149,7 +149,7 @@ def _restart(reader: _Reader) -> None:
 
 
 def read_json(text: str) -> Any:
-    """What ``text`` says, as JSON has it: no NaN, no number that Python does not read.
+    """The value of ``text`` in JSON: no NaN, no number that Python does not read.
 
     Raises:
         TooDeep: it has more brackets in brackets than the stack holds.

@@ -1,4 +1,4 @@
-"""What kind of text a file holds, by its name: code of a language, prose, or neither.
+"""The kind of text in a file, by its name: code of a language, prose, or neither.
 
 The table is small on purpose: a file with an unknown name is left out with a reason, because data
 files outnumber sources in many repositories and bury what people ask about.
@@ -157,7 +157,7 @@ def script_language(first_bytes: bytes) -> str | None:
 
 
 def is_generated(path: str) -> bool:
-    """Whether the name is that of a dependency lock or of minified output.
+    """Whether ``path`` names a dependency lock or minified output.
 
     >>> is_generated("web/package-lock.json"), is_generated("package.json")
     (True, False)

@@ -1,6 +1,6 @@
 """The text of a Jupyter notebook (.ipynb): its prose as it is, its code in fences, no outputs.
 
-An output is data, often megabytes of it; what a notebook says is in its cells.
+An output is data, often megabytes of it; the cells have what a notebook says.
 """
 
 import json

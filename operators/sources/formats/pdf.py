@@ -1,9 +1,9 @@
-"""PDFs to text, read in a child process that is killed when it takes too much.
+"""PDFs to text, in a child process that is killed if it takes too much.
 
-PDFium reads them: fast, and it keeps words apart where pdfplumber and pypdf glue them. What it
-refuses, it reads once more after a repair by qpdf (pikepdf). A PDF is a program for a stack machine
-written by anyone: 4 kB can unfold to gigabytes. So the child has bounds of memory, CPU and time,
-and a parent that survives its end.
+PDFium reads them: fast, and it keeps words apart where pdfplumber and pypdf glue them. It reads a
+file that it refused once more after a repair by qpdf (pikepdf). A PDF is a program for a stack
+machine, written by anyone: 4 kB can unfold to gigabytes. So the child has bounds of memory, CPU and
+time, and its parent survives its end.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _NUMBERING = re.compile(r"(?:chapter|section|appendix|part)?[0-9ivxlc]{0,12}[a-z
 
 @dataclass(frozen=True, slots=True)
 class PdfLimits:
-    """What one PDF may take."""
+    """The bounds of one PDF."""
 
     memory_bytes: int = 1 << 30  # address space of the child
     cpu_s: int = 30
@@ -43,7 +43,7 @@ class PdfLimits:
 
 @dataclass(frozen=True, slots=True)
 class PdfText:
-    """What a PDF says."""
+    """The content of a PDF."""
 
     pages: list[str]  # the text of each as it was read
     info: dict[str, str]  # Title, Author, CreationDate and ModDate as stored, where it has them

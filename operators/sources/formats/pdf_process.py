@@ -1,7 +1,7 @@
-"""What the process that reads PDFs runs: hostile bytes come in, text goes out.
+"""The process that reads PDFs runs this: hostile bytes come in, text goes out.
 
-PDFium reads. What it refuses, a file or single pages, it reads once more as qpdf repaired the file:
-of 14 damaged files from the wild it then reads 9, with their dates and bookmarks.
+PDFium reads. If it refuses a file or a page, it reads the file again after a repair by qpdf: of 14
+damaged files from the wild it then reads 9, with their dates and bookmarks.
 """
 
 import io
@@ -72,7 +72,7 @@ def _has_text(pages: list[str | None]) -> bool:
 
 
 def _repaired(data: bytes, limits: dict[str, int]) -> dict[str, Any] | None:
-    """What PDFium reads of the file that qpdf makes of a damaged one; None where either fails."""
+    """The document that PDFium reads after qpdf's repair; None if either fails."""
     import pikepdf
 
     mended = io.BytesIO()
@@ -110,7 +110,7 @@ def _with_pdfium(data: bytes, limits: dict[str, int]) -> dict[str, Any]:
 
 
 def _page_text(document: Any, number: int, limit: int) -> str | None:
-    """A page's text; None where it cannot be read."""
+    """A page's text; None if it cannot be read."""
     try:
         with closing(document[number]) as page, closing(page.get_textpage()) as text_page:
             if text_page.count_chars() > limit:

@@ -1,7 +1,7 @@
-"""The releases of a changelog: which version, and which day, each of its sections is of.
+"""The releases of a changelog: the version and the day of each of its sections.
 
-A changelog is one document about all versions. Its sections are no versions of one another: what
-2.0 removed is as true after 3.0 as before.
+A changelog is one document about all versions, and its sections are not versions of each other:
+that 2.0 removed something is as true after 3.0 as before.
 """
 
 import re
@@ -33,14 +33,14 @@ _LONGEST = 600  # characters of a heading that are read
 
 
 class Release(NamedTuple):
-    """The version of a release, as written but for a ``v``, and its day, where that is said."""
+    """The version of a release, as written but for a ``v``, and its day; None: it is not stated."""
 
     version: str
     date: datetime | None
 
 
 def release_sections(text: str, path: str) -> tuple[list[Heading], list[Release | None]]:
-    r"""The headings of ``text`` as :func:`headings` gives them, and the release that each is of.
+    r"""The headings of ``text`` as :func:`headings` gives them, and the release of each.
 
     Only a changelog has releases: a file that is named so, or more than half of whose headings of
     one level are versions of three numbers or with a date. There all releases are of one level.
@@ -78,7 +78,7 @@ def release_sections(text: str, path: str) -> tuple[list[Heading], list[Release 
 
 
 def _release(heading: str, below: Sequence[str]) -> tuple[bool, Release] | None:
-    """Whether it has a name before its version, and the release that ``heading`` begins."""
+    """Whether ``heading`` has a name before its version, and the release that it begins."""
     match = _HEADING.fullmatch(MARKDOWN_LINK.sub(r"\1", heading[:_LONGEST]).strip())
     if match is None:
         return None

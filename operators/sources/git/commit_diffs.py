@@ -1,4 +1,4 @@
-"""What each commit changed, as text: the functions that its hunks are in, lines removed and added.
+"""The changes of each commit as text: the functions of its hunks, lines removed and added.
 
 One git gives the diffs of all commits. A merge has none: its commits have theirs. A rename counts
 what it changed beside the name.
@@ -16,7 +16,7 @@ from operators.sources.git.repository import Repository, git_stream
 from operators.sources.jsonl import bounded_lines
 
 MAX_DIFF = 4000
-"""Characters of a commit's diff: of hunks that make it longer none is taken, nor a part of one."""
+"""Characters of a commit's diff; a hunk that would make it longer is left out whole."""
 
 _VENDORED = re.compile(r"(^|/)(_?vendor(ed)?|third[_-]party|node_modules)/")
 _LOG = (

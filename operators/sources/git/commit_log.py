@@ -93,7 +93,7 @@ def read_commits(repository: Repository, on_file: OnFile) -> Iterator[Commit]:
 
 
 def own_text(message: str) -> str:
-    """What a merge's message says beside the line that git or a forge writes for it.
+    """A merge's message without the line that git or a forge writes for it.
 
     >>> own_text("Merge branch 'main' into cache"), own_text("Take both fixes")
     ('', 'Take both fixes')
@@ -106,7 +106,7 @@ def own_text(message: str) -> str:
 
 
 def told_once(commits: Iterable[Commit], merges: MutableMapping[bytes, Commit]) -> Iterator[Commit]:
-    """The commits, then the merges that say what no commit before them does.
+    """The commits, then the merges whose message no commit before them has.
 
     A forge gives a merge the title of its pull request, which often is the subject of a commit in
     it. That commit then also has the merge's line, with the request's number. A merge without a
@@ -186,7 +186,7 @@ def _commit(fields: list[bytes]) -> Commit:
 
 
 def _moment(seconds: str) -> datetime | None:
-    """The moment of a Unix time; None for what is none, and where no calendar holds it."""
+    """The moment of a Unix time; None if it is not one, or no calendar holds it."""
     try:
         return datetime.fromtimestamp(int(seconds), UTC)
     except (ValueError, OverflowError, OSError):

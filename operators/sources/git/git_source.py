@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from posixpath import normpath
@@ -20,7 +21,7 @@ from operators.sources.git.commit_log import (
     remember_last_commit,
     told_once,
 )
-from operators.sources.git.repository import GitError, git_output, open_repository
+from operators.sources.git.repository import GitError, Repository, git_output, open_repository
 from operators.sources.git.tracked_files import MAX_FILE, is_excluded, read_tree, tracked_files
 from operators.sources.ignore_file import without_ignored
 from operators.sources.ignore_patterns import glob
@@ -32,6 +33,42 @@ CORPORA = ("code", HISTORY, "docs")
 
 _OF_A_COMMIT = 400
 """About how many characters a commit has, a tenth of a file's; the progress counts them."""
+
+
+@dataclass
+class _Walk:
+    """The scans of one working tree; the last has read ``done / found`` of it, in characters."""
+
+    repository: Repository
+    exclude: Sequence[str]
+    diffs: bool
+    done: int = 0
+    found: int = 1
+
+    def items(self) -> Iterator[Item]:
+        """The commits, then the files; first how many files each pattern leaves out."""
+        repository, excluded = self.repository, dict.fromkeys(self.exclude, 0)
+        with (
+            closing(tracked_files(repository, excluded)) as tracked,
+            closing(DiskDict[LastCommit]()) as last,
+            closing(DiskDict[Commit]()) as merges,
+        ):
+            for pattern, files in excluded.items():
+                said = f"excluded, tracked files: {files}" if files else "matches no tracked file"
+                yield ReadIssue(pattern, said, failed=False)
+            size = partial(text_size, os.fsencode(repository.root), largest=MAX_FILE)
+            texts = sum(size(path) for path, _ in tracked.starting(b"") if _is_text(path))
+            commits = int(git_output(repository.root, "rev-list", "--count", repository.head))
+            self.done, self.found = 0, max(commits * _OF_A_COMMIT + texts, 1)
+            log = read_commits(repository, partial(remember_last_commit, tracked, last))
+            log = with_diffs(repository, log) if self.diffs else log
+            for commit in told_once(log, merges):
+                self.done += _OF_A_COMMIT
+                yield history_document(repository, commit)
+            for item in read_tree(repository, tracked, last):
+                self.done = min(self.done + len(getattr(item, "text", "")), self.found)
+                yield item
+            self.done = self.found
 
 
 def git_source(
@@ -65,32 +102,7 @@ def git_source(
     exclude = (exclude,) if isinstance(exclude, str) else tuple(exclude)
     for pattern in exclude:
         _check_pattern(pattern)
-    commits = int(git_output(repository.root, "rev-list", "--count", repository.head))
-    done, found = 0, 1
-
-    def scan() -> Iterator[Item]:
-        nonlocal done, found
-        excluded = dict.fromkeys(exclude, 0)
-        with (
-            closing(tracked_files(repository, excluded)) as tracked,
-            closing(DiskDict[LastCommit]()) as last,
-            closing(DiskDict[Commit]()) as merges,
-        ):
-            for pattern, files in excluded.items():
-                said = f"excluded, tracked files: {files}" if files else "matches no tracked file"
-                yield ReadIssue(pattern, said, failed=False)
-            size = partial(text_size, os.fsencode(repository.root), largest=MAX_FILE)
-            texts = sum(size(path) for path, _ in tracked.starting(b"") if _is_text(path))
-            done, found = 0, commits * _OF_A_COMMIT + texts
-            log = read_commits(repository, partial(remember_last_commit, tracked, last))
-            log = with_diffs(repository, log) if diffs else log
-            for commit in told_once(log, merges):
-                done += _OF_A_COMMIT
-                yield history_document(repository, commit)
-            for item in read_tree(repository, tracked, last):
-                done = min(done + len(getattr(item, "text", "")), found)
-                yield item
-            done = found
+    walk = _Walk(repository, exclude, bool(diffs))
 
     @cache
     def every_merge() -> frozenset[str]:
@@ -105,9 +117,9 @@ def git_source(
     scopes = tuple((corpus, repository.name) for corpus in CORPORA)
     source = Source(
         f"{READER}+diffs" if diffs else READER,
-        scan,
+        walk.items,
         scopes,
-        lambda: done / max(found, 1),
+        lambda: walk.done / walk.found,
         repository.addresses,
         choice=None if diffs is None else "on" * diffs,
         choosing=lambda on: git_source(path, repo, exclude=exclude, diffs=bool(on)),

@@ -1,4 +1,4 @@
-"""Running git on somebody else's repository, and what the repository says of itself.
+"""Runs git on somebody else's repository, and reads what the repository says of itself.
 
 A repository brings its own configuration. None of its hooks, pagers, monitors, signature checks or
 external diffs run, nothing is fetched and nothing is written; filters never run because files are
@@ -223,7 +223,7 @@ def git_stream(root: Path, *arguments: str) -> Iterator[IO[bytes]]:
 
 
 class _Heard(io.RawIOBase):
-    """What comes out of a pipe, as long as something does."""
+    """The output of a pipe; a read raises GitError after ``SILENCE`` seconds without any."""
 
     def __init__(self, pipe: int, root: Path) -> None:
         self.pipe, self.root = pipe, root
@@ -243,7 +243,7 @@ class _Heard(io.RawIOBase):
 
 
 def split(stream: IO[bytes]) -> Iterator[bytes]:
-    """What git separates by NUL (``-z``), as it comes, each cut after ``LONGEST`` bytes."""
+    """The parts of git's output between NULs (``-z``), each cut after ``LONGEST`` bytes."""
     rest = b""
     while block := stream.read(_READ_SIZE):
         first, *others = block.split(b"\0")
@@ -280,7 +280,7 @@ def parse_origin(url: str) -> tuple[str | None, str | None]:
 
 
 def clone_addresses(root: Path, origin: str) -> tuple[str, ...]:
-    """Where the working tree at ``root`` is found: there, and by the address of its ``origin``.
+    """The places of the working tree at ``root``: its folder, and the address of its ``origin``.
 
     >>> clone_addresses(Path("/src/app"), "git@github.com:org/app.git")
     ('/src/app', 'github.com/org/app')
@@ -307,7 +307,7 @@ def origin_url(root: Path) -> str:
 
 
 def _host_and_name(url: str) -> tuple[str, str]:
-    """Both empty for a path, and for what is no address."""
+    """The host and the name in an address; both are empty for anything else."""
     if scp := _SCP_FORM.fullmatch(url):
         host, path = scp["host"], scp["path"]
     else:
@@ -322,7 +322,7 @@ def _host_and_name(url: str) -> tuple[str, str]:
 
 
 def environment() -> dict[str, str]:
-    """The caller's environment without what would point git elsewhere (a hook sets GIT_DIR)."""
+    """The caller's environment without variables that point git elsewhere (a hook sets GIT_DIR)."""
     every = os.environ.items()
     return {k: v for k, v in every if not k.startswith("GIT_") or k in _KEPT_ENVIRONMENT} | {
         "GIT_OPTIONAL_LOCKS": "0",
@@ -343,7 +343,7 @@ def _refusal(root: Path, message: str) -> str:
 
 
 def changed_since(folder: str, revision: str, read_at: datetime) -> str | None:
-    """What a working tree has that a run over it did not read; None: nothing, or no tree.
+    """The changes of a working tree that a run over it did not read; None: none, or no tree.
 
     Files that git does not track don't count, nor do changes from before ``read_at``, the run's
     start: it read them. ``revision`` is the commit that it read.

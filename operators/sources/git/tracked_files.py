@@ -55,7 +55,7 @@ _ATX_TITLE = re.compile(r" {0,3}#{1,2}[ \t]+(.*?)[ \t]*#*[ \t]*")
 def tracked_files(
     repository: Repository, excluded: MutableMapping[str, int]
 ) -> DiskDict[TrackedFile]:
-    """Every path that git tracks, a path in conflict once, but what is excluded; to be closed.
+    """Every path that git tracks and no pattern of ``excluded`` matches; the caller closes it.
 
     ``excluded`` counts the files that each pattern matches.
     """
@@ -75,7 +75,7 @@ def tracked_files(
 
 
 def is_excluded(path: str, pattern: str) -> bool:
-    """Whether ``pattern`` leaves out the file at ``path``, also one that is tracked no more.
+    """Whether ``pattern`` leaves out the file at ``path``, tracked or not.
 
     >>> [is_excluded("a/b.min.js", pattern) for pattern in ("a/", "*.min.js", "./a/b.min.js", "b")]
     [True, True, True, False]
@@ -124,19 +124,16 @@ def prose_title(text: str, path: str) -> str | None:
     return None
 
 
-def _document(
-    repository: Repository, file: TrackedFile, last: LastCommit | None, _: bytes, key: Key
-) -> Document:
-    path = key[2]
+def _read(repository: Repository, file: TrackedFile, path: str) -> tuple[bytes, str, str]:
+    """The bytes of a file, its text, and the language or format of that."""
     if file.mode in _NO_FILES:
         raise files.Skipped(_NO_FILES[file.mode])
     if is_generated(path):
         raise files.Skipped("dependency lock or generated file")
-    prose, language = prose_format(path), code_language(path)
-    extension = files.ending(path)
-    if prose is None and language is None and extension:
+    language = prose_format(path) or code_language(path)
+    if language is None and (extension := files.ending(path)):
         raise files.Skipped(f"no known text type: {extension}")
-    unpack = _PACKED.get(prose)
+    unpack = _PACKED.get(language)
     largest = MAX_PACKED if unpack else MAX_FILE
     try:
         data = files.read_file(os.fsencode(repository.root), file.path, largest).data
@@ -144,11 +141,17 @@ def _document(
         raise files.NoDocument("not in the working tree") from None
     if data.startswith(_LFS_POINTER):
         raise files.Skipped("stands for a file that git lfs pull fetches")
-    if prose is None and language is None:
-        language = script_language(data[:_SNIFFED])
-        if language is None:
-            raise files.Skipped("no known text type")
-    text = clean_text(unpack(data)) if unpack else files.decode_source(data)
+    language = language or script_language(data[:_SNIFFED])
+    if language is None:
+        raise files.Skipped("no known text type")
+    return data, clean_text(unpack(data)) if unpack else files.decode_source(data), language
+
+
+def _document(
+    repository: Repository, file: TrackedFile, last: LastCommit | None, _: bytes, key: Key
+) -> Document:
+    path = key[2]
+    data, text, language = _read(repository, file, path)
     linked = last is not None and last.exact and _is_content(data, file.content)
     moment = last.moment if last else None
     commit = {
@@ -164,13 +167,13 @@ def _document(
         text=text,
         path=path,
         uri=repository.file_link(last.commit, file.path) if last and linked else None,
-        language=prose or language,
+        language=language,
         created_at=moment,
         doc_date=moment,
         date_source="git" if moment else None,
         metadata=metadata_json(commit),
     )
-    if prose is None:
+    if prose_format(path) is None:
         return source
     title = stated_title(text) or prose_title(text, path)
     full = os.path.join(repository.root, os.fsdecode(file.path))

@@ -1,12 +1,11 @@
 """GitHub's pull requests and issues as documents: the corpora ``review`` and ``issue``.
 
-The description and conversation of a pull request or issue are a document. A review thread is one:
-the path, the last lines of the diff hunk it is about, then every comment as a block
-``@login: text``. A review's own words are one too. Programs' comments are left out.
+A document is the description and conversation of a pull request or issue; or a review thread (its
+path, the last lines of its diff hunk, then every comment as a block ``@login: text``); or a
+review's own words. Programs' comments are left out.
 
-In an export, what belongs together is spread over pages and files. So its items are sorted into a
-scratch file first, and then built number by number: memory holds those of one number, whatever the
-size of the export.
+An export spreads the items of one number over pages and files. So they are sorted into a scratch
+file first, and documents are built number by number: memory holds the items of one number.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -70,16 +69,15 @@ def reviews_source(
 
     The files hold what ``GET /repos/{owner}/{repo}/pulls/comments``, ``/pulls/{number}/reviews``,
     ``/pulls`` or ``/issues``, and ``/issues/comments`` give, in any form that
-    :mod:`operators.sources.formats.json_stream` reads. Of an item that is in them twice the later
+    :mod:`operators.sources.formats.json_stream` reads. If they have an item twice, the later
     version counts.
 
     Args:
         paths: the files; a thread may be spread over them.
-        repo: the name to store the documents under; else what the comments' addresses say.
-        whole: the files are all there is of the repository, so that a reply to a comment that is
-            not in them is a reply to one that was deleted. Otherwise the thread is left as it is
-            in the store, since the files have only a part of it; and so is one that has more
-            comments there, or its pull request's title.
+        repo: the name to store the documents under; else the one in the items' addresses.
+        whole: the files are all there is of the repository: a comment that they lack was deleted.
+            Otherwise a thread whose first comment they lack stays as it is in the store; so does
+            one that has more comments there, or its pull request's title.
 
     Raises:
         SourceError: a path is not a readable file; or, while scanning, ``repo`` is given for items
@@ -91,22 +89,11 @@ def reviews_source(
 def issues_source(
     paths: Sequence[Path | str], repo: str | None = None, *, whole: bool = False
 ) -> Source:
-    """Exported issues and their comments.
+    """Exported issues and their comments; arguments and errors as in :func:`reviews_source`.
 
     The files hold what ``GET /repos/{owner}/{repo}/issues?state=all`` and ``/issues/comments``
-    give, in any form that :mod:`operators.sources.formats.json_stream` reads. Both listings have
-    those of pull requests too: each is a ReadIssue that is no failure.
-
-    Args:
-        paths: the files; of an issue or comment that is in them twice the later version counts.
-        repo: the name to store the documents under; else what the issues' addresses say.
-        whole: the files are all there is of the repository, so that comments which an issue says
-            it has and they lack were deleted. Otherwise the files have only a part of the issue,
-            and a stored one with more comments stays.
-
-    Raises:
-        SourceError: a path is not a readable file; or, while scanning, ``repo`` is given for items
-            of several repositories.
+    give. Both listings have pull requests too: each is a ReadIssue that is no failure. If the files
+    are not ``whole``, a stored issue with more comments stays.
     """
 
     def documents(name: str, number: int, items: Sequence[SyncItem]) -> list[Item]:
@@ -203,7 +190,7 @@ def _review_document(repo: str, number: int, title: str, review: SyncItem) -> Do
 def _document(
     first: _Data, said: Sequence[_Data], metadata: dict[str, object], **fields: Any
 ) -> Document:
-    """The document of what was ``said`` below ``first``: dated by the last change of these."""
+    """The document of ``first`` and the comments ``said``, dated by their last change."""
     each = ((data, at) for data in (first, *said) for at in _MOMENTS)
     return Document(
         created_at=moment(first, "created_at"),
@@ -301,7 +288,7 @@ def _exported(
 def _take(
     where: str, found: Any, repo: str | None, corpus: str, held: DiskDict[_Held]
 ) -> ReadIssue | None:
-    """Sort in one item; what is wrong with it is returned."""
+    """Sort in one item; the issue says what is wrong with it."""
     if isinstance(found, ReadIssue):
         return found
     try:

@@ -46,8 +46,7 @@ SWEEP_DAYS = 7.0
 """After so many days everything is asked for again, to find what was deleted."""
 
 KEPT = "pull requests' words"
-"""The newest part of an item that is kept, before the way with secrets: where a run had another,
-all is asked for again."""
+"""The newest part of an item that is kept: after a run that kept less, all is asked for again."""
 
 _OVERLAP = timedelta(seconds=300)
 """Changes of so long are asked for again: a server may show one later than it is dated."""
@@ -71,12 +70,12 @@ _ONE = {kind: listing.path for listing in _LISTINGS.values() for kind in listing
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """How far fetching is: sent after each page."""
+    """The progress of fetching: sent after each page."""
 
     listing: str  # "issues", "review comments", "issue comments", "reviews" or "deleted"
     items: int  # met in it in this run
     requests: int  # made in this run
-    until: datetime | None  # the changes met last are of that time; None: the order is another
+    until: datetime | None  # time of the last changes met; None: they come in another order
 
 
 OnFetched = Callable[[Fetched], None]
@@ -84,7 +83,7 @@ OnFetched = Callable[[Fetched], None]
 
 @dataclass
 class Mirror:
-    """What is held of one repository."""
+    """The state of one repository."""
 
     source: str  # its name in the collection's state
     repo: str  # the name its documents are stored under
@@ -168,7 +167,7 @@ def refresh(
 
 
 def mirror_source(store: Store, mirror: Mirror) -> Source:
-    """The documents of what is held: pull requests as ``review``, issues as ``issue``."""
+    """The documents of a mirror: pull requests as ``review``, issues as ``issue``."""
     total = sync_state.count_items(store, mirror.source)
     done = 0
 
@@ -203,9 +202,9 @@ class _Run:
     sweep: bool
     allow: bool
 
-    def save(self, items: Sequence[SyncItem], state: dict[str, Any]) -> None:
-        """Keep items and how far the run is."""
-        sync_state.save_items(self.store, self.mirror.source, items, state)
+    def save(self, items: Sequence[SyncItem], state: dict[str, Any], **how: Any) -> None:
+        """Keep items, and how far the run has come."""
+        sync_state.save_items(self.store, self.mirror.source, items, state, **how)
 
     def _left_out(self, where: str, why: str) -> None:
         self.mirror.read_issues.append(ReadIssue(where, why, failed=False))
@@ -291,8 +290,8 @@ class _Run:
                 self.save([held], {})
             else:
                 if kind == PULL:
-                    self._replace_reviews(number, [], None)
-                sync_state.drop_items(self.store, self.mirror.source, [(kind, item_id)], {})
+                    self.save([], {f"reviews {number}": None}, instead=(REVIEW, number))
+                sync_state.drop_item(self.store, self.mirror.source, (kind, item_id))
             self._tell("deleted", place, None)
 
     def _still_there(self, kind: str, item_id: int, number: int) -> SyncItem | None:
@@ -343,14 +342,8 @@ class _Run:
         while answer.next_url is not None:
             answer = self.api.get(answer.next_url)
             items += self._items(answer, name, (REVIEW,))
-        self._replace_reviews(number, items, {"as_of": as_of, "etag": tag})
+        self.save(items, {name: {"as_of": as_of, "etag": tag}}, instead=(REVIEW, number))
         return len(items)
-
-    def _replace_reviews(
-        self, number: int, items: Sequence[SyncItem], state: dict[str, Any] | None
-    ) -> None:
-        kept = {f"reviews {number}": state}
-        sync_state.replace_items(self.store, self.mirror.source, REVIEW, number, items, kept)
 
     def _tell(self, listing: str, items: int, until: datetime | None) -> None:
         if self.on_fetched:

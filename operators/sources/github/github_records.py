@@ -19,7 +19,7 @@ from operators.sources.protocol import printable
 from operators.sources.secrets import redacted
 
 READER = "github/1"
-"""One for exports and live synchronisation, so that one takes up what the other brought in."""
+"""Exports and live synchronisation share it, so that each goes on from the other."""
 
 COMMENT, REVIEW, PULL = "comment", "review", "pull"
 ISSUE, ISSUE_COMMENT = "issue", "issue_comment"
@@ -39,7 +39,7 @@ class BadItem(ValueError):
 
 
 def sync_item(value: Any) -> SyncItem | None:
-    """What is kept of an item as the API gives it; its keys say its kind.
+    """The record of an item as the API gives it; its keys say its kind.
 
     None for a review that is not submitted yet: its author alone may see it.
 

@@ -1,8 +1,8 @@
 """A MediaWiki XML dump (``Special:Export``, ``dumpBackup.php``), read as a stream.
 
-The newest revision of each page counts. Nothing that the file asks for is done: no entity is
-expanded, no document type is accepted, nothing is fetched, and a page beyond a bound ends the scan
-before it fills the memory.
+The newest revision of each page counts. The reader obeys nothing in the file: it expands no entity,
+accepts no document type and fetches nothing, and a page beyond a bound ends the scan before it
+fills the memory.
 """
 
 import bz2
@@ -46,7 +46,7 @@ _DAMAGED = (etree.XMLSyntaxError, OSError, *DAMAGED)
 
 @dataclass(slots=True)
 class _Wiki:
-    """What the head of a dump says."""
+    """The head of a dump."""
 
     name: str | None = None
     base: str | None = None
@@ -54,7 +54,7 @@ class _Wiki:
 
 
 class _Bounded:
-    """The file as the parser reads it; refuses declarations and what lies too far apart."""
+    """The file as the parser reads it; refuses declarations and pages beyond ``MAX_PAGE``."""
 
     def __init__(self, unpacked: BinaryIO) -> None:
         self.unpacked, self.since_page, self.tail = unpacked, 0, b""
@@ -79,7 +79,7 @@ def dump_source(file: Path, repo: str | None = None, base_url: str | None = None
     Args:
         file: the dump.
         repo: the name to store it under; else the wiki's own (``dbname``, else ``sitename``).
-        base_url: what a page's title is appended to for its address; else the dump's ``base``.
+        base_url: the start of the pages' addresses, before a title; else the dump's ``base``.
 
     Raises:
         SourceError: it is no such dump.
@@ -191,7 +191,7 @@ def _item(page: Any, wiki: _Wiki, repo: str, base: str | None) -> Item:
 
 
 def _order(revision: Any) -> tuple[str, int]:
-    """Its moment; of one second, its number: the higher is the later."""
+    """A revision's moment; within one second its number: the higher is the later."""
     number = revision.findtext("{*}id", "")
     known = number.isdecimal() and len(number) < 20
     return revision.findtext("{*}timestamp", ""), int(number) if known else 0

@@ -1,7 +1,7 @@
 """A wiki: a folder or a git clone of Markdown or MediaWiki pages, or a MediaWiki XML dump.
 
-A page keeps its name, its namespace and when it was last changed: in a dump by its revision, in a
-clone by its last commit, in a folder by what the page says or the file's own time. GitHub's and
+A page keeps its name, its namespace and the date of its last change: the revision's in a dump, the
+last commit's in a clone, in a folder the date that the page states or the file's own. GitHub's and
 GitLab's wikis are git repositories; a clone's pages link to their addresses there.
 """
 
@@ -55,7 +55,7 @@ def wiki_source(
         path: a folder, the top of a git clone, or a MediaWiki XML dump (plain, .gz or .bz2).
         repo: the name to store it under; else that of a clone's ``origin``, of a dump's wiki, or
             of the folder.
-        base_url: what a page's name is appended to for its address; else taken from the clone's
+        base_url: the start of the pages' addresses, before a name; else that of the clone's
             ``origin`` or the dump, if they have one.
 
     Raises:
@@ -96,7 +96,7 @@ def _wiki(path: Path | str, repo: str | None, base_url: str | None) -> Source:
 
 
 def page_name(path: str) -> tuple[str, str | None]:
-    """A page's name and its namespace, by the file that it is in.
+    """A page's name and its namespace, from the path of its file.
 
     >>> page_name("guides/How-to-start.md"), page_name("Help:Editing.mediawiki")
     (('How to start', 'guides'), ('Editing', 'Help'))
@@ -191,7 +191,7 @@ def wiki_address(origin: str) -> tuple[str | None, str | None]:
 
 
 def _last_commits(root: str) -> DiskDict[LastCommit]:
-    """When each tracked page was last changed; nothing for a folder that is no clone."""
+    """The last commit of each tracked page; nothing for a folder that is no clone."""
     last = DiskDict[LastCommit]()
     if os.path.exists(os.path.join(root, ".git")):
         repository = open_repository(root)

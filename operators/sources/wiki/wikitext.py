@@ -1,10 +1,9 @@
 """MediaWiki's markup to text, in one pass from left to right.
 
-A reduction, no parser: full parsers of this markup try again whenever a brace turns out to be
-unbalanced, and 60 kB of ``{{a|`` keep one busy for minutes. Here every character is looked at a
-bounded number of times. Headings stay as they are (``== Title ==``), so that
-:func:`operators.sources.formats.headings.headings` finds them; of templates the values stay, of
-links their text, of tables their cells.
+This is no parser: full parsers of this markup try again whenever a brace is unbalanced, and 60 kB
+of ``{{a|`` keep one busy for minutes. Here every character is read a bounded number of times. The
+values of templates, the text of links and the cells of tables stay, and so do headings
+(``== Title ==``), which :func:`operators.sources.formats.headings.headings` finds.
 """
 
 import re
@@ -89,7 +88,7 @@ def redirect_target(source: str) -> str | None:
 
 
 def _balanced(source: str, kept: list[str], categories: list[str]) -> str:
-    """Without comments, templates and links; what must stay verbatim as references to ``kept``."""
+    """``source`` without comments, templates, links; verbatim parts are references to ``kept``."""
     root = _Frame("")
     stack = [root]
     never_closed: set[str] = set()

@@ -87,7 +87,7 @@ def test_the_parts_of_a_fused_score_give_it_in_the_order_of_the_corpora() -> Non
     assert every.filter(chunk_id=1)["corpus"].to_list() == ["a", "b", "c"]
     assert every.filter(chunk_id=2)["part"].to_list() == [1 / 61]
     assert set(own["vector_weight"]) == {None}  # by ranks there are none
-    parts = fusion.combination(hits(), {"a": 0.5, "b": 0.5, "c": 0.5})
+    parts = fusion.combination(hits(), dict.fromkeys("abc", fusion.CorpusSearch()))
     own, _ = fusion_parts(fusion.fuse_convex(hits(), parts))
     assert set(own["vector_weight"]) == {0.5}
 

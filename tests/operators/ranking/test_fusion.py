@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from operators.frames import FUSED, LEXICAL_WEIGHT, check
 from operators.ranking import fusion
-from operators.ranking.fusion import combination, fuse_comb_sum, fuse_rrf
+from operators.ranking.fusion import CorpusSearch, combination, fuse_comb_sum, fuse_rrf
 
 Make = Callable[..., pl.DataFrame]
 
@@ -37,8 +37,22 @@ hits = st.lists(
 fixture_is_a_function = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-def fuse_convex(rows: pl.DataFrame, *weights: Any, **how: Any) -> pl.DataFrame:
-    return fusion.fuse_convex(rows, combination(rows, *weights, **how))
+def fuse_convex(
+    rows: pl.DataFrame,
+    weights: dict[str, float],
+    *words: pl.DataFrame,
+    depths: dict[str, int] | None = None,
+    alone: dict[str, str] | None = None,
+    spaces: dict[str, str | None] | None = None,
+    unembedded: dict[str, pl.Series] | None = None,
+    **how: float,
+) -> pl.DataFrame:
+    given = {"depth": depths, "channel": alone, "space": spaces, "unembedded": unembedded}
+    corpora = {}
+    for name, weight in weights.items():
+        known: dict[str, Any] = {key: of[name] for key, of in given.items() if of and name in of}
+        corpora[name] = CorpusSearch(weight, **known)
+    return fusion.fuse_convex(rows, combination(rows, corpora, *words, **how))
 
 
 def frame(make: Make, rows: list[dict[str, Any]]) -> pl.DataFrame:

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from operators.frames import check
-from operators.postgres.search.batches import SearchTimeout
 from operators.postgres.search.chunk_lookup import LOCATED, locate, unread_reason
 from operators.postgres.store import Store
 from operators.postgres.write.ledger import record_failure
@@ -66,11 +65,6 @@ def test_repositories_that_a_corpus_is_limited_to_leave_the_other_corpora_alone(
 
 def test_a_name_is_taken_to_the_letter_whatever_it_has_in_it(filled: Store) -> None:
     assert locate(filled, [], ["d_", "d%", "'; DROP TABLE chunks; --", "a\x00b\ud800"]).is_empty()
-
-
-def test_looking_past_its_time_says_so(filled: Store) -> None:
-    with pytest.raises(SearchTimeout, match="looking for the named chunks"):
-        locate(filled, [11], [], timeout_s=1e-9)
 
 
 def test_the_ledger_says_why_a_document_is_not_here_to_those_who_may_see_it(filled: Store) -> None:
