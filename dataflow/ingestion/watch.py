@@ -123,9 +123,14 @@ def _wait(
     try:
         from watchfiles import watch as changes
 
+        link = path / ".git"  # a file in a linked worktree, whose HEAD and its log are elsewhere
+        text = link.read_text(errors="replace") if link.is_file() else ""
+        own = (path / text.removeprefix("gitdir: ").strip()).resolve()
+        places = {path, own} if text and own.is_dir() else {path}
+
         def matters(_: object, name: str) -> bool:
             inside = os.path.relpath(name, path).split(os.sep)
-            if ".git" not in inside:
+            if ".git" not in inside and not (text and Path(name).is_relative_to(own)):
                 return True
             # the index is written by whoever looks at the tree, also by a scan
             return inside[-1] == "HEAD" or "refs" in inside or inside[-1] == "packed-refs"
@@ -136,7 +141,7 @@ def _wait(
                 stop.wait(AGAIN_S)
                 continue
             looking = changes(
-                path, watch_filter=matters, debounce=TOGETHER_MS, stop_event=stop,
+                *places, watch_filter=matters, debounce=TOGETHER_MS, stop_event=stop,
                 yield_on_timeout=True, rust_timeout=500, raise_interrupt=False,
             )  # fmt: skip
             begun = False
