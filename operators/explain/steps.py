@@ -67,8 +67,7 @@ def explain(
     """
     merged, packed = run.merged, run.packed.drop_nulls("number")
     further = run.explain_targets.join(merged.drop_nulls("vector_rank"), on=_KEY, how="anti")
-    near = _of(merged, "vector_distance", "vector_rank")
-    near = pl.concat([near, _of(further, "vector_distance")], how="diagonal")
+    near = [_of(merged, "vector_distance", "vector_rank"), _of(further, "vector_distance")]
     first, parts = fusion_parts(run.fused)
     weighted = []
     if weights is not None:
@@ -81,7 +80,7 @@ def explain(
     end = dispositions.select(*_KEY, "disposition", other="near_duplicate_of", detail="reason")
     every = end["disposition"].unique(maintain_order=True)
     stages: dict[str, list[tuple[str, pl.DataFrame]]] = {
-        "vector": [("distance", near)],
+        "vector": [("distance", pl.concat(near, how="diagonal"))],
         "text": [("score", _of(merged, "text_score", "text_rank"))],
         "merged": [*_factors(merge_factors(merged)), _score(merged)],
         "deduped": [

@@ -48,11 +48,10 @@ def alike(one: Hashes, two: Hashes) -> float:
     if not len(one) or not len(two):
         return 0.0
     full = [len(part) == SIZE for part in (one, two)]
-    if full == [True, False] or full == [False, True]:
+    if full[0] != full[1]:
         # The shorter is there whole; of the longer only what is below its largest hash is known.
         longer, shorter = (one, two) if full[0] else (two, one)
-        shorter = shorter[shorter <= longer[-1]]
-        one, two = longer, shorter
+        one, two = longer, shorter[shorter <= longer[-1]]
     common = np.intersect1d(one, two, assume_unique=True)
     union = np.union1d(one, two)
     if any(full):

@@ -100,17 +100,15 @@ def search_vectors(
         "hnsw.ef_search": str(min(LARGEST_EF_SEARCH, breadth)),
         "hnsw.max_scan_tuples": str(MAX_SCAN_TUPLES),
     }
-    asked: dict[str, Any] = {"corpus": corpus, "space": store.space, "k": k}
-    work = partial(_nearest, asked=asked, by_index=True)
-    indexed = run_slices(store, deadline, by_index, work, settings)
+    nearest = partial(_nearest, asked={"corpus": corpus, "space": store.space, "k": k})
+    indexed = run_slices(store, deadline, by_index, partial(nearest, by_index=True), settings)
     far: dict[tuple[int, int], list[float]] = defaultdict(list)
     for *text, _, distance in indexed:
         far[text[0], text[1]].append(distance)
     short = [item for item in by_index if _may_lack(far[item.text], k)]
     again = {item.text for item in short}
     found = [row for row in indexed if row[:2] not in again]
-    work = partial(_nearest, asked=asked, by_index=False)
-    found += run_slices(store, deadline, [*exactly, *short], work)
+    found += run_slices(store, deadline, [*exactly, *short], partial(nearest, by_index=False))
     if {row[:2] for row in found} != set(texts):
         run(store, deadline, lambda conn: check_space(store, conn))
     return ranked_lists(found, "distance")
