@@ -72,9 +72,6 @@ def _ranked(scores: pl.DataFrame) -> pl.DataFrame:
 
 if __name__ == "__main__":
     graph = driver.Builder().with_modules(sys.modules[__name__]).build()
-    inputs = {
-        "folder": Path(__file__).parents[1],
-        "query": " ".join(sys.argv[1:]) or sys.exit(__doc__),
-    }
+    inputs = {"folder": Path(__file__).parents[1], "query": sys.argv[1]}
     for row in graph.execute(["results"], inputs=inputs)["results"].iter_rows(named=True):
         print(f"{row['rank'] + 1}. {row['file']}: {row['text'].splitlines()[0]}")
