@@ -51,7 +51,6 @@ _HOMES = {
     "dataflow.driver.answer": ("Answer", "Passage"),
     "dataflow.driver.retrieval_driver": ("RetrievalDriver", "build_driver"),
     "dataflow.execution.built_graph": ("GraphError",),
-    "dataflow.ingestion": ("sources",),
     "dataflow.ingestion.run": ("IngestReport",),
     "operators.embedding.protocol": ("EmbeddingError",),
     "operators.errors": ("CrosscorpusError", "SearchError", "UnknownName"),
@@ -70,8 +69,9 @@ for _name in ("dataflow", "operators"):
 
 def __getattr__(name: str) -> Any:
     """Import on first use: Hamilton and Polars take a second."""
-    if name == "ingest":
-        return import_module("dataflow.ingestion.sources").ingest_into
+    if name in ("ingest", "sources"):
+        module = import_module("dataflow.ingestion.sources")
+        return module if name == "sources" else module.ingest_into
     for home, names in _HOMES.items():
         if name in names:
             return getattr(import_module(home), name)

@@ -35,6 +35,12 @@ def test_every_public_name_is_there_and_nothing_loads_before_it_is_used() -> Non
         crosscorpus.nothing  # noqa: B018
 
 
+def test_a_program_may_import_the_sources_before_anything_else() -> None:
+    code = "from crosscorpus import sources; print(callable(sources.git))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("True\n", "")
+
+
 def test_a_user_s_file_has_types_for_what_is_public(tmp_path: Path) -> None:
     (tmp_path / "user.py").write_text(USER_FILE)
     command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path), "user.py"]

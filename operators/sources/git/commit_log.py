@@ -164,17 +164,21 @@ def remember_last_commit(
     commit: Commit,
     path: bytes,
     content: str,
+    *,
+    shallow: bool = False,
 ) -> None:
     """Note in ``last`` that ``commit`` is the last of the file at ``path``, if it is.
 
-    Commits come newest first; ``content`` is the id of what this one left there.
+    Commits come newest first; ``content`` is the id of what this one left there. The oldest commit
+    of a shallow clone seems to add every file, so that it dates none.
     """
     known, now = last.get(path), tracked.get(path)
     if now is None or (known is not None and known.exact):
         return
     exact = content == now.content
     if known is None or exact:
-        last[path] = LastCommit(commit.commit, commit.committed_at, exact)
+        moment = commit.committed_at if commit.parents or not shallow else None
+        last[path] = LastCommit(commit.commit, moment, exact)
 
 
 def _commit(fields: list[bytes]) -> Commit:

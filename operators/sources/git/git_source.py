@@ -31,6 +31,8 @@ READER = "git/3"
 HISTORY = "history"
 CORPORA = ("code", HISTORY, "docs")
 
+_SHALLOW = "a shallow clone has no older commits and few dates: git fetch --unshallow brings them"
+
 _OF_A_COMMIT = 400
 """About how many characters a commit has, a tenth of a file's; the progress counts them."""
 
@@ -56,11 +58,15 @@ class _Walk:
             for pattern, files in excluded.items():
                 said = f"excluded, tracked files: {files}" if files else "matches no tracked file"
                 yield ReadIssue(pattern, said, failed=False)
+            shallow = git_output(repository.root, "rev-parse", "--is-shallow-repository") == "true"
+            if shallow:
+                yield ReadIssue(HISTORY, _SHALLOW, failed=False)
             size = partial(text_size, os.fsencode(repository.root), largest=MAX_FILE)
             texts = sum(size(path) for path, _ in tracked.starting(b"") if _is_text(path))
             commits = int(git_output(repository.root, "rev-list", "--count", repository.head))
             self.done, self.found = 0, max(commits * _OF_A_COMMIT + texts, 1)
-            log = read_commits(repository, partial(remember_last_commit, tracked, last))
+            on_file = partial(remember_last_commit, tracked, last, shallow=shallow)
+            log = read_commits(repository, on_file)
             log = with_diffs(repository, log) if self.diffs else log
             for commit in told_once(log, merges):
                 self.done += _OF_A_COMMIT

@@ -47,6 +47,12 @@ def test_a_fault_of_the_request_has_its_status_and_its_reason(
     assert (answer.status_code, says in answer.text) == (status, True), answer.text
 
 
+def test_a_body_without_its_content_type_is_told_the_header(client: httpx2.Client) -> None:
+    headers = {"content-type": "application/x-www-form-urlencoded"}  # as `curl -d` sends it
+    answer = client.post("/api/search", content=b'{"query": "step"}', headers=headers)
+    assert (answer.status_code, "content-type: application/json" in answer.text) == (422, True)
+
+
 def test_a_body_that_is_no_request_is_refused(client: httpx2.Client) -> None:
     deep = "[" * 100_000 + "]" * 100_000
     for body in (b"", b"{", b"\xff", deep.encode(), json.dumps([1]).encode()):

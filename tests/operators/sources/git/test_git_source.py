@@ -45,6 +45,22 @@ def test_a_new_commit_changes_only_the_documents_it_touched(repo: Any) -> None:
     assert sorted(row[4] for row in after - before) == ["2", "two\n\nFiles:\nb.py\n"]
 
 
+def test_a_shallow_clone_says_so_and_dates_no_file_by_its_oldest_commit(repo: Any) -> None:
+    repo.commit("one", **{"a.py": "1", "b.py": "1"})
+    repo.commit("two", EPOCH + 10, **{"c.py": "1"})
+    repo.commit("three", EPOCH + 20, **{"b.py": "2"})
+    repo.git("clone", "-q", "--depth", "2", f"file://{repo.path}", "../shallow")
+    items = list(git_source(repo.path.parent / "shallow").scan())
+    dated = {d.path: d.created_at is not None for d in items if isinstance(d, Document) and d.path}
+    assert dated == {"a.py": False, "b.py": True, "c.py": False}
+    said = [item.reason for item in items if isinstance(item, ReadIssue) and not item.failed]
+    assert len(said) == 1
+    assert "git fetch --unshallow" in said[0]
+    repo.git("-C", "../shallow", "fetch", "-q", "--unshallow")
+    items = list(git_source(repo.path.parent / "shallow").scan())
+    assert all(item.created_at for item in items if isinstance(item, Document))
+
+
 def test_the_folder_names_the_repo_without_a_remote_and_an_option_names_it_anyhow(
     repo: Any,
 ) -> None:
