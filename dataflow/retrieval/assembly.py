@@ -54,13 +54,16 @@ def replica_lag(homes: dict[str, Home], queries: pl.DataFrame) -> pl.DataFrame:
 
 @tag(stage="outcomes")
 @from_each_corpus(held="collection")
-def missing_vectors(
+def incomplete_corpora(
     held: dict[str, CollectionInfo], homes: dict[str, Home], queries: pl.DataFrame
 ) -> pl.DataFrame:
-    """How many chunks wait for their vectors, so that only words find them."""
+    """What corpora lack yet: documents of an ingestion that has not ended, and vectors."""
     at = {corpus: (info, homes[corpus].corpus) for corpus, info in held.items()}
-    counts = {name: (i.unembedded.get(of, 0), i.corpora.get(of, 0)) for name, (i, of) in at.items()}
-    return search_outcomes.without_vectors(counts, queries, COUNTED)
+    lacks = {
+        name: (info.unembedded.get(of, 0), info.corpora.get(of, 0), of in info.unfinished)
+        for name, (info, of) in at.items()
+    }
+    return search_outcomes.incomplete(lacks, queries, COUNTED)
 
 
 @tag(stage="outcomes")
@@ -71,12 +74,12 @@ def context_notes(
     unmet_filters: pl.DataFrame,
     version_order: pl.DataFrame,
     replica_lag: pl.DataFrame,
-    missing_vectors: pl.DataFrame,
+    incomplete_corpora: pl.DataFrame,
 ) -> pl.DataFrame:
     """What a reader of the context must know: what failed, was cut or is not here."""
     said = [search_outcomes.notes(outcomes, queries), version_choice.notes(version_scope)]
     said += [exact_phrase.notes(version_order, queries), unmet_filters]
-    return stacked([*said, replica_lag, missing_vectors])
+    return stacked([*said, replica_lag, incomplete_corpora])
 
 
 @tag(stage="outcomes")

@@ -128,17 +128,21 @@ def not_ingested(outcomes: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=NOTES, orient="row")
 
 
-def without_vectors(
-    held: Mapping[str, tuple[int, int]], queries: pl.DataFrame, most: int
+def incomplete(
+    held: Mapping[str, tuple[int, int, bool]], queries: pl.DataFrame, most: int
 ) -> pl.DataFrame:
-    """``NOTES``: how many chunks of the corpora that a query asks wait for their vectors.
+    """``NOTES``: what the corpora that a query asks lack yet, documents or vectors.
 
-    ``held``: by corpus the chunks that wait, and all; over ``most`` that wait are not counted.
+    ``held``: by corpus the chunks that wait for a vector, all chunks, and whether an ingestion has
+    not ended; over ``most`` chunks that wait are not counted.
     """
     rows = []
     for query_id, asked in queries["query_id", "corpora"].iter_rows():
-        counts = [of for corpus, of in held.items() if asked is None or corpus in asked]
-        waiting, chunks = (sum(of[place] for of in counts) for place in (0, 1))
+        found = {name: of for name, of in held.items() if asked is None or name in asked}
+        if begun := ", ".join(sorted(name for name, of in found.items() if of[2])):
+            said = f"{begun}: the last ingestion has not ended, so that documents may be missing"
+            rows.append((query_id, said))
+        waiting, chunks = (sum(of[place] for of in found.values()) for place in (0, 1))
         if waiting:
             number = f"{waiting:,}" if waiting <= most else f"over {most:,}"
             said = f"{number} of {chunks:,} chunks have no vector yet: only words find them"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias, TypeVar
@@ -90,6 +90,7 @@ class CollectionInfo:
     superseded: dict[str, SupersededCounts] = field(default_factory=dict)
     versions_at: tuple[TupleRow, ...] | None = None
     states: dict[str, str] = field(default_factory=dict)
+    unfinished: Set[str] = frozenset()  # corpora of an ingestion that has not ended
 
     @property
     def many_repos(self) -> bool:
@@ -442,8 +443,13 @@ def _read_info(conn: Connection, held: StoreCache) -> CollectionInfo:
         waiting = f"SELECT corpus FROM chunks c WHERE {WAITS} LIMIT {COUNTED + 1}"
         counts = conn.execute(f"SELECT corpus, count(*) FROM ({waiting}) AS w GROUP BY corpus")
         unembedded = dict(counts.fetchall())
+    begun = conn.execute(
+        "SELECT DISTINCT unnest(corpora) FROM (SELECT DISTINCT ON (source) corpora, finished_at"
+        " FROM runs ORDER BY source, run_id DESC) AS last WHERE finished_at IS NULL"
+    )
+    unfinished = frozenset(row[0] for row in begun)
     return CollectionInfo(
-        model, space, dimensions, corpora, repos, unembedded, superseded, at, states
+        model, space, dimensions, corpora, repos, unembedded, superseded, at, states, unfinished
     )
 
 

@@ -64,6 +64,28 @@ def test_what_was_read_is_found_by_words_before_it_has_a_vector_and_the_answer_s
     assert not [note for note in answer["notes"]["note"] if "no vector" in note]
 
 
+def test_an_answer_from_a_source_that_is_read_in_part_says_so(
+    store: Store, embedder: Any, write_lines: Any
+) -> None:
+    lines = write_lines(*[document(n, text=f"quotient {n}") for n in range(40)])
+
+    def notes(**inputs: Any) -> list[str]:
+        store.forget_info()
+        with build_driver("default", store=store, embedder=embedder) as driver:
+            answer = driver.execute(["notes"], inputs={"query": "quotient", **inputs})
+        return [note for note in answer["notes"]["note"] if "documents may be missing" in note]
+
+    report = ingest_documents(store, embedder, lines, stop_after_s=0, batch_documents=4)
+    assert report.documents_new < 40
+    corpus = document(0)["corpus"]
+    assert notes() == [
+        f"{corpus}: the last ingestion has not ended, so that documents may be missing"
+    ]
+    assert notes(only_corpora=["code"]) == []
+    ingest_documents(store, embedder, lines)
+    assert notes() == []
+
+
 def test_a_chunk_without_a_vector_is_not_behind_worse_ones_that_have_theirs(
     store: Store, embedder: Any, write_lines: Any
 ) -> None:
