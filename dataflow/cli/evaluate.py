@@ -51,7 +51,7 @@ def evaluate(
 ) -> None:
     """Run judged queries with configurations, and show what differs and whether it is luck.
 
-    A line of the queries has query_id, text and, where known, kind, trigger, as_of and
+    A line of the queries has query_id, text and, where known, kind, trigger (else none), as_of and
     judged_corpora. Writes runs/NAME.trec, per_query.csv, tables.md, evaluation.json, report.html,
     and runs.parquet and per_query.parquet for other tools.
 

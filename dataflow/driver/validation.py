@@ -41,6 +41,7 @@ _FRAMES = {
     "search_outcomes": frames.OUTCOMES,
     "context_window": frames.CONTEXT,
     **dict.fromkeys(("context_notes", "unmet_filters", "replica_lag"), frames.NOTES),
+    "incomplete_corpora": frames.NOTES,
 }
 """What the nodes that read an overridden one count on; ``queries`` has checks of its own."""
 

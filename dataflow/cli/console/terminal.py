@@ -174,7 +174,7 @@ def _no_match(searched: Mapping[str, Mapping[str, str]]) -> str:
     line = "No match: no corpus was searched."
     if named:
         seen = f"nothing that this question may see in {', '.join(named)}"
-        line = f"No match: {seen} has a word or a meaning of it."
+        line = f"No match: {seen} matches it."
     statuses = {status for channels in searched.values() for status in channels.values()}
     return line if statuses <= {"ok", "empty"} else f"{line} The notes say what was left out."
 

@@ -118,7 +118,7 @@ def test_an_empty_answer_names_what_was_searched_and_not_more(
     crosscorpus: Any, collection: str
 ) -> None:
     asked = ["query", "xyzzy", "-C", collection, "--as-of", "2001-01-01"]
-    seen = "No match: nothing that this question may see in {} has a word or a meaning of it."
+    seen = "No match: nothing that this question may see in {} matches it."
     left_out = " The notes say what was left out."
     code = crosscorpus(*asked, "--corpus", "code")
     assert code.stdout.splitlines()[0] == seen.format("code")
