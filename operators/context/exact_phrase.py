@@ -42,6 +42,10 @@ _DEFINES = (
     r"override|private|protected|pub|public|sealed|static|unsafe|virtual)[ \t]+){0,4}"
     r"(?:class|def|#define|enum|fn|func|function|interface|module|struct|trait|type)[ \t]+"
 )
+_TYPED = (
+    r"^(?:[^\W\d][\w*&:<>,]*[ \t]+[*&]*)*"  # before a name, as C has it; its line is not indented
+)
+_BODY = r"\([^;{}]{0,500}\)\s*\{"
 _CODE_BREAK = re.compile(r"""["'][ \t]*\\?\n[ \t]*\w{0,2}["']""")
 
 
@@ -93,7 +97,9 @@ def phrases_first(hits: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
             passage = _flat(_CODE_BREAK.sub("", text))
             if count := sum(_stands(phrase, passage) for phrase in phrases):
                 lead.append((count, -row, query))
-        elif (name := named.get(query)) and re.search(rf"{_DEFINES}{name}\b", text, re.M):
+        elif (name := named.get(query)) and re.search(
+            rf"{_DEFINES}{name}\b|{_TYPED}{name}{_BODY}", text, re.M
+        ):
             lead.append((1, -row, query))
     for _, row, query in sorted(lead):
         score[-row] = top[query] = np.nextafter(top[query], np.inf)

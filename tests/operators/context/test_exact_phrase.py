@@ -147,6 +147,23 @@ def test_the_passage_that_defines_the_name_that_is_asked_for_leads(
     assert order(f"what is {bare}", *others, definition) == [0, 1, 2, 3, 4]
 
 
+@pytest.mark.parametrize(
+    "definition",
+    [
+        "PG_FUNCTION_INFO_V1(l2_normalize);\nDatum\nl2_normalize(PG_FUNCTION_ARGS)\n{",
+        "static inline int *l2_normalize(const float *a, int n) {",
+        "std::vector<float> l2_normalize(const T &a)\n{",
+    ],
+)
+def test_a_function_of_c_is_defined_where_its_body_begins(definition: str) -> None:
+    others = (
+        "Datum l2_normalize(PG_FUNCTION_ARGS);",
+        "\tif (l2_normalize(a)) {",
+        "l2_normalize(a);",
+    )
+    assert order("l2_normalize", *others, definition) == [3, 0, 1, 2]
+
+
 def test_behind_the_word_error_two_words_are_a_message_and_elsewhere_they_are_not() -> None:
     texts = ("options are missing", "Missing option")
     assert order("Error: Missing option '--name'.", *texts) == [1, 0]
@@ -160,4 +177,5 @@ def test_a_plain_word_alone_is_a_subject_and_no_name() -> None:
 def test_the_search_for_a_definition_takes_linear_time() -> None:
     began = time.perf_counter()
     assert order("name", "a " * 200_000, "def " * 100_000, "\n" * 200_000) == [0, 1, 2]
+    assert order("name", "a " * 200_000, "a\n" * 100_000, "name(\n" * 100_000) == [0, 1, 2]
     assert time.perf_counter() - began < 5
