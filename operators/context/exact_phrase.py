@@ -42,9 +42,8 @@ _DEFINES = (
     r"override|private|protected|pub|public|sealed|static|unsafe|virtual)[ \t]+){0,4}"
     r"(?:class|def|#define|enum|fn|func|function|interface|module|struct|trait|type)[ \t]+"
 )
-_TYPED = (
-    r"^(?:[^\W\d][\w*&:<>,]*[ \t]+[*&]*)*"  # before a name, as C has it; its line is not indented
-)
+# what C has before a function's name, on a line that is not indented, and behind it
+_TYPED = r"^(?:[^\W\d][\w*&:<>,]*[ \t]+[*&]*)*"
 _BODY = r"\([^;{}]{0,500}\)\s*\{"
 _CODE_BREAK = re.compile(r"""["'][ \t]*\\?\n[ \t]*\w{0,2}["']""")
 

@@ -57,9 +57,10 @@ def lock_writers(conn: Connection, corpora: Iterable[str], *, alone: bool = Fals
     meanwhile keeps the weight of an outdated average. In a collection in shards all write alone:
     a cluster locks the small tables whole, and two writers would wait for each other.
     """
-    schema = conn.execute("SELECT current_schema()").fetchone()
-    if schema and has_extension(conn, "citus") and shards_of(conn, schema[0]) > 1:
-        lock(conn, "writers")
+    if has_extension(conn, "citus"):
+        ((schema,),) = conn.execute("SELECT current_schema()").fetchall()
+        if shards_of(conn, schema) > 1:
+            lock(conn, "writers")
     for corpus in sorted(corpora):
         lock(conn, corpus, alone=alone)
 
