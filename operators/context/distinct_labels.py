@@ -7,6 +7,7 @@ chunk's id.
 
 import json
 from collections.abc import Callable, Sequence
+from functools import cache
 
 import polars as pl
 
@@ -30,45 +31,47 @@ def tell_apart(
     >>> tell_apart([0, 0, 1], ["[wiki: A]"] * 3, [lambda row: f"passage {row + 1}"])
     ['[wiki: A, passage 1]', '[wiki: A, passage 2]', '[wiki: A]']
     """
-    keys = list(zip(query_ids, labels, strict=True))
+    told = list(labels)
+    rows_of: dict[tuple[int, str], list[int]] = {}
+    for row, key in enumerate(zip(query_ids, labels, strict=True)):
+        rows_of.setdefault(key, []).append(row)
     for way in ways:
-        if len(set(keys)) == len(keys):
-            break
-        alike: dict[tuple[int, str], list[int]] = {}
-        for row, key in enumerate(keys):
-            alike.setdefault(key, []).append(row)
-        for (query_id, label), rows in alike.items():
-            said = [way(row) for row in rows] if len(rows) > 1 else []
-            if len(set(said)) > 1:
-                for row, more in zip(rows, said, strict=True):
-                    keys[row] = (query_id, f"{label[:-1]}, {more}]" if more else label)
-    return [label for _, label in keys]
+        differ = [
+            (key, said)
+            for key, rows in rows_of.items()
+            if len(rows) > 1 and len(set(said := [*map(way, rows)])) > 1
+        ]
+        for (query_id, label), rows, said in [(key, rows_of.pop(key), one) for key, one in differ]:
+            for row, more in zip(rows, said, strict=True):
+                told[row] = f"{label[:-1]}, {more}]" if more else label
+                rows_of.setdefault((query_id, told[row]), []).append(row)
+    return told
 
 
 def ways_of(chunks: pl.DataFrame, rows: Sequence[int]) -> list[Way]:
     """The ways to tell labels of ``chunks`` (``READ_CHUNKS``) apart; ``rows`` are their rows."""
 
-    def named(column: str) -> Way:
-        values = chunks[column]
-        return lambda n: f"in {short_label(str(values[rows[n]]))}" if values[rows[n]] else None
-
-    columns = chunks["metadata", "start_line", "end_line", "ordinal", "chunk_id"]
+    columns = ("repo", "path", "document_id", "start_line", "end_line", "ordinal", "chunk_id")
+    repos, paths, documents, firsts, lasts, ordinals, ids = (chunks[c].to_list() for c in columns)
+    metadata = chunks["metadata"].to_list()
+    short = cache(lambda value: f"in {short_label(str(value))}" if value else None)
 
     def place(n: int) -> str:
-        metadata, first, last, _, _ = columns.row(rows[n])
-        page = json.loads(metadata or "{}").get("page")
+        held, first, last = metadata[rows[n]], firsts[rows[n]], lasts[rows[n]]
+        page = json.loads(held).get("page") if '"page"' in (held or "") else None
         if isinstance(page, int):
             return f"page {page}"
         lines = f"line {first}" if first == last else f"lines {first}-{last}"
         return passage(n) if first is None else lines
 
     def passage(n: int) -> str:
-        return f"passage {(columns.row(rows[n])[3] or 0) + 1}"
+        return f"passage {(ordinals[rows[n]] or 0) + 1}"
 
     def chunk_id(n: int) -> str:
-        return f"#{columns.row(rows[n])[4] & (2**64 - 1):016x}"
+        return f"#{ids[rows[n]] & (2**64 - 1):016x}"
 
-    return [*map(named, ("repo", "path", "document_id")), place, passage, chunk_id]
+    named = (lambda n, held=held: short(held[rows[n]]) for held in (repos, paths, documents))
+    return [*named, place, passage, chunk_id]
 
 
 def tell_corpora_apart(pooled: pl.DataFrame) -> pl.DataFrame:

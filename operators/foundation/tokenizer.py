@@ -48,6 +48,11 @@ def tokens(text: str) -> list[str]:
     return list(chain.from_iterable(map(_terms_of_word, _PIECE.findall(text))))
 
 
+def vocabulary(text: str) -> set[str]:
+    """The index terms of ``text``, each once: ``set(tokens(text))``, in less time."""
+    return set(chain.from_iterable(map(_terms_of_word, set(_PIECE.findall(text)))))
+
+
 def words(text: str) -> Iterator[str]:
     """The unchanged words of ``text`` in reading order.
 

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from operators.arrays.rows import listed
-from operators.foundation.tokenizer import tokens
+from operators.foundation.tokenizer import vocabulary
 from operators.ranking.total_order import ranked
 
 HEAD = 10
@@ -37,7 +37,7 @@ def newest_stands(hits: pl.DataFrame, queries: pl.DataFrame, scope: pl.DataFrame
     texts = pl.concat_str("title", "anchor", "path", "text", separator="\n", ignore_nulls=True)
     said, chunk_id = hits.select(texts).to_series(), hits["chunk_id"].to_list()
     words = {
-        query_id: set(tokens("\n".join(asked)))
+        query_id: vocabulary("\n".join(asked))
         for query_id, asked in undated["query_id", "texts"].iter_rows()
     }
     any_asked = set[str]().union(*words.values())
@@ -46,7 +46,7 @@ def newest_stands(hits: pl.DataFrame, queries: pl.DataFrame, scope: pl.DataFrame
     def asked_in(row: int) -> set[str]:
         """The words of any question that a passage has, which several questions may find."""
         if (held := known.get(chunk_id[row])) is None:
-            held = known[chunk_id[row]] = any_asked.intersection(tokens(said[row]))
+            held = known[chunk_id[row]] = any_asked & vocabulary(said[row])
         return held
 
     rows_of = defaultdict[int, list[int]](list)
