@@ -82,7 +82,7 @@ def term_id(term: str) -> int:
     return int.from_bytes(digest, "big") % TERM_ID_LIMIT + 1
 
 
-@lru_cache(maxsize=8_192)  # larger ones hit no more of real text
+@lru_cache(maxsize=65_536)  # as many words as a batch of judged questions finds
 def _terms_of_word(word: str) -> tuple[str, ...]:
     if dotted := _DOTTED.search(word):
         parts_of = map(_terms_of_word, word.split("."))
