@@ -12,7 +12,6 @@ from operators.foundation.sanitize import replaced_characters
 from operators.postgres.errors import DatabaseError
 from operators.postgres.schema.indexes import build_indexes, pending_corpora
 from operators.postgres.store import ModelMismatch
-from operators.postgres.write.document_writer import delete_documents
 from operators.postgres.write.ingestion_runs import end_run
 from operators.postgres.write.ledger import forget_failed_version
 from operators.postgres.write.left_out import record_left_out
@@ -116,6 +115,5 @@ def _delete_vanished(run: Run, scope: Scope, allow_mass_delete: bool) -> None:
         run.report.failed.append(ReadIssue(where, why))
     names = (n for n in run.known.vanished(scope) if not refused or left_out(n))
     while part := list(islice(names, _DELETED_AT_ONCE)):
-        run.report.documents_deleted += delete_documents(run.store, corpus, repo, part)
-        run.changed_corpora.add(corpus)
+        run.delete(corpus, repo, part)
         run.tell("delete")
