@@ -233,7 +233,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         """What another configuration gives: only what differs is computed again.
 
         A node runs only if its function or a value that it reads differs from the earlier run; a
-        search therefore runs only if it searches otherwise (another number of candidates, another
+        search therefore runs only if it searches otherwise (another depth, another
         variant) or did not run then. What failed then is not tried again.
 
         Args:

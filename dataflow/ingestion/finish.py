@@ -10,7 +10,7 @@ from dataflow.ingestion.vectors import Embedded, embed_missing
 from dataflow.ingestion.version_discovery import find_versions
 from operators.foundation.sanitize import replaced_characters
 from operators.postgres.errors import DatabaseError
-from operators.postgres.schema.indexes import build_indexes, pending_corpora
+from operators.postgres.schema.indexes import make_searchable, pending_corpora
 from operators.postgres.store import ModelMismatch
 from operators.postgres.write.ingestion_runs import end_run
 from operators.postgres.write.ledger import forget_failed_version
@@ -61,7 +61,7 @@ def finish(run: Run) -> IngestReport:
     corpora = run.changed_corpora | set(pending_corpora(run.store))
     if corpora:
         run.tell("finish")
-        build_indexes(run.store, sorted(corpora))
+        make_searchable(run.store, sorted(corpora))
     find_versions(run.store, lambda done, of: run.tell("finish"))
     report = run.report
     if report.stopped_at is None:

@@ -20,7 +20,7 @@ from dataflow.ingestion.graph import OnEmbedded
 from dataflow.ingestion.graph_builder import build_ingestion_graph
 from operators.embedding.protocol import Embedder
 from operators.postgres.errors import DatabaseError
-from operators.postgres.schema.indexes import build_indexes, pending_corpora
+from operators.postgres.schema.indexes import make_searchable, pending_corpora
 from operators.postgres.store import ModelMismatch, Store, collection_info, need_space
 from operators.postgres.write.chunk_vectors import embed_some
 
@@ -101,7 +101,7 @@ def embed_missing(
             on_event(done)
     store.forget_info()
     if corpora := touched | set(pending_corpora(store)):
-        build_indexes(store, sorted(corpora))
+        make_searchable(store, sorted(corpora))
     done.left = sum(collection_info(store).unembedded.values())
     done.seconds = time.monotonic() - began
     return done

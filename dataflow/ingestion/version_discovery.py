@@ -84,7 +84,8 @@ def verify_versions(store: Store, *, repair: bool = False) -> pl.DataFrame:
 def _of_corpus(store: Store, of: Changed, on_compared: OnCompared) -> tuple[bool, int]:
     """Whether every changed lineage of the corpus was written, and how many have changed."""
     corpus = of.corpus
-    lineages = lineage.lineages(version_store.candidates(store, corpus, _sketched(store, corpus)))
+    documents = version_store.lineage_documents(store, corpus, _sketched(store, corpus))
+    lineages = lineage.lineages(documents)
     before = version_store.placed(store, corpus)
     changed = _changed(lineages, before.clear() if of.anew else before)
     whole, compared = True, 0
@@ -145,11 +146,9 @@ def _normalized(
 
 
 def _changed(lineages: pl.DataFrame, before: pl.DataFrame) -> list[str]:
-    """The lineages that the store has otherwise, or with a document that was written since."""
-    columns = lineages.columns
-    unlike = lineages.join(
-        before.filter("compared").select(columns), on=columns, how="anti", nulls_equal=True
-    )
+    """The lineages that differ from the store's, or have a document that was written since."""
+    known = before.filter("compared").select(lineages.columns)
+    unlike = lineages.join(known, on=lineages.columns, how="anti", nulls_equal=True)
     return sorted(set(unlike["lineage_id"]))
 
 

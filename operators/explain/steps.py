@@ -21,7 +21,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from operators.explain.dispositions import Run
+from operators.explain.dispositions import Stages
 from operators.frames import EXPLAIN, PART, SCORE_FACTORS, empty
 from operators.ranking.weighting import language_factors
 
@@ -30,7 +30,7 @@ _ORDER = ["query_id", "place", "table", "rank", "other"]
 
 
 def explain(
-    run: Run,
+    run: Stages,
     dispositions: pl.DataFrame,
     weights: pl.DataFrame | None,
     *,
@@ -173,7 +173,7 @@ def _of(
     return frame.select(*_KEY, **columns).drop_nulls("value")
 
 
-def _near_duplicates(run: Run, dispositions: pl.DataFrame) -> pl.DataFrame:
+def _near_duplicates(run: Stages, dispositions: pl.DataFrame) -> pl.DataFrame:
     """The chunks that each chunk represents, and whether within its corpus."""
     within = run.deduped.select(*_KEY, other="duplicates", within=True)
     within = within.filter(pl.col("other").list.len() > 0).explode("other")

@@ -247,7 +247,7 @@ def _document(fields: Mapping[str, Any], key: Key, named: set[str]) -> Document:
     for name in _NUMBERS:
         if type(known.get(name)) not in (int, type(None)):
             raise BadLine(f"{name} is {_kind(known[name])}, not a whole number")
-    created_at = moment_of(fields)
+    created_at = created_at_of(fields)
     corpus, repo, document_id = key
     if values["language"] is None and corpus == "code" and values["path"]:
         values["language"] = code_language(values["path"])
@@ -286,7 +286,7 @@ def string_of(fields: Mapping[str, Any], name: str) -> str | None:
     raise BadLine(f"{name} is {_kind(value)}, not a string")
 
 
-def moment_of(fields: Mapping[str, Any]) -> datetime | None:
+def created_at_of(fields: Mapping[str, Any]) -> datetime | None:
     """The moment ``created_at``; None if it is null, missing or blank.
 
     Raises:
