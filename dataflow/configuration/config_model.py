@@ -94,7 +94,7 @@ class Config(_Strict):
 
     @property
     def usual_trigger(self) -> str | None:
-        """What asks where a person does not say: ``question``, if that is a trigger here."""
+        """The trigger of a person who names none: ``question``, if it is a trigger here."""
         return "question" if "question" in self.triggers else None
 
     @property
@@ -172,7 +172,7 @@ def check(content: Mapping[str, Any], name: str, catalog: Catalog | None = None)
 
 
 def _check_entries(entries: Mapping[str, Any], name: str) -> None:
-    """Raise for a null that is left: what it would take out is not there."""
+    """Raise for a null that takes out no entry, because there is none of that name."""
     known = [corpus for corpus, entry in entries.items() if entry is not None]
     for corpus in (one for one, entry in entries.items() if entry is None):
         raise ConfigError(

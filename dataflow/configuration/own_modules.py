@@ -1,7 +1,7 @@
 """Nodes of a user's own: modules that a configuration names, imported and checked as ours are.
 
 A function ``NODE__NAME`` is the variant ``NAME`` of a node, ours or the module's own, and a
-configuration chooses it; so nothing of ours gives way by accident, and every exchange is told by
+configuration chooses it; so nothing of ours gives way by accident, and every exchange is shown by
 the configuration, its errors, a diff and the provenance. A function with another new name is a new
 node. Only what a configuration names is imported.
 """

@@ -197,7 +197,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         overrides: Given = None,
         before: Trace | None = None,
     ) -> Trace:
-        """As :meth:`execute`, and everything in between is kept for :meth:`what_if`.
+        """As :meth:`execute`, but the values of all nodes are kept for :meth:`what_if`.
 
         Args:
             final_vars, inputs, overrides: as of :meth:`execute`.
@@ -329,7 +329,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         return [n.name for n in computed if not n.user_defined and "module" in n.tags]
 
     def _limit(self, node: Node, arguments: Mapping[str, Any]) -> float | None:
-        """What reads the store has a deadline, for each question of a batch; a model has none."""
+        """The seconds of a node that reads the store, times the questions; None: no limit."""
         if node_tags(node).get("io") != "postgres":
             return None
         if "search_timeout_s" in arguments:

@@ -1,8 +1,7 @@
 """What a run remembers of its nodes, so that a later run can take over what would be the same.
 
-A node gives the same again when it is the same function over the same values. Whether a value is
-the same is looked at and not inferred from where it came from: when a node upstream ran again and
-gave what it had given before, nothing below it runs again.
+A node gives the same again if it is the same function over the same values. The values themselves
+are compared: if a node upstream runs again and gives what it gave before, nothing below it runs.
 """
 
 from collections.abc import Mapping

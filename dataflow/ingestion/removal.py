@@ -46,7 +46,7 @@ def drop_documents(
 
 
 def verify_erased(store: Store, *, repair: bool = False) -> pl.DataFrame:
-    """The corpora of which a drop was killed before it had erased what it deleted.
+    """The corpora where a killed drop deleted documents and did not yet erase them.
 
     Returns:
         Columns ``operators.postgres.inspect.verify.FINDINGS``; kind ``not_erased``.

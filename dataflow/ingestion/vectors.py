@@ -61,7 +61,7 @@ def embed_missing(
     """Give every chunk without a vector its own, the most wanted first; return what was done.
 
     A chunk that the model cannot embed keeps the reason, and is tried again when its text or the
-    model changes. What another worker has in hand is left to it.
+    model changes. No worker takes a chunk that another one has.
 
     Args:
         embedder: the collection's model.

@@ -59,7 +59,7 @@ class SourceError(CrosscorpusError):
 
 
 class BadLine(ValueError):
-    """A JSON object is no document; says why."""
+    """A JSON object that is no document; says why."""
 
 
 def documents_source(path: Path | str) -> Source:

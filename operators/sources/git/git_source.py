@@ -34,7 +34,7 @@ CORPORA = ("code", HISTORY, "docs")
 _SHALLOW = "a shallow clone has no older commits and few dates: git fetch --unshallow brings them"
 
 _OF_A_COMMIT = 400
-"""About how many characters a commit has, a tenth of a file's; the progress counts them."""
+"""Characters that the progress counts for a commit, about a tenth of a file's."""
 
 
 @dataclass

@@ -25,7 +25,7 @@ COMMENT, REVIEW, PULL = "comment", "review", "pull"
 ISSUE, ISSUE_COMMENT = "issue", "issue_comment"
 
 GHOST = "ghost"
-"""What GitHub calls the author whose account is deleted."""
+"""GitHub's name for an author whose account is deleted."""
 
 HUNK_LINES_KEPT = 40
 
