@@ -1,8 +1,8 @@
 """The configuration: which variant of each stage runs, with which numbers, over which corpora.
 
 A YAML file says everything (``configs/default.yaml``) or extends another and says only what it
-changes. Everything that nothing knows is an error with the nearest name that exists; so is a value
-of the wrong type. No secret ever goes into a configuration: it is printed, compared and drawn.
+changes. An unknown name is an error that gives the nearest known one; so is a value of the wrong
+type. No secret ever goes into a configuration: it is printed, compared and drawn.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _Strict(BaseModel):
 
 
 class Filters(_Strict):
-    """What part of a corpus is ever searched, whatever a query asks for."""
+    """The part of a corpus that is ever searched, whatever a query asks for."""
 
     repos: list[str] | None = None
     path_prefix: str | None = None

@@ -92,7 +92,7 @@ def find(source: str | Path, folder: Path = Path()) -> Path:
 
 
 def seen_from(source: str, file: Path) -> str:
-    """What ``file`` has to extend for what is called ``source`` here.
+    """The name or path by which ``file`` extends the configuration that is ``source`` here.
 
     Raises:
         ConfigError: there is no such configuration, or it is ``file`` itself.

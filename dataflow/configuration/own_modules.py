@@ -35,7 +35,7 @@ _OF_FILES = "own_nodes_"
 
 
 def own_module(name: str) -> ModuleType:
-    """The module that ``name`` says: a dotted name, a name of a package's, or a path of a ``.py``.
+    """The module ``name``: a dotted name, the path of a ``.py``, or one that a package registers.
 
     A file is read again when it has changed.
 

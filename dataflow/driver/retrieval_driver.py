@@ -374,7 +374,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
 
 
 def retrieval_parameters(graph: FunctionGraph) -> frozenset[str]:
-    """What a single run may change of the configuration: ``top_k``, ``wiki.search_depth``."""
+    """The parameters that a single run may change: ``top_k``, ``wiki.search_depth``."""
     of_each = {
         f"{corpus}.{name}"
         for corpus, options in graph.config["corpora"].items()

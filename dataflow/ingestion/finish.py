@@ -27,8 +27,8 @@ _DELETED_AT_ONCE = 500
 def delete_vanished(run: Run, allow_mass_delete: bool) -> None:
     """Delete what this kind of source brought in before and a complete scan has not met.
 
-    A source without any document is one that is not mounted: nothing is deleted then, whatever the
-    caller allows.
+    A source without any document may not be mounted: then nothing is deleted, whatever the caller
+    allows.
     """
     if run.met:
         for scope in run.source.scopes or run.known.scopes:

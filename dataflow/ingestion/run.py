@@ -141,9 +141,9 @@ class Run:
         self.report = IngestReport()  # the counts so far
         self.waiting: list[Document] = []  # read and not yet stored
         self.changed_corpora: set[str] = set()  # that this run wrote to
-        self.cured = set[Key]()  # again as the store has them, after a version that failed
+        self.cured = set[Key]()  # that equal the stored version again, after one that failed
         self.met = False  # whether the scan met any document
-        self.failures_in_a_row = 0  # documents that the store did not take, since one that it took
+        self.failures_in_a_row = 0  # documents that could not be stored, since the last stored one
         self.done_before = 0.0  # the share of the source that was done when no document waited
         self.began = self.reported = time.monotonic()
         self.stop_at = math.inf  # the clock's time after which the scan reads no more

@@ -22,7 +22,7 @@ from operators.versions.alignment import align, folded, holder
 from operators.versions.normalized_names import NormalizedNames, normalize_names
 
 SINCE = 1
-"""Number of the rules for ``superseded_at``, since when a passage is superseded."""
+"""Number of the rules for ``superseded_at``, the moment when a passage is superseded."""
 
 RULES = SINCE * 1_000_000 + lineage.RULES * 10_000 + alignment.RULES * 100 + text_sketches.RULES
 """A corpus whose versions were found by other rules is compared again as a whole."""
@@ -58,7 +58,7 @@ def find_versions(store: Store, on_compared: OnCompared = lambda done, of: None)
 
 
 def verify_versions(store: Store, *, repair: bool = False) -> pl.DataFrame:
-    """Where a collection's versions are not those of its documents; ``repair`` finds them again.
+    """The corpora whose versions are not those of their documents; ``repair`` finds them again.
 
     Returns:
         Columns ``operators.postgres.inspect.verify.FINDINGS``: ``stale_versions`` for a corpus that

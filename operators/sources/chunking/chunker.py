@@ -176,7 +176,7 @@ def _fitting(
 ) -> Iterator[Sequence[_Unit]]:
     """The ``runs`` that have text, cut again while they have word-pieces in ``excess``.
 
-    A run has some where the pieces of one long word count less apart than joined.
+    The pieces of one long word may count less apart than joined.
     """
     pending = [(run, max_tokens) for run in reversed(runs)]
     while pending:
