@@ -136,7 +136,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 
 class _Checked(yaml.SafeLoader):
-    """Refuses a key given twice, an alias of what it is in, and more than ``MAX_NODES`` values."""
+    """Refuses a key given twice, an alias inside its own anchor, and over ``MAX_NODES`` values."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)

@@ -68,8 +68,7 @@ def complete_queries(
 
     Returns:
         A frame of :data:`operators.frames.QUERIES`, in the given order; missing columns are null.
-        Its texts, and what is said of those that were cut, are those of
-        :func:`operators.context.question.ask`.
+        ``texts`` and ``cut`` are as :func:`operators.context.question.ask` gives them.
 
     Raises:
         BatchError: a column is missing, there in both of its forms, of another type, null or empty

@@ -1,4 +1,4 @@
-"""From the ranked list to what is read: the best results, the context, citations, what to know."""
+"""From the ranked list to its reader: the best results, the context, citations and notes."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -69,7 +69,7 @@ def fuse_comb_sum(hits: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class CorpusSearch:
-    """How the hits of one corpus were found, which decides what they count by.
+    """How the hits of one corpus were found: that decides which of their scores count.
 
     Attributes:
         vector_weight: the share of the similarities, 0 to 1; the text scores have the rest.

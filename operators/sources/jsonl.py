@@ -174,7 +174,7 @@ def json_rows(raw: BinaryIO) -> Iterator[tuple[str, Any]]:
 
 
 def parse_moment(text: str) -> datetime:
-    """An ISO 8601 date or moment in UTC; UTC where it names no zone, the start of what it names.
+    """An ISO 8601 moment in UTC: without a zone it is in UTC, and a date means its start.
 
     >>> parse_moment("2020-03-01T01:30:00+02:00").isoformat()
     '2020-02-29T23:30:00+00:00'

@@ -43,7 +43,7 @@ class Change(NamedTuple):
 def changes(old: Sequence[Passage], new: Sequence[Passage]) -> list[Change]:
     """The paragraphs that were added, removed or revised, in the order of the new document.
 
-    A removed one stands after what was before it.
+    A removed one stands after the paragraph that preceded it.
     """
     before, after = _paragraphs(old), _paragraphs(new)
     found: list[tuple[int, int, int, Change]] = []
