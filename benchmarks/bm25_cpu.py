@@ -159,7 +159,7 @@ def main() -> None:
         load(store, texts)
         loaded = time.perf_counter() - start
         indexes.EXACT_SCAN_MAX_ROWS = len(texts)  # no vector is searched: it needs no index
-        indexes.build_indexes(store)
+        indexes.make_searchable(store)
         built = time.perf_counter() - start - loaded
         console.print(
             f"{len(texts):,} chunks: {len(texts) / loaded:,.0f} a second, indexes {built:.0f} s"

@@ -22,7 +22,7 @@ from rich.table import Table
 
 from operators.frames import CHUNKS, DOCUMENTS, QUERIES, QUERY_EMBEDDINGS, VECTOR_LISTS
 from operators.postgres.connection import resolve_dsn
-from operators.postgres.schema.indexes import build_indexes
+from operators.postgres.schema.indexes import make_searchable
 from operators.postgres.search.vector_search import search_vectors
 from operators.postgres.store import Store, drop_collection, open_store, set_model
 from operators.postgres.write.document_writer import write_documents
@@ -144,7 +144,7 @@ def main() -> None:
         start = time.perf_counter()
         load(store, clustered(given.chunks), repos)
         loaded = time.perf_counter() - start
-        build_indexes(store)
+        make_searchable(store)
         built = time.perf_counter() - start - loaded
         console.print(
             f"{given.chunks:,} chunks: {given.chunks / loaded:,.0f} a second, indexes {built:.0f} s"

@@ -47,9 +47,6 @@ class Hashes:
         """Words and signs."""
         return [len(re.findall(r"\w+|[^\w\s]", text)) for text in texts]
 
-    def token_offsets(self, text: str) -> None:
-        """Unknown."""
-
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Bags of hashed words, of length one."""
         vectors = np.full((len(texts), self.dimensions), 0.01, dtype=np.float32)

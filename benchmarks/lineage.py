@@ -23,7 +23,7 @@ from pathlib import Path
 import polars as pl
 
 from benchmarks.judged import data_folder
-from operators.versions.lineage import CANDIDATES, lineages
+from operators.versions.lineage import LINEAGE_DOCUMENTS, lineages
 from operators.versions.text_sketches import sketch
 
 SETS = ("rpcver", "versionrag", "pytest", "btc")
@@ -50,7 +50,7 @@ def candidates(folder: Path, *, identifiers: bool = True) -> pl.DataFrame:
                     "sketch": sketch(row["text"]).astype("<u4").tobytes(),
                 }
             )
-    frame = pl.DataFrame(rows, schema={**CANDIDATES, "doc_date": pl.String()})
+    frame = pl.DataFrame(rows, schema={**LINEAGE_DOCUMENTS, "doc_date": pl.String()})
     return frame.with_columns(
         pl.col("doc_date").str.to_datetime("%+", time_unit="us", time_zone="UTC")
     )

@@ -55,10 +55,6 @@ class Known:
         """Words."""
         return [len(text.split()) for text in texts]
 
-    def token_offsets(self, text: str) -> None:
-        """None are known."""
-        return
-
     def embed_documents(self, texts: Sequence[str]) -> Any:
         """The known vectors."""
         return np.stack([self.vectors[text] for text in texts])

@@ -70,9 +70,6 @@ class Model:
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         return [len(re.findall(r"\w+|[^\w\s]", text)) for text in texts]
 
-    def token_offsets(self, text: str) -> None:
-        return None
-
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         self.before()
         self.embedded += texts

@@ -25,7 +25,7 @@ GOOD_RECALL = 0.95
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of one check: of what, whether it works, and what was seen or has to be done."""
+    """The result of one check: its subject, whether it works, and what was seen or must be done."""
 
     what: str
     ok: bool

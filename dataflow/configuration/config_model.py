@@ -1,8 +1,8 @@
 """The configuration: which variant of each stage runs, with which numbers, over which corpora.
 
 A YAML file says everything (``configs/default.yaml``) or extends another and says only what it
-changes. Everything that nothing knows is an error with the nearest name that exists; so is a value
-of the wrong type. No secret ever goes into a configuration: it is printed, compared and drawn.
+changes. An unknown name is an error that gives the nearest known one; so is a value of the wrong
+type. No secret ever goes into a configuration: it is printed, compared and drawn.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _Strict(BaseModel):
 
 
 class Filters(_Strict):
-    """What part of a corpus is ever searched, whatever a query asks for."""
+    """The part of a corpus that is ever searched, whatever a query asks for."""
 
     repos: list[str] | None = None
     path_prefix: str | None = None
@@ -94,7 +94,7 @@ class Config(_Strict):
 
     @property
     def usual_trigger(self) -> str | None:
-        """What asks where a person does not say: ``question``, if that is a trigger here."""
+        """The trigger of a person who names none: ``question``, if it is a trigger here."""
         return "question" if "question" in self.triggers else None
 
     @property
@@ -172,7 +172,7 @@ def check(content: Mapping[str, Any], name: str, catalog: Catalog | None = None)
 
 
 def _check_entries(entries: Mapping[str, Any], name: str) -> None:
-    """Raise for a null that is left: what it would take out is not there."""
+    """Raise for a null that takes out no entry, because there is none of that name."""
     known = [corpus for corpus, entry in entries.items() if entry is not None]
     for corpus in (one for one, entry in entries.items() if entry is None):
         raise ConfigError(

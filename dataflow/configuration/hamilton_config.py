@@ -1,4 +1,4 @@
-"""What Hamilton builds the retrieval graph from: a configuration with every default filled in."""
+"""The keys from which Hamilton builds the retrieval graph: a configuration with all defaults."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from dataflow.configuration.own_modules import shown_name
 
 
 def hamilton_config(config: Config, catalog: Catalog | None = None) -> dict[str, Any]:
-    """What Hamilton builds the retrieval graph from.
+    """The keys from which Hamilton builds the retrieval graph.
 
     Returns:
         ``<stage>_variant`` for every stage around the corpora, every parameter by its name,

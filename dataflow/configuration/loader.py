@@ -92,7 +92,7 @@ def find(source: str | Path, folder: Path = Path()) -> Path:
 
 
 def seen_from(source: str, file: Path) -> str:
-    """What ``file`` has to extend for what is called ``source`` here.
+    """The name or path by which ``file`` extends the configuration that is ``source`` here.
 
     Raises:
         ConfigError: there is no such configuration, or it is ``file`` itself.
@@ -136,7 +136,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 
 class _Checked(yaml.SafeLoader):
-    """Refuses a key given twice, an alias of what it is in, and more than ``MAX_NODES`` values."""
+    """Refuses a key given twice, an alias inside its own anchor, and over ``MAX_NODES`` values."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)

@@ -50,5 +50,5 @@ def with_settings(config: Config, settings: Mapping[str, Any]) -> Config:
 
 
 def _kind(layer: Layer, key: str) -> str | None:
-    """What ``layer`` has of that name; None: nothing."""
+    """The attribute of ``layer`` that has the name ``key``; None: neither."""
     return next((one for one in ("variants", "parameters") if key in getattr(layer, one)), None)

@@ -1,7 +1,7 @@
 """Nodes of a user's own: modules that a configuration names, imported and checked as ours are.
 
 A function ``NODE__NAME`` is the variant ``NAME`` of a node, ours or the module's own, and a
-configuration chooses it; so nothing of ours gives way by accident, and every exchange is told by
+configuration chooses it; so nothing of ours gives way by accident, and every exchange is shown by
 the configuration, its errors, a diff and the provenance. A function with another new name is a new
 node. Only what a configuration names is imported.
 """
@@ -35,7 +35,7 @@ _OF_FILES = "own_nodes_"
 
 
 def own_module(name: str) -> ModuleType:
-    """The module that ``name`` says: a dotted name, a name of a package's, or a path of a ``.py``.
+    """The module ``name``: a dotted name, the path of a ``.py``, or one that a package registers.
 
     A file is read again when it has changed.
 

@@ -47,7 +47,7 @@ def fits(value: Any, annotation: Any) -> bool:
 
 
 def out_of_bounds(name: str, value: Any) -> str | None:
-    """What was expected of the parameter ``name`` instead of ``value``; None if that is well.
+    """What was expected of the parameter ``name`` instead of ``value``; None: ``value`` fits.
 
     >>> out_of_bounds("vector_weight", 7), out_of_bounds("top_k", 0)
     ('expected less than or equal to 1, got 7', None)
@@ -62,12 +62,12 @@ def out_of_bounds(name: str, value: Any) -> str | None:
 
 
 def expectation(fault: ErrorDetails) -> str:
-    """What was expected and what came instead, of an error that Pydantic found."""
+    """What was expected and what came instead, for an error that Pydantic found."""
     return f"{fault['msg'].replace('Input should be', 'expected', 1)}, got {fault['input']!r}"
 
 
 @cache
 def _adapter(annotation: Any) -> TypeAdapter[Any]:
-    if is_dataclass(annotation):  # one that is there is taken as it is, whatever its fields hold
+    if is_dataclass(annotation):  # an instance is taken as it is, whatever its fields hold
         return TypeAdapter(InstanceOf[annotation])
     return TypeAdapter(annotation, config=_STRICT)

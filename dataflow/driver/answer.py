@@ -1,4 +1,4 @@
-"""An answer in the hand: one question's results, context, citations and notes as plain values."""
+"""The answer to one question as plain values: results, context, citations and notes."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence

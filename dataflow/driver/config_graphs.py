@@ -24,7 +24,7 @@ def describe_config(config: Config) -> Description:
 
 
 def diff_configs(before: Config, after: Config) -> Diff:
-    """Compare the graphs that two configurations build, and the rest of what they say."""
+    """Compare the graphs that two configurations build, and their other settings."""
     first, second = describe_config(before), describe_config(after)
     return compare(first, second, _settings(before), _settings(after))
 

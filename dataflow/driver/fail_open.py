@@ -1,7 +1,4 @@
-"""What stands in for a search that failed, so that the other corpora still answer.
-
-And for one that need not run, because the caller gave what it would lead to.
-"""
+"""Stand-ins for searches that failed or need not run, so that the other corpora still answer."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -24,8 +21,8 @@ def failed_search(
 ) -> Any:
     """An empty result and an outcome that says what happened, for what reads a corpus.
 
-    None for the versions that there are: a note will say so. No notes for filters. Of a collection
-    that can't be read it is only known that it should have the corpus: its searches say what fails.
+    ``known_versions`` becomes None, which a note reports; notes become empty. A collection that
+    can't be read is taken to have the corpus: its searches say what fails.
 
     Raises:
         Exception: ``error`` itself, if the node is no search.
@@ -46,7 +43,7 @@ def failed_search(
 
 
 def not_searched(given: Mapping[str, Any], corpora: Collection[str]) -> dict[str, Any]:
-    """What a run needs of searches whose results nothing reads, because they are overridden.
+    """Values in place of searches whose results nothing reads, because a stage is overridden.
 
     Args:
         given: what the caller overrides, by node.

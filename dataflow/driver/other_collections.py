@@ -50,7 +50,7 @@ def open_others(
 def with_model(store: Store, embedder: Embedder) -> Store:
     """``store`` for vectors of ``embedder``; ``ModelMismatch`` if it holds those of another.
 
-    Of a collection on a node that is away, it is known when a search reads it.
+    If the collection is on a node that is away, a search finds that out.
     """
     from operators.postgres.errors import DatabaseError
     from operators.postgres.store import collection_info, mismatch

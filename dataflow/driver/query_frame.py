@@ -1,6 +1,6 @@
 """A batch of questions as a frame: what a caller may leave out, and what is checked.
 
-Overriding the node ``queries`` is how many questions run in one pass.
+A caller overrides the node ``queries`` to run many questions in one pass.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -20,7 +20,7 @@ _IN_COLUMNS = {
     "scoped_queries": _QUESTION_INPUTS - {"query", "trigger"},
     "version_scope": frozenset({"versions"}),
 }
-"""Nodes whose frames say for each question what these inputs say for one."""
+"""Nodes whose frames hold for each question what these inputs hold for one."""
 
 POLICIES = ("newest", "all", "pinned", "as_of")
 
@@ -30,10 +30,10 @@ class BatchError(CrosscorpusError):
 
 
 def refuse_ignored(inputs: Mapping[str, Any], overrides: Mapping[str, Any]) -> None:
-    """Raise :class:`BatchError` for what is asked of one question: a batch has it in columns.
+    """Raise :class:`BatchError` for an input of one question: a batch has it in columns.
 
-    A list of repositories that nothing reads would let all of them answer; so would one that is
-    given twice, where only the override counts.
+    A list of repositories that nothing reads would let all of them answer. If it is given twice,
+    only the override would count.
     """
     given = {**inputs, **overrides}
     for node, asked in _IN_COLUMNS.items():
@@ -68,8 +68,7 @@ def complete_queries(
 
     Returns:
         A frame of :data:`operators.frames.QUERIES`, in the given order; missing columns are null.
-        Its texts, and what is said of those that were cut, are those of
-        :func:`operators.context.question.ask`.
+        ``texts`` and ``cut`` are as :func:`operators.context.question.ask` gives them.
 
     Raises:
         BatchError: a column is missing, there in both of its forms, of another type, null or empty

@@ -20,7 +20,7 @@ _CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 
 
 def with_spans(run: Callable[..., Any], stages: Mapping[str, str], *call: Any) -> Any:
-    """What ``run`` gives for ``call`` (outputs, inputs, overrides), with spans for who looks."""
+    """What ``run`` gives for ``call`` (outputs, inputs, overrides); spans tell a tracer of it."""
     if "opentelemetry.trace" not in sys.modules:
         return run(*call)
     from opentelemetry import trace

@@ -1,7 +1,7 @@
 """The built retrieval graph as plain data: what its pictures and differences are made from.
 
-The rooms that draw and compare know no node of ours. What they must know of the retrieval graph
-is here: which configuration keys are no parameters, and what every corpus has of its own.
+The rooms that draw and compare know no node of ours. This module tells them which configuration
+keys are no parameters, and which parameters belong to one corpus.
 """
 
 from collections.abc import Collection
@@ -12,11 +12,11 @@ from hamilton.graph import FunctionGraph
 from dataflow.visualization.graph_model import Description, describe
 
 CORPUS_IDENTITY = frozenset({"label", "link", "full_length_words"})
-"""Parameters that every corpus has its own value of; corpora that differ by them only are alike."""
+"""Parameters with a value for each corpus; corpora that differ only in them are alike."""
 
 
 STRUCTURE = ("corpora", "corpus_modules", "own_modules", "chosen_variants", "top_parameters")
-"""Keys of the configuration that say how the graph is built, or what is said of it."""
+"""Keys of the configuration that say how the graph is built or described."""
 
 
 def describe_retrieval(graph: FunctionGraph, only: Collection[str] | None = None) -> Description:

@@ -197,7 +197,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         overrides: Given = None,
         before: Trace | None = None,
     ) -> Trace:
-        """As :meth:`execute`, and everything in between is kept for :meth:`what_if`.
+        """As :meth:`execute`, but the values of all nodes are kept for :meth:`what_if`.
 
         Args:
             final_vars, inputs, overrides: as of :meth:`execute`.
@@ -233,7 +233,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         """What another configuration gives: only what differs is computed again.
 
         A node runs only if its function or a value that it reads differs from the earlier run; a
-        search therefore runs only if it searches otherwise (another number of candidates, another
+        search therefore runs only if it searches otherwise (another depth, another
         variant) or did not run then. What failed then is not tried again.
 
         Args:
@@ -329,7 +329,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
         return [n.name for n in computed if not n.user_defined and "module" in n.tags]
 
     def _limit(self, node: Node, arguments: Mapping[str, Any]) -> float | None:
-        """What reads the store has a deadline, for each question of a batch; a model has none."""
+        """The seconds of a node that reads the store, times the questions; None: no limit."""
         if node_tags(node).get("io") != "postgres":
             return None
         if "search_timeout_s" in arguments:
@@ -374,7 +374,7 @@ class RetrievalDriver(AnswerMethods, HamiltonMethods):
 
 
 def retrieval_parameters(graph: FunctionGraph) -> frozenset[str]:
-    """What a single run may change of the configuration: ``top_k``, ``wiki.search_depth``."""
+    """The parameters that a single run may change: ``top_k``, ``wiki.search_depth``."""
     of_each = {
         f"{corpus}.{name}"
         for corpus, options in graph.config["corpora"].items()

@@ -58,5 +58,5 @@ def changed(config: Config, change: Config | str | Path | Mapping[str, Any] | No
 
 
 def known_to(graph: FunctionGraph, given: Mapping[str, Any]) -> dict[str, Any]:
-    """``given`` without what ``graph`` has no use for: a corpus or a parameter that is gone."""
+    """``given`` without names that ``graph`` lacks: a corpus or a parameter that is gone."""
     return {name: value for name, value in given.items() if name in graph.nodes}

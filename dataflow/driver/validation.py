@@ -43,7 +43,7 @@ _FRAMES = {
     **dict.fromkeys(("context_notes", "unmet_filters", "replica_lag"), frames.NOTES),
     "incomplete_corpora": frames.NOTES,
 }
-"""What the nodes that read an overridden one count on; ``queries`` has checks of its own."""
+"""The columns that the readers of an overridden node need; ``queries`` has its own checks."""
 
 
 def check_call(
@@ -88,7 +88,7 @@ def check_call(
 def watch_own_nodes(graph: FunctionGraph, own: Collection[str]) -> None:
     """Have each node of the modules ``own`` say whose it is, and what its frame lacks.
 
-    It reads copies of its frames, which cost nothing: so a change in place changes no other node's.
+    It reads copies of its frames, which are free, so that no change in place reaches another node.
     """
     for node in graph.nodes.values():
         if node.tags.get("module") in own and node.callable is not None:

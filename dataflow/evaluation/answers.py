@@ -108,8 +108,8 @@ def answer(
         queries: columns ``JUDGED_QUERIES``.
         holdings: of the driver's collection.
         qrels: columns ``QRELS``; they say which documents, and which passages, have a name.
-        depth: at least so many documents for each query and corpus, where the corpus has as many
-            that a search can reach; 0: what the configuration gives.
+        depth: documents for each query and corpus, at least, if a search can reach so many; 0:
+            what the configuration gives.
         alternates: whether near-duplicates that dedup dropped follow their representatives.
         batch_size: queries a batch.
         inputs: run-time inputs of the graph, such as ``reranker`` or ``now``.

@@ -32,7 +32,7 @@ def all_corpora_scores(
     configs: dict[str, Config],
     measure_names: tuple[str, ...] = MEASURES,
 ) -> pl.DataFrame:
-    """The same measures over all corpora in one list, as a user gets it who names no corpus."""
+    """The same measures over all corpora in one list, which a user gets who names no corpus."""
     if judged_queries["corpora"].is_null().all():
         return empty(SCORES)
     return measures.scores(runs, qrels, list(configs), measures=measure_names)

@@ -54,7 +54,7 @@ _HELD = ("home", "collection")
 
 @dataclass(frozen=True)
 class FitResult:
-    """What the fit learned, from what, and its worth on queries that it did not see."""
+    """What the fit learned, where it began, and its worth on queries that it did not see."""
 
     learned: weight_fitting.Learned
     base: weight_fitting.Parameters
@@ -64,7 +64,7 @@ class FitResult:
 
     @property
     def loss(self) -> str:
-        """What is lost in the first measure on the test half, as a clause; "" where nothing is."""
+        """The loss in the first measure on the test half, as a clause; "" if there is none."""
         measure = measures_of(self.evaluation.summary)[0]
         change = self.evaluation.comparison.filter(pl.col("measure") == measure)
         (difference,) = change["difference"] if change.height else (0.0,)

@@ -1,7 +1,7 @@
 """Builds Hamilton graphs, with errors where Hamilton is silent: an input that nobody gives.
 
 Hamilton turns a node that no variant provides into an input, and a caller hears of it only when a
-run fails. The check looks at the built graph, of whatever nodes it is made.
+run fails. The check looks at the built graph.
 """
 
 import threading

@@ -1,8 +1,7 @@
-"""What a run remembers of its nodes, so that a later run can take over what would be the same.
+"""The values of a run's nodes, kept so that a later run can take over those that stay the same.
 
-A node gives the same again when it is the same function over the same values. Whether a value is
-the same is looked at and not inferred from where it came from: when a node upstream ran again and
-gave what it had given before, nothing below it runs again.
+A node gives the same again if it is the same function over the same values. The values themselves
+are compared: if a node upstream runs again and gives what it gave before, nothing below it runs.
 """
 
 from collections.abc import Mapping
@@ -20,7 +19,7 @@ LIVE = frozenset({"timings"})
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What a node was, what it read and what it gave."""
+    """A node's code, what it read and what it gave."""
 
     code: tuple[CodeType, ...]
     arguments: Mapping[str, Any]

@@ -113,8 +113,8 @@ def is_field(node: Node) -> bool:
 def node_tags(node: Node) -> dict[str, Any]:
     """The tags that its author meant for ``node``.
 
-    Hamilton puts a tag above ``@extract_fields`` on the fields and not on the function that does
-    the work; here the function has them, and the fields keep only what does not say how to run.
+    Hamilton puts a tag above ``@extract_fields`` on the fields, not on the function that does the
+    work. Here the function has it, and the fields lose ``io`` and ``fail_open``.
     """
     if is_field(node):
         return {k: v for k, v in node.tags.items() if k not in ("io", "fail_open")}

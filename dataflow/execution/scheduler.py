@@ -1,9 +1,9 @@
 """Runs a Hamilton graph: a node starts when its inputs are ready, I/O on a pool, the rest inline.
 
 Hamilton's FutureAdapter is as fast with more than two workers a branch (``benchmarks scheduler``).
-What it has not: a deadline for each node, branches that fail open, and a what-if that computes
-again only what a change reaches. Its workers also block on each other's results, so that a nested
-call deadlocks. Here the order of the steps is worked out once for each set of names. The calling
+It lacks a deadline for each node, branches that fail open, and a what-if that computes again only
+what a change reaches. Its workers also block on each other's results, so that a nested call
+deadlocks. Here the order of the steps is worked out once for each set of names. The calling
 thread alone touches a run's state: it starts I/O on the pool, computes all else itself and waits
 for the next result or the next deadline.
 

@@ -1,8 +1,7 @@
 """The threads of a scheduler, shared so that no sub-graph can take them all.
 
-A search that hangs holds its worker until its deadline. Were the workers handed out first come,
-first served, a few callers would be enough for one hung corpus to hold every one of them, and all
-other corpora would time out in the queue.
+A search that hangs holds its worker until its deadline. If workers went to whoever comes first,
+a few callers would let one hung corpus hold them all, and the other corpora would time out.
 """
 
 import threading
@@ -23,7 +22,7 @@ class Task:
 
 
 class Workers:
-    """``size`` threads, one sub-graph never takes more than it leaves free.
+    """``size`` threads; a sub-graph never takes more than it leaves free.
 
     With eight, one hung corpus holds four and a second one two. What a sub-graph asks beyond that
     waits, while later tasks of others pass it; among those that may start the oldest does.
@@ -42,7 +41,7 @@ class Workers:
         """Have ``call`` run on a worker.
 
         Args:
-            subgraph: whose task it is; "" is a task of none, which may take the last free worker.
+            subgraph: whose task it is; a task of none ("") may take the last free worker.
             call: what runs; it must not raise.
             refused: called instead when the workers are closed before it starts.
 

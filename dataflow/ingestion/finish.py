@@ -10,9 +10,8 @@ from dataflow.ingestion.vectors import Embedded, embed_missing
 from dataflow.ingestion.version_discovery import find_versions
 from operators.foundation.sanitize import replaced_characters
 from operators.postgres.errors import DatabaseError
-from operators.postgres.schema.indexes import build_indexes, pending_corpora
+from operators.postgres.schema.indexes import make_searchable, pending_corpora
 from operators.postgres.store import ModelMismatch
-from operators.postgres.write.document_writer import delete_documents
 from operators.postgres.write.ingestion_runs import end_run
 from operators.postgres.write.ledger import forget_failed_version
 from operators.postgres.write.left_out import record_left_out
@@ -28,8 +27,8 @@ _DELETED_AT_ONCE = 500
 def delete_vanished(run: Run, allow_mass_delete: bool) -> None:
     """Delete what this kind of source brought in before and a complete scan has not met.
 
-    A source without any document is one that is not mounted: nothing is deleted then, whatever the
-    caller allows.
+    A source without any document may not be mounted: then nothing is deleted, whatever the caller
+    allows.
     """
     if run.met:
         for scope in run.source.scopes or run.known.scopes:
@@ -62,7 +61,7 @@ def finish(run: Run) -> IngestReport:
     corpora = run.changed_corpora | set(pending_corpora(run.store))
     if corpora:
         run.tell("finish")
-        build_indexes(run.store, sorted(corpora))
+        make_searchable(run.store, sorted(corpora))
     find_versions(run.store, lambda done, of: run.tell("finish"))
     report = run.report
     if report.stopped_at is None:
@@ -116,6 +115,5 @@ def _delete_vanished(run: Run, scope: Scope, allow_mass_delete: bool) -> None:
         run.report.failed.append(ReadIssue(where, why))
     names = (n for n in run.known.vanished(scope) if not refused or left_out(n))
     while part := list(islice(names, _DELETED_AT_ONCE)):
-        run.report.documents_deleted += delete_documents(run.store, corpus, repo, part)
-        run.changed_corpora.add(corpus)
+        run.delete(corpus, repo, part)
         run.tell("delete")

@@ -1,4 +1,4 @@
-"""What the ledger has of a source's documents, updated as a run meets and stores them."""
+"""The ledger's entries of a source's documents, updated as a run meets and stores them."""
 
 import json
 from collections import Counter
@@ -37,7 +37,7 @@ class LedgerSnapshot:
         return sorted(self._met)
 
     def meet(self, key: Key) -> Entry | None:
-        """What the ledger has of a document that the scan meets: it has not vanished."""
+        """The ledger's entry of a document that the scan meets, which so has not vanished."""
         scope, name = self._open(key[:2]), _name(key)
         held = self._entries.get(name)
         if held is None:
@@ -49,7 +49,7 @@ class LedgerSnapshot:
         return entry
 
     def note(self, key: Key, entry: Entry) -> None:
-        """Take ``entry`` as what the ledger has of a document now."""
+        """Take ``entry`` as the ledger's entry of a document now."""
         self._entries[_name(key)] = (entry, True)
 
     def more_than(self, document: Document) -> ReadIssue | None:

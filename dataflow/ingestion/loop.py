@@ -1,9 +1,8 @@
 """The loop around the ingestion graph: scan a source, store it by batches, finish.
 
-The graph sees a bounded batch, so that memory does not grow with a source. What has to survive a
-``kill -9`` is in the store alone: a document counts once its transaction is committed, the store
-keeps vectors from the moment they are made, and the next run takes up what the ledger and the
-chunks lack.
+The graph sees a bounded batch, so that memory does not grow with a source. The store alone has what
+must survive a ``kill -9``: a document counts once its transaction is committed, vectors are kept as
+soon as they are made, and the next run takes up what the ledger and the chunks lack.
 """
 
 import time
@@ -111,10 +110,10 @@ def ingest(
 def _owned(
     store: Store, source: Source, *, relocated: bool = False, secrets: str | None = None
 ) -> tuple[Source, list[ReadIssue]]:
-    """``source`` with the option and the way with secrets that the caller or a run chose.
+    """``source`` with its option and its mode for secrets; and notes.
 
-    The store keeps both for the next run of this source. Without any, secrets are skipped. Beside
-    the source: notes that it is in the collection under another name too.
+    The caller or an earlier run chose both, and the store keeps them for the next run. Without a
+    mode, secrets are skipped. A note names a collection's other copy of the source.
 
     Raises:
         CrosscorpusError: another source owns its name.
@@ -132,5 +131,5 @@ def _owned(
     judged = without_secrets(
         source, secrets or kept_choice(store, owner, "secrets", None) or "skip"
     )
-    kept_choice(store, owner, "secrets", secrets)  # now that it is known to be a way
+    kept_choice(store, owner, "secrets", secrets)  # now that it is known to be a mode
     return judged, notes

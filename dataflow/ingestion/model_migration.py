@@ -12,7 +12,7 @@ from dataflow.ingestion.vectors import vectors_of
 from operators.embedding.protocol import Embedder, Vectors
 from operators.errors import CrosscorpusError
 from operators.postgres.schema import model_migration
-from operators.postgres.schema.indexes import build_indexes
+from operators.postgres.schema.indexes import make_searchable
 from operators.postgres.store import Store
 from operators.postgres.write.chunk_vectors import fill, unfilled
 
@@ -88,7 +88,7 @@ def migrate_model(
         except model_migration.ModelMigrationIncomplete:
             continue
         report.in_use = True
-        build_indexes(store)
+        make_searchable(store)
         break
     else:
         raise CrosscorpusError(

@@ -4,7 +4,7 @@ import polars as pl
 
 from dataflow.ingestion.version_discovery import find_versions
 from operators.postgres.inspect.verify import FINDINGS
-from operators.postgres.schema.indexes import build_indexes
+from operators.postgres.schema.indexes import make_searchable
 from operators.postgres.store import Store
 from operators.postgres.write.removal import choose_documents, delete_for_good, erase, to_be_erased
 
@@ -40,13 +40,13 @@ def drop_documents(
         return chosen, []
     corpora = sorted(set(chosen["corpus"]))
     delete_for_good(store, chosen)
-    build_indexes(store, corpora)
+    make_searchable(store, corpora)
     find_versions(store)
     return chosen, erase(store)
 
 
 def verify_erased(store: Store, *, repair: bool = False) -> pl.DataFrame:
-    """The corpora of which a drop was killed before it had erased what it deleted.
+    """The corpora where a killed drop deleted documents and did not yet erase them.
 
     Returns:
         Columns ``operators.postgres.inspect.verify.FINDINGS``; kind ``not_erased``.

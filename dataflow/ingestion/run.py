@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,7 @@ from operators.embedding.protocol import Embedder
 from operators.foundation import tokenizer
 from operators.foundation.sanitize import replaced_characters
 from operators.postgres.store import Store
+from operators.postgres.write.document_writer import delete_documents
 from operators.postgres.write.ingestion_runs import COUNTS, begin_run
 from operators.sources.chunking import chunker
 from operators.sources.chunking.grammars import installed
@@ -122,7 +123,7 @@ def fingerprint(source: Source, space: str) -> str:
 
 
 class Run:
-    """One run over a source. ``scan``, ``store`` and ``finish`` read and change it."""
+    """One run over a source. ``scan``, ``store_batch`` and ``finish`` read and change it."""
 
     def __init__(
         self,
@@ -140,10 +141,10 @@ class Run:
         self.report = IngestReport()  # the counts so far
         self.waiting: list[Document] = []  # read and not yet stored
         self.changed_corpora: set[str] = set()  # that this run wrote to
-        self.cured = set[Key]()  # again as the store has them, after a version that failed
+        self.cured = set[Key]()  # that equal the stored version again, after one that failed
         self.met = False  # whether the scan met any document
-        self.failures_in_a_row = 0  # documents that the store did not take, since one that it took
-        self.done_before = 0.0  # the share of the source that was done when this batch began
+        self.failures_in_a_row = 0  # documents that could not be stored, since the last stored one
+        self.done_before = 0.0  # the share of the source that was done when no document waited
         self.began = self.reported = time.monotonic()
         self.stop_at = math.inf  # the clock's time after which the scan reads no more
         self.read = 0  # documents that were read to be stored
@@ -162,14 +163,21 @@ class Run:
         return time.monotonic() - self.reported > EVENT_SECONDS
 
     def time_is_up(self) -> bool:
-        """Whether the run was told to end by now."""
+        """Whether the run must end by now."""
         return time.monotonic() >= self.stop_at
+
+    def delete(self, corpus: str, repo: str, names: Sequence[str]) -> None:
+        """Delete documents from the store, and count them."""
+        self.report.documents_deleted += delete_documents(self.store, corpus, repo, names)
+        self.changed_corpora.add(corpus)
 
     def tell(self, stage: str, vectors: Embedded | None = None) -> None:
         """Report how far the run is: with its reading, or with its ``vectors``."""
         self.reported = time.monotonic()
         if self.on_event is None:
             return
+        if not self.waiting:
+            self.done_before = self.source.fraction()
         report = self.report
         seconds = self.reported - self.began
         committed = report.documents_new + report.documents_changed

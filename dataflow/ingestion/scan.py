@@ -2,7 +2,7 @@
 
 from dataflow.ingestion.ledger_snapshot import GOOD
 from dataflow.ingestion.run import Run
-from dataflow.ingestion.store import GaveUp, record_issue, store_waiting, withdraw
+from dataflow.ingestion.store_batch import GaveUp, record_issue, store_waiting
 from operators.errors import CrosscorpusError
 from operators.foundation.disk_dict import NoScratch
 from operators.sources.protocol import Document, Key, LazyDocument, ReadIssue, content_hash
@@ -59,8 +59,6 @@ def _scan(run: Run, batch_documents: int, batch_characters: int) -> bool:
             store_waiting(run)
             characters = 0
         elif run.report_is_due:
-            if not run.waiting:
-                run.done_before = run.source.fraction()
             run.tell("scan")
     store_waiting(run)
     return complete
@@ -89,7 +87,8 @@ def _take_issue(run: Run, issue: ReadIssue) -> bool:
     if issue.key is None:
         return not issue.failed
     if issue.withdrawn:
-        withdraw(run, issue.key)
+        if run.known.meet(issue.key) is not None:
+            run.delete(*issue.key[:2], [issue.key[2]])
     elif issue.state != "left_out":
         record_issue(run, issue.key, issue.state, issue.reason, issue.content)
     return True

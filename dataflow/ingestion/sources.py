@@ -1,6 +1,6 @@
 """The sources as a user names them: ``git`` and its kin say what :func:`ingest_into` reads.
 
-A sync with GitHub keeps what it fetched in the store, so that it has no source before that is open.
+A sync with GitHub keeps what it fetched in the store: it has no source before the store is open.
 """
 
 from collections.abc import Callable, Mapping

@@ -20,7 +20,7 @@ from dataflow.ingestion.graph import OnEmbedded
 from dataflow.ingestion.graph_builder import build_ingestion_graph
 from operators.embedding.protocol import Embedder
 from operators.postgres.errors import DatabaseError
-from operators.postgres.schema.indexes import build_indexes, pending_corpora
+from operators.postgres.schema.indexes import make_searchable, pending_corpora
 from operators.postgres.store import ModelMismatch, Store, collection_info, need_space
 from operators.postgres.write.chunk_vectors import embed_some
 
@@ -61,7 +61,7 @@ def embed_missing(
     """Give every chunk without a vector its own, the most wanted first; return what was done.
 
     A chunk that the model cannot embed keeps the reason, and is tried again when its text or the
-    model changes. What another worker has in hand is left to it.
+    model changes. No worker takes a chunk that another one has.
 
     Args:
         embedder: the collection's model.
@@ -101,7 +101,7 @@ def embed_missing(
             on_event(done)
     store.forget_info()
     if corpora := touched | set(pending_corpora(store)):
-        build_indexes(store, sorted(corpora))
+        make_searchable(store, sorted(corpora))
     done.left = sum(collection_info(store).unembedded.values())
     done.seconds = time.monotonic() - began
     return done

@@ -22,7 +22,7 @@ from operators.versions.alignment import align, folded, holder
 from operators.versions.normalized_names import NormalizedNames, normalize_names
 
 SINCE = 1
-"""Number of the rules for ``superseded_at``, since when a passage is superseded."""
+"""Number of the rules for ``superseded_at``, the moment when a passage is superseded."""
 
 RULES = SINCE * 1_000_000 + lineage.RULES * 10_000 + alignment.RULES * 100 + text_sketches.RULES
 """A corpus whose versions were found by other rules is compared again as a whole."""
@@ -58,7 +58,7 @@ def find_versions(store: Store, on_compared: OnCompared = lambda done, of: None)
 
 
 def verify_versions(store: Store, *, repair: bool = False) -> pl.DataFrame:
-    """Where a collection's versions are not those of its documents; ``repair`` finds them again.
+    """The corpora whose versions are not those of their documents; ``repair`` finds them again.
 
     Returns:
         Columns ``operators.postgres.inspect.verify.FINDINGS``: ``stale_versions`` for a corpus that
@@ -84,7 +84,8 @@ def verify_versions(store: Store, *, repair: bool = False) -> pl.DataFrame:
 def _of_corpus(store: Store, of: Changed, on_compared: OnCompared) -> tuple[bool, int]:
     """Whether every changed lineage of the corpus was written, and how many have changed."""
     corpus = of.corpus
-    lineages = lineage.lineages(version_store.candidates(store, corpus, _sketched(store, corpus)))
+    documents = version_store.lineage_documents(store, corpus, _sketched(store, corpus))
+    lineages = lineage.lineages(documents)
     before = version_store.placed(store, corpus)
     changed = _changed(lineages, before.clear() if of.anew else before)
     whole, compared = True, 0
@@ -145,11 +146,9 @@ def _normalized(
 
 
 def _changed(lineages: pl.DataFrame, before: pl.DataFrame) -> list[str]:
-    """The lineages that the store has otherwise, or with a document that was written since."""
-    columns = lineages.columns
-    unlike = lineages.join(
-        before.filter("compared").select(columns), on=columns, how="anti", nulls_equal=True
-    )
+    """The lineages that differ from the store's, or have a document that was written since."""
+    known = before.filter("compared").select(lineages.columns)
+    unlike = lineages.join(known, on=lineages.columns, how="anti", nulls_equal=True)
     return sorted(set(unlike["lineage_id"]))
 
 

@@ -49,7 +49,7 @@ def watch(
     Args:
         source: gives the source as it is now.
         on_change: receives the first report and each that changed something, what was embedded
-            after it, and what went wrong: the next change, or two seconds, bring a new attempt.
+            after it, and what went wrong: the next change, or two seconds, start a new attempt.
         options: as for :func:`dataflow.ingestion.loop.ingest`.
 
     Raises:
@@ -109,7 +109,7 @@ def _embed(
 
 
 def _tell(on_change: OnChange, error: Exception, said: str) -> str:
-    """Tell ``error`` unless it says what was ``said``, numbers apart; return what it says."""
+    """Report ``error`` unless it repeats ``said``, numbers apart; return its text."""
     says = re.sub(r"\d+", "", str(error))
     if says != said:
         on_change(error)

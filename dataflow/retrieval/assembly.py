@@ -1,4 +1,4 @@
-"""From the ranked list to what is read: the best results, the context, citations, what to know."""
+"""From the ranked list to its reader: the best results, the context, citations and notes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -34,7 +34,7 @@ def context_candidates(unique: pl.DataFrame, context_depth: int = 30) -> pl.Data
 
 @tag(stage="context")
 def context_order(context_candidates: pl.DataFrame) -> pl.DataFrame:
-    """The passages as they are read: of versions of one the newest first, each marked."""
+    """The passages in reading order: of one passage the newest version first, each marked."""
     return passage_versions.newest_first(context_candidates)
 
 
@@ -42,13 +42,13 @@ def context_order(context_candidates: pl.DataFrame) -> pl.DataFrame:
 def unmet_filters(
     homes: dict[str, Home], queries: pl.DataFrame, results: pl.DataFrame, corpora: dict[str, Any]
 ) -> pl.DataFrame:
-    """What a question without results filters by and no document that it may see has."""
+    """The filter values of a question without results that no visible document has."""
     return filter_values.unmet_filters(homes, queries, results, visible_parts(corpora))
 
 
 @tag(stage="outcomes", io="postgres", fail_open="yes")
 def replica_lag(homes: dict[str, Home], queries: pl.DataFrame) -> pl.DataFrame:
-    """That the server is a replica which lacks what was ingested of late."""
+    """The note that the server is a replica and lacks what was ingested last."""
     return replication.notes(homes, queries)
 
 
@@ -57,7 +57,7 @@ def replica_lag(homes: dict[str, Home], queries: pl.DataFrame) -> pl.DataFrame:
 def incomplete_corpora(
     held: dict[str, CollectionInfo], homes: dict[str, Home], queries: pl.DataFrame
 ) -> pl.DataFrame:
-    """What corpora lack yet: documents of an ingestion that has not ended, and vectors."""
+    """What corpora still lack: documents of an ingestion that has not ended, and vectors."""
     at = {corpus: (info, homes[corpus].corpus) for corpus, info in held.items()}
     lacks = {
         name: (info.unembedded.get(of, 0), info.corpora.get(of, 0), of in info.unfinished)
@@ -177,7 +177,7 @@ def provenance(
     max_citations: int = 8,  # what a terminal shows of them
     timings: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
-    """How the answer came about: what was searched and how, what was found, what went wrong."""
+    """How the answer came about: the searches, their settings, the counts, and what failed."""
     stages = {"fused": fused, "unique": unique, "results": results, "citations": citations}
     return {
         "searched": search_outcomes.channels(outcomes),

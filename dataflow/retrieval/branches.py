@@ -49,7 +49,7 @@ def _branches(corpora: dict[str, Any], corpus_modules: Sequence[ModuleType]) -> 
 def from_each_corpus(together: Sequence[str] = (), /, **arguments: str) -> Any:
     """Feeds each argument with a node of every corpus, as a dict by the corpus's name.
 
-    And ``frames``, where there are such, with the nodes ``together`` as a dict by their names.
+    If there are nodes ``together``, they feed ``frames``, as a dict by their names.
     """
 
     def decorate(corpora: dict[str, Any]) -> Any:
@@ -65,7 +65,7 @@ def from_each_corpus(together: Sequence[str] = (), /, **arguments: str) -> Any:
 
 
 def _parameters(corpora: dict[str, Any], top_parameters: list[str]) -> Any:
-    """Feeds ``parameters`` with the value that every parameter has in this run, by its name."""
+    """Feeds ``parameters`` with the value of every parameter in this run, by its name."""
     names = [f"{name}.{key}" for name, options in corpora.items() for key in options["inputs"]]
     every = [*names, *top_parameters]
     return inject(parameters=group(**{name: source(name) for name in every}))

@@ -1,7 +1,7 @@
 """One corpus: searched by meaning and by words, merged, freed of near-duplicates, unified.
 
-The graph has these nodes once for each corpus of the configuration, under the corpus's name. What
-is tagged ``fail_open`` may fail without taking the other corpora along.
+The graph has these nodes once for each corpus of the configuration, under the corpus's name. If a
+node tagged ``fail_open`` fails, the other corpora still answer.
 """
 
 from typing import Any, TypeAlias
@@ -57,13 +57,13 @@ def collection(home: Home) -> CollectionInfo:
 def corpus_queries(
     scoped_queries: pl.DataFrame, corpus: str, filters: dict[str, Any]
 ) -> pl.DataFrame:
-    """The questions that ask this corpus, each narrowed to what the configuration lets be seen."""
+    """The questions that ask this corpus, each narrowed to what the configuration shows of it."""
     return narrowed(scoped_queries, corpus, filters)
 
 
 @tag(stage="search")
 def search_timeout_s(corpus_queries: pl.DataFrame, deadline_s: float | None) -> float | None:
-    """The seconds that each search of the run may take: the deadline, for every question once."""
+    """The seconds that each search of the run may take: the deadline times the questions."""
     return None if deadline_s is None else deadline_s * max(corpus_queries.height, 1)
 
 
@@ -75,7 +75,7 @@ def asked(
     corpus_queries: pl.DataFrame,
     search_timeout_s: float | None,
 ) -> Asked:
-    """What every search of the corpus is given."""
+    """The questions, the corpus and the time that each search of the corpus gets."""
     return Asked(home, corpus, corpus_queries, collection.corpora, search_timeout_s)
 
 
@@ -227,7 +227,7 @@ def token_index(chunks: pl.DataFrame) -> TokenIndex:
 
 @tag(stage="dedup")
 def similarity_index(chunks: pl.DataFrame) -> SimilarityIndex:
-    """What tells most chunks apart at a glance, within the corpus and across."""
+    """The texts, vectors and token sets of the chunks, compared within the corpus and across."""
     return index_similarity(chunks)
 
 
@@ -258,7 +258,7 @@ def deduped__guarded(
     jaccard_threshold: float = 0.9,
     cosine_threshold: float = 0.95,
 ) -> pl.DataFrame:
-    """The merged list without copies that say the same, to the number and the negation."""
+    """The merged list without copies that say the same, with the same numbers and negations."""
     return within.guarded(
         merged,
         chunks,
@@ -297,7 +297,7 @@ def unified(
 
 
 def _of_searches(value: str, *also: str) -> Any:
-    """What the searches give that the merge needs: no other runs for it."""
+    """Feeds a node with the results of the searches that the merge reads; no other one runs."""
 
     def given(merged_variant: str) -> Any:
         alone = {"vector_only": ["vector"], "text_only": ["text"]}
@@ -314,7 +314,7 @@ def best_match(
     collection: CollectionInfo,
     other_embedders: dict[str, Any],
 ) -> pl.DataFrame:
-    """How near each question's nearest passage is, and how much of it the best by words covers."""
+    """How near each question's nearest passage is, and how much of it the best text hit covers."""
     comparable = collection.space not in other_embedders
     return lexical_weight.best_match(channel_lists, comparable=comparable)
 

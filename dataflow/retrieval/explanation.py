@@ -13,7 +13,7 @@ from operators.explain import steps
 from operators.explain.explain_targets import find_targets
 from operators.postgres.store import Home
 
-_OF_ALL_CORPORA = [one.name for one in fields(reasons.Run) if one.name not in ("merged", "deduped")]
+_OF_ALL = [one.name for one in fields(reasons.Stages) if one.name not in ("merged", "deduped")]
 
 
 @tag(stage="explanation", io="postgres")
@@ -42,20 +42,20 @@ def explain_targets(
 
 
 @tag(stage="explanation")
-@from_each_corpus(_OF_ALL_CORPORA, merged="merged", deduped="deduped")
+@from_each_corpus(_OF_ALL, merged="merged", deduped="deduped")
 def stages(
     frames: dict[str, pl.DataFrame],
     merged: dict[str, pl.DataFrame],
     deduped: dict[str, pl.DataFrame],
-) -> reasons.Run:
+) -> reasons.Stages:
     """The frames of all stages, side by side."""
     each = {"merged": reasons.of_all(merged), "deduped": reasons.of_all(deduped)}
-    return reasons.Run(**frames, **each)
+    return reasons.Stages(**frames, **each)
 
 
 @tag(stage="explanation")
 def dispositions(
-    stages: reasons.Run,
+    stages: reasons.Stages,
     corpora: dict[str, Any],
     packed_variant: str,
     top_k: int = 10,
@@ -65,7 +65,7 @@ def dispositions(
 ) -> pl.DataFrame:
     """What became of every result and every named chunk: its places, its fate and the reason."""
     limits = reasons.Limits(
-        candidates={name: one["inputs"]["search_depth"] for name, one in corpora.items()},
+        search_depths={name: one["inputs"]["search_depth"] for name, one in corpora.items()},
         top_k=top_k,
         context_depth=context_depth,
         budget=context_budget,
@@ -78,7 +78,7 @@ def dispositions(
 
 @tag(stage="explanation")
 def explain(
-    stages: reasons.Run,
+    stages: reasons.Stages,
     dispositions: pl.DataFrame,
     trigger_weights: pl.DataFrame,
     languages: dict[str, float],

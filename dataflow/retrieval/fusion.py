@@ -44,7 +44,7 @@ def lone_channels(outcomes: pl.DataFrame) -> dict[str, str]:
 @tag(stage="fusion")
 @from_each_corpus(branches="unified")
 def pooled_hits(branches: dict[str, pl.DataFrame], outcomes: pl.DataFrame) -> pl.DataFrame:
-    """The answers of all corpora, one after the other; there are outcomes, so one may be empty."""
+    """The answers of all corpora, one after the other, once a search has answered."""
     return tell_corpora_apart(stacked(branch[list(UNIFIED)] for branch in branches.values()))
 
 
@@ -166,13 +166,13 @@ def fused__convex(
 def weighted__by_trigger(
     fused: pl.DataFrame, trigger_weights: pl.DataFrame, languages: dict[str, float]
 ) -> pl.DataFrame:
-    """The list with each corpus's weight for what triggered the question, and each language's."""
+    """The list, weighted by corpus for the trigger of the question, and by language."""
     return weigh_languages(weigh(fused, trigger_weights), languages)
 
 
 @tag(stage="weight")
 def weighted__off(fused: pl.DataFrame, languages: dict[str, float]) -> pl.DataFrame:
-    """The list with all sources alike, and each language's weight."""
+    """The list, weighted by language alone."""
     return weigh_languages(fused, languages)
 
 
@@ -200,7 +200,7 @@ def version_order(
 
 @tag(stage="rerank")
 def phrase_order(version_order: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
-    """The list with the passages at its head that have a phrase of the question as it stands."""
+    """The list with the passages first that have a phrase of the question word for word."""
     return phrases_first(version_order, queries)
 
 
@@ -230,7 +230,7 @@ def unique__guarded(
     jaccard_threshold: float = 0.9,
     cosine_threshold: float = 0.95,
 ) -> pl.DataFrame:
-    """The list without copies that say the same, to the number and the negation."""
+    """The list without copies that say the same, with the same numbers and negations."""
     return across.guarded(
         phrase_order,
         list(known.values()),

@@ -54,13 +54,13 @@ def queries(
 def trigger_weights(
     queries: pl.DataFrame, source_weights: dict[str, dict[str, float]]
 ) -> pl.DataFrame:
-    """What each corpus weighs for what triggered the question."""
+    """The weight of each corpus for the trigger of the question."""
     return weighting.trigger_weights(queries, source_weights)
 
 
 @tag(stage="queries")
 def lexical_prior(queries: pl.DataFrame, full_weight_terms: int = 8) -> pl.DataFrame:
-    """How much the words of each question count, by how it is put."""
+    """How much the words of each question count, by its wording alone."""
     return lexical_weights(queries, full_weight_terms=full_weight_terms)
 
 

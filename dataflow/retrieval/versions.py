@@ -20,7 +20,7 @@ from operators.versions import version_choice
 def known_versions(
     homes: dict[str, Home], queries: pl.DataFrame, understand_versions: bool = True
 ) -> pl.DataFrame | None:
-    """Every version of every topic; read only where a question may ask for one."""
+    """Every version of every topic; read only if a question may ask for one."""
     if not version_choice.may_ask(queries, understand=understand_versions):
         return empty(stored.KNOWN_VERSIONS)
     return stacked(
@@ -51,5 +51,5 @@ def version_scope(
 
 @tag(stage="queries")
 def scoped_queries(queries: pl.DataFrame, version_scope: pl.DataFrame) -> pl.DataFrame:
-    """The questions as the corpora are searched with them."""
+    """The questions with the versions that each may see."""
     return version_choice.scoped(queries, version_scope)

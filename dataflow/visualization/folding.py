@@ -46,7 +46,7 @@ def group_title(members: list[str]) -> str:
 
 
 def _look(shown: Picture, subgraph: str) -> Hashable:
-    """All that a reader could tell the sub-graph by, without its name."""
+    """All by which a reader could tell the sub-graph from others, without its name."""
     boxes = [box for box in shown.boxes.values() if box.node.subgraph == subgraph]
     own = {box.node.name for box in boxes}
 

@@ -119,7 +119,7 @@ def to_text(found: Diff) -> str:
 
 
 def _once(rows: list[str], subgraphs: list[str]) -> list[str]:
-    """``rows`` with those that differ by their sub-graph only, and are there for each, as one."""
+    """``rows``; those that every sub-graph has, with its own name, are one row."""
     if len(subgraphs) < 2:
         return rows
     inside = re.compile(rf"(?<![\w.])({'|'.join(map(re.escape, subgraphs))})\.")

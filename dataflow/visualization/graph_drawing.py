@@ -48,7 +48,7 @@ class GraphDrawing:
         return str(path)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        """How a notebook shows it: as a picture, or as text where Graphviz is missing."""
+        """Its form in a notebook: a picture, or text if Graphviz is missing."""
         try:
             return {"image/svg+xml": self.pipe("svg").decode()}
         except RenderError:

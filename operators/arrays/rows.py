@@ -38,7 +38,7 @@ def replaced(frame: pl.DataFrame, *columns: pl.Series) -> pl.DataFrame:
     return made
 
 
-def listed(frame: pl.DataFrame) -> pl.DataFrame:
+def by_rank(frame: pl.DataFrame) -> pl.DataFrame:
     """``frame`` by query and rank; the very same frame where it is so already."""
     query_id, rank = frame["query_id"].to_numpy(), frame["rank"].to_numpy()
     same = query_id[1:] == query_id[:-1]

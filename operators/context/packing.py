@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from operators.arrays.rows import listed, take
+from operators.arrays.rows import by_rank, take
 from operators.foundation.defusing import defused
 from operators.foundation.escape import header_label
 from operators.frames import CONTEXT, PACKED, frame_of
@@ -54,7 +54,7 @@ def pack(
         budget: in the unit of ``measure``, for each query.
         label_names, inert_markdown: see :func:`operators.foundation.defusing.defused`.
     """
-    results = listed(results)
+    results = by_rank(results)
     harmless = partial(defused, label_names=frozenset(label_names), inert_markdown=inert_markdown)
     texts = harmless(results["text"])
     labels = headers(results["source_label"], harmless)

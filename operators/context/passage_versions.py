@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from operators.arrays.rows import listed, replaced, take
+from operators.arrays.rows import by_rank, replaced, take
 from operators.versions.version_key import version_key
 
 NEWEST, OLDER = "newest version here", "older version"
@@ -26,7 +26,7 @@ def newest_first(results: pl.DataFrame) -> pl.DataFrame:
     """
     if results["lineage_id"].null_count() >= results.height - 1:
         return results
-    results = listed(results)
+    results = by_rank(results)
     passages: dict[tuple[Any, ...], list[int]] = defaultdict(list)
     keys = results["query_id", "corpus", "lineage_id", "anchor"]
     for row, key in enumerate(keys.iter_rows()):

@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 import polars as pl
 
-from operators.arrays.rows import index, listed, replaced
+from operators.arrays.rows import by_rank, index, replaced
 from operators.arrays.segments import Column, Floats, Integers, places, positions
 from operators.dedup.changes import change_representatives
 from operators.dedup.cosine import cosine_representatives, unit_vectors
@@ -100,7 +100,7 @@ def of_hits(
 
 
 def _one_place_a_change(hits: pl.DataFrame) -> tuple[pl.DataFrame, Column]:
-    hits = _unique(hits := listed(hits), change_representatives(hits))
+    hits = _unique(hits := by_rank(hits), change_representatives(hits))
     return hits, hits["query_id"].to_numpy()
 
 

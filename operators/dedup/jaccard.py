@@ -86,9 +86,9 @@ class Finder:
         return first
 
     def pairs(self, rows: Integers, may_better: Flags, may_worse: Flags) -> Pairs:
-        """The pairs (better, worse) of ``rows`` (numbers, ascending) that have the index.
+        """The pairs (better, worse) of ``rows`` (numbers, ascending) that reach the threshold.
 
-        The flags say of each row whether it may be the better or the worse one of a pair.
+        The flags say whether a row may be the better or the worse one of a pair.
         """
         better, worse = self._candidates(rows, may_better, may_worse)
         high = self._compare(self.number[better], self.number[worse])
@@ -127,7 +127,7 @@ class Finder:
         return better[same], worse[same]
 
     def _compare(self, one: Integers, two: Integers) -> Flags:
-        """Whether each pair of sets has the index."""
+        """Whether each pair of sets reaches the threshold."""
         small = np.minimum(self.sizes[one], self.sizes[two])
         large = np.maximum(self.sizes[one], self.sizes[two])
         worth = np.flatnonzero(small >= (self.threshold - 1e-9) * large)

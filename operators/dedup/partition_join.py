@@ -1,8 +1,8 @@
 """Finds similar sets without comparing all pairs, by the parts that they have in common.
 
-Two sets of a Jaccard index of 0.9 differ in few tokens. Split both into one part more than that, by
-the tokens' values: then at least one part is the same in both, to the token. So only sets that
-share a part are compared. Other sets hardly ever share one, however much their vocabulary overlaps.
+Two sets of a Jaccard index of 0.9 differ in few tokens. Both are split by the tokens' values into
+more parts than these: then at least one part is the same in both. So only sets that share a part
+are compared. Other sets hardly ever share one, however much their vocabulary overlaps.
 (Arasu, Ganti and Kaushik, "Efficient exact set-similarity joins", VLDB 2006.)
 
 Sets of 2**(n-1) to 2**n - 1 tokens are on level n and split alike. A set that may be similar
@@ -33,7 +33,7 @@ class Parts:
 
 
 def parts_of(sets: TokenIndex, threshold: float) -> Parts:
-    """The parts by which sets of at least this Jaccard index share one."""
+    """The parts of each set: two sets of at least this Jaccard index share one."""
     owner, level = _splits(sets.sizes, threshold)
     count = _how_many(level, threshold)
     keys: list[Words] = [np.zeros(0, np.uint64)]
@@ -59,7 +59,7 @@ def _splits(sizes: Integers, threshold: float) -> tuple[Integers, Integers]:
 
 
 def _how_many(level: Integers, threshold: float) -> Integers:
-    """Parts on a level: one more than two sets of the index may differ in."""
+    """Parts on a level: one more than the tokens in which two such sets may differ."""
     most = np.exp2(level) - 1
     # 1e-9: floating point must not round the last differing token away
     differing = np.floor(2 * most * (1 - threshold) / (1 + threshold) + 1e-9)

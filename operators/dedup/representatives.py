@@ -47,7 +47,7 @@ def absorb(hits: pl.DataFrame, representative: Integers) -> pl.DataFrame:
 
 
 def _split(representative: Integers) -> tuple[Integers, Integers, Integers]:
-    """The rows that stay; those that go, by owner; and of each of these the owner's new row."""
+    """The rows that stay; the rows that go, by owner; and the new row of each one's owner."""
     stays = representative == np.arange(len(representative))
     kept, gone = np.flatnonzero(stays), np.flatnonzero(~stays)
     owner = (np.cumsum(stays) - 1)[representative[gone]]

@@ -21,7 +21,7 @@ class SimilarityIndex:
     chunk_id: Integers
     text: list[str]  # each run of white space as one space; null is empty
     vector: Floats  # unit vectors; zeros for a chunk without a usable embedding
-    tokens: tuple[TokenIndex, ...]  # the sets of one part of the entries after the other
+    tokens: tuple[TokenIndex, ...]  # the sets of all entries, in one or several parts
 
 
 def index_similarity(chunks: pl.DataFrame) -> SimilarityIndex:

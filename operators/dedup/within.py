@@ -7,7 +7,7 @@ again. A hit whose chunk is not among ``chunks`` (deleted meanwhile) goes too.
 import numpy as np
 import polars as pl
 
-from operators.arrays.rows import index, listed
+from operators.arrays.rows import by_rank, index
 from operators.arrays.segments import Integers, positions
 from operators.dedup.cosine import cosine_representatives, unit_vectors
 from operators.dedup.guarded import guarded_representatives
@@ -72,7 +72,7 @@ def off(merged: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
 
 def _found(merged: pl.DataFrame, chunks: pl.DataFrame) -> tuple[pl.DataFrame, Integers, Integers]:
     """The hits whose chunk is there, by query and rank, and each one's query and chunk's row."""
-    hits = listed(merged)
+    hits = by_rank(merged)
     row = positions(chunks["chunk_id"].to_numpy(), hits["chunk_id"].to_numpy())
     there = row >= 0
     if not there.all():

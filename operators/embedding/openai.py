@@ -75,9 +75,6 @@ class OpenAIEmbedder:
         """Estimate each text's tokens; the estimate is rather too high."""
         return [_tokens(text) for text in readable(texts)]
 
-    def token_offsets(self, text: str) -> None:
-        """Return None: the endpoint's tokenizer is unknown."""
-
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Embed n texts into (n, dimensions).
 

@@ -61,9 +61,6 @@ class Embedder(Protocol):
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Count each text's word-pieces, without the markers a model adds and without a prefix."""
 
-    def token_offsets(self, text: str) -> list[tuple[int, int]] | None:
-        """Return each word-piece's (start, end) in characters; None if the model has none."""
-
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Embed texts to be found; raises :class:`TextTooLong` rather than cut one."""
 
@@ -98,7 +95,7 @@ def file_sha256(path: Path) -> str:
 
 
 def readable(texts: Sequence[str]) -> list[str]:
-    """``texts`` with U+FFFD for each lone surrogate, which no tokenizer takes; same offsets."""
+    """``texts`` with U+FFFD for each lone surrogate, which no tokenizer takes."""
     if isinstance(texts, str):
         raise TypeError("a list of texts is needed, not one text")
     return [_SURROGATES.sub("\ufffd", text) for text in texts]

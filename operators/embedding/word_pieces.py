@@ -19,10 +19,6 @@ class WordPieces:
         """Count the word-pieces of each text; 0 for an empty one."""
         return [len(encoding) for encoding in self._encodings(texts)]
 
-    def token_offsets(self, text: str) -> list[tuple[int, int]]:
-        """Return each word-piece's (start, end) in characters."""
-        return list(self._tokenizer.encode(readable([text])[0], add_special_tokens=False).offsets)
-
     def _encodings(self, texts: Sequence[str]) -> Iterator[Any]:
         for start in range(0, len(texts), AT_ONCE):
             batch = readable(texts[start : start + AT_ONCE])

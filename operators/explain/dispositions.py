@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from operators.arrays.rows import listed
+from operators.arrays.rows import by_rank
 from operators.context.packing import SEPARATOR, boundary, entry, headers
 from operators.context.search_outcomes import channels
 from operators.dedup.changes import change_representatives
@@ -34,7 +34,7 @@ _NAMED = [*_KEY, "corpus", "source_label", "source_url"]
 
 
 @dataclass(frozen=True)
-class Run:
+class Stages:
     """The frames of one run, as the nodes of the same names gave them."""
 
     queries: pl.DataFrame
@@ -59,7 +59,7 @@ class Run:
 class Limits:
     """The limits of a run."""
 
-    candidates: Mapping[str, int]  # the search depth of each corpus
+    search_depths: Mapping[str, int]  # of each corpus
     top_k: int
     context_depth: int
     budget: int
@@ -78,7 +78,7 @@ def of_all(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     return pl.concat(named, how="diagonal")  # a stage need not tell what made its scores
 
 
-def dispositions(run: Run, limits: Limits) -> pl.DataFrame:
+def dispositions(run: Stages, limits: Limits) -> pl.DataFrame:
     """``DISPOSITIONS``: one row a result, by rank, then one a named chunk that is no result."""
     rows = _with_places(_asked(run), run)
     duplicates = run.unique.select(*_KEY, near_duplicates="alternate_sources")
@@ -97,14 +97,14 @@ def dispositions(run: Run, limits: Limits) -> pl.DataFrame:
     return rows.hstack(ends).select(list(DISPOSITIONS))
 
 
-def _asked(run: Run) -> pl.DataFrame:
+def _asked(run: Stages) -> pl.DataFrame:
     """The results by rank, then the named chunks; each chunk of a query once."""
     results = run.results.sort("query_id", "rank").select(_NAMED)
     both = _once(pl.concat([results, run.explain_targets[_NAMED]]))
     return both.sort("query_id", maintain_order=True)
 
 
-def _with_places(rows: pl.DataFrame, run: Run) -> pl.DataFrame:
+def _with_places(rows: pl.DataFrame, run: Stages) -> pl.DataFrame:
     """``rows`` with each chunk's rank and score in every stage, and its place in the context."""
     stages = {"merged": run.merged, "deduped": run.deduped, "fused": run.fused}
     stages |= {"weighted": run.weighted, "reranked": run.reranked, "unique": run.unique}
@@ -126,7 +126,7 @@ def _once(frame: pl.DataFrame) -> pl.DataFrame:
 class _Lookups:
     """The tables of a run that the reasons need; each is made at its first use."""
 
-    def __init__(self, run: Run, limits: Limits) -> None:
+    def __init__(self, run: Stages, limits: Limits) -> None:
         self.run, self.limits = run, limits
 
     @cached_property
@@ -148,7 +148,7 @@ class _Lookups:
     @cached_property
     def of_changes(self) -> set[tuple[int, int]]:
         """The hits whose place a better one of the same change has."""
-        keys = (hits := listed(self.run.reranked)).select(_KEY).rows()
+        keys = (hits := by_rank(self.run.reranked)).select(_KEY).rows()
         return {keys[row] for row, of in enumerate(change_representatives(hits)) if row != of}
 
     @cached_property
@@ -252,7 +252,7 @@ def _unfound(row: Mapping[str, Any], lookups: _Lookups) -> tuple[str, str]:
     wrong = [f"its {c} search {_SPELLED[s]}" for c, s in statuses.items() if s in _SPELLED]
     if statuses and len(wrong) == len(statuses):
         return "not_searched", " and ".join(dict.fromkeys(wrong))
-    many = lookups.limits.candidates.get(row["corpus"], 0)
+    many = lookups.limits.search_depths.get(row["corpus"], 0)
     ends = lookups.ends.get((row["query_id"], row["corpus"]), {})
     full = [channel for channel in statuses if ends.get(channel, 0) >= many]
     if "vector" in full:

@@ -21,7 +21,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from operators.explain.dispositions import Run
+from operators.explain.dispositions import Stages
 from operators.frames import EXPLAIN, PART, SCORE_FACTORS, empty
 from operators.ranking.weighting import language_factors
 
@@ -30,7 +30,7 @@ _ORDER = ["query_id", "place", "table", "rank", "other"]
 
 
 def explain(
-    run: Run,
+    run: Stages,
     dispositions: pl.DataFrame,
     weights: pl.DataFrame | None,
     *,
@@ -74,8 +74,8 @@ def explain(
         weighed = run.weighted.select(*_KEY, "corpus").join(weights, on=["query_id", "corpus"])
         weighted.append(("weight", _of(weighed, "weight")))
     if languages:
-        told = run.weighted.with_columns(language_factors(run.weighted, languages))
-        weighted.append(("language", _of(told, "language")))
+        factors = run.weighted.with_columns(language_factors(run.weighted, languages))
+        weighted.append(("language", _of(factors, "language")))
     duplicates = _near_duplicates(run, dispositions)
     end = dispositions.select(*_KEY, "disposition", other="near_duplicate_of", detail="reason")
     every = end["disposition"].unique(maintain_order=True)
@@ -126,11 +126,11 @@ def explain(
 
 def merge_factors(merged: pl.DataFrame) -> pl.DataFrame:
     """Query, chunk and ``SCORE_FACTORS`` of merged lists; null where they do not give the score."""
-    told = _told(merged, SCORE_FACTORS)
+    whole = _whole(merged, SCORE_FACTORS)
     vector = pl.col("vector_weight") * pl.col("vector_value")
     text = pl.col("text_weight") * (pl.col("text_value") * pl.col("lexical_weight"))
     true = vector + text == pl.col("score")
-    return told.select(*_KEY, *(pl.when(true).then(name).alias(name) for name in SCORE_FACTORS))
+    return whole.select(*_KEY, *(pl.when(true).then(name).alias(name) for name in SCORE_FACTORS))
 
 
 def fusion_parts(fused: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -139,9 +139,9 @@ def fusion_parts(fused: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     The parts of a chunk are in the order of their corpora, in which the fusion adds them. Parts
     that do not give the score are left out.
     """
-    told = _told(fused, {"part": PART, "other_parts": pl.List(PART)})
-    own = told.select(*_KEY, "score", "part").unnest("part").drop_nulls("part")
-    others = told.select(*_KEY, "other_parts").explode("other_parts", empty_as_null=False)
+    whole = _whole(fused, {"part": PART, "other_parts": pl.List(PART)})
+    own = whole.select(*_KEY, "score", "part").unnest("part").drop_nulls("part")
+    others = whole.select(*_KEY, "other_parts").explode("other_parts", empty_as_null=False)
     others = others.unnest("other_parts").drop_nulls("part")
     every = pl.concat([own.drop("score"), others]).sort("corpus", maintain_order=True)
     sums = every.group_by(_KEY, maintain_order=True).agg(sum=pl.col("part").cum_sum().last())
@@ -149,7 +149,7 @@ def fusion_parts(fused: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     return true, every.join(true, on=_KEY, how="semi", maintain_order="left")
 
 
-def _told(frame: pl.DataFrame, columns: Mapping[str, pl.DataType]) -> pl.DataFrame:
+def _whole(frame: pl.DataFrame, columns: Mapping[str, pl.DataType]) -> pl.DataFrame:
     lacking = {name: kind for name, kind in columns.items() if name not in frame.columns}
     return frame.with_columns(pl.lit(None, kind).alias(name) for name, kind in lacking.items())
 
@@ -173,7 +173,7 @@ def _of(
     return frame.select(*_KEY, **columns).drop_nulls("value")
 
 
-def _near_duplicates(run: Run, dispositions: pl.DataFrame) -> pl.DataFrame:
+def _near_duplicates(run: Stages, dispositions: pl.DataFrame) -> pl.DataFrame:
     """The chunks that each chunk represents, and whether within its corpus."""
     within = run.deduped.select(*_KEY, other="duplicates", within=True)
     within = within.filter(pl.col("other").list.len() > 0).explode("other")

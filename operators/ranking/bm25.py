@@ -116,10 +116,10 @@ def query_counts(text: str) -> dict[int, int]:
 
 @dataclass(frozen=True)
 class QueryTerms:
-    """A query's weights by term id, and the terms that find its candidates."""
+    """A query's weights by term id, and the rare terms that find the chunks to score."""
 
     weights: Mapping[int, float]
-    candidates: Sequence[int]
+    rare_terms: Sequence[int]
 
 
 def query_terms(
@@ -127,20 +127,19 @@ def query_terms(
 ) -> QueryTerms:
     """The weights of a query's terms in a corpus of ``chunks`` chunks.
 
-    Candidates are the chunks that have one of the rarest terms: as many terms as keep the summed
-    ``df`` within ``cap``, but at least one, and more while they could not fill ``k`` rows. Every
-    candidate is scored with all terms. Terms that the corpus lacks are left out.
+    ``rare_terms`` are the rarest: as many as keep the summed ``df`` within ``cap``, but at least
+    one, and more while they could not fill ``k`` rows. Terms that the corpus lacks are left out.
     """
     known = sorted((df[term], term) for term in counts if df.get(term, 0) > 0)[:MAX_QUERY_TERMS]
-    candidates: list[int] = []
+    rare_terms: list[int] = []
     reached = 0
     for frequency, term in known:
-        if candidates and reached >= k and reached + frequency > cap:
+        if rare_terms and reached >= k and reached + frequency > cap:
             break
-        candidates.append(term)
+        rare_terms.append(term)
         reached += frequency
     return QueryTerms(
-        {term: counts[term] * idf(frequency, chunks) for frequency, term in known}, candidates
+        {term: counts[term] * idf(frequency, chunks) for frequency, term in known}, rare_terms
     )
 
 

@@ -10,25 +10,25 @@ from collections import defaultdict
 import numpy as np
 import polars as pl
 
-from operators.arrays.rows import listed
+from operators.arrays.rows import by_rank
 from operators.foundation.tokenizer import vocabulary
 from operators.ranking.total_order import ranked
 
 HEAD = 10
-"""So many documents stand before a passage that the newest version replaces."""
+"""Documents that stand before a passage that the newest version replaces."""
 
 
 def newest_stands(hits: pl.DataFrame, queries: pl.DataFrame, scope: pl.DataFrame) -> pl.DataFrame:
     """``hits`` (``FUSED``) with the newest version of a topic in the place of its older ones.
 
     A passage that newer versions lack comes behind the first ``HEAD`` other documents, and the best
-    passage of its topic's newest version takes its place, if the list has one. An old passage with
-    a word of the question that no newest version of the list has stays: nothing newer says it.
+    passage of its topic's newest version takes its place, if the list has one. An old passage stays
+    if it has a word of the question that no newest version of the list has.
     A question that asks for a version (``scope``: ``VERSION_SCOPE``) or a moment keeps its list.
     """
     if hits["last_version"].null_count() == hits.height:
         return hits
-    hits = listed(hits)
+    hits = by_rank(hits)
     plain = set(scope.filter(version_policy="newest")["query_id"])
     undated = queries.filter(pl.col("as_of").is_null() & pl.col("query_id").is_in(plain))
     score = hits["score"].to_numpy().copy()
@@ -44,7 +44,7 @@ def newest_stands(hits: pl.DataFrame, queries: pl.DataFrame, scope: pl.DataFrame
     known = dict[int, set[str]]()
 
     def asked_in(row: int) -> set[str]:
-        """The words of any question that a passage has, which several questions may find."""
+        """The words of all questions that a passage has: several questions may find it."""
         if (held := known.get(chunk_id[row])) is None:
             held = known[chunk_id[row]] = any_asked & vocabulary(said[row])
         return held

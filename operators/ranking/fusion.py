@@ -69,7 +69,7 @@ def fuse_comb_sum(hits: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class CorpusSearch:
-    """How the hits of one corpus were found, which decides what they count by.
+    """How the hits of one corpus were found: that decides which of their scores count.
 
     Attributes:
         vector_weight: the share of the similarities, 0 to 1; the text scores have the rest.
@@ -200,14 +200,14 @@ def fuse_convex(hits: pl.DataFrame, factors: pl.DataFrame) -> pl.DataFrame:
 def _last(
     values: Floats, rank: pl.Series, begins: Integers, cut: Floats, *groups: Column
 ) -> Floats:
-    """The value of the last hit of each piece's list; less where the list ends before the cut."""
+    """The value of the last hit of each piece's list; less if the list ends before the cut."""
     deepest = np.fmax.reduceat(rank.to_numpy().astype(np.float64), begins)
     full = np.minimum((1 + _extreme(deepest, *groups)) / cut, 1.0)
     return full * _extreme(np.fmin.reduceat(values, begins), *groups, extreme=np.fmin)
 
 
 def _extreme(values: Floats, *groups: Column, extreme: np.ufunc = np.fmax) -> Floats:
-    """The ``extreme`` of the values of each one's group; 0 if that is lower or there is none."""
+    """The ``extreme`` value of each one's group; 0 if that is below 0 or missing."""
     order = np.lexsort(groups)
     begins = np.flatnonzero(np.any([changes(group[order]) for group in groups], axis=0))
     found = np.empty_like(values)

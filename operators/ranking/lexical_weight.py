@@ -6,8 +6,8 @@ words a question has, the more it says if a passage shares many. Two kinds of sh
 different: one or two words, and names as code has them (``makeFile``, ``max_size``). People look
 these up to the letter, and an embedding model has never seen them.
 
-The lists say more than the question does: if the best passage by words covers as much of the
-question as the best by meaning is near to it, the words count after all.
+The lists say more than the question does. The words count after all if the best passage by words
+covers a share of the question as high as the similarity of the best passage by meaning.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ from operators.foundation import tokenizer
 from operators.frames import BEST_MATCH, LEXICAL_WEIGHT, frame_of
 
 LOOKED_UP = 2
-"""People look up so many words to the letter."""
+"""People look up a question of up to so many words to the letter."""
 
 STEEPNESS = 6
 """The power of the share of words: at 8 words in full, 4 words count 2 %, 6 words 18 %."""

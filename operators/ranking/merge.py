@@ -1,7 +1,7 @@
 """The vector list and the text list of one corpus made one list.
 
 Reciprocal rank fusion after Cormack, Clarke and Buettcher (SIGIR 2009): the sum over the lists of
-``1 / (k + rank)``, with rank 0-based. It needs no scores and treats both lists alike; where one
+``1 / (k + rank)``, with rank 0-based. It needs no scores and treats both lists alike; if one
 list is much better, a convex combination of scores does better. A chunk counts once a list, at its
 best rank.
 

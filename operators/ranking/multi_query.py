@@ -23,6 +23,11 @@ def fuse_texts(
     ``VECTOR_LISTS`` become ``VECTOR_HITS``, ``TEXT_LISTS`` become ``TEXT_HITS``, by the sum over
     the texts of ``1 / (rrf_k + rank)``. A chunk keeps the best ``value``: the lowest distance,
     the highest score. The list of a query with one text stays as it is.
+
+    >>> rows = [(0, 1, 0, 0.9), (0, 2, 1, 0.5), (1, 2, 0, 0.7)]
+    >>> lists = pl.DataFrame(rows, ["text_no", "chunk_id", "rank", "score"], orient="row")
+    >>> fuse_texts(lists.with_columns(query_id=0), "score", rrf_k=1)["chunk_id", "score"].rows()
+    [(2, 0.7), (1, 0.9)]
     """
     text_no = lists["text_no"].to_numpy()
     if not len(text_no) or (text_no == text_no[0]).all():

@@ -9,7 +9,7 @@ from operators.arrays.segments import Floats, Integers, positions
 
 DAY_US = 86_400_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-NO_DATE = np.iinfo(np.int64).min  # what numpy has for no time
+NO_DATE = np.iinfo(np.int64).min  # numpy writes no time so
 
 
 def step(age_us: Integers, *, days: float = 30, boost: float = 1.15) -> Floats:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import polars as pl
 
-from operators.arrays.rows import listed, replaced
+from operators.arrays.rows import by_rank, replaced
 from operators.arrays.segments import places
 from operators.errors import CrosscorpusError
 from operators.ranking.total_order import best_first
@@ -30,7 +30,7 @@ def rerank(
         RerankError: the reranker returned another number of scores than it was given pairs, or a
             score that is not a number (NaN).
     """
-    hits = listed(hits)
+    hits = by_rank(hits)
     place = places(hits["query_id"].to_numpy())
     rows = np.flatnonzero(place < depth)
     questions = {

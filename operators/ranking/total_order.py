@@ -7,7 +7,7 @@ that a rerun gives the same list, and a batch the same list as its queries one b
 import numpy as np
 import polars as pl
 
-from operators.arrays.rows import listed, replaced, take
+from operators.arrays.rows import by_rank, replaced, take
 from operators.arrays.segments import Column, Floats, Integers, places
 
 
@@ -48,7 +48,7 @@ def cut(frame: pl.DataFrame, top_k: int) -> pl.DataFrame:
     """
     if top_k < 0:
         raise ValueError(f"top_k must be 0 or more, got {top_k}")
-    frame = listed(frame)
+    frame = by_rank(frame)
     kept = np.flatnonzero(places(frame["query_id"].to_numpy()) < top_k)
     if not len(kept) or kept[-1] == len(kept) - 1:  # one query, or all of it
         return frame.head(len(kept))

@@ -34,7 +34,7 @@ class Gone(Skipped):
 
 
 class NoDocument(Skipped):
-    """No document is made of such a file, whatever it holds; says why."""
+    """A file of this kind makes no document, whatever it holds; says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def find_files(root: bytes) -> DiskDict[ReadIssue | None]:
 
 
 def text_size(root: bytes, path: bytes, largest: int) -> int:
-    """About how many characters of a file are read, for a scan to say how far it is; at least 1."""
+    """The characters of a file, roughly, for the progress of a scan; at least 1."""
     try:
         size = os.lstat(os.path.join(root, path)).st_size
     except OSError:
@@ -131,7 +131,7 @@ def text_size(root: bytes, path: bytes, largest: int) -> int:
 
 
 def _no_file(entry: os.DirEntry[bytes]) -> str | None:
-    """Why an entry is neither a regular file nor a folder to look into; None: it is."""
+    """Why an entry is neither a regular file nor a folder to look into; None: it is one."""
     if entry.is_symlink():
         return "symbolic link"
     if entry.is_dir(follow_symlinks=False):

@@ -23,7 +23,7 @@ from typing import Any
 from operators.foundation.disk_dict import DiskDict
 from operators.foundation.sanitize import clean_text
 from operators.sources.formats.json_stream import file_objects
-from operators.sources.jsonl import BadLine, OnRead, file_source, moment_of, string_of
+from operators.sources.jsonl import BadLine, OnRead, created_at_of, file_source, string_of
 from operators.sources.protocol import Document, Item, ReadIssue, Source, metadata_json
 
 READER = "memory/1"
@@ -77,7 +77,7 @@ def finding_document(finding: Mapping[str, Any], repo: str | None = None) -> Doc
         name = f"{path}#{hashlib.blake2b(parts, digest_size=8).hexdigest()}"
     elif isinstance(name, bool) or not isinstance(name, (str, int)) or name == "":
         raise BadLine("id is neither a string nor a whole number")
-    created_at = moment_of(finding)
+    created_at = created_at_of(finding)
     return Document(
         document_id=clean_text(str(name)),
         corpus=CORPUS,

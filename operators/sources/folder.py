@@ -216,7 +216,7 @@ def stated_release(text: str, version: str | None) -> str | None:
 
 
 def _in_place(data: bytes) -> bool:
-    """Whether a PDF's table of objects is where it says; where bytes are lost, it is not."""
+    """Whether a PDF's table of objects is at its stated place; it is not if bytes are lost."""
     said = _PDF_XREF.search(data, max(0, data.rfind(b"startxref")))
     places = [] if said is None else [int(said[1]), int(said[1]) + data.find(b"%PDF-")]
     return any(re.match(rb"\s*(?:xref|\d+\s+\d+\s+obj)", data[at : at + 60]) for at in places)

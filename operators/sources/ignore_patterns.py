@@ -1,6 +1,6 @@
 """gitignore's patterns as one automaton: every pattern is matched in one pass over a path.
 
-Patterns come with the folder, so a stranger may have written them. A matcher that goes back, as
+Patterns come with the folder, so a stranger may have written them. A matcher that backtracks, as
 regular expressions and git's own do, needs years for a few dozen bytes of stars. Here each part of
 a pattern between two slashes is one bit, and a part of a path moves all the bits at once.
 """

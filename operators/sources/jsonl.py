@@ -59,7 +59,7 @@ class SourceError(CrosscorpusError):
 
 
 class BadLine(ValueError):
-    """A JSON object is no document; says why."""
+    """A JSON object that is no document; says why."""
 
 
 def documents_source(path: Path | str) -> Source:
@@ -174,7 +174,7 @@ def json_rows(raw: BinaryIO) -> Iterator[tuple[str, Any]]:
 
 
 def parse_moment(text: str) -> datetime:
-    """An ISO 8601 date or moment in UTC; UTC where it names no zone, the start of what it names.
+    """An ISO 8601 moment in UTC: without a zone it is in UTC, and a date means its start.
 
     >>> parse_moment("2020-03-01T01:30:00+02:00").isoformat()
     '2020-02-29T23:30:00+00:00'
@@ -247,7 +247,7 @@ def _document(fields: Mapping[str, Any], key: Key, named: set[str]) -> Document:
     for name in _NUMBERS:
         if type(known.get(name)) not in (int, type(None)):
             raise BadLine(f"{name} is {_kind(known[name])}, not a whole number")
-    created_at = moment_of(fields)
+    created_at = created_at_of(fields)
     corpus, repo, document_id = key
     if values["language"] is None and corpus == "code" and values["path"]:
         values["language"] = code_language(values["path"])
@@ -286,7 +286,7 @@ def string_of(fields: Mapping[str, Any], name: str) -> str | None:
     raise BadLine(f"{name} is {_kind(value)}, not a string")
 
 
-def moment_of(fields: Mapping[str, Any]) -> datetime | None:
+def created_at_of(fields: Mapping[str, Any]) -> datetime | None:
     """The moment ``created_at``; None if it is null, missing or blank.
 
     Raises:

@@ -166,7 +166,7 @@ def of_corpora(source: Source, corpora: Collection[str]) -> Source:
 
 
 def bounded_title(text: str) -> str:
-    """``text``; where it is longer than ``LONGEST_TITLE``, the whole words of its start and ``…``.
+    """``text``; if it is longer than ``LONGEST_TITLE``, the whole words of its start and ``…``.
 
     >>> bounded_title("A title"), bounded_title("word " * 100)[-10:]
     ('A title', 'word word…')

@@ -158,7 +158,7 @@ def _serve(answer: Callable[[bytes], object], memory_bytes: int, cpu_s: int) -> 
 
 
 def _own_output() -> BinaryIO:
-    """Standard output for the replies alone: nothing that a library prints gets there."""
+    """Standard output for the replies alone, which no library can print to."""
     replies = os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)

@@ -221,7 +221,7 @@ def _decoded(code: str) -> bytes:
 
 
 def _is_shown(kind: str, value: str) -> bool:
-    """Whether ``value`` has the form of a secret but only shows it: see the module's docstring."""
+    """Whether ``value`` only shows the form of a secret: see the module's docstring."""
     if kind == _ADDRESS:
         user, _, value = unquote(value).partition(":")
         left = _WEAK.sub("", value.lower().replace(user.lower() or ":", "").translate(_LEET))

@@ -29,7 +29,7 @@ ONLY_PASSAGE = 0.1
 """The same where each is all there is of its document."""
 
 STILL_THERE = 0.6
-"""Least share of a passage's word triples that are in the new version, for it not to be gone."""
+"""A passage is not gone if the new version has at least this share of its word triples."""
 
 BLOCK = 256
 """Passages without a partner in a row that are compared with each other at once."""

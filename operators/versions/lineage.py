@@ -27,9 +27,9 @@ from operators.versions.text_sketches import alike, likely
 from operators.versions.version_key import VersionKey, version_key
 
 RULES = 4
-"""The number of these rules: a corpus in which other rules looked is looked through again."""
+"""The number of these rules: what other rules found in a corpus is found again."""
 
-CANDIDATES = pl.Schema(
+LINEAGE_DOCUMENTS = pl.Schema(
     {
         "document_key": pl.String(),
         "repo": pl.String(),
@@ -74,7 +74,7 @@ def lineages(documents: pl.DataFrame) -> pl.DataFrame:
     """The topics of one corpus that have two versions or more.
 
     Args:
-        documents: columns ``CANDIDATES``, a row a document. A document without a version counts
+        documents: columns ``LINEAGE_DOCUMENTS``, a row a document. One without a version counts
             only where others have one under the same names.
 
     Returns:
@@ -82,7 +82,7 @@ def lineages(documents: pl.DataFrame) -> pl.DataFrame:
         without that version, and by its title too where several have that path. The same for every
         order of ``documents``.
     """
-    check(documents, CANDIDATES, "documents")
+    check(documents, LINEAGE_DOCUMENTS, "documents")
     pages = sorted((_page(row) for row in documents.iter_rows(named=True)), key=_total)
     found: list[list[Page]] = []
     for _, of in groupby(sorted(pages, key=lambda p: p.repo), key=lambda p: p.repo):

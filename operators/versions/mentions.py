@@ -1,11 +1,10 @@
 """The versions and dates that a question names, by its wording alone.
 
-Careful, because a wrong version hides the right answer: only a question or a request names one
-("What does it return in 3.5.3?"), a statement does not ("fixed a regression in 8.0.0"); and not in
-code, URLs, paths and comparisons, not after ``since``, not where a change is planned or merely
-dated ("will be removed in 0.18", "which was added in 0.20"), not a number with a unit. Whether
-there is such a version is for :mod:`operators.versions.catalog` to say. A date is never filled in
-from today.
+A wrong version hides the right answer. So only a question or a request names one ("What does it
+return in 3.5.3?"), no statement ("fixed a regression in 8.0.0"), no code, URL, path or comparison,
+no change that is planned or merely dated ("will be removed in 0.18"), and no number after ``since``
+or with a unit. :mod:`operators.versions.asked_versions` says which of them exist. A date is never
+filled in from today.
 """
 
 import re
@@ -33,7 +32,7 @@ class Mention:
     a name ("Spark 3.5.3"), ``plain`` after a preposition ("in 3.5.3"), or ``bare``.
     """
 
-    written: str  # as it stands there, without a leading ``v``; of a date with its preposition
+    written: str  # in the text, without a leading ``v``; a date with its preposition
     strength: Strength = "bare"
     before: bool = False  # the versions before it are asked for
     product: str | None = None  # the word before it, where that is a name
@@ -128,7 +127,7 @@ _AFTER_A_YEAR = words(
     after during since until was were is are has have had did do does could would should compared
     versus vs vs. already still"""
 )
-"""Words that may follow a year; another word is the thing counted: "in 2000 requests"."""
+"""Words that may follow a year; another word is what is counted: "in 2000 requests"."""
 
 
 def mentions(text: str) -> list[Mention]:

@@ -22,10 +22,10 @@ RULES = 1
 
 SIZE = 128
 PROBED = 48
-"""So many hashes of a document find its likely pairs."""
+"""Hashes of a document that find its likely pairs."""
 
 COMMON = 64
-"""A hash that more documents have finds no likely pair."""
+"""A hash that more documents share finds no likely pair."""
 
 _WORD = re.compile(r"\w+")
 _MIX = np.uint64(0x9E3779B97F4A7C15)

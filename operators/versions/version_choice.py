@@ -5,7 +5,7 @@ What a caller asks for explicitly beats what the question's text names, and that
 - ``newest``: the newest version of each topic, and passages that only an older one has
 - ``pinned``: one of the named versions, if the topic has it; else as ``newest``
 - ``as_of``: the newest version of a moment
-- ``all``: every version; so for a question that asks in which version something came or went
+- ``all``: every version; also if a question asks in which version something came or went
 """
 
 from collections.abc import Mapping
@@ -17,17 +17,17 @@ import polars as pl
 
 from operators.arrays.rows import replaced
 from operators.frames import NOTES, SCOPED_QUERIES, VERSION_SCOPE, empty
-from operators.versions.catalog import KnownVersions, shown
+from operators.versions.asked_versions import KnownVersions, shown
 from operators.versions.introduced_in import origin_asked
 from operators.versions.mentions import Mention, mentions
 
 _VIEW = ("corpora", "repos")
 
 MOST_MENTIONS = 8
-"""So many versions one question may name; a text with more is a table, and asks for none."""
+"""Versions that one question may name; a text with more is a table, and asks for none."""
 
 MOST_NOTES = 8
-"""So many notes one question gets: the context is for the passages."""
+"""Notes of one question, at most: the context is for the passages."""
 
 UNKNOWN = "which versions there are could not be looked up"
 

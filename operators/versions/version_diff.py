@@ -43,7 +43,7 @@ class Change(NamedTuple):
 def changes(old: Sequence[Passage], new: Sequence[Passage]) -> list[Change]:
     """The paragraphs that were added, removed or revised, in the order of the new document.
 
-    A removed one stands after what was before it.
+    A removed one stands after the paragraph that preceded it.
     """
     before, after = _paragraphs(old), _paragraphs(new)
     found: list[tuple[int, int, int, Change]] = []
@@ -66,7 +66,7 @@ def word_diff(old: str, new: str) -> list[Run]:
     ones, twos = _TOKEN.findall(old), _TOKEN.findall(new)
     if max(len(ones), len(twos)) > LONGEST:
         return [Run("-", old), Run("+", new)]
-    # A white space is as good as another, and no place to go on from.
+    # Any white space equals any other.
     one, two = ([" " if t.isspace() else t for t in tokens] for tokens in (ones, twos))
     matcher = difflib.SequenceMatcher(None, one, two, autojunk=False)
     runs: list[Run] = []

@@ -9,7 +9,7 @@ from operators.postgres.store import Store
 
 
 def build_vector_indexes(store: Store, *, above: int = 0) -> None:
-    """As ``build_indexes``, with a vector index for each corpus of more than ``above`` chunks."""
+    """As ``make_searchable``, with a vector index for each corpus of more than ``above`` chunks."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(indexes, "EXACT_SCAN_MAX_ROWS", above)
-        indexes.build_indexes(store)
+        indexes.make_searchable(store)

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from operators.versions.lineage import CANDIDATES, lineages
+from operators.versions.lineage import LINEAGE_DOCUMENTS, lineages
 from operators.versions.text_sketches import sketch
 
 
@@ -39,7 +39,7 @@ def page(path: str | None, version: str | None = None, **fields: Any) -> dict[st
 
 def found(*pages: dict[str, Any]) -> list[list[str]]:
     """The lineages as lists of document keys, oldest first."""
-    frame = lineages(pl.DataFrame(list(pages), schema=CANDIDATES))
+    frame = lineages(pl.DataFrame(list(pages), schema=LINEAGE_DOCUMENTS))
     return [
         of["document_key"].to_list() for _, of in frame.group_by("lineage_id", maintain_order=True)
     ]

@@ -19,10 +19,6 @@ class Letters:
         """Words stand for word-pieces."""
         return [len(text.split()) for text in texts]
 
-    def token_offsets(self, text: str) -> list[tuple[int, int]] | None:
-        """It has no word-pieces."""
-        return None
-
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """One row a text."""
         rows = np.full((len(texts), self.dimensions), 1e-3, np.float32)

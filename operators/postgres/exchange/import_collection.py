@@ -17,7 +17,7 @@ from operators.postgres.errors import explained
 from operators.postgres.exchange.columns import TABLES, copied_as, from_arrow, table_schema
 from operators.postgres.exchange.manifest import Manifest, newer, read_manifest
 from operators.postgres.row_writer import copy_rows
-from operators.postgres.schema.indexes import build_indexes
+from operators.postgres.schema.indexes import make_searchable
 from operators.postgres.schema.partitions import ensure_partitions
 from operators.postgres.server_cursor import ROWS_AT_ONCE
 from operators.postgres.store import (
@@ -62,7 +62,7 @@ def import_collection(
                 dsn, name, create=True, max_size=2, schema=half, shards=shards
             ) as store:
                 _fill(store, folder, export, progress)
-                build_indexes(store)
+                make_searchable(store)
                 store.run(lambda conn: conn.execute(rename))
         except BaseException:
             _drop(dsn, half)

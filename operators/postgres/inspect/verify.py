@@ -12,7 +12,7 @@ from functools import partial
 import polars as pl
 
 from operators.postgres.inspect.verify_text import check_text, fetch
-from operators.postgres.schema.indexes import build_indexes, pending_corpora
+from operators.postgres.schema.indexes import make_searchable, pending_corpora
 from operators.postgres.schema.partitions import lock_writers
 from operators.postgres.store import Connection, Store
 from operators.postgres.write.postings import rebuild_postings
@@ -82,7 +82,7 @@ def verify(store: Store, *, repair: bool = False) -> pl.DataFrame:
                 ("unfinished", corpus, None, None, "an index or weights are missing", repair)
             )
         if repair:
-            build_indexes(store, [corpus])
+            make_searchable(store, [corpus])
     store.forget_info()
     return pl.DataFrame(found, schema=FINDINGS, orient="row").sort(
         "corpus", "kind", "repo", "document_id", nulls_last=True, maintain_order=True

@@ -38,7 +38,7 @@ _SMALLEST_MEMORY_MB = 512
 _LARGEST_MEMORY_MB = 4_096
 
 
-def build_indexes(store: Store, corpora: Iterable[str] | None = None) -> None:
+def make_searchable(store: Store, corpora: Iterable[str] | None = None) -> None:
     """Make ``corpora`` (default: all) fast to search, after documents were written to them.
 
     A corpus with chunks that wait for their vectors gets its vector index after that.
@@ -62,7 +62,7 @@ def build_indexes(store: Store, corpora: Iterable[str] | None = None) -> None:
 
 
 def pending_corpora(store: Store) -> list[str]:
-    """The corpora that still need `build_indexes`: a load may have died before its end.
+    """The corpora that still need `make_searchable`: a load may have died before its end.
 
     They lack an index, or their weights were made with another average length.
     """

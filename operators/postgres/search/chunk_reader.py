@@ -109,9 +109,9 @@ def _widest(
 ) -> dict[Filter, tuple[str, str]]:
     """The filters of a batch but for ``as_of``, each with the earliest and the latest of them."""
     moments: dict[Filter, list[datetime]] = defaultdict(list)
-    for _, one in scopes(queries, corpus, superseded):
-        moments[replace(one, as_of=None)].append(one.as_of or _FOREVER)
-    return {one: (_moment(min(of)), _moment(max(of))) for one, of in moments.items()}
+    for _, scope in scopes(queries, corpus, superseded):
+        moments[replace(scope, as_of=None)].append(scope.as_of or _FOREVER)
+    return {scope: (_moment(min(of)), _moment(max(of))) for scope, of in moments.items()}
 
 
 def _moment(at: datetime) -> str:
@@ -129,14 +129,14 @@ def _read(
     # one literal: thousands of single numbers would cost more than reading the rows
     parameters: dict[str, Any] = {"corpus": corpus, "ids": "{" + ",".join(map(str, ids)) + "}"}
     clauses = []
-    for number, (one, (early, late)) in enumerate(visible):
+    for number, (scope, (early, late)) in enumerate(visible):
         parameters |= {f"early_{number}": early, f"late_{number}": late}
         clause = " AND ".join(
             [
-                condition(one, "c", parameters, number=number),
-                created_before(one, "c", f"%(late_{number})s::timestamptz", versions_joined=True),
+                condition(scope, "c", parameters, number=number),
+                created_before(scope, "c", f"%(late_{number})s::timestamptz", versions_joined=True),
                 by_documents(
-                    one, parameters, moment=f"%(early_{number})s::timestamptz", number=number
+                    scope, parameters, moment=f"%(early_{number})s::timestamptz", number=number
                 ),
             ]
         )

@@ -109,7 +109,7 @@ def scopes(
         current = superseded is not None and row["version_policy"] != "all"
         pinned = row["pinned"] if "pinned" in row else [[v] for v in row["versions"] or ()]
         moments = [row["as_of"], row.get("versions_as_of") if current else None]
-        one = replace(
+        scope = replace(
             stated,
             pattern=_cleaned(row["pattern"]),
             superseded=superseded if current else None,
@@ -117,12 +117,12 @@ def scopes(
             as_of=min(filter(None, moments), default=None),
             only_versions=moments[0] is None and moments[1] is not None,
         )
-        found.append((row["query_id"], one))
+        found.append((row["query_id"], scope))
     return found
 
 
-def condition(one: Filter, alias: str, parameters: dict[str, Any], *, number: int = 0) -> str:
-    """The clause that holds for the rows of ``alias`` that ``one`` lets through.
+def condition(scope: Filter, alias: str, parameters: dict[str, Any], *, number: int = 0) -> str:
+    """The clause that holds for the rows of ``alias`` that ``scope`` lets through.
 
     It puts its values into ``parameters``, under names that end in ``number``.
     """
@@ -132,21 +132,21 @@ def condition(one: Filter, alias: str, parameters: dict[str, Any], *, number: in
         parameters[f"{name}_{number}"] = value
         clauses.append(clause.replace("$", alias + ".").replace("?", f"%({name}_{number})s"))
 
-    if one.repos is not None:
-        add("repos", list(one.repos), "$repo = ANY(?::text[])")
-    if one.path_prefix is not None:
-        add("path", one.path_prefix, "starts_with($path, ?::text)")
+    if scope.repos is not None:
+        add("repos", list(scope.repos), "$repo = ANY(?::text[])")
+    if scope.path_prefix is not None:
+        add("path", scope.path_prefix, "starts_with($path, ?::text)")
         # the same condition in the form that the index on path beginnings answers
-        short = one.path_prefix[:INDEXED_PATH]
+        short = scope.path_prefix[:INDEXED_PATH]
         add("short_path", short, f'left($path, {INDEXED_PATH}) COLLATE "C" ^@ ?::text')
-    if one.language is not None:
-        add("language", one.language, "$language = ?::text")
-    if one.state is not None:
-        add("state", one.state, "$item_state = ?::text")
-    if one.pattern is not None:
+    if scope.language is not None:
+        add("language", scope.language, "$language = ?::text")
+    if scope.state is not None:
+        add("state", scope.state, "$item_state = ?::text")
+    if scope.pattern is not None:
         matches = "x.corpus = %(corpus)s AND regexp_match(x.text, ?::text, 'n') IS NOT NULL"
         matching = f"SELECT x.chunk_id FROM chunks x WHERE {matches}"
-        add("pattern", one.pattern, f"$chunk_id IN ({matching})")
+        add("pattern", scope.pattern, f"$chunk_id IN ({matching})")
     return " AND ".join(clauses) or "true"
 
 

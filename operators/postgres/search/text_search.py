@@ -140,8 +140,8 @@ def _begin(
         return deadline, []
     texts = dict(zip(queries["query_id"], queries["texts"].to_list(), strict=True))
     return deadline, [
-        _Text(query_id, number, one, text or "")
-        for query_id, one in search_filters(store, deadline, corpus, queries)
+        _Text(query_id, number, scope, text or "")
+        for query_id, scope in search_filters(store, deadline, corpus, queries)
         for number, text in enumerate(texts[query_id] or ())
     ]
 
@@ -160,13 +160,13 @@ def _statistics(conn: Connection, corpus: str, terms: list[int]) -> tuple[int, d
 def _score(conn: Connection, item: _Weighed, *, corpus: str, k: int, pick: bool) -> list[Found]:
     weights = bm25.sparse(item.query.weights, item.query.weights.values())
     parameters = {"corpus": corpus, "k": k, "weights": weights}
-    candidates = ""
+    with_rare_terms = ""
     if pick:
-        parameters["candidates"] = list(item.query.candidates)
-        candidates = " AND p.terms && %(candidates)s::int[]"
+        parameters["rare_terms"] = list(item.query.rare_terms)
+        with_rare_terms = " AND p.terms && %(rare_terms)s::int[]"
     statement = f"""
         SELECT p.chunk_id, -(p.bm25 <#> %(weights)s::sparsevec) AS score FROM postings p
-        WHERE {seen(item.filter, "p", parameters, listed=not pick)}{candidates}
+        WHERE {seen(item.filter, "p", parameters, listed=not pick)}{with_rare_terms}
         ORDER BY score DESC, p.chunk_id LIMIT %(k)s
     """
     rows = fetch(conn, statement, parameters)

@@ -13,35 +13,35 @@ microsecond a chunk. If there are more, the planner decides."""
 
 
 def seen(
-    one: Filter,
+    scope: Filter,
     alias: str,
     parameters: dict[str, Any],
     *,
     each: bool = False,
     listed: bool = False,
 ) -> str:
-    """The whole clause for the rows of ``alias`` that ``one`` lets through.
+    """The whole clause for the rows of ``alias`` that ``scope`` lets through.
 
     ``each``: the clause tests row by row, for scans that end early. ``listed``: it takes the list
-    of visible chunks, if there is one.
+    of visible chunks, if there is scope.
     """
-    at = None if one.as_of is None else "%(as_of)s::timestamptz"
-    parameters["as_of"] = one.as_of and one.as_of.isoformat()
+    at = None if scope.as_of is None else "%(as_of)s::timestamptz"
+    parameters["as_of"] = scope.as_of and scope.as_of.isoformat()
     clauses = [
         f"{alias}.corpus = %(corpus)s",
-        condition(one, alias, parameters),
-        created_before(one, alias, at),
+        condition(scope, alias, parameters),
+        created_before(scope, alias, at),
     ]
-    if listed and one.visible is not None:
-        parameters["visible"] = one.visible
+    if listed and scope.visible is not None:
+        parameters["visible"] = scope.visible
         clauses.append(f"{alias}.chunk_id = ANY(%(visible)s::bigint[])")
-    elif one.superseded is not None:
-        clauses.append(_or_pinned(one, alias, _newest(one, alias, at, each=each), parameters))
+    elif scope.superseded is not None:
+        clauses.append(_or_pinned(scope, alias, _newest(scope, alias, at, each=each), parameters))
     return " AND ".join(clauses)
 
 
 def created_before(
-    one: Filter, alias: str, moment: str | None, *, versions_joined: bool = False
+    scope: Filter, alias: str, moment: str | None, *, versions_joined: bool = False
 ) -> str:
     """The clause of ``as_of``: ``moment`` is an SQL expression, None for none.
 
@@ -50,7 +50,7 @@ def created_before(
     if moment is None:
         return "true"
     before = f"{alias}.created_at IS NULL OR {alias}.created_at < {moment}"
-    if not one.only_versions:
+    if not scope.only_versions:
         return f"({before})"
     if versions_joined:
         return f"({before} OR v.document_key IS NULL)"
@@ -67,17 +67,17 @@ OF_VERSIONS = """
 """The joins that add the versions of chunks ``c``."""
 
 
-def by_documents(one: Filter, parameters: dict[str, Any], *, moment: str, number: int = 0) -> str:
+def by_documents(scope: Filter, parameters: dict[str, Any], *, moment: str, number: int = 0) -> str:
     """The clause for the versions of few chunks ``c`` with ``OF_VERSIONS``, without a cache.
 
     It puts its values into ``parameters``, under names that end in ``number``.
     """
-    if one.superseded is None:
+    if scope.superseded is None:
         return "true"
     newest = f"(s.chunk_id IS NULL OR s.relation = 'gone' OR {_SINCE} >= {moment})"
-    if not one.pinned:
+    if not scope.pinned:
         return newest
-    asked = pinned_documents(one, parameters, number=number)
+    asked = pinned_documents(scope, parameters, number=number)
     return f"""(c.document_key IN (SELECT a.document_key FROM ({asked}) AS a)
         OR ({newest} AND (v.lineage_id IS NULL
             OR v.lineage_id NOT IN (SELECT a.lineage_id FROM ({asked}) AS a))))
@@ -85,13 +85,13 @@ def by_documents(one: Filter, parameters: dict[str, Any], *, moment: str, number
             OR c.document_key NOT IN ({PINNED_CHANGELOGS.format(number)}))"""
 
 
-def pinned_documents(one: Filter, parameters: dict[str, Any], *, number: int = 0) -> str:
-    """A subquery of the documents that ``one`` pins, and their topics.
+def pinned_documents(scope: Filter, parameters: dict[str, Any], *, number: int = 0) -> str:
+    """A subquery of the documents that ``scope`` pins, and their topics.
 
     If one name stands for several versions, the newest that the topic has counts.
     """
-    parameters[f"pins_{number}"] = [version for of in one.pinned for version in of]
-    parameters[f"pin_groups_{number}"] = [n for n, of in enumerate(one.pinned) for _ in of]
+    parameters[f"pins_{number}"] = [version for of in scope.pinned for version in of]
+    parameters[f"pin_groups_{number}"] = [n for n, of in enumerate(scope.pinned) for _ in of]
     return f"""
         SELECT m.document_key, m.lineage_id FROM (
             SELECT v.document_key, v.lineage_id, v.version, first_value(v.version)
@@ -112,22 +112,22 @@ PINNED_CHANGELOGS = (
 _SINCE = "coalesce(s.superseded_at, '-infinity')"
 
 
-def _newest(one: Filter, alias: str, moment: str | None, *, each: bool) -> str:
+def _newest(scope: Filter, alias: str, moment: str | None, *, each: bool) -> str:
     """The clause for chunks that no newer version replaces by then."""
     by_then = "" if moment is None else f" AND {_SINCE} < {moment}"
     replaced = f"""superseded_chunks s
         WHERE s.corpus = %(corpus)s AND s.relation <> 'gone'{by_then}"""
-    if not each and one.superseded is not None and one.superseded.by(None) <= HASHED_BELOW:
+    if not each and scope.superseded is not None and scope.superseded.by(None) <= HASHED_BELOW:
         return f"{alias}.chunk_id NOT IN (SELECT s.chunk_id FROM {replaced})"
     offset = " OFFSET 0" if each else ""  # it keeps the planner from a join
     return f"NOT EXISTS (SELECT 1 FROM {replaced} AND s.chunk_id = {alias}.chunk_id{offset})"
 
 
-def _or_pinned(one: Filter, alias: str, newest: str, parameters: dict[str, Any]) -> str:
+def _or_pinned(scope: Filter, alias: str, newest: str, parameters: dict[str, Any]) -> str:
     """The clause for chunks of the pinned versions, and for ``newest`` chunks of other topics."""
-    if not one.pinned:
+    if not scope.pinned:
         return newest
-    parameters |= {"inside": one.inside, "outside": one.outside}
+    parameters |= {"inside": scope.inside, "outside": scope.outside}
     # the planner would estimate each chunk of an array, but it does not look into a CASE
     return f"""CASE WHEN {alias}.chunk_id = ANY(%(inside)s::bigint[]) THEN true
         WHEN {alias}.chunk_id <> ALL(%(outside)s::bigint[]) THEN {newest} ELSE false END"""

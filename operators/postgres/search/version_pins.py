@@ -16,34 +16,34 @@ MOST_KEPT = 64
 
 
 def pinned_chunks(
-    store: Store, deadline: Deadline, corpus: str, one: Filter
+    store: Store, deadline: Deadline, corpus: str, scope: Filter
 ) -> tuple[str | None, str | None]:
-    """The chunks of ``corpus`` that ``one``'s pinned versions let in, and those they leave out.
+    """The chunks of ``corpus`` that ``scope``'s pinned versions let in, and those they leave out.
 
     Without an ``as_of`` the lists lack superseded chunks of other versions.
 
     Raises:
         SearchTimeout: the deadline has passed.
     """
-    if not one.pinned:
+    if not scope.pinned:
         return None, None
-    dated = one.as_of is not None
+    dated = scope.as_of is not None
     return store.cache.pinned.get(
-        (corpus, one.pinned, dated),
+        (corpus, scope.pinned, dated),
         collection_info(store).versions_at,
-        lambda: run(store, deadline, lambda conn: _chunks(conn, corpus, one, dated=dated)),
+        lambda: run(store, deadline, lambda conn: _chunks(conn, corpus, scope, dated=dated)),
         most=MOST_KEPT,
     )
 
 
-def _chunks(conn: Connection, corpus: str, one: Filter, *, dated: bool) -> tuple[str, str]:
+def _chunks(conn: Connection, corpus: str, scope: Filter, *, dated: bool) -> tuple[str, str]:
     """Array literals of the chunks of the pinned versions, and of the others of their topics.
 
     The others of a changelog are the releases that are not pinned.
     """
     parameters = {"corpus": corpus, "dated": dated}
     statement = f"""
-        WITH asked AS MATERIALIZED ({pinned_documents(one, parameters)})
+        WITH asked AS MATERIALIZED ({pinned_documents(scope, parameters)})
         SELECT n.chunk_id, n.document_key IN (SELECT a.document_key FROM asked a) AS inside
         FROM document_versions v
         JOIN chunks n ON n.corpus = %(corpus)s AND n.document_key = v.document_key

@@ -37,31 +37,32 @@ def search_filters(
         SearchTimeout: the deadline has passed.
     """
     found = scopes(queries, corpus, collection_info(store).superseded.get(corpus))
-    whole = {one: with_chunks(store, deadline, corpus, one) for one in {one for _, one in found}}
-    return [(query_id, whole[one]) for query_id, one in found]
+    scopes_once = {scope for _, scope in found}
+    whole = {scope: with_chunks(store, deadline, corpus, scope) for scope in scopes_once}
+    return [(query_id, whole[scope]) for query_id, scope in found]
 
 
-def with_chunks(store: Store, deadline: Deadline, corpus: str, one: Filter) -> Filter:
-    """``one`` with the chunks of ``corpus`` that its versions let in and leave out, for a search.
+def with_chunks(store: Store, deadline: Deadline, corpus: str, scope: Filter) -> Filter:
+    """``scope`` with the chunks of ``corpus`` that its versions let in and leave out, for a search.
 
     It lists all that the versions leave at present where that is faster.
     """
-    inside, outside = pinned_chunks(store, deadline, corpus, one)
-    one = replace(one, inside=inside, outside=outside)
-    if one.superseded is None or one.as_of is not None:
-        return one
+    inside, outside = pinned_chunks(store, deadline, corpus, scope)
+    scope = replace(scope, inside=inside, outside=outside)
+    if scope.superseded is None or scope.as_of is not None:
+        return scope
     info = collection_info(store)
-    state, replaced = info.states.get(corpus), one.superseded.by(None)
-    left = info.corpora.get(corpus, 0) - replaced + one.pinned_chunks
+    state, replaced = info.states.get(corpus), scope.superseded.by(None)
+    left = info.corpora.get(corpus, 0) - replaced + scope.pinned_chunks
     if info.versions_at is None or state is None or not is_worth_a_list(replaced, left):
-        return one
+        return scope
     listed = store.cache.visible.get(
-        (corpus, one.pinned),
+        (corpus, scope.pinned),
         (info.versions_at, state),
-        lambda: run(store, deadline, lambda conn: _visible(conn, corpus, one)),
+        lambda: run(store, deadline, lambda conn: _visible(conn, corpus, scope)),
         most=MOST_KEPT,
     )
-    return replace(one, visible=listed)
+    return replace(scope, visible=listed)
 
 
 def is_worth_a_list(replaced: int, left: int) -> bool:
@@ -81,44 +82,44 @@ def visible_counts(
         SearchTimeout: the deadline has passed.
     """
     sizes = collection_info(store).repos.get(corpus, {})
-    known = {one: visible_at_most(one, sizes, limit=limit) for one in filters}
-    unknown = [one for one, most in known.items() if most is None]
+    known = {scope: visible_at_most(scope, sizes, limit=limit) for scope in filters}
+    unknown = [scope for scope, most in known.items() if most is None]
 
-    def count(conn: Connection, one: Filter) -> list[tuple[Filter, int]]:
-        return [(one, count_visible(conn, corpus, one, limit=limit))]
+    def count(conn: Connection, scope: Filter) -> list[tuple[Filter, int]]:
+        return [(scope, count_visible(conn, corpus, scope, limit=limit))]
 
     counted = dict(run_slices(store, deadline, unknown, count))
-    return {one: most for one, most in known.items() if most is not None} | counted
+    return {scope: most for scope, most in known.items() if most is not None} | counted
 
 
-def visible_at_most(one: Filter, repo_sizes: Mapping[str, int], *, limit: int) -> int | None:
-    """How many chunks ``one`` leaves visible, without a count.
+def visible_at_most(scope: Filter, repo_sizes: Mapping[str, int], *, limit: int) -> int | None:
+    """How many chunks ``scope`` leaves visible, without a count.
 
     The answer follows from ``repo_sizes`` and the known number of superseded chunks. It is exact if
     only versions decide, and an upper bound with lists of repos or pinned versions. With other
     filters it is an upper bound of at most ``limit``. Else None: :func:`count_visible` counts.
     """
-    names = repo_sizes if one.repos is None else one.repos
+    names = repo_sizes if scope.repos is None else scope.repos
     bound = sum(repo_sizes.get(name, 0) for name in names)
-    if one.superseded is not None:
-        most = sum(repo_sizes.values()) + one.pinned_chunks
-        bound = min(bound, most - one.superseded.by(one.as_of))
-    return bound if bound <= limit or (one.only_repos and one.as_of is None) else None
+    if scope.superseded is not None:
+        most = sum(repo_sizes.values()) + scope.pinned_chunks
+        bound = min(bound, most - scope.superseded.by(scope.as_of))
+    return bound if bound <= limit or (scope.only_repos and scope.as_of is None) else None
 
 
-def count_visible(conn: Connection, corpus: str, one: Filter, *, limit: int) -> int:
-    """How many chunks of ``corpus`` ``one`` leaves visible, up to ``limit`` + 1."""
+def count_visible(conn: Connection, corpus: str, scope: Filter, *, limit: int) -> int:
+    """How many chunks of ``corpus`` ``scope`` leaves visible, up to ``limit`` + 1."""
     parameters: dict[str, Any] = {"corpus": corpus, "limit": limit + 1}
-    rows = f"SELECT 1 FROM chunks c WHERE {seen(one, 'c', parameters)} LIMIT %(limit)s"
+    rows = f"SELECT 1 FROM chunks c WHERE {seen(scope, 'c', parameters)} LIMIT %(limit)s"
     ((found,),) = conn.execute(f"SELECT count(*) FROM ({rows}) AS f", parameters).fetchall()
     return int(found)
 
 
-def _visible(conn: Connection, corpus: str, one: Filter) -> str:
-    """The array literal of the chunks that the versions of ``one`` leave."""
+def _visible(conn: Connection, corpus: str, scope: Filter) -> str:
+    """The array literal of the chunks that the versions of ``scope`` leave."""
     parameters: dict[str, Any] = {"corpus": corpus}
     versions = Filter(
-        superseded=one.superseded, pinned=one.pinned, inside=one.inside, outside=one.outside
+        superseded=scope.superseded, pinned=scope.pinned, inside=scope.inside, outside=scope.outside
     )
     row = conn.execute(
         "SELECT coalesce(array_agg(c.chunk_id ORDER BY c.chunk_id), '{}')::text FROM chunks c"

@@ -2,7 +2,7 @@
 
 One transaction a batch replaces the chunks of its documents, their ledger rows, and the counts for
 the IDF of text search. Known vectors come along, the others follow. Bulk work comes afterwards, in
-:func:`operators.postgres.schema.indexes.build_indexes`.
+:func:`operators.postgres.schema.indexes.make_searchable`.
 """
 
 import hashlib

@@ -59,7 +59,7 @@ def rebuild_postings(conn: Connection, corpus: str) -> None:
     """Rebuild a corpus's text index from its chunks; nobody may write to the corpus meanwhile.
 
     The average length stays, so the weights stay too. A corpus that has lost its row of totals gets
-    an average of 0, which :func:`operators.postgres.schema.indexes.build_indexes` replaces.
+    an average of 0, which :func:`operators.postgres.schema.indexes.make_searchable` replaces.
     """
     for table in ("postings", "terms"):
         conn.execute(f"DELETE FROM {table} WHERE corpus = %s", (corpus,))

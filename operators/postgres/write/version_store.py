@@ -18,7 +18,7 @@ from operators.postgres.server_cursor import over_rows
 from operators.postgres.store import Connection, Store
 from operators.postgres.write.term_statistics import SUPERSEDED
 from operators.versions.alignment import Passage
-from operators.versions.lineage import CANDIDATES, LINEAGES
+from operators.versions.lineage import LINEAGE_DOCUMENTS, LINEAGES
 
 PLACED = pl.Schema({**LINEAGES, "compared": pl.Boolean()})
 """``compared``: the document has not changed since its passages were compared."""
@@ -152,8 +152,8 @@ def keep_sketches(
     )
 
 
-def candidates(store: Store, corpus: str, keys: Sequence[str]) -> pl.DataFrame:
-    """The documents ``keys`` as candidates for lineages: columns ``CANDIDATES``."""
+def lineage_documents(store: Store, corpus: str, keys: Sequence[str]) -> pl.DataFrame:
+    """The documents ``keys``, which lineages are made of: columns ``LINEAGE_DOCUMENTS``."""
     rows = store.rows(
         "SELECT d.document_key::text, d.repo, d.document_id, d.path, d.title, d.version,"
         " d.doc_date, d.date_source, s.sketch"
@@ -162,7 +162,7 @@ def candidates(store: Store, corpus: str, keys: Sequence[str]) -> pl.DataFrame:
         " ORDER BY d.document_key",
         (corpus, list(keys)),
     )
-    return pl.DataFrame(rows, schema=CANDIDATES, orient="row")
+    return pl.DataFrame(rows, schema=LINEAGE_DOCUMENTS, orient="row")
 
 
 def placed(store: Store, corpus: str) -> pl.DataFrame:

@@ -1,10 +1,10 @@
 """Documents to chunks that fit the embedding model's window, losing no word.
 
-A chunk is a run of whole lines where lines fit. It ends, in this order of preference, before a
-heading, after a blank line (best before a line without indentation), before a line without
-indentation, anywhere; if it can, not between a heading and its text. Code whose syntax is known is
-cut where the fewest pieces of syntax are, and a function or a class that fits a chunk is in one.
-Nothing overlaps: the chunks of a document, joined, are the document, blank runs apart.
+A chunk is a run of whole lines if these fit. It ends, in order of preference, before a heading,
+after a blank line (best before a line without indentation), before a line without indentation,
+anywhere; if it can, not between a heading and its text. A cut of code goes through as few pieces of
+syntax as possible, and a function or class that fits a chunk is in one. Nothing overlaps: the
+chunks of a document, joined, are the document without its blank runs.
 
 Sections share a chunk if there is room, but not in a document that has a version: versions are
 compared chunk by chunk, and a section that only an older one has must not look like a revision of
@@ -39,7 +39,7 @@ VERSION = "8 places/2"
 """Part of every document's fingerprint: another chunker means that documents are cut again."""
 
 PLACED = ("docs", "wiki")
-"""The corpora whose chunks say where in their document they stand."""
+"""The corpora whose chunks give their place in the document."""
 
 MAX_CHARACTERS = 4000
 """Upper bound of a chunk in characters: word-pieces say little about a wall of base64."""
@@ -87,8 +87,8 @@ def chunk_documents(
         a heading (``MAX_HEADING`` characters) leave room for a line's words. Runs of blank lines
         alone make no chunk; a document without any text has none. Code that is cut by lines because
         its parser gave up says why in ``metadata`` (``CUT_BY_LINES``). Those of documents and wikis
-        have their place there: ``page`` (from 1) of a PDF, the first that the chunk has text of,
-        and ``fragment``, what comes after ``#`` in an address: ``page=12``, or the section's slug.
+        have their place there: ``page`` of a PDF, from 1, where the text of the chunk begins, and
+        ``fragment``, the end of an address after ``#``: ``page=12``, or the section's slug.
         Page breaks are taken out of the text.
     """
     check(documents, DOCUMENTS, "documents")
@@ -176,7 +176,7 @@ def _fitting(
 ) -> Iterator[Sequence[_Unit]]:
     """The ``runs`` that have text, cut again while they have word-pieces in ``excess``.
 
-    A run has some where the pieces of one long word count less apart than joined.
+    The pieces of one long word may count less apart than joined.
     """
     pending = [(run, max_tokens) for run in reversed(runs)]
     while pending:
@@ -221,7 +221,7 @@ def _symbol_of(run: Sequence[_Unit], code: Breaks) -> str | None:
 
 
 def _is_a_version(path: str, version: object) -> bool:
-    """Whether a document may be one of several versions: it or its file's name says which."""
+    """Whether a document may be one of several versions: it, or its file's name, has one."""
     return bool(version or document_version(path)[0] or filename_date(path))
 
 

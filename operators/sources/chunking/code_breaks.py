@@ -55,7 +55,7 @@ class Breaks(NamedTuple):
 
 
 class Unparsed(NamedTuple):
-    """A language that is known, in a text that was not parsed."""
+    """A text that was not parsed, though its language is known; says why."""
 
     reason: str
 
@@ -96,10 +96,7 @@ def breaks(text: str, language: str | None, path: str | None = None) -> Breaks |
 
 
 def symbol(definitions: Sequence[Definition], first: int, last: int) -> str | None:
-    """The name for the lines ``first`` to ``last``: of the definition that has most of them.
-
-    Of several the first, and the innermost of those inside each other.
-    """
+    """The name of the first and innermost definition with the most of the lines given."""
     best, most = None, 0
     for definition in definitions:
         if definition.first > last:

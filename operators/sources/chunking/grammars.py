@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Grammar(NamedTuple):
-    """A language's grammar, and those of its nodes that are definitions."""
+    """A language's grammar, and its nodes that are definitions."""
 
     module: str
     definitions: str  # the types of the nodes that are definitions

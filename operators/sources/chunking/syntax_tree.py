@@ -136,7 +136,7 @@ def _walk(cursor: TreeCursor, grammar: Grammar) -> tuple[set[Span], list[Found]]
 def _distrust(
     levels: Sequence[_Level], spans: set[Span], definitions: dict[tuple[Span, str], Found]
 ) -> None:
-    """Forget the pieces that the parser did not understand in their head, not in their body."""
+    """Forget the pieces whose head, not only their body, the parser did not understand."""
     for level in reversed(levels):
         if level.body:
             return
@@ -146,7 +146,7 @@ def _distrust(
 
 
 def _span(node: Node, level: _Level) -> tuple[Span, bool]:
-    """The lines of a child with the comments above it, and whether it is such a comment itself."""
+    """The lines of a child with the comments above it, and whether it is a comment itself."""
     first, (last, column) = node.start_point[0], node.end_point
     if column == 0 and last > first:
         last -= 1

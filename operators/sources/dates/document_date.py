@@ -45,7 +45,7 @@ TRUST = {
 """Sources, the most trusted first; a lower one never beats a higher one."""
 
 HEAD_BYTES = 128 * 1024
-"""How much of a file is read for a date."""
+"""The part of a file that is read for a date."""
 
 # As the plain chain has it, `date` comes first; then what names a change, then a beginning.
 _KEYS = (
@@ -152,7 +152,7 @@ def _choose(found: Iterable[_Found], now: datetime) -> DocumentDate:
 
 
 def _found(source: str, raw: Any, read: Callable[[Any], datetime] = parse_date) -> Iterator[_Found]:
-    """The date in ``raw``, unless it is refused."""
+    """The date in ``raw``, after its source; nothing if it is refused."""
     with suppress(DateRefused):
         yield source, read(raw)
 

@@ -80,7 +80,7 @@ def headings(text: str, path: str) -> list[Heading]:
 
 
 def heading_paths(sections: Sequence[Heading], title: str) -> list[str]:
-    """Each of ``sections`` after the headings that it stands under, without the targets of links.
+    """Each of ``sections`` after the headings above it, without the targets of links.
 
     The heading of the whole document is left out, and so are outer ones for which ``MAX_HEADING``
     has no room beside the document's ``title``.
@@ -130,7 +130,7 @@ def _mediawiki(text: str) -> Iterator[Heading]:
 
 
 def asciidoc_blocks(lines: Sequence[str]) -> list[str]:
-    """For each line the fence of the AsciiDoc block that it is in or delimits, else ``""``.
+    """The fence of the AsciiDoc block that each line is in or delimits, else ``""``.
 
     A rule under a line of its own length is the underline of a title, no fence. A block that never
     closes lasts to the end.

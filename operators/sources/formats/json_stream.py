@@ -1,8 +1,8 @@
 r"""The objects in a file of JSON, in any form that a tool writes.
 
-One array, pages one after the other (``[...][...]``, as ``gh api --paginate`` writes them), an
-array of pages (``--slurp``), one object a line, objects printed over many lines, gzipped or not: an
-object that stands in nothing but arrays is given, one at a time, whatever the size of the file.
+The forms: one array, pages one after the other (``[...][...]``, as ``gh api --paginate`` writes
+them), an array of pages (``--slurp``), one object a line, objects over many lines, gzipped or not.
+Objects inside arrays alone are given, one at a time, whatever the size of the file.
 """
 
 import gzip
@@ -52,7 +52,7 @@ def unpacked(raw: BinaryIO) -> Any:
 
 
 class _Reader:
-    """The text read and not yet taken; ``began`` is the line where the last object began."""
+    """The text that is read and not yet taken; the last object began at line ``began``."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream

@@ -1,7 +1,7 @@
 """The releases of a changelog: the version and the day of each of its sections.
 
 A changelog is one document about all versions, and its sections are not versions of each other:
-that 2.0 removed something is as true after 3.0 as before.
+a statement on 2.0 is as true after 3.0 as before.
 """
 
 import re
@@ -42,8 +42,8 @@ class Release(NamedTuple):
 def release_sections(text: str, path: str) -> tuple[list[Heading], list[Release | None]]:
     r"""The headings of ``text`` as :func:`headings` gives them, and the release of each.
 
-    Only a changelog has releases: a file that is named so, or more than half of whose headings of
-    one level are versions of three numbers or with a date. There all releases are of one level.
+    Only a changelog has releases. It has the name of one, or more than half of its headings of one
+    level are versions of three numbers or with a date. Its releases are all of one level.
 
     >>> _, found = release_sections("# Changes\n\n## 1.2 (2024-03-01)\n\n### Fixed\n", "a/NEWS.md")
     >>> [of and (of.version, f"{of.date:%Y-%m-%d}") for of in found]

@@ -93,7 +93,7 @@ def read_commits(repository: Repository, on_file: OnFile) -> Iterator[Commit]:
 
 
 def own_text(message: str) -> str:
-    """A merge's message without the line that git or a forge writes for it.
+    """The message of a merge without the line that git or a forge writes for it.
 
     >>> own_text("Merge branch 'main' into cache"), own_text("Take both fixes")
     ('', 'Take both fixes')
@@ -105,13 +105,12 @@ def own_text(message: str) -> str:
     return "\n".join(line for line in lines if not _NOT_OWN.match(line)).strip()
 
 
-def told_once(commits: Iterable[Commit], merges: MutableMapping[bytes, Commit]) -> Iterator[Commit]:
+def each_once(commits: Iterable[Commit], merges: MutableMapping[bytes, Commit]) -> Iterator[Commit]:
     """The commits, then the merges whose message no commit before them has.
 
-    A forge gives a merge the title of its pull request, which often is the subject of a commit in
-    it. That commit then also has the merge's line, with the request's number. A merge without a
-    text of its own is left out. A merge comes before what it merges; ``merges`` holds those that
-    wait for such a commit.
+    A forge gives a merge the title of its pull request, often the subject of a commit in it. That
+    commit then gets the merge's line too, with the request's number. A merge without a text of its
+    own is left out. ``merges`` holds those that wait for such a commit, which comes after them.
     """
     for commit in commits:
         is_merge = len(commit.parents) > 1

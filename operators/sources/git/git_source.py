@@ -16,10 +16,10 @@ from operators.sources.git.commit_diffs import with_diffs
 from operators.sources.git.commit_log import (
     Commit,
     LastCommit,
+    each_once,
     history_document,
     read_commits,
     remember_last_commit,
-    told_once,
 )
 from operators.sources.git.repository import GitError, Repository, git_output, open_repository
 from operators.sources.git.tracked_files import MAX_FILE, is_excluded, read_tree, tracked_files
@@ -34,7 +34,7 @@ CORPORA = ("code", HISTORY, "docs")
 _SHALLOW = "a shallow clone has no older commits and few dates: git fetch --unshallow brings them"
 
 _OF_A_COMMIT = 400
-"""About how many characters a commit has, a tenth of a file's; the progress counts them."""
+"""Characters that the progress counts for a commit, about a tenth of a file's."""
 
 
 @dataclass
@@ -68,7 +68,7 @@ class _Walk:
             on_file = partial(remember_last_commit, tracked, last, shallow=shallow)
             log = read_commits(repository, on_file)
             log = with_diffs(repository, log) if self.diffs else log
-            for commit in told_once(log, merges):
+            for commit in each_once(log, merges):
                 self.done += _OF_A_COMMIT
                 yield history_document(repository, commit)
             for item in read_tree(repository, tracked, last):
@@ -87,7 +87,7 @@ def git_source(
     """The working tree at ``path``: sources as ``code``, commits as ``history``, prose as ``docs``.
 
     Commits come first, newest first, then merges that say what no commit does; other merges are
-    left out (:func:`~operators.sources.git.commit_log.told_once`). The one pass over the log also
+    left out (:func:`~operators.sources.git.commit_log.each_once`). The one pass over the log also
     finds the last commit of every file. The file bears its date, and the file's link leads to it.
     That commit stays the same while the file does: a new commit changes only the documents that it
     touched.

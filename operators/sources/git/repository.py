@@ -2,8 +2,8 @@
 
 A repository brings its own configuration. None of its hooks, pagers, monitors, signature checks or
 external diffs run, nothing is fetched and nothing is written; filters never run because files are
-read from the working tree, not through git. No file that it names is read, it replaces no commit by
-another, and none of its commits come from another repository. A git that falls silent is ended.
+read from the working tree, not through git. It can't name a file to read, replace a commit by
+another, or take commits from another repository. A git that falls silent is ended.
 """
 
 import io
@@ -175,7 +175,7 @@ def _check_entries(folder: Path) -> None:
 
 
 def git_output(root: Path, *arguments: str) -> str:
-    """What git prints, without the last newline.
+    """The output of git, without the last newline.
 
     Raises:
         GitError: git is missing or refuses.
@@ -223,7 +223,7 @@ def git_stream(root: Path, *arguments: str) -> Iterator[IO[bytes]]:
 
 
 class _Heard(io.RawIOBase):
-    """The output of a pipe; a read raises GitError after ``SILENCE`` seconds without any."""
+    """A pipe's output; a read raises GitError after ``SILENCE`` seconds without any."""
 
     def __init__(self, pipe: int, root: Path) -> None:
         self.pipe, self.root = pipe, root

@@ -1,8 +1,8 @@
 """Reading GitHub's REST API as its documentation asks of a client.
 
-One request at a time; conditional requests; redirects and pages followed only where they stay on
-the server that the token is for; waiting as long as a rate limit says; again what may succeed
-later. The token goes into one header and nowhere else: no address, message, log or ``repr`` has it.
+It sends one request at a time, and conditional ones; follows redirects and pages only on the server
+that the token is for; waits as long as a rate limit says; and tries again what may succeed later.
+The token goes into one header and nowhere else: no address, message, log or ``repr`` has it.
 """
 
 from __future__ import annotations

@@ -28,10 +28,10 @@ from operators.sources.github.github_records import (
     REVIEW,
     BadItem,
     comment_block,
-    moment,
     of_pull,
     repository_of,
     sync_item,
+    time_at,
 )
 from operators.sources.jsonl import SourceError, given_file, readable
 from operators.sources.protocol import Document, Item, ReadIssue, Source, metadata_json
@@ -193,8 +193,8 @@ def _document(
     """The document of ``first`` and the comments ``said``, dated by their last change."""
     each = ((data, at) for data in (first, *said) for at in _MOMENTS)
     return Document(
-        created_at=moment(first, "created_at"),
-        doc_date=max(filter(None, starmap(moment, each))),
+        created_at=time_at(first, "created_at"),
+        doc_date=max(filter(None, starmap(time_at, each))),
         date_source="explicit",
         metadata=metadata_json(metadata, authors=sorted({data["login"] for data in said})),
         **fields,

@@ -49,7 +49,7 @@ KEPT = "pull requests' words"
 """The newest part of an item that is kept: after a run that kept less, all is asked for again."""
 
 _OVERLAP = timedelta(seconds=300)
-"""Changes of so long are asked for again: a server may show one later than it is dated."""
+"""Changes of the last so long are asked for again: a server may show one late."""
 
 _NAME = re.compile(r"(?!\.{1,2}/)[\w.-]{1,100}/(?!\.{1,2}$)[\w.-]{1,100}", re.ASCII)
 

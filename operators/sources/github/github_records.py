@@ -25,7 +25,7 @@ COMMENT, REVIEW, PULL = "comment", "review", "pull"
 ISSUE, ISSUE_COMMENT = "issue", "issue_comment"
 
 GHOST = "ghost"
-"""What GitHub calls the author whose account is deleted."""
+"""GitHub's name for an author whose account is deleted."""
 
 HUNK_LINES_KEPT = 40
 
@@ -85,8 +85,8 @@ def of_pull(items: Iterable[SyncItem]) -> bool:
     return PULL in by_kind or (ISSUE not in by_kind and "/pull/" in link)
 
 
-def moment(data: Mapping[str, Any], key: str) -> datetime | None:
-    """A moment of a record."""
+def time_at(data: Mapping[str, Any], key: str) -> datetime | None:
+    """The moment at ``key`` of a record; None: it has none."""
     text = data.get(key)
     return None if text is None else parse_moment(text)
 

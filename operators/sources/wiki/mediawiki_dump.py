@@ -191,7 +191,7 @@ def _item(page: Any, wiki: _Wiki, repo: str, base: str | None) -> Item:
 
 
 def _order(revision: Any) -> tuple[str, int]:
-    """A revision's moment; within one second its number: the higher is the later."""
+    """A revision's moment, then its number: within one second the higher one is later."""
     number = revision.findtext("{*}id", "")
     known = number.isdecimal() and len(number) < 20
     return revision.findtext("{*}timestamp", ""), int(number) if known else 0

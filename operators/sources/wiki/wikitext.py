@@ -123,7 +123,7 @@ def _balanced(source: str, kept: list[str], categories: list[str]) -> str:
 def _element(
     source: str, match: re.Match[str], kept: list[str], top: list[str], never_closed: set[str]
 ) -> int:
-    """Take a whole element; return where the text goes on."""
+    """Take a whole element; return the place after it."""
     tag = match["tag"].lower()
     if match[0].endswith("/>") or tag in never_closed:
         return match.end()

@@ -51,9 +51,6 @@ class Words:
     def count_tokens(self, texts):
         return [len(re.findall(r"\w+|[^\w\s]", text)) for text in texts]
 
-    def token_offsets(self, text):
-        return None
-
     def embed_documents(self, texts):
         return np.stack([self._vector(text) for text in texts])
 

@@ -26,9 +26,6 @@ class Letters:
     def count_tokens(self, texts):
         return [len(text.split()) for text in texts]
 
-    def token_offsets(self, text):
-        return None
-
     def embed_documents(self, texts):
         counts = [[0.01 + text.lower().count(chr(97 + n)) for n in range(26)] for text in texts]
         vectors = np.array(counts, np.float32)

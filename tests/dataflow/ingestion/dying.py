@@ -39,9 +39,6 @@ class WordEmbedder:
         self.counted += 1
         return [len(re.findall(r"\w+|[^\w\s]", text)) for text in texts]
 
-    def token_offsets(self, text: str) -> None:
-        return None
-
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         for text in texts:
             if self.fails_on in text:

@@ -295,7 +295,7 @@ def test_a_run_that_was_killed_stays_on_record_as_unfinished(
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dataflow.ingestion.finish.build_indexes", killed)
+    monkeypatch.setattr("dataflow.ingestion.finish.make_searchable", killed)
     with pytest.raises(KeyboardInterrupt):
         source.run(store, embedder)
     frame = status(store).filter(corpus=source.corpus)

@@ -37,9 +37,6 @@ class Words:
     def count_tokens(self, texts: list[str]) -> list[int]:
         return [len(re.findall(r"\w+|[^\w\s]", text)) for text in texts]
 
-    def token_offsets(self, text: str) -> None:
-        return None
-
     def embed_documents(self, texts: list[str]) -> Any:
         return np.stack([self._vector(text) for text in texts])
 

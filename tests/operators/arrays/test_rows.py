@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.arrays.rows import index, listed, nullable, replaced, take
+from operators.arrays.rows import by_rank, index, nullable, replaced, take
 
 
 @pytest.mark.parametrize("count", [3, 20_000])  # gathered as structs, or on several threads
@@ -34,9 +34,9 @@ def test_a_list_comes_by_query_rank_and_chunk(rows: list[tuple[int, int]]) -> No
         },
         schema={"query_id": pl.UInt32, "rank": pl.UInt32, "chunk_id": pl.Int64},
     )
-    found = listed(frame)
+    found = by_rank(frame)
     assert found.equals(frame.sort("query_id", "rank", "chunk_id"))
-    assert listed(found) is found
+    assert by_rank(found) is found
 
 
 def test_what_is_no_number_is_null() -> None:

@@ -41,7 +41,7 @@ def test_a_model_of_ones_own_is_loaded_and_what_it_lacks_is_named(
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     assert load_embedder("python:own_models:load").model == "minilm"
-    lacking = "its Half lacks count_tokens, embed_queries, token_offsets"
+    lacking = "its Half lacks count_tokens, embed_queries"
     with pytest.raises(EmbeddingError, match=lacking):
         load_embedder("python:own_models:Half")
     for name, said in (("no_models:load", "No module named"), ("own_models:laod", "'laod'")):

@@ -6,12 +6,18 @@ import polars as pl
 
 from operators import frames
 from operators.dedup import across
-from operators.explain.dispositions import DISPOSITION_MEANINGS, Limits, Run, dispositions, of_all
+from operators.explain.dispositions import (
+    DISPOSITION_MEANINGS,
+    Limits,
+    Stages,
+    dispositions,
+    of_all,
+)
 
 LIMITS = Limits({"code": 50}, top_k=10, context_depth=30, budget=12_000, unit="characters")
 
 
-def run(explain_targets: pl.DataFrame) -> Run:
+def run(explain_targets: pl.DataFrame) -> Stages:
     empty = {
         name: frames.empty(frames.FUSED)
         for name in (
@@ -25,7 +31,7 @@ def run(explain_targets: pl.DataFrame) -> Run:
             "context_candidates",
         )
     }
-    return Run(
+    return Stages(
         queries=frames.empty(frames.QUERIES),
         outcomes=frames.empty(frames.OUTCOMES),
         merged=frames.empty(frames.MERGED).with_columns(corpus=pl.lit("")),

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from operators import frames
-from operators.explain.dispositions import Run
+from operators.explain.dispositions import Stages
 from operators.explain.steps import explain, fusion_parts, merge_factors
 from operators.frames import MERGED, SCORE_FACTORS, TEXT_HITS, UNIFIED, VECTOR_HITS, check
 from operators.ranking import fusion, merge
@@ -15,7 +15,7 @@ TEXT = pl.DataFrame([(0, 2, 0, 7.0), (0, 3, 1, 2.0)], schema=TEXT_HITS, orient="
 
 def test_what_no_stage_reached_has_no_numbers() -> None:
     fused = frames.empty(frames.FUSED)
-    run = Run(
+    run = Stages(
         queries=frames.empty(frames.QUERIES),
         outcomes=frames.empty(frames.OUTCOMES),
         merged=frames.empty(frames.MERGED).with_columns(corpus=pl.lit("")),

@@ -18,7 +18,7 @@ from vector_indexes import build_vector_indexes
 from operators.errors import CrosscorpusError, UnknownName
 from operators.foundation.cancellation import Cancelled, Switch, waiting
 from operators.postgres.errors import DatabaseError
-from operators.postgres.schema.indexes import build_indexes
+from operators.postgres.schema.indexes import make_searchable
 from operators.postgres.search.text_search import bm25_search
 from operators.postgres.search.vector_search import search_vectors
 from operators.postgres.store import (
@@ -38,7 +38,7 @@ INGESTING = """
 import sys
 import polars as pl
 from operators.postgres.errors import DatabaseError
-from operators.postgres.schema.indexes import build_indexes
+from operators.postgres.schema.indexes import make_searchable
 from operators.postgres.store import open_store, set_model
 from operators.postgres.write.document_writer import write_documents
 
@@ -48,7 +48,7 @@ for line in sys.stdin:
     with open_store(dsn, line.strip(), create=True, max_size=2) as store:
         set_model(store, "test", "test-space", 8)
         write_documents(store, documents, chunks)
-        build_indexes(store)
+        make_searchable(store)
     print("done", flush=True)
 """
 
@@ -163,7 +163,7 @@ def test_an_open_collection_says_that_its_vectors_were_lost(
     server_dsn: str, store: Store, filling: Any
 ) -> None:
     filling.write(store, [{"text": "flush the cache"}])
-    build_indexes(store)
+    make_searchable(store)
     queries = filling.queries([{"texts": ["cache"]}])
     with psycopg.connect(server_dsn, autocommit=True) as admin:
         admin.execute(f'ALTER TABLE "{store.schema}".chunks DROP COLUMN embedding')

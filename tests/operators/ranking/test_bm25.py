@@ -45,16 +45,16 @@ def test_a_weight_follows_the_formula() -> None:
 def test_candidates_are_taken_by_the_rarest_terms_within_the_cap() -> None:
     counts, df = {1: 1, 2: 1, 3: 1, 4: 1}, {1: 900, 2: 40, 3: 70, 4: 0}
     query = bm25.query_terms(counts, df, 1000, cap=110, k=5)
-    assert query.candidates == [2, 3]
+    assert query.rare_terms == [2, 3]
     assert set(query.weights) == {1, 2, 3}, "all known terms score"
 
 
 def test_the_rarest_term_is_taken_whatever_it_costs() -> None:
-    assert bm25.query_terms({1: 1}, {1: 900}, 1000, cap=10, k=5).candidates == [1]
+    assert bm25.query_terms({1: 1}, {1: 900}, 1000, cap=10, k=5).rare_terms == [1]
 
 
 def test_terms_are_added_beyond_the_cap_while_they_cannot_fill_the_list() -> None:
-    assert bm25.query_terms({1: 1, 2: 1}, {1: 3, 2: 900}, 1000, cap=10, k=5).candidates == [1, 2]
+    assert bm25.query_terms({1: 1, 2: 1}, {1: 3, 2: 900}, 1000, cap=10, k=5).rare_terms == [1, 2]
 
 
 def test_a_repeated_query_term_counts_as_often() -> None:

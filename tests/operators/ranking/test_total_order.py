@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.arrays.rows import listed, take
+from operators.arrays.rows import by_rank, take
 from operators.ranking.total_order import cut, permutation, ranked
 
 Make = Callable[..., pl.DataFrame]
@@ -34,7 +34,7 @@ def test_a_negative_cut_is_refused(make_hits: Make) -> None:
 
 def test_a_list_in_order_is_not_copied(make_hits: Make) -> None:
     hits = make_hits({"rank": 0}, {"rank": 1})
-    assert listed(hits) is hits
+    assert by_rank(hits) is hits
 
 
 def test_equal_scores_go_by_vector_rank_then_text_rank_then_chunk(make_hits: Make) -> None:

@@ -13,7 +13,7 @@ from versioned_pages import found, page, text
 
 from benchmarks.judged import data_folder
 from benchmarks.lineage import candidates, judge, truth
-from operators.versions.lineage import CANDIDATES, lineages
+from operators.versions.lineage import LINEAGE_DOCUMENTS, lineages
 
 
 def keys(*pages: dict[str, Any]) -> list[str]:
@@ -114,7 +114,7 @@ def test_names_that_differ_by_a_date_are_versions_if_most_of_the_text_is_the_sam
 
 def test_a_modification_time_is_no_date() -> None:
     row = page("d/1.0/a.md", "1.0", date="2020-01-01") | {"date_source": "mtime"}
-    frame = lineages(pl.DataFrame([row, page("d/2.0/a.md", "2.0")], schema=CANDIDATES))
+    frame = lineages(pl.DataFrame([row, page("d/2.0/a.md", "2.0")], schema=LINEAGE_DOCUMENTS))
     assert frame["released_at"].null_count() == 2
 
 
@@ -124,7 +124,7 @@ def test_dates_of_files_that_go_against_the_versions_are_no_dates_of_release() -
             page(f"d/{n}.0/a.pdf", f"{n}.0", date=day) | {"date_source": source}
             for n, day in enumerate(days)
         ]
-        return lineages(pl.DataFrame(pages, schema=CANDIDATES))["released_at"].to_list()
+        return lineages(pl.DataFrame(pages, schema=LINEAGE_DOCUMENTS))["released_at"].to_list()
 
     assert None not in dates("2020-01-01", "2021-01-01")
     assert dates("2025-04-12", "2025-04-11") == [None, None]
@@ -139,9 +139,9 @@ def test_the_order_of_the_documents_does_not_matter(chance: random.Random) -> No
         for seed, name in enumerate("abc")
         if (v, name) not in {("2.0", "a"), ("1.0", "c")}
     ] + [page("d/2.0/renamed.md", "2.0", title="Renamed", text=text(0, 0.1))]
-    expected = lineages(pl.DataFrame(pages, schema=CANDIDATES))
+    expected = lineages(pl.DataFrame(pages, schema=LINEAGE_DOCUMENTS))
     shuffled = chance.sample(pages, len(pages))
-    assert lineages(pl.DataFrame(shuffled, schema=CANDIDATES)).equals(expected)
+    assert lineages(pl.DataFrame(shuffled, schema=LINEAGE_DOCUMENTS)).equals(expected)
     for _, of in expected.group_by("lineage_id"):
         assert of["version"].n_unique() == of.height
         assert of["newest"].sum() == 1

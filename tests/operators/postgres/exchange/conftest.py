@@ -8,7 +8,7 @@ import pytest
 from psycopg import sql
 
 from operators.postgres.exchange.columns import LEFT_OUT, TABLES
-from operators.postgres.schema.indexes import build_indexes
+from operators.postgres.schema.indexes import make_searchable
 from operators.postgres.store import Store
 from operators.postgres.write.document_writer import document_key
 from operators.postgres.write.ledger import record_failed_version, record_failure
@@ -45,7 +45,7 @@ def full(store: Store, filling: Any) -> Store:
     with store.transaction() as conn:
         for statement in REST.strip().split(";\n"):
             conn.execute(statement, {"key": KEY})
-    build_indexes(store)
+    make_searchable(store)
     return store
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from operators.postgres.schema.indexes import build_indexes
+from operators.postgres.schema.indexes import make_searchable
 from operators.postgres.store import Store
 
 
@@ -18,5 +18,5 @@ def whole(store: Store, filling: Any) -> Store:
         {"chunk_id": 2, "document_id": "d2", "repo": "b"},
     ]
     filling.write(store, rows)
-    build_indexes(store)
+    make_searchable(store)
     return store

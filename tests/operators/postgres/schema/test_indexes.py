@@ -9,7 +9,7 @@ import pytest
 from operators.postgres.errors import DatabaseError
 from operators.postgres.inspect.status import status
 from operators.postgres.schema import indexes
-from operators.postgres.schema.indexes import build_indexes, build_vector_index, pending_corpora
+from operators.postgres.schema.indexes import build_vector_index, make_searchable, pending_corpora
 from operators.postgres.schema.partitions import ensure_partitions
 from operators.postgres.store import Store
 
@@ -36,7 +36,7 @@ def test_two_that_build_the_same_indexes_at_once_both_end_well(
         psycopg.connect(server_dsn, autocommit=True) as watch,
     ):
         writer.execute(f'LOCK TABLE "{store.schema}".postings_code IN ROW EXCLUSIVE MODE')
-        loads = [threads.submit(build_indexes, store, ["code"]) for _ in range(2)]
+        loads = [threads.submit(make_searchable, store, ["code"]) for _ in range(2)]
         while watch.execute(waiting).fetchone() != (2,):
             assert not any(load.done() for load in loads)
         writer.rollback()
@@ -58,12 +58,12 @@ def test_finishing_builds_the_vector_index_only_beyond_what_is_scanned_exactly(
             return {name for (name,) in rows}
 
     monkeypatch.setattr(indexes, "EXACT_SCAN_MAX_ROWS", 30)
-    build_indexes(store, ["code", "never written"])
+    make_searchable(store, ["code", "never written"])
     assert "chunks_code__hnsw" not in made()
     assert "postings_code__terms" in made()
     monkeypatch.setattr(indexes, "EXACT_SCAN_MAX_ROWS", 29)
-    build_indexes(store)
-    build_indexes(store)
+    make_searchable(store)
+    make_searchable(store)
     assert "chunks_code__hnsw" in made()
 
 
@@ -71,18 +71,18 @@ def test_a_corpus_is_unfinished_until_its_load_is_finished(store: Store, filling
     assert pending_corpora(store) == []
     filling.write(store, [{"corpus": "wiki"}, {"corpus": "code"}])
     assert pending_corpora(store) == ["code", "wiki"]
-    build_indexes(store, ["code"])
+    make_searchable(store, ["code"])
     assert pending_corpora(store) == ["wiki"]
-    build_indexes(store)
+    make_searchable(store)
     assert pending_corpora(store) == []
 
 
 def test_weights_of_an_old_average_length_are_unfinished(store: Store, filling: Any) -> None:
     filling.write(store, [{"text": "two words"}])
-    build_indexes(store)
+    make_searchable(store)
     filling.write(store, [{"text": "many more words than two " * 9} for _ in range(9)])
     assert pending_corpora(store) == ["code"]
-    build_indexes(store)
+    make_searchable(store)
     assert pending_corpora(store) == []
 
 
@@ -90,8 +90,8 @@ def test_a_corpus_that_outgrew_the_exact_scan_lacks_its_vector_index(
     store: Store, filling: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     filling.write(store, [{} for _ in range(5)])
-    build_indexes(store)
+    make_searchable(store)
     monkeypatch.setattr(indexes, "EXACT_SCAN_MAX_ROWS", 4)
     assert pending_corpora(store) == ["code"]
-    build_indexes(store)
+    make_searchable(store)
     assert pending_corpora(store) == []

@@ -11,7 +11,7 @@ import pytest
 
 from operators.foundation.tokenizer import tokens
 from operators.frames import TEXT_LISTS, check
-from operators.postgres.schema.indexes import build_indexes
+from operators.postgres.schema.indexes import make_searchable
 from operators.postgres.search.batches import SearchTimeout
 from operators.postgres.search.text_search import bm25_search, pg_textsearch_search, plain_search
 from operators.postgres.store import MissingExtension, Store
@@ -40,7 +40,7 @@ def held(make_store: Callable[..., Store], filling: Any) -> tuple[Store, list[st
                 for n in range(start, start + 100)
             ],
         )
-    build_indexes(store)
+    make_searchable(store)
     return store, texts
 
 

@@ -11,7 +11,7 @@ from vector_indexes import build_vector_indexes
 
 from operators.errors import CrosscorpusError
 from operators.frames import VECTOR_LISTS, check
-from operators.postgres.schema.indexes import build_indexes
+from operators.postgres.schema.indexes import make_searchable
 from operators.postgres.search.vector_search import search_vectors
 from operators.postgres.store import Store
 from operators.postgres.write.document_writer import write_documents
@@ -53,7 +53,7 @@ class Clustered:
                 ]
             )
             write_documents(store, filling.documents(chunks), chunks)
-        build_indexes(store)
+        make_searchable(store)
         self.store = store
         queries = centres[random_.integers(0, 100, 40)] + 0.7 * random_.normal(size=(40, WIDTH))
         self.queries = queries.astype(np.float16).astype(np.float32)

@@ -14,7 +14,7 @@ from vector_indexes import build_vector_indexes
 
 from operators.errors import CrosscorpusError
 from operators.frames import READ_CHUNKS
-from operators.postgres.schema.indexes import build_indexes
+from operators.postgres.schema.indexes import make_searchable
 from operators.postgres.search.chunk_reader import fetch_chunks
 from operators.postgres.store import Store, collection_info
 from operators.postgres.write.document_writer import delete_documents, write_documents
@@ -199,7 +199,7 @@ def test_names_of_any_length_break_no_index(store: Store, filling: Any) -> None:
     name = "".join(map(chr, letters))
     row = {"chunk_id": 1, "document_id": name, "path": name, "title": name, "uri": name}
     filling.write(store, [{**row, "text": name, "language": name[:500], "anchor": name}])
-    build_indexes(store)
+    make_searchable(store)
     filling.write(store, [{**row, "text": name}])
     queries = filling.queries([{"path_prefix": name[:8_000]}, {"path_prefix": name + "x"}])
     assert len(fetch_chunks(store, "code", pl.Series([1]), queries[:1])) == 1
@@ -254,7 +254,7 @@ def test_weights_of_a_corpus_grown_in_steps_equal_those_of_one_loaded_at_once(
     filling.write(at_once, rows)
     weights = []
     for store in (grown, at_once):
-        build_indexes(store)
+        make_searchable(store)
         with store.transaction() as conn:
             weights.append(
                 conn.execute("SELECT chunk_id, bm25::text FROM postings ORDER BY 1").fetchall()

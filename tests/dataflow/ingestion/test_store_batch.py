@@ -15,7 +15,7 @@ from ingested import document, texts
 from ingesting import ingest_documents
 from ledger_rows import ledger
 
-from dataflow.ingestion.store import FAILURES_IN_A_ROW
+from dataflow.ingestion.store_batch import FAILURES_IN_A_ROW
 from operators.embedding.protocol import EmbeddingError
 from operators.foundation.disk_dict import NoScratch
 from operators.postgres.inspect.verify import verify

@@ -1,4 +1,4 @@
-"""The store: waiting documents go through the graph as one batch, and one by one if that fails."""
+"""Stores the documents that wait: as one batch through the graph, or one by one if that fails."""
 
 from dataflow.execution.hamilton_logs import quiet_hamilton
 from dataflow.ingestion.ledger_snapshot import GOOD
@@ -7,7 +7,7 @@ from operators.embedding.protocol import EmbeddingError
 from operators.foundation.disk_dict import NoScratch
 from operators.postgres.errors import DatabaseError
 from operators.postgres.store import ModelMismatch
-from operators.postgres.write.document_writer import Written, delete_documents
+from operators.postgres.write.document_writer import Written
 from operators.postgres.write.ledger import Entry, record_failed_version, record_failure
 from operators.sources.protocol import Document, Key, ReadIssue, content_hash
 
@@ -33,7 +33,6 @@ def store_waiting(run: Run) -> None:
     """
     batch, run.waiting = run.waiting, []
     if not batch:
-        run.done_before = run.source.fraction()
         return
     try:
         _store(run, batch)
@@ -47,7 +46,6 @@ def store_waiting(run: Run) -> None:
             for document in batch:
                 run.waiting = [document]
                 store_waiting(run)
-    run.done_before = run.source.fraction()
     run.tell("scan")
 
 
@@ -77,14 +75,6 @@ def record_issue(run: Run, key: Key, state: str, reason: str, content: str | Non
         run.store, *key, reason, state=state, content_hash=content, fingerprint=run.fingerprint
     )
     run.known.note(key, new)
-
-
-def withdraw(run: Run, key: Key) -> None:
-    """Delete what the store has of a document that its source has, and that may not stay."""
-    corpus, repo, document_id = key
-    if run.known.meet(key) is not None:
-        run.report.documents_deleted += delete_documents(run.store, corpus, repo, [document_id])
-        run.changed_corpora.add(corpus)
 
 
 def _store(run: Run, batch: list[Document]) -> None:

@@ -1,4 +1,4 @@
-"""The versions of a collection that a question means, and the note where there is none.
+"""The versions of a collection that a question asks for, and a note if there are none.
 
 A name is a version itself (``1.0`` and ``v1.0.0`` are one) or the beginning of several (``0.18`` of
 ``0.18.1``): then it means the newest of these in each topic.
@@ -101,7 +101,7 @@ class KnownVersions:
         return pinned, until, said
 
     def has_origins(self, of: Sequence[str]) -> bool:
-        """Whether ``of``, the words of a question that say whose version, may mean these."""
+        """Whether the words ``of`` a question, which say whose version it is, may mean these."""
         return not any(map(self._is_a_platform, of))
 
     def has_everywhere(self, pinned: Sequence[Sequence[str]]) -> bool:

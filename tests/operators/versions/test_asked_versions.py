@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.postgres.search.known_versions import KNOWN_VERSIONS
-from operators.versions.catalog import LONGEST_SHOWN, KnownVersions
+from operators.versions.asked_versions import LONGEST_SHOWN, KnownVersions
 from operators.versions.mentions import mentions
 
 NODE = ["16.20.2", "18.20.8", "22.14.0"]
