@@ -104,7 +104,7 @@ class NodeTime(BaseModel):
     ms: float
 
 
-class Run(BaseModel):
+class GraphTimes(BaseModel):
     """A question's graph with the time of each node that ran, the slowest first."""
 
     ms: float

@@ -59,7 +59,7 @@ def neighbours(service: Service, id: str) -> models.Place:
     )
 
 
-def graph(service: Service, query: Query, **asked: Any) -> models.Run:
+def graph(service: Service, query: Query, **asked: Any) -> models.GraphTimes:
     """What each node of the graph takes for a question."""
     took: dict[str, float] = {}
     began = perf_counter()
@@ -80,11 +80,11 @@ def graph(service: Service, query: Query, **asked: Any) -> models.Run:
         models.NodeTime(node=node, stage=described.nodes[node].stage, ms=took[node])
         for node in sorted(described.nodes, key=lambda node: (-took[node], node))
     ]
-    return models.Run(ms=ms, times=times, svg=svg, why=why)
+    return models.GraphTimes(ms=ms, times=times, svg=svg, why=why)
 
 
 _SEARCH = signature(search)  # a question is put as in a search
 graph.__signature__ = _SEARCH.replace(  # type: ignore[attr-defined]
     parameters=[one for one in _SEARCH.parameters.values() if one.name != "cursor"],
-    return_annotation=models.Run,
+    return_annotation=models.GraphTimes,
 )

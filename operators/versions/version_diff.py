@@ -24,8 +24,8 @@ _PARAGRAPHS = re.compile(r"\n[ \t]*\n+")
 _TOKEN = re.compile(r"\s+|\w+|[^\w\s]")
 
 
-class Run(NamedTuple):
-    """A stretch of a paragraph: ``=`` in both, ``-`` only in the old one, ``+`` only in the new."""
+class Span(NamedTuple):
+    """A span of a paragraph: ``=`` in both, ``-`` only in the old one, ``+`` only in the new."""
 
     sign: str
     text: str
@@ -57,41 +57,41 @@ def changes(old: Sequence[Passage], new: Sequence[Passage]) -> list[Change]:
     return [change for *_, change in sorted(found, key=lambda item: item[:3])]
 
 
-def word_diff(old: str, new: str) -> list[Run]:
-    """The changes from ``old`` to ``new``, word by word; joined, the runs are both texts.
+def word_diff(old: str, new: str) -> list[Span]:
+    """The changes from ``old`` to ``new``, word by word; joined, the spans are both texts.
 
     >>> word_diff("at most 100 entries", "at most 250 entries")[1:3]
-    [Run(sign='-', text='100'), Run(sign='+', text='250')]
+    [Span(sign='-', text='100'), Span(sign='+', text='250')]
     """
     ones, twos = _TOKEN.findall(old), _TOKEN.findall(new)
     if max(len(ones), len(twos)) > LONGEST:
-        return [Run("-", old), Run("+", new)]
+        return [Span("-", old), Span("+", new)]
     # Any white space equals any other.
     one, two = ([" " if t.isspace() else t for t in tokens] for tokens in (ones, twos))
     matcher = difflib.SequenceMatcher(None, one, two, autojunk=False)
-    runs: list[Run] = []
+    spans: list[Span] = []
     for tag, i0, i1, j0, j1 in matcher.get_opcodes():
         if tag == "equal":
-            runs.append(Run("=", "".join(twos[j0:j1])))
+            spans.append(Span("=", "".join(twos[j0:j1])))
             continue
         if i1 > i0:
-            runs.append(Run("-", "".join(ones[i0:i1])))
+            spans.append(Span("-", "".join(ones[i0:i1])))
         if j1 > j0:
-            runs.append(Run("+", "".join(twos[j0:j1])))
-    return _readable(runs)
+            spans.append(Span("+", "".join(twos[j0:j1])))
+    return _readable(spans)
 
 
-def shortened(runs: Sequence[Run], words: int = CONTEXT_WORDS) -> list[Run]:
-    """``runs`` with no more than ``words`` words kept around each change; ``…`` for the others."""
-    last = len(runs) - 1
+def shortened(spans: Sequence[Span], words: int = CONTEXT_WORDS) -> list[Span]:
+    """``spans`` with no more than ``words`` words kept around each change; ``…`` for the others."""
+    last = len(spans) - 1
     short = []
-    for place, (sign, text) in enumerate(runs):
+    for place, (sign, text) in enumerate(spans):
         pieces = re.findall(r"\s*\S+\s*", text)
         head, tail = (0 if place == 0 else words), (0 if place == last else words)
         if sign == "=" and len(pieces) > head + tail + 1:
             kept = "".join(pieces[:head]).rstrip(), "".join(pieces[len(pieces) - tail :]).lstrip()
             text = " … ".join(kept)
-        short.append(Run(sign, text))
+        short.append(Span(sign, text))
     return short
 
 
@@ -112,18 +112,18 @@ def _change(pair: Pair, before: Sequence[Passage], after: Sequence[Passage]) -> 
     return Change(kind, heading, old.text if old else None, new.text if new else None)
 
 
-def _readable(runs: Sequence[Run]) -> list[Run]:
-    """``runs`` with changes joined that only white space separates."""
+def _readable(spans: Sequence[Span]) -> list[Span]:
+    """``spans`` with changes joined that only white space separates."""
 
     def is_changed(place: int) -> bool:
-        sign, text = runs[place]
-        return sign != "=" or (text.isspace() and 0 < place < len(runs) - 1)
+        sign, text = spans[place]
+        return sign != "=" or (text.isspace() and 0 < place < len(spans) - 1)
 
-    result: list[Run] = []
-    for changed, places in groupby(range(len(runs)), is_changed):
-        of = [runs[place] for place in places]
+    result: list[Span] = []
+    for changed, places in groupby(range(len(spans)), is_changed):
+        of = [spans[place] for place in places]
         if changed:
             sides = [(sign, "".join(r.text for r in of if r.sign in f"={sign}")) for sign in "-+"]
-            of = [Run(sign, text) for sign, text in sides if text]
+            of = [Span(sign, text) for sign, text in sides if text]
         result += of
     return result

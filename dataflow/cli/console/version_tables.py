@@ -8,7 +8,7 @@ from rich.text import Text
 
 from dataflow.cli.console.terminal import OUT
 from operators.postgres.inspect.version_history import COUNTED, VersionDiff
-from operators.versions.version_diff import Run, shortened, word_diff
+from operators.versions.version_diff import Span, shortened, word_diff
 
 _KINDS = ("added", "removed", "revised")
 _STYLES = {"=": "", "-": "red strike", "+": "green"}
@@ -57,19 +57,19 @@ def show_diff(diff: VersionDiff) -> None:
         heading = change.heading
         OUT.print(Text(f"\n{change.kind}", "dim"))
         if change.old is not None and change.new is not None:
-            runs = shortened(word_diff(change.old, change.new))
+            spans = shortened(word_diff(change.old, change.new))
         else:
-            runs = (
-                [Run("-", change.old)] if change.old is not None else [Run("+", change.new or "")]
+            spans = (
+                [Span("-", change.old)] if change.old is not None else [Span("+", change.new or "")]
             )
-        OUT.print(Text.assemble(*(_marked(run) for run in runs)))
+        OUT.print(Text.assemble(*(_marked(span) for span in spans)))
     counts = {kind: sum(c.kind == kind for c in diff.changes) for kind in _KINDS}
     summary = ", ".join(f"{count} {kind}" for kind, count in counts.items())
     OUT.print(f"\n{summary}" if diff.changes else "nothing changed")
 
 
 def diff_as_json(diff: VersionDiff) -> dict[str, Any]:
-    """``diff`` as plain data; ``words`` has all runs of a revised paragraph."""
+    """``diff`` as plain data; ``words`` has all spans of a revised paragraph."""
     wanted = ("document_id", "path", "title", "version", "released_at")
     return {
         "topic": diff.topic,
@@ -78,7 +78,7 @@ def diff_as_json(diff: VersionDiff) -> dict[str, Any]:
         "changes": [
             {
                 **change._asdict(),
-                "words": [list(run) for run in word_diff(change.old, change.new)]
+                "words": [list(span) for span in word_diff(change.old, change.new)]
                 if change.old is not None and change.new is not None
                 else None,
             }
@@ -87,9 +87,9 @@ def diff_as_json(diff: VersionDiff) -> dict[str, Any]:
     }
 
 
-def _marked(run: Run) -> tuple[str, str]:
-    before, after = _MARKS[run.sign]
-    return f"{before}{_plain(run.text)}{after}", _STYLES[run.sign]
+def _marked(span: Span) -> tuple[str, str]:
+    before, after = _MARKS[span.sign]
+    return f"{before}{_plain(span.text)}{after}", _STYLES[span.sign]
 
 
 def _plain(text: str) -> str:
