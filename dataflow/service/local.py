@@ -36,13 +36,15 @@ def ask_server(collection: str, path: str, asked: Any = None) -> dict[str, Any] 
     Raises:
         CrosscorpusError: the server's error, in one line.
     """
-    import http.client  # the help, which needs none, loads this module too
+    if not (place := socket_path(collection)).exists():
+        return None
+    import http.client  # loads as much as a tenth of this program
 
     connection = http.client.HTTPConnection("localhost")
     try:
         connection.sock = socket.socket(socket.AF_UNIX)
         connection.sock.settimeout(_CONNECT_S)
-        connection.sock.connect(str(socket_path(collection)))
+        connection.sock.connect(str(place))
         connection.sock.settimeout(None)
         body = None if asked is None else json.dumps(asked)
         headers = {"content-type": "application/json"}
