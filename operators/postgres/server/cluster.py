@@ -37,6 +37,7 @@ from operators.postgres.server.sockets import make_socket_directory, socket_dire
 DEFAULT_PORT = 5432
 GRACE_S = 3.0
 YOUNG_S = 5.0
+ORDERLY_S = 20.0
 PAUSE_S = 0.01
 LARGEST_LOG = 10_000_000
 
@@ -178,7 +179,7 @@ class Cluster:
         """
         if not self.is_held():
             return False
-        deadline = time.monotonic() + timeout_s
+        asked = time.monotonic()
         running = self.running()
         postmaster = [p for p in self.processes() if running is not None and p.pid == running.pid]
         if postmaster:
@@ -186,8 +187,13 @@ class Cluster:
         else:
             self._end_unreachable()
         while self.is_held():
-            if time.monotonic() > deadline:
+            waited = time.monotonic() - asked
+            if waited > timeout_s:
                 raise ServerError(f"the embedded server in {self.directory} does not stop")
+            if waited > ORDERLY_S:
+                # Postgres 18 waits for ever if it is asked while it recovers from a crash.
+                self._signal(postmaster, signal.SIGQUIT)
+                postmaster = []
             time.sleep(PAUSE_S)
         return True
 

@@ -1,5 +1,6 @@
 """The embedded server's settings file."""
 
+import contextlib
 import os
 import sys
 from collections.abc import Mapping
@@ -9,6 +10,7 @@ import psutil
 
 HEADER = "# Written at every start. For settings of your own: ALTER SYSTEM SET name = value.\n"
 MEGABYTE = 1024 * 1024
+LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
 def settings(socket_directory: Path, log_directory: Path, memory_bytes: int) -> dict[str, str]:
@@ -59,17 +61,17 @@ def settings(socket_directory: Path, log_directory: Path, memory_bytes: int) -> 
 
 def settings_file(values: Mapping[str, str]) -> str:
     """Return the text of postgresql.conf for these values."""
-    lines = [f"{name} = '{_quoted(value)}'\n" for name, value in values.items()]
-    return HEADER + "".join(lines)
+    quoted = (value.replace("\\", "\\\\").replace("'", "''") for value in values.values())
+    return HEADER + "".join(map("{} = '{}'\n".format, values, quoted))
 
 
 def machine_memory() -> int:
-    """Return this machine's memory in bytes."""
-    return int(psutil.virtual_memory().total)
-
-
-def _quoted(value: str) -> str:
-    return value.replace("\\", "\\\\").replace("'", "''")
+    """Return the memory in bytes of this machine, or of its container where that has less."""
+    memory = int(psutil.virtual_memory().total)
+    for limit in LIMITS:
+        with contextlib.suppress(OSError, ValueError):  # no such file, or "max"
+            memory = min(memory, int(Path(limit).read_text()))
+    return memory
 
 
 def _within(size_bytes: int, least: int, most: int) -> int:

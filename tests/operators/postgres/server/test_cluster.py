@@ -123,6 +123,22 @@ def test_loses_no_commit_when_a_backend_is_killed(machine: Any, directory: Path)
             writer.all_kept()
 
 
+def test_stops_though_it_is_asked_while_it_recovers_from_a_crash(
+    machine: Any, directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "ORDERLY_S", 1.0)
+    server = start(directory)
+    with psycopg.connect(server.dsn, autocommit=True) as conn:
+        conn.execute("CREATE TABLE kept AS SELECT generate_series(1, 20000) AS n")
+        os.kill(conn.info.backend_pid, signal.SIGKILL)
+        written = server.cluster.logs.glob
+        machine.wait_until(lambda: any("reinitializing" in p.read_text() for p in written("*.log")))
+    assert server.release()
+    assert not machine.processes_in(directory)
+    with start(directory) as server:
+        assert machine.ask(server.dsn, "SELECT count(*) FROM kept") == 20_000
+
+
 def test_loses_no_commit_when_every_process_of_it_is_killed_at_once(
     machine: Any, directory: Path
 ) -> None:
