@@ -8,6 +8,7 @@ import os
 import shlex
 import shutil
 import sys
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -22,7 +23,15 @@ from dataflow.cli.ingest import ingest_app, watch
 from dataflow.cli.learn import learn
 from dataflow.cli.maintenance import doctor, embed, models_app, status, verify
 from dataflow.cli.mcp import mcp_app
-from dataflow.cli.options import FAILED, PARTLY, WRONG_USAGE, AsJson, Collection, Config
+from dataflow.cli.options import (
+    FAILED,
+    PARTLY,
+    WRONG_USAGE,
+    AsJson,
+    Collection,
+    Config,
+    takes_options,
+)
 from dataflow.cli.serve import serve
 from dataflow.cli.sync import sync_app
 from dataflow.cli.versions import versions_app
@@ -108,36 +117,40 @@ def _moment(text: str) -> datetime:
         raise typer.BadParameter(f"{text!r} is no time: {hint}") from None
 
 
-@app.command()
-def query(
+@dataclass(frozen=True)
+class Question:
+    """The options of `query`."""
+
     text: Annotated[
         list[str] | None, typer.Argument(help="The question; more texts put it in other ways.")
-    ] = None,
+    ] = None
     trigger: Annotated[
         str | None,
         typer.Option(
             help="What asks: a name (`pr_review`), a mix (`pr_review=0.7,question=0.3`) or `none`;"
             " you do, so that it is `question`."
         ),
-    ] = None,
+    ] = None
     repo: Annotated[
         list[str] | None, typer.Option(help="Only this repository; may be given again.")
-    ] = None,
-    path: Annotated[str | None, typer.Option(help="Only paths that begin like this.")] = None,
+    ] = None
+    path: Annotated[str | None, typer.Option(help="Only paths that begin like this.")] = None
     language: Annotated[
-        str | None, typer.Option(help="Only this language, such as `python`.")
-    ] = None,
+        str | None,
+        typer.Option(help="Only this language, such as `python`."),
+    ] = None
     languages: Annotated[
         str | None, typer.Option(help="What a language weighs: `rust=1.1,python=1.05`.")
-    ] = None,
-    state: Annotated[str | None, typer.Option(help="Only items in this state.")] = None,
+    ] = None
+    state: Annotated[str | None, typer.Option(help="Only items in this state.")] = None
     regex: Annotated[
         str | None,
         typer.Option(metavar="PATTERN", help="Only passages with a text that matches this."),
-    ] = None,
+    ] = None
     words: Annotated[
-        bool, typer.Option("--words", help="By words alone, whatever they mean.")
-    ] = False,
+        bool,
+        typer.Option("--words", help="By words alone, whatever they mean."),
+    ] = False
     as_of: Annotated[
         datetime | None,
         typer.Option(
@@ -145,39 +158,88 @@ def query(
             metavar="TIME",
             help="Nothing created at or after this moment (UTC); what has no known date stays.",
         ),
-    ] = None,
+    ] = None
     corpus: Annotated[
         list[str] | None, typer.Option(help="Only this corpus; may be given again.")
-    ] = None,
+    ] = None
     version: Annotated[
         list[str] | None,
         typer.Option(help="Answer for this version, such as `3.5.3`; may be given again."),
-    ] = None,
+    ] = None
     versions: Annotated[
         str | None, typer.Option(help="`newest` or `all`, whatever version the question names.")
-    ] = None,
-    top_k: Annotated[int | None, typer.Option(min=1, help="How many results.")] = None,
+    ] = None
+    top_k: Annotated[int | None, typer.Option(min=1, help="How many results.")] = None
     context: Annotated[
-        bool, typer.Option("--context", help="Print the context window too.")
-    ] = False,
+        bool,
+        typer.Option("--context", help="Print the context window too."),
+    ] = False
     explain: Annotated[
         Path | None,
         typer.Option(help="Write an HTML page that explains every result, to this file."),
-    ] = None,
+    ] = None
     timings: Annotated[
         bool, typer.Option("--timings", help="Say how long the slowest nodes took.")
-    ] = False,
+    ] = False
     explain_chunk: Annotated[
         list[str] | None,
         typer.Option(
             help="Say what became of this passage too: a chunk's id or label, or its document's "
             "id, path (or its end) or title; may be given again."
         ),
-    ] = None,
-    config: Config = "default",
-    collection: Collection = "default",
-    as_json: AsJson = False,
-) -> None:
+    ] = None
+    config: Config = "default"
+    collection: Collection = "default"
+    as_json: AsJson = False
+
+    def checked(self) -> None:
+        """Raise for options that contradict each other, and warn of words without quotes."""
+        if self.versions is not None and (self.version or self.versions not in ("newest", "all")):
+            raise typer.BadParameter(
+                "--versions is `newest` or `all`; name one with --version alone"
+            )
+        texts = self.text or []
+        if second := next((one for one in texts[1:] if one.isdigit()), None):
+            raise typer.BadParameter(
+                f"{second!r} would be a second question: --context takes no number; how many"
+                f" results says --top-k {second}"
+            )
+        if len(texts) > 2 and all(len(one.split()) < 2 for one in texts):
+            hint = "texts of one word each: put a question of several words into quotes"
+            typer.secho(f"{len(texts)} {hint}", fg="yellow", err=True)
+
+    def asked(self) -> dict[str, Any]:
+        """The question as :func:`dataflow.cli.console.asking.reply_to` takes it."""
+        config = Path(self.config)
+        return {
+            "inputs": {
+                "query": self.text or [self.regex or ""],
+                "trigger": _mix(self.trigger),
+                "repos": self.repo or None,
+                "language": self.language,
+                "state": self.state,
+                "path_prefix": self.path,
+                "pattern": self.regex,
+                "as_of": self.as_of and self.as_of.isoformat(),
+                "only_corpora": self.corpus or None,
+                "versions": self.version or self.versions,
+                "explain_chunks": self.explain_chunk or None,
+            },
+            "changes": {
+                **({"parameters": {"top_k": self.top_k}} if self.top_k else {}),
+                **({"languages": _mix(self.languages)} if self.languages else {}),
+            },
+            **{"words": self.words, "context": self.context, "timings": self.timings},
+            **{"page": bool(self.explain), "explained": bool(self.explain or self.explain_chunk)},
+            **{"width": shutil.get_terminal_size().columns, "terminal": sys.stdout.isatty()},
+            **{"colour": "NO_COLOR" not in os.environ, "json": self.as_json},
+            "config": str(config.absolute()) if config.is_file() else self.config,
+        }
+
+
+@app.command()
+@takes_options
+def query(options: Question) -> None:
     """Ask one question of every corpus.
 
     Example: crosscorpus query "why is the cache flushed twice?" --trigger pr_review --repo org/app
@@ -190,46 +252,15 @@ def query(
     """
     from dataflow.service.local import ask_server
 
-    text = text or [regex or ""]
-    if versions is not None and (version or versions not in ("newest", "all")):
-        raise typer.BadParameter("--versions is `newest` or `all`; name one with --version alone")
-    if second := next((one for one in text[1:] if one.isdigit()), None):
-        raise typer.BadParameter(
-            f"{second!r} would be a second question: --context takes no number; how many results"
-            f" says --top-k {second}"
-        )
-    if len(text) > 2 and all(len(one.split()) < 2 for one in text):
-        hint = f"{len(text)} texts of one word each: put a question of several words into quotes"
-        typer.secho(hint, fg="yellow", err=True)
-    asked = {
-        "inputs": {
-            "query": text,
-            "trigger": _mix(trigger),
-            "repos": repo or None,
-            "language": language,
-            "state": state,
-            "path_prefix": path,
-            "pattern": regex,
-            "as_of": as_of and as_of.isoformat(),
-            "only_corpora": corpus or None,
-            "versions": version or versions,
-            "explain_chunks": explain_chunk or None,
-        },
-        "changes": {
-            **({"parameters": {"top_k": top_k}} if top_k else {}),
-            **({"languages": _mix(languages)} if languages else {}),
-        },
-        **{"words": words, "context": context, "timings": timings, "json": as_json},
-        **{"page": bool(explain), "explained": bool(explain or explain_chunk)},
-        **{"width": shutil.get_terminal_size().columns, "terminal": sys.stdout.isatty()},
-        "colour": "NO_COLOR" not in os.environ,
-        "config": str(Path(config).absolute()) if Path(config).is_file() else config,
-    }
-    reply = ask_server(collection, "/local/query", asked) or _answered(asked, config, collection)
+    options.checked()
+    asked = options.asked()
+    reply = ask_server(options.collection, "/local/query", asked) or _answered(
+        asked, options.config, options.collection
+    )
     for sentence in reply["notes"]:
         typer.secho(f"note: {sentence}", fg="yellow", err=True)
-    if explain:
-        explain.write_text(reply["page"], encoding="utf-8")
+    if options.explain:
+        options.explain.write_text(reply["page"], encoding="utf-8")
     sys.stdout.write(reply["out"])
     if reply["degraded"]:
         raise typer.Exit(PARTLY)

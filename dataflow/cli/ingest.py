@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dataflow.cli.options import PARTLY, IngestOptions, Relocated, StopAfter, takes_ingest_options
+from dataflow.cli.options import PARTLY, IngestOptions, Relocated, StopAfter, takes_options
 from operators.errors import CrosscorpusError
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ _ADDRESS = re.compile(
 
 
 @ingest_app.command("documents")
-@takes_ingest_options
+@takes_options
 def ingest_documents(
     file: Annotated[
         Path, typer.Argument(help="JSON, one document a line, may be gzipped; or Parquet or Arrow.")
@@ -68,7 +68,7 @@ def ingest_documents(
 
 
 @ingest_app.command("git")
-@takes_ingest_options
+@takes_options
 def ingest_git(
     path: Annotated[Path, typer.Argument(help="A git working tree.")] = Path(),
     repo: Annotated[
@@ -116,7 +116,7 @@ def ingest_git(
 
 
 @ingest_app.command("folder")
-@takes_ingest_options
+@takes_options
 def ingest_folder(
     path: Annotated[
         Path, typer.Argument(help="PDF, Word, notebooks, Markdown, AsciiDoc, rst, HTML, text.")
@@ -145,7 +145,7 @@ def ingest_folder(
 
 
 @ingest_app.command("wiki")
-@takes_ingest_options
+@takes_options
 def ingest_wiki(
     path: Annotated[
         Path, typer.Argument(help="A folder or clone of Markdown or MediaWiki pages, or a dump.")
@@ -175,7 +175,7 @@ def ingest_wiki(
 
 
 @ingest_app.command("reviews")
-@takes_ingest_options
+@takes_options
 def ingest_reviews(
     files: _Exports,
     repo: _ExportsRepo = None,
@@ -200,7 +200,7 @@ def ingest_reviews(
 
 
 @ingest_app.command("issues")
-@takes_ingest_options
+@takes_options
 def ingest_issues(
     files: _Exports,
     repo: _ExportsRepo = None,
@@ -224,7 +224,7 @@ def ingest_issues(
 
 
 @ingest_app.command("memory")
-@takes_ingest_options
+@takes_options
 def ingest_memory(
     file: Annotated[Path, typer.Argument(help="JSON, one finding a line; may be gzipped.")],
     repo: Annotated[
@@ -246,7 +246,7 @@ def ingest_memory(
 
 
 @ingest_app.command("from")
-@takes_ingest_options
+@takes_options
 def ingest_from(
     reader: Annotated[str, typer.Argument(help="A name that a package registers, or python:M:C.")],
     arguments: Annotated[
@@ -265,7 +265,7 @@ def ingest_from(
     ingest_source(named_reader(reader, arguments or []), options, stop_after_s=stop_after)
 
 
-@takes_ingest_options
+@takes_options
 def watch(
     path: Annotated[Path, typer.Argument(help="A git working tree, or a folder.")] = Path(),
     repo: Annotated[

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -98,16 +98,17 @@ class IngestOptions:
         return {name: getattr(self, name) for name in names}
 
 
-def takes_ingest_options(command: Callable[..., None]) -> Callable[..., None]:
-    """``command`` for Typer: its parameter ``options`` becomes the options of `IngestOptions`."""
+def takes_options(command: Callable[..., None]) -> Callable[..., None]:
+    """``command`` for Typer: its parameter ``options``, a dataclass, becomes one for each field."""
+    own = inspect.signature(command, eval_str=True)
+    kind = own.parameters["options"].annotation
+    shared = inspect.signature(kind, eval_str=True).parameters
 
     @wraps(command)
     def run(**given: Any) -> None:
-        shared = {field.name: given.pop(field.name) for field in fields(IngestOptions)}
-        command(**given, options=IngestOptions(**shared))
+        options = kind(**{name: given.pop(name) for name in shared})
+        command(**given, options=options)
 
-    own = inspect.signature(command, eval_str=True)
-    shared = inspect.signature(IngestOptions, eval_str=True).parameters
     parameters = {**own.parameters, **shared}
     del parameters["options"]
     # Typer reads both.

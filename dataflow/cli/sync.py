@@ -6,13 +6,13 @@ from typing import Annotated, Any
 import typer
 
 from dataflow.cli.ingest import print_report
-from dataflow.cli.options import IngestOptions, takes_ingest_options
+from dataflow.cli.options import IngestOptions, takes_options
 
 sync_app = typer.Typer(no_args_is_help=True, help="Keep a collection up to date with a forge.")
 
 
 @sync_app.command("github")
-@takes_ingest_options
+@takes_options
 def sync_github(
     repository: Annotated[str, typer.Argument(help="OWNER/REPO", metavar="OWNER/REPO")],
     full: Annotated[

@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from dataflow.cli import app
-from dataflow.cli.options import IngestOptions, takes_ingest_options
+from dataflow.cli.options import IngestOptions, takes_options
 
 READERS = [
     *(["ingest", kind] for kind in ("documents", "git", "folder", "wiki")),
@@ -21,7 +21,7 @@ READERS = [
 def test_a_command_gets_the_options_of_the_bundle_beside_its_own() -> None:
     got: list[Any] = []
 
-    @takes_ingest_options
+    @takes_options
     def command(name: str, twice: bool = False, *, options: IngestOptions) -> None:
         got.append((name, twice, options))
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.versions.alignment import Passage
-from operators.versions.version_diff import Run, changes, shortened, word_diff
+from operators.versions.version_diff import Span, changes, shortened, word_diff
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "c.", " ", "\n", "1.0"]), max_size=30).map("".join)
 
@@ -24,7 +24,7 @@ def test_equal_texts_have_no_change(text: str) -> None:
 
 def test_changed_words_that_only_white_space_parts_are_one_change() -> None:
     assert word_diff("keep one two here", "keep three four here") == [
-        Run("=", "keep "), Run("-", "one two"), Run("+", "three four"), Run("=", " here"),
+        Span("=", "keep "), Span("-", "one two"), Span("+", "three four"), Span("=", " here"),
     ]  # fmt: skip
 
 
