@@ -5,7 +5,6 @@ A few questions run at once; others wait, and callers take turns. Where too many
 """
 
 import asyncio
-import os
 from collections import deque
 from collections.abc import Awaitable, Callable
 from contextvars import copy_context
@@ -19,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from operators.embedding.onnx import cores
 from operators.errors import CrosscorpusError
 from operators.foundation.cancellation import Switch, waiting
 
@@ -42,7 +42,7 @@ class Gate:
     """
 
     def __init__(self, app: ASGIApp, running: int | None = None, most: int = 64) -> None:
-        self.app, self.free, self.most = app, running or 2 * (os.cpu_count() or 1), most
+        self.app, self.free, self.most = app, running or 2 * cores(), most
         self._queues: dict[str, deque[asyncio.Event]] = {}  # the next caller first
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -15,6 +15,7 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain, groupby
 from pathlib import Path
@@ -44,6 +45,8 @@ QUERY_WINDOW = 128
 
 MAX_QUERY_WINDOWS = 16
 PAD_MULTIPLE = 8
+CPU_SHARE = Path("/sys/fs/cgroup/cpu.max")
+"""Microseconds of processors in a container's period, and the period: more threads only wait."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -291,10 +294,13 @@ def check_files(directory: Path, settings: ModelSettings) -> dict[str, str]:
 
 
 def cores() -> int:
-    """The number of processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """The number of processors that this process may use, of its container's share at most."""
+    affinity = hasattr(os, "sched_getaffinity")
+    count = len(os.sched_getaffinity(0)) if affinity else os.cpu_count() or 1
+    with suppress(OSError, ValueError):  # no such file, or "max"
+        share, period = map(int, CPU_SHARE.read_text().split())
+        count = max(1, min(count, -(-share // period)))
+    return count
 
 
 def _padded(length: int) -> int:

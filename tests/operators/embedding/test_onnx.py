@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
+from operators.embedding import onnx as onnx_models
 from operators.embedding.onnx import MAX_QUERY_WINDOWS, DirectoryEmbedder, load_directory
 from operators.embedding.protocol import EmbeddingError, ModelNotInstalled, TextTooLong
 from operators.embedding.registry import load_embedder
@@ -371,6 +373,21 @@ def test_settings_that_are_no_json_are_named(tmp_path: Path) -> None:
     (folder / "crosscorpus.json").write_text("{")
     with pytest.raises(EmbeddingError, match=r"crosscorpus\.json.*JSON"):
         load_directory(folder)
+
+
+@pytest.mark.parametrize(
+    ("share", "most"),
+    [("50000 100000", 1), ("150000 100000", 2), ("max 100000", 10**6), ("", 10**6), (None, 10**6)],
+)
+def test_threads_are_no_more_than_the_share_of_the_container(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: str | None, most: int
+) -> None:
+    file = tmp_path / "cpu.max"
+    if share is not None:
+        file.write_text(f"{share}\n")
+    monkeypatch.setattr(onnx_models, "CPU_SHARE", file)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(64), raising=False)
+    assert onnx_models.cores() == min(64, most)
 
 
 def test_a_device_that_is_not_there_is_named_with_what_to_install(
