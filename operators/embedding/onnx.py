@@ -13,9 +13,10 @@ questions: see :meth:`DirectoryEmbedder.embed_queries`.
 
 import logging
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass, field
 from itertools import chain, groupby
 from pathlib import Path
@@ -349,8 +350,12 @@ def open_session(path: Path) -> Any:
     if provider not in there:
         raise CrosscorpusError(
             f"no device {device!r}: this ONNX Runtime has {', '.join(there)}; for an NVIDIA GPU:"
-            " pip uninstall onnxruntime, then pip install 'crosscorpus[gpu]'"
+            " pip install 'crosscorpus[gpu]', then, because two packages write the same files,"
+            " pip install --force-reinstall --no-deps onnxruntime-gpu"
         )
+    if device == "cuda":
+        with redirect_stdout(sys.stderr):
+            onnxruntime.preload_dlls()  # what the extra brought; the loader does not look there
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = cores()
     options.inter_op_num_threads = 1
@@ -358,10 +363,16 @@ def open_session(path: Path) -> Any:
     # Threads that spin between operators take the cores that the database needs.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
-        return onnxruntime.InferenceSession(str(path), options, providers=[provider])
+        session = onnxruntime.InferenceSession(str(path), options, providers=[provider])
     except Exception as error:  # the runtime's exceptions share no base
         reason = str(error).splitlines()[0][:200]
         raise EmbeddingError(f"cannot load {str(path)!r}: {reason}") from error
+    if provider not in session.get_providers():
+        raise CrosscorpusError(
+            f"device {device!r} does not start, and ONNX Runtime would use the processor: it"
+            " needs a GPU, its driver, and the libraries that 'crosscorpus[gpu]' brings"
+        )
+    return session
 
 
 def _check_graph(embedder: DirectoryEmbedder) -> None:

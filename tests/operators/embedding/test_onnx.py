@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
@@ -395,4 +396,15 @@ def test_a_device_that_is_not_there_is_named_with_what_to_install(
 ) -> None:
     monkeypatch.setenv("CROSSCORPUS_DEVICE", "cuda")
     with pytest.raises(CrosscorpusError, match=r"no device 'cuda'.*CPUExecutionProvider.*\[gpu\]"):
+        load_directory(make_directory(tmp_path))
+
+
+def test_a_device_that_does_not_start_is_an_error_and_never_the_processor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The runtime's GPU build names its devices on every machine, and falls back in silence."""
+    monkeypatch.setenv("CROSSCORPUS_DEVICE", "cuda")
+    named = ["CUDAExecutionProvider", "CPUExecutionProvider"]
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: named)
+    with pytest.raises(CrosscorpusError, match=r"device 'cuda' does not start.*\[gpu\]"):
         load_directory(make_directory(tmp_path))
