@@ -9,10 +9,12 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.types import ToolAnnotations
+from pydantic import ValidationError
 
 from dataflow.service.limits import answered
+from dataflow.service.models import faults
 from dataflow.service.tools import TOOLS, Use, put, status
-from operators.errors import CrosscorpusError
+from operators.errors import CrosscorpusError, UnknownName, check_known
 
 INSTRUCTIONS = (
     "Search what a software team knows: code, history, reviews, wiki, documents. Use get_context "
@@ -23,10 +25,10 @@ INSTRUCTIONS = (
 def mcp_server(use: Use, version: str, seconds: float = 30) -> MCPServer:
     """The server of one collection: six tools, all read-only, and its corpora as a resource."""
     hints = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
-    made = partial(Tool.from_function, annotations=hints, structured_output=True)
+    made = partial(StrictTool.from_function, annotations=hints, structured_output=True)
     tools = [made(served(tool, use, seconds)) for tool in TOOLS]
     for tool in tools:
-        tool.parameters = brief(tool.parameters)
+        tool.parameters = brief(tool.parameters) | {"additionalProperties": False}
     options: dict[str, Any] = {"version": version, "log_level": "WARNING", "tools": tools}
     server = MCPServer("crosscorpus", instructions=INSTRUCTIONS, **options)
 
@@ -37,6 +39,22 @@ def mcp_server(use: Use, version: str, seconds: float = 30) -> MCPServer:
             return status(service).model_dump_json()
 
     return server
+
+
+class StrictTool(Tool):
+    """A tool that refuses an argument it does not have: without it, the search would be wider."""
+
+    async def run(self, arguments: dict[str, Any], *how: Any, **more: Any) -> Any:
+        """Run the tool; a fault of the arguments is told in one line."""
+        try:
+            for name in arguments:
+                check_known("argument", name, self.parameters["properties"])
+            self.fn_metadata.validate_arguments(arguments)
+        except UnknownName as error:
+            raise ToolError(str(error)) from None
+        except ValidationError as error:
+            raise ToolError(faults(error.errors())) from None
+        return await super().run(arguments, *how, **more)
 
 
 def brief(schema: Any) -> Any:

@@ -1,6 +1,8 @@
 """What the tools answer: one set of models for MCP and HTTP, in the shapes that agents expect."""
 
+from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from pydantic import BaseModel, Field
 
@@ -9,6 +11,15 @@ class Problem(BaseModel):
     """Why there is no answer, in one line."""
 
     detail: str
+
+
+def faults(errors: Sequence[Any]) -> str:
+    """What Pydantic found, in one line.
+
+    >>> faults([{"loc": ("body", "top_k"), "msg": "Input should be a valid integer"}])
+    'top_k: Input should be a valid integer'
+    """
+    return "; ".join(f"{one['loc'][-1]}: {one['msg']}" for one in errors)
 
 
 class Hit(BaseModel):

@@ -49,7 +49,7 @@ def http_app(use: Use, version: str, host: str, *, seconds: float = 30, **option
 
     @app.exception_handler(RequestValidationError)
     def unlike(request: Request, error: RequestValidationError) -> JSONResponse:
-        said = "; ".join(f"{one['loc'][-1]}: {one['msg']}" for one in error.errors())
+        said = models.faults(error.errors())
         if "json" not in request.headers.get("content-type", ""):
             said = "the body is JSON: send the header content-type: application/json"
         return JSONResponse(models.Problem(detail=said).model_dump(), 422)

@@ -41,6 +41,7 @@ def test_six_read_only_tools_take_few_tokens(service: Service, minilm: Any) -> N
     assert sum(minilm.count_tokens(told)) < 1.5 * 1_500
     assert "only `query` required" not in told
     assert listed[0].input_schema["required"] == ["query"]
+    assert not any(one.input_schema["additionalProperties"] for one in listed)
 
 
 def test_the_text_of_an_answer_is_its_structure(service: Service) -> None:
@@ -64,7 +65,9 @@ def test_a_fault_of_the_call_is_an_error_that_says_what_to_do(service: Service) 
         return str(found.content[0].text)
 
     assert "did you mean 'code'" in said("search", query="x", corpora=["cod"])
-    assert "query" in said("search")
+    assert said("search") == "query: Field required"
+    assert said("search", query="x", top_k=0).startswith("top_k: Input should be greater")
+    assert "did you mean 'corpora'" in said("search", query="x", corpus=["code"])
     assert "no passage" in said("fetch", id="x")
 
 
