@@ -86,19 +86,17 @@ def phrases_first(hits: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
     white space aside, a phrase stands as it is.
     """
     score, top, lead = hits["score"].to_numpy().copy(), dict[int, float](), []
-    asked = {query: _phrases(texts) for query, texts in queries["query_id", "texts"].iter_rows()}
-    named = {query: _named(texts) for query, texts in queries["query_id", "texts"].iter_rows()}
-    wanted = any(asked.values()) or any(named.values())
-    texts_of = hits["query_id", "text"].iter_rows() if wanted else ()
-    for row, (query, text) in enumerate(texts_of):
+    texts_of = queries["query_id", "texts"].iter_rows()
+    asked = {query: (_phrases(texts), _named(texts)) for query, texts in texts_of}
+    wanted = any(map(any, asked.values()))
+    for row, (query, text) in enumerate(hits["query_id", "text"].iter_rows() if wanted else ()):
         top.setdefault(query, score[row])
-        if phrases := asked.get(query):
+        phrases, name = asked.get(query, ([], None))
+        if phrases:
             passage = _flat(_CODE_BREAK.sub("", text))
             if count := sum(_stands(phrase, passage) for phrase in phrases):
                 lead.append((count, -row, query))
-        elif (name := named.get(query)) and re.search(
-            rf"{_DEFINES}{name}\b|{_TYPED}{name}{_BODY}", text, re.M
-        ):
+        elif name and re.search(rf"{_DEFINES}{name}\b|{_TYPED}{name}{_BODY}", text, re.M):
             lead.append((1, -row, query))
     for _, row, query in sorted(lead):
         score[-row] = top[query] = np.nextafter(top[query], np.inf)

@@ -31,7 +31,10 @@ def outcome(
     error: str | None = None,
 ) -> pl.DataFrame:
     """One row of ``OUTCOMES``; ``error`` becomes one line without credentials."""
-    row = (corpus, channel, status, rows, elapsed_ms, None if error is None else _one_line(error))
+    if error is not None:
+        line = label_text(_CREDENTIALS.sub("...", error.strip().partition("\n")[0]))
+        error = line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+    row = (corpus, channel, status, rows, elapsed_ms, error)
     return pl.DataFrame([row], schema=OUTCOMES, orient="row")
 
 
@@ -185,8 +188,3 @@ def _sentence(
     said = f" ({error})" if error and status != "timed_out" else ""
     rest = f"the results are of its {good[0]} search alone" if good else "it has no results here"
     return f"{corpus}: the {what} {fault}{said}; {rest}"
-
-
-def _one_line(error: str) -> str:
-    line = label_text(_CREDENTIALS.sub("...", error.strip().partition("\n")[0]))
-    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"

@@ -195,19 +195,19 @@ def _of_link(parts: tuple[Part, ...]) -> tuple[dict[str, str | None], list[str]]
     needed: list[str] = []
     before, in_fragment = "", False
     for part in parts:
-        for way in part.ways:
+        for fields, after in part.ways:
             inside = before
-            for field in way.fields:
-                inside += field.before
-                in_fragment = in_fragment or "#" in field.before
-                key = field.name not in _COLUMNS and not field.name.endswith("path")
+            for text, name in fields:
+                inside += text
+                in_fragment = in_fragment or "#" in text
+                key = name not in _COLUMNS and not name.endswith("path")
                 as_is = "" if key or _IN_HOST.fullmatch(inside) else "/"
                 as_is = _IN_FRAGMENT if in_fragment else as_is
-                kept[field.name] = min(as_is, kept.get(field.name, as_is))
+                kept[name] = min(as_is, kept.get(name, as_is))
                 if not (in_fragment or part.optional):
-                    needed.append(field.name)
-            in_fragment = in_fragment or "#" in way.after
-        before = before if part.optional else inside + part.ways[0].after
+                    needed.append(name)
+            in_fragment = in_fragment or "#" in after
+        before = before if part.optional else inside + after
     first = parts[0].ways[0].fields[:1] if parts else ()
     whole = [field.name for field in first if not field.before]
     return {**kept, **dict.fromkeys(whole)}, needed
@@ -244,10 +244,6 @@ def _rows(chunks: pl.DataFrame, names: list[str], *, of_label: bool) -> list[Val
     return [{name: columns[name][row] for name in names} for row in range(chunks.height)]
 
 
-def _file(path: str) -> str:
-    return path.rstrip("/").rpartition("/")[2]
-
-
 def _bare_version(version: str) -> str | None:
     bare = re.sub(r"\A[vV](?=[0-9])", "", version.strip())
     return bare if _VERSION.fullmatch(bare) else None
@@ -265,7 +261,7 @@ def _short_title(title: str) -> str:
 
 
 _MADE: dict[str, tuple[str, Callable[[str], str | None]]] = {
-    "file": ("path", _file),
+    "file": ("path", lambda path: path.rstrip("/").rpartition("/")[2]),
     "release": ("version", _release),
     "short_title": ("title", _short_title),
 }

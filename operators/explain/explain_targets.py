@@ -108,7 +108,8 @@ def _located(
 
     ids = [int(name) for name in wanted if is_id(name)]
     texts = [text for name in wanted for text in spellings(str(name))]
-    texts += [inside for text in texts for inside in _inside_repos(text)]
+    # owner/name/path may be the document name/path of a repository owner, or path of owner/name
+    texts += [rest for text in texts for n in (1, 2) for rest in text.split("/", n)[n:] if rest]
     known = found(ids, texts)
     unknown = [name for name in wanted if not called(name, known)]
     if not unknown:
@@ -163,12 +164,6 @@ def spellings(name: str) -> list[str]:
     bodies = dict.fromkeys(re.sub(f"{ADDITIONS}$", "", text) for text in (body, plain))
     shorter = (re.sub(off, "", text) for text in (body, plain, *bodies) for off in _OFF)
     return list(dict.fromkeys([name, *shorter]))
-
-
-def _inside_repos(name: str) -> list[str]:
-    """What ``owner/name/path`` may be called within a repository ``owner`` or ``owner/name``."""
-    behind = [name.partition("/")[2], name.partition("/")[2].partition("/")[2]]
-    return [one for one in behind if one]
 
 
 def labelled(

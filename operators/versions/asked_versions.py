@@ -117,7 +117,8 @@ class KnownVersions:
         if not marked and self._is_a_platform(mention.product):
             return []
         if mention.before:
-            return self._older(version)
+            place = bisect_left(self._spellings, _key(version), key=_key)
+            return self._spellings[:place] if place < len(self._spellings) else []
         if parts == 0 and not marked and not self._names_a_topic(mention.product):
             return []
         exact = self._exact(version)
@@ -144,10 +145,6 @@ class KnownVersions:
             return []
         found = [v for v in self._spellings if _numbers(v)[: len(begins)] == begins]
         return [v for v in found if not re.search("[a-z]", v.lstrip("vV").lower())] or found
-
-    def _older(self, version: str) -> list[str]:
-        place = bisect_left(self._spellings, _key(version), key=_key)
-        return self._spellings[:place] if place < len(self._spellings) else []
 
     def _absent(self, version: str, question: str) -> str:
         """The note that there is no ``version``; it names those of topics near to ``question``."""

@@ -44,15 +44,16 @@ _MEMBERS = """
     WHERE (v.corpus, v.lineage_id) IN (SELECT corpus, lineage_id FROM asked)
     ORDER BY v.corpus, v.lineage_id COLLATE "C", v.position
 """
+_ENDS_SO = "right(lower(d.path), length(lower(%(name)s)) + 1) = '/' || lower(%(name)s)"
 # The first condition that finds something counts.
 _WAYS = (
     "v.lineage_id = %(name)s OR d.document_id = %(name)s",
     "d.path = %(name)s",
     "d.title = %(name)s",
-    "lower(d.path) LIKE '%%/' || lower(%(like)s) OR lower(d.title) = lower(%(name)s)",
+    f"{_ENDS_SO} OR lower(d.title) = lower(%(name)s)",
     # a path as it was typed, with the folder that was ingested before it
     "right(%(name)s, length(d.path) + 1) = '/' || d.path",
-    "lower(v.lineage_id) LIKE '%%' || lower(%(like)s) || '%%'",
+    "strpos(lower(v.lineage_id), lower(%(name)s)) > 0",
 )
 
 
@@ -83,8 +84,7 @@ def lineage_named(store: Store, name: str, corpus: str | None = None) -> pl.Data
         CrosscorpusError: several have; names them.
     """
     name = name.strip()
-    like = name.replace("\\", "\\\\").replace("%", r"\%").replace("_", r"\_")
-    values = {"name": name, "like": like, "corpus": corpus}
+    values = {"name": name, "corpus": corpus}
     members = store.run(partial(_members, values=values))
     found = members.select("corpus", "lineage_id").unique(maintain_order=True)
     if found.is_empty():
@@ -112,9 +112,9 @@ def _members(conn: Connection, values: Mapping[str, str | None]) -> pl.DataFrame
 def _unknown(conn: Connection, name: str, values: Mapping[str, str | None]) -> str:
     only = " AND (%(corpus)s::text IS NULL OR corpus = %(corpus)s)"
     row = conn.execute(
-        "SELECT coalesce(path, title, document_id), version FROM documents"
-        " WHERE (%(name)s IN (path, title, document_id)"
-        f" OR lower(path) LIKE '%%/' || lower(%(like)s)){only} ORDER BY document_key LIMIT 1",
+        "SELECT coalesce(path, title, document_id), version FROM documents d"
+        f" WHERE (%(name)s IN (path, title, document_id) OR {_ENDS_SO}){only}"
+        " ORDER BY document_key LIMIT 1",
         values,
     ).fetchone()
     if row:

@@ -158,7 +158,10 @@ def _frame(rows: list[tuple[Any, ...]], dimensions: int) -> pl.DataFrame:
     if not rows:
         return pl.DataFrame(schema={**READ_CHUNKS, "embedding": width})
     *columns, vectors = zip(*rows, strict=True)
-    series = [_series(name, values) for name, values in zip(_STORED, columns, strict=True)]
+    series = [
+        pl.Series(name, values, dtype=READ_CHUNKS[name])
+        for name, values in zip(_STORED, columns, strict=True)
+    ]
     # two half-words stand before the values of a vector: their number and a reserved one
     if None in vectors:  # the store lacks some vectors: zeros stand for them
         size = next((len(one) for one in vectors if one is not None), 4 + 2 * dimensions)
@@ -167,10 +170,3 @@ def _frame(rows: list[tuple[Any, ...]], dimensions: int) -> pl.DataFrame:
     width = pl.Array(pl.Float32, halves.shape[1] - 2)  # a new model may have just come in
     embedding = pl.Series("embedding", halves[:, 2:].astype(np.float32), dtype=width)
     return frame_of([*series, embedding])
-
-
-def _series(name: str, values: Sequence[Any]) -> pl.Series:
-    dtype = READ_CHUNKS[name]
-    if isinstance(dtype, pl.Datetime):
-        return pl.Series(name, values, dtype=pl.Int64).cast(dtype)
-    return pl.Series(name, values, dtype=dtype)

@@ -64,11 +64,6 @@ class Filter:
         """How many chunks the pinned versions have."""
         return self.inside.count(",") + 1 if self.inside and self.inside != NO_CHUNKS else 0
 
-    @property
-    def only_repos(self) -> bool:
-        """Whether only the repo list and the versions decide."""
-        return (self.path_prefix, self.language, self.state, self.pattern) == (None,) * 4
-
 
 def within_border(
     alias: str, visible: Mapping[str, Mapping[str, Any]], parameters: dict[str, Any]

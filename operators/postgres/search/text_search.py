@@ -35,9 +35,7 @@ class _Text:
     text: str
 
 
-@dataclass(frozen=True)
-class _Weighed(_Text):
-    query: bm25.QueryTerms
+_Weighed = tuple[_Text, bm25.QueryTerms]
 
 
 def bm25_search(
@@ -84,7 +82,7 @@ def bm25_search(
         cap = candidate_cap * chunks / max(at_least, 1)
         query = bm25.query_terms(counts[item.text], df, chunks, cap=cap, k=k)
         if query.weights:
-            (everything if size <= cap else some).append(_Weighed(**vars(item), query=query))
+            (everything if size <= cap else some).append((item, query))
     score = partial(_score, corpus=corpus, k=k)
     found = run_slices(store, deadline, everything, partial(score, pick=False))
     no_scan = {"enable_seqscan": "off"}
@@ -157,12 +155,13 @@ def _statistics(conn: Connection, corpus: str, terms: list[int]) -> tuple[int, d
     return df.pop(0, 0), df
 
 
-def _score(conn: Connection, item: _Weighed, *, corpus: str, k: int, pick: bool) -> list[Found]:
-    weights = bm25.sparse(item.query.weights, item.query.weights.values())
+def _score(conn: Connection, asked: _Weighed, *, corpus: str, k: int, pick: bool) -> list[Found]:
+    item, query = asked
+    weights = bm25.sparse(query.weights, query.weights.values())
     parameters = {"corpus": corpus, "k": k, "weights": weights}
     with_rare_terms = ""
     if pick:
-        parameters["rare_terms"] = list(item.query.rare_terms)
+        parameters["rare_terms"] = list(query.rare_terms)
         with_rare_terms = " AND p.terms && %(rare_terms)s::int[]"
     statement = f"""
         SELECT p.chunk_id, -(p.bm25 <#> %(weights)s::sparsevec) AS score FROM postings p

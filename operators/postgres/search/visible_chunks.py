@@ -104,7 +104,8 @@ def visible_at_most(scope: Filter, repo_sizes: Mapping[str, int], *, limit: int)
     if scope.superseded is not None:
         most = sum(repo_sizes.values()) + scope.pinned_chunks
         bound = min(bound, most - scope.superseded.by(scope.as_of))
-    return bound if bound <= limit or (scope.only_repos and scope.as_of is None) else None
+    others = (scope.path_prefix, scope.language, scope.state, scope.pattern, scope.as_of)
+    return bound if bound <= limit or others == (None,) * 5 else None
 
 
 def count_visible(conn: Connection, corpus: str, scope: Filter, *, limit: int) -> int:

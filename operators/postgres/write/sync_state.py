@@ -83,6 +83,13 @@ def save_items(
     ``instead`` of all others of that kind and number.
     """
     ids = sorted(item.item_id for item in items)
+    newest = {item.key: item for item in sorted(items, key=attrgetter("updated_at"))}
+    rows = [
+        (source, *key, item.number, item.updated_at, item.content_hash, _json(item.data))
+        for key, item in sorted(newest.items(), key=itemgetter(0))
+    ]
+    forgotten = sorted(name for name, value in state.items() if value is None)
+    kept = [(source, name, _json(of)) for name, of in sorted(state.items()) if of is not None]
 
     def work(conn: Connection) -> None:
         if instead:
@@ -91,8 +98,11 @@ def save_items(
                 " WHERE source = %s AND kind = %s AND number = %s AND NOT item_id = ANY(%s)",
                 (source, *instead, ids),
             )
-        _upsert(conn, source, items)
-        _keep(conn, source, state)
+        insert_rows(conn, "sync_items AS held", _ITEM, rows, _IF_NEWER)
+        conn.execute(
+            "DELETE FROM sync_state WHERE source = %s AND name = ANY(%s)", (source, forgotten)
+        )
+        write_state(conn, kept)
 
     store.run(work)
 
@@ -151,24 +161,6 @@ def write_state(conn: Connection, rows: Sequence[tuple[str, str, str]]) -> None:
     columns = dict.fromkeys(("source", "name", "value"), "text")
     replaced = "DO UPDATE SET value = excluded.value WHERE held.value <> excluded.value"
     insert_rows(conn, "sync_state AS held", columns, rows, f"ON CONFLICT (source, name) {replaced}")
-
-
-def _upsert(conn: Connection, source: str, items: Sequence[SyncItem]) -> None:
-    newest = {item.key: item for item in sorted(items, key=attrgetter("updated_at"))}
-    rows = [
-        (source, *key, item.number, item.updated_at, item.content_hash, _json(item.data))
-        for key, item in sorted(newest.items(), key=itemgetter(0))
-    ]
-    insert_rows(conn, "sync_items AS held", _ITEM, rows, _IF_NEWER)
-
-
-def _keep(conn: Connection, source: str, state: State) -> None:
-    kept = {name: value for name, value in sorted(state.items()) if value is not None}
-    conn.execute(
-        "DELETE FROM sync_state WHERE source = %s AND name = ANY(%s)",
-        (source, sorted(state.keys() - kept.keys())),
-    )
-    write_state(conn, [(source, name, _json(value)) for name, value in kept.items()])
 
 
 def _json(value: Mapping[str, Any]) -> str:
