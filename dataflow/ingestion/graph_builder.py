@@ -11,7 +11,7 @@ from dataflow.execution.built_graph import build, check_declared
 from dataflow.execution.scheduler import Scheduler
 from dataflow.ingestion import graph
 
-INPUTS = frozenset({"batch", "fingerprint", "store", "embedder", "embed_at_once", "on_embedded"})
+INPUTS = frozenset({"batch", "fingerprint", "store", "embedder", "embed_at_once"})
 
 
 def build_ingestion_graph(
